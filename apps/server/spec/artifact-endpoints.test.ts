@@ -1,0 +1,135 @@
+/** Specification, "Sealed artifact endpoints" and "GET /runs/{id}/artifacts". */
+import { parseTrust } from "@runseal/core/transparency-log/trust-document"
+import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import { describe, expect, test } from "vitest"
+import { expectRefused, keysOf, objectAt } from "./harness/answer.ts"
+import { CASES, type CaseName, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
+
+const { service, answers, runId } = standingSevenStates()
+
+const ENDPOINTS = [
+  { path: "allow-token", key: "allow_token", state: "ok" },
+  { path: "deny-receipt", key: "deny_receipt", state: "pepg_deny" },
+  { path: "ccv-halt-receipt", key: "ccv_halt_receipt", state: "ccv_halt" },
+  { path: "macc-halt-receipt", key: "macc_halt_receipt", state: "macc_halt" },
+  { path: "aivp-t4-halt-receipt", key: "aivp_t4_halt_receipt", state: "aivp_t4_halt" },
+  { path: "attestation-gap-receipt", key: "attestation_gap_receipt", state: "attestation_gap" },
+] as const
+const matrix = ENDPOINTS.flatMap(endpoint => CASES.map(name => ({ ...endpoint, name })))
+const served = matrix.filter(({ name, state }) => STATE_OF[name] === state)
+const missing = matrix.filter(({ name, state }) => STATE_OF[name] !== state)
+const receipts = served.filter(({ state }) => state !== "ok")
+
+const verdictOf = async (text: string): Promise<string> => {
+  const trust = parseTrust((await service().get("/.well-known/runseal-trust.json")).body)
+  if ("problem" in trust) throw new Error(trust.problem)
+  const report = verifyText(text, [trust])
+  return isUnreadable(report) ? report.unreadable : report.verdict
+}
+
+test.each(served)("GET …/$path serves the artifact of $name as it was answered", async ({ path, key, name }) => {
+  const { status, body } = await service().get(`/runs/${runId(name)}/${path}`)
+  expect(status).toBe(200)
+  expect(body).toMatchObject({ ok: true, run_id: runId(name) })
+  expect(body[key]).toEqual(answers()[name].body[key])
+})
+
+test.each(missing)("GET …/$path of $name is a 404 that names both states", async ({ path, key, name, state }) => {
+  const answer = await service().get(`/runs/${runId(name)}/${path}`)
+  const error = expectRefused(answer, 404)
+  expect(error).toContain(STATE_OF[name])
+  expect(error).toContain(state)
+  expect(error).toContain(key)
+})
+
+test("the allow token comes without a receipt anchor", async () => {
+  const { body } = await service().get(`/runs/${runId("ok")}/allow-token`)
+  expect(keysOf(body)).toEqual(["allow_token", "ok", "run_id"])
+})
+
+describe.each(receipts)("the receipt document of $name", ({ path, key, name }) => {
+  const document = () => service().get(`/runs/${runId(name)}/${path}`)
+
+  test("is the receipt and its anchor, and nothing else", async () => {
+    const { body } = await document()
+    expect(keysOf(body)).toEqual(["ok", "run_id", key, "receipt_anchor"].sort())
+    expect(keysOf(body.receipt_anchor)).toEqual(["entry", "leaf", "version"])
+  })
+
+  test("is anchored under receipt anchor v2, which binds the run number", async () => {
+    const { body } = await document()
+    const leaf = objectAt(body, "receipt_anchor", "leaf")
+    expect(objectAt(body, "receipt_anchor").version).toBe("vfa.receipt_anchor.v2")
+    expect(leaf).toEqual({
+      leaf_version: "vfa.receipt_anchor.v2",
+      receipt_version: objectAt(body, key).version,
+      receipt_hash: objectAt(body, key).hash,
+      run_id: runId(name),
+    })
+  })
+
+  test("carries the version beside the entry, never inside it", async () => {
+    const { body } = await document()
+    expect(keysOf(objectAt(body, "receipt_anchor", "entry"))).not.toContain("version")
+  })
+
+  test("verifies offline as it was served", async () => {
+    const { text } = await document()
+    expect(await verdictOf(text)).toBe("RECEIPT VERIFIED AND ANCHORED")
+  })
+
+  test("carries the entry that the bundle carries", async () => {
+    const { body } = await document()
+    const bundle = (await service().get(`/runs/${runId(name)}/artifacts`)).body
+    const anchor = objectAt(bundle, "anchors", "receipt")
+    expect({ leaf: objectAt(body, "receipt_anchor").leaf, entry: objectAt(body, "receipt_anchor").entry }).toEqual(
+      anchor,
+    )
+  })
+})
+
+describe.each(CASES)("GET /runs/{id}/artifacts of %s", name => {
+  const bundle = () => service().get(`/runs/${runId(name)}/artifacts`)
+
+  test("serves the sealed bundle whole, to be saved as a file", async () => {
+    const { status, headers, text } = await bundle()
+    const [row] = await service().db.sql<{ bundle: string }[]>`select bundle from run where run_id = ${runId(name)}`
+    expect(status).toBe(200)
+    expect(headers.get("content-type")).toMatch(/^application\/json/)
+    expect(headers.get("content-disposition")).toMatch(/^attachment; filename="[\w.-]+\.json"$/)
+    expect(text).toBe(row?.bundle)
+  })
+
+  test("verifies offline as it was served", async () => {
+    expect(await verdictOf((await bundle()).text)).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+  })
+
+  test("holds what its state holds: manifest, partial manifest, token, receipt, anchors", async () => {
+    const { body } = await bundle()
+    const parts = ["manifest", "partial_manifest", "allow_token", ...ENDPOINTS.slice(1).map(({ key }) => key)]
+    expect(parts.filter(part => Object.hasOwn(body, part))).toEqual(PARTS[name])
+    expect(keysOf(body.anchors)).toEqual(ANCHORS[name])
+  })
+})
+
+const PARTS: Readonly<Record<CaseName, readonly string[]>> = {
+  ok: ["manifest", "allow_token"],
+  deny_by_signature: ["partial_manifest", "deny_receipt"],
+  deny_by_rule: ["partial_manifest", "deny_receipt"],
+  ccv_halt: ["partial_manifest", "allow_token", "ccv_halt_receipt"],
+  macc_halt: ["partial_manifest", "allow_token", "macc_halt_receipt"],
+  aivp_t4_halt: ["partial_manifest", "allow_token", "aivp_t4_halt_receipt"],
+  attestation_gap: ["attestation_gap_receipt"],
+  stage_error: [],
+}
+const RECEIPT_ANCHORS = ["complete_record", "receipt"]
+const ANCHORS: Readonly<Record<CaseName, readonly string[]>> = {
+  ok: ["complete_record", "pre_anchor"],
+  deny_by_signature: RECEIPT_ANCHORS,
+  deny_by_rule: RECEIPT_ANCHORS,
+  ccv_halt: RECEIPT_ANCHORS,
+  macc_halt: RECEIPT_ANCHORS,
+  aivp_t4_halt: RECEIPT_ANCHORS,
+  attestation_gap: RECEIPT_ANCHORS,
+  stage_error: ["complete_record"],
+}

@@ -1,0 +1,103 @@
+/** FORMATS §1 and §8: bodies that are too large, or not JSON by their own account. */
+import { describe, expect, test } from "vitest"
+import { readAnswer } from "../harness/answer.ts"
+import { CANARY, refusal } from "../harness/refusal.ts"
+import { request } from "../harness/requests.ts"
+import { standingService, type TestService } from "../harness/service.ts"
+
+const service = standingService()
+
+const MEBIBYTE = 1_048_576
+const json = { "Content-Type": "application/json" }
+
+/** A request whose body has exactly so many bytes. */
+const ofSize = (bytes: number): string => {
+  const empty = JSON.stringify(request({ payload: "" }))
+  return JSON.stringify(request({ payload: "p".repeat(bytes - empty.length) }))
+}
+
+describe("size", () => {
+  test("a body of exactly 1 MiB is accepted", async () => {
+    const body = ofSize(MEBIBYTE)
+    expect(Buffer.byteLength(body)).toBe(MEBIBYTE)
+    expect((await service().postRaw("/execute", body)).status).toBe(200)
+  })
+
+  test("one byte more is a 413 that names the limit", async () => {
+    const error = await refusal(service(), to => to.postRaw("/execute", ofSize(MEBIBYTE + 1)), 413)
+    expect(error).toContain("1048576")
+  })
+
+  test("bytes are counted, not characters", async () => {
+    const body = JSON.stringify(request({ payload: "é".repeat(MEBIBYTE / 2) }))
+    expect(body.length).toBeLessThan(MEBIBYTE)
+    await refusal(service(), to => to.postRaw("/execute", body), 413)
+  })
+
+  test("a stream without end is a 413; of it no more than 128 MiB are read, to be thrown away", async () => {
+    let sent = 0
+    const chunk = new Uint8Array(65_536).fill(0x20)
+    const stream = new ReadableStream<Uint8Array>({
+      pull: controller => {
+        sent += chunk.length
+        controller.enqueue(chunk)
+      },
+    })
+    const send = async (to: TestService) =>
+      readAnswer(
+        await to.request("/execute", { method: "POST", headers: json, body: stream, duplex: "half" } as RequestInit),
+      )
+    await refusal(service(), send, 413)
+    expect(sent).toBeLessThan(130 * MEBIBYTE)
+  })
+
+  test("a declared length beyond the limit is a 413 before a byte is read", async () => {
+    const headers = { ...json, "Content-Length": `${64 * MEBIBYTE}` }
+    await refusal(service(), to => to.postRaw("/execute", "{}", headers), 413)
+  })
+
+  test("size is judged before anything else: 64 MiB that are no JSON are a 413", async () => {
+    await refusal(service(), to => to.postRaw("/execute", "x".repeat(64 * MEBIBYTE)), 413)
+  })
+
+  test("verify-determinism has the same limit", async () => {
+    await refusal(service(), to => to.postRaw("/execute/verify-determinism", ofSize(MEBIBYTE + 1)), 413)
+  })
+
+  test("/dcae/verify takes larger documents, to 4 MiB", async () => {
+    await refusal(service(), to => to.postRaw("/dcae/verify", ofSize(4 * MEBIBYTE)), 400)
+    await refusal(service(), to => to.postRaw("/dcae/verify", ofSize(4 * MEBIBYTE + 1)), 413)
+  })
+})
+
+describe("content type", () => {
+  const whole = JSON.stringify(request())
+  test.each([
+    ...["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml"],
+    ...["application/jsonp", "text/json", "application/json-patch+json", CANARY],
+  ])("%s is refused", async type => {
+    const error = await refusal(service(), to => to.postRaw("/execute", whole, { "Content-Type": type }))
+    expect(error).toContain("application/json")
+  })
+
+  test("none at all is refused", async () => {
+    await refusal(service(), to => to.postRaw("/execute", new Uint8Array(Buffer.from(whole)), {}))
+  })
+
+  test.each(["application/json; charset=utf-8", "Application/JSON", "application/json ;charset=UTF-8"])(
+    "%s is accepted",
+    async type => {
+      expect((await service().postRaw("/execute", whole, { "Content-Type": type })).status).toBe(200)
+    },
+  )
+})
+
+describe("every endpoint that takes a body", () => {
+  test.each(["/execute", "/execute/verify-determinism", "/dcae/verify"])(
+    "%s refuses what is no strict JSON",
+    async path => {
+      for (const body of ["", "{", "[]", '{"a":1,"a":2}', '{"a":1e400}', '{"a":"\\ud800"}', "[".repeat(20_000)])
+        await refusal(service(), to => to.postRaw(path, body))
+    },
+  )
+})

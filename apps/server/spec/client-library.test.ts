@@ -1,0 +1,88 @@
+/** Specification, "Client library": the SDK against the real service, its fetch going straight to the application's door. */
+import {
+  BadRequestError,
+  type Client,
+  createClient,
+  type ExecuteRequest,
+  isUnreadable,
+  NotFoundError,
+  UnsupportedOperationError,
+  VERDICTS,
+  verifyBundle,
+} from "@runseal/sdk"
+import { beforeEach, expect, test } from "vitest"
+import { CASES, REQUESTS, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
+
+const { service, answers, runId } = standingSevenStates()
+
+let client: Client
+let sent = 0
+beforeEach(() => {
+  sent = 0
+  client = createClient({
+    baseUrl: "http://runseal.test",
+    fetch: (url, init) => {
+      sent++
+      return service().request(url.slice("http://runseal.test".length), init)
+    },
+  })
+})
+
+test.each(CASES)("execute narrows on the outcome: %s", async name => {
+  const result = await client.execute(REQUESTS[name] as unknown as ExecuteRequest)
+  const { status: _status, body } = answers()[name]
+  expect(result.outcome_kind).toBe(STATE_OF[name])
+  expect(Object.keys(result).sort()).toEqual([...Object.keys(body), "outcome_kind"].sort())
+  if (result.ok) expect(result.manifest.ManifestHash).toMatch(/^[0-9a-f]{64}$/)
+  else expect(result.error).toBe(body.error)
+  if (name === "macc_halt") service().clock.advance(3_600_000)
+})
+
+test("verifyRun and verify_run wrap the self-check", async () => {
+  expect(await client.verifyRun(runId("ok"))).toMatchObject({ ok: true, verified: true })
+  expect(await client.verify_run(runId("stage_error"))).toMatchObject({ verified: false, manifest_hash: "" })
+})
+
+test("verify raises an unsupported-operation error without calling", async () => {
+  await expect(client.verify(1)).rejects.toBeInstanceOf(UnsupportedOperationError)
+  expect(sent).toBe(0)
+})
+
+test("run, bundle, artifact, health, version, checkpoint and trust are read", async () => {
+  expect((await client.run(runId("ok"))).manifest).toEqual(answers().ok.body.manifest)
+  expect((await client.artifact(runId("ccv_halt"), "ccv_halt_receipt")).document.ok).toBe(true)
+  expect((await client.health()).service).toBe("runseal")
+  expect((await client.version()).log_origin).toBe(service().deps.logOrigin)
+  expect((await client.logCheckpoint()).document.origin).toBe(service().deps.logOrigin)
+  expect((await client.trust()).document.kind).toBe("vfa.trust.v1")
+})
+
+test.each(CASES)("the bundle of %s is verified offline as it was received", async name => {
+  const { text } = await client.bundle(runId(name))
+  const report = verifyBundle(text, [(await client.trust()).document])
+  expect(isUnreadable(report) ? report.unreadable : report.verdict).toBe(VERDICTS.complete)
+  expect((await client.dcaeVerify(text)).verified).toBe(true)
+})
+
+test("runs are iterated over pages, newest first", async () => {
+  const ids: number[] = []
+  for await (const run of client.runs({ limit: 3 }).items()) ids.push(run.id)
+  expect(ids.length).toBeGreaterThanOrEqual(CASES.length)
+  expect(ids).toEqual(ids.toSorted((a, b) => b - a))
+  const found: string[] = []
+  for await (const run of client.search({ status: "ccv_halt" }).items()) found.push(run.outcome_kind)
+  expect(new Set(found)).toEqual(new Set(["ccv_halt"]))
+})
+
+test("verifyDeterminism answers for the same request", async () => {
+  expect(await client.verifyDeterminism(REQUESTS.ok as unknown as ExecuteRequest)).toMatchObject({
+    deterministic: true,
+  })
+})
+
+test("refusals are typed errors that carry the service's sentence", async () => {
+  await expect(client.run(999_999)).rejects.toBeInstanceOf(NotFoundError)
+  await expect(client.artifact(runId("ok"), "deny_receipt")).rejects.toThrow(/ok.*pepg_deny/)
+  const bad = { ...REQUESTS.ok, route_id: "" } as unknown as ExecuteRequest
+  await expect(client.execute(bad)).rejects.toBeInstanceOf(BadRequestError)
+})

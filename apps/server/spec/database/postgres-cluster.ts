@@ -1,0 +1,169 @@
+/** A real PostgreSQL cluster for tests: in a folder of its own, on a free loopback port, with fsync on. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import {
+  accessSync,
+  chownSync,
+  constants,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { delimiter, join } from "node:path"
+import { setTimeout } from "node:timers/promises"
+import postgres from "postgres"
+
+export type PostgresCluster = {
+  /** Where a client connects: user "runseal", trusted from loopback, database "postgres". */
+  readonly url: string
+  /** Makes an empty database and gives its URL. */
+  readonly createDatabase: (name: string) => Promise<string>
+  /** Stops the server as a crash would and starts it again on the same files. */
+  readonly crashAndRestart: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+export type ClusterStart =
+  | { readonly kind: "started"; readonly cluster: PostgresCluster }
+  | { readonly kind: "absent"; readonly reason: string }
+
+/** A user whom the server asks for a password. */
+export const GUARDED_USER = "guarded"
+
+/** Accounts that a root process may lend PostgreSQL, which refuses to run as root. */
+const UNPRIVILEGED_ACCOUNTS = ["postgres", "nobody"]
+const START_DEADLINE_MS = 30_000
+const POLL_MS = 50
+
+type Account = { readonly uid: number; readonly gid: number }
+
+/** Starts a cluster, or says why this machine cannot. Anything but missing programs rejects: that is a fault, no absence. */
+export async function startPostgresCluster(): Promise<ClusterStart> {
+  const bin = findBinaries()
+  if (bin === undefined) return { kind: "absent", reason: "no initdb and postgres on this machine" }
+  const account = process.getuid?.() === 0 ? unprivilegedAccount() : undefined
+  if (process.getuid?.() === 0 && account === undefined) {
+    return { kind: "absent", reason: "PostgreSQL does not run as root and there is no other account" }
+  }
+  const folder = mkdtempSync(join(tmpdir(), "runseal-postgres-"))
+  if (account !== undefined) chownSync(folder, account.uid, account.gid)
+  const data = join(folder, "data")
+  const initdb = ["-D", data, "-U", "runseal", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+  const made = spawnSync(join(bin, "initdb"), initdb, { ...account, cwd: folder, encoding: "utf8" })
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
+  const access = join(data, "pg_hba.conf")
+  writeFileSync(access, `host all ${GUARDED_USER} 127.0.0.1/32 scram-sha-256\n${readFileSync(access, "utf8")}`)
+  return { kind: "started", cluster: await runCluster(bin, folder, data, account) }
+}
+
+async function runCluster(
+  bin: string,
+  folder: string,
+  data: string,
+  account: Account | undefined,
+): Promise<PostgresCluster> {
+  const port = await freePort()
+  const url = `postgres://runseal@127.0.0.1:${port}/postgres`
+  const start = async (): Promise<ChildProcess> => {
+    const settings = ["-p", String(port), "-c", "listen_addresses=127.0.0.1", "-c", `unix_socket_directories=${folder}`]
+    const server = spawn(join(bin, "postgres"), ["-D", data, ...settings], { ...account, cwd: folder, stdio: "ignore" })
+    await untilReady(url, server)
+    return server
+  }
+  const end = async (server: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
+    const exit = once(server, "exit")
+    server.kill(signal)
+    await exit
+  }
+  let server = await start()
+  // A test process that ends without stop() leaves no server behind.
+  process.once("exit", () => server.kill("SIGQUIT"))
+  return {
+    url,
+    createDatabase: async name => {
+      const sql = postgres(url, { max: 1 })
+      await sql`create database ${sql(name)}`.finally(() => sql.end())
+      return `postgres://runseal@127.0.0.1:${port}/${name}`
+    },
+    crashAndRestart: async () => {
+      // SIGQUIT: PostgreSQL's immediate shutdown, without a checkpoint.
+      await end(server, "SIGQUIT")
+      server = await start()
+    },
+    stop: async () => {
+      await end(server, "SIGINT")
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function untilReady(url: string, server: ChildProcess): Promise<void> {
+  const deadline = Date.now() + START_DEADLINE_MS
+  while (Date.now() < deadline) {
+    if (server.exitCode !== null) throw new Error(`postgres ended with status ${server.exitCode}`)
+    const sql = postgres(url, { max: 1, connect_timeout: 1 })
+    const ready = await sql`select 1`.then(
+      () => true,
+      () => false,
+    )
+    await sql.end()
+    if (ready) return
+    await setTimeout(POLL_MS)
+  }
+  throw new Error("postgres did not accept connections in time")
+}
+
+function findBinaries(): string | undefined {
+  const debian = "/usr/lib/postgresql"
+  const versions = listing(debian).sort((a, b) => Number(b) - Number(a))
+  const configured = spawnSync("pg_config", ["--bindir"], { encoding: "utf8" }).stdout?.trim() ?? ""
+  const candidates = [
+    ...(process.env.PATH ?? "").split(delimiter),
+    ...versions.map(version => join(debian, version, "bin")),
+    configured,
+  ]
+  return candidates.find(
+    folder => folder !== "" && executable(join(folder, "initdb")) && executable(join(folder, "postgres")),
+  )
+}
+
+function listing(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function executable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function unprivilegedAccount(): Account | undefined {
+  const lines = readFileSync("/etc/passwd", "utf8").split("\n")
+  for (const name of UNPRIVILEGED_ACCOUNTS) {
+    const [, , uid, gid] = lines.find(line => line.startsWith(`${name}:`))?.split(":") ?? []
+    if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) }
+  }
+  return undefined
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  server.close()
+  await once(server, "close")
+  if (address === null || typeof address === "string") throw new Error("no free port")
+  return address.port
+}

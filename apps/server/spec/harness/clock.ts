@@ -1,0 +1,21 @@
+/** A clock for tests: it runs like the machine's from a fixed noon, and can be moved on. No test waits for midnight. */
+
+export type TestClock = {
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number
+  /** Moves the clock on, or back. */
+  readonly advance: (milliseconds: number) => void
+}
+
+const NOON = Date.parse("2026-05-04T12:00:00.000Z")
+
+export function testClock(): TestClock {
+  const started = performance.now()
+  let moved = 0
+  return {
+    nowMs: () => NOON + moved + Math.floor(performance.now() - started),
+    advance: milliseconds => {
+      moved += milliseconds
+    },
+  }
+}

@@ -1,0 +1,52 @@
+/** Everything the database holds, as the store's own types. */
+import type { Database } from "../../src/store/database.ts"
+import type {
+  LogEntryRow,
+  LogHeadRow,
+  LogTileRow,
+  RunRow,
+  TenantRow,
+  TenantWindowRow,
+  TokenChargeRow,
+} from "../../src/store/schema.ts"
+
+export type Tables = {
+  readonly head: LogHeadRow
+  readonly entries: readonly LogEntryRow[]
+  readonly tiles: readonly LogTileRow[]
+  /** By run number. */
+  readonly runs: readonly RunRow[]
+  readonly tenants: readonly TenantRow[]
+  readonly windows: readonly TenantWindowRow[]
+  readonly charges: readonly TokenChargeRow[]
+}
+
+/** One consistent view: all reads in one transaction. */
+export const readTables = (db: Database): Promise<Tables> =>
+  db.transaction(async ({ sql }) => {
+    await sql`set transaction isolation level repeatable read`
+    const [head] = await sql<LogHeadRow[]>`select * from log_head`
+    if (head === undefined) throw new Error("there is no log head")
+    return {
+      head,
+      entries: await sql<LogEntryRow[]>`select * from log_entry order by log_index`,
+      tiles: await sql<LogTileRow[]>`select * from log_tile order by level, tile_index`,
+      runs: await sql<RunRow[]>`select * from run order by run_id`,
+      tenants: await sql<TenantRow[]>`select * from tenant order by tenant_id`,
+      windows: await sql<TenantWindowRow[]>`select * from tenant_window order by 1, 2, 3`,
+      charges: await sql<TokenChargeRow[]>`select * from token_charge order by total_after, charge_id`,
+    }
+  })
+
+/** Runs one statement that is made of text. */
+export const runSql = (db: Database, text: string): Promise<readonly object[]> =>
+  db.sql<object[]>(Object.assign([text], { raw: [text] }))
+
+/** What a refused request must leave as it was. */
+export async function minted(db: Database): Promise<object> {
+  const [counts] = await db.sql`
+    select (select size from log_head) as log_size, (select next_run_id from log_head) as next_run_id,
+      (select count(*) from run) as runs, (select count(*) from token_charge) as charges,
+      (select count(*) from tenant) as tenants, (select coalesce(sum(total), 0) from tenant_window)::text as tokens`
+  return { ...counts }
+}

@@ -1,0 +1,37 @@
+/** Two services as two processes would be: each with a database handle of its own, on one database and one set of keys. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, afterEach, beforeAll } from "vitest"
+import type { Config } from "../../src/config.ts"
+import { openDatabase } from "../../src/store/database.ts"
+import { newPostgresUrl } from "../database/databases.ts"
+import { checkHouse } from "./check-house.ts"
+import { testClock } from "./clock.ts"
+import { openService, type TestService } from "./service.ts"
+
+export type Twins = readonly [TestService, TestService]
+
+/** Twin services on a new PostgreSQL database. After each test the house is checked from both. */
+export function standingTwins(config: Partial<Config> = {}): () => Twins {
+  const keysDir = mkdtempSync(join(tmpdir(), "runseal-twins-"))
+  let twins: Twins | undefined
+  const standing = (): Twins => {
+    if (twins === undefined) throw new Error("the services stand during tests only")
+    return twins
+  }
+  beforeAll(async () => {
+    const url = await newPostgresUrl()
+    const clock = testClock()
+    const open = () => openService({ open: () => openDatabase({ kind: "postgres", url }), keysDir, clock, config })
+    twins = await Promise.all([open(), open()])
+  })
+  afterEach(async () => {
+    for (const service of standing()) await checkHouse(service)
+  })
+  afterAll(async () => {
+    await Promise.all(twins?.map(service => service.close()) ?? [])
+    rmSync(keysDir, { recursive: true, force: true })
+  })
+  return standing
+}

@@ -1,0 +1,78 @@
+/** The auditor audited: whatever is changed behind the service's back, the check after every test finds it. */
+import { expect, test } from "vitest"
+import { checkHouse } from "./harness/check-house.ts"
+import { executeEvery, standingSevenStates } from "./harness/seven-states.ts"
+import { runSql } from "./harness/tables.ts"
+
+const { service } = standingSevenStates()
+
+type Forgery = readonly [place: string, change: string, undo: string]
+
+/** A change to a column of the rows chosen, and the expression that takes it back. */
+const forgery = (table: string, column: string, change: string, undo: string, rows = "true"): Forgery => [
+  `${table}.${column}`,
+  `update ${table} set ${column} = ${change} where ${rows}`,
+  `update ${table} set ${column} = ${undo} where ${rows}`,
+]
+const raised = (table: string, column: string, rows?: string): Forgery =>
+  forgery(table, column, `${column} + 1`, `${column} - 1`, rows)
+const turned = (table: string, column: string, rows?: string): Forgery =>
+  forgery(table, column, `reverse(${column})`, `reverse(${column})`, rows)
+const lengthened = (table: string, column: string, rows?: string): Forgery =>
+  forgery(table, column, `${column} || ' '`, `rtrim(${column})`, rows)
+const replaced = (table: string, column: string, from: string, to: string, rows?: string): Forgery =>
+  forgery(table, column, `replace(${column}, '${from}', '${to}')`, `replace(${column}, '${to}', '${from}')`, rows)
+
+/** Changing the first byte twice leaves it as it was. */
+const FLIPPED = "set_byte(root, 0, get_byte(root, 0) # 1)"
+const ONE_ENTRY = "log_index = 3"
+const ONE_RUN = "run_id = 3"
+
+const FORGERIES: readonly Forgery[] = [
+  lengthened("log_entry", "body", ONE_ENTRY),
+  raised("log_entry", "integrated_time", ONE_ENTRY),
+  forgery("log_entry", "log_index", "log_index + 1000", "log_index - 1000", "log_index > 3"),
+  forgery("log_head", "size", "size - 1", "size + 1"),
+  forgery("log_head", "root", FLIPPED, FLIPPED),
+  raised("log_head", "next_run_id"),
+  raised("log_head", "log_time"),
+  replaced("log_head", "checkpoint", "local", "lokal"),
+  forgery("run", "run_id", "run_id + 1000", "run_id - 1000", "run_id in (3, 1003)"),
+  raised("run", "owner", ONE_RUN),
+  forgery("run", "owner_ordinal", "owner_ordinal + 1000", "owner_ordinal - 1000", ONE_RUN),
+  raised("run", "created_at", ONE_RUN),
+  forgery("run", "outcome_kind", "'ok'", "'pepg_deny'", ONE_RUN),
+  replaced("run", "error_stage", "PEPG", "CCV", ONE_RUN),
+  turned("run", "program_id", ONE_RUN),
+  lengthened("run", "route_id", ONE_RUN),
+  turned("run", "manifest_hash", ONE_RUN),
+  replaced("run", "execution_region", "eu", "us", ONE_RUN),
+  raised("run", "duration_us", ONE_RUN),
+  replaced("run", "bundle", "eu-test-1", "eu-test-2", ONE_RUN),
+  lengthened("run", "bundle", ONE_RUN),
+  raised("tenant", "record_count"),
+  turned("tenant", "head"),
+  turned("tenant", "salt"),
+  raised("tenant_window", "total"),
+  raised("tenant_window", "window_start"),
+  forgery("token_charge", "tokens", "tokens + 1", "tokens - 1", "tokens in (42, 43)"),
+  raised("token_charge", "total_after", "tokens = 42"),
+]
+
+test.each(FORGERIES)("a change of %s is found", async (_place, change, undo) => {
+  const { db } = service()
+  await runSql(db, change)
+  const found = await checkHouse(service()).then(
+    () => "nothing",
+    (error: unknown) => String(error),
+  )
+  await runSql(db, undo)
+  expect(found).not.toBe("nothing")
+  await checkHouse(service())
+})
+
+test("a house in order is in order, every state twice", async () => {
+  await executeEvery(service())
+  await checkHouse(service())
+  expect((await service().get("/runs")).body.total).toBe(16)
+})

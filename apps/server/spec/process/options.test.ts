@@ -1,0 +1,125 @@
+/** Start-up: what is explained, and what is refused in one sentence. */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { readConfig } from "../../src/config.ts"
+import { StartupError } from "../../src/startup-error.ts"
+import { type Ended, runToEnd } from "../harness/child.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "runseal-options-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const dataDir = join(folder, "data")
+
+const OPTIONS = [
+  ...["host", "port", "data-dir", "keys-dir", "log-origin", "database-url", "region", "base-url", "policy"],
+  ...["run-token-budget", "window-token-budget", "window-seconds", "aivp", "aivp-base-url", "aivp-model"],
+  ...["aivp-timeout", "log-level"],
+]
+
+describe("--help", () => {
+  let help: Ended
+  /** One line, however the terminal would break it. */
+  let words = ""
+  beforeAll(async () => {
+    help = await runToEnd(["--help"])
+    words = help.stdout.replace(/\s+/g, " ")
+  })
+
+  test("ends with 0 and writes no error", () => {
+    expect({ code: help.code, stderr: help.stderr }).toEqual({ code: 0, stderr: "" })
+  })
+
+  test.each(OPTIONS)("explains --%s and its variable", option => {
+    const variable = `RUNSEAL_${option.replaceAll("-", "_").toUpperCase()}`
+    expect(words).toMatch(new RegExp(`--${option} <[a-z]+> [^-].{10,}env: ${variable}\\b`))
+  })
+
+  test("gives units and defaults", () => {
+    for (const text of ['"8080"', '"127.0.0.1"', '"runseal.local"', '"1000000"', '"10000000"', '"86400"', '"builtin"'])
+      expect(words).toContain(`default: ${text}`)
+    expect(words).toMatch(/window in seconds/)
+    expect(words).toMatch(/in milliseconds/)
+    expect(words).toMatch(/key is read from RUNSEAL_AIVP_API_KEY only/)
+  })
+
+  test("--version prints the version", async () => {
+    expect(await runToEnd(["--version"])).toEqual({ code: 0, stdout: "1.0.0\n", stderr: "" })
+  })
+})
+
+type Refused = readonly [name: string, options: readonly string[], names: RegExp]
+
+const BAD_OPTIONS: readonly Refused[] = [
+  ["a port out of range", ["--port", "65536"], /--port/],
+  ["a port that is no number", ["--port", "http"], /--port/],
+  ["an option without its value", ["--port"], /--port/],
+  ["an unknown option", ["--prot", "1"], /--prot/],
+  ["a further word", ["serve"], /serve|further/],
+  ["an empty host", ["--host", ""], /--host/],
+  ["an upper-case log origin", ["--log-origin", "Log.example"], /--log-origin/],
+  ["a log origin with a port", ["--log-origin", "log.example:80"], /--log-origin/],
+  ["an empty log origin", ["--log-origin", ""], /--log-origin/],
+  ["a database that is no PostgreSQL", ["--database-url", "mysql://localhost/x"], /--database-url/],
+  ["a region with a slash", ["--region", "eu/1"], /--region/],
+  ["a base address that is no web address", ["--base-url", "ftp://example.org"], /--base-url/],
+  ["a negative run budget", ["--run-token-budget", "-1"], /--run-token-budget/],
+  ["a run budget beyond 2^53 − 1", ["--run-token-budget", "9007199254740992"], /--run-token-budget/],
+  ["a window cap of 0", ["--window-token-budget", "0"], /--window-token-budget/],
+  ["a window of 0 seconds", ["--window-seconds", "0"], /--window-seconds/],
+  ["a window of half a second", ["--window-seconds", "0.5"], /--window-seconds/],
+  ["an unknown reviewer", ["--aivp", "oracle"], /--aivp/],
+  ["a model reviewer without a model", ["--aivp", "anthropic"], /--aivp-model/],
+  ["a reviewer address that is none", ["--aivp-base-url", "localhost"], /--aivp-base-url/],
+  ["a review deadline of 0", ["--aivp-timeout", "0"], /--aivp-timeout/],
+  ["a review deadline near the log's tolerance", ["--aivp-timeout", "600000"], /--aivp-timeout/],
+  ["an unknown log level", ["--log-level", "loud"], /--log-level/],
+]
+
+test.each(BAD_OPTIONS)("%s is refused, the option named", (_name, options, names) => {
+  const read = (): unknown => readConfig(options, {})
+  expect(read).toThrow(StartupError)
+  expect(read).toThrow(names)
+})
+
+const policyFile = (name: string, text: string): string => {
+  const path = join(folder, `${name}.json`)
+  writeFileSync(path, text)
+  return path
+}
+const MODEL = ["--aivp", "openai", "--aivp-model", "m"]
+
+const BAD_STARTS: readonly Refused[] = [
+  ["a database out of reach", ["--database-url", "postgres://u:geheim@127.0.0.1:9/x"], /could not be reached/],
+  ["a policy that is not there", ["--policy", join(folder, "none.json")], /--policy/],
+  ["a policy that is no JSON", ["--policy", policyFile("broken", "{")], /--policy/],
+  ["a policy with an unknown key", ["--policy", policyFile("key", '{"policy":1}')], /--policy/],
+  ["a model reviewer without a key", MODEL, /key/],
+  ["a password in the reviewer's address", [...MODEL, "--aivp-base-url", "https://u:geheim@x.example"], /credentials/],
+]
+
+describe("a start is refused in one sentence with exit code 1", () => {
+  const expectSentence = ({ code, stdout, stderr }: Ended, names: RegExp): void => {
+    expect(stderr).toMatch(names)
+    expect(stderr).toMatch(/^runseal: [^\n]+\n$/)
+    expect(stderr).not.toMatch(/Error:|^ +at |geheim/)
+    expect(stdout).not.toContain("listening")
+    expect(code).toBe(1)
+  }
+
+  test.each(BAD_STARTS)("%s", async (_name, options, names) => {
+    expectSentence(await runToEnd(["--data-dir", dataDir, ...options]), names)
+  })
+
+  test("a bad option or variable, before the data folder is touched", async () => {
+    const untouched = join(folder, "untouched")
+    expectSentence(await runToEnd(["--data-dir", untouched, "--prot", "1"]), /--prot/)
+    expectSentence(await runToEnd(["--data-dir", untouched], { RUNSEAL_PORT: "http" }), /--port/)
+    expect(existsSync(untouched)).toBe(false)
+  })
+
+  test("an address that is not this machine's", async () => {
+    const options = ["--data-dir", dataDir, "--host", "203.0.113.7"]
+    expectSentence(await runToEnd(options), /cannot listen on 203\.0\.113\.7:8080/)
+  })
+})

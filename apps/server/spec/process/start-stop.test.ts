@@ -1,0 +1,210 @@
+/** A deployment in its data folder: start, stop, restart, and the starts that must be refused. */
+import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createKeys } from "../../src/anchor/keys.ts"
+import { numberAt, textAt } from "../harness/answer.ts"
+import { type Child, type Ended, runToEnd, startChild } from "../harness/child.ts"
+import { request } from "../harness/requests.ts"
+import { openService } from "../harness/service.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "runseal-process-"))
+const at = (...names: readonly string[]): string => join(folder, ...names)
+/** A deployment with three runs. */
+const BORN = at("born")
+/** The same deployment as it was after the first of them. */
+const OLDER = at("older")
+const CANARY = "payload-canary-93be"
+
+let first: Ended
+let bundles: readonly string[] = []
+let checkpoint = ""
+let child: Child | undefined
+
+beforeAll(async () => {
+  const one = await startChild(["--data-dir", BORN])
+  await one.post("/execute", request({ payload: CANARY, ai_output_text: CANARY }))
+  first = await one.end("SIGTERM")
+  cpSync(BORN, OLDER, { recursive: true })
+  const two = await startChild(["--data-dir", BORN])
+  for (const payload of ["two", "three"]) await two.post("/execute", request({ payload }))
+  bundles = await Promise.all([1, 2, 3].map(async id => (await two.get(`/runs/${id}/artifacts`)).text))
+  checkpoint = (await two.get("/log/checkpoint")).text
+  await two.end("SIGINT")
+  cpSync(join(BORN, "keys"), at("newer-keys"), { recursive: true })
+  child = await startChild(["--data-dir", BORN])
+}, 120_000)
+afterAll(async () => {
+  await child?.end("SIGKILL")
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const refusedStart = async (options: readonly string[]): Promise<string> => {
+  const { code, stdout, stderr } = await runToEnd(["--port", "0", ...options])
+  expect(code).toBe(1)
+  expect(stdout).not.toContain("listening")
+  expect(stderr).toMatch(/^runseal: [^\n]+\n$/)
+  return stderr
+}
+
+describe("a first start and stop", () => {
+  test("ends with 0 and says so in the log, in JSON lines without payloads", () => {
+    expect(first).toMatchObject({ code: 0, stderr: "" })
+    const lines = first.stdout
+      .trimEnd()
+      .split("\n")
+      .map(line => JSON.parse(line) as { msg: string })
+    expect(lines.map(({ msg }) => msg)).toEqual(expect.arrayContaining(["listening", "stopping", "stopped"]))
+    expect(first.stdout).not.toContain(CANARY)
+  })
+
+  test("makes the keys, for their owner alone", () => {
+    expect(statSync(join(BORN, "keys")).mode & 0o777).toBe(0o700)
+    for (const name of readdirSync(join(BORN, "keys"))) {
+      const { mode } = statSync(join(BORN, "keys", name))
+      expect(mode & 0o077, name).toBe(0)
+    }
+    expect(readFileSync(join(BORN, "keys", "signing-keys.json"), "utf8")).toContain("PRIVATE KEY")
+  })
+
+  test("leaves no raw text in any file of the data folder", () => {
+    const held = readdirSync(BORN, { recursive: true, withFileTypes: true })
+      .filter(entry => entry.isFile())
+      .filter(entry => readFileSync(join(entry.parentPath, entry.name)).includes(CANARY))
+    expect(held.map(({ name }) => name)).toEqual([])
+  })
+})
+
+describe("a restart", () => {
+  test("serves every run byte for byte, and the log where it stood", async () => {
+    const served = await Promise.all([1, 2, 3].map(async id => (await child!.get(`/runs/${id}/artifacts`)).text))
+    expect(served).toEqual(bundles)
+    expect((await child!.get("/log/checkpoint")).text).toBe(checkpoint)
+  })
+
+  test("goes on with the next run number and the next record of the chain", async () => {
+    const { body } = await child!.post("/execute", request())
+    expect(body.run_id).toBe(4)
+    const bundle = (await child!.get("/runs/4/artifacts")).body
+    expect(numberAt(bundle, "anchors", "complete_record", "leaf", "tenant_ordinal")).toBe(4)
+    expect((await child!.post("/dcae/verify", bundle)).body.verified).toBe(true)
+  })
+
+  test("listens on loopback only, unless told otherwise", () => {
+    expect(child!.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  })
+
+  test("a second process on the same data folder is refused; the first goes on", async () => {
+    expect(await refusedStart(["--data-dir", BORN])).toMatch(/in use by another process/)
+    expect((await child!.post("/execute", request())).status).toBe(200)
+  })
+})
+
+describe("a start is refused", () => {
+  const startWithKeys = (keysDir: string): Promise<string> => refusedStart(["--data-dir", OLDER, "--keys-dir", keysDir])
+
+  test("with keys of another deployment", async () => {
+    createKeys(at("other-keys"))
+    expect(await startWithKeys(at("other-keys"))).toMatch(/keys.*not those/)
+  })
+
+  test("without the keys the log was born with; none are made in their place", async () => {
+    expect(await startWithKeys(at("no-keys"))).toMatch(/keys/)
+    expect(existsSync(at("no-keys", "signing-keys.json"))).toBe(false)
+  })
+
+  test("with keys that others may read", async () => {
+    cpSync(join(OLDER, "keys"), at("open-keys"), { recursive: true })
+    chmodSync(at("open-keys", "signing-keys.json"), 0o644)
+    expect(await startWithKeys(at("open-keys"))).toMatch(/0600/)
+  })
+
+  test("on an older copy of the database: acknowledged runs are missing", async () => {
+    expect(await startWithKeys(at("newer-keys"))).toMatch(/older copy/)
+  })
+
+  test("under another log origin", async () => {
+    const error = await refusedStart(["--data-dir", OLDER, "--log-origin", "other.example"])
+    expect(error).toMatch(/runseal\.local.*other\.example/)
+  })
+
+  test("on an empty database beside keys that have acknowledged runs", async () => {
+    await expect(openService({ keysDir: at("newer-keys") })).rejects.toThrow(/empty/)
+  })
+})
+
+describe("over a socket", () => {
+  /** Writes to the server's port as it is, and gives what comes back until the server or the time ends it. */
+  const raw = (chunks: Iterable<string>): Promise<{ answer: string }> =>
+    new Promise(resolve => {
+      const { port } = new URL(child!.url)
+      const socket = connect(Number(port), "127.0.0.1")
+      let answer = ""
+      const finish = (): void => {
+        clearTimeout(timer)
+        socket.destroy()
+        resolve({ answer })
+      }
+      const timer = setTimeout(finish, 10_000)
+      socket.setEncoding("utf8").on("data", (text: string) => {
+        answer += text
+        if (/\r\n\r\n.*\}/s.test(answer)) finish()
+      })
+      socket.on("error", finish).on("close", finish)
+      const source = chunks[Symbol.iterator]()
+      const pump = (): void => {
+        for (let next = source.next(); !next.done; next = source.next()) {
+          if (!socket.write(next.value)) {
+            socket.once("drain", pump)
+            return
+          }
+        }
+      }
+      socket.on("connect", pump)
+    })
+  const head = (headers: string): string =>
+    `POST /execute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n`
+
+  test("64 MiB with a declared length are a 413 before they are sent", async () => {
+    const { answer } = await raw([head(`Content-Length: ${64 * 1_048_576}\r\n`), "{"])
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /)
+    expect(answer).toContain('{"ok":false,"error":')
+  })
+
+  test("64 MiB in chunks are a 413 that reaches a sender who sends to the end", async () => {
+    const chunk = `10000\r\n${" ".repeat(65_536)}\r\n`
+    function* body(): Iterable<string> {
+      yield head("Transfer-Encoding: chunked\r\n")
+      for (let i = 0; i < 1024; i++) yield chunk
+      yield "0\r\n\r\n"
+    }
+    const { answer } = await raw(body())
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /)
+    expect(answer).toContain('{"ok":false,"error":')
+    expect((await child!.get("/health")).status).toBe(200)
+  })
+
+  test("a body that is not JSON is answered in the envelope", async () => {
+    const { answer } = await raw([head("Content-Length: 3\r\n"), "{x}"])
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer).toContain('{"ok":false,"error":')
+  })
+
+  test("what is not HTTP closes the connection and nothing else", async () => {
+    await raw(["\u0000\u0001\u0002 nonsense\r\n\r\n"])
+    expect((await child!.get("/health")).status).toBe(200)
+  })
+
+  test("the origin hashes are the peer's: the same address and agent give the same hashes", async () => {
+    const ids = [await child!.post("/execute", request()), await child!.post("/execute", request())]
+    const origins = await Promise.all(
+      ids.map(async ({ body }) => {
+        const bundle = (await child!.get(`/runs/${body.run_id}/artifacts`)).body
+        return textAt(bundle, "sections", "request_substance", "origin", "source_ip_hash")
+      }),
+    )
+    expect(origins[0]).toBe(origins[1])
+  })
+})

@@ -1,0 +1,176 @@
+/** Specification, "Run summary" and "GET /runs and GET /runs/search"; FORMATS §8 for the names of the filters. */
+import type { JsonObject } from "@runseal/canonical"
+import { beforeAll, describe, expect, test } from "vitest"
+import { eachDatabase } from "./database/databases.ts"
+import { type Answer, expectRefused, keysOf, listAt, numberAt, textAt } from "./harness/answer.ts"
+import { EICAR, request } from "./harness/requests.ts"
+import { standingService } from "./harness/service.ts"
+
+const OTHER_PROGRAM = "0f".repeat(32)
+const DAY_MS = 86_400_000
+
+eachDatabase("run lists", open => {
+  const service = standingService(() => ({ open }))
+  let answers: readonly Answer[] = []
+
+  const list = async (path: string): Promise<JsonObject> => {
+    const { status, body, text } = await service().get(path)
+    expect(status, text).toBe(200)
+    return body
+  }
+  const ids = (body: JsonObject): readonly number[] => listAt(body, "runs").map(run => numberAt(run, "id"))
+  const found = async (query: Record<string, string>): Promise<readonly number[]> =>
+    ids(await list(`/runs/search?${new URLSearchParams(query)}`))
+
+  test("an empty list is a list: total 0, default limit 50, offset 0", async () => {
+    for (const path of ["/runs", "/runs/search"])
+      expect(await list(path)).toEqual({ ok: true, total: 0, limit: 50, offset: 0, runs: [] })
+  })
+
+  describe("with runs", () => {
+    beforeAll(async () => {
+      const bodies = [
+        request(),
+        request({ program_id: OTHER_PROGRAM }),
+        request({ payload: EICAR }),
+        request({ route_id: "50%_off\\'x" }),
+        request({ route_id: "other" }),
+        request({ program_id: OTHER_PROGRAM, payload: EICAR }),
+        request(),
+      ]
+      const made: Answer[] = []
+      for (const body of bodies) {
+        made.push(await service().execute(body))
+        service().clock.advance(DAY_MS)
+      }
+      answers = made
+    })
+
+    test("runs come newest first, with total, limit and offset", async () => {
+      const body = await list("/runs")
+      expect(keysOf(body)).toEqual(["limit", "offset", "ok", "runs", "total"])
+      expect(body).toMatchObject({ ok: true, total: 7, limit: 50, offset: 0 })
+      expect(ids(body)).toEqual([7, 6, 5, 4, 3, 2, 1])
+    })
+
+    test("a summary has exactly the specified fields", async () => {
+      const [denied] = listAt(await list("/runs?offset=1&limit=1"), "runs")
+      expect(denied).toEqual({
+        id: 6,
+        created_at: expect.stringMatching(/^2026-05-09T12:\d\d:\d\d\.\d{3}Z$/),
+        program_id: OTHER_PROGRAM,
+        route_id: request().route_id,
+        manifest_hash: textAt(answers[5]!.body, "partial_manifest", "ManifestHash"),
+        duration_ms: answers[5]!.body.duration_ms,
+        status: "pepg_deny",
+        outcome_kind: "pepg_deny",
+        error_stage: "PEPG",
+        execution_region: "eu-test-1",
+      })
+    })
+
+    test("an ok run's summary shows its ManifestHash and an empty error_stage", async () => {
+      const [newest] = listAt(await list("/runs"), "runs")
+      expect(newest).toMatchObject({
+        manifest_hash: textAt(answers[6]!.body, "manifest", "ManifestHash"),
+        status: "ok",
+        error_stage: "",
+      })
+    })
+
+    test("pages follow each other without gap or overlap; beyond the end they are empty", async () => {
+      const pages = await Promise.all([0, 3, 6, 9].map(offset => list(`/runs?limit=3&offset=${offset}`)))
+      expect(pages.map(ids)).toEqual([[7, 6, 5], [4, 3, 2], [1], []])
+      expect(pages.map(page => page.total)).toEqual([7, 7, 7, 7])
+    })
+
+    test("limit may be 1 to 500, offset as large as an exact integer", async () => {
+      expect((await list("/runs?limit=500")).limit).toBe(500)
+      expect(ids(await list("/runs?limit=1"))).toEqual([7])
+      expect(ids(await list(`/runs?offset=${Number.MAX_SAFE_INTEGER}`))).toEqual([])
+      expect(ids(await list(`/runs/search?status=ok&offset=${Number.MAX_SAFE_INTEGER}`))).toEqual([])
+    })
+
+    test("a search without filters is the list", async () => {
+      expect(await list("/runs/search?limit=4&offset=2")).toEqual(await list("/runs?limit=4&offset=2"))
+    })
+
+    test("search by manifest hash: any prefix down to one digit, the whole hash too", async () => {
+      const hash = textAt(answers[1]!.body, "manifest", "ManifestHash")
+      expect(await found({ manifest_hash: hash })).toEqual([2])
+      expect(await found({ manifest_hash: hash.slice(0, 12) })).toEqual([2])
+      expect(await found({ manifest_hash: hash.slice(0, 1) })).toContain(2)
+    })
+
+    test("search by program, by route and by status", async () => {
+      expect(await found({ program_id: OTHER_PROGRAM })).toEqual([6, 2])
+      expect(await found({ route_id: "other" })).toEqual([5])
+      expect(await found({ status: "pepg_deny" })).toEqual([6, 3])
+      expect(await found({ status: "ok" })).toEqual([7, 5, 4, 2, 1])
+      expect(await found({ status: "stage_error" })).toEqual([])
+    })
+
+    test("a route is compared as text: no wildcards, no SQL", async () => {
+      expect(await found({ route_id: "50%_off\\'x" })).toEqual([4])
+      expect(await found({ route_id: "%" })).toEqual([])
+      expect(await found({ route_id: "' or '1'='1" })).toEqual([])
+    })
+
+    test("search by date: from and to are included", async () => {
+      const at = async (id: number): Promise<string> => textAt((await service().get(`/runs/${id}`)).body, "created_at")
+      expect(await found({ from: await at(5) })).toEqual([7, 6, 5])
+      expect(await found({ to: await at(2) })).toEqual([2, 1])
+      expect(await found({ from: await at(3), to: await at(3) })).toEqual([3])
+      expect(await found({ from: "2026-05-06T00:00:00+02:00", to: "2026-05-07T23:59:59Z" })).toEqual([4, 3])
+      expect(await found({ from: await at(5), to: await at(2) })).toEqual([])
+    })
+
+    test("filters narrow each other, and total counts what they leave", async () => {
+      const query = new URLSearchParams({ program_id: OTHER_PROGRAM, status: "pepg_deny", route_id: ROUTE, limit: "1" })
+      const body = await list(`/runs/search?${query}`)
+      expect({ total: body.total, ids: ids(body) }).toEqual({ total: 1, ids: [6] })
+      expect(await list("/runs/search?status=ok&limit=2&offset=2")).toMatchObject({ total: 5, limit: 2, offset: 2 })
+    })
+
+    test.each(BAD_PAGES)("a bad page is a 400: %s", async query => {
+      for (const path of ["/runs", "/runs/search"]) {
+        const error = expectRefused(await service().get(`${path}?${query}`), 400)
+        expect(error).toMatch(/^(limit|offset) must be/)
+      }
+    })
+
+    test.each(BAD_FILTERS)("a bad filter is a 400 that names it: %s=%s", async (name, value) => {
+      const answer = await service().get(`/runs/search?${new URLSearchParams({ [name]: value })}`)
+      expect(expectRefused(answer, 400)).toMatch(new RegExp(`^${name} must be`))
+    })
+  })
+})
+
+const ROUTE = String(request().route_id)
+
+const BAD_PAGES = [
+  ...["limit=0", "limit=501", "limit=-1", "limit=1.5", "limit=abc", "limit=", "limit=1e2", "limit=0x10", "limit=%2050"],
+  ...["offset=-1", "offset=1.5", "offset=abc", "offset=", "offset=9007199254740992", "offset=99999999999999999999"],
+]
+const BAD_FILTERS: readonly (readonly [string, string])[] = [
+  ["manifest_hash", ""],
+  ["manifest_hash", "xyz"],
+  ["manifest_hash", "AB"],
+  ["manifest_hash", "a".repeat(65)],
+  ["manifest_hash", "%"],
+  ["program_id", "ab"],
+  ["program_id", "A1".repeat(32)],
+  ["program_id", ""],
+  ["route_id", ""],
+  ["route_id", "r".repeat(513)],
+  ["route_id", "a\u0000b"],
+  ["status", "OK"],
+  ["status", "denied"],
+  ["status", ""],
+  ["from", "yesterday"],
+  ["from", "2026-05-04"],
+  ["from", "2026-02-30T00:00:00Z"],
+  ["from", "1714824000"],
+  ["to", "2026-05-04T12:00:00"],
+  ["to", ""],
+]

@@ -1,0 +1,92 @@
+/** Specification, "GET /runs/{id}" and "Run ownership"; FORMATS §8 for the fields of the record. */
+import { beforeAll, describe, expect, test } from "vitest"
+import { expectRefused, keysOf, listAt, objectAt } from "./harness/answer.ts"
+import { sealAs } from "./harness/other-tenant.ts"
+import { CASES, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
+
+const { service, answers, runId } = standingSevenStates()
+
+const SUMMARY = [
+  ..."id created_at program_id route_id manifest_hash duration_ms status outcome_kind error_stage".split(" "),
+  "execution_region",
+]
+const RECORD = [...SUMMARY, "ok", "payload_hash", "duration_us", "error_message"]
+
+describe.each(CASES)("the record of %s", name => {
+  const record = async () => (await service().get(`/runs/${runId(name)}`)).body
+
+  test("has exactly its fields, with the full manifest or partial manifest where there is one", async () => {
+    const sealed = ["manifest", "partial_manifest"].filter(part => Object.hasOwn(answers()[name].body, part))
+    const body = await record()
+    expect(keysOf(body)).toEqual([...RECORD, ...sealed].sort())
+    for (const part of sealed) expect(body[part]).toEqual(answers()[name].body[part])
+  })
+
+  test("has a status that equals its outcome_kind, and agrees with its summary", async () => {
+    const body = await record()
+    expect([body.status, body.outcome_kind]).toEqual([STATE_OF[name], STATE_OF[name]])
+    const summaries = listAt((await service().get("/runs")).body, "runs")
+    const summary = objectAt(summaries.find(run => objectAt(run).id === runId(name)))
+    expect(keysOf(summary)).toEqual(SUMMARY.toSorted())
+    expect(body).toMatchObject(summary)
+  })
+
+  test("says where and why it ended, in empty strings for an ok run", async () => {
+    const { body } = answers()[name]
+    expect(await record()).toMatchObject({
+      error_stage: name === "ok" ? "" : body.error_stage,
+      error_message: name === "ok" ? "" : body.error,
+      duration_ms: body.duration_ms,
+    })
+  })
+})
+
+test("the manifest hash is that of manifest, partial manifest or gap receipt, and empty for a stage error", async () => {
+  for (const name of CASES) {
+    const { body } = answers()[name]
+    const manifest = body.manifest ?? body.partial_manifest
+    const gap = body.attestation_gap_receipt
+    const expected =
+      manifest !== undefined ? objectAt(manifest).ManifestHash : gap === undefined ? "" : objectAt(gap).hash
+    expect((await service().get(`/runs/${runId(name)}`)).body.manifest_hash).toBe(expected)
+  }
+})
+
+const PATHS = [
+  ...["", "/verify", "/artifacts", "/allow-token", "/deny-receipt", "/ccv-halt-receipt", "/macc-halt-receipt"],
+  ...["/aivp-t4-halt-receipt", "/attestation-gap-receipt"],
+]
+const NO_RUN = ["999999", "0", "-1", "1.0", "01", "1e0", "abc", "9007199254740993", "%31%00", "99999999999999999999"]
+
+describe("a run that does not exist", () => {
+  test.each(NO_RUN)("is a 404 everywhere: %s", async id => {
+    for (const path of PATHS) expectRefused(await service().get(`/runs/${id}${path}`), 404)
+  })
+})
+
+describe("a run of another key", () => {
+  const foreign = { run_id: 0 }
+  beforeAll(async () => {
+    const sealed = await sealAs(service(), { tenant_id: "api-key-7", owner: 7 })
+    foreign.run_id = sealed.bundle.run.run_id
+  })
+
+  test.each(PATHS)("is a 404, told in the words of a run that does not exist: /runs/{id}%s", async path => {
+    const error = expectRefused(await service().get(`/runs/${foreign.run_id}${path}`), 404)
+    expect(error).toBe(expectRefused(await service().get(`/runs/999999${path}`), 404))
+  })
+
+  test("is in no list, no search and no total", async () => {
+    for (const path of ["/runs", "/runs/search", "/runs/search?status=ok"]) {
+      const { body } = await service().get(path)
+      expect(listAt(body, "runs").map(run => objectAt(run).id)).not.toContain(foreign.run_id)
+    }
+    expect((await service().get("/runs")).body.total).toBe(CASES.length)
+  })
+
+  test("has a chain of its own, from 1", async () => {
+    const [row] = await service().db.sql<{ owner_ordinal: number }[]>`
+      select owner_ordinal from run where owner = 7 order by owner_ordinal`
+    expect(row?.owner_ordinal).toBe(1)
+  })
+})

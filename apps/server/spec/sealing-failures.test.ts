@@ -1,0 +1,124 @@
+/** FORMATS §6: log time, and what a failure of log or database leaves behind: a 503, no run, and a log that goes on. */
+import { describe, expect, test } from "vitest"
+import { eachDatabase } from "./database/databases.ts"
+import { type Answer, expectRefused, textAt } from "./harness/answer.ts"
+import { CANARY } from "./harness/refusal.ts"
+import { request } from "./harness/requests.ts"
+import { standingService } from "./harness/service.ts"
+import { minted, runSql } from "./harness/tables.ts"
+
+function expectUnavailable(answer: Answer): void {
+  expectRefused(answer, 503)
+  expect(answer.headers.get("retry-after")).toMatch(/^[1-9]\d*$/)
+  expect(answer.body).not.toHaveProperty("run_id")
+}
+
+eachDatabase("sealing", open => {
+  const service = standingService(() => ({ open }))
+  /** Charges stand whatever becomes of the run; all else must be as it was. */
+  const sealed = async (): Promise<object> => ({ ...(await minted(service().db)), charges: 0 })
+
+  describe("log time", () => {
+    test("does not go back when the clock does", async () => {
+      await service().execute(request())
+      service().clock.advance(-30_000)
+      const answer = await service().execute(request())
+      service().clock.advance(30_000)
+      expect(answer.status).toBe(200)
+    })
+
+    test("that would differ from the clock by more than 60 s stops sealing with 503, until the clock is right", async () => {
+      await service().execute(request())
+      const before = await sealed()
+      service().clock.advance(-75_000)
+      const answers = [await service().execute(request()), await service().execute(request({ route_id: "other" }))]
+      expect((await service().get("/runs")).status).toBe(200)
+      service().clock.advance(75_000)
+      for (const answer of answers) expectUnavailable(answer)
+      expect(await sealed()).toEqual(before)
+      expect((await service().execute(request())).status).toBe(200)
+    })
+
+    test("is the second of the run's own clock or a later one, within the sealed window", async () => {
+      service().clock.advance(3_600_000)
+      const { body } = await service().execute(request())
+      const bundle = (await service().get(`/runs/${body.run_id}/artifacts`)).body
+      const created = Math.floor(Date.parse(textAt(bundle, "run", "created_at")) / 1000)
+      const logged = Number(textAt(bundle, "anchors", "pre_anchor", "entry", "integratedTime"))
+      expect(logged - created).toBeGreaterThanOrEqual(0)
+      expect(logged - created).toBeLessThanOrEqual(600)
+      const iso = (seconds: number): string => `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`
+      const window = `${iso(created)}/${iso(created + 600)}`
+      expect(textAt(bundle, "anchors", "pre_anchor", "leaf", "anchoring_window")).toBe(window)
+    })
+  })
+
+  describe("a database that refuses to store", () => {
+    /** Makes the database refuse inserts into a table, quoting in its error what must not get out. */
+    const refusing = async (table: string, work: () => Promise<void>): Promise<void> => {
+      const { db } = service()
+      await runSql(
+        db,
+        `create function refuse() returns trigger language plpgsql as
+        $$ begin raise exception '${CANARY} %', new; end $$`,
+      )
+      await runSql(db, `create trigger refuse before insert on ${table} for each row execute function refuse()`)
+      try {
+        await work()
+      } finally {
+        await runSql(db, `drop trigger refuse on ${table}`)
+        await runSql(db, "drop function refuse()")
+      }
+    }
+
+    test.each(["run", "log_entry", "token_charge"])(
+      "%s: 503, no run, nothing told of the inside, and it recovers",
+      async table => {
+        const before = await sealed()
+        await refusing(table, async () => {
+          const answers = await Promise.all(
+            [1, 2, 3].map(i => service().execute(request({ payload: `${CANARY} ${i}` }))),
+          )
+          for (const answer of answers) {
+            expectUnavailable(answer)
+            expect(answer.text).not.toMatch(new RegExp(`${CANARY}|insert|trigger|${table}|PL/pgSQL`, "i"))
+          }
+        })
+        expect(await sealed()).toEqual(before)
+        const lines = service().logLines.join("\n")
+        expect(lines).not.toContain(CANARY)
+        expect(lines).not.toMatch(/insert into/i)
+        expect((await service().execute(request())).status).toBe(200)
+      },
+    )
+
+    test("reads that fail are a 503, and told nothing of the inside", async () => {
+      const { db } = service()
+      await service().execute(request())
+      await runSql(db, "alter table run rename to run_hidden")
+      const answers: Answer[] = []
+      for (const path of ["/runs", "/runs/search?status=ok", "/runs/1", "/runs/1/verify", "/runs/1/artifacts"])
+        answers.push(await service().get(path))
+      await runSql(db, "alter table run_hidden rename to run")
+      for (const answer of answers) {
+        expectUnavailable(answer)
+        expect(answer.text).not.toMatch(/select|relation|does not exist/i)
+      }
+    })
+
+    test("a stored document that is no record is a 500 that names a request id and nothing of the inside", async () => {
+      const { sql } = service().db
+      await service().execute(request())
+      const [row] = await sql<{ bundle: string }[]>`select bundle from run where run_id = 1`
+      await sql`update run set bundle = ${`{"kind":"${CANARY}"}`} where run_id = 1`
+      const answers = [await service().get("/runs/1"), await service().get("/runs/1/allow-token")]
+      await sql`update run set bundle = ${row!.bundle} where run_id = 1`
+      for (const answer of answers) {
+        const error = expectRefused(answer, 500)
+        const [id = "none"] = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(error) ?? []
+        expect(service().logLines.filter(line => line.includes(id))).toHaveLength(1)
+        expect(error).not.toMatch(/at |\.ts|unreadable/)
+      }
+    })
+  })
+})

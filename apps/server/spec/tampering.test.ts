@@ -1,0 +1,111 @@
+/** FORMATS §3: a served document with any single value changed, dropped or borrowed from another run does not verify. */
+import type { JsonObject, JsonValue } from "@runseal/canonical"
+import { parseTrust } from "@runseal/core/transparency-log/trust-document"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { isUnreadable, verifyDocument } from "@runseal/core/verify/document"
+import { VERDICTS } from "@runseal/core/verify/report"
+import { beforeAll, describe, expect, test } from "vitest"
+import { objectAt } from "./harness/answer.ts"
+import { CASES, executeEvery, standingSevenStates } from "./harness/seven-states.ts"
+
+const { service, runId } = standingSevenStates()
+
+let trust: TrustedKeys
+const second: Partial<Record<string, number>> = {}
+beforeAll(async () => {
+  const parsed = parseTrust((await service().get("/.well-known/runseal-trust.json")).body)
+  if ("problem" in parsed) throw new Error(parsed.problem)
+  trust = parsed
+  const again = await executeEvery(service())
+  for (const name of CASES) second[name] = Number(again[name].body.run_id)
+})
+
+const GOOD: readonly string[] = [VERDICTS.complete, VERDICTS.receipt, VERDICTS.anchored, VERDICTS.attestation]
+const verifies = (document: JsonValue): boolean => {
+  const report = verifyDocument(document, [trust])
+  return !isUnreadable(report) && GOOD.includes(report.verdict)
+}
+
+const bundleOf = async (run: number): Promise<JsonObject> => (await service().get(`/runs/${run}/artifacts`)).body
+
+/** Another value of the same kind. */
+function changed(value: JsonValue): JsonValue {
+  if (typeof value === "number") return value + 1
+  if (typeof value === "boolean") return !value
+  if (typeof value !== "string") return null
+  const [first = ""] = value
+  return /[0-9a-z]/i.test(first) ? (first === "1" ? "2" : "1") + value.slice(1) : `1${value}`
+}
+
+type Variant = { readonly at: string; readonly document: JsonValue }
+
+/** Every document that differs in one value, and every document that lacks one member or item. */
+function* variants(value: JsonValue, path = ""): Generator<Variant> {
+  if (Array.isArray(value)) {
+    for (const [i, item] of value.entries()) {
+      for (const { at, document } of variants(item, `${path}/${i}`)) yield { at, document: value.with(i, document) }
+      yield { at: `${path}/${i} dropped`, document: value.toSpliced(i, 1) }
+    }
+  } else if (typeof value === "object" && value !== null) {
+    const members = value as JsonObject
+    for (const key of Object.keys(members)) {
+      for (const { at, document } of variants(members[key] ?? null, `${path}/${key}`))
+        yield { at, document: { ...members, [key]: document } }
+      const { [key]: _dropped, ...rest } = members
+      yield { at: `${path}/${key} dropped`, document: rest }
+    }
+    yield { at: `${path} with one more`, document: { ...members, additional: 1 } }
+  } else yield { at: path, document: changed(value) }
+}
+
+describe.each(CASES)("the bundle of %s", name => {
+  test("verifies as served, and with no single value changed, member dropped or member added", async () => {
+    const bundle = await bundleOf(runId(name))
+    expect(verifies(bundle)).toBe(true)
+    const all = [...variants(bundle)]
+    expect(all.length).toBeGreaterThan(150)
+    expect(all.filter(({ document }) => verifies(document)).map(({ at }) => at)).toEqual([])
+  })
+
+  test("does not verify with an anchor, a section or a decision of another run of the same state", async () => {
+    const [bundle, other] = [await bundleOf(runId(name)), await bundleOf(second[name] ?? 0)]
+    const borrowed: Variant[] = []
+    for (const part of ["run", "manifest", "partial_manifest", "allow_token", "anchors", "bundle_hash"])
+      if (Object.hasOwn(bundle, part)) borrowed.push({ at: part, document: { ...bundle, [part]: other[part] ?? null } })
+    for (const group of ["sections", "anchors"])
+      for (const key of Object.keys(objectAt(bundle, group))) {
+        const members = { ...objectAt(bundle, group), [key]: objectAt(other, group)[key] ?? null }
+        if (JSON.stringify(members) === JSON.stringify(bundle[group])) continue
+        borrowed.push({ at: `${group}/${key}`, document: { ...bundle, [group]: members } })
+      }
+    expect(verifies(other)).toBe(true)
+    expect(borrowed.length).toBeGreaterThan(5)
+    expect(borrowed.filter(({ document }) => verifies(document)).map(({ at }) => at)).toEqual([])
+  })
+})
+
+const RECEIPTS = [
+  ["deny_by_signature", "deny-receipt"],
+  ["deny_by_rule", "deny-receipt"],
+  ["ccv_halt", "ccv-halt-receipt"],
+  ["macc_halt", "macc-halt-receipt"],
+  ["aivp_t4_halt", "aivp-t4-halt-receipt"],
+  ["attestation_gap", "attestation-gap-receipt"],
+] as const
+
+describe.each(RECEIPTS)("the receipt document of %s", (name, path) => {
+  test("verifies as served, and with no single value changed, member dropped or member added", async () => {
+    const { body } = await service().get(`/runs/${runId(name)}/${path}`)
+    expect(verifies(body)).toBe(true)
+    const all = [...variants(body)]
+    expect(all.length).toBeGreaterThan(40)
+    expect(all.filter(({ document }) => verifies(document)).map(({ at }) => at)).toEqual([])
+  })
+
+  test("does not verify with the anchor of another run", async () => {
+    const { body } = await service().get(`/runs/${runId(name)}/${path}`)
+    const other = (await service().get(`/runs/${second[name]}/${path}`)).body
+    expect(verifies({ ...body, receipt_anchor: other.receipt_anchor ?? null })).toBe(false)
+    expect(verifies({ ...body, run_id: other.run_id ?? null })).toBe(false)
+  })
+})

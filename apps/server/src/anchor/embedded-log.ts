@@ -1,0 +1,83 @@
+/**
+ * The embedded transparency log: turns leaves into profile-A entries with proof, checkpoint and timestamp.
+ * It signs what it is given; that nothing signed here is ever left out of the log is the sealer's transaction.
+ */
+import { encodeBase64, sha256Hex, utf8Encode } from "@runseal/canonical"
+import type { Anchor, Leaf } from "@runseal/core/artifacts/anchor"
+import { leafText } from "@runseal/core/formulas/leaves"
+import { formatCheckpoint, parseOrigin } from "@runseal/core/transparency-log/checkpoint"
+import { toLowS } from "@runseal/core/transparency-log/ecdsa-der"
+import type { TransparencyLogEntry } from "@runseal/core/transparency-log/log-entry"
+import { assembleEntry, entryBody } from "@runseal/core/transparency-log/log-entry"
+import { signedCheckpoint, signedEntryTimestamp, signedNote } from "@runseal/core/transparency-log/log-signing"
+import type { SigningKeys } from "./keys.ts"
+import { checkpointNoteKey } from "./keys.ts"
+import type { LogBuilder } from "./log-builder.ts"
+
+export const LEDGER_BACKEND = "embedded"
+
+export type LogIdentity = {
+  readonly keys: Pick<SigningKeys, "service" | "log">
+  /** `<host> - <decimal tree id>`. */
+  readonly origin: string
+}
+
+/** A leaf that was appended: signed by the service, with its place in the log. */
+export type AppendedLeaf<L extends Leaf = Leaf> = { readonly leaf: L; readonly body: string; readonly index: number }
+
+/** Signs a leaf with the service key and appends its entry body. */
+export function appendLeafEntry<L extends Leaf>(log: LogIdentity, builder: LogBuilder, leaf: L): AppendedLeaf<L> {
+  const text = leafText(leaf)
+  const signatureDer = toLowS(log.keys.service.sign(utf8Encode(text)))
+  const body = entryBody({ digestHex: sha256Hex(text), signatureDer, spkiDer: log.keys.service.spki })
+  return { leaf, body, index: builder.append(utf8Encode(body)) }
+}
+
+/** A signed tree head that entries prove their inclusion against. */
+export type EntryCheckpoint = {
+  readonly size: number
+  readonly root: Uint8Array
+  readonly envelope: string
+  /** Unix seconds: the log time of every entry under it. */
+  readonly time: number
+}
+
+/** Signs the head the builder stands at. */
+export function signHead(log: LogIdentity, builder: LogBuilder, time: number): EntryCheckpoint {
+  const head = { origin: log.origin, size: builder.size(), root: builder.root(), logId: log.keys.log.id }
+  return { size: head.size, root: head.root, envelope: signedCheckpoint(head, log.keys.log.sign), time }
+}
+
+/** The anchor of an appended leaf under a checkpoint that includes it. */
+export function anchorOf<L extends Leaf>(
+  log: LogIdentity,
+  builder: LogBuilder,
+  { leaf, body, index }: AppendedLeaf<L>,
+  checkpoint: EntryCheckpoint,
+): Anchor<L> {
+  const logId = log.keys.log.id
+  const promise = { body: encodeBase64(utf8Encode(body)), integratedTime: checkpoint.time, logId, logIndex: index }
+  const proof = {
+    index,
+    size: checkpoint.size,
+    root: checkpoint.root,
+    hashes: builder.proof(index, checkpoint.size),
+    checkpoint: checkpoint.envelope,
+  }
+  const entry: TransparencyLogEntry = assembleEntry({
+    logIndex: index,
+    logId,
+    integratedTime: checkpoint.time,
+    body,
+    signedEntryTimestamp: signedEntryTimestamp(promise, log.keys.log.sign),
+    proof,
+  })
+  return { leaf, entry }
+}
+
+/** The public C2SP checkpoint of a head, signed with the Ed25519 key under the log host's name. */
+export function publicCheckpoint(keys: SigningKeys, origin: string, size: number, root: Uint8Array): string {
+  const host = parseOrigin(origin)?.host ?? origin
+  const text = formatCheckpoint({ origin, size, root, extensions: [] })
+  return signedNote(text, checkpointNoteKey(keys, host), keys.checkpoint.sign)
+}

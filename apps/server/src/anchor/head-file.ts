@@ -1,0 +1,122 @@
+/**
+ * Remembers beside the keys how far the log had grown when a record was last acknowledged, so that an older database put
+ * in its place is recognised. FORMATS §6. Each process has a file of its own: no two writers ever share one.
+ */
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs"
+import { join } from "node:path"
+import { encodeHex } from "@runseal/canonical"
+import { StartupError } from "../startup-error.ts"
+import { syncDirectory } from "./keys.ts"
+
+const HEADS_DIRECTORY = "heads"
+/** A file that is being made; it becomes a head by its rename and says nothing before. */
+const UNFINISHED = ".tmp"
+/** A file another process has taken to tidy it away; until then it is a head like any other. */
+const TAKEN = ".taken"
+/** `<size, 16 digits> <root, 64 hex>\n`: of fixed length, so that a write in place never leaves a tail of the last one. */
+const RECORD = /^(\d{16}) ([0-9a-f]{64})\n$/
+
+export type RememberedHead = { readonly size: number; readonly root: string }
+
+export type HeadFile = {
+  /** The largest head any process remembered before this one started; undefined on a first start. */
+  readonly remembered: RememberedHead | undefined
+  /** Makes a head durable. Called after commit and before any answer. */
+  readonly remember: (size: number, root: Uint8Array) => void
+  readonly close: () => void
+}
+
+const larger = (a: RememberedHead | undefined, b: RememberedHead | undefined): RememberedHead | undefined =>
+  a === undefined || (b !== undefined && b.size > a.size) ? b : a
+
+const isGone = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT"
+
+/** A stored head; undefined when another process has tidied it away meanwhile, and so knows it. */
+function readHead(path: string): RememberedHead | undefined {
+  let text: string
+  try {
+    text = readFileSync(path, "latin1")
+  } catch (error) {
+    if (isGone(error)) return undefined
+    throw error
+  }
+  const match = RECORD.exec(text)
+  if (match?.[1] === undefined || match[2] === undefined)
+    throw new StartupError(
+      `${path} is damaged: how far the log had grown is not known. Check the log, then remove the file.`,
+    )
+  return { size: Number(match[1]), root: match[2] }
+}
+
+const recordOf = ({ size, root }: RememberedHead): string => `${String(size).padStart(16, "0")} ${root}\n`
+
+/** Makes a head file that is whole from the moment it can be seen. Gives a descriptor to write it anew in place. */
+function createHead(directory: string, path: string, head: RememberedHead): number {
+  const unfinished = `${path}${UNFINISHED}`
+  const fd = openSync(unfinished, "w", 0o600)
+  writeSync(fd, recordOf(head), 0, "latin1")
+  fdatasyncSync(fd)
+  renameSync(unfinished, path)
+  syncDirectory(directory)
+  return fd
+}
+
+/** Takes a file of another process out of its place and gives what it says; its owner, if it lives, makes it anew. */
+function takeHead(path: string, instance: string): { readonly head: RememberedHead | undefined; readonly at: string } {
+  const at = `${path}.${instance}${TAKEN}`
+  try {
+    renameSync(path, at)
+  } catch (error) {
+    if (isGone(error)) return { head: undefined, at }
+    throw error
+  }
+  return { head: readHead(at), at }
+}
+
+/** Opens this process's file after reading all others, which it then stands for: they are tidied away. */
+export function openHeadFile(keysDirectory: string, instance: string): HeadFile {
+  const directory = join(keysDirectory, HEADS_DIRECTORY)
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const others = readdirSync(directory).filter(name => !name.endsWith(UNFINISHED))
+  const remembered = others.map(name => readHead(join(directory, name))).reduce(larger, undefined)
+  const path = join(directory, instance)
+  let fd: number | undefined
+  const write = (head: RememberedHead): void => {
+    if (fd !== undefined) {
+      writeSync(fd, recordOf(head), 0, "latin1")
+      fdatasyncSync(fd)
+      // Looked at after the write: whoever took the file before has read this head, or it is made anew here.
+      if (existsSync(path)) return
+      closeSync(fd)
+    }
+    fd = createHead(directory, path, head)
+  }
+  let known = remembered
+  if (known !== undefined) {
+    write(known)
+    for (const name of others) {
+      const taken = takeHead(join(directory, name), instance)
+      known = larger(known, taken.head)
+      if (known !== undefined) write(known)
+      rmSync(taken.at, { force: true })
+    }
+  }
+  return {
+    remembered,
+    remember: (size, root) => write({ size, root: encodeHex(root) }),
+    close: () => {
+      if (fd !== undefined) closeSync(fd)
+    },
+  }
+}

@@ -1,0 +1,50 @@
+/** The order of doors: headers, routes, and the one place where errors are rendered. */
+import { randomUUID } from "node:crypto"
+import type { Context } from "hono"
+import { Hono } from "hono"
+import { HTTPException } from "hono/http-exception"
+import { secureHeaders } from "hono/secure-headers"
+import type { Deps } from "./deps.ts"
+import { HttpError, unavailable } from "./http/http-error.ts"
+import { executeRoutes } from "./routes/execute.ts"
+import { healthRoutes } from "./routes/health.ts"
+import { logRoutes } from "./routes/log.ts"
+import { runRoutes } from "./routes/runs.ts"
+import { StoreError } from "./store/errors.ts"
+
+/** The application over its parts; `app.request()` is the same door the socket uses. */
+export function createApp(deps: Deps): Hono {
+  const app = new Hono()
+  app.use(secureHeaders({ contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } }))
+  app.use(async (c, next) => {
+    await next()
+    if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store")
+  })
+  app.route("/", healthRoutes(deps))
+  app.route("/", executeRoutes(deps))
+  app.route("/", runRoutes(deps))
+  app.route("/", logRoutes(deps))
+  app.notFound(c => c.json({ ok: false, error: "There is no such endpoint." }, 404))
+  app.onError((error, c) => renderError(error, c, deps))
+  return app
+}
+
+/** Renders a refused request or a failure as `{ok:false,error}`. What is unexpected is told to the log alone. */
+function renderError(error: unknown, c: Context, deps: Deps): Response {
+  const known = asHttpError(error)
+  if (known !== undefined) return c.json({ ok: false, error: known.message }, known.status, known.headers)
+  const request_id = randomUUID()
+  deps.logger.error({ err: error, request_id, method: c.req.method, path: c.req.path }, "request failed")
+  return c.json(
+    { ok: false, error: `The server failed; the operator finds the cause under request ${request_id}.` },
+    500,
+  )
+}
+
+function asHttpError(error: unknown): HttpError | undefined {
+  if (error instanceof HttpError) return error
+  if (error instanceof StoreError && error.code !== "corrupt")
+    return unavailable("The record store is not available now; nothing was acknowledged. Try again.")
+  if (error instanceof HTTPException) return new HttpError(400, "The request cannot be read.")
+  return undefined
+}

@@ -1,0 +1,136 @@
+/** Puts the parts together: database, keys, log, policy, reviewer, pipeline, sealer. */
+import { randomUUID } from "node:crypto"
+import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
+import { spkiToPem } from "@runseal/core/transparency-log/spki"
+import type { Logger } from "pino"
+import { LEDGER_BACKEND, publicCheckpoint } from "./anchor/embedded-log.ts"
+import { openHeadFile } from "./anchor/head-file.ts"
+import { trustDocument, trustedKeysOf } from "./anchor/trust.ts"
+import type { Config } from "./config.ts"
+import { readPolicyText, SERVICE_NAME, SERVICE_VERSION } from "./config.ts"
+import type { Deps } from "./deps.ts"
+import { openExecution } from "./execution.ts"
+import { BODY_MAX_BYTES } from "./http/json-body.ts"
+import type { StageFailure } from "./pipeline/stage-failure.ts"
+import { type CompiledPolicy, loadPolicy } from "./policy/load-policy.ts"
+import { PolicyError } from "./policy/policy-document.ts"
+import { compileSignatureLibrary } from "./policy/signature-library.ts"
+import { createReviewer, ReviewConfigError } from "./review/create-reviewer.ts"
+import type { Reviewer } from "./review/reviewer.ts"
+import { openDeployment } from "./sealing/deployment.ts"
+import { openSealer } from "./sealing/sealer.ts"
+import { sourceRevision } from "./source-revision.ts"
+import { StartupError } from "./startup-error.ts"
+import { createBudgetLedger } from "./store/budget-ledger.ts"
+import type { Database } from "./store/database.ts"
+
+export type Service = {
+  readonly deps: Deps
+  /** Finishes what was taken on, then closes the store. */
+  readonly close: () => Promise<void>
+}
+
+/** What can be judged of the options before a database is made. */
+export type Prepared = { readonly policy: CompiledPolicy; readonly reviewer: Reviewer }
+
+/** Reads the policy and makes the reviewer. @throws StartupError naming what is wrong with either */
+export function prepare(config: Config): Prepared {
+  try {
+    const text = readPolicyText(config)
+    const policy = loadPolicy(text === undefined ? undefined : parseStrictJson(text))
+    return { policy, reviewer: createReviewer(config.reviewer) }
+  } catch (error) {
+    if (error instanceof PolicyError || error instanceof StrictJsonError)
+      throw new StartupError(`--policy ${config.policyFile}: ${error.message}`)
+    if (error instanceof ReviewConfigError) throw new StartupError(`--aivp ${config.reviewer.kind}: ${error.message}`)
+    throw error
+  }
+}
+
+export type BootParts = {
+  readonly config: Config
+  /** Closed by the service when the start succeeds, by the caller when it does not. */
+  readonly db: Database
+  readonly logger: Logger
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number
+}
+
+/** @throws StartupError with one sentence for the operator when the service must not start */
+export async function boot({ config, db, logger, nowMs }: BootParts): Promise<Service> {
+  const prepared = prepare(config)
+  const headFile = openHeadFile(config.keysDir, randomUUID())
+  const { keys, origin, genesisAt, genesis } = await openDeployment(db, config, headFile.remembered, nowMs)
+  const revision = sourceRevision()
+  const document = trustDocument(keys, origin, config.logOrigin, genesisAt)
+  const trust = trustedKeysOf(document)
+  const reportFault = (failure: StageFailure): void =>
+    logger.error({ stage: failure.fault.stage, err: failure.cause }, failure.fault.message)
+  const sealer = openSealer({
+    db,
+    log: { keys, origin },
+    trust,
+    nowMs,
+    reportFault,
+    publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
+    rememberHead: headFile.remember,
+    reportFailure: error => logger.error({ err: error }, "a batch was not sealed"),
+  })
+  const ledger = createBudgetLedger(db)
+  const stop = new AbortController()
+  const execution = openExecution({
+    db,
+    sealer,
+    ledger,
+    nowMs,
+    reviewer: prepared.reviewer,
+    signal: stop.signal,
+    pipeline: {
+      policy: prepared.policy,
+      library: compileSignatureLibrary(),
+      region: config.region,
+      max_scan_units: BODY_MAX_BYTES,
+      budgets: {
+        run_tokens: config.runTokenBudget,
+        window_tokens: config.windowTokenBudget,
+        window_seconds: config.windowSeconds,
+      },
+      system_provenance: systemProvenanceSection({
+        service: SERVICE_NAME,
+        service_version: SERVICE_VERSION,
+        orchestrator_version: SERVICE_VERSION,
+        source_revision: revision,
+        runtime: "node",
+        runtime_version: process.versions.node,
+        platform: `${process.platform}-${process.arch}`,
+        ledger_backend: LEDGER_BACKEND,
+      }),
+      reportFault,
+    },
+  })
+  const deps: Deps = {
+    db,
+    logger,
+    nowMs,
+    ...execution,
+    originSecret: keys.originSecret,
+    orchestratorVersion: SERVICE_VERSION,
+    sourceRevision: revision,
+    logOrigin: origin,
+    ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
+    genesis,
+    trust,
+    trustDocument: document,
+    trustedRoot: document.trusted_root,
+    servicePublicKeyPem: spkiToPem(keys.service.spki),
+  }
+  const close = async (): Promise<void> => {
+    stop.abort()
+    await ledger.close()
+    await sealer.close()
+    headFile.close()
+    await db.close()
+  }
+  return { deps, close }
+}

@@ -1,0 +1,246 @@
+/** Options of the server: what they mean, their units and defaults, and what is refused at start. */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { Command, CommanderError, Option } from "commander"
+import { StartupError } from "./startup-error.ts"
+
+export const SERVICE_NAME = "runseal"
+export const SERVICE_VERSION = "1.0.0"
+
+export const REVIEWER_KINDS = ["none", "builtin", "openai", "anthropic"] as const
+export type ReviewerKind = (typeof REVIEWER_KINDS)[number]
+
+export type Config = {
+  readonly host: string
+  /** 0 lets the system choose. */
+  readonly port: number
+  readonly dataDir: string
+  readonly keysDir: string
+  /** Host name of the log, chosen once. */
+  readonly logOrigin: string
+  readonly databaseUrl?: string
+  readonly region: string
+  /** Address under which callers reach the service, without a final slash. */
+  readonly baseUrl?: string
+  readonly policyFile?: string
+  readonly runTokenBudget: number
+  readonly windowTokenBudget: number
+  readonly windowSeconds: number
+  readonly reviewer: {
+    readonly kind: ReviewerKind
+    readonly baseUrl?: string
+    readonly model?: string
+    readonly apiKey?: string
+    readonly timeoutMs: number
+  }
+  readonly logLevel: string
+}
+
+type Row = {
+  readonly flag: string
+  readonly env: string
+  readonly text: string
+  readonly fallback?: string
+  readonly choices?: readonly string[]
+}
+
+const ROWS: readonly Row[] = [
+  { flag: "--host <host>", env: "RUNSEAL_HOST", text: "address to listen on", fallback: "127.0.0.1" },
+  { flag: "--port <port>", env: "RUNSEAL_PORT", text: "port to listen on; 0 lets the system choose", fallback: "8080" },
+  {
+    flag: "--data-dir <folder>",
+    env: "RUNSEAL_DATA_DIR",
+    text: "folder of the embedded database and the keys",
+    fallback: "data",
+  },
+  {
+    flag: "--keys-dir <folder>",
+    env: "RUNSEAL_KEYS_DIR",
+    text: "folder of the signing keys, shared by all processes of one database (default: keys in the data folder)",
+  },
+  {
+    flag: "--log-origin <host>",
+    env: "RUNSEAL_LOG_ORIGIN",
+    text: "host name of the transparency log, without port; chosen once",
+    fallback: "runseal.local",
+  },
+  {
+    flag: "--database-url <url>",
+    env: "RUNSEAL_DATABASE_URL",
+    text: "postgres:// address; without it the embedded database is used",
+  },
+  { flag: "--region <name>", env: "RUNSEAL_REGION", text: "execution region recorded in every run", fallback: "local" },
+  {
+    flag: "--base-url <url>",
+    env: "RUNSEAL_BASE_URL",
+    text: "address under which callers reach this service, given by GET /version",
+  },
+  {
+    flag: "--policy <file>",
+    env: "RUNSEAL_POLICY",
+    text: "policy document, JSON (default: the built-in policy that admits every run)",
+  },
+  {
+    flag: "--run-token-budget <tokens>",
+    env: "RUNSEAL_RUN_TOKEN_BUDGET",
+    text: "most tokens one run may declare",
+    fallback: "1000000",
+  },
+  {
+    flag: "--window-token-budget <tokens>",
+    env: "RUNSEAL_WINDOW_TOKEN_BUDGET",
+    text: "cumulative tokens at which a tenant's window is closed",
+    fallback: "10000000",
+  },
+  {
+    flag: "--window-seconds <seconds>",
+    env: "RUNSEAL_WINDOW_SECONDS",
+    text: "length of a budget window in seconds; windows are aligned to the epoch",
+    fallback: "86400",
+  },
+  {
+    flag: "--aivp <reviewer>",
+    env: "RUNSEAL_AIVP",
+    text: "who reviews AI output",
+    fallback: "builtin",
+    choices: REVIEWER_KINDS,
+  },
+  {
+    flag: "--aivp-base-url <url>",
+    env: "RUNSEAL_AIVP_BASE_URL",
+    text: "address of the reviewer's API; its key is read from RUNSEAL_AIVP_API_KEY only",
+  },
+  { flag: "--aivp-model <name>", env: "RUNSEAL_AIVP_MODEL", text: "model of the reviewer" },
+  {
+    flag: "--aivp-timeout <ms>",
+    env: "RUNSEAL_AIVP_TIMEOUT",
+    text: "deadline of one review with all its retries, in milliseconds",
+    fallback: "20000",
+  },
+  {
+    flag: "--log-level <level>",
+    env: "RUNSEAL_LOG_LEVEL",
+    text: "what the process log holds",
+    fallback: "info",
+    choices: ["silent", "error", "warn", "info", "debug"],
+  },
+]
+
+/** The command with every option; `--help` explains each with unit and default. */
+function command(): Command {
+  const program = new Command("runseal").description(
+    "Run attestation service: executes, gates, seals and anchors runs.",
+  )
+  for (const { flag, env, text, fallback, choices } of ROWS) {
+    const option = new Option(flag, text).env(env)
+    if (fallback !== undefined) option.default(fallback)
+    if (choices !== undefined) option.choices([...choices])
+    program.addOption(option)
+  }
+  return program.version(SERVICE_VERSION).helpOption("--help", "show this help").exitOverride()
+}
+
+/** Why reading options ended without a configuration: help or version was asked for and has been printed. */
+export type Ended = { readonly ended: true }
+
+/**
+ * Reads flags, then RUNSEAL_* variables, then defaults.
+ * @throws StartupError with one sentence for an option that cannot be used
+ */
+export function readConfig(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Config | Ended {
+  const program = command()
+  program.configureOutput({ writeErr: () => undefined })
+  try {
+    program.parse([...argv], { from: "user" })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.exitCode === 0) return { ended: true }
+    throw new StartupError(error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " "))
+  }
+  return fromOptions(program.opts<Record<string, string | undefined>>(), env)
+}
+
+type Options = Readonly<Record<string, string | undefined>>
+
+function integer(options: Options, name: string, flag: string, min: number, max: number): number {
+  const text = options[name] ?? ""
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+  if (!(value >= min && value <= max)) throw new StartupError(`${flag} must be an integer from ${min} to ${max}`)
+  return value
+}
+
+function url(options: Options, name: string, flag: string, protocols: readonly string[]): string | undefined {
+  const text = options[name]
+  if (text === undefined) return undefined
+  const parsed = URL.canParse(text) ? new URL(text) : undefined
+  if (parsed === undefined || !protocols.includes(parsed.protocol))
+    throw new StartupError(`${flag} must be an address starting with ${protocols.join(" or ")}//`)
+  return text.replace(/\/+$/, "")
+}
+
+function word(options: Options, name: string, flag: string, accept: RegExp, rule: string): string {
+  const text = options[name] ?? ""
+  if (!accept.test(text)) throw new StartupError(`${flag} must be ${rule}`)
+  return text
+}
+
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
+const MAX_PORT = 65_535
+/** A year: longer windows would outlive any budget period we know of. */
+const MAX_WINDOW_SECONDS = 31_622_400
+/** Review deadline plus queue must stay far below the 600 s in which a record must be logged. */
+const MAX_REVIEW_TIMEOUT_MS = 120_000
+
+function fromOptions(options: Options, env: Readonly<Record<string, string | undefined>>): Config {
+  const dataDir = options.dataDir ?? "data"
+  const databaseUrl = url(options, "databaseUrl", "--database-url", ["postgres:", "postgresql:"])
+  const baseUrl = url(options, "baseUrl", "--base-url", ["http:", "https:"])
+  return {
+    host: word(options, "host", "--host", /^[^\s]{1,253}$/, "a host name or address"),
+    port: integer(options, "port", "--port", 0, MAX_PORT),
+    dataDir,
+    keysDir: options.keysDir ?? join(dataDir, "keys"),
+    logOrigin: word(options, "logOrigin", "--log-origin", HOST_NAME, "a lower-case host name without port"),
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+    region: word(
+      options,
+      "region",
+      "--region",
+      /^[\w.-]{1,64}$/,
+      "1 to 64 letters, digits, dots, dashes or underscores",
+    ),
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(options.policy === undefined ? {} : { policyFile: options.policy }),
+    runTokenBudget: integer(options, "runTokenBudget", "--run-token-budget", 0, Number.MAX_SAFE_INTEGER),
+    windowTokenBudget: integer(options, "windowTokenBudget", "--window-token-budget", 1, Number.MAX_SAFE_INTEGER),
+    windowSeconds: integer(options, "windowSeconds", "--window-seconds", 1, MAX_WINDOW_SECONDS),
+    reviewer: reviewerOptions(options, env),
+    logLevel: options.logLevel ?? "info",
+  }
+}
+
+function reviewerOptions(options: Options, env: Readonly<Record<string, string | undefined>>): Config["reviewer"] {
+  const kind = REVIEWER_KINDS.find(name => name === options.aivp) ?? "builtin"
+  const baseUrl = url(options, "aivpBaseUrl", "--aivp-base-url", ["http:", "https:"])
+  const model = options.aivpModel
+  const apiKey = env.RUNSEAL_AIVP_API_KEY
+  if ((kind === "openai" || kind === "anthropic") && model === undefined)
+    throw new StartupError(`--aivp ${kind} needs --aivp-model`)
+  return {
+    kind,
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(model === undefined ? {} : { model }),
+    ...(apiKey === undefined || apiKey === "" ? {} : { apiKey }),
+    timeoutMs: integer(options, "aivpTimeout", "--aivp-timeout", 1, MAX_REVIEW_TIMEOUT_MS),
+  }
+}
+
+/** Text of the policy file; undefined when the built-in policy is in force. */
+export function readPolicyText(config: Config): string | undefined {
+  if (config.policyFile === undefined) return undefined
+  try {
+    return readFileSync(config.policyFile, "utf8")
+  } catch {
+    throw new StartupError(`--policy ${config.policyFile} cannot be read`)
+  }
+}

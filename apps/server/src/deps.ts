@@ -1,0 +1,35 @@
+/** What the routes are given. Everything below the doors is reached through this. */
+import type { JsonObject } from "@runseal/canonical"
+import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
+import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import type { Logger } from "pino"
+import type { Submission } from "./pipeline/submission.ts"
+import type { SealedRun } from "./sealing/seal-batch.ts"
+import type { Database } from "./store/database.ts"
+
+export type Deps = {
+  readonly db: Database
+  readonly logger: Logger
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number
+  /** Takes a submission through the pipeline and seals it. Rejects with a 4xx or 503, never with half a run. */
+  readonly execute: (submission: Submission) => Promise<SealedRun>
+  /** Runs a submission twice under one Moment; nothing is stored, charged or anchored. */
+  readonly rehearse: (submission: Submission) => Promise<readonly [Bundle, Bundle]>
+  readonly originSecret: Uint8Array
+  readonly orchestratorVersion: string
+  /** Commit of the source, or "unknown". */
+  readonly sourceRevision: string
+  readonly logOrigin: string
+  /** Address under which callers reach the service, when the operator gave one. */
+  readonly baseUrl?: string
+  /** What log entry 0 signs. */
+  readonly genesis: GenesisLeaf
+  /** The server's own trust, for /dcae/verify. */
+  readonly trust: TrustedKeys
+  /** Published at /.well-known/. */
+  readonly trustDocument: JsonObject
+  readonly trustedRoot: JsonObject
+  readonly servicePublicKeyPem: string
+}

@@ -1,0 +1,65 @@
+/** A run from submission to sealed record, and its rehearsal. HOUSE, "POST /execute, from socket to answer". */
+import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Deps } from "./deps.ts"
+import { HttpError } from "./http/http-error.ts"
+import { type AskReview, askReviewer } from "./pipeline/gates/aivp-t4.ts"
+import type { MakeCharge } from "./pipeline/gates/macc.ts"
+import { type PipelineContext, runToLog } from "./pipeline/pipeline.ts"
+import type { Reviewer } from "./review/reviewer.ts"
+import { momentSource } from "./sealing/moment-source.ts"
+import { openRehearsal } from "./sealing/rehearsal.ts"
+import type { Sealer } from "./sealing/sealer.ts"
+import type { BudgetLedger } from "./store/budget-ledger.ts"
+import type { Database } from "./store/database.ts"
+import { readWindowTotal } from "./store/tenant-windows.ts"
+
+export type ExecutionParts = {
+  readonly db: Database
+  readonly sealer: Sealer
+  readonly ledger: BudgetLedger
+  readonly reviewer: Reviewer
+  /** Ends reviews under way when the service stops. */
+  readonly signal: AbortSignal
+  readonly nowMs: () => number
+  readonly pipeline: Omit<PipelineContext, "makeCharge" | "askReview">
+}
+
+const overflow = (): HttpError =>
+  new HttpError(400, "request_substance.cost.total_tokens would take the window's total beyond 2^53 − 1.")
+
+/** What an asynchronous function gave the first time, every time. */
+function once<Input, Output>(work: (input: Input) => Promise<Output>): (input: Input) => Promise<Output> {
+  let first: Promise<Output> | undefined
+  return input => {
+    first ??= work(input)
+    return first
+  }
+}
+
+/** `execute` and `rehearse` of the routes. */
+export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "rehearse"> {
+  const { db, sealer, ledger, pipeline, nowMs } = parts
+  const mint = momentSource(nowMs)
+  const askReview: AskReview = askReviewer(parts.reviewer, parts.signal)
+  const makeCharge: MakeCharge = async charge => {
+    const made = await ledger.charge(charge)
+    if (!made.ok) throw overflow()
+    return made.total_after
+  }
+  const context: PipelineContext = { ...pipeline, makeCharge, askReview }
+  return {
+    execute: async submission => sealer.seal(await runToLog(submission, mint(), context)),
+    rehearse: async submission => {
+      const moment = mint()
+      const wouldBe: MakeCharge = once(async ({ tenant_id, window_seconds, window_start, tokens }) => {
+        const total = (await readWindowTotal(db, { tenant_id, window_seconds, window_start })) + tokens
+        if (!Number.isSafeInteger(total)) throw overflow()
+        return total
+      })
+      const rehearsed = { ...context, makeCharge: wouldBe, askReview: once(askReview) }
+      const sealDraft = openRehearsal(moment.at, pipeline.reportFault)
+      const sealOnce = async (): Promise<Bundle> => sealDraft(await runToLog(submission, moment, rehearsed))
+      return [await sealOnce(), await sealOnce()]
+    },
+  }
+}

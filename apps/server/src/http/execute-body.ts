@@ -1,0 +1,58 @@
+/** The body of `POST /execute`: judged, and handed on as it was received. */
+import type { JsonObject } from "@runseal/canonical"
+import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
+import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
+import { FIRST_ISSUE, parseExact } from "@runseal/core/artifacts/parse-exact"
+import { holdsNul, isObject } from "@runseal/core/vocabulary/json-members"
+import { attestedContextSchema, declaredTokens, executeRequestSchema, issueText } from "@runseal/core/wire/execute"
+import * as v from "valibot"
+import { badRequest } from "./http-error.ts"
+
+export type ExecuteBody = {
+  readonly program_id: string
+  readonly route_id: string
+  readonly registry_record_hash: string
+  readonly payload: string
+  readonly ai_output_text?: string
+  readonly declared: Readonly<Partial<Record<DeclaredName, JsonObject>>>
+  readonly declared_tokens: number
+}
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export function readExecuteBody(body: JsonObject): ExecuteBody {
+  const parsed = v.safeParse(executeRequestSchema, body, FIRST_ISSUE)
+  if (!parsed.success) throw badRequest(`${issueText(parsed.issues[0])}.`)
+  const { program_id, route_id, registry_record_hash, payload, payload_text, ai_output_text } = parsed.output
+  const declared = declaredOf(body)
+  if (holdsNul(withoutTexts(body))) throw badRequest("U+0000 is accepted in payload and ai_output_text only.")
+  if (declared.attested_context !== undefined && !parseExact(attestedContextSchema, declared.attested_context).ok)
+    throw badRequest("attested_context: holds a field that is not accepted.")
+  return {
+    program_id,
+    route_id,
+    registry_record_hash,
+    payload: payload_text ?? payload ?? "",
+    ...(ai_output_text === undefined ? {} : { ai_output_text }),
+    declared,
+    declared_tokens: declaredTokens(declared.request_substance),
+  }
+}
+
+/** The body without the texts that are kept as hashes alone. */
+function withoutTexts({
+  payload: _payload,
+  payload_text: _text,
+  ai_output_text: _output,
+  ...rest
+}: JsonObject): JsonObject {
+  return rest
+}
+
+function declaredOf(body: JsonObject): Partial<Record<DeclaredName, JsonObject>> {
+  const declared: Partial<Record<DeclaredName, JsonObject>> = {}
+  for (const name of DECLARED_NAMES) {
+    const section = body[name]
+    if (isObject(section)) declared[name] = section
+  }
+  return declared
+}

@@ -1,0 +1,44 @@
+/** A run on its way: what is sealed so far. Stages and gates take it and give a further one; nothing is changed in place. */
+import type { DeclaredSections } from "@runseal/core/artifacts/declared-sections"
+import type { AllowToken, Receipt } from "@runseal/core/artifacts/sealed-artifacts"
+import type { PayloadSection, Sections, SystemProvenanceSection } from "@runseal/core/artifacts/sections"
+import type { Moment } from "@runseal/core/formulas/moment"
+import type { OutcomeKind, ReceiptKey, RefusedKind } from "@runseal/core/vocabulary/outcomes"
+import type { TranscriptStep } from "@runseal/core/vocabulary/pipeline-path"
+import type { Tenant } from "./submission.ts"
+
+export type BaseSections = DeclaredSections & {
+  readonly payload: PayloadSection
+  readonly system_provenance: SystemProvenanceSection
+}
+
+/** Facts of the run that do not depend on how it ends. */
+export type DraftFacts = {
+  readonly moment: Moment
+  readonly tenant: Tenant
+  readonly program_id: string
+  readonly route_id: string
+  readonly execution_region: string
+  /** `performance.now()` at admission; only the difference to the seal is recorded. */
+  readonly started_ms: number
+}
+
+export type StageFault = { readonly stage: TranscriptStep; readonly message: string }
+
+/** A run that came through stages 1–6 or was stopped on the way: everything but its place in log and chain. */
+export type Draft = DraftFacts & {
+  readonly outcome_kind: OutcomeKind
+  readonly sections: Sections
+  readonly allow_token?: AllowToken
+  readonly receipt?: { readonly key: ReceiptKey; readonly receipt: Receipt }
+  /** Present exactly for a stage_error. */
+  readonly fault?: StageFault
+}
+
+/** How a gate stops a run: outcome, receipt, and what it adds to the sections. */
+export type Stop = {
+  readonly outcome: RefusedKind
+  readonly key: ReceiptKey
+  readonly receipt: Receipt
+  readonly sections: Partial<Sections>
+}

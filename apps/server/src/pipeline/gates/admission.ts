@@ -1,0 +1,21 @@
+/** Gate PEPG_ADMISSION: a run without the attested fields its policy requires is not admitted. */
+import type { EnvelopeSection } from "@runseal/core/artifacts/sections"
+import type { PolicyIdentity } from "@runseal/core/formulas/decision"
+import { attestationGapReceipt } from "@runseal/core/formulas/decision"
+import type { Stop } from "../draft.ts"
+import type { Submission } from "../submission.ts"
+
+export type AdmissionPolicy = PolicyIdentity & { readonly required_attested_fields: readonly string[] }
+
+export function admissionGate(
+  submission: Submission,
+  envelope: EnvelopeSection,
+  policy: AdmissionPolicy,
+): Stop | undefined {
+  const context = submission.declared.attested_context ?? {}
+  const required = policy.required_attested_fields.toSorted()
+  const missing = required.filter(field => !Object.hasOwn(context, field))
+  if (missing.length === 0) return undefined
+  const receipt = attestationGapReceipt(envelope, policy, required, missing)
+  return { outcome: "attestation_gap", key: "attestation_gap_receipt", receipt, sections: {} }
+}

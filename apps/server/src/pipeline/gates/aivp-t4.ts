@@ -1,0 +1,66 @@
+/** Gate AIVP_T4: the Tier-4 governance review of AI output. A reviewer that fails is never a release. */
+import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
+import type { EnvelopeSection, GovernanceReviewSection } from "@runseal/core/artifacts/sections"
+import type { ReviewFacts } from "@runseal/core/formulas/decision"
+import { aivpT4HaltReceipt, governanceReviewSection } from "@runseal/core/formulas/decision"
+import { textMember } from "@runseal/core/vocabulary/json-members"
+import type { Reviewer, ReviewRequest } from "../../review/reviewer.ts"
+import { ReviewFailure } from "../../review/reviewer.ts"
+import type { Stop } from "../draft.ts"
+import { StageFailure } from "../stage-failure.ts"
+import type { Submission } from "../submission.ts"
+
+export type AivpResult = { readonly pass: GovernanceReviewSection } | { readonly stop: Stop }
+
+/** Asks for the review of a run's AI output; without AI output there is nothing to govern. */
+export type AskReview = (submission: Submission) => Promise<ReviewFacts>
+
+const NOTHING_TO_GOVERN = "NO_AI_OUTPUT"
+
+function reviewRequest(submission: Submission, output: string): ReviewRequest {
+  const { attested_context: context } = submission.declared
+  const optional = {
+    prompt_hash: textMember(context, "prompt_hash"),
+    model_name: textMember(context, "model_name"),
+    decision_kind: textMember(context, "decision_kind"),
+  }
+  return {
+    ai_output_text: output,
+    route_id: submission.route_id,
+    ...(optional.prompt_hash === undefined ? {} : { prompt_hash: optional.prompt_hash }),
+    ...(optional.model_name === undefined ? {} : { model_name: optional.model_name }),
+    ...(optional.decision_kind === undefined ? {} : { decision_kind: optional.decision_kind }),
+  }
+}
+
+/** A review by one reviewer; its failure is a failure of the stage AIVP_T4. */
+export const askReviewer =
+  (reviewer: Reviewer, signal: AbortSignal): AskReview =>
+  async submission => {
+    const names = {
+      adapter_id: reviewer.adapter_id,
+      ...(reviewer.model === undefined ? {} : { model: reviewer.model }),
+    }
+    const output = submission.ai_output_text
+    if (output === undefined)
+      return { ...names, decision_kind: "release", decision_reason: NOTHING_TO_GOVERN, rule_ids: [], finding_count: 0 }
+    try {
+      return { ...names, ...(await reviewer.review(reviewRequest(submission, output), signal)) }
+    } catch (cause) {
+      const message = cause instanceof ReviewFailure ? cause.message : "The governance review failed."
+      throw new StageFailure({ stage: "AIVP_T4", message }, cause)
+    }
+  }
+
+export async function aivpT4Gate(
+  submission: Submission,
+  envelope: EnvelopeSection,
+  token: AllowToken,
+  aiOutputHash: string | undefined,
+  ask: AskReview,
+): Promise<AivpResult> {
+  const governance_review = governanceReviewSection(envelope, await ask(submission), aiOutputHash)
+  const receipt = aivpT4HaltReceipt(token, governance_review)
+  if (receipt === undefined) return { pass: governance_review }
+  return { stop: { outcome: "aivp_t4_halt", key: "aivp_t4_halt_receipt", receipt, sections: { governance_review } } }
+}

@@ -1,0 +1,18 @@
+/** Gate CCV: the per-run token budget, checked once at the post-DKEC boundary. */
+import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
+import type { EfaSection, EnvelopeSection } from "@runseal/core/artifacts/sections"
+import { budgetSnapshotSection, ccvHaltReceipt } from "@runseal/core/formulas/decision"
+import type { Stop } from "../draft.ts"
+
+export function ccvGate(
+  envelope: EnvelopeSection,
+  token: AllowToken,
+  efa: EfaSection,
+  declaredTokens: number,
+  runTokenBudget: number,
+): Stop | undefined {
+  if (declaredTokens <= runTokenBudget) return undefined
+  const budget_snapshot = budgetSnapshotSection(envelope, runTokenBudget, declaredTokens, undefined)
+  const receipt = ccvHaltReceipt(envelope, token, efa, budget_snapshot)
+  return { outcome: "ccv_halt", key: "ccv_halt_receipt", receipt, sections: { budget_snapshot } }
+}

@@ -1,0 +1,60 @@
+/** Gate MACC: the tenant's cumulative budget per window. The charge is atomic and stands, also for the run it halts. */
+import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
+import type { BudgetSnapshotSection, EnvelopeSection } from "@runseal/core/artifacts/sections"
+import { budgetSnapshotSection, maccHaltReceipt, windowStart } from "@runseal/core/formulas/decision"
+import { chargeId } from "@runseal/core/formulas/moment"
+import { clockMillis } from "@runseal/core/vocabulary/scalars"
+import type { Stop } from "../draft.ts"
+
+export type Budgets = {
+  readonly run_tokens: number
+  readonly window_tokens: number
+  readonly window_seconds: number
+}
+
+/** One charge of declared tokens to a tenant's window. */
+export type Charge = {
+  readonly charge_id: string
+  readonly tenant_id: string
+  readonly window_seconds: number
+  /** Milliseconds since the epoch. */
+  readonly window_start: number
+  readonly tokens: number
+  /** Milliseconds since the epoch. */
+  readonly charged_at: number
+}
+
+/** Makes a charge atomically and gives the window's total after it. */
+export type MakeCharge = (charge: Charge) => Promise<number>
+
+export type MaccResult = { readonly pass: BudgetSnapshotSection } | { readonly stop: Stop }
+
+export async function maccGate(
+  envelope: EnvelopeSection,
+  token: AllowToken,
+  declaredTokens: number,
+  budgets: Budgets,
+  makeCharge: MakeCharge,
+): Promise<MaccResult> {
+  const at = clockMillis(envelope.admission_clock)
+  if (at === undefined) throw new RangeError("the admission clock is not one of ours")
+  const start = windowStart(at, budgets.window_seconds)
+  const charge_id = chargeId(envelope.hash)
+  const window_seconds = budgets.window_seconds
+  const { tenant_id } = envelope
+  const tokens = declaredTokens
+  const total_after = await makeCharge({
+    charge_id,
+    tenant_id,
+    window_seconds,
+    window_start: start,
+    tokens,
+    charged_at: at,
+  })
+  const window_start = new Date(start).toISOString()
+  const window = { charge_id, cap: budgets.window_tokens, window_seconds, window_start, tokens, total_after }
+  const budget_snapshot = budgetSnapshotSection(envelope, budgets.run_tokens, declaredTokens, window)
+  if (total_after < budgets.window_tokens) return { pass: budget_snapshot }
+  const receipt = maccHaltReceipt(envelope, token, budget_snapshot, window)
+  return { stop: { outcome: "macc_halt", key: "macc_halt_receipt", receipt, sections: { budget_snapshot } } }
+}

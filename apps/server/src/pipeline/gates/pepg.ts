@@ -1,0 +1,69 @@
+/** Gate PEPG: signature scan, then policy. A match or a deny stops the run before any kernel. */
+import type { AllowToken, McdFinding } from "@runseal/core/artifacts/sealed-artifacts"
+import type { EnvelopeSection, PolicyEvaluationSection } from "@runseal/core/artifacts/sections"
+import type { PepgDecision } from "@runseal/core/formulas/decision"
+import {
+  allowToken,
+  denyReceipt,
+  MCD_REASON_CODE,
+  mcdFinding,
+  policyEvaluationSection,
+} from "@runseal/core/formulas/decision"
+import { evaluatePolicy } from "../../policy/evaluate-policy.ts"
+import type { CompiledPolicy } from "../../policy/load-policy.ts"
+import type { ScanText } from "../../policy/scan.ts"
+import { declaredTexts, scanTexts } from "../../policy/scan.ts"
+import type { SignatureLibrary } from "../../policy/signature-library.ts"
+import type { Stop } from "../draft.ts"
+import type { Submission } from "../submission.ts"
+import { policyInput } from "./policy-facts.ts"
+
+export type PepgContext = {
+  readonly policy: CompiledPolicy
+  readonly library: SignatureLibrary
+  readonly region: string
+  /** Bound on the declared strings scanned: the largest body the server accepts. */
+  readonly max_scan_units: number
+}
+export type PepgPass = { readonly policy_evaluation: PolicyEvaluationSection; readonly allow_token: AllowToken }
+export type PepgResult = { readonly pass: PepgPass } | { readonly stop: Stop }
+
+function scanned(submission: Submission, maxUnits: number): readonly ScanText[] {
+  const { payload, ai_output_text: output, declared } = submission
+  return [
+    { location: "payload", text: payload },
+    ...(output === undefined ? [] : [{ location: "ai_output_text", text: output }]),
+    { location: "route_id", text: submission.route_id },
+    ...Object.entries(declared).flatMap(([name, value]) => declaredTexts(name, value, maxUnits)),
+  ]
+}
+
+function find(submission: Submission, envelope: EnvelopeSection, context: PepgContext): McdFinding | undefined {
+  const match = scanTexts(context.library, scanned(submission, context.max_scan_units))
+  if (match === undefined) return undefined
+  return mcdFinding(envelope, {
+    category: match.category,
+    severity: match.severity,
+    library_hash: context.library.library_hash,
+    matched_signature_id: match.signature_id,
+  })
+}
+
+const matched = (finding: McdFinding): PepgDecision => ({
+  decision: "deny",
+  fired_rule_id: finding.matched_signature_id,
+  decision_reason_code: MCD_REASON_CODE,
+  matched_rule_ids: [],
+})
+
+export function pepgGate(submission: Submission, envelope: EnvelopeSection, context: PepgContext): PepgResult {
+  const { policy, library } = context
+  const finding = find(submission, envelope, context)
+  const decision = finding === undefined ? evaluatePolicy(policy, policyInput(submission, envelope)) : matched(finding)
+  const evaluation = policyEvaluationSection(envelope, policy, decision, library.library_hash, finding)
+  if (decision.decision === "allow")
+    return { pass: { policy_evaluation: evaluation, allow_token: allowToken(evaluation) } }
+  const receipt = denyReceipt(evaluation, finding)
+  const sections = { policy_evaluation: evaluation, ...(finding === undefined ? {} : { mcd_finding: finding }) }
+  return { stop: { outcome: "pepg_deny", key: "deny_receipt", receipt, sections } }
+}

@@ -1,0 +1,47 @@
+/** The facts a policy decides on, read from a submission. */
+import type { JsonValue } from "@runseal/canonical"
+import { utf8Encode } from "@runseal/canonical"
+import type { EnvelopeSection } from "@runseal/core/artifacts/sections"
+import { isObject, member, textMember } from "@runseal/core/vocabulary/json-members"
+import type { AttestedContext } from "@runseal/core/wire/execute"
+import { attestedContextSchema } from "@runseal/core/wire/execute"
+import * as v from "valibot"
+import type { PolicyInput } from "../../policy/policy-input.ts"
+import type { Submission } from "../submission.ts"
+
+const items = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : [])
+const texts = (values: readonly (JsonValue | undefined)[]): readonly string[] =>
+  values.filter(value => typeof value === "string")
+
+function labels(scaffolding: JsonValue | undefined): readonly string[] {
+  const classes = member(scaffolding, "data_classification")
+  return isObject(classes) ? texts(Object.values(classes).flatMap(items)) : []
+}
+
+const attested = (submission: Submission): AttestedContext | undefined => {
+  const context = submission.declared.attested_context
+  return context === undefined ? undefined : v.parse(attestedContextSchema, context)
+}
+
+export function policyInput(submission: Submission, envelope: EnvelopeSection): PolicyInput {
+  const { declared } = submission
+  const context = attested(submission)
+  const performed = member(member(declared.authorization_chain, "human_in_loop"), "performed")
+  return {
+    program_id: submission.program_id,
+    route_id: submission.route_id,
+    registry_record_hash: submission.registry_record_hash,
+    tenant_id: envelope.tenant_id,
+    execution_region: envelope.execution_region,
+    payload_bytes: utf8Encode(submission.payload).length,
+    declared_tokens: submission.declared_tokens,
+    ...(context === undefined ? {} : { attested: context }),
+    approver_count: items(member(declared.authorization_chain, "approvers")).length,
+    ...(typeof performed === "boolean" ? { human_in_loop_performed: performed } : {}),
+    data_labels: labels(declared.regulatory_scaffolding),
+    effect_kinds: texts(
+      items(member(declared.causal_graph, "effect_log")).map(item => textMember(item, "effect_kind")),
+    ),
+    has_ai_output: submission.ai_output_text !== undefined,
+  }
+}

@@ -1,0 +1,23 @@
+/** A stage that failed. The run becomes a stage_error; the cause goes to the log, never into the record. */
+import type { StageFault } from "./draft.ts"
+
+export class StageFailure extends Error {
+  override readonly name = "StageFailure"
+  readonly fault: StageFault
+
+  /** @param fault stage and one closed sentence: it is sealed and shown, so it never quotes input or a reviewer. */
+  constructor(fault: StageFault, cause?: unknown) {
+    super(fault.message, { cause })
+    this.fault = fault
+  }
+}
+
+/** Runs a stage; whatever it throws becomes the failure of that stage. */
+export function inStage<T>(stage: StageFault["stage"], work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    if (cause instanceof StageFailure) throw cause
+    throw new StageFailure({ stage, message: `Stage ${stage} failed; the operator's log holds the cause.` }, cause)
+  }
+}

@@ -1,0 +1,24 @@
+/** What a caller handed in, parsed and judged: the only input of the pipeline beside its Moment. */
+import type { JsonObject } from "@runseal/canonical"
+import type { DeclaredName, Origin } from "@runseal/core/artifacts/declared-sections"
+
+/** Whose run it is. Anonymous callers of open mode are tenant `anonymous`, key 0. */
+export type Tenant = {
+  readonly tenant_id: string
+  /** api_key_id; 0 is the anonymous caller. */
+  readonly owner: number
+}
+
+export type Submission = {
+  readonly tenant: Tenant
+  readonly program_id: string
+  readonly route_id: string
+  readonly registry_record_hash: string
+  /** The raw text lives only as long as the run is in the pipeline. */
+  readonly payload: string
+  readonly ai_output_text?: string
+  /** Sections as received; a section that was not sent is an absent key. */
+  readonly declared: Readonly<Partial<Record<DeclaredName, JsonObject>>>
+  readonly origin: Origin
+  readonly declared_tokens: number
+}

@@ -1,0 +1,34 @@
+/** Evaluation of a compiled policy. Doubt denies: an engine that reports any error has not decided. */
+import { type AuthorizationAnswer, statefulIsAuthorized } from "@cedar-policy/cedar-wasm/nodejs"
+import type { CompiledPolicy } from "./load-policy.ts"
+import { ENGINE_RULE_ID, failed, type PolicyDecision, ruled } from "./policy-decision.ts"
+import { cedarDecimal, cedarRequest, type PolicyInput } from "./policy-input.ts"
+
+/** Cedar skips a forbid that errors and may then answer allow; so any error denies, whatever the engine decided. */
+function readAnswer(answer: AuthorizationAnswer): PolicyDecision {
+  if (answer.type === "failure") return failed(ENGINE_RULE_ID)
+  const { decision, diagnostics } = answer.response
+  const [erring] = diagnostics.errors.map(error => error.policyId).toSorted()
+  return erring === undefined ? ruled(decision, diagnostics.reason) : failed(erring)
+}
+
+/**
+ * Decides one run. Deterministic, without clock or I/O; never throws.
+ * A rule that reads a temperature which no Cedar decimal can express exactly denies as an evaluation error: rounding
+ * it, or calling it absent, could turn a deny into an allow.
+ */
+export function evaluatePolicy(policy: CompiledPolicy, input: PolicyInput): PolicyDecision {
+  if (policy.fixed_decision !== undefined) return policy.fixed_decision
+  const [temperatureRule] = policy.temperature_rule_ids
+  const temperature = input.attested?.model_temperature
+  if (temperatureRule !== undefined && temperature !== undefined && cedarDecimal(temperature) === undefined) {
+    return failed(temperatureRule)
+  }
+  try {
+    const request = cedarRequest(input)
+    return readAnswer(statefulIsAuthorized({ ...request, preparsedPolicySetId: policy.policy_hash, entities: [] }))
+  } catch {
+    // The engine refuses what it cannot read (a lone surrogate, say) by throwing; its message may quote the request.
+    return failed(ENGINE_RULE_ID)
+  }
+}

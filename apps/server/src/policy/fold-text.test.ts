@@ -1,0 +1,77 @@
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { decodeJsonEscapes, foldText, searchForms } from "./fold-text.ts"
+
+describe("the folded form", () => {
+  test.each([
+    ["case", "IGNORE", "ignore"],
+    ["zero-width characters", "ig\u200bno\u200dre\ufeff", "ignore"],
+    ["soft hyphens and bidirectional controls", "ig\u00adno\u202ere", "ignore"],
+    ["control characters", "ig\u0000no\u0007re", "ignore"],
+    ["variation selectors and tag characters", "ig\ufe0fnore\u{e0041}", "ignore"],
+    ["full-width letters", "ｉｇｎｏｒｅ", "ignore"],
+    ["mathematical letters", "𝐢𝓰𝔫𝕠𝗿𝚎", "ignore"],
+    ["accents and stacked marks", "ìg\u0336n\u0336ó\u0308re", "ignore"],
+    ["Cyrillic and Greek lookalikes", "іgnоrе", "ignore"],
+    ["spaces of other widths", "a\u00a0b\u2003c\u3000d\u2028e", "a b c d e"],
+    ["JSON escapes", '\\u0069gnore\\nall \\"x\\"', 'ignore\nall "x"'],
+  ])("undoes %s", (_, text, folded) => {
+    expect(foldText(text)).toBe(folded)
+  })
+
+  test("keeps line breaks and tabs", () => {
+    expect(foldText("a\tb\r\nc é")).toBe("a\tb\r\nc e")
+  })
+
+  test("is at most 18 times as long as the text", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), text => {
+        expect(foldText(text).length).toBeLessThanOrEqual(18 * text.length)
+      }),
+    )
+  })
+
+  test.each([
+    ["marks in descending order of class", "a".concat("\u0315\u0300".repeat(250_000))],
+    ["runs of one mark after another", `a${"\u0300".repeat(250_000)}${"\u0316".repeat(250_000)}`],
+    ["the widest compatibility form", "\ufdfa".repeat(349_525)],
+    ["escapes of escapes", "\\\\".repeat(500_000)],
+  ])("is made in linear time of %s", (_, text) => {
+    const start = performance.now()
+    expect(foldText(text).length).toBeLessThanOrEqual(18 * text.length)
+    expect(performance.now() - start).toBeLessThan(5000)
+  })
+})
+
+describe("JSON escapes", () => {
+  test("are decoded once: JSON text inside a JSON string becomes JSON text", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), text => {
+        expect(decodeJsonEscapes(JSON.stringify(text).slice(1, -1)).replace(/[ \n\t\r]/g, " ")).toBe(
+          text.replace(/[\b\f\n\t\r]/g, " "),
+        )
+      }),
+    )
+  })
+})
+
+describe("the forms to search", () => {
+  test("plain text has one, as given in lowercase", () => {
+    expect(searchForms("Order 8812:\n2 × A".replace("×", "x"))).toEqual(["\norder 8812:\n2 x a"])
+  })
+
+  test("any other text has two, the second folded", () => {
+    expect(searchForms("Café")).toEqual(["\ncafé", "\ncafe"])
+    expect(searchForms("C:\\new")).toEqual(["\nc:\\new", "\nc:\new"])
+  })
+
+  test("for one form the folded one would be the same", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme-ascii" }), text => {
+        const [given, folded = given] = searchForms(text)
+        expect(given).toBe(`\n${text.toLowerCase()}`)
+        expect(folded).toBe(`\n${foldText(text)}`)
+      }),
+    )
+  })
+})

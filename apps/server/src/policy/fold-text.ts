@@ -1,0 +1,59 @@
+/**
+ * The forms of a text in which signatures are searched: as given, and folded so that trivial disguise does not pass.
+ * Both are lowercase; signatures are written in lowercase.
+ */
+
+/** Text in which folding changes nothing but case: printable ASCII and common white space, no backslash. */
+const PLAIN = /^[\t\n\r\x20-\x5b\x5d-\x7e]*$/
+
+const JSON_ESCAPE = /\\(?:u([0-9a-f]{4})|([nrtbf"'/\\]))/gi
+const ESCAPED: Readonly<Record<string, string>> = { n: "\n", r: "\n", t: "\t", b: " ", f: " " }
+
+/** Combining marks, format characters (zero width, bidi, tags), other ignorables, and control characters. */
+const INVISIBLE = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]|[^\P{Cc}\t\n\r]/gu
+const SPACE = /\p{Z}/gu
+
+/**
+ * Cyrillic and Greek letters that are drawn like a Latin one, a part of the Unicode confusables (UTS #39), one
+ * Latin letter with its lookalikes per word.
+ */
+const LOOKALIKES = "aаα bвβ cсϲ eеёε hһн iіιї jј kкκ lӏ mмμ nпη oоοσ pрρ qԛ sѕ tтτ uυ vѵν wԝω xхχ yуγ zζ dԁ gɡ"
+const LATIN_OF: ReadonlyMap<string, string> = new Map(
+  LOOKALIKES.split(" ").flatMap(([latin = "", ...others]) => others.map((other): [string, string] => [other, latin])),
+)
+const LOOKALIKE = new RegExp(`[${[...LATIN_OF.keys()].join("")}]`, "g")
+
+/** Undoes one level of JSON string escapes, wherever they stand: payloads often are JSON text inside a JSON string. */
+export function decodeJsonEscapes(text: string): string {
+  return text.replace(JSON_ESCAPE, (_, hex: string | undefined, short: string | undefined) =>
+    hex === undefined
+      ? (ESCAPED[short?.toLowerCase() ?? ""] ?? short ?? "")
+      : String.fromCharCode(Number.parseInt(hex, 16)),
+  )
+}
+
+/**
+ * Text without disguise: JSON escapes decoded once, compatibility forms and accents resolved (NFKD without marks),
+ * invisible characters removed, every space a space.
+ * Linear: marks go before NFKD, whose reordering of long runs of marks is quadratic. NFKD makes at most 18 code units
+ * of one (UAX #15), so the result is bounded by its input.
+ */
+export function unmaskText(text: string): string {
+  return decodeJsonEscapes(text).replace(INVISIBLE, "").normalize("NFKD").replace(INVISIBLE, "").replace(SPACE, " ")
+}
+
+/** The folded form: unmasked, lowercase, lookalike letters Latin. */
+export function foldText(text: string): string {
+  return unmaskText(text)
+    .toLowerCase()
+    .replace(LOOKALIKE, letter => LATIN_OF.get(letter) ?? letter)
+}
+
+/** Whether `unmaskText` would give the text back unchanged, at the price of one look at each character. */
+export const isPlain = (text: string): boolean => PLAIN.test(text)
+
+/** The forms to search: one for plain text, else two. Each begins as a new line, for signatures that ask for one. */
+export function searchForms(text: string): readonly [given: string] | readonly [given: string, folded: string] {
+  const given = `\n${text.toLowerCase()}`
+  return isPlain(text) ? [given] : [given, `\n${foldText(text)}`]
+}

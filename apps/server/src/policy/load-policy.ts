@@ -1,0 +1,146 @@
+/**
+ * Policy document → preparsed Cedar policy set. Whatever could surprise at evaluation is refused here, at start:
+ * an expression that is more than one expression, an unknown attribute, a rule that can never apply.
+ */
+import {
+  type DetailedError,
+  getCedarSDKVersion,
+  type PolicyJson,
+  policySetTextToParts,
+  policyToJson,
+  preparsePolicySet,
+  validate,
+} from "@cedar-policy/cedar-wasm/nodejs"
+import { digest, type JsonObject, type JsonValue } from "@runseal/canonical"
+import { type PolicyDecision, ruled } from "./policy-decision.ts"
+import {
+  BUILT_IN_POLICY,
+  type PolicyDocument,
+  PolicyError,
+  type PolicyRule,
+  parsePolicyDocument,
+} from "./policy-document.ts"
+import { type AttestedField, CEDAR_SCHEMA } from "./policy-input.ts"
+
+/** The engine named in every policy hash: another engine may read the same rules differently. */
+export const POLICY_ENGINE = "cedar-wasm"
+
+/** A policy ready to evaluate. `policy_hash` is the digest of `policyPreimage`. */
+export interface CompiledPolicy {
+  readonly policy_id: string
+  readonly policy_name: string
+  readonly profile_tag?: string
+  /** Sorted. */
+  readonly required_attested_fields: readonly AttestedField[]
+  readonly policy_hash: string
+  /** Rules that mention `model_temperature`, sorted: they must not be asked when the number cannot be given exactly. */
+  readonly temperature_rule_ids: readonly string[]
+  /** The decision on every run, when no rule has a condition: the engine would only repeat it. */
+  readonly fixed_decision?: PolicyDecision
+}
+
+const byId = (a: PolicyRule, b: PolicyRule): number => (a.id < b.id ? -1 : 1)
+
+/** What `policy_hash` commits to: `{kind, policy_id, policy_name, profile_tag?, fields and rules sorted, engine}`. */
+export function policyPreimage(document: PolicyDocument): JsonObject {
+  return {
+    kind: "vfa.policy.v1",
+    policy_id: document.policy_id,
+    policy_name: document.policy_name,
+    ...(document.profile_tag === undefined ? {} : { profile_tag: document.profile_tag }),
+    required_attested_fields: document.required_attested_fields.toSorted(),
+    rules: document.rules.toSorted(byId).map(rule => ({ ...rule })),
+    engine: POLICY_ENGINE,
+    engine_version: getCedarSDKVersion(),
+  }
+}
+
+const firstMessage = (errors: readonly DetailedError[]): string => errors[0]?.message ?? "the engine gave no reason"
+
+const CEDAR_EFFECTS = { allow: "permit", deny: "forbid" } as const
+
+/** The rule as Cedar text. The line break keeps a trailing `//` comment from swallowing the closing brace. */
+function cedarText(rule: PolicyRule): string {
+  const head = `${CEDAR_EFFECTS[rule.effect]}(principal, action == Action::"execute", resource)`
+  return `${head} when {\n${rule.when ?? "true"}\n};`
+}
+
+function isOurShape(policy: PolicyJson, rule: PolicyRule): boolean {
+  const { effect, principal, action, resource, conditions, annotations } = policy
+  return (
+    effect === CEDAR_EFFECTS[rule.effect] &&
+    principal.op === "All" &&
+    action.op === "==" &&
+    resource.op === "All" &&
+    conditions.length === 1 &&
+    conditions[0]?.kind === "when" &&
+    Object.keys(annotations ?? {}).length === 0
+  )
+}
+
+/** Parses one rule and proves that its `when` is one expression: `true }; permit(…) when { true` is two statements. */
+function parseRule(rule: PolicyRule): PolicyJson {
+  const text = cedarText(rule)
+  const parts = policySetTextToParts(text)
+  if (parts.type === "failure") {
+    throw new PolicyError(`Rule "${rule.id}" is not a Cedar expression: ${firstMessage(parts.errors)}.`)
+  }
+  const parsed = policyToJson(text)
+  const single = parts.policies.length === 1 && parts.policy_templates.length === 0
+  if (!single || parsed.type === "failure" || !isOurShape(parsed.json, rule)) {
+    throw new PolicyError(`Rule "${rule.id}" must be one Cedar expression, without clauses or statements of its own.`)
+  }
+  return parsed.json
+}
+
+/** Strict validation against the request's schema. Warnings refuse too: a rule that never applies is a mistake. */
+function validateRules(policies: Record<string, string>): void {
+  const answer = validate({
+    validationSettings: { mode: "strict" },
+    schema: CEDAR_SCHEMA,
+    policies: { staticPolicies: policies },
+  })
+  if (answer.type === "failure") throw new PolicyError(`The policy does not validate: ${firstMessage(answer.errors)}.`)
+  const [finding] = [...answer.validationErrors, ...answer.validationWarnings]
+  if (finding !== undefined) {
+    throw new PolicyError(`Rule "${finding.policyId}" does not validate: ${finding.error.message}.`)
+  }
+}
+
+function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyDecision } {
+  if (rules.some(rule => rule.when !== undefined)) return {}
+  const denying = rules.filter(rule => rule.effect === "deny")
+  const determining = denying.length > 0 ? denying : rules
+  return {
+    fixed_decision: ruled(
+      denying.length > 0 ? "deny" : "allow",
+      determining.map(rule => rule.id),
+    ),
+  }
+}
+
+/**
+ * Compiles a policy document, by default the built-in one.
+ * @throws PolicyError with one sentence for the operator
+ */
+export function loadPolicy(json?: JsonValue): CompiledPolicy {
+  const document = json === undefined ? BUILT_IN_POLICY : parsePolicyDocument(json)
+  const parsed = document.rules.map(rule => ({ id: rule.id, policy: parseRule(rule) }))
+  const texts = Object.fromEntries(document.rules.map(rule => [rule.id, cedarText(rule)]))
+  validateRules(texts)
+  const policy_hash = digest(policyPreimage(document))
+  const prepared = preparsePolicySet(policy_hash, { staticPolicies: texts })
+  if (prepared.type === "failure") throw new PolicyError(`The policy does not parse: ${firstMessage(prepared.errors)}.`)
+  return {
+    policy_id: document.policy_id,
+    policy_name: document.policy_name,
+    ...(document.profile_tag === undefined ? {} : { profile_tag: document.profile_tag }),
+    required_attested_fields: document.required_attested_fields.toSorted(),
+    policy_hash,
+    temperature_rule_ids: parsed
+      .filter(({ policy }) => JSON.stringify(policy).includes('"model_temperature"'))
+      .map(({ id }) => id)
+      .toSorted(),
+    ...fixedDecision(document.rules),
+  }
+}

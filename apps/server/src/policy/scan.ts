@@ -1,0 +1,95 @@
+/** The Malicious Code Defense scan: which signature, if any, a run's texts carry. Linear in their size. */
+import { type JsonValue, sha256Hex, utf8Encode } from "@runseal/canonical"
+import { searchForms } from "./fold-text.ts"
+import type {
+  MalwareCategory,
+  PatternSignature,
+  PayloadSignature,
+  Severity,
+  SignatureLibrary,
+} from "./signature-library.ts"
+
+/** A text to scan and the request field it comes from; the location is a name of ours, never the caller's. */
+export interface ScanText {
+  readonly location: string
+  readonly text: string
+}
+
+export interface SignatureMatch {
+  readonly signature_id: string
+  readonly category: MalwareCategory
+  readonly severity: Severity
+  /** `location` of the first text that carries it. */
+  readonly location: string
+}
+
+/** Stands between joined texts; no signature matches it (`signature-library.ts`), so none matches across two. */
+const SEPARATOR = "\u0000"
+
+/** A UTF-16 code unit becomes at most this many bytes of UTF-8. */
+const MAX_UTF8_BYTES_PER_UNIT = 3
+
+/**
+ * Every string of a declared value, keys and values, as texts of one location.
+ * @throws RangeError beyond `maxCodeUnits`, the size of the largest body the server accepts: never a silent cut
+ */
+export function declaredTexts(location: string, value: JsonValue, maxCodeUnits: number): readonly ScanText[] {
+  const texts: ScanText[] = []
+  let left = maxCodeUnits
+  const add = (text: string): void => {
+    left -= text.length
+    if (left < 0) throw new RangeError("The declared strings exceed the size of a request body.")
+    if (text.length > 0) texts.push({ location, text })
+  }
+  const visit = (part: JsonValue): void => {
+    if (typeof part === "string") add(part)
+    else if (Array.isArray(part)) part.forEach(visit)
+    else if (typeof part === "object" && part !== null) {
+      for (const [key, member] of Object.entries(part)) {
+        add(key)
+        visit(member)
+      }
+    }
+  }
+  visit(value)
+  return texts
+}
+
+const isPayload = (signature: PayloadSignature, text: string): boolean => {
+  const { size_bytes } = signature
+  if (text.length > size_bytes || size_bytes > text.length * MAX_UTF8_BYTES_PER_UNIT) return false
+  const bytes = utf8Encode(text)
+  return bytes.length === size_bytes && sha256Hex(bytes) === signature.sha256
+}
+
+/** The texts as given and, where folding changes more than case, folded; each kind joined into one. */
+function joinedForms(texts: readonly ScanText[]): readonly string[] {
+  const forms = texts.map(({ text }) => searchForms(text))
+  const given = forms.map(([form]) => form)
+  const folded = forms.flatMap(([, ...folded]) => folded)
+  return [given.join(SEPARATOR), folded.join(SEPARATOR)].filter(form => form.length > 0)
+}
+
+/** The first pattern by rank that matches any form; only those whose trigger occurs are tried. */
+function firstPattern(library: SignatureLibrary, texts: readonly ScanText[]): PatternSignature | undefined {
+  const forms = joinedForms(texts)
+  const triggered = new Set(forms.flatMap(form => library.triggers.match(form)))
+  return library.patterns.find(({ pattern }, index) => triggered.has(index) && forms.some(form => pattern.test(form)))
+}
+
+const carries = (signature: PatternSignature | PayloadSignature, text: string): boolean =>
+  "pattern" in signature ? searchForms(text).some(form => signature.pattern.test(form)) : isPayload(signature, text)
+
+/**
+ * The match of the highest severity, then of the lowest id, or undefined when no text carries a signature.
+ * Each text is searched as given and folded (see `foldText`); a known bad payload must be the whole text.
+ */
+export function scanTexts(library: SignatureLibrary, texts: readonly ScanText[]): SignatureMatch | undefined {
+  const payload = library.payloads.find(signature => texts.some(({ text }) => isPayload(signature, text)))
+  const pattern = firstPattern(library, texts)
+  const first = pattern === undefined || (payload !== undefined && payload.rank < pattern.rank) ? payload : pattern
+  if (first === undefined) return undefined
+  const { id, category, severity } = first
+  const location = texts.find(({ text }) => carries(first, text))?.location ?? "request"
+  return { signature_id: id, category, severity, location }
+}

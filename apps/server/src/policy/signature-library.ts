@@ -1,0 +1,122 @@
+/**
+ * The Malicious Code Defense signatures, compiled once. The library is data under `signature-library.json`; its
+ * digest is sealed with every decision, so a verdict names the exact signatures that were looked for.
+ */
+import { digest, isJsonValue } from "@runseal/canonical"
+import { MCD_CATEGORIES, MCD_SEVERITIES } from "@runseal/core/artifacts/sealed-artifacts"
+import { RE2JS, RE2Set } from "re2js"
+import * as v from "valibot"
+import builtInDocument from "./signature-library.json" with { type: "json" }
+
+export type MalwareCategory = (typeof MCD_CATEGORIES)[number]
+export type Severity = (typeof MCD_SEVERITIES)[number]
+
+/** Signatures in one library and code units of one pattern: the automaton's size follows them. */
+const MAX_SIGNATURES = 1024
+const MAX_PATTERN_LENGTH = 2048
+/** Bytes the lazily built automaton of all triggers may keep; beyond, the engine simulates, slower but still linear. */
+const TRIGGER_AUTOMATON_BYTES = 16 * 1024 * 1024
+
+/** Escapes and bracketed classes of a pattern, which may hold any character; what remains is its bare syntax. */
+const QUOTED = /\\[xpP]\{[^}]*\}|\\x[0-9a-f]{2}|\\.|\[\^?(?:\\.|[^\]\\])+\]/gis
+const MATCHES_NUL = /\[\^(?!\\x00)|\\[SWDPC]/
+
+/**
+ * Whether a pattern can match neither U+0000 nor the ends of the text, so that texts joined by U+0000 match exactly
+ * as each of them does alone.
+ */
+const staysInOneText = (pattern: string): boolean =>
+  !MATCHES_NUL.test(pattern) && !/[.^$]/.test(pattern.replace(QUOTED, "")) && !/\\[Az]/.test(pattern)
+
+const isLowercase = (pattern: string): boolean => !/[A-Z]/.test(pattern.replace(/\\[xpP]\{[^}]*\}|\\./g, ""))
+
+const text = v.pipe(v.string(), v.minLength(1), v.maxLength(200))
+/** RE2 syntax, searched anywhere in lowercase text. */
+const patternText = v.pipe(
+  v.string(),
+  v.minLength(1),
+  v.maxLength(MAX_PATTERN_LENGTH),
+  v.check(isLowercase, "must be lowercase, as the searched text is"),
+  v.check(staysInOneText, "must not match U+0000 and must have no anchors"),
+)
+const facts = {
+  id: v.pipe(v.string(), v.regex(/^MCD-[A-Z]{2}-\d{3}$/)),
+  name: text,
+  category: v.picklist(MCD_CATEGORIES),
+  severity: v.picklist(MCD_SEVERITIES),
+  /** A public reference: OWASP, MITRE ATT&CK or ATLAS technique, CWE, CVE, GitHub advisory. */
+  source: text,
+}
+/** `trigger` matches within every match of `pattern`; it is short, so that one automaton can look for all of them. */
+const patternSchema = v.strictObject({ ...facts, trigger: patternText, pattern: patternText })
+/** SHA-256 and length of the UTF-8 bytes of a known bad text. */
+const payloadSchema = v.strictObject({
+  ...facts,
+  sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
+  size_bytes: v.pipe(v.number(), v.integer(), v.minValue(1)),
+})
+const documentSchema = v.strictObject({
+  kind: v.literal("vfa.signature_library.v1"),
+  version: text,
+  signatures: v.pipe(
+    v.array(v.union([patternSchema, payloadSchema])),
+    v.minLength(1),
+    v.maxLength(MAX_SIGNATURES),
+    v.check(signatures => new Set(signatures.map(({ id }) => id)).size === signatures.length, "repeats an id"),
+  ),
+})
+
+/** What is known of a signature besides how it matches. */
+export interface Signature {
+  readonly id: string
+  readonly category: MalwareCategory
+  readonly severity: Severity
+  /** Place in the order highest severity first, then lowest id. */
+  readonly rank: number
+}
+
+export interface PatternSignature extends Signature {
+  readonly pattern: RE2JS
+}
+
+export interface PayloadSignature extends Signature {
+  readonly sha256: string
+  readonly size_bytes: number
+}
+
+export interface SignatureLibrary {
+  /** Digest of the library document. */
+  readonly library_hash: string
+  readonly count: number
+  /** By rank, in the order of the triggers' indices. */
+  readonly patterns: readonly PatternSignature[]
+  /** Finds in one pass which patterns can match at all. One automaton of the patterns themselves would explode. */
+  readonly triggers: RE2Set
+  readonly payloads: readonly PayloadSignature[]
+}
+
+const bySeverityThenId = (a: Omit<Signature, "rank">, b: Omit<Signature, "rank">): number =>
+  MCD_SEVERITIES.indexOf(b.severity) - MCD_SEVERITIES.indexOf(a.severity) || (a.id < b.id ? -1 : 1)
+
+/**
+ * Compiles a signature library, by default the one shipped.
+ * @throws Error when the document is not one (a shipped file that does not load is a bug)
+ */
+export function compileSignatureLibrary(document: unknown = builtInDocument): SignatureLibrary {
+  if (!isJsonValue(document)) throw new Error("The signature library is not JSON.")
+  const { signatures } = v.parse(documentSchema, document)
+  const triggers = new RE2Set(RE2Set.UNANCHORED, 0, TRIGGER_AUTOMATON_BYTES)
+  const patterns: PatternSignature[] = []
+  const payloads: PayloadSignature[] = []
+  signatures.toSorted(bySeverityThenId).forEach((signature, rank) => {
+    const { id, category, severity } = signature
+    if ("pattern" in signature) {
+      triggers.add(signature.trigger)
+      patterns.push({ id, category, severity, rank, pattern: RE2JS.compile(signature.pattern) })
+    } else {
+      payloads.push({ id, category, severity, rank, sha256: signature.sha256, size_bytes: signature.size_bytes })
+    }
+  })
+  triggers.compile()
+  return { library_hash: digest(document), count: signatures.length, patterns, triggers, payloads }
+}

@@ -1,0 +1,55 @@
+/** How many reviews run and wait at once. Beyond, a caller is told at once instead of waiting for an answer too late. */
+import { ReviewFailure } from "./reviewer.ts"
+
+export interface QueueBounds {
+  readonly running: number
+  readonly waiting: number
+}
+
+/** Runs tasks in the order of their arrival, at most so many at a time. */
+export interface BoundedQueue {
+  /** @throws ReviewFailure `overloaded` when the queue is full, `timeout` when the signal aborts while it waits */
+  run<Result>(task: () => Promise<Result>, signal: AbortSignal): Promise<Result>
+}
+
+export function boundedQueue(bounds: QueueBounds): BoundedQueue {
+  const waiting = new Set<() => void>()
+  let running = 0
+
+  function turn(signal: AbortSignal): Promise<void> {
+    if (waiting.size >= bounds.waiting) throw new ReviewFailure("overloaded")
+    return new Promise((resolve, reject) => {
+      const start = (): void => {
+        waiting.delete(start)
+        signal.removeEventListener("abort", giveUp)
+        resolve()
+      }
+      const giveUp = (): void => {
+        waiting.delete(start)
+        reject(new ReviewFailure("timeout"))
+      }
+      waiting.add(start)
+      signal.addEventListener("abort", giveUp, { once: true })
+    })
+  }
+
+  /** Hands the place to the first that waits, so that a newcomer cannot take it in between. */
+  function leave(): void {
+    const [next] = waiting
+    if (next === undefined) running -= 1
+    else next()
+  }
+
+  return {
+    async run(task, signal) {
+      if (signal.aborted) throw new ReviewFailure("timeout")
+      if (running < bounds.running) running += 1
+      else await turn(signal)
+      try {
+        return await task()
+      } finally {
+        leave()
+      }
+    },
+  }
+}

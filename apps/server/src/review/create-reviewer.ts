@@ -1,0 +1,107 @@
+/** The reviewer a deployment is configured with, with its deadline and its queue. */
+import { setTimeout as sleep } from "node:timers/promises"
+import { anthropicReviewer } from "./anthropic.ts"
+import { boundedQueue } from "./bounded-queue.ts"
+import { builtinReviewer } from "./builtin-rules.ts"
+import type { ExchangeWorld } from "./exchange.ts"
+import { type ModelApi, openAiReviewer } from "./openai.ts"
+import { noReview, type Reviewer, ReviewFailure } from "./reviewer.ts"
+
+/** Deadline of one review, its time in the queue and its retries included, in milliseconds. */
+export const DEFAULT_REVIEW_TIMEOUT_MS = 20_000
+/** Reviews asked of a model at once, and reviews that may wait for a place. */
+export const MAX_RUNNING_REVIEWS = 8
+export const MAX_WAITING_REVIEWS = 64
+/** UTF-8 bytes of AI output that are reviewed: the size of the largest request body. */
+export const MAX_REVIEWED_BYTES: number = 1024 * 1024
+
+export interface ReviewerConfig {
+  readonly kind: "none" | "builtin" | "openai" | "anthropic"
+  /** Address of the model's API; absent: its provider's own. Plain `http:` is for a server of one's own. */
+  readonly baseUrl?: string
+  readonly model?: string
+  readonly apiKey?: string
+  /** Milliseconds; absent: `DEFAULT_REVIEW_TIMEOUT_MS`. */
+  readonly timeoutMs?: number
+}
+
+/** A reviewer configuration that cannot work. One sentence for the operator, never the key. */
+export class ReviewConfigError extends Error {
+  override readonly name = "ReviewConfigError"
+}
+
+const MODEL_REVIEWERS = {
+  openai: { create: openAiReviewer, baseUrl: "https://api.openai.com/v1" },
+  anthropic: { create: anthropicReviewer, baseUrl: "https://api.anthropic.com" },
+} as const
+
+function baseAddress(address: string): string {
+  const url = URL.parse(address)
+  const usable = url !== null && ["https:", "http:"].includes(url.protocol) && url.search === "" && url.hash === ""
+  if (!usable) throw new ReviewConfigError("The reviewer's base URL must be an http or https address without a query.")
+  if (url.username !== "" || url.password !== "") {
+    throw new ReviewConfigError("The reviewer's base URL must not contain credentials.")
+  }
+  return url.href.replace(/\/+$/, "")
+}
+
+function modelApi(config: ReviewerConfig, defaultBaseUrl: string): ModelApi {
+  const { baseUrl, model, apiKey } = config
+  if (model === undefined || model === "") throw new ReviewConfigError("The reviewer needs the name of a model.")
+  if (apiKey === undefined && baseUrl === undefined) throw new ReviewConfigError("The reviewer needs an API key.")
+  // A key that no header can carry would be quoted in the error of every request.
+  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new ReviewConfigError("The reviewer's API key must be printable ASCII without spaces.")
+  }
+  return { baseUrl: baseAddress(baseUrl ?? defaultBaseUrl), model, ...(apiKey === undefined ? {} : { apiKey }) }
+}
+
+/** Calls the task with a signal that aborts with the caller's or after the time, and leaves no timer behind. */
+async function withDeadline<Result>(
+  milliseconds: number,
+  outer: AbortSignal,
+  task: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController()
+  const abort = (): void => controller.abort()
+  const timer = setTimeout(abort, milliseconds)
+  outer.addEventListener("abort", abort, { once: true })
+  try {
+    if (outer.aborted) abort()
+    return await task(controller.signal)
+  } finally {
+    clearTimeout(timer)
+    outer.removeEventListener("abort", abort)
+  }
+}
+
+/** Puts a reviewer under a deadline and in a queue of its own. */
+function governed(reviewer: Reviewer, timeoutMs: number): Reviewer {
+  const queue = boundedQueue({ running: MAX_RUNNING_REVIEWS, waiting: MAX_WAITING_REVIEWS })
+  return {
+    ...reviewer,
+    async review(request, outer) {
+      if (Buffer.byteLength(request.ai_output_text) > MAX_REVIEWED_BYTES) throw new ReviewFailure("too_large")
+      return await withDeadline(timeoutMs, outer, signal => queue.run(() => reviewer.review(request, signal), signal))
+    },
+  }
+}
+
+/** The process's own network, clock and randomness. */
+export const processWorld: ExchangeWorld = {
+  fetch: (input, init) => fetch(input, init),
+  sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }),
+  random: Math.random,
+  now: Date.now,
+}
+
+/**
+ * The configured reviewer.
+ * @throws ReviewConfigError at start, when the configuration cannot work
+ */
+export function createReviewer(config: ReviewerConfig, world: ExchangeWorld = processWorld): Reviewer {
+  if (config.kind === "none") return noReview
+  if (config.kind === "builtin") return builtinReviewer
+  const { create, baseUrl } = MODEL_REVIEWERS[config.kind]
+  return governed(create(modelApi(config, baseUrl), world), config.timeoutMs ?? DEFAULT_REVIEW_TIMEOUT_MS)
+}

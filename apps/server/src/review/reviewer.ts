@@ -1,0 +1,94 @@
+/**
+ * The Tier-4 governance review of AI output (AIVP-T4): what is asked and answered. An answer is closed vocabulary and
+ * counts, never prose: a reviewer's words may quote what must not be kept.
+ */
+import type { ReviewDecision } from "@runseal/core/artifacts/sections"
+
+/** Every `decision_reason` a review can carry, whichever adapter made it. */
+export const REVIEW_REASON_CODES = [
+  "REVIEW_DISABLED",
+  "NO_AI_OUTPUT",
+  "NO_FINDINGS",
+  "PRIVATE_KEY_EXPOSED",
+  "SECRET_EXPOSED",
+  "POSSIBLE_SECRET",
+  "PERSONAL_DATA",
+  "POSSIBLE_PERSONAL_DATA",
+  "ACCEPTABLE",
+  "HARMFUL_CONTENT",
+  "UNAUTHORIZED_ACTION",
+  "INSTRUCTION_INJECTION",
+  "DECEPTIVE_CONTENT",
+  "UNCERTAIN",
+] as const
+export type ReviewReasonCode = (typeof REVIEW_REASON_CODES)[number]
+
+export interface ReviewRequest {
+  /** The raw text; it is sent to the reviewer and kept nowhere. */
+  readonly ai_output_text: string
+  readonly prompt_hash?: string
+  readonly model_name?: string
+  readonly route_id: string
+  /** Declared `attested_context.decision_kind`: what the output decides about. */
+  readonly decision_kind?: string
+}
+
+export interface ReviewResult {
+  readonly decision_kind: ReviewDecision
+  readonly decision_reason: ReviewReasonCode
+  /** Rules that found something, sorted; each adapter's set is closed. */
+  readonly rule_ids: readonly string[]
+  readonly finding_count: number
+}
+
+export interface Reviewer {
+  readonly adapter_id: string
+  readonly model?: string
+  /** @throws ReviewFailure when there is no answer, or none that is a verdict; that is never a release. */
+  review(request: ReviewRequest, signal: AbortSignal): Promise<ReviewResult>
+}
+
+/** Why a review failed. */
+export const REVIEW_FAILURE_CODES = [
+  "unreachable",
+  "timeout",
+  "bad_status",
+  "bad_answer",
+  "too_large",
+  "overloaded",
+] as const
+export type ReviewFailureCode = (typeof REVIEW_FAILURE_CODES)[number]
+
+const SENTENCES: Readonly<Record<ReviewFailureCode, string>> = {
+  unreachable: "The reviewer could not be reached.",
+  timeout: "The reviewer did not answer in time.",
+  bad_status: "The reviewer refused the request.",
+  bad_answer: "The reviewer's answer is not a verdict.",
+  too_large: "The text to review or the reviewer's answer is too large.",
+  overloaded: "Too many reviews are waiting.",
+}
+
+/** A review without a result. The sentence is one of a closed set and the status a number: nothing is quoted. */
+export class ReviewFailure extends Error {
+  override readonly name = "ReviewFailure"
+  readonly code: ReviewFailureCode
+  /** HTTP status of a `bad_status`. */
+  readonly status?: number
+
+  constructor(code: ReviewFailureCode, status?: number) {
+    super(SENTENCES[code])
+    this.code = code
+    if (status !== undefined) this.status = status
+  }
+}
+
+/** The reviewer of a deployment that reviews nothing; its record says so. */
+export const noReview: Reviewer = {
+  adapter_id: "none",
+  review: async () => ({
+    decision_kind: "release",
+    decision_reason: "REVIEW_DISABLED",
+    rule_ids: [],
+    finding_count: 0,
+  }),
+}

@@ -1,0 +1,117 @@
+/** Finishes one record: stages 7–9, manifest, bundle. FORMATS §4. */
+import type { Anchor, PreAnchorLeaf, ReceiptLeaf } from "@runseal/core/artifacts/anchor"
+import type { Anchors, BundleBody, RunFacts } from "@runseal/core/artifacts/bundle"
+import type { Sections } from "@runseal/core/artifacts/sections"
+import type { RecordSeal } from "@runseal/core/formulas/leaves"
+import {
+  preAnchorLeaf,
+  preAnchorSections,
+  receiptLeaf,
+  runRecordHash,
+  sectionHashes,
+} from "@runseal/core/formulas/leaves"
+import { executionManifest, partialManifest } from "@runseal/core/formulas/manifest"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { failuresBeforeManifest } from "@runseal/core/verify/bundle"
+import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { BUNDLE_KIND, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
+import type { Draft, StageFault } from "../pipeline/draft.ts"
+import { runAfterLog } from "../pipeline/pipeline.ts"
+import { StageFailure } from "../pipeline/stage-failure.ts"
+
+/** The leaf a draft anchors before its record is finished; a stage_error has none. */
+export function firstLeaf(draft: Draft, runId: number): PreAnchorLeaf | ReceiptLeaf | undefined {
+  if (draft.receipt !== undefined) return receiptLeaf("vfa.receipt_anchor.v2", draft.receipt.receipt, runId)
+  const before = preAnchorSections(draft.sections)
+  if (draft.outcome_kind !== "ok" || before === undefined || draft.allow_token === undefined) return undefined
+  return preAnchorLeaf("vfa.leaf.v7", before, draft.allow_token)
+}
+
+export type RecordPlace = { readonly run_id: number; readonly tenant_salt: string }
+
+function runFacts(draft: Draft, place: RecordPlace, leafVersion: RunFacts["leaf_version"]): RunFacts {
+  const { outcome_kind, fault, tenant } = draft
+  const stage = fault?.stage ?? OUTCOMES[outcome_kind].error_stage
+  const message = fault?.message ?? OUTCOMES[outcome_kind].sentence
+  return {
+    run_id: place.run_id,
+    outcome_kind,
+    ...(stage === "" ? {} : { error_stage: stage, error_message: message }),
+    tenant_id: tenant.tenant_id,
+    tenant_salt: place.tenant_salt,
+    program_id: draft.program_id,
+    route_id: draft.route_id,
+    execution_region: draft.execution_region,
+    created_at: draft.moment.at,
+    duration_us: Math.round((performance.now() - draft.started_ms) * 1000),
+    formula_version: FORMULA_VERSION,
+    ...(leafVersion === undefined ? {} : { leaf_version: leafVersion }),
+  }
+}
+
+export type FirstAnchor = Anchor<PreAnchorLeaf | ReceiptLeaf>
+
+const isReceiptAnchor = (anchor: FirstAnchor): anchor is Anchor<ReceiptLeaf> => "receipt_hash" in anchor.leaf
+const isPreAnchor = (anchor: FirstAnchor): anchor is Anchor<PreAnchorLeaf> => "envelope_id" in anchor.leaf
+
+/**
+ * The record but for its bundle hash and complete-record anchor.
+ * @throws StageFailure when a stage fails or an ok record does not pass its own verification
+ */
+export function finishRecord(
+  draft: Draft,
+  place: RecordPlace,
+  anchor: FirstAnchor | undefined,
+  trust: TrustedKeys,
+): BundleBody {
+  const run = runFacts(draft, place, anchor?.leaf.leaf_version)
+  const base = { kind: BUNDLE_KIND, run, sections: draft.sections } as const
+  const token = draft.allow_token === undefined ? {} : { allow_token: draft.allow_token }
+  if (draft.receipt !== undefined && anchor !== undefined && isReceiptAnchor(anchor))
+    return { ...base, ...token, ...refusal(draft, draft.receipt), anchors: { receipt: anchor } }
+  if (draft.outcome_kind === "ok" && anchor !== undefined && isPreAnchor(anchor)) {
+    return completed(draft, { ...base, ...token, anchors: { pre_anchor: anchor } }, anchor, trust)
+  }
+  return { ...base, anchors: {} }
+}
+
+type Refusal = Pick<BundleBody, "partial_manifest"> & Partial<Pick<BundleBody, NonNullable<Draft["receipt"]>["key"]>>
+
+function refusal(draft: Draft, { key, receipt }: NonNullable<Draft["receipt"]>): Refusal {
+  const { marker } = OUTCOMES[draft.outcome_kind]
+  const { envelope, transport, policy_evaluation } = draft.sections
+  if (marker === undefined || !envelope || !transport || !policy_evaluation) return { [key]: receipt }
+  const sections = { ...draft.sections, envelope, transport }
+  const partial = partialManifest(sections, policy_evaluation.policy_hash, marker, receipt, draft.allow_token)
+  return { partial_manifest: partial, [key]: receipt }
+}
+
+type OkBase = BundleBody & { readonly anchors: Anchors }
+
+function completed(draft: Draft, base: OkBase, anchor: Anchor<PreAnchorLeaf>, trust: TrustedKeys): BundleBody {
+  const before = preAnchorSections(draft.sections)
+  const token = draft.allow_token
+  if (before === undefined || token === undefined) throw new Error("an ok draft has every section of its leaf")
+  const sections = runAfterLog({ ...draft.sections, ...before }, token, anchor)
+  const record = { ...base, sections }
+  const failures = failuresBeforeManifest(record, [trust])
+  if (failures.length > 0) {
+    const message = "The record did not pass its own verification."
+    throw new StageFailure({ stage: "DLA", message }, new Error(failures.map(check => check.message).join("; ")))
+  }
+  return { ...record, manifest: executionManifest(sections, token, true) }
+}
+
+/** Which hash stands for the record in its complete-record leaf. */
+export function recordSeal(record: BundleBody, receipt: Draft["receipt"]): RecordSeal {
+  if (receipt !== undefined) return { receipt_hash: receipt.receipt.hash }
+  if (record.manifest !== undefined) return { manifest_hash: record.manifest.ManifestHash }
+  return { run_record_hash: runRecordHash(record.run, sectionHashes(record.sections)) }
+}
+
+/** The draft as a stage_error of a stage after the log: what was admitted stands, what was decided later does not. */
+export function asStageError(draft: Draft, fault: StageFault): Draft {
+  const { allow_token: _token, receipt: _receipt, ...rest } = draft
+  const { transcript: _transcript, ...sections }: Sections = draft.sections
+  return { ...rest, outcome_kind: "stage_error", sections, fault }
+}

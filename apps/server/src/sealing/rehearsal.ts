@@ -1,0 +1,59 @@
+/**
+ * Seals a run against a scratch log with keys of its own, made for one request and forgotten. Nothing is stored, charged
+ * or anchored, and the service's keys sign nothing: an entry that is in no log must not look as if it were.
+ */
+import { encodeHex } from "@runseal/canonical"
+import type { Bundle } from "@runseal/core/artifacts/bundle"
+import { genesisLeaf } from "@runseal/core/formulas/leaves"
+import { emptyRange } from "@runseal/core/transparency-log/compact-range"
+import { clockSeconds, ZERO_HASH } from "@runseal/core/vocabulary/scalars"
+import type { LogIdentity } from "../anchor/embedded-log.ts"
+import { appendLeafEntry } from "../anchor/embedded-log.ts"
+import type { EcdsaKey } from "../anchor/keys.ts"
+import { newEcdsaKey } from "../anchor/keys.ts"
+import { growLog } from "../anchor/log-builder.ts"
+import { scratchTrust } from "../anchor/trust.ts"
+import type { Draft } from "../pipeline/draft.ts"
+import type { StageFailure } from "../pipeline/stage-failure.ts"
+import { buildBatch } from "./seal-batch.ts"
+
+const SCRATCH_ORIGIN = "rehearsal.invalid - 1"
+/** A rehearsal is of one run; no run ever gets this number from it. */
+const SCRATCH_RUN_ID = 1
+
+/** The same message gets the same signature: two equal leaves share one entry, two different leaves never do. */
+function remembering(key: EcdsaKey): EcdsaKey {
+  const known = new Map<string, Uint8Array>()
+  return {
+    ...key,
+    sign: message => {
+      const text = encodeHex(message)
+      const signature = known.get(text) ?? key.sign(message)
+      known.set(text, signature)
+      return signature
+    },
+  }
+}
+
+/** A function that seals drafts of one Moment, all on the same scratch log. */
+export function openRehearsal(at: string, reportFault: (failure: StageFailure) => void): (draft: Draft) => Bundle {
+  const time = clockSeconds(at) ?? 0
+  const log: LogIdentity = {
+    keys: { service: remembering(newEcdsaKey()), log: remembering(newEcdsaKey()) },
+    origin: SCRATCH_ORIGIN,
+  }
+  const trust = scratchTrust(log, time)
+  const genesis = growLog({ range: emptyRange, edges: [] })
+  const { service, log: logKey } = log.keys
+  const keyIds = { service_key_id: service.keyId, log_key_id: logKey.keyId, checkpoint_key_id: logKey.keyId }
+  appendLeafEntry(log, genesis, genesisLeaf({ origin: log.origin, genesis_clock: at, ...keyIds }))
+  const frontier = genesis.frontier()
+  return draft => {
+    const { tenant_id } = draft.tenant
+    const tenants = new Map([[tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 0, head: ZERO_HASH }]])
+    const start = { frontier, next_run_id: SCRATCH_RUN_ID, tenants, time }
+    const [run] = buildBatch([draft], start, { log, trust, reportFault }).runs
+    if (run === undefined) throw new Error("a rehearsal seals its one run")
+    return run.bundle
+  }
+}

@@ -1,0 +1,123 @@
+/** Opens the database the store works on: embedded in a folder, embedded in memory, or a PostgreSQL server. */
+import type postgres from "postgres"
+import { type ConnectionPool, createConnectionPool } from "./connection-pool.ts"
+import { withStoreErrors } from "./errors.ts"
+import { knownMigrations, migrateDatabase } from "./migrate.ts"
+import { type PgliteThread, startPglite } from "./pglite/connection.ts"
+import { lockFolder, prepareCluster } from "./pglite/folder.ts"
+import { templateOf } from "./pglite/template.ts"
+import { checkServer, pgliteClient, SERVER_CONNECTIONS, serverClient, startingClient } from "./postgres-client.ts"
+import { openSession, type Source, type Tx } from "./session.ts"
+import { runTransaction } from "./transaction.ts"
+
+export type DatabaseOptions =
+  | { readonly kind: "pglite"; readonly dataDir: string }
+  /** Gone with the process: for tests and trials. */
+  | { readonly kind: "memory" }
+  | { readonly kind: "postgres"; readonly url: string }
+
+/** The embedded database has one connection: inside `read` or `transaction` nothing may wait for another one. */
+export type Database = Source & {
+  readonly kind: DatabaseOptions["kind"]
+  /** One statement by itself. */
+  readonly sql: <Rows extends readonly object[] = postgres.Row[]>(
+    text: TemplateStringsArray,
+    ...values: readonly (string | number | Uint8Array)[]
+  ) => Promise<Rows>
+  /**
+   * Commits what `work` does when it resolves and rolls back when it rejects.
+   * @throws StoreError, or whatever else `work` rejected with
+   */
+  readonly transaction: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
+  readonly close: () => Promise<void>
+}
+
+/** A line for the operator. */
+export type StoreLog = (sentence: string) => void
+
+/**
+ * Opens a database and migrates it.
+ * @throws StartupError in one sentence when it cannot be used
+ */
+export async function openDatabase(options: DatabaseOptions, log: StoreLog = () => {}): Promise<Database> {
+  switch (options.kind) {
+    case "pglite":
+      return openFolder(options.dataDir, log)
+    case "memory":
+      return openMemory()
+    case "postgres":
+      return openServer(options.url, log)
+  }
+}
+
+async function openServer(url: string, log: StoreLog): Promise<Database> {
+  const start = createConnectionPool(1, startingClient(url))
+  try {
+    await start.lease(async connection => {
+      await checkServer(connection.client, log)
+      await migrateDatabase(connection)
+    })
+  } finally {
+    await start.close()
+  }
+  const pool = createConnectionPool(SERVER_CONNECTIONS, serverClient(url))
+  return databaseOver("postgres", pool, async () => {})
+}
+
+async function openFolder(dataDir: string, log: StoreLog): Promise<Database> {
+  const lock = lockFolder(dataDir)
+  try {
+    const clusterDir = await prepareCluster(dataDir, log)
+    const thread = await startPglite({ kind: "folder", clusterDir })
+    return await openThread("pglite", thread, lock.release)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function openMemory(): Promise<Database> {
+  const template = templateOf(knownMigrations())
+  const thread = await startPglite({ kind: "memory", template: template.tar })
+  const database = await openThread("memory", thread, () => {})
+  if (template.tar === undefined) template.keep(await thread.dump())
+  return database
+}
+
+async function openThread(kind: Database["kind"], thread: PgliteThread, ended: () => void): Promise<Database> {
+  const pool = createConnectionPool(1, pgliteClient(thread.connect))
+  try {
+    await pool.lease(migrateDatabase)
+  } catch (error) {
+    await thread.close()
+    throw error
+  }
+  return databaseOver(kind, pool, async () => {
+    await thread.close()
+    ended()
+  })
+}
+
+function databaseOver(kind: Database["kind"], pool: ConnectionPool, ended: () => Promise<void>): Database {
+  const read: Database["read"] = work =>
+    withStoreErrors(() =>
+      pool.lease(async ({ client, lost }) => {
+        const { session, end } = openSession(client)
+        try {
+          return await Promise.race([work(session), lost])
+        } finally {
+          end()
+        }
+      }),
+    )
+  return {
+    kind,
+    read,
+    sql: (text, ...values) => read(async ({ sql }) => sql(text, ...values)),
+    transaction: work => pool.lease(connection => runTransaction(connection, work)),
+    close: async () => {
+      await pool.close()
+      await ended()
+    },
+  }
+}

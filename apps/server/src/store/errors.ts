@@ -1,0 +1,105 @@
+/** The one error that leaves the store. It names what happened to the data, never the SQL, a parameter or a row. */
+import { DrizzleQueryError } from "drizzle-orm"
+
+/**
+ * - `unavailable`: the database is out of reach, too busy or a queue is full. Nothing was written.
+ * - `conflict`: another writer was first. Nothing was written.
+ * - `rolled_back`: the database refused a statement. Nothing was written.
+ * - `outcome_unknown`: the connection was lost while COMMIT was on its way. Read back before deciding anything.
+ * - `corrupt`: a stored value is not one this code writes.
+ */
+export type StoreErrorCode = "unavailable" | "conflict" | "rolled_back" | "outcome_unknown" | "corrupt"
+
+const SENTENCES: Readonly<Record<StoreErrorCode, string>> = {
+  unavailable: "The database is not available.",
+  conflict: "Another writer was first; nothing was written.",
+  rolled_back: "The database refused the transaction; nothing was written.",
+  outcome_unknown: "The connection to the database was lost during a commit; whether it took effect is not known.",
+  corrupt: "The database holds a value that this release does not write.",
+}
+
+export class StoreError extends Error {
+  override readonly name = "StoreError"
+  readonly code: StoreErrorCode
+  /** Five characters, PostgreSQL documentation "Error Codes"; absent when no server answered. */
+  readonly sqlstate: string | undefined
+
+  constructor(
+    code: StoreErrorCode,
+    details: { readonly sqlstate?: string | undefined; readonly message?: string | undefined } = {},
+  ) {
+    super(details.message ?? SENTENCES[code])
+    this.code = code
+    this.sqlstate = details.sqlstate
+  }
+}
+
+const SQLSTATE = /^[0-9A-Z]{5}$/
+
+/** What an SQLSTATE, or its class of two characters, says about the data; anything else is a refusal. */
+const CODE_OF_SQLSTATE: Readonly<Record<string, StoreErrorCode>> = {
+  "08": "unavailable",
+  "23505": "conflict",
+  "25P03": "unavailable",
+  "40": "conflict",
+  "53": "unavailable",
+  "55P03": "unavailable",
+  "57": "unavailable",
+}
+
+/** Failures between here and the server, as postgres.js and Node name them. */
+const CONNECTION_FAILURES: ReadonlySet<string> = new Set([
+  "CONNECTION_CLOSED",
+  "CONNECTION_DESTROYED",
+  "CONNECTION_ENDED",
+  "CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EPIPE",
+  "ETIMEDOUT",
+])
+
+/** The error of a socket of ours that is gone, in postgres.js's terms. */
+export function connectionClosed(): Error {
+  return Object.assign(new Error("The connection to the database is closed."), { code: "CONNECTION_CLOSED" })
+}
+
+/** What the driver threw: drizzle wraps it in an error whose message is the statement. */
+const driverError = (error: unknown): unknown => (error instanceof DrizzleQueryError ? error.cause : error)
+
+/** The driver's error code. */
+export function driverCode(error: unknown): string | undefined {
+  const thrown = driverError(error)
+  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined
+}
+
+/** Whether no server answered. */
+export function isConnectionFailure(error: unknown): boolean {
+  return CONNECTION_FAILURES.has(driverCode(error) ?? "")
+}
+
+/** A driver's error as a StoreError. Anything else, such as a bug or what a transaction's work threw, stays as it is. */
+export function storeErrorFrom(error: unknown): unknown {
+  const thrown = driverError(error)
+  // The driver hangs the statement on whatever it rejects with, so that even our own error is made anew.
+  if (thrown instanceof StoreError) return new StoreError(thrown.code, thrown)
+  if (isConnectionFailure(thrown)) return new StoreError("unavailable")
+  const sqlstate = driverCode(thrown)
+  if (sqlstate === undefined || !SQLSTATE.test(sqlstate)) return thrown
+  const code = CODE_OF_SQLSTATE[sqlstate] ?? CODE_OF_SQLSTATE[sqlstate.slice(0, 2)] ?? "rolled_back"
+  return new StoreError(code, { sqlstate })
+}
+
+/** Runs a read; a driver's error leaves as a StoreError. */
+export async function withStoreErrors<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    throw storeErrorFrom(error)
+  }
+}

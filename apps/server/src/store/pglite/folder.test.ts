@@ -1,0 +1,151 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
+import { StartupError } from "../../startup-error.ts"
+import { type Database, openDatabase } from "../database.ts"
+import { readWindowTotal } from "../tenant-windows.ts"
+
+const PROGRAM = fileURLToPath(new URL("../../../spec/database/charging-program.ts", import.meta.url))
+
+let made: string
+let dataDir: string
+beforeAll(async () => {
+  made = mkdtempSync(join(tmpdir(), "runseal-made-"))
+  await (await open(made)).close()
+})
+afterAll(() => {
+  rmSync(made, { recursive: true, force: true })
+})
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "runseal-data-"))
+  cpSync(made, dataDir, { recursive: true })
+})
+afterEach(() => {
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+const open = (folder: string): Promise<Database> => openDatabase({ kind: "pglite", dataDir: folder })
+
+/** A process that charges the folder's database; `totals` fills with what it was acknowledged. */
+function startCharging(): {
+  readonly process: ChildProcess
+  readonly totals: number[]
+  readonly reached: (total: number) => Promise<void>
+} {
+  const child = spawn(process.execPath, [PROGRAM, dataDir], { stdio: ["ignore", "pipe", "inherit"] })
+  const totals: number[] = []
+  let rest = ""
+  child.stdout.setEncoding("utf8")
+  child.stdout.on("data", (text: string) => {
+    const lines = (rest + text).split("\n")
+    rest = lines.pop() ?? ""
+    totals.push(...lines.map(Number))
+  })
+  const reached = async (total: number): Promise<void> => {
+    while (totals.length < total) await once(child.stdout, "data")
+  }
+  return { process: child, totals, reached }
+}
+
+test("what was stored is there after closing and opening again", async () => {
+  const first = await open(dataDir)
+  await first.sql`insert into token_charge values ('c', 't', 60, 0, 1, 1, 0)`
+  await first.close()
+  const second = await open(dataDir)
+  expect(await second.sql`select charge_id from token_charge`).toEqual([{ charge_id: "c" }])
+  await second.close()
+})
+
+test("a folder in use is refused, in the same process and from another, and free once its process is gone", async () => {
+  const charging = startCharging()
+  await charging.reached(1)
+  await expect(open(dataDir)).rejects.toThrow(
+    new StartupError(`The data folder ${dataDir} is in use by another process.`),
+  )
+  charging.process.kill("SIGKILL")
+  await once(charging.process, "exit")
+  const db = await open(dataDir)
+  await expect(open(dataDir)).rejects.toThrow(StartupError)
+  await db.close()
+})
+
+test("a killed process loses nothing it was acknowledged, however often it is killed", async () => {
+  for (const charges of [1, 40, 200]) {
+    const charging = startCharging()
+    await charging.reached(charges)
+    charging.process.kill("SIGKILL")
+    await once(charging.process, "close")
+    const db = await open(dataDir)
+    const total = await readWindowTotal(db, { tenant_id: "charged", window_seconds: 60, window_start: 0 })
+    expect(total).toBeGreaterThanOrEqual(Math.max(...charging.totals))
+    const rows = await db.sql<{ total_after: number }[]>`select total_after from token_charge order by total_after`
+    expect(rows.map(row => row.total_after)).toEqual(Array.from({ length: total }, (_, at) => at + 1))
+    await db.close()
+  }
+})
+
+test("a making that was interrupted is made anew", async () => {
+  rmSync(join(dataDir, "postgres"), { recursive: true })
+  mkdirSync(join(dataDir, "postgres.unfinished", "base"), { recursive: true })
+  writeFileSync(join(dataDir, "postgres.unfinished", "PG_VERSION"), "18\n")
+  const db = await open(dataDir)
+  expect(await db.sql`select size from log_head`).toEqual([{ size: 0 }])
+  await db.close()
+  expect(existsSync(join(dataDir, "postgres.unfinished"))).toBe(false)
+})
+
+test("a folder of another major version of PostgreSQL is refused with what to do, and stays as it is", async () => {
+  writeFileSync(join(dataDir, "postgres", "PG_VERSION"), "17\n")
+  await expect(open(dataDir)).rejects.toThrow(
+    /holds a database of PostgreSQL 17 and this release reads 18: start the release/,
+  )
+  writeFileSync(join(dataDir, "postgres", "PG_VERSION"), "18\n")
+  await (await open(dataDir)).close()
+})
+
+test("a damaged database is refused, and the folder is not locked by the attempt", async () => {
+  truncateSync(join(dataDir, "postgres", "global", "pg_control"), 100)
+  const refused = /^The embedded database cannot be opened: /
+  await expect(open(dataDir)).rejects.toThrow(refused)
+  await expect(open(dataDir)).rejects.toThrow(refused)
+})
+
+test("a path that is no folder is refused", async () => {
+  const path = join(dataDir, "postgres", "PG_VERSION")
+  await expect(open(path)).rejects.toThrow(
+    new StartupError(`The data folder ${path} cannot be used: check that it is a folder this user may write to.`),
+  )
+})
+
+test("the write-ahead log is checkpointed and recycled without anybody asking", async () => {
+  const db = await open(dataDir)
+  for (let at = 0; at < 12; at++) {
+    await db.sql`insert into log_entry
+      select ${at * 2000}::int + n, (select string_agg(md5(n || '-' || k), '') from generate_series(1, 100) k), 0
+      from generate_series(1, 2000) n`
+  }
+  const segments = readdirSync(join(dataDir, "postgres", "pg_wal")).filter(name => /^[0-9A-F]{24}$/.test(name))
+  expect(segments.length).toBeLessThan(10)
+  const [{ lsn } = { lsn: 0 }] = await db.sql<{ lsn: number }[]>`
+    select (pg_current_wal_lsn() - '0/0')::bigint as lsn`
+  expect(lsn).toBeGreaterThan(segments.length * 16 * 1024 * 1024)
+  await db.close()
+})
+
+test("a crash of the embedded database is answered as unavailable, at once and from then on", async () => {
+  const db = await open(dataDir)
+  // The one statement it cannot bear: COPY waits for input that its protocol has no way to give.
+  await expect(db.read(({ sql }) => sql`copy log_entry from stdin`.writable())).rejects.toMatchObject({
+    code: "unavailable",
+  })
+  await expect(readWindowTotal(db, { tenant_id: "t", window_seconds: 1, window_start: 0 })).rejects.toMatchObject({
+    code: "unavailable",
+  })
+  await expect(db.transaction(async ({ sql }) => sql`select 1`)).rejects.toMatchObject({ code: "unavailable" })
+  await db.close()
+  await (await open(dataDir)).close()
+})

@@ -1,0 +1,102 @@
+/** The data folder of the embedded database: who may use it, whether this release can, and how it comes to be. */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { StartupError } from "../../startup-error.ts"
+import { startPglite } from "./connection.ts"
+
+/** PostgreSQL's major version inside PGlite 0.5; a major version reads no other's files. */
+const POSTGRES_MAJOR = "18"
+
+const LOCK_FILE = "lock"
+const CLUSTER = "postgres"
+const UNFINISHED_CLUSTER = "postgres.unfinished"
+
+/** Result code of SQLite for a lock that somebody else holds. */
+const SQLITE_BUSY = 5
+
+export type FolderLock = { readonly release: () => void }
+
+/**
+ * Takes the data folder for this process, making it when it is missing. The lock is an exclusive transaction of SQLite on
+ * an empty file, in the end a lock of the operating system's: it goes with its process however that ends, so that there are
+ * no stale locks to judge. It holds between threads too, and between containers that share a volume of one machine.
+ * @throws StartupError when another process has the folder, or this one may not write to it
+ */
+export function lockFolder(dataDir: string): FolderLock {
+  let file: DatabaseSync | undefined
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    file = new DatabaseSync(join(dataDir, LOCK_FILE), { timeout: 0 })
+    file.exec("BEGIN EXCLUSIVE")
+    return { release: file.close.bind(file) }
+  } catch (cause) {
+    file?.close()
+    const taken = cause instanceof Error && "errcode" in cause && cause.errcode === SQLITE_BUSY
+    throw new StartupError(
+      taken
+        ? `The data folder ${dataDir} is in use by another process.`
+        : `The data folder ${dataDir} cannot be used: check that it is a folder this user may write to.`,
+      { cause },
+    )
+  }
+}
+
+/**
+ * The folder of a cluster this release can open, made when there is none yet. A cluster is made beside its place and
+ * moved there only when all of it is on disk; what an interrupted start left unfinished is made anew.
+ * @throws StartupError for a cluster of another major version
+ */
+export async function prepareCluster(dataDir: string, log: (sentence: string) => void): Promise<string> {
+  const clusterDir = join(dataDir, CLUSTER)
+  if (!existsSync(clusterDir)) {
+    log(`Making the database in ${dataDir}, which takes a few seconds once.`)
+    await makeCluster(dataDir, clusterDir)
+  }
+  const major = readFileSync(join(clusterDir, "PG_VERSION"), "utf8").trim()
+  if (major !== POSTGRES_MAJOR) {
+    throw new StartupError(
+      `The data folder ${dataDir} holds a database of PostgreSQL ${major} and this release reads ${POSTGRES_MAJOR}: start the release that wrote it, export the data and import it into a new folder.`,
+    )
+  }
+  return clusterDir
+}
+
+async function makeCluster(dataDir: string, clusterDir: string): Promise<void> {
+  const unfinished = join(dataDir, UNFINISHED_CLUSTER)
+  rmSync(unfinished, { recursive: true, force: true })
+  mkdirSync(unfinished, { mode: 0o700 })
+  const thread = await startPglite({ kind: "folder", clusterDir: unfinished })
+  await thread.close()
+  syncTree(unfinished)
+  renameSync(unfinished, clusterDir)
+  syncPath(dataDir)
+}
+
+function syncTree(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) syncTree(path)
+    else syncPath(path)
+  }
+  syncPath(folder)
+}
+
+function syncPath(path: string): void {
+  const fd = openSync(path, "r")
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The PGlite thread: one PostgreSQL backend in WebAssembly that speaks the wire protocol with the main thread. It has no
+ * companion processes. Checkpoints are run here; nothing vacuums, which this schema bears (rows updated in place are pruned
+ * as they are read) until two thousand million transactions have written.
+ */
+import { type MessagePort, parentPort, workerData } from "node:worker_threads"
+import { PGlite, protocol } from "@electric-sql/pglite"
+import { DURABLE_START_PARAMS, durableFiles, isWalSegment } from "./durable-files.ts"
+import { isStartup, withoutTerminate } from "./frontend-messages.ts"
+import type { PgliteReply, PgliteRequest, PgliteStart } from "./messages.ts"
+
+/**
+ * WAL segments of 16 MiB written before a checkpoint. PGlite has no checkpointer process: without ours the WAL would grow
+ * for ever, and with it the time a start after a crash takes.
+ */
+const WAL_SEGMENTS_PER_CHECKPOINT = 4
+
+/** Exit status with which PGlite reports an error that the backend handles itself (`POSTGRES_MAIN_LONGJMP`). */
+const HANDLED_ERROR_STATUS = 100
+
+/** Ends whatever a connection that broke off left behind. */
+const RESET_SESSION = ["ROLLBACK", "DISCARD ALL"]
+
+/** What file layer and backend reported since the last look. */
+const health: { failure?: string; syncs: number; readonly walSegments: Set<string> } = {
+  syncs: 0,
+  walSegments: new Set(),
+}
+
+async function openPglite(start: PgliteStart): Promise<PGlite> {
+  if (start.kind === "memory") {
+    const { template } = start
+    return PGlite.create(template === undefined ? {} : { loadDataDir: new Blob([template]) })
+  }
+  const fs = durableFiles(start.clusterDir, {
+    synced: path => {
+      health.syncs++
+      if (isWalSegment(path)) health.walSegments.add(path)
+    },
+    failed: () => {
+      health.failure = "A file of the data folder could not be synced to disk."
+    },
+  })
+  const pglite = await PGlite.create({ fs, startParams: [...DURABLE_START_PARAMS] })
+  if (health.syncs === 0) throw new Error("PGlite did not sync its files at start.")
+  return pglite
+}
+
+/** PGlite swallows whatever the backend throws, a crash too; this notes all but ordinary, handled errors. */
+function watchForCrashes(pglite: PGlite): void {
+  const module = pglite.Module
+  const runOnce = module._PostgresMainLoopOnce
+  module._PostgresMainLoopOnce = () => {
+    try {
+      runOnce()
+    } catch (error) {
+      const handled =
+        typeof error === "object" && error !== null && "status" in error && error.status === HANDLED_ERROR_STATUS
+      if (!handled) health.failure = "The embedded database stopped."
+      throw error
+    }
+  }
+}
+
+/** The backend's whole answer to whole messages. */
+async function exchange(pglite: PGlite, messages: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  if (messages.length === 0) return new Uint8Array()
+  const parts: Uint8Array[] = []
+  await pglite.execProtocolRawStream(messages, { syncToFs: false, onRawData: part => parts.push(part.slice()) })
+  if (health.failure !== undefined) throw new Error(health.failure)
+  return new Uint8Array(Buffer.concat(parts))
+}
+
+async function runStatements(pglite: PGlite, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await exchange(pglite, protocol.serialize.query(statement))
+}
+
+async function checkpointWhenDue(pglite: PGlite): Promise<void> {
+  if (health.walSegments.size < WAL_SEGMENTS_PER_CHECKPOINT || pglite.isInTransaction()) return
+  await runStatements(pglite, ["CHECKPOINT"])
+  health.walSegments.clear()
+}
+
+async function dump(pglite: PGlite): Promise<Uint8Array<ArrayBuffer>> {
+  await runStatements(pglite, ["CHECKPOINT"])
+  const tar = await pglite.dumpDataDir("none")
+  return new Uint8Array(await tar.arrayBuffer())
+}
+
+async function serve(port: MessagePort, start: PgliteStart): Promise<void> {
+  const reply = (message: PgliteReply, transfer: readonly ArrayBuffer[] = []): void =>
+    port.postMessage(message, transfer)
+  const answer = async (pglite: PGlite, request: PgliteRequest): Promise<void> => {
+    if (request.kind === "close") {
+      await pglite.close()
+      port.close()
+    } else if (request.kind === "dump") {
+      const tar = await dump(pglite)
+      reply({ kind: "dumped", tar }, [tar.buffer])
+    } else {
+      if (isStartup(request.bytes)) await runStatements(pglite, RESET_SESSION)
+      const bytes = await exchange(pglite, withoutTerminate(request.bytes))
+      reply({ kind: "backend", bytes }, [bytes.buffer])
+      await checkpointWhenDue(pglite)
+    }
+  }
+  const fail = (error: unknown): void =>
+    reply({ kind: "failed", reason: error instanceof Error ? error.message : "The embedded database stopped." })
+  try {
+    const pglite = await openPglite(start)
+    watchForCrashes(pglite)
+    let last = Promise.resolve()
+    port.on("message", (request: PgliteRequest) => {
+      last = last.then(() => answer(pglite, request)).catch(fail)
+    })
+    reply({ kind: "ready" })
+  } catch (error) {
+    fail(error)
+  }
+}
+
+if (parentPort !== null) await serve(parentPort, workerData)

@@ -1,0 +1,89 @@
+/** Cumulative token budgets: what each tenant has charged in each fixed window. FORMATS §2, MACC. */
+import type { Database } from "./database.ts"
+import { insertRows } from "./insert-rows.ts"
+import type { TenantWindowRow, TokenChargeRow } from "./schema.ts"
+import type { Source, Tx } from "./session.ts"
+
+/** A charge to make. `charge_id` is new each time; `tokens` is a count of at most 2^53−1. */
+export type Charge = Omit<TokenChargeRow, "total_after">
+
+/** A tenant's window: fixed, aligned to the epoch; `window_start` in milliseconds. */
+export type WindowKey = Omit<TenantWindowRow, "total">
+
+export type ChargeResult =
+  | { readonly ok: true; readonly total_after: number }
+  /** The window's total would pass 2^53−1; nothing was charged. */
+  | { readonly ok: false; readonly reason: "overflow" }
+
+const CHARGE_COLUMNS = [
+  "charge_id",
+  "tenant_id",
+  "window_seconds",
+  "window_start",
+  "tokens",
+  "total_after",
+  "charged_at",
+] as const
+
+/**
+ * Makes charges in one transaction, as if one after the other in the order given: every total differs from every other
+ * (unless nothing was charged) and none is lost, whoever else charges at the same time. At most a batch of them.
+ * @throws StoreError "conflict" for a `charge_id` that exists; none of the batch was charged then
+ */
+export function chargeWindows(db: Database, charges: readonly Charge[]): Promise<readonly ChargeResult[]> {
+  return db.transaction(async tx => {
+    const windows = await lockWindows(tx, charges)
+    const totals = new Map(windows.map(window => [nameOf(window), window.total]))
+    const results = charges.map((charge): ChargeResult => {
+      const total = totals.get(nameOf(charge)) ?? 0
+      if (charge.tokens > Number.MAX_SAFE_INTEGER - total) return { ok: false, reason: "overflow" }
+      totals.set(nameOf(charge), total + charge.tokens)
+      return { ok: true, total_after: total + charge.tokens }
+    })
+    await moveWindows(
+      tx,
+      windows.map(window => ({ ...window, total: totals.get(nameOf(window)) ?? window.total })),
+    )
+    const made = charges.flatMap((charge, at) => {
+      const result = results[at]
+      return result?.ok ? [{ ...charge, total_after: result.total_after }] : []
+    })
+    await insertRows(tx, "token_charge", CHARGE_COLUMNS, made)
+    return results
+  })
+}
+
+/** The tokens charged so far; 0 for a window nobody has charged. */
+export function readWindowTotal(source: Source, key: WindowKey): Promise<number> {
+  return source.read(async ({ sql }) => {
+    const [window] = await sql<{ total: number }[]>`
+      select total from tenant_window
+      where tenant_id = ${key.tenant_id} and window_seconds = ${key.window_seconds}
+        and window_start = ${key.window_start}`
+    return window?.total ?? 0
+  })
+}
+
+/** Locks the windows, always in the same order, and makes those that are missing: one statement for both. */
+async function lockWindows({ sql }: Tx, keys: readonly WindowKey[]): Promise<readonly TenantWindowRow[]> {
+  return sql<TenantWindowRow[]>`
+    insert into tenant_window as stored (tenant_id, window_seconds, window_start, total)
+    select distinct tenant_id collate "C", window_seconds, window_start, 0
+    from json_to_recordset(${JSON.stringify(keys)}::text::json)
+      as wanted(tenant_id text, window_seconds bigint, window_start bigint)
+    order by 1, 2, 3
+    on conflict (tenant_id, window_seconds, window_start) do update set total = stored.total
+    returning tenant_id, window_seconds, window_start, total`
+}
+
+async function moveWindows({ sql }: Tx, windows: readonly TenantWindowRow[]): Promise<void> {
+  await sql`
+    update tenant_window set total = next.total
+    from json_to_recordset(${JSON.stringify(windows)}::text::json)
+      as next(tenant_id text, window_seconds bigint, window_start bigint, total bigint)
+    where tenant_window.tenant_id = next.tenant_id and tenant_window.window_seconds = next.window_seconds
+      and tenant_window.window_start = next.window_start`
+}
+
+const nameOf = ({ tenant_id, window_seconds, window_start }: WindowKey): string =>
+  JSON.stringify([tenant_id, window_seconds, window_start])

@@ -1,0 +1,53 @@
+/** Heads of the tenants' chains of complete records. FORMATS §5: ordinals count 1, 2, 3 … within a tenant without a gap. */
+import { StoreError } from "./errors.ts"
+import type { TenantRow } from "./schema.ts"
+import type { Tx } from "./session.ts"
+
+/** `previous_record` of a tenant's first record. */
+export const NO_RECORD: string = "0".repeat(64)
+
+/** A tenant about to seal. `salt` (64 hex digits, fresh and random) is kept only when the tenant is new. */
+export type TenantClaim = Pick<TenantRow, "tenant_id" | "owner" | "salt">
+
+export type TenantHead = Pick<TenantRow, "tenant_id" | "record_count" | "head">
+
+/**
+ * Locks tenants until the transaction ends, making those that are new. Everybody locks in the same order, so that no two
+ * transactions wait for each other. One claim a tenant, at most a batch of them.
+ * @returns the stored rows by tenant id
+ * @throws StoreError "conflict" when a tenant belongs to another owner
+ */
+export async function lockTenants(
+  { sql }: Tx,
+  claims: readonly TenantClaim[],
+): Promise<ReadonlyMap<string, TenantRow>> {
+  await sql`
+    insert into tenant (tenant_id, owner, salt, record_count, head)
+    select tenant_id, owner, salt, 0, ${NO_RECORD}
+    from json_to_recordset(${JSON.stringify(claims)}::text::json) as claim(tenant_id text, owner bigint, salt text)
+    order by tenant_id collate "C"
+    on conflict do nothing`
+  const rows = await sql<TenantRow[]>`
+    select tenant_id, owner, salt, record_count, head from tenant
+    where tenant_id in (select json_array_elements_text(${JSON.stringify(claims.map(tenantId))}::text::json))
+    order by tenant_id collate "C"
+    for update`
+  const tenants = new Map(rows.map(row => [row.tenant_id, row]))
+  const foreign = claims.some(({ tenant_id, owner }) => tenants.get(tenant_id)?.owner !== owner)
+  if (foreign) throw new StoreError("conflict", { message: "A tenant belongs to another owner." })
+  return tenants
+}
+
+const tenantId = ({ tenant_id }: TenantClaim): string => tenant_id
+
+/**
+ * Moves the heads of tenants this transaction has locked.
+ * @throws StoreError "conflict" when one of them does not exist
+ */
+export async function updateTenants({ sql }: Tx, heads: readonly TenantHead[]): Promise<void> {
+  const moved = await sql`
+    update tenant set record_count = next.record_count, head = next.head
+    from json_to_recordset(${JSON.stringify(heads)}::text::json) as next(tenant_id text, record_count bigint, head text)
+    where tenant.tenant_id = next.tenant_id`
+  if (moved.count !== heads.length) throw new StoreError("conflict")
+}

@@ -1,0 +1,4 @@
+/** Something could not be read or is not what it must be; the message is one clear sentence for the user (exit 2). */
+export class InputError extends Error {
+  override readonly name = "InputError"
+}

@@ -1,0 +1,109 @@
+/** The command `verifier`. The only place that writes to the terminal and sets the exit code. */
+import { Command, CommanderError } from "commander"
+import type { Answer } from "./answer.ts"
+import { refused } from "./answer.ts"
+import { InputError } from "./input-error.ts"
+import type { Style } from "./print.ts"
+import { errorCode } from "./read-input.ts"
+import { addTrust, listTrust, removeTrust } from "./trust-command.ts"
+import { trustFolder } from "./trust-store.ts"
+import { verifyCommand } from "./verify-command.ts"
+import type { VerifyFlags } from "./verify-text.ts"
+import { VERSION } from "./version.ts"
+
+type VerifyOptions = VerifyFlags & { readonly trust: readonly string[] }
+
+const EXIT_CODES = `
+Exit codes:
+  0  verified and anchored
+  1  FAILED, or not anchored (0 with --allow-unanchored)
+  2  not readable, not a document of ours, wrong usage, or the verifier itself failed
+
+Nothing goes to the network unless <document> is an address.`
+
+function styleFor(argv: readonly string[]): Style {
+  const { NO_COLOR: noColour = "", TERM: terminal } = process.env
+  const colour = process.stdout.isTTY === true && noColour === "" && terminal !== "dumb"
+  return { colour, ascii: argv.includes("--ascii") }
+}
+
+/** Wires the command line to the commands; `keep` takes the answer of the one that runs. */
+function commandLine(style: Style, keep: (answer: Answer) => void): Command {
+  const folder = (): string => trustFolder(process.env)
+  const program = new Command("verifier").exitOverride().showHelpAfterError("(see verifier --help)")
+  program
+    .configureHelp({ optionDescription: option => option.description })
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, "verifier:")) })
+    .description("Verifies a sealed record offline: an audit bundle, a receipt or an attestation.")
+    .version(VERSION)
+    .argument("<document>", "a file, - for standard input, or an https address")
+    .option("--trust <file>", "believe this trust document instead of the pinned ones (repeatable)", appended, [])
+    .option("--allow-unanchored", "exit 0 for a document without log entry; never for one that FAILED", false)
+    .option("--show-evidence-summary", "also print what a bundle says of its run", false)
+    .option("--strict", "also fail on disclosed limitations, such as a software-only attestation", false)
+    .option("--json", "print one JSON object instead of text", false)
+    .option("--ascii", "print ASCII only", false)
+    .addHelpText("after", EXIT_CODES)
+    .action(async (argument: string, { trust, ...flags }: VerifyOptions) => {
+      keep(await verifyCommand(argument, trust, folder, flags, style))
+    })
+  const trust = program.command("trust").description("the services whose records you believe")
+  trust
+    .command("add")
+    .description("pin a service's trust document, from a file or its address")
+    .argument("<document>", "a file, - or an https address; a bare https://host means its well-known trust document")
+    .option("--replace", "take the place of another document of the same service", false)
+    .action(async (argument: string, { replace }: { readonly replace: boolean }) => {
+      keep(await addTrust(argument, replace, folder(), style))
+    })
+  trust
+    .command("list")
+    .description("show what is pinned")
+    .action(() => keep(listTrust(folder(), style)))
+  trust
+    .command("remove")
+    .description("forget a service")
+    .argument("<service>", "its name as trust list shows it")
+    .action((service: string) => keep(removeTrust(service, folder(), style)))
+  return program
+}
+
+const appended = (value: string, before: readonly string[]): readonly string[] => [...before, value]
+
+async function answerTo(argv: readonly string[]): Promise<Answer> {
+  const style = styleFor(argv)
+  let answer: Answer = { stdout: "", stderr: "", exit: 2 }
+  try {
+    await commandLine(style, given => {
+      answer = given
+    }).parseAsync(argv, { from: "user" })
+    return answer
+  } catch (error) {
+    // Commander has said itself what was wrong, or has shown help or version.
+    if (error instanceof CommanderError) return { ...answer, exit: error.exitCode === 0 ? 0 : 2 }
+    if (error instanceof InputError) return refused(error.message, style)
+    throw error
+  }
+}
+
+/** A bug of ours: nothing counts as verified. */
+function fail(error: unknown): never {
+  const name = error instanceof Error ? error.name : "unknown"
+  process.stderr.write(`verifier: internal error (${name}): nothing was verified; please report it.\n`)
+  process.exit(2)
+}
+
+// Whatever ends the process before the answer is written, it does not end in 0.
+process.exitCode = 2
+process.on("uncaughtException", fail)
+process.on("unhandledRejection", fail)
+process.stdout.on("error", error => {
+  process.stderr.write(`verifier: the answer could not be written (${errorCode(error) ?? "unknown"}).\n`)
+})
+
+answerTo(process.argv.slice(2)).then(({ stdout, stderr, exit }) => {
+  if (stderr !== "") process.stderr.write(stderr)
+  process.stdout.write(stdout, error => {
+    if (!error) process.exitCode = exit
+  })
+}, fail)

@@ -1,0 +1,60 @@
+/** From lines of marked text to what a terminal shows. Nothing of a document reaches the terminal unescaped: all text passes here. */
+import { styleText } from "node:util"
+
+export type Tone = "good" | "bad" | "warn" | "quiet" | "strong"
+/** A piece of a line; plain when it is bare text. */
+export type Span = string | { readonly text: string; readonly tone: Tone }
+export type Line = readonly Span[]
+
+export type Style = {
+  /** Whether the terminal takes colours. */
+  readonly colour: boolean
+  /** Whether only ASCII is written. */
+  readonly ascii: boolean
+}
+
+/** UTF-16 units shown of one piece: a document's author does not decide how much a reader scrolls. */
+export const MAX_SPAN_LENGTH = 400
+
+const FORMATS: Readonly<Record<Tone, Parameters<typeof styleText>[0]>> = {
+  good: "green",
+  bad: ["red", "bold"],
+  warn: "yellow",
+  quiet: "dim",
+  strong: "bold",
+}
+
+/** What stands in ASCII output for the signs that the verifier writes itself. */
+const ASCII_SIGNS: Readonly<Record<string, string>> = { "✓": "+", "✗": "x", "–": "-", "◐": "~", "×": "x", "…": "..." }
+
+/** Control, format (bidi overrides, zero-width), line-separator and surrogate characters: what can repaint or reorder a line. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+const NOT_ASCII = /[^ -~]/gu
+
+const codePoint = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
+
+/** The text with every character that could act on a terminal written as `\u{…}`. */
+export const escapeControls = (text: string): string => text.replace(UNSAFE, codePoint)
+
+function shown(text: string, ascii: boolean): string {
+  const more = text.length - MAX_SPAN_LENGTH
+  const cut = more > 0 ? `${text.slice(0, MAX_SPAN_LENGTH)}… (${more} more)` : text
+  const safe = escapeControls(cut)
+  return ascii ? safe.replace(NOT_ASCII, character => ASCII_SIGNS[character] ?? codePoint(character)) : safe
+}
+
+/** The lines as one text, each ended by a newline. */
+export function printLines(lines: readonly Line[], { colour, ascii }: Style): string {
+  const span = (part: Span): string => {
+    if (typeof part === "string") return shown(part, ascii)
+    const text = shown(part.text, ascii)
+    return colour ? styleText(FORMATS[part.tone], text, { validateStream: false }) : text
+  }
+  return lines.map(line => `${line.map(span).join("")}\n`).join("")
+}
+
+/** Indented JSON in ASCII alone: what could act on a terminal, and everything else beyond it, is escaped. */
+export function printJson(value: unknown): string {
+  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
+  return `${JSON.stringify(value, undefined, 2).replace(/[^\n -~]/g, escaped)}\n`
+}

@@ -1,0 +1,134 @@
+/** Reads the document under test: a file, standard input, or an https address. Everything read is bounded. */
+import { closeSync, openSync, readSync } from "node:fs"
+import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
+import { InputError } from "./input-error.ts"
+
+export type ReadLimits = {
+  /** Bytes read at most, after any content encoding is undone. */
+  readonly maxBytes: number
+  /** Milliseconds for the whole exchange with a server. */
+  readonly deadlineMs: number
+}
+
+/** A document of 64 MiB, which is what the strict parser takes; a server has 30 s to send it. */
+export const DOCUMENT_LIMITS: ReadLimits = { maxBytes: DEFAULT_MAX_BYTES, deadlineMs: 30_000 }
+
+/** Redirects followed within one origin. */
+const MAX_REDIRECTS = 5
+/** Read of a file at once; a bundle takes one or two. */
+const CHUNK_BYTES = 65_536
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/**
+ * The bytes behind a command-line argument: `-` is standard input, `https://…` (and `http://` on this machine only) is
+ * fetched, anything else is a file. Throws InputError.
+ */
+export async function readInput(argument: string, limits: ReadLimits = DOCUMENT_LIMITS): Promise<Uint8Array> {
+  if (argument === "-") return await collect(process.stdin, limits)
+  return isAddress(argument) ? await fetchBytes(openAddress(argument), limits) : await readFile(argument, limits)
+}
+
+/** Whether an argument names something on a network rather than a file. */
+export const isAddress = (argument: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(argument)
+
+/** The bytes of a file; nothing is fetched. Throws InputError. */
+export async function readFile(path: string, limits: ReadLimits): Promise<Uint8Array> {
+  try {
+    return await collect(chunksOf(path), limits)
+  } catch (error) {
+    if (error instanceof InputError) throw error
+    throw new InputError(`${path} could not be read: ${fileProblem(errorCode(error))}.`)
+  }
+}
+
+/** Read in place rather than as a stream: loading Node's streams takes longer than reading a bundle. */
+function* chunksOf(path: string): Generator<Uint8Array> {
+  const file = openSync(path, "r")
+  try {
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+      const size = readSync(file, chunk)
+      if (size === 0) return
+      yield chunk.subarray(0, size)
+    }
+  } finally {
+    closeSync(file)
+  }
+}
+
+async function collect(
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  { maxBytes }: ReadLimits,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of source) {
+    size += chunk.length
+    if (size > maxBytes) throw new InputError(`The input is larger than ${maxBytes} bytes.`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+/** An address we may fetch. Throws InputError. */
+export function openAddress(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined) throw new InputError(`${text} is not a complete address.`)
+  const allowed = url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.test(url.hostname))
+  if (!allowed)
+    throw new InputError(`${url.protocol}//${url.host} is not fetched: use https (http only for this machine itself).`)
+  if (url.username !== "" || url.password !== "") throw new InputError("An address with a password is not fetched.")
+  return url
+}
+
+async function fetchBytes(start: URL, limits: ReadLimits): Promise<Uint8Array> {
+  const signal = AbortSignal.timeout(limits.deadlineMs)
+  let url = start
+  try {
+    for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+      const response = await fetch(url, { redirect: "manual", signal, headers: { accept: "application/json" } })
+      const { status, body } = response
+      if (status === 200 && body !== null) return await collect(body, limits)
+      await body?.cancel()
+      if (!REDIRECTS.has(status)) throw new InputError(`${url.href} answered with status ${status}.`)
+      url = redirected(url, response.headers.get("location"))
+    }
+  } catch (error) {
+    if (error instanceof InputError) throw error
+    throw new InputError(signal.aborted ? lateProblem(url, limits) : unreachable(url, error))
+  }
+  throw new InputError(`${start.href} redirects more than ${MAX_REDIRECTS} times.`)
+}
+
+function redirected(from: URL, location: string | null): URL {
+  const to = location !== null && URL.canParse(location, from.href) ? new URL(location, from) : undefined
+  if (to === undefined) throw new InputError(`${from.href} redirects to nowhere.`)
+  if (to.origin !== from.origin)
+    throw new InputError(
+      `${from.host} redirects to ${to.origin}, another host: give that address yourself if you mean it.`,
+    )
+  return to
+}
+
+const lateProblem = ({ host }: URL, { deadlineMs }: ReadLimits): string =>
+  `${host} did not send the document within ${deadlineMs / 1000} s.`
+
+function unreachable({ host }: URL, error: unknown): string {
+  const code = errorCode(error instanceof Error ? error.cause : undefined)
+  return `${host} could not be reached${code === undefined ? "" : ` (${code})`}.`
+}
+
+/** The code of a system error, such as ENOENT. */
+export function errorCode(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined
+  return typeof error.code === "string" ? error.code : undefined
+}
+
+function fileProblem(code: string | undefined): string {
+  if (code === "ENOENT") return "there is no such file"
+  if (code === "EISDIR") return "it is a folder"
+  if (code === "EACCES" || code === "EPERM") return "you may not read it"
+  return code ?? "reading failed"
+}

@@ -1,0 +1,60 @@
+/** `verifier trust add | list | remove`. */
+import type { Answer } from "./answer.ts"
+import { refused, said } from "./answer.ts"
+import type { Line, Style } from "./print.ts"
+import { isAddress, openAddress, readInput } from "./read-input.ts"
+import { PINNING_MEANS, TRUST_PATH, trustLines } from "./trust-lines.ts"
+import type { PinResult } from "./trust-store.ts"
+import { parseTrustFile, pin, readPinned, TRUST_LIMITS, unpin } from "./trust-store.ts"
+
+/** The bare address of a service means its well-known trust document. */
+function trustAddress(argument: string): string {
+  if (!isAddress(argument)) return argument
+  const url = openAddress(argument)
+  return url.pathname === "/" ? new URL(TRUST_PATH, url).href : url.href
+}
+
+/** Pins a trust document from a file, `-` or an address. Throws InputError. */
+export async function addTrust(argument: string, replace: boolean, folder: string, style: Style): Promise<Answer> {
+  const source = trustAddress(argument)
+  const document = parseTrustFile(await readInput(source, TRUST_LIMITS), source)
+  const outcome = pin(folder, document, replace)
+  if (outcome.result === "conflict") {
+    const lines: readonly Line[] = [
+      ["Pinned:"],
+      ...trustLines(outcome.pinned.keys),
+      [],
+      ["Offered:"],
+      ...trustLines(document.keys),
+      [],
+    ]
+    const message =
+      "another trust document of this service is pinned, and it stays: compare the two, then add --replace."
+    return { ...said(lines, style, 1), stderr: refused(message, style).stderr }
+  }
+  return said([[SENTENCES[outcome.result]], ...trustLines(document.keys), [], ...PINNING_MEANS], style)
+}
+
+const SENTENCES: Readonly<Record<Exclude<PinResult["result"], "conflict">, string>> = {
+  pinned: "Pinned:",
+  already_pinned: "Pinned already:",
+  replaced: "Pinned in place of the earlier document:",
+}
+
+/** Everything that is pinned. Throws InputError. */
+export function listTrust(folder: string, style: Style): Answer {
+  const pinned = readPinned(folder)
+  if (pinned.length === 0) return said([["No trust document is pinned. See: verifier trust add --help"]], style)
+  const lines = pinned.flatMap(({ keys, path }, index): readonly Line[] => [
+    ...(index === 0 ? [] : [[]]),
+    ...trustLines(keys),
+    [{ text: `  ${path}`, tone: "quiet" }],
+  ])
+  return said(lines, style)
+}
+
+/** Forgets a service. Throws InputError. */
+export function removeTrust(service: string, folder: string, style: Style): Answer {
+  if (!unpin(folder, service)) return refused("no service of that name is pinned: see verifier trust list.", style, 1)
+  return said([["Removed. Records of this service no longer verify for you."]], style)
+}

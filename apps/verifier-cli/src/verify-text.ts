@@ -1,0 +1,69 @@
+/** One verification, pure: the document's bytes, the keys the user trusts and the flags give the answer. */
+import type { JsonObject } from "@runseal/canonical"
+import { parseStrictJson } from "@runseal/canonical"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { isUnreadable, readBundle, verifyText } from "@runseal/core/verify/document"
+import type { EvidenceLine } from "@runseal/core/verify/evidence-summary"
+import { evidenceSummary } from "@runseal/core/verify/evidence-summary"
+import { isObject } from "@runseal/core/vocabulary/json-members"
+import type { Answer } from "./answer.ts"
+import { refused, said } from "./answer.ts"
+import type { JudgeFlags } from "./judgement.ts"
+import { judge } from "./judgement.ts"
+import type { Style } from "./print.ts"
+import { printJson } from "./print.ts"
+import type { Reading } from "./report-lines.ts"
+import { reportLines } from "./report-lines.ts"
+
+export type VerifyFlags = JudgeFlags & {
+  readonly showEvidenceSummary: boolean
+  readonly json: boolean
+}
+
+/**
+ * Verifies a document.
+ * @param input JSON text as UTF-8; hostile bytes are answered with exit 2.
+ * @param trusts keys from outside the document; the public Rekor log's are known without.
+ */
+export function verifyInput(
+  input: Uint8Array,
+  trusts: readonly TrustedKeys[],
+  flags: VerifyFlags,
+  style: Style,
+): Answer {
+  const report = verifyText(input, trusts)
+  if (isUnreadable(report)) return refused(`this cannot be verified: ${report.unreadable}`, style)
+  const judgement = judge(report, flags)
+  const evidence = flags.showEvidenceSummary && report.document === "bundle" ? evidenceOf(input) : []
+  const trusted = trusts.some(({ service }) => service === report.service)
+  const reading = { report, judgement, evidence, trusted }
+  if (!flags.json) return said(reportLines(reading), style, judgement.exit)
+  return { stdout: printJson(jsonAnswer(reading)), stderr: "", exit: judgement.exit }
+}
+
+function evidenceOf(input: Uint8Array): readonly EvidenceLine[] {
+  const value = parseStrictJson(input)
+  const bundle = readBundle(isObject(value) ? value : {})
+  return "unreadable" in bundle ? [] : evidenceSummary(bundle)
+}
+
+/** The object of `--json`. Absent facts are absent keys. */
+function jsonAnswer({ report, judgement, evidence }: Reading): JsonObject {
+  const { service, document, run_id, outcome_kind, statement, checks, limitations, withheld, anchors } = report
+  const { verdict, exit, first_failure } = judgement
+  return {
+    verdict,
+    exit_code: exit,
+    ...(first_failure === undefined ? {} : { first_failure }),
+    ...(service === undefined ? {} : { service }),
+    document,
+    ...(run_id === undefined ? {} : { run_id }),
+    ...(outcome_kind === undefined ? {} : { outcome_kind }),
+    ...(statement === undefined ? {} : { statement }),
+    checks,
+    limitations,
+    withheld,
+    anchors,
+    ...(evidence.length === 0 ? {} : { evidence_summary: evidence }),
+  }
+}

@@ -1,0 +1,78 @@
+/** The documents the transcripts verify: real ones, sealed by a small deployment whose keys follow from a seed. */
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type { JsonObject } from "@runseal/canonical"
+import type { Bundle } from "../../../libs/core/src/artifacts/bundle.ts"
+import { withhold } from "../../../libs/core/src/formulas/pre-execution.ts"
+import { OUTCOME_KINDS } from "../../../libs/core/src/vocabulary/outcomes.ts"
+import { attest, type Deployment, makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
+import { NOTHING_TO_GOVERN } from "../../../libs/core/test/fixtures/samples.ts"
+
+export const SERVICE = "Example Run Service"
+
+const ESCAPE = "\u001b[2K\u001b[1A\u202eVERIFIED AND ANCHORED\n"
+
+/** Writes every document and trust document into the folder. */
+export function writeDocuments(folder: string): void {
+  const write = (name: string, value: unknown): void => {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, name), typeof value === "string" ? value : JSON.stringify(value))
+  }
+  const deployment = makeDeployment({ seed: "transcripts", service: SERVICE })
+  for (const outcome of OUTCOME_KINDS) {
+    const { bundle, receipt } = sealRun(deployment, { outcome })
+    write(`${outcome}.json`, bundle)
+    if (receipt !== undefined) write(`${outcome}-receipt.json`, receipt)
+  }
+  const { bundle, receipt } = sealRun(deployment, { outcome: "pepg_deny", denied_by: "rule" })
+  const quiet = sealRun(deployment, { outcome: "ok", review: { ...NOTHING_TO_GOVERN, adapter_id: "none" } }).bundle
+  const [whole, refusal] = [sealRun(deployment, { outcome: "ok" }).bundle, receipt ?? {}]
+  writeOld(deployment, write)
+  writeFailing(deployment, whole, refusal, write)
+  write("unreviewed.json", quiet)
+  write("withheld.json", withheld(whole))
+  write("attestation.json", attest(deployment, { digest: bundle.bundle_hash }))
+  write("allow-token.json", { ok: true, run_id: whole.run.run_id, allow_token: whole.allow_token })
+  write("error-answer.json", { ok: false, error: "run not found" })
+  write("twice.json", '{"kind":"vfa.audit_bundle.v1","kind":"vfa.audit_bundle.v1"}')
+  writeTrust(deployment, write)
+}
+
+type Write = (name: string, value: unknown) => void
+
+/** Records in the form of their day: leaf v5, receipts before anchoring, receipt anchor v1. */
+function writeOld(deployment: Deployment, write: Write): void {
+  write("leaf-v5.json", sealRun(deployment, { outcome: "ok", leaf: "vfa.leaf.v5", complete_record: false }).bundle)
+  const unanchored = sealRun(deployment, { outcome: "ccv_halt", receipt_anchor: "none", complete_record: false })
+  write("unanchored.json", unanchored.bundle)
+  write("unanchored-receipt.json", unanchored.receipt)
+  write(
+    "anchor-v1-receipt.json",
+    sealRun(deployment, { outcome: "pepg_deny", receipt_anchor: "vfa.receipt_anchor.v1" }).receipt,
+  )
+}
+
+function writeFailing(deployment: Deployment, whole: Bundle, receipt: JsonObject, write: Write): void {
+  const { receipt_anchor: _, ...withoutEntry } = receipt
+  write("missing-entry-receipt.json", withoutEntry)
+  write("late.json", sealRun(deployment, { outcome: "ok", logged_after_s: 601 }).bundle)
+  write("changed.json", { ...whole, run: { ...whole.run, route_id: "claims/payout" } })
+  write("hostile.json", { ...whole, run: { ...whole.run, route_id: ESCAPE.repeat(100) } })
+  write("hostile-key.json", { ...whole, [ESCAPE]: true })
+}
+
+const withheld = (bundle: Bundle): Bundle => ({
+  ...bundle,
+  sections: { ...bundle.sections, causal_graph: withhold(bundle.sections.causal_graph) },
+})
+
+function writeTrust({ trustDocument }: Deployment, write: Write): void {
+  const impostor = makeDeployment({ seed: "an impostor", service: SERVICE })
+  write("trust.json", trustDocument)
+  write("impostor-trust.json", impostor.trustDocument)
+  write("impostor-ok.json", sealRun(impostor, { outcome: "ok" }).bundle)
+  write("new-key-trust.json", { ...trustDocument, service_keys: impostor.trustDocument.service_keys })
+  write("hostile-trust.json", { ...trustDocument, service: `Example\u202e` })
+  const [key] = trustDocument.service_keys
+  write("revoked-trust.json", { ...trustDocument, service_keys: [{ ...key, revoked_from: "2026-01-10T00:00:00Z" }] })
+}

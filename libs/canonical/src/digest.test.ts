@@ -1,0 +1,46 @@
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { CanonicalizeError, digest, sha256, sha256Hex, utf8Encode } from "./index.ts"
+import * as noble from "./sha256.noble.ts"
+import * as node from "./sha256.node.ts"
+
+describe("SHA-256 (FIPS 180-4)", () => {
+  const vectors: readonly (readonly [text: string, hex: string])[] = [
+    ["", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
+    ["abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"],
+    [
+      "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+      "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
+    ],
+  ]
+  test.each(vectors)("of %j", (text, hex) => {
+    expect(sha256Hex(text)).toBe(hex)
+    expect(sha256Hex(utf8Encode(text))).toBe(hex)
+  })
+  test("Node's and the browser's implementation agree on strings and bytes", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: "binary" }), fc.uint8Array({ maxLength: 300 })), data => {
+        expect(node.sha256(data)).toEqual(noble.sha256(data))
+        expect(node.sha256Hex(data)).toBe(noble.sha256Hex(data))
+      }),
+    )
+  })
+  test("the result is a plain Uint8Array on Node too", () => {
+    expect(Object.getPrototypeOf(sha256("abc"))).toBe(Uint8Array.prototype)
+  })
+})
+
+describe("digest (FORMATS §1)", () => {
+  test("is the SHA-256 of the UTF-8 bytes of the canonical form", () => {
+    expect(digest({ b: "é", a: [1, 0.5] })).toBe(sha256Hex('{"a":[1,0.5],"b":"é"}'))
+  })
+  test("of {} is the SHA-256 of two bytes", () => {
+    expect(digest({})).toBe("44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a")
+  })
+  test("does not depend on the order of members", () => {
+    expect(digest({ a: 1, b: 2 })).toBe(digest({ b: 2, a: 1 }))
+  })
+  test("refuses what has no canonical form", () => {
+    expect(() => digest({ a: Number.NaN })).toThrow(CanonicalizeError)
+  })
+})

@@ -1,0 +1,13 @@
+import { sha256Hex } from "#sha256"
+import { canonicalize } from "./canonicalize.ts"
+import type { JsonValue } from "./json-value.ts"
+
+export { sha256, sha256Hex } from "#sha256"
+
+/**
+ * The one hash of the project (FORMATS.md §1): lowercase hex SHA-256 of the UTF-8 bytes of the RFC 8785 form of `value`.
+ * Throws `CanonicalizeError` where `canonicalize` does.
+ */
+export function digest(value: JsonValue): string {
+  return sha256Hex(canonicalize(value))
+}

@@ -1,0 +1,65 @@
+// One spelling per value (FORMATS.md §1): the decoders answer undefined to every text the encoder would not have written.
+
+// WHATWG HTML: in Node and in every browser; declared here because the libs compile without DOM types.
+declare const atob: (text: string) => string
+declare const btoa: (binary: string) => string
+
+const HEX_OF_BYTE: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
+const MAX_INT64 = 2n ** 63n - 1n
+
+/** Lowercase hex, two digits a byte. */
+export function encodeHex(bytes: Uint8Array): string {
+  let text = ""
+  for (const byte of bytes) text += HEX_OF_BYTE[byte]
+  return text
+}
+
+/** Bytes of lowercase hex; undefined for odd length, uppercase or any other character. */
+export function decodeHex(text: string): Uint8Array | undefined {
+  if (text.length % 2 !== 0 || /[^0-9a-f]/.test(text)) return undefined
+  const bytes = new Uint8Array(text.length / 2)
+  for (let index = 0; index < bytes.length; index++) {
+    bytes[index] = (hexDigit(text.charCodeAt(2 * index)) << 4) | hexDigit(text.charCodeAt(2 * index + 1))
+  }
+  return bytes
+}
+
+function hexDigit(unit: number): number {
+  return unit <= 0x39 ? unit - 0x30 : unit - 0x61 + 10
+}
+
+/** Base64 with padding (RFC 4648 §4). */
+export function encodeBase64(bytes: Uint8Array): string {
+  let binary = ""
+  for (const byte of bytes) binary += String.fromCharCode(byte)
+  return btoa(binary)
+}
+
+/** Bytes of padded base64 (RFC 4648 §4); undefined for missing padding, whitespace, non-zero pad bits or other alphabets. */
+export function decodeBase64(text: string): Uint8Array | undefined {
+  const binary = decodeBinary(text)
+  if (binary === undefined || btoa(binary) !== text) return undefined
+  const bytes = new Uint8Array(binary.length)
+  for (let index = 0; index < bytes.length; index++) bytes[index] = binary.charCodeAt(index)
+  return bytes
+}
+
+function decodeBinary(text: string): string | undefined {
+  try {
+    return atob(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether `value` is 64 lowercase hex digits. */
+export function isSha256Hex(value: unknown): value is string {
+  return typeof value === "string" && /^[0-9a-f]{64}$/.test(value)
+}
+
+/** An int64 written as an unsigned decimal, 0 to 2^63−1, without sign or leading zeros; undefined for any other text. */
+export function decodeDecimal(text: string): bigint | undefined {
+  if (!/^(?:0|[1-9][0-9]{0,18})$/.test(text)) return undefined
+  const value = BigInt(text)
+  return value <= MAX_INT64 ? value : undefined
+}

@@ -1,0 +1,8 @@
+export { compareBytes, concatBytes, equalBytes } from "./bytes.ts"
+export { CanonicalizeError, canonicalize, isJsonValue } from "./canonicalize.ts"
+export { digest, sha256, sha256Hex } from "./digest.ts"
+export { decodeBase64, decodeDecimal, decodeHex, encodeBase64, encodeHex, isSha256Hex } from "./encoding.ts"
+export { type JsonObject, type JsonValue, MAX_DEPTH } from "./json-value.ts"
+export { DEFAULT_MAX_BYTES, parseStrictJson, type StrictJsonLimits } from "./strict-json.ts"
+export { type Position, StrictJsonError, type StrictJsonErrorCode } from "./strict-json-error.ts"
+export { utf8Decode, utf8Encode } from "./utf8.ts"

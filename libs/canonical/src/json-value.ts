@@ -1,0 +1,17 @@
+/** Any value JSON can carry (RFC 8259 §3); which of them we accept is decided by `canonicalize`. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject
+
+/** A JSON object. "__proto__" is an ordinary key in it: read keys of unknown origin with `Object.hasOwn`. */
+export interface JsonObject {
+  readonly [key: string]: JsonValue
+}
+
+/** Deepest nesting that is read or written. A door that wraps what it received before writing it asks for less. */
+export const MAX_DEPTH = 66
+
+/** Adds an own member under any key: a plain assignment to "__proto__" would change the prototype instead. */
+export function addMember(object: { [key: string]: JsonValue }, key: string, value: JsonValue): void {
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true })
+  } else object[key] = value
+}

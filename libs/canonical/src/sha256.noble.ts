@@ -1,0 +1,13 @@
+import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js"
+import { encodeHex } from "./encoding.ts"
+import { utf8Encode } from "./utf8.ts"
+
+/** SHA-256 (FIPS 180-4) of bytes, or of the UTF-8 bytes of a string. Browsers take this file; Node takes sha256.node.ts. */
+export function sha256(data: string | Uint8Array): Uint8Array {
+  return nobleSha256(typeof data === "string" ? utf8Encode(data) : data)
+}
+
+/** `sha256` as 64 lowercase hex digits. */
+export function sha256Hex(data: string | Uint8Array): string {
+  return encodeHex(sha256(data))
+}

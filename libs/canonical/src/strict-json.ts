@@ -1,0 +1,118 @@
+import {
+  accept,
+  expectUnit,
+  failure,
+  readNumber,
+  readString,
+  readWord,
+  type Source,
+  skipWhitespace,
+} from "./json-tokens.ts"
+import { addMember, type JsonObject, type JsonValue, MAX_DEPTH } from "./json-value.ts"
+import { positionOf, StrictJsonError } from "./strict-json-error.ts"
+import { utf8Decode, utf8Length, utf8Salvage } from "./utf8.ts"
+
+/** 64 MiB: what one text may weigh in UTF-8 when the caller names no bound. */
+export const DEFAULT_MAX_BYTES = 67_108_864
+
+export interface StrictJsonLimits {
+  /** Bound on the text, in UTF-8 bytes. */
+  readonly maxBytes?: number
+  /** Bound on nested arrays and objects; values above `MAX_DEPTH` mean `MAX_DEPTH`. */
+  readonly maxDepth?: number
+}
+
+/**
+ * Reads one I-JSON text (RFC 7493 within RFC 8259) in one pass and in linear time.
+ *
+ * Refuses with `StrictJsonError`, at the exact position, whatever RFC 8785 could not give back (FORMATS.md §1): duplicate keys
+ * (compared after unescaping), lone surrogates, raw or escaped, −0 in any spelling, integers outside ±(2^53−1) in any
+ * spelling, numbers whose decimal value a double does not carry, nesting beyond `maxDepth`, texts beyond `maxBytes`, invalid
+ * UTF-8, a byte order mark, data after the value. U+0000 in strings is accepted. "__proto__" becomes an own, ordinary key.
+ */
+export function parseStrictJson(input: string | Uint8Array, limits: StrictJsonLimits = {}): JsonValue {
+  const source = open(input, limits)
+  if (source.text.startsWith("\ufeff")) throw failure(source, "byte_order_mark", 0)
+  skipWhitespace(source)
+  const value = readValue(source, 0)
+  skipWhitespace(source)
+  if (source.at < source.text.length) throw failure(source, "trailing_data", source.at)
+  return value
+}
+
+function open(input: string | Uint8Array, limits: StrictJsonLimits): Source {
+  const maxDepth = Math.min(limits.maxDepth ?? MAX_DEPTH, MAX_DEPTH)
+  if (exceeds(input, limits.maxBytes ?? DEFAULT_MAX_BYTES)) {
+    throw new StrictJsonError("too_large", { offset: 0, line: 1, column: 1 })
+  }
+  if (typeof input === "string") return { text: input, unit: "code units", maxDepth, at: 0 }
+  const text = utf8Decode(input)
+  if (text !== undefined) return { text, unit: "bytes", maxDepth, at: 0 }
+  const salvage = utf8Salvage(input)
+  throw new StrictJsonError("invalid_utf8", positionOf(salvage.text, salvage.invalidAt, "bytes"))
+}
+
+/** A UTF-16 code unit makes 1 to 3 bytes of UTF-8, so most strings need no count. */
+function exceeds(input: string | Uint8Array, maxBytes: number): boolean {
+  if (input.length > maxBytes) return true
+  return typeof input === "string" && 3 * input.length > maxBytes && utf8Length(input) > maxBytes
+}
+
+function readValue(source: Source, depth: number): JsonValue {
+  switch (source.text.charCodeAt(source.at)) {
+    case 0x22:
+      return readString(source)
+    case 0x7b:
+      return readObject(source, depth + 1)
+    case 0x5b:
+      return readArray(source, depth + 1)
+    case 0x74:
+      return readWord(source, "true", true)
+    case 0x66:
+      return readWord(source, "false", false)
+    case 0x6e:
+      return readWord(source, "null", null)
+    default:
+      return readNumber(source)
+  }
+}
+
+function readArray(source: Source, depth: number): JsonValue[] {
+  if (depth > source.maxDepth) throw failure(source, "too_deep", source.at)
+  const items: JsonValue[] = []
+  source.at++
+  skipWhitespace(source)
+  if (source.text.charCodeAt(source.at) !== 0x5d) {
+    do {
+      items.push(readValue(source, depth))
+      skipWhitespace(source)
+    } while (accept(source, 0x2c))
+  }
+  expectUnit(source, 0x5d)
+  return items
+}
+
+function readObject(source: Source, depth: number): JsonObject {
+  if (depth > source.maxDepth) throw failure(source, "too_deep", source.at)
+  const object: { [key: string]: JsonValue } = {}
+  source.at++
+  skipWhitespace(source)
+  if (source.text.charCodeAt(source.at) !== 0x7d) {
+    do readMember(source, object, depth)
+    while (accept(source, 0x2c))
+  }
+  expectUnit(source, 0x7d)
+  return object
+}
+
+function readMember(source: Source, object: { [key: string]: JsonValue }, depth: number): void {
+  const keyAt = source.at
+  const key = readString(source)
+  // No JSON value is undefined, so the cheap read rules out most keys; inherited names need the exact question.
+  if (object[key] !== undefined && Object.hasOwn(object, key)) throw failure(source, "duplicate_key", keyAt)
+  skipWhitespace(source)
+  expectUnit(source, 0x3a)
+  skipWhitespace(source)
+  addMember(object, key, readValue(source, depth))
+  skipWhitespace(source)
+}

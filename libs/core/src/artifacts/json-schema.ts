@@ -1,0 +1,12 @@
+/** Any JSON object, as the strict parser returns it. Depth and numbers were judged there. */
+import type { JsonObject } from "@runseal/canonical"
+import * as v from "valibot"
+
+/** An object as JSON has them: no list and no null. */
+export const isJsonObject = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+export const jsonObjectSchema: v.GenericSchema<unknown, JsonObject> = v.custom<JsonObject>(
+  isJsonObject,
+  "must be a JSON object",
+)

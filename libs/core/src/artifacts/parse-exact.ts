@@ -1,0 +1,39 @@
+/** Parsing that loses nothing: what a schema does not return was never checked, so it must not be there. */
+import * as v from "valibot"
+
+/** Only the first issue is told, so that no document of a million mistakes costs a million issues. */
+export const FIRST_ISSUE = { abortEarly: true } as const
+
+/** A parsed document, or one sentence on where and why it has not the shape it must have. */
+export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
+
+/**
+ * As valibot's safeParse, and refuses what a strict object lets through and drops: keys that every object inherits, such
+ * as `__proto__` or `toString`.
+ */
+export function parseExact<T>(schema: v.GenericSchema<unknown, T>, value: unknown): Parsed<T> {
+  const parsed = v.safeParse(schema, value, FIRST_ISSUE)
+  if (!parsed.success) return { ok: false, problem: issueSentence(parsed.issues[0]) }
+  const dropped = firstDropped(value, parsed.output, "")
+  return dropped === undefined
+    ? { ok: true, value: parsed.output }
+    : { ok: false, problem: `${dropped}: a key that does not belong here` }
+}
+
+/** One sentence on a schema issue. */
+export function issueSentence(issue: v.BaseIssue<unknown>): string {
+  const path = v.getDotPath(issue)
+  return path === null ? issue.message : `${path}: ${issue.message}`
+}
+
+/** Path of the first key that stands in the input and not in the output. Parts taken over as they are, are not walked. */
+function firstDropped(input: unknown, output: unknown, path: string): string | undefined {
+  if (input === output || typeof input !== "object" || input === null) return undefined
+  for (const key of Object.keys(input)) {
+    const at = path === "" ? key : `${path}.${key}`
+    if (typeof output !== "object" || output === null || !Object.hasOwn(output, key)) return at
+    const dropped = firstDropped(Reflect.get(input, key), Reflect.get(output, key), at)
+    if (dropped !== undefined) return dropped
+  }
+  return undefined
+}

@@ -1,0 +1,241 @@
+/** Preimages of decisions: the policy evaluation, the allow token, the finding and the receipts. FORMATS §2, §8. */
+import { digest } from "@runseal/canonical"
+import type {
+  AivpT4HaltReceipt,
+  AllowToken,
+  AttestationGapReceipt,
+  CcvHaltReceipt,
+  DenyReceipt,
+  MaccHaltReceipt,
+  McdFinding,
+} from "../artifacts/sealed-artifacts.ts"
+import type {
+  BudgetSnapshotSection,
+  BudgetWindow,
+  EfaSection,
+  EnvelopeSection,
+  GovernanceReviewSection,
+  PolicyEvaluationSection,
+} from "../artifacts/sections.ts"
+import { EVALUATORS } from "../vocabulary/versions.ts"
+import { seal } from "./seal.ts"
+
+export type PolicyIdentity = {
+  readonly policy_id: string
+  readonly policy_name: string
+  readonly profile_tag?: string
+  readonly policy_hash: string
+}
+
+/** Reason code and rule id of a deny by Malicious Code Defense (specification, "DenyReceipt"). */
+export const MCD_REASON_CODE = "MCD_SIGNATURE_MATCH"
+
+export type PepgDecision = {
+  readonly decision: "allow" | "deny"
+  readonly fired_rule_id: string
+  readonly decision_reason_code: string
+  readonly matched_rule_ids: readonly string[]
+}
+
+/** Names the policy without its optional tag when it has none. */
+const identity = (policy: PolicyIdentity): PolicyIdentity => ({
+  policy_id: policy.policy_id,
+  policy_name: policy.policy_name,
+  policy_hash: policy.policy_hash,
+  ...(policy.profile_tag === undefined ? {} : { profile_tag: policy.profile_tag }),
+})
+
+/** What the PEPG gate decided and why. */
+export const policyEvaluationSection = (
+  envelope: EnvelopeSection,
+  policy: PolicyIdentity,
+  decision: PepgDecision,
+  libraryHash: string,
+  finding: McdFinding | undefined,
+): PolicyEvaluationSection =>
+  seal({
+    kind: "vfa.policy_evaluation.v1",
+    envelope_id: envelope.envelope_id,
+    ...identity(policy),
+    ...decision,
+    signature_library_hash: libraryHash,
+    ...(finding === undefined ? {} : { mcd_finding_hash: finding.hash }),
+    evaluation_clock: envelope.admission_clock,
+    evaluator_version: EVALUATORS.pepg,
+  })
+
+export type SignatureMatchFacts = Pick<McdFinding, "category" | "severity" | "library_hash" | "matched_signature_id">
+
+/** A signature match of Malicious Code Defense. */
+export const mcdFinding = (envelope: EnvelopeSection, match: SignatureMatchFacts): McdFinding =>
+  seal({
+    version: "vfa.mcd_finding.v1",
+    category: match.category,
+    severity: match.severity,
+    library_hash: match.library_hash,
+    matched_signature_id: match.matched_signature_id,
+    envelope_id: envelope.envelope_id,
+    finding_clock: envelope.admission_clock,
+    payload_fingerprint: envelope.payload_hash,
+  })
+
+const decided = (
+  evaluation: PolicyEvaluationSection,
+): Pick<
+  AllowToken,
+  "envelope_id" | "fired_rule_id" | "decision_reason_code" | "policy_hash" | "evaluation_hash" | "evaluator_version"
+> => ({
+  envelope_id: evaluation.envelope_id,
+  fired_rule_id: evaluation.fired_rule_id,
+  decision_reason_code: evaluation.decision_reason_code,
+  policy_hash: evaluation.policy_hash,
+  evaluation_hash: evaluation.hash,
+  evaluator_version: evaluation.evaluator_version,
+})
+
+/** The token under which kernels may run. */
+export const allowToken = (evaluation: PolicyEvaluationSection): AllowToken =>
+  seal({ version: "vfa.allow_token.v1", ...decided(evaluation), allow_clock: evaluation.evaluation_clock })
+
+/** Every receipt of ours requires its log entry. */
+const REQUIRED = { anchor_required: true } as const
+
+/** Receipt of a refusal by the policy gate; a rule's deny carries no finding. */
+export const denyReceipt = (evaluation: PolicyEvaluationSection, finding: McdFinding | undefined): DenyReceipt =>
+  seal({
+    version: "vfa.deny_receipt.v1",
+    ...REQUIRED,
+    ...decided(evaluation),
+    ...(finding === undefined ? {} : { mcd_finding_hash: finding.hash }),
+    deny_clock: evaluation.evaluation_clock,
+  })
+
+/** Budgets as they stood for this run. Its hash is the receipts' budget_hash. */
+export const budgetSnapshotSection = (
+  envelope: EnvelopeSection,
+  runLimit: number,
+  declaredTokens: number,
+  window: BudgetWindow | undefined,
+): BudgetSnapshotSection =>
+  seal({
+    kind: "vfa.budget_snapshot.v1",
+    envelope_id: envelope.envelope_id,
+    tenant_id: envelope.tenant_id,
+    run_limit: runLimit,
+    declared_tokens: declaredTokens,
+    ...(window === undefined ? {} : { window }),
+  })
+
+/** Receipt of a halt by the per-run budget. */
+export const ccvHaltReceipt = (
+  envelope: EnvelopeSection,
+  token: AllowToken,
+  efa: EfaSection,
+  budget: BudgetSnapshotSection,
+): CcvHaltReceipt =>
+  seal({
+    version: "vfa.ccv_halt.v1",
+    ...REQUIRED,
+    envelope_id: envelope.envelope_id,
+    halt_reason_code: "TOKEN_BUDGET_EXCEEDED",
+    constraint_type: "token_budget",
+    budget_limit: budget.run_limit,
+    consumed_at_halt: budget.declared_tokens,
+    budget_hash: budget.hash,
+    allow_token_hash: token.hash,
+    partial_execution_hash: efa.hash,
+    halt_clock: envelope.admission_clock,
+    evaluator_version: EVALUATORS.ccv,
+  })
+
+/** Receipt of a halt by the tenant's cumulative budget. */
+export const maccHaltReceipt = (
+  envelope: EnvelopeSection,
+  token: AllowToken,
+  budget: BudgetSnapshotSection,
+  window: BudgetWindow,
+): MaccHaltReceipt =>
+  seal({
+    version: "vfa.macc_halt.v1",
+    ...REQUIRED,
+    envelope_id: envelope.envelope_id,
+    tenant_id: envelope.tenant_id,
+    halt_reason_code: "CUMULATIVE_TOKEN_BUDGET_EXCEEDED",
+    constraint_type: "cumulative_token_budget",
+    budget_limit: window.cap,
+    cumulative_at_halt: window.total_after,
+    per_run_consumption: window.tokens,
+    window_start: window.window_start,
+    budget_hash: budget.hash,
+    allow_token_hash: token.hash,
+    halt_clock: envelope.admission_clock,
+    evaluator_version: EVALUATORS.macc,
+  })
+
+export type ReviewFacts = Pick<
+  GovernanceReviewSection,
+  "adapter_id" | "model" | "decision_kind" | "decision_reason" | "rule_ids" | "finding_count"
+>
+
+/** The Tier-4 governance review: codes and counts, never a reviewer's words. */
+export const governanceReviewSection = (
+  envelope: EnvelopeSection,
+  review: ReviewFacts,
+  aiOutputHash: string | undefined,
+): GovernanceReviewSection =>
+  seal({
+    kind: "vfa.governance_review.v1",
+    envelope_id: envelope.envelope_id,
+    ...review,
+    ...(aiOutputHash === undefined ? {} : { ai_output_hash: aiOutputHash }),
+    review_clock: envelope.admission_clock,
+    evaluator_version: EVALUATORS.aivp_t4,
+  })
+
+const AIVP_HALT_CODES = { deny: "AIVP_T4_DENY", halt: "AIVP_T4_HALT", defer: "AIVP_T4_DEFER" } as const
+
+/** Receipt of a halt by the governance review; undefined for a release or a review without AI output. */
+export function aivpT4HaltReceipt(token: AllowToken, review: GovernanceReviewSection): AivpT4HaltReceipt | undefined {
+  if (review.decision_kind === "release" || review.ai_output_hash === undefined) return undefined
+  return seal({
+    version: "vfa.aivp_t4_halt.v1",
+    ...REQUIRED,
+    envelope_id: review.envelope_id,
+    adapter_id: review.adapter_id,
+    ai_output_hash: review.ai_output_hash,
+    allow_token_hash: token.hash,
+    decision_kind: review.decision_kind,
+    decision_reason: review.decision_reason,
+    halt_reason_code: AIVP_HALT_CODES[review.decision_kind],
+    review_hash: review.hash,
+    halt_clock: review.review_clock,
+    evaluator_version: review.evaluator_version,
+  })
+}
+
+/** Receipt of a run not admitted because attested fields are missing. Both lists are sorted and without repeats. */
+export const attestationGapReceipt = (
+  envelope: EnvelopeSection,
+  policy: PolicyIdentity,
+  required: readonly string[],
+  missing: readonly string[],
+): AttestationGapReceipt =>
+  seal({
+    version: "vfa.attestation_gap_receipt.v1",
+    ...REQUIRED,
+    envelope_id: envelope.envelope_id,
+    decision_reason_code: "ATTESTATION_GAP",
+    ...identity(policy),
+    required_fields: required,
+    missing_fields: missing,
+    gap_clock: envelope.admission_clock,
+    evaluator_version: EVALUATORS.admission,
+  })
+
+/** Start of the fixed budget window that holds an instant: windows are aligned to the epoch. FORMATS §8. */
+export const windowStart = (millis: number, windowSeconds: number): number =>
+  Math.floor(millis / (windowSeconds * 1000)) * windowSeconds * 1000
+
+/** Commitment to a tenant in a public leaf: opened by `run.tenant_id` and `run.tenant_salt`. FORMATS §5. */
+export const tenantCommitment = (tenantId: string, tenantSalt: string): string =>
+  digest({ kind: "vfa.tenant_commitment.v1", tenant_id: tenantId, tenant_salt: tenantSalt })

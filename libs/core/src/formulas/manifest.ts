@@ -1,0 +1,136 @@
+/** Stages 7–9: proof of entry, registry, final seal, manifest and bundle. FORMATS §3–4. */
+import { digest } from "@runseal/canonical"
+import type { Bundle } from "../artifacts/bundle.ts"
+import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
+import type { AllowToken, Receipt } from "../artifacts/sealed-artifacts.ts"
+import type { FinalVfaSection, PoteProofSection, RegistrySection, Sections } from "../artifacts/sections.ts"
+import type { Kernel, OutcomeMarker } from "../vocabulary/outcomes.ts"
+import { FORMULA_VERSION } from "../vocabulary/versions.ts"
+import type { PreAnchorSections } from "./leaves.ts"
+import { sectionHashes } from "./leaves.ts"
+import { manifestHash, seal } from "./seal.ts"
+
+/** Where the pre-anchor leaf stands in the log. */
+export type LogPlace = {
+  readonly leaf_hash: string
+  /** RFC 6962 leaf hash of the entry's canonical body. */
+  readonly entry_hash: string
+  readonly log_id: string
+  readonly log_index: string
+  /** Unix seconds, decimal. */
+  readonly integrated_time: string
+}
+
+/** Stage 7, LEDGER: proof that the leaf was taken into the log. */
+export const poteProofSection = (place: LogPlace): PoteProofSection => seal({ kind: "vfa.pote_proof.v1", ...place })
+
+/** Stage 8, REGISTRY: name and hash of every artifact that exists before it. */
+export function registrySection(envelopeId: string, sections: Sections, token: AllowToken): RegistrySection {
+  const { registry: _registry, final_vfa: _final, ...existing } = sections
+  const hashes: Record<string, string> = { ...sectionHashes(existing), allow_token: token.hash }
+  const artifacts = Object.keys(hashes)
+    .sort()
+    .map(name => ({ name, hash: hashes[name] ?? "" }))
+  return seal({ kind: "vfa.registry.v1", envelope_id: envelopeId, artifacts })
+}
+
+/** Stage 9, DLA: one hash over every section. */
+export function finalVfaSection(
+  envelopeId: string,
+  sections: Sections,
+  registry: RegistrySection,
+  declared: string,
+): FinalVfaSection {
+  const { final_vfa: _, ...before } = sections
+  return seal({
+    kind: "vfa.final_vfa.v1",
+    envelope_id: envelopeId,
+    section_hashes: sectionHashes({ ...before, registry }),
+    registry_hash: registry.hash,
+    declared_sections_hash: declared,
+  })
+}
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "")
+const kernelOutput = (sections: PreAnchorSections, kernel: Kernel, field: string): string =>
+  text(sections.efa.kernels.find(record => record.kernel === kernel)?.output[field])
+
+export type SealedSections = PreAnchorSections & Required<Pick<Sections, "pote_proof" | "registry" | "final_vfa">>
+
+/** The execution manifest of an ok run. */
+export function executionManifest(sections: SealedSections, token: AllowToken, independentVerified: boolean): Manifest {
+  const { envelope, efa, governance_review: review, pote_proof: pote } = sections
+  const body = {
+    EnvelopeID: envelope.envelope_id,
+    EnvelopeHash: envelope.hash,
+    SequenceID: sections.transport.sequence_id,
+    TransportHash: sections.transport.hash,
+    EpaHash: sections.epa.hash,
+    EfaHash: efa.hash,
+    ExecutionIDs: efa.kernels.map(record => record.execution_id),
+    AerHash: sections.aer.hash,
+    TranscriptHash: sections.transcript.hash,
+    HardwareAttestationHash: sections.hardware_attestation.hash,
+    LeakageBundleHash: sections.leakage_bundle.hash,
+    FormalVerifierStatus: "TRACE_VERIFIED",
+    ZkspBindingHash: sections.zksp_binding.hash,
+    MigrationTokenHash: sections.migration_token.hash,
+    ReplayFingerprint: sections.replay_fingerprint.input_fingerprint,
+    PoteProofHash: pote.hash,
+    LogEntryID: pote.log_index,
+    RegistryArtifactCount: sections.registry.artifacts.length,
+    FinalVfaHash: sections.final_vfa.hash,
+    IndependentVerified: independentVerified,
+    DseCommitmentHash: kernelOutput(sections, "DSE", "state_commitment"),
+    TokOrderingHash: kernelOutput(sections, "TOK", "ordering_hash"),
+    DscFinalStateHash: kernelOutput(sections, "DSC", "final_state_hash"),
+    PayloadHash: sections.payload.payload_hash,
+    PolicyHash: sections.policy_evaluation.policy_hash,
+    AllowTokenHash: token.hash,
+    AivpOutcome: "release",
+    AivpReviewHash: review.hash,
+    AivpAdapterID: review.adapter_id,
+    ...(sections.payload.ai_output_hash === undefined ? {} : { AivpAiOutputHash: sections.payload.ai_output_hash }),
+    ExecutionRegion: envelope.execution_region,
+    LedgerBackend: sections.system_provenance.ledger_backend,
+    LedgerLogID: pote.log_id,
+    LedgerLeafHash: pote.leaf_hash,
+    FormulaVersion: FORMULA_VERSION,
+  } as const
+  return { ...body, ManifestHash: manifestHash(body) }
+}
+
+export type PartialSections = Required<Pick<Sections, "envelope" | "transport" | "payload">> & Pick<Sections, "efa">
+
+/** The partial manifest of a denied or halted run. */
+export function partialManifest(
+  sections: PartialSections,
+  policyHash: string,
+  marker: OutcomeMarker,
+  receipt: Receipt,
+  token: AllowToken | undefined,
+): PartialManifest {
+  const { efa } = sections
+  const body = {
+    EnvelopeID: sections.envelope.envelope_id,
+    EnvelopeHash: sections.envelope.hash,
+    SequenceID: sections.transport.sequence_id,
+    TransportHash: sections.transport.hash,
+    PayloadHash: sections.payload.payload_hash,
+    PolicyHash: policyHash,
+    ...(token === undefined ? {} : { AllowTokenHash: token.hash }),
+    ...(efa === undefined ? {} : { ExecutionIDs: efa.kernels.map(r => r.execution_id), EfaHash: efa.hash }),
+    [marker.field]: marker.value,
+    ReceiptHash: receipt.hash,
+    ExecutionRegion: sections.envelope.execution_region,
+    FormulaVersion: FORMULA_VERSION,
+  } as const
+  return { ...body, ManifestHash: manifestHash(body) }
+}
+
+/** Everything but the bundle's own hash and the complete-record anchor, each section standing as its hash. */
+export function bundleHash(bundle: Omit<Bundle, "bundle_hash">): string {
+  const { bundle_hash: _, anchors, sections, ...rest }: Omit<Bundle, "bundle_hash"> & { bundle_hash?: string } = bundle
+  const { complete_record: _complete, ...before } = anchors
+  return digest({ ...rest, sections: sectionHashes(sections), anchors: before })
+}

@@ -1,0 +1,53 @@
+/** The one instant of a run, and the identifiers that follow from it. FORMATS §2–4. */
+import { decodeHex, digest } from "@runseal/canonical"
+import type { DeclaredName } from "../artifacts/declared-sections.ts"
+import { hmacSha256Hex } from "./seal.ts"
+
+/** Minted once at the door; every clock, identifier and salt of the run derives from it. */
+export type Moment = {
+  /** Admission clock: RFC 3339 UTC with milliseconds. */
+  readonly at: string
+  /** 32 random bytes in hex, sealed as run_nonce. */
+  readonly nonce: string
+  /** Disclosure seed: 32 random bytes in hex, kept by the service, never sealed or shown. */
+  readonly seed: string
+}
+
+export type RunInputs = {
+  readonly program_id: string
+  readonly route_id: string
+  readonly registry_record_hash: string
+  readonly payload_hash: string
+}
+
+const short = (hash: string, hexDigits: number): string => hash.slice(0, hexDigits)
+
+/** `env-` and 16 hex digits, different for every run because clock and nonce enter. */
+export const envelopeId = (inputs: RunInputs, moment: Pick<Moment, "at" | "nonce">): string =>
+  `env-${short(
+    digest({
+      kind: "vfa.envelope_id.v1",
+      program_id: inputs.program_id,
+      route_id: inputs.route_id,
+      registry_record_hash: inputs.registry_record_hash,
+      payload_hash: inputs.payload_hash,
+      admission_clock: moment.at,
+      run_nonce: moment.nonce,
+    }),
+    16,
+  )}`
+
+/** `seq-` and 16 hex digits over the envelope, which holds clock and nonce. */
+export const sequenceId = (envelopeHash: string): string =>
+  `seq-${short(digest({ kind: "vfa.sequence_id.v1", envelope_hash: envelopeHash }), 16)}`
+
+/** `chg-` and 32 hex digits: one charge per envelope, so that a retried charge is recognised. */
+export const chargeId = (envelopeHash: string): string =>
+  `chg-${short(digest({ kind: "vfa.charge_id.v1", envelope_hash: envelopeHash }), 32)}`
+
+/** Salt of a declared section: HMAC-SHA-256 of its name under the disclosure seed. */
+export function declaredSalt(moment: Pick<Moment, "seed">, name: DeclaredName): string {
+  const seed = decodeHex(moment.seed)
+  if (seed === undefined) throw new RangeError("the disclosure seed is 64 lowercase hex digits")
+  return hmacSha256Hex(seed, name)
+}

@@ -1,0 +1,114 @@
+/** Preimages of what exists before any kernel runs: payload, declared sections, envelope, transport. FORMATS §2–3. */
+import type { JsonObject } from "@runseal/canonical"
+import { digest, sha256Hex, utf8Encode } from "@runseal/canonical"
+import type {
+  DeclaredName,
+  DeclaredSection,
+  DeclaredSections,
+  Origin,
+  ShownDeclared,
+} from "../artifacts/declared-sections.ts"
+import { declaredKind } from "../artifacts/declared-sections.ts"
+import type {
+  EnvelopeSection,
+  PayloadSection,
+  SystemProvenanceSection,
+  TransportSection,
+} from "../artifacts/sections.ts"
+import type { Moment, RunInputs } from "./moment.ts"
+import { declaredSalt, envelopeId, sequenceId } from "./moment.ts"
+import { seal } from "./seal.ts"
+
+/** Hash and length of the payload and, when the request carries one, of the AI output. Neither text is kept. */
+export function payloadSection(payload: string, aiOutput: string | undefined): PayloadSection {
+  const bytes = utf8Encode(payload)
+  const body = { kind: "vfa.payload.v1", payload_hash: sha256Hex(bytes), payload_bytes: bytes.length } as const
+  if (aiOutput === undefined) return seal(body)
+  const output = utf8Encode(aiOutput)
+  return seal({ ...body, ai_output_hash: sha256Hex(output), ai_output_bytes: output.length })
+}
+
+/** A declared section: the caller's content nested under `declared`, salted, with what the server saw beside it. */
+export function declaredSection(
+  name: DeclaredName,
+  moment: Moment,
+  declared: JsonObject | undefined,
+  origin?: Origin,
+): ShownDeclared {
+  return seal({
+    kind: declaredKind(name),
+    salt: declaredSalt(moment, name),
+    ...(declared === undefined ? {} : { declared }),
+    ...(origin === undefined ? {} : { origin }),
+  })
+}
+
+/** The section as it is shown when its content is withheld. Its hash stands, so every other hash still does. */
+export const withhold = (section: DeclaredSection): DeclaredSection => ({
+  kind: section.kind,
+  withheld: true,
+  hash: section.hash,
+})
+
+/** One hash over the six declared sections. */
+export const declaredSectionsHash = (sections: DeclaredSections): string =>
+  digest({
+    kind: "vfa.declared_sections.v1",
+    attested_context: sections.attested_context.hash,
+    request_substance: sections.request_substance.hash,
+    authorization_chain: sections.authorization_chain.hash,
+    regulatory_scaffolding: sections.regulatory_scaffolding.hash,
+    causal_graph: sections.causal_graph.hash,
+    reproducibility_context: sections.reproducibility_context.hash,
+  })
+
+export type EnvelopeFacts = Omit<RunInputs, "payload_hash"> & {
+  readonly tenant_id: string
+  readonly execution_region: string
+}
+
+/** Stage 1, DOG: the run's identity. */
+export function envelopeSection(
+  facts: EnvelopeFacts,
+  payload: PayloadSection,
+  declared: DeclaredSections,
+  moment: Pick<Moment, "at" | "nonce">,
+): EnvelopeSection {
+  const inputs = {
+    program_id: facts.program_id,
+    route_id: facts.route_id,
+    registry_record_hash: facts.registry_record_hash,
+    payload_hash: payload.payload_hash,
+  }
+  return seal({
+    kind: "vfa.envelope.v1",
+    envelope_id: envelopeId(inputs, moment),
+    ...inputs,
+    tenant_id: facts.tenant_id,
+    execution_region: facts.execution_region,
+    admission_clock: moment.at,
+    run_nonce: moment.nonce,
+    declared_sections_hash: declaredSectionsHash(declared),
+  })
+}
+
+/** Stage 2, DTL: the envelope's place in the order of what was received. */
+export const transportSection = (envelope: EnvelopeSection): TransportSection =>
+  seal({
+    kind: "vfa.transport.v1",
+    sequence_id: sequenceId(envelope.hash),
+    envelope_id: envelope.envelope_id,
+    envelope_hash: envelope.hash,
+    channel: "http",
+  })
+
+export type ProvenanceFacts = Omit<SystemProvenanceSection, "kind" | "mode" | "disclosure" | "hash">
+
+/** What made the record. It is the operator's statement about his own software, and says so. */
+export const systemProvenanceSection = (facts: ProvenanceFacts): SystemProvenanceSection =>
+  seal({
+    kind: "vfa.system_provenance.v1",
+    ...facts,
+    mode: "software",
+    disclosure: "Stated by the service about itself: no hardware or third party vouches for it.",
+  })

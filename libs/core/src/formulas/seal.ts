@@ -1,0 +1,38 @@
+/**
+ * The one rule for every hash: `digest(x)` is the lowercase hex SHA-256 over the RFC 8785 bytes of x, and an object's
+ * own hash is the digest of the object without that field. FORMATS §1.
+ */
+import type { JsonObject } from "@runseal/canonical"
+import { concatBytes, digest, encodeHex, sha256, utf8Encode } from "@runseal/canonical"
+
+/** The object with its `hash` added. */
+export const seal = <const Body extends JsonObject>(body: Body): Body & { readonly hash: string } => ({
+  ...body,
+  hash: digest(body),
+})
+
+/** What the `hash` field of a sealed object must be. */
+export function sealHash(sealed: JsonObject): string {
+  const { hash: _, ...body } = sealed
+  return digest(body)
+}
+
+/** What `ManifestHash` of a manifest or partial manifest must be (formula_version manifest.v1). FORMATS §4. */
+export function manifestHash(manifest: JsonObject): string {
+  const { ManifestHash: _, ...body } = manifest
+  return digest(body)
+}
+
+const HMAC_BLOCK_BYTES = 64
+
+/** HMAC-SHA-256 in lowercase hex (RFC 2104); keys are at most one block long here. */
+export function hmacSha256Hex(key: Uint8Array, message: string): string {
+  if (key.length > HMAC_BLOCK_BYTES) throw new RangeError("an HMAC key here is at most 64 bytes")
+  const inner = new Uint8Array(HMAC_BLOCK_BYTES).fill(0x36)
+  const outer = new Uint8Array(HMAC_BLOCK_BYTES).fill(0x5c)
+  key.forEach((byte, i) => {
+    inner[i] = byte ^ 0x36
+    outer[i] = byte ^ 0x5c
+  })
+  return encodeHex(sha256(concatBytes(outer, sha256(concatBytes(inner, utf8Encode(message))))))
+}

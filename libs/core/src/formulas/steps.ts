@@ -1,0 +1,58 @@
+/** Which artifacts each step of the pipeline produces, so that a transcript can be rebuilt from a bundle. */
+import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
+import type { TranscriptSection } from "../artifacts/sections.ts"
+import type { OutcomeKind } from "../vocabulary/outcomes.ts"
+import { OUTCOMES } from "../vocabulary/outcomes.ts"
+import type { TranscriptStep } from "../vocabulary/pipeline-path.ts"
+import { PIPELINE_PATH } from "../vocabulary/pipeline-path.ts"
+import type { Step } from "./transcript.ts"
+import { transcriptSection } from "./transcript.ts"
+
+/** Artifacts by the step that makes them; a step without a row makes none when it passes. */
+const PRODUCTS: Readonly<Partial<Record<TranscriptStep, readonly string[]>>> = {
+  DOG: ["payload", ...DECLARED_NAMES, "system_provenance", "envelope"],
+  DTL: ["transport"],
+  PEPG: ["policy_evaluation", "mcd_finding", "allow_token"],
+  DKEC: ["epa", "leakage_bundle", "efa"],
+  MACC: ["budget_snapshot"],
+  AIVP_T4: ["governance_review"],
+  AER: ["aer"],
+  ZKSP: ["hardware_attestation", "zksp_binding"],
+  PHASE4: ["migration_token", "replay_fingerprint"],
+}
+
+/** What a gate makes only when it stops the run, beside its receipt: CCV seals the budget that MACC would have. */
+const STOP_PRODUCTS: Readonly<Partial<Record<TranscriptStep, readonly string[]>>> = { CCV: ["budget_snapshot"] }
+
+/** The hash of a named artifact of the run, if it has it. */
+export type ArtifactHash = (name: string) => string | undefined
+
+function productsOf(names: readonly string[], hashOf: ArtifactHash): Record<string, string> {
+  const products: Record<string, string> = {}
+  for (const name of names) {
+    const hash = hashOf(name)
+    if (hash !== undefined) products[name] = hash
+  }
+  return products
+}
+
+/** The transcript that a run of this outcome has, given the hashes of its artifacts. */
+export function buildTranscript(
+  envelopeId: string,
+  outcome: Exclude<OutcomeKind, "stage_error">,
+  hashOf: ArtifactHash,
+): TranscriptSection {
+  const { error_stage: stopped, artifact } = OUTCOMES[outcome]
+  const steps: Step[] = []
+  for (const place of PIPELINE_PATH) {
+    const { step } = place
+    const names = PRODUCTS[step] ?? []
+    if ("stop" in place && step === stopped) {
+      const all = [...names, ...(STOP_PRODUCTS[step] ?? []), artifact?.key ?? ""]
+      steps.push({ step, result: place.stop, products: productsOf(all, hashOf) })
+      break
+    }
+    steps.push({ step, result: "stop" in place ? "pass" : "done", products: productsOf(names, hashOf) })
+  }
+  return transcriptSection(envelopeId, steps)
+}

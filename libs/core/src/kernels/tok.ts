@@ -1,0 +1,110 @@
+/** TOK, time: puts every declared timestamp in order and says where the declared times contradict themselves. */
+import type { JsonValue } from "@runseal/canonical"
+import { sha256Hex } from "@runseal/canonical"
+import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
+import type { OrderedTimestamp } from "../formulas/kernels.ts"
+import { tokOrdering } from "../formulas/kernels.ts"
+import { isObject, member, textMember } from "../vocabulary/json-members.ts"
+import { clockMillis } from "../vocabulary/scalars.ts"
+import type { FindingCode, KernelFunction } from "./kernel.ts"
+import { countFindings, shown } from "./kernel.ts"
+
+const RFC3339 =
+  /^(\d{4}-\d{2}-(\d{2}))[Tt]((?:[01]\d|2[0-3]):[0-5]\d):([0-5]\d|60)(?:\.(\d{1,9}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+
+/**
+ * Milliseconds since the epoch of an RFC 3339 date-time, undefined for anything else. Digits past the millisecond do not
+ * enter; a leap second counts as the second after it. Only whole seconds are left to Date.parse: how it reads other
+ * fractions than three digits is each engine's own affair.
+ */
+export function rfc3339Millis(text: string): number | undefined {
+  const [, date, day, minute, second, fraction = "", zone = ""] = RFC3339.exec(text) ?? []
+  if (date === undefined || minute === undefined) return undefined
+  const midnight = new Date(`${date}T00:00:00.000Z`)
+  if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(8, 10) !== day) return undefined
+  const leap = second === "60"
+  const whole = Date.parse(`${date}T${minute}:${leap ? "59" : second}${zone.toUpperCase()}`)
+  return Number.isNaN(whole) ? undefined : whole + (leap ? 1000 : 0) + Number(fraction.slice(0, 3).padEnd(3, "0"))
+}
+
+type Declared = { readonly pointer: string; readonly text: string; readonly millis: number | undefined }
+
+/** Longest pointer that stands as it is, in UTF-16 units. */
+const MAX_POINTER_LENGTH = 256
+
+/**
+ * RFC 6901 pointer of a member or item. A longer one stands as `#` and its SHA-256: many times under one long key would
+ * otherwise make a list that is larger than the document by the length of that key.
+ */
+function childPointer(pointer: string, key: string | number): string {
+  const child = `${pointer}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`
+  return child.length <= MAX_POINTER_LENGTH ? child : `#${sha256Hex(child)}`
+}
+
+/** Every string under a key that ends in `_at`, with its pointer. */
+function declaredTimes(value: JsonValue, pointer: string, key: string, into: Declared[]): void {
+  if (typeof value === "string") {
+    if (key.endsWith("_at")) into.push({ pointer, text: value, millis: rfc3339Millis(value) })
+  } else if (Array.isArray(value)) {
+    value.forEach((item, i) => {
+      declaredTimes(item, childPointer(pointer, i), key, into)
+    })
+  } else if (isObject(value)) {
+    for (const name of Object.keys(value)) {
+      const child = value[name]
+      if (child !== undefined) declaredTimes(child, childPointer(pointer, name), name, into)
+    }
+  }
+}
+
+const items = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : [])
+const timeOf = (value: JsonValue, key: string): number | undefined => rfc3339Millis(textMember(value, key) ?? "")
+
+/** How often a later element carries an earlier time; elements without a readable time are passed over. */
+function backwardSteps(times: readonly (number | undefined)[]): number {
+  const known = times.filter(time => time !== undefined)
+  return known.filter((time, i) => time < (known[i - 1] ?? Number.NEGATIVE_INFINITY)).length
+}
+
+function approverSteps(approvers: readonly JsonValue[]): number {
+  const order = (value: JsonValue): number => {
+    const found = member(value, "order")
+    return typeof found === "number" ? found : 0
+  }
+  return backwardSteps([...approvers].sort((a, b) => order(a) - order(b)).map(item => timeOf(item, "approved_at")))
+}
+
+/** By instant, unreadable times last, ties by pointer: a total order, so that everyone finds the same one. */
+function compareTimes(a: Declared, b: Declared): number {
+  if (a.millis !== b.millis) {
+    if (a.millis === undefined) return 1
+    return b.millis === undefined ? -1 : a.millis - b.millis
+  }
+  return a.pointer < b.pointer ? -1 : 1
+}
+
+const repeat = (code: FindingCode, count: number): readonly FindingCode[] => new Array<FindingCode>(count).fill(code)
+
+export const tok: KernelFunction = sources => {
+  const salts: string[] = []
+  const times: Declared[] = []
+  for (const name of DECLARED_NAMES) {
+    const section = shown(sources[name])
+    if (section === undefined) return undefined
+    salts.push(section.salt)
+    if (section.declared !== undefined) declaredTimes(section.declared, `/${name}`, "", times)
+  }
+  const admission = clockMillis(sources.envelope.admission_clock) ?? Number.NEGATIVE_INFINITY
+  const approvers = items(member(shown(sources.authorization_chain)?.declared, "approvers"))
+  const effects = items(member(shown(sources.causal_graph)?.declared, "effect_log"))
+  const events: OrderedTimestamp[] = times.sort(compareTimes).map(time => ({ at: time.text, pointer: time.pointer }))
+  return {
+    output: { timestamp_count: events.length, ordering_hash: tokOrdering(salts, events) },
+    findings: countFindings([
+      ...repeat("TIMESTAMP_UNPARSABLE", times.filter(time => time.millis === undefined).length),
+      ...repeat("TIMESTAMP_AFTER_ADMISSION", times.filter(time => (time.millis ?? admission) > admission).length),
+      ...repeat("TIMESTAMP_OUT_OF_ORDER", backwardSteps(effects.map(item => timeOf(item, "issued_at")))),
+      ...repeat("APPROVERS_OUT_OF_SEQUENCE", approverSteps(approvers)),
+    ]),
+  }
+}

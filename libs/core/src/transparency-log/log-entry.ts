@@ -1,0 +1,219 @@
+import {
+  canonicalize,
+  decodeBase64,
+  encodeBase64,
+  encodeHex,
+  isSha256Hex,
+  type JsonValue,
+  parseStrictJson,
+  utf8Decode,
+  utf8Encode,
+} from "@runseal/canonical"
+import * as v from "valibot"
+import { HASH_BYTES } from "./merkle.ts"
+import { decodeSafeDecimal } from "./safe-decimal.ts"
+import { pemToSpki, spkiToPem } from "./spki.ts"
+
+/** Profile A: a `hashedrekord` 0.0.1 entry of a Rekor v1 log, the one shape every Sigstore tool accepts. */
+
+/** `kindVersion` of the entry; its body says the same. */
+export const ENTRY_KIND: { readonly kind: "hashedrekord"; readonly version: "0.0.1" } = {
+  kind: "hashedrekord",
+  version: "0.0.1",
+}
+
+/** A tree of 2^63 leaves, more than any log has, needs this many. */
+export const MAX_PROOF_HASHES = 63
+/** A profile-A body takes 600 bytes; one of public Rekor with a certificate chain some thousand. */
+const MAX_BODY_BYTES = 12_288
+const MAX_SIGNATURE_BYTES = 72
+const MAX_CHECKPOINT_LENGTH = 4096
+const MAX_KIND_LENGTH = 64
+
+/** Protobuf-JSON `dev.sigstore.rekor.v1.TransparencyLogEntry`. int64 values are decimal strings of at most 2^53−1, bytes base64. */
+export type TransparencyLogEntry = {
+  readonly logIndex: string
+  readonly logId: { readonly keyId: string }
+  readonly kindVersion: { readonly kind: string; readonly version: string }
+  /** Unix seconds. */
+  readonly integratedTime: string
+  readonly inclusionPromise: { readonly signedEntryTimestamp: string }
+  readonly inclusionProof: {
+    readonly logIndex: string
+    readonly rootHash: string
+    readonly treeSize: string
+    readonly hashes: readonly string[]
+    readonly checkpoint: { readonly envelope: string }
+  }
+  readonly canonicalizedBody: string
+}
+
+/** What a body commits to. */
+export interface EntryBodyParts {
+  /** SHA-256 of the signed bytes, lowercase hex. */
+  readonly digestHex: string
+  /** ECDSA signature over those bytes, DER. */
+  readonly signatureDer: Uint8Array
+  /** Key that verifies it, SubjectPublicKeyInfo in DER. */
+  readonly spkiDer: Uint8Array
+}
+
+/** A body as read from an entry: not yet compared with anything. */
+export interface EntryBody {
+  readonly apiVersion: string
+  readonly kind: string
+  /** Whether the bytes are the RFC 8785 form of what they say. */
+  readonly canonical: boolean
+  readonly digestHex: string
+  readonly signatureDer: Uint8Array
+  /** Absent when the body carries something else than a PEM public key as Node writes it, such as a certificate. */
+  readonly spkiDer?: Uint8Array
+}
+
+/** What the log signs as the entry's promise. */
+export interface EntryTimestamp {
+  /** The entry body in base64. */
+  readonly body: string
+  /** Unix seconds. */
+  readonly integratedTime: number
+  /** SHA-256 of the log key's SPKI, 32 bytes. */
+  readonly logId: Uint8Array
+  readonly logIndex: number
+}
+
+/** The parts an entry is put together from. */
+export interface EntryParts {
+  /** Position in the log; in a sharded log it may differ from `proof.index`. */
+  readonly logIndex: number
+  readonly logId: Uint8Array
+  /** Unix seconds. */
+  readonly integratedTime: number
+  /** Canonical body text, as `entryBody` writes it. */
+  readonly body: string
+  /** DER signature over `signedEntryTimestampPayload`. */
+  readonly signedEntryTimestamp: Uint8Array
+  readonly proof: {
+    /** Position in the tree. */
+    readonly index: number
+    readonly size: number
+    readonly root: Uint8Array
+    readonly hashes: readonly Uint8Array[]
+    /** The signed checkpoint of that size and root. */
+    readonly checkpoint: string
+  }
+}
+
+/** The canonical body (RFC 8785) of a profile-A entry; its UTF-8 bytes are the Merkle leaf. */
+export function entryBody({ digestHex, signatureDer, spkiDer }: EntryBodyParts): string {
+  const pem = utf8Encode(spkiToPem(spkiDer))
+  return canonicalize({
+    apiVersion: ENTRY_KIND.version,
+    kind: ENTRY_KIND.kind,
+    spec: {
+      data: { hash: { algorithm: "sha256", value: digestHex } },
+      signature: { content: encodeBase64(signatureDer), publicKey: { content: encodeBase64(pem) } },
+    },
+  })
+}
+
+const bodySchema = v.strictObject({
+  apiVersion: v.string(),
+  kind: v.string(),
+  spec: v.strictObject({
+    data: v.strictObject({ hash: v.strictObject({ algorithm: v.literal("sha256"), value: v.string() }) }),
+    signature: v.strictObject({ content: v.string(), publicKey: v.strictObject({ content: v.string() }) }),
+  }),
+})
+
+/** Reads a body of the hashedrekord shape; undefined for anything else. Never throws. */
+export function parseEntryBody(bytes: Uint8Array): EntryBody | undefined {
+  const text = utf8Decode(bytes)
+  const value = text === undefined ? undefined : parseJson(text)
+  const parsed = v.safeParse(bodySchema, value)
+  if (value === undefined || !parsed.success) return undefined
+  const { apiVersion, kind, spec } = parsed.output
+  const signatureDer = decodeBase64(spec.signature.content)
+  const pemBytes = decodeBase64(spec.signature.publicKey.content)
+  if (signatureDer === undefined || pemBytes === undefined || !isSha256Hex(spec.data.hash.value)) return undefined
+  const pem = utf8Decode(pemBytes)
+  const spkiDer = pem === undefined ? undefined : pemToSpki(pem)
+  return {
+    apiVersion,
+    kind,
+    canonical: canonicalize(value) === text,
+    digestHex: spec.data.hash.value,
+    signatureDer,
+    ...(spkiDer === undefined ? {} : { spkiDer }),
+  }
+}
+
+/** The RFC 8785 text the log signs for the signed entry timestamp (SET); its UTF-8 bytes are the message. */
+export function signedEntryTimestampPayload({ body, integratedTime, logId, logIndex }: EntryTimestamp): string {
+  return canonicalize({ body, integratedTime, logID: encodeHex(logId), logIndex })
+}
+
+/** The entry in protobuf-JSON, in the field order of the Sigstore protobuf specification. */
+export function assembleEntry(parts: EntryParts): TransparencyLogEntry {
+  const { logIndex, logId, integratedTime, body, signedEntryTimestamp, proof } = parts
+  return {
+    logIndex: `${logIndex}`,
+    logId: { keyId: encodeBase64(logId) },
+    kindVersion: { ...ENTRY_KIND },
+    integratedTime: `${integratedTime}`,
+    inclusionPromise: { signedEntryTimestamp: encodeBase64(signedEntryTimestamp) },
+    inclusionProof: {
+      logIndex: `${proof.index}`,
+      rootHash: encodeBase64(proof.root),
+      treeSize: `${proof.size}`,
+      hashes: proof.hashes.map(encodeBase64),
+      checkpoint: { envelope: proof.checkpoint },
+    },
+    canonicalizedBody: encodeBase64(utf8Encode(body)),
+  }
+}
+
+function base64Schema(minBytes: number, maxBytes: number): v.GenericSchema<unknown, string> {
+  return v.pipe(
+    v.string(),
+    v.check(
+      text => {
+        // The length first: what cannot fit is not decoded.
+        const bytes = text.length <= Math.ceil(maxBytes / 3) * 4 ? decodeBase64(text) : undefined
+        return bytes !== undefined && bytes.length >= minBytes && bytes.length <= maxBytes
+      },
+      `must be base64 of ${minBytes === maxBytes ? minBytes : `${minBytes} to ${maxBytes}`} bytes`,
+    ),
+  )
+}
+
+const decimalSchema = v.pipe(
+  v.string(),
+  v.check(text => decodeSafeDecimal(text) !== undefined, "must be a decimal string of at most 2^53-1"),
+)
+const kindTextSchema = v.pipe(v.string(), v.maxLength(MAX_KIND_LENGTH))
+const hashSchema = base64Schema(HASH_BYTES, HASH_BYTES)
+
+/** The shape of an entry: no unknown fields, one spelling for every value, every size bounded. What it says is for `checkEntry`. */
+export const transparencyLogEntrySchema: v.GenericSchema<unknown, TransparencyLogEntry> = v.strictObject({
+  logIndex: decimalSchema,
+  logId: v.strictObject({ keyId: hashSchema }),
+  kindVersion: v.strictObject({ kind: kindTextSchema, version: kindTextSchema }),
+  integratedTime: decimalSchema,
+  inclusionPromise: v.strictObject({ signedEntryTimestamp: base64Schema(1, MAX_SIGNATURE_BYTES) }),
+  inclusionProof: v.strictObject({
+    logIndex: decimalSchema,
+    rootHash: hashSchema,
+    treeSize: decimalSchema,
+    hashes: v.pipe(v.array(hashSchema), v.maxLength(MAX_PROOF_HASHES)),
+    checkpoint: v.strictObject({ envelope: v.pipe(v.string(), v.maxLength(MAX_CHECKPOINT_LENGTH)) }),
+  }),
+  canonicalizedBody: base64Schema(1, MAX_BODY_BYTES),
+})
+
+function parseJson(text: string): JsonValue | undefined {
+  try {
+    return parseStrictJson(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,46 @@
+import { createPublicKey, type KeyObject, verify } from "node:crypto"
+import { isStrictDerSignature } from "./ecdsa-der.ts"
+import { ed25519Spki, parseP256Spki } from "./spki.ts"
+
+/** Keys kept imported: a verifier meets the few keys of one trust document, and each import costs more than a check. */
+const MAX_IMPORTED_KEYS = 64
+const ED25519_KEY_BYTES = 32
+const ED25519_SIGNATURE_BYTES = 64
+
+const importedKeys = new Map<string, KeyObject>()
+
+/** Same contract as in signatures.noble.ts. */
+export function verifyEcdsaP256(spkiDer: Uint8Array, message: Uint8Array, signatureDer: Uint8Array): boolean {
+  if (parseP256Spki(spkiDer) === undefined || !isStrictDerSignature(signatureDer)) return false
+  const key = importKey(spkiDer)
+  return key !== undefined && verify("sha256", message, key, signatureDer)
+}
+
+/** Same contract as in signatures.noble.ts. */
+export function verifyEd25519(rawPublicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  if (rawPublicKey.length !== ED25519_KEY_BYTES || signature.length !== ED25519_SIGNATURE_BYTES) return false
+  const key = importKey(ed25519Spki(rawPublicKey))
+  return key !== undefined && verify(null, message, key, signature)
+}
+
+function importKey(spkiDer: Uint8Array): KeyObject | undefined {
+  const der = Buffer.from(spkiDer)
+  const id = der.toString("hex")
+  const known = importedKeys.get(id)
+  if (known !== undefined) return known
+  const key = createKey(der)
+  if (key === undefined) return undefined
+  const [oldest] = importedKeys.keys()
+  if (oldest !== undefined && importedKeys.size >= MAX_IMPORTED_KEYS) importedKeys.delete(oldest)
+  importedKeys.set(id, key)
+  return key
+}
+
+/** Undefined for a point that is not on the curve. */
+function createKey(der: Buffer): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: der, format: "der", type: "spki" })
+  } catch {
+    return undefined
+  }
+}

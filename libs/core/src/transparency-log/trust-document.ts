@@ -1,0 +1,125 @@
+import { decodeBase64, encodeHex, type JsonObject, type JsonValue } from "@runseal/canonical"
+import * as v from "valibot"
+import { parseOrigin } from "./checkpoint.ts"
+import { isPublicRekor } from "./rekor-root.ts"
+import { parseVkey } from "./signed-note.ts"
+import { keyIdOfSpki, parseP256Spki } from "./spki.ts"
+import {
+  type LogKey,
+  P256_KEY_DETAILS,
+  parseUtcSeconds,
+  type ServiceKey,
+  type TrustedKeys,
+  type TrustProblem,
+} from "./trusted-keys.ts"
+import { describeIssue, parseTrustedRoot } from "./trusted-root.ts"
+
+/** `kind` of our trust document (FORMATS.md §7). */
+export const TRUST_DOCUMENT_KIND = "vfa.trust.v1"
+
+const MAX_SERVICE_KEYS = 64
+const MAX_CHECKPOINT_KEYS = 64
+const MAX_SERVICE_LENGTH = 256
+const MAX_VKEY_LENGTH = 512
+const MAX_SPKI_LENGTH = 256
+
+/** A row of `service_keys`; times are RFC 3339 in UTC. */
+export type TrustDocumentKey = {
+  /** SHA-256 of the SPKI bytes, lowercase hex. */
+  readonly key_id: string
+  /** Base64 of the DER SubjectPublicKeyInfo. */
+  readonly spki: string
+  readonly valid_from: string
+  readonly valid_to?: string
+  readonly revoked_from?: string
+}
+
+/** Our trust document: who the service is, which log it writes to, and since when each key counts. */
+export type TrustDocument = {
+  readonly kind: typeof TRUST_DOCUMENT_KIND
+  readonly service: string
+  /** A pure Sigstore trusted_root.json. */
+  readonly trusted_root: JsonObject
+  /** Origin line of the checkpoints inside entries. */
+  readonly origin: string
+  readonly service_keys: readonly TrustDocumentKey[]
+  /** Note verifier keys of the public checkpoint and its witnesses. */
+  readonly checkpoint_keys: readonly string[]
+  readonly leaf_v7_from?: string
+}
+
+const timeSchema = v.pipe(v.string(), v.transform(parseUtcSeconds), v.number())
+
+const documentSchema = v.strictObject({
+  kind: v.literal(TRUST_DOCUMENT_KIND),
+  service: v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_SERVICE_LENGTH)),
+  trusted_root: v.unknown(),
+  origin: v.pipe(
+    v.string(),
+    v.check(origin => parseOrigin(origin) !== undefined),
+  ),
+  service_keys: v.pipe(
+    v.array(
+      v.strictObject({
+        key_id: v.string(),
+        spki: v.pipe(v.string(), v.maxLength(MAX_SPKI_LENGTH), v.transform(decodeBase64), v.instance(Uint8Array)),
+        valid_from: timeSchema,
+        valid_to: v.exactOptional(timeSchema),
+        revoked_from: v.exactOptional(timeSchema),
+      }),
+    ),
+    v.minLength(1),
+    v.maxLength(MAX_SERVICE_KEYS),
+  ),
+  checkpoint_keys: v.pipe(v.array(v.pipe(v.string(), v.maxLength(MAX_VKEY_LENGTH))), v.maxLength(MAX_CHECKPOINT_KEYS)),
+  leaf_v7_from: v.exactOptional(timeSchema),
+})
+
+/** Reads a trust document into keys; a problem in one sentence when it is malformed or contradicts itself. Never throws. */
+export function parseTrust(value: JsonValue): TrustedKeys | TrustProblem {
+  const parsed = v.safeParse(documentSchema, value)
+  if (!parsed.success) return { problem: `The trust document is not readable: ${describeIssue(parsed.issues)}.` }
+  const { service, trusted_root, origin, service_keys, checkpoint_keys, leaf_v7_from } = parsed.output
+  const logKeys = parseTrustedRoot(trusted_root)
+  if ("problem" in logKeys) return logKeys
+  const checkpointKeys = checkpoint_keys.map(parseVkey).filter(key => key !== undefined)
+  if (checkpointKeys.length < checkpoint_keys.length) {
+    return { problem: "A checkpoint key of the trust document is not an Ed25519 or cosignature verifier key." }
+  }
+  const serviceKeys = service_keys.map(key => ({
+    keyId: key.key_id,
+    spki: key.spki,
+    validFrom: key.valid_from,
+    ...(key.valid_to === undefined ? {} : { validTo: key.valid_to }),
+    ...(key.revoked_from === undefined ? {} : { revokedFrom: key.revoked_from }),
+  }))
+  const entryLogKeys = logKeys.filter(key => key.keyDetails === P256_KEY_DETAILS)
+  const problem = serviceKeysProblem(serviceKeys) ?? logKeysProblem(entryLogKeys)
+  if (problem !== undefined) return { problem }
+  return {
+    service,
+    origin,
+    serviceKeys,
+    logKeys,
+    checkpointKeys,
+    rekor: entryLogKeys.some(isPublicRekor),
+    ...(leaf_v7_from === undefined ? {} : { leafV7From: leaf_v7_from }),
+  }
+}
+
+function serviceKeysProblem(keys: readonly ServiceKey[]): string | undefined {
+  if (keys.some(key => parseP256Spki(key.spki) === undefined)) return "A service key is not a P-256 public key."
+  if (keys.some(key => encodeHex(keyIdOfSpki(key.spki)) !== key.keyId)) {
+    return "A service key's key_id is not the SHA-256 of its spki."
+  }
+  // Two rows could disagree on when the key was revoked.
+  if (new Set(keys.map(key => key.keyId)).size < keys.length) return "A service key is listed twice."
+  return undefined
+}
+
+/** One trust document speaks of one log: what is allowed to public Rekor must not slip to another log beside it. */
+function logKeysProblem(keys: readonly LogKey[]): string | undefined {
+  if (keys.length === 0) return "The trusted root has no P-256 log key."
+  const mixed = keys.some(isPublicRekor) && !keys.every(isPublicRekor)
+  return mixed ? "The trusted root lists public Rekor and another log." : undefined
+}

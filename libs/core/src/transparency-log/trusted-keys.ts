@@ -1,0 +1,72 @@
+import type { NoteKey } from "./signed-note.ts"
+
+/** When a key may sign, in whole Unix seconds, both ends included. */
+export interface Validity {
+  readonly validFrom: number
+  readonly validTo?: number
+}
+
+/** A key a service signs its leaves with, ECDSA P-256. */
+export interface ServiceKey extends Validity {
+  /** SHA-256 of `spki`, lowercase hex. */
+  readonly keyId: string
+  /** SubjectPublicKeyInfo, DER. */
+  readonly spki: Uint8Array
+  /** Unix seconds from which nothing signed with this key counts. */
+  readonly revokedFrom?: number
+}
+
+/** A transparency log's key, as a Sigstore trusted root lists it. */
+export interface LogKey extends Validity {
+  /** Base64 of the 32-byte log id, as entries spell it. */
+  readonly logId: string
+  /** SubjectPublicKeyInfo, DER. */
+  readonly spki: Uint8Array
+  /** Sigstore's `PublicKeyDetails`; only P-256 keys can vouch for a profile-A entry. */
+  readonly keyDetails: string
+  readonly baseUrl: string
+}
+
+/** Whom a verifier believes: all from one trust document, never from the document under test. Read-only once made. */
+export interface TrustedKeys {
+  /** Name of the service, printed with the verdict. */
+  readonly service: string
+  /** Origin line of the log's checkpoints. */
+  readonly origin: string
+  readonly serviceKeys: readonly ServiceKey[]
+  readonly logKeys: readonly LogKey[]
+  /** Keys of the public C2SP checkpoint and of its witnesses. */
+  readonly checkpointKeys: readonly NoteKey[]
+  /** Unix seconds from which leaves older than v7 are refused. */
+  readonly leafV7From?: number
+  /**
+   * Whether the log is public Rekor: sharded, so the place in the log is not the place in the tree and the tree id
+   * changes from shard to shard, and free to write high-S signatures.
+   */
+  readonly rekor: boolean
+}
+
+/** Why a trust document or trusted root is refused, in one sentence. */
+export interface TrustProblem {
+  readonly problem: string
+}
+
+/** Sigstore's name for a P-256 key that signs SHA-256 digests. */
+export const P256_KEY_DETAILS = "PKIX_ECDSA_P256_SHA_256"
+
+/** Whether `time` (whole Unix seconds) lies within a key's validity. */
+export function isValidAt({ validFrom, validTo }: Validity, time: number): boolean {
+  return time >= validFrom && (validTo === undefined || time <= validTo)
+}
+
+/**
+ * Unix seconds, rounded down, of an RFC 3339 UTC time such as `2021-01-12T11:53:27Z` with an optional fraction; undefined
+ * for any other spelling. Log time is in whole seconds, so key validity is compared in whole seconds.
+ */
+export function parseUtcSeconds(text: string): number | undefined {
+  const [, seconds] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?Z$/.exec(text) ?? []
+  const milliseconds = seconds === undefined ? Number.NaN : Date.parse(`${seconds}Z`)
+  if (seconds === undefined || Number.isNaN(milliseconds)) return undefined
+  // Date.parse rolls days such as 30 February over; what comes back differently was no date.
+  return new Date(milliseconds).toISOString().startsWith(seconds) ? milliseconds / 1000 : undefined
+}

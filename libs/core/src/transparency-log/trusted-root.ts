@@ -1,0 +1,98 @@
+import { decodeBase64, encodeBase64, type JsonObject } from "@runseal/canonical"
+import * as v from "valibot"
+import { HASH_BYTES } from "./merkle.ts"
+import { keyIdOfSpki, parseP256Spki } from "./spki.ts"
+import { type LogKey, P256_KEY_DETAILS, parseUtcSeconds, type TrustProblem } from "./trusted-keys.ts"
+
+const MEDIA_TYPE = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
+/** Logs read of one trusted root; Sigstore's own lists four. */
+const MAX_LOGS = 32
+const MAX_KEY_BYTES = 1024
+const MAX_TEXT_LENGTH = 512
+
+const textSchema = v.pipe(v.string(), v.maxLength(MAX_TEXT_LENGTH))
+const timeSchema = v.pipe(v.string(), v.transform(parseUtcSeconds), v.number("must be an RFC 3339 time in UTC"))
+const bytesSchema = v.pipe(
+  v.string(),
+  v.maxLength(MAX_KEY_BYTES * 2),
+  v.transform(decodeBase64),
+  v.instance(Uint8Array, "must be base64"),
+)
+
+// Loose on purpose: certificate and timestamp authorities, and fields of later versions, are other verifiers' business.
+const rootSchema = v.object({
+  mediaType: v.literal(MEDIA_TYPE),
+  tlogs: v.pipe(
+    v.array(
+      v.object({
+        baseUrl: textSchema,
+        hashAlgorithm: v.literal("SHA2_256"),
+        publicKey: v.object({
+          rawBytes: bytesSchema,
+          keyDetails: textSchema,
+          validFor: v.object({ start: timeSchema, end: v.optional(timeSchema) }),
+        }),
+        logId: v.object({
+          keyId: v.pipe(
+            bytesSchema,
+            v.check(bytes => bytes.length === HASH_BYTES),
+          ),
+        }),
+      }),
+    ),
+    v.maxLength(MAX_LOGS),
+  ),
+})
+
+/** The transparency-log keys of a Sigstore trusted_root.json, in its order. Never throws. */
+export function parseTrustedRoot(value: unknown): readonly LogKey[] | TrustProblem {
+  const parsed = v.safeParse(rootSchema, value)
+  if (!parsed.success) return { problem: `The trusted root is not readable: ${describeIssue(parsed.issues)}.` }
+  const keys = parsed.output.tlogs.map(({ baseUrl, publicKey, logId }) => ({
+    logId: encodeBase64(logId.keyId),
+    spki: publicKey.rawBytes,
+    keyDetails: publicKey.keyDetails,
+    baseUrl,
+    validFrom: publicKey.validFor.start,
+    ...(publicKey.validFor.end === undefined ? {} : { validTo: publicKey.validFor.end }),
+  }))
+  const odd = keys.find(key => key.keyDetails === P256_KEY_DETAILS && !isNamedByItsKey(key))
+  return odd === undefined ? keys : { problem: `The log id of ${odd.baseUrl} is not the SHA-256 of its P-256 key.` }
+}
+
+/**
+ * A trusted root with these log keys and empty lists for what we do not use, as other tools expect it. They refuse
+ * unknown fields, so nothing of ours is added. Times are written in whole seconds.
+ */
+export function formatTrustedRoot(logKeys: readonly LogKey[]): JsonObject {
+  return {
+    mediaType: MEDIA_TYPE,
+    tlogs: logKeys.map(({ baseUrl, spki, keyDetails, logId, validFrom, validTo }) => ({
+      baseUrl,
+      hashAlgorithm: "SHA2_256",
+      publicKey: {
+        rawBytes: encodeBase64(spki),
+        keyDetails,
+        validFor: { start: formatTime(validFrom), ...(validTo === undefined ? {} : { end: formatTime(validTo) }) },
+      },
+      logId: { keyId: logId },
+    })),
+    certificateAuthorities: [],
+    ctlogs: [],
+    timestampAuthorities: [],
+  }
+}
+
+/** The first issue of a refused document: where it is and what is wrong, without quoting the document. */
+export function describeIssue([issue]: [v.BaseIssue<unknown>, ...v.BaseIssue<unknown>[]]): string {
+  const path = issue.path?.map(({ key }) => String(key)).join(".") ?? "document"
+  return `${path} is not what the format asks for`
+}
+
+function isNamedByItsKey({ logId, spki }: LogKey): boolean {
+  return parseP256Spki(spki) !== undefined && encodeBase64(keyIdOfSpki(spki)) === logId
+}
+
+function formatTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace(".000Z", "Z")
+}

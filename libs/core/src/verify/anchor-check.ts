@@ -1,0 +1,124 @@
+/**
+ * Holds one anchor against what the record says its leaf must be, and against the keys the verifier trusts.
+ * FORMATS §7, checks 7–10. Trusted is only what came from outside the document.
+ */
+import { canonicalize, decodeBase64, encodeHex, utf8Encode } from "@runseal/canonical"
+import type { Anchor, Leaf } from "../artifacts/anchor.ts"
+import { leafText } from "../formulas/leaves.ts"
+import type { EntryCheckId } from "../transparency-log/check-entry.ts"
+import { checkEntry } from "../transparency-log/check-entry.ts"
+import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
+import { parseEntryBody } from "../transparency-log/log-entry.ts"
+import { keyIdOfSpki } from "../transparency-log/spki.ts"
+import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
+import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.ts"
+import type { CheckId, Findings } from "./report.ts"
+
+/** Trust that vouches for nobody: every key check fails against it. */
+export const NO_TRUST: TrustedKeys = {
+  service: "",
+  origin: "",
+  serviceKeys: [],
+  logKeys: [],
+  checkpointKeys: [],
+  rekor: false,
+}
+
+/** The trust document whose log and service key made the entry; all anchors of a record are held to one. */
+export function chooseTrust(entry: TransparencyLogEntry, candidates: readonly TrustedKeys[]): TrustedKeys | undefined {
+  const body = decodeBase64(entry.canonicalizedBody)
+  const spki = body === undefined ? undefined : parseEntryBody(body)?.spkiDer
+  const keyId = spki === undefined ? undefined : encodeHex(keyIdOfSpki(spki))
+  const ofLog = candidates.filter(trust => trust.logKeys.some(key => key.logId === entry.logId.keyId))
+  return ofLog.find(trust => trust.serviceKeys.some(key => key.keyId === keyId)) ?? ofLog[0]
+}
+
+/** Under which checks an anchor's failures are reported. */
+export type AnchorCheckIds = Readonly<Record<"leaf" | "entry" | "inclusion" | "log_time", CheckId>>
+export const FIRST_ANCHOR_IDS: AnchorCheckIds = {
+  leaf: "leaf",
+  entry: "entry",
+  inclusion: "inclusion",
+  log_time: "log_time",
+}
+export const COMPLETE_RECORD_IDS: AnchorCheckIds = {
+  leaf: "complete_record",
+  entry: "complete_record",
+  inclusion: "complete_record",
+  log_time: "complete_record",
+}
+
+/** Which entry checks speak of the entry's own content; the others speak of its place in the log. */
+const CONTENT_CHECKS: ReadonlySet<EntryCheckId> = new Set<EntryCheckId>([
+  "entry.kind",
+  "entry.body_canonical",
+  "entry.body_digest",
+  "entry.body_key",
+  "entry.body_signature",
+])
+
+export type ExpectedAnchor = {
+  /** The leaf as rebuilt from the record; undefined where the record cannot say (its own leaf is taken then). */
+  readonly leaf: Leaf | undefined
+  /** The record's own clock; undefined where it has none. */
+  readonly clock: string | undefined
+  readonly ids: AnchorCheckIds
+}
+
+export const UNTRUSTED_ADVICE =
+  "the log or service key is not one you trust: pin the service's trust document, obtained from the service itself, with --trust FILE or `verifier trust add`"
+
+/** Runs every check on an anchor and notes what fails. */
+export function checkAnchor(
+  anchor: Anchor,
+  expected: ExpectedAnchor,
+  trust: TrustedKeys | undefined,
+  findings: Findings,
+): void {
+  const { ids } = expected
+  const text = leafText(anchor.leaf)
+  if (expected.leaf !== undefined)
+    findings.require(ids.leaf, canonicalize(expected.leaf) === text, "the leaf is not the one this record gives")
+  findings.require(ids.entry, trust !== undefined, UNTRUSTED_ADVICE)
+  const report = checkEntry(anchor.entry, { preimage: utf8Encode(text), trust: trust ?? NO_TRUST })
+  for (const check of report.checks) {
+    const id = CONTENT_CHECKS.has(check.id) ? ids.entry : ids.inclusion
+    findings.require(id, check.ok, check.message)
+  }
+  checkLeafAge(anchor.leaf, report.integratedTime, trust, ids.leaf, findings)
+  checkLogTime(anchor.leaf, report.integratedTime, expected, findings)
+}
+
+function checkLeafAge(
+  leaf: Leaf,
+  logTime: number,
+  trust: TrustedKeys | undefined,
+  id: CheckId,
+  findings: Findings,
+): void {
+  const old = leaf.leaf_version === "vfa.leaf.v5" || leaf.leaf_version === "vfa.leaf.v6"
+  if (old && trust?.leafV7From !== undefined)
+    findings.require(
+      id,
+      logTime < trust.leafV7From,
+      `the service writes only leaf v7 since then, this is ${leaf.leaf_version}`,
+    )
+}
+
+function checkLogTime(leaf: Leaf, logTime: number, expected: ExpectedAnchor, findings: Findings): void {
+  const id = expected.ids.log_time
+  const clock = expected.clock === undefined ? undefined : clockSeconds(expected.clock)
+  if (clock !== undefined) {
+    const apart = Math.abs(logTime - clock)
+    findings.require(
+      id,
+      apart <= LOG_TIME_TOLERANCE_SECONDS,
+      `the entry was logged ${apart} s from the record's clock; ${LOG_TIME_TOLERANCE_SECONDS} s are allowed`,
+    )
+  }
+  if (leaf.leaf_version === "vfa.leaf.v7") {
+    const [start, end] = leaf.anchoring_window.split("/").map(text => clockSeconds(text.replace(/Z$/, ".000Z")))
+    const inside = start !== undefined && end !== undefined && logTime >= start && logTime <= end
+    findings.require(id, inside, "the entry was logged outside the sealed anchoring window")
+  }
+}

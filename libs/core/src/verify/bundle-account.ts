@@ -1,0 +1,91 @@
+/** What the verifier says of a bundle: of each check that found nothing wrong, and of what no check can know. FORMATS §7. */
+import type { Bundle } from "../artifacts/bundle.ts"
+import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
+import { unrepeatableKernels } from "../kernels/run-kernels.ts"
+import { KERNELS } from "../vocabulary/outcomes.ts"
+import type { Check, CheckId, Limitation, Report } from "./report.ts"
+import { absent, limitation } from "./report.ts"
+
+/** Declared sections whose content is kept back. */
+export const withheldNames = ({ sections }: Bundle): Report["withheld"] =>
+  DECLARED_NAMES.filter(name => !isShown(sections[name]))
+
+/** What each check says when it found nothing wrong. */
+export function passedChecks(bundle: Bundle): Partial<Record<CheckId, Check | string>> {
+  const { sections, manifest, partial_manifest: partial, anchors } = bundle
+  const first = anchors.pre_anchor ?? anchors.receipt
+  const none = (id: CheckId): Check => absent(id, "the record has no anchor of this kind")
+  return {
+    shape: "kinds, fields and the parts of this outcome are as they must be",
+    sections: passedSections(bundle),
+    decision: passedDecision(bundle),
+    manifest:
+      manifest || partial
+        ? "the manifest hash is right and every field is its section's"
+        : absent("manifest", "this outcome has no manifest"),
+    transcript: sections.transcript
+      ? "the transcript is a path of the pipeline's state machine"
+      : absent("transcript", "this outcome has no transcript"),
+    executions: passedExecutions(bundle),
+    leaf: first ? `${first.leaf.leaf_version} rebuilt from the sections is the anchored leaf` : none("leaf"),
+    entry: first ? `log entry ${first.entry.logIndex} holds the leaf, signed by the service` : none("entry"),
+    inclusion: first ? "inclusion proof, checkpoint and timestamp are the log's" : none("inclusion"),
+    log_time: first ? "logged within 600 s of the record's clock" : none("log_time"),
+    bundle_hash: "the bundle hash covers everything shown",
+    complete_record: anchors.complete_record
+      ? `log entry ${anchors.complete_record.entry.logIndex} holds the whole record`
+      : none("complete_record"),
+  }
+}
+
+const withheld = (id: CheckId, message: string): Check => ({ id, result: "withheld", message })
+
+function passedSections(bundle: Bundle): Check | string {
+  const count = Object.keys(bundle.sections).length
+  const names = withheldNames(bundle)
+  if (names.length === 0) return `${count} sections match their hashes and each other`
+  return withheld("sections", `${count} sections match; withheld: ${names.join(", ")}`)
+}
+
+/** The declared token count stands in request_substance, the attested fields in attested_context. */
+function passedDecision({ sections, attestation_gap_receipt: gap }: Bundle): Check | string {
+  if (sections.policy_evaluation === undefined && gap === undefined)
+    return absent("decision", "no decision was reached")
+  const { request_substance, attested_context, budget_snapshot } = sections
+  if (budget_snapshot !== undefined && !isShown(request_substance))
+    return withheld("decision", "the decision follows from its sections; the declared token count is withheld")
+  if (gap !== undefined && !isShown(attested_context))
+    return withheld("decision", "the receipt names the missing fields; the attested context is withheld")
+  return "decision, budget and review follow from their sections"
+}
+
+function passedExecutions({ sections }: Bundle): Check | string {
+  const { efa, envelope } = sections
+  if (efa === undefined || envelope === undefined) return absent("executions", "no kernel ran")
+  const stated = unrepeatableKernels({ ...sections, envelope })
+  if (stated.length === 0) return "the six kernels, run again, give what is recorded"
+  const again = KERNELS.filter(kernel => !stated.includes(kernel)).join(", ")
+  return withheld(
+    "executions",
+    `run again, ${again} give what is recorded; ${stated.join(", ")} read what is withheld and only their hashes were checked`,
+  )
+}
+
+/** What was not verified and cannot be from the bundle alone. */
+export function limitationsOf(bundle: Bundle): readonly Limitation[] {
+  const { sections, anchors } = bundle
+  const review = sections.governance_review
+  const reviewed = review?.ai_output_hash !== undefined
+  const complete = anchors.complete_record !== undefined
+  const first = anchors.pre_anchor ?? anchors.receipt
+  return [
+    ...(first !== undefined || complete ? [limitation("operator_log")] : []),
+    limitation("declared_content"),
+    ...(complete ? [limitation("chain_tail")] : []),
+    ...(first !== undefined && !complete ? [limitation("run_facts_not_bound")] : []),
+    limitation("software_attestation"),
+    ...(reviewed && review.adapter_id === "builtin-rules" ? [limitation("builtin_reviewer")] : []),
+    ...(reviewed && review.adapter_id === "none" ? [limitation("review_disabled")] : []),
+    ...(withheldNames(bundle).length > 0 ? [limitation("withheld_section")] : []),
+  ]
+}

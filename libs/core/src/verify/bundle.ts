@@ -1,0 +1,251 @@
+/** Verifies an audit bundle: every check runs, none is skipped after a failure. FORMATS §7. */
+import type { Anchor } from "../artifacts/anchor.ts"
+import type { Bundle, BundleBody, RunFacts } from "../artifacts/bundle.ts"
+import { receiptOf } from "../artifacts/bundle.ts"
+import { tenantCommitment } from "../formulas/decision.ts"
+import type { RecordSeal } from "../formulas/leaves.ts"
+import {
+  completeRecordLeaf,
+  preAnchorLeaf,
+  preAnchorSections,
+  receiptLeaf,
+  runRecordHash,
+  sectionHashes,
+} from "../formulas/leaves.ts"
+import { bundleHash, executionManifest, partialManifest } from "../formulas/manifest.ts"
+import { manifestHash } from "../formulas/seal.ts"
+import { buildTranscript } from "../formulas/steps.ts"
+import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
+import { GATES, isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
+import { COMPLETE_RECORD_IDS, checkAnchor, chooseTrust, FIRST_ANCHOR_IDS } from "./anchor-check.ts"
+import { limitationsOf, passedChecks, withheldNames } from "./bundle-account.ts"
+import { checkDecisions } from "./decisions.ts"
+import { checkMembers, checkSectionPresence } from "./expectations.ts"
+import { checkLinks, checkSectionHashes } from "./links.ts"
+import type { AnchorFacts, Check, CheckId, Findings, Report, Verdict } from "./report.ts"
+import { collectFindings, VERDICTS } from "./report.ts"
+import { traceViolations } from "./trace.ts"
+
+/** Verifies a bundle whose shape is known to be right, against keys from outside it. Never throws. */
+export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[]): Report {
+  const findings = collectFindings()
+  const { run, anchors } = bundle
+  checkMembers(bundle, findings)
+  const trust = checkBeforeManifest(bundle, trusts, findings)
+  checkManifest(bundle, findings)
+  findings.require("bundle_hash", bundleHash(bundle) === bundle.bundle_hash, "the bundle does not match its hash")
+  checkCompleteRecord(bundle, trust, findings)
+  const checks = findings.checks(passedChecks(bundle))
+  const first = anchors.pre_anchor ?? anchors.receipt
+  return {
+    document: "bundle",
+    ...outcomeOf(checks, first !== undefined, anchors.complete_record !== undefined),
+    checks,
+    ...(run.outcome_kind === "ok" ? {} : { statement: statementOf(bundle) }),
+    ...(trust === undefined ? {} : { service: trust.service }),
+    run_id: run.run_id,
+    outcome_kind: run.outcome_kind,
+    withheld: withheldNames(bundle),
+    limitations: limitationsOf(bundle),
+    anchors: anchorFacts(bundle),
+  }
+}
+
+/**
+ * Checks 1–3 and 5–10 on a record that has no manifest yet: what must hold before one may say IndependentVerified
+ * (FORMATS §4). Gives the failed checks; none means that all hold.
+ */
+export function failuresBeforeManifest(record: BundleBody, trusts: readonly TrustedKeys[]): readonly Check[] {
+  const findings = collectFindings()
+  checkBeforeManifest(record, trusts, findings)
+  return findings.checks({})
+}
+
+/** All checks but 4, 11 and 12; gives the trust that every anchor of the record is held to. */
+function checkBeforeManifest(
+  record: BundleBody,
+  trusts: readonly TrustedKeys[],
+  findings: Findings,
+): TrustedKeys | undefined {
+  const { anchors } = record
+  const trust = trustOf(anchors.pre_anchor ?? anchors.receipt ?? anchors.complete_record, trusts)
+  checkRunFacts(record, findings)
+  checkSectionPresence(record, findings)
+  checkSectionHashes(record.sections, findings)
+  checkLinks(record, findings)
+  checkDecisions(record, findings)
+  checkTranscript(record, findings)
+  checkFirstAnchor(record, trust, findings)
+  return trust
+}
+
+const trustOf = (anchor: Anchor | undefined, trusts: readonly TrustedKeys[]): TrustedKeys | undefined =>
+  anchor === undefined ? undefined : chooseTrust(anchor.entry, trusts)
+
+function checkRunFacts({ run, anchors }: BundleBody, findings: Findings): void {
+  const { outcome_kind: outcome } = run
+  checkRunEnd(run, findings)
+  const leaf = (anchors.pre_anchor ?? anchors.receipt)?.leaf
+  const expected = leaf?.leaf_version
+  findings.require("shape", run.leaf_version === expected, "leaf_version is not that of the record's first anchor")
+  findings.require("shape", anchors.pre_anchor === undefined || outcome === "ok", "only an ok run has a pre-anchor")
+  findings.require(
+    "shape",
+    anchors.receipt === undefined || isRefused(outcome),
+    "only a refused run has a receipt anchor",
+  )
+}
+
+/** How the run ended. Only a stage_error has words of its own, and they are the operator's. */
+function checkRunEnd(
+  { outcome_kind: outcome, error_stage: stage, error_message: message }: RunFacts,
+  findings: Findings,
+): void {
+  if (outcome === "stage_error") {
+    const gate = GATES.find(name => name === stage)
+    const named = stage !== undefined && (gate === undefined || gate === "AIVP_T4")
+    findings.require("shape", named, "no stage is named as failed")
+    return
+  }
+  const { error_stage, sentence } = OUTCOMES[outcome]
+  findings.require("shape", (stage ?? "") === error_stage, "error_stage does not fit the outcome")
+  const fits = message === undefined || (outcome !== "ok" && message === sentence)
+  findings.require("shape", fits, "error_message is not the outcome's sentence")
+}
+
+function checkManifest(bundle: Bundle, findings: Findings): void {
+  const { manifest, partial_manifest: partial, sections, allow_token: token, run } = bundle
+  const sealed = manifest ?? partial
+  if (sealed === undefined) return
+  findings.require("manifest", manifestHash(sealed) === sealed.ManifestHash, "the manifest does not match its hash")
+  const { envelope, transport, pote_proof, registry, final_vfa } = sections
+  if (manifest !== undefined) {
+    findings.require("manifest", manifest.IndependentVerified, "the manifest does not claim its own verification")
+    const before = preAnchorSections(sections)
+    const whole = before && pote_proof && registry && final_vfa && { ...before, pote_proof, registry, final_vfa }
+    const rebuilt = whole && token && executionManifest(whole, token, manifest.IndependentVerified)
+    findings.require(
+      "manifest",
+      rebuilt?.ManifestHash === manifest.ManifestHash,
+      "a manifest field differs from its section",
+    )
+  }
+  if (partial !== undefined) {
+    const found = receiptOf(bundle)
+    const { marker } = OUTCOMES[run.outcome_kind]
+    const policyHash = sections.policy_evaluation?.policy_hash ?? partial.PolicyHash
+    const parts = envelope && transport && { ...sections, envelope, transport }
+    const rebuilt = parts && marker && found && partialManifest(parts, policyHash, marker, found.receipt, token)
+    findings.require(
+      "manifest",
+      rebuilt?.ManifestHash === partial.ManifestHash,
+      "a manifest field differs from its section",
+    )
+  }
+}
+
+function checkTranscript(bundle: BundleBody, findings: Findings): void {
+  const { run, sections } = bundle
+  const { transcript, envelope } = sections
+  if (transcript === undefined || run.outcome_kind === "stage_error" || envelope === undefined) return
+  for (const problem of traceViolations(transcript.events, run.outcome_kind)) findings.fail("transcript", problem)
+  const found = receiptOf(bundle)
+  const hashes: Record<string, string> = {
+    ...sectionHashes(sections),
+    ...(bundle.allow_token === undefined ? {} : { allow_token: bundle.allow_token.hash }),
+    ...(found === undefined ? {} : { [found.key]: found.receipt.hash }),
+  }
+  const rebuilt = buildTranscript(envelope.envelope_id, run.outcome_kind, name => hashes[name])
+  findings.require("transcript", rebuilt.hash === transcript.hash, "the transcript is not the one these artifacts give")
+}
+
+function checkFirstAnchor(bundle: BundleBody, trust: TrustedKeys | undefined, findings: Findings): void {
+  const { run, anchors, sections, allow_token: token } = bundle
+  const clock = sections.envelope?.admission_clock ?? run.created_at
+  const ids = FIRST_ANCHOR_IDS
+  if (run.outcome_kind === "ok") {
+    const anchor = anchors.pre_anchor
+    if (anchor === undefined) {
+      findings.fail("entry", "the manifest names a log entry and the bundle carries none")
+      return
+    }
+    const before = preAnchorSections(sections)
+    const leaf = before && token && preAnchorLeaf(anchor.leaf.leaf_version, before, token)
+    findings.require("leaf", leaf !== undefined, "the sections for the leaf are incomplete")
+    checkAnchor(anchor, { leaf, clock, ids }, trust, findings)
+  }
+  const found = receiptOf(bundle)
+  const anchor = anchors.receipt
+  if (found === undefined) return
+  if (anchor !== undefined)
+    checkAnchor(
+      anchor,
+      { leaf: receiptLeaf(anchor.leaf.leaf_version, found.receipt, run.run_id), clock, ids },
+      trust,
+      findings,
+    )
+  else if (found.receipt.anchor_required === true)
+    findings.fail("entry", "the receipt requires a log entry and has none; the refusal itself stands")
+}
+
+function recordSeal(bundle: Bundle): RecordSeal {
+  const receipt = receiptOf(bundle)?.receipt
+  if (receipt !== undefined) return { receipt_hash: receipt.hash }
+  if (bundle.manifest !== undefined) return { manifest_hash: bundle.manifest.ManifestHash }
+  return { run_record_hash: runRecordHash(bundle.run, sectionHashes(bundle.sections)) }
+}
+
+function checkCompleteRecord(bundle: Bundle, trust: TrustedKeys | undefined, findings: Findings): void {
+  const { anchors, run } = bundle
+  const anchor = anchors.complete_record
+  if (anchor === undefined) {
+    // A v5 leaf binds every section of its run. A receipt binds little of its record, so its anchor alone is not enough.
+    const old = run.leaf_version === "vfa.leaf.v5"
+    const unanchored = isRefused(run.outcome_kind) && anchors.receipt === undefined
+    findings.require(
+      "complete_record",
+      old || unanchored,
+      "the record requires its complete-record anchor and has none",
+    )
+    return
+  }
+  const { tenant_ordinal, previous_record } = anchor.leaf
+  const place = { tenant_commitment: tenantCommitment(run.tenant_id, run.tenant_salt), tenant_ordinal, previous_record }
+  const leaf = completeRecordLeaf(run.run_id, bundle.bundle_hash, recordSeal(bundle), place)
+  checkAnchor(anchor, { leaf, clock: run.created_at, ids: COMPLETE_RECORD_IDS }, trust, findings)
+}
+
+/** Verdict and first failure of a set of checks. */
+function outcomeOf(
+  checks: readonly Check[],
+  anchored: boolean,
+  complete: boolean,
+): { readonly verdict: Verdict; readonly first_failure?: CheckId } {
+  const failed = checks.find(check => check.result === "fail")
+  if (failed !== undefined) return { verdict: VERDICTS.failed, first_failure: failed.id }
+  if (complete) return { verdict: VERDICTS.complete }
+  return { verdict: anchored ? VERDICTS.anchored : VERDICTS.unanchored }
+}
+
+function statementOf({ run }: Bundle): string {
+  const { sentence } = OUTCOMES[run.outcome_kind]
+  return run.outcome_kind === "stage_error" ? `${sentence} Failed stage: ${run.error_stage ?? "unknown"}.` : sentence
+}
+
+function anchorFacts({ anchors }: Bundle): readonly AnchorFacts[] {
+  const facts = (slot: AnchorFacts["slot"], anchor: Anchor | undefined): readonly AnchorFacts[] =>
+    anchor === undefined ? [] : [anchorFact(slot, anchor)]
+  return [
+    ...facts("pre_anchor", anchors.pre_anchor),
+    ...facts("receipt", anchors.receipt),
+    ...facts("complete_record", anchors.complete_record),
+  ]
+}
+
+/** Where an anchor stands in the log. */
+export const anchorFact = (slot: AnchorFacts["slot"], { leaf, entry }: Anchor): AnchorFacts => ({
+  slot,
+  leaf_version: leaf.leaf_version,
+  log_index: entry.logIndex,
+  integrated_time: entry.integratedTime,
+})

@@ -1,0 +1,176 @@
+/** Tokens, receipts, the finding, budgets and the review, each against the sections it speaks of. FORMATS §7 check 3. */
+import type { JsonObject } from "@runseal/canonical"
+import type { BundleBody } from "../artifacts/bundle.ts"
+import { receiptOf } from "../artifacts/bundle.ts"
+import type { Receipt } from "../artifacts/sealed-artifacts.ts"
+import type { BudgetWindow, EnvelopeSection } from "../artifacts/sections.ts"
+import {
+  aivpT4HaltReceipt,
+  allowToken,
+  attestationGapReceipt,
+  ccvHaltReceipt,
+  denyReceipt,
+  MCD_REASON_CODE,
+  maccHaltReceipt,
+  windowStart,
+} from "../formulas/decision.ts"
+import { chargeId } from "../formulas/moment.ts"
+import { seal, sealHash } from "../formulas/seal.ts"
+import { shown } from "../kernels/kernel.ts"
+import { member } from "../vocabulary/json-members.ts"
+import type { ReceiptKey } from "../vocabulary/outcomes.ts"
+import { clockMillis } from "../vocabulary/scalars.ts"
+import type { Findings } from "./report.ts"
+
+/**
+ * All of check 3 on a bundle. A stage_error may have been stopped by the gate whose decision it holds; that the gate let
+ * it pass follows only from what the next step made.
+ */
+export function checkDecisions(bundle: BundleBody, findings: Findings): void {
+  checkEvaluation(bundle, findings)
+  checkToken(bundle, findings)
+  checkFinding(bundle, findings)
+  checkBudget(bundle, findings)
+  checkReview(bundle, findings)
+  checkReceipt(bundle, findings)
+}
+
+function checkEvaluation({ sections, run }: BundleBody, findings: Findings): void {
+  const { policy_evaluation: evaluation, envelope } = sections
+  if (evaluation === undefined || envelope === undefined) return
+  const own =
+    evaluation.envelope_id === envelope.envelope_id && evaluation.evaluation_clock === envelope.admission_clock
+  findings.require("decision", own, "the policy evaluation speaks of another run")
+  if (run.outcome_kind === "stage_error" && sections.epa === undefined) return
+  const expected = run.outcome_kind === "pepg_deny" ? "deny" : "allow"
+  findings.require("decision", evaluation.decision === expected, `the policy decided ${evaluation.decision}`)
+}
+
+function checkToken({ allow_token: token, sections }: BundleBody, findings: Findings): void {
+  if (token === undefined) return
+  findings.require("decision", sealHash(token) === token.hash, "the allow token does not match its hash")
+  const { policy_evaluation: evaluation } = sections
+  const linked = evaluation !== undefined && allowToken(evaluation).hash === token.hash
+  findings.require("decision", linked, "the allow token is not the one the policy evaluation gives")
+}
+
+function checkFinding({ sections }: BundleBody, findings: Findings): void {
+  const { mcd_finding: finding, policy_evaluation: evaluation, envelope } = sections
+  if (evaluation === undefined || envelope === undefined) return
+  const matched = evaluation.decision_reason_code === MCD_REASON_CODE
+  findings.require("decision", matched === (finding !== undefined), "finding and reason code do not agree")
+  findings.require("decision", evaluation.mcd_finding_hash === finding?.hash, "the evaluation names another finding")
+  if (finding === undefined) return
+  const own =
+    finding.envelope_id === envelope.envelope_id &&
+    finding.finding_clock === envelope.admission_clock &&
+    finding.payload_fingerprint === envelope.payload_hash &&
+    finding.library_hash === evaluation.signature_library_hash &&
+    finding.matched_signature_id === evaluation.fired_rule_id
+  findings.require("decision", own, "the finding speaks of another run, library or signature")
+}
+
+function checkBudget({ sections, run }: BundleBody, findings: Findings): void {
+  const { budget_snapshot: budget, envelope } = sections
+  if (budget === undefined || envelope === undefined) return
+  const own = budget.envelope_id === envelope.envelope_id && budget.tenant_id === envelope.tenant_id
+  findings.require("decision", own, "the budget snapshot speaks of another run")
+  const substance = shown(sections.request_substance)
+  if (substance !== undefined) {
+    const declared = member(member(substance.declared, "cost"), "total_tokens") ?? 0
+    findings.require("decision", declared === budget.declared_tokens, "the budget counts other tokens than declared")
+  }
+  const over = budget.declared_tokens > budget.run_limit
+  findings.require("decision", over === (budget.window === undefined), "a charge stands exactly when CCV passed")
+  if (run.outcome_kind !== "stage_error")
+    findings.require("decision", over === (run.outcome_kind === "ccv_halt"), "the per-run budget decides otherwise")
+  if (budget.window !== undefined) checkWindow(budget.window, { sections, run }, findings)
+}
+
+function checkWindow(
+  window: BudgetWindow,
+  { sections, run }: Pick<BundleBody, "sections" | "run">,
+  findings: Findings,
+): void {
+  const { envelope, budget_snapshot: budget } = sections
+  if (envelope === undefined || budget === undefined) return
+  const start = windowStart(clockMillis(envelope.admission_clock) ?? Number.NaN, window.window_seconds)
+  const charge =
+    window.charge_id === chargeId(envelope.hash) &&
+    window.tokens === budget.declared_tokens &&
+    window.total_after >= window.tokens &&
+    clockMillis(window.window_start) === start
+  findings.require("decision", charge, "the charge is not this run's, or not of its window")
+  if (run.outcome_kind === "stage_error" && sections.governance_review === undefined) return
+  const over = window.total_after >= window.cap
+  findings.require("decision", over === (run.outcome_kind === "macc_halt"), "the window's cap decides otherwise")
+}
+
+function checkReview({ sections, run }: BundleBody, findings: Findings): void {
+  const { governance_review: review, envelope, payload } = sections
+  if (review === undefined || envelope === undefined) return
+  const own =
+    review.envelope_id === envelope.envelope_id &&
+    review.review_clock === envelope.admission_clock &&
+    review.ai_output_hash === payload.ai_output_hash
+  findings.require("decision", own, "the governance review speaks of another run or output")
+  if (run.outcome_kind === "stage_error" && sections.aer === undefined) return
+  const released = review.decision_kind === "release"
+  findings.require(
+    "decision",
+    released === (run.outcome_kind !== "aivp_t4_halt"),
+    "the governance review decides otherwise",
+  )
+}
+
+/** How each receipt follows from the sections; undefined when one it needs is missing. */
+const REBUILD: Readonly<Record<ReceiptKey, (bundle: BundleBody, envelope: EnvelopeSection) => Receipt | undefined>> = {
+  deny_receipt: ({ sections: { policy_evaluation: evaluation, mcd_finding: finding } }) =>
+    evaluation && denyReceipt(evaluation, finding),
+  ccv_halt_receipt: ({ sections: { efa, budget_snapshot: budget }, allow_token: token }, envelope) =>
+    token && efa && budget && ccvHaltReceipt(envelope, token, efa, budget),
+  macc_halt_receipt: ({ sections: { budget_snapshot: budget }, allow_token: token }, envelope) =>
+    token && budget?.window && maccHaltReceipt(envelope, token, budget, budget.window),
+  aivp_t4_halt_receipt: ({ sections: { governance_review: review }, allow_token: token }) =>
+    token && review && aivpT4HaltReceipt(token, review),
+  // The policy's identity and its required fields stand only in the receipt; the rest is rebuilt.
+  attestation_gap_receipt: ({ attestation_gap_receipt: gap }, envelope) =>
+    gap && attestationGapReceipt(envelope, gap, gap.required_fields, gap.missing_fields),
+}
+
+/** A receipt made before anchor_required existed leaves it out; its hash is compared in that form. */
+function asOld(rebuilt: JsonObject): JsonObject & { readonly hash: string } {
+  const { anchor_required: _, hash: _hash, ...body } = rebuilt
+  return seal(body)
+}
+
+function checkReceipt(bundle: BundleBody, findings: Findings): void {
+  const found = receiptOf(bundle)
+  if (found === undefined) return
+  const { key, receipt } = found
+  const { envelope } = bundle.sections
+  findings.require("decision", sealHash(receipt) === receipt.hash, "the receipt does not match its hash")
+  const rebuilt = envelope && REBUILD[key](bundle, envelope)
+  const expected = rebuilt === undefined || receipt.anchor_required === true ? rebuilt : asOld(rebuilt)
+  findings.require("decision", expected?.hash === receipt.hash, "the receipt is not the one the sections give")
+  checkGapFields(bundle, findings)
+}
+
+const sorted = (names: readonly string[]): boolean => names.every((name, i) => i === 0 || (names[i - 1] ?? "") < name)
+
+function checkGapFields({ attestation_gap_receipt: gap, sections }: BundleBody, findings: Findings): void {
+  if (gap === undefined) return
+  const { missing_fields: missing, required_fields: required } = gap
+  // A set, because a forged receipt may name as many fields as a document has room for.
+  const known = new Set(required)
+  const lists = sorted(missing) && sorted(required) && missing.length > 0 && missing.every(name => known.has(name))
+  findings.require("decision", lists, "the receipt's field lists are not sorted, or name a field that is not required")
+  const context = shown(sections.attested_context)
+  if (context === undefined) return
+  const really = required.filter(name => member(context.declared, name) === undefined)
+  findings.require(
+    "decision",
+    really.length === missing.length && really.every((name, i) => name === missing[i]),
+    "the attested context lacks other fields than the receipt says",
+  )
+}

@@ -1,0 +1,84 @@
+/** Tells which of our documents a value is, and verifies it. The one door of CLI, server, SDK and browser. */
+import type { JsonObject, JsonValue } from "@runseal/canonical"
+import { isJsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import type { Bundle } from "../artifacts/bundle.ts"
+import { bundleSchema } from "../artifacts/bundle.ts"
+import { parseExact } from "../artifacts/parse-exact.ts"
+import { publicRekorTrust } from "../transparency-log/rekor-root.ts"
+import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
+import { holdsNul, isObject } from "../vocabulary/json-members.ts"
+import { RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
+import { BUNDLE_KIND } from "../vocabulary/versions.ts"
+import { attestationDocumentSchema, verifyAttestation } from "./attestation.ts"
+import { verifyBundle } from "./bundle.ts"
+import { parseReceiptDocument, verifyReceipt } from "./receipt.ts"
+import type { Report } from "./report.ts"
+
+/** The public log's key is known to everyone; it vouches for no service key. */
+const PUBLIC_REKOR = publicRekorTrust("the public Rekor log", [])
+
+/** Why a document could not be verified at all: it is unreadable or none of ours (exit 2). */
+export type Unreadable = { readonly unreadable: string }
+
+/** Longest sentence on an unreadable document, in UTF-16 units: it may quote what it speaks of. */
+const MAX_SENTENCE_LENGTH = 300
+
+/** One printable line: what is quoted of a hostile document starts no line of its own and steers no terminal. */
+const unreadable = (sentence: string): Unreadable => ({
+  unreadable: sentence.slice(0, MAX_SENTENCE_LENGTH).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd"),
+})
+
+export const isUnreadable = (result: Report | Unreadable): result is Unreadable => "unreadable" in result
+
+/**
+ * Parses and verifies a document of ours against trusted keys from outside it. Hostile input never throws.
+ * @param input JSON text or its UTF-8 bytes.
+ * @param trusts keys of the services the caller trusts; the public Rekor log's key is always known.
+ */
+export function verifyText(input: string | Uint8Array, trusts: readonly TrustedKeys[]): Report | Unreadable {
+  let value: JsonValue
+  try {
+    value = parseStrictJson(input)
+  } catch (error) {
+    if (error instanceof StrictJsonError) return unreadable(`not strict JSON: ${error.message}`)
+    throw error
+  }
+  return verifyDocument(value, trusts)
+}
+
+/** As `verifyText`, for a value that is parsed already. */
+export function verifyDocument(value: unknown, trusts: readonly TrustedKeys[]): Report | Unreadable {
+  if (!isJsonValue(value) || !isObject(value)) return unreadable("not a JSON object that can be sealed exactly")
+  if (holdsNul(value)) return unreadable("a text holds U+0000, which no record of ours can")
+  const known = [...trusts, PUBLIC_REKOR]
+  if (value.kind === BUNDLE_KIND) {
+    const bundle = readBundle(value)
+    return "unreadable" in bundle ? bundle : verifyBundle(bundle, known)
+  }
+  const key = RECEIPT_KEYS.find(name => Object.hasOwn(value, name))
+  if (key !== undefined) {
+    const document = parseReceiptDocument(value, key)
+    return typeof document === "string" ? unreadable(document) : verifyReceipt(document, known)
+  }
+  if (Object.hasOwn(value, "attestation_id")) {
+    const parsed = parseExact(attestationDocumentSchema, value)
+    return parsed.ok ? verifyAttestation(parsed.value, known) : unreadable(parsed.problem)
+  }
+  return unreadable(adviceFor(value))
+}
+
+/** Reads a bundle's shape; what it says is for the checks. */
+export function readBundle(value: JsonObject): Bundle | Unreadable {
+  // A schema without required fields takes an empty list for an object.
+  if (Array.isArray(value.anchors)) return unreadable("anchors: must be an object")
+  const parsed = parseExact(bundleSchema, value)
+  return parsed.ok ? parsed.value : unreadable(parsed.problem)
+}
+
+function adviceFor(value: JsonObject): string {
+  if (Object.hasOwn(value, "allow_token"))
+    return "an allow token is not checked alone: save the run's bundle from /runs/{id}/artifacts and verify that"
+  if (value.ok === false)
+    return "this is an error answer, not a sealed record: save the run's bundle or receipt and verify that"
+  return "not a Runseal document: expected an audit bundle, a receipt answer or an attestation"
+}

@@ -1,0 +1,50 @@
+/** A short account of what a bundle holds, for people. Nothing here is checked; the report says what was. */
+import type { Bundle } from "../artifacts/bundle.ts"
+import { receiptOf } from "../artifacts/bundle.ts"
+import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
+
+export type EvidenceLine = { readonly label: string; readonly value: string }
+
+const line = (label: string, value: string | number | undefined): readonly EvidenceLine[] =>
+  value === undefined ? [] : [{ label, value: `${value}` }]
+
+/** Labelled facts of the record in reading order. */
+export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
+  const { run, sections, manifest, anchors } = bundle
+  const found = receiptOf(bundle)
+  const findings = sections.efa?.kernels.flatMap(record =>
+    record.findings.map(f => `${record.kernel} ${f.code} ×${f.count}`),
+  )
+  const review = sections.governance_review
+  return [
+    ...line("run", run.run_id),
+    ...line("outcome", run.outcome_kind),
+    ...line("created at", run.created_at),
+    ...line("tenant", run.tenant_id),
+    ...line("program", run.program_id),
+    ...line("route", run.route_id),
+    ...line("region", run.execution_region),
+    ...line("payload SHA-256", sections.payload.payload_hash),
+    ...line("policy rule", sections.policy_evaluation?.fired_rule_id),
+    ...line("declared tokens", sections.budget_snapshot?.declared_tokens),
+    ...line("window total after", sections.budget_snapshot?.window?.total_after),
+    ...line(
+      "governance review",
+      review === undefined ? undefined : `${review.decision_kind} by ${review.adapter_id} (${review.decision_reason})`,
+    ),
+    ...line("kernel findings", findings === undefined ? undefined : findings.join(", ") || "none"),
+    ...line("declared sections", DECLARED_NAMES.map(name => declaredState(bundle, name)).join(", ")),
+    ...line("manifest hash", manifest?.ManifestHash ?? bundle.partial_manifest?.ManifestHash),
+    ...line("receipt hash", found?.receipt.hash),
+    ...line("log entry", anchors.pre_anchor?.entry.logIndex ?? anchors.receipt?.entry.logIndex),
+    ...line("complete-record entry", anchors.complete_record?.entry.logIndex),
+    ...line("tenant ordinal", anchors.complete_record?.leaf.tenant_ordinal),
+    ...line("bundle hash", bundle.bundle_hash),
+  ]
+}
+
+function declaredState({ sections }: Bundle, name: (typeof DECLARED_NAMES)[number]): string {
+  const section = sections[name]
+  if (!isShown(section)) return `${name} withheld`
+  return section.declared === undefined ? `${name} –` : `${name} ✓`
+}

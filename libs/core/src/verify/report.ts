@@ -1,0 +1,146 @@
+/** What a verification says: checks, limitations, verdict. FORMATS §7. */
+import type { DeclaredName } from "../artifacts/declared-sections.ts"
+import type { OutcomeKind } from "../vocabulary/outcomes.ts"
+
+/** Checks in the order in which they are reported; the first that failed names a FAILED verdict. */
+export const CHECK_IDS = [
+  "shape",
+  "sections",
+  "decision",
+  "manifest",
+  "transcript",
+  "executions",
+  "leaf",
+  "entry",
+  "inclusion",
+  "log_time",
+  "bundle_hash",
+  "complete_record",
+] as const
+export type CheckId = (typeof CHECK_IDS)[number]
+export type CheckResult = "pass" | "fail" | "absent" | "withheld"
+
+export type Check = { readonly id: CheckId; readonly result: CheckResult; readonly message: string }
+
+export const VERDICTS = {
+  complete: "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED",
+  anchored: "VERIFIED AND ANCHORED",
+  receipt: "RECEIPT VERIFIED AND ANCHORED",
+  attestation: "ATTESTATION VERIFIED AND ANCHORED",
+  receipt_unanchored: "RECEIPT SELF-CONSISTENT ONLY, NOT ANCHORED",
+  unanchored: "SELF-CONSISTENT ONLY, NOT ANCHORED",
+  failed: "FAILED",
+} as const
+export type Verdict = (typeof VERDICTS)[keyof typeof VERDICTS]
+
+/** What was not verified and cannot be from the document alone. `strict` marks what `--strict` refuses. */
+export type Limitation = { readonly code: LimitationCode; readonly sentence: string; readonly strict: boolean }
+
+export const LIMITATIONS = {
+  operator_log: {
+    sentence:
+      "Log time and the log's uniqueness are the operator's word: no independent witness cosigned the checkpoint.",
+    strict: false,
+  },
+  declared_content: {
+    sentence: "What the caller declared is the caller's word; its signatures and approvals were not verified.",
+    strict: false,
+  },
+  chain_tail: {
+    sentence:
+      "One record cannot show that later records of the tenant were not dropped; compare with a witnessed chain head.",
+    strict: false,
+  },
+  run_number_not_bound: { sentence: "Receipt anchor v1 does not bind the run number.", strict: false },
+  run_facts_not_bound: {
+    sentence: "Without a complete-record anchor nothing binds the run number, the duration or the tenant's salt.",
+    strict: false,
+  },
+  software_attestation: { sentence: "The attestation is software only: no hardware quote backs it.", strict: true },
+  builtin_reviewer: {
+    sentence: "The governance review was made by built-in deterministic rules, not by a model or a person.",
+    strict: true,
+  },
+  review_disabled: { sentence: "AI output was present and its governance review was switched off.", strict: true },
+  withheld_section: {
+    sentence: "A declared section is withheld: only its hash could be checked.",
+    strict: true,
+  },
+} as const
+export type LimitationCode = keyof typeof LIMITATIONS
+
+/** The limitation behind a code. */
+export const limitation = (code: LimitationCode): Limitation => ({ code, ...LIMITATIONS[code] })
+
+export type AnchorFacts = {
+  readonly slot: "pre_anchor" | "receipt" | "complete_record" | "attestation"
+  readonly leaf_version: string
+  readonly log_index: string
+  /** Unix seconds, decimal. */
+  readonly integrated_time: string
+}
+
+export type Report = {
+  readonly document: "bundle" | "receipt" | "attestation"
+  readonly verdict: Verdict
+  readonly checks: readonly Check[]
+  readonly first_failure?: CheckId
+  /** What the record says happened, in one sentence, when that is not a completed run. */
+  readonly statement?: string
+  /** The service named by the trust document whose keys were used. */
+  readonly service?: string
+  readonly run_id?: number
+  readonly outcome_kind?: OutcomeKind
+  readonly withheld: readonly DeclaredName[]
+  readonly limitations: readonly Limitation[]
+  readonly anchors: readonly AnchorFacts[]
+}
+
+/** Collects the findings of checks that all run; none is skipped after a failure. */
+export type Findings = {
+  /** Notes a failure of a check. */
+  readonly fail: (id: CheckId, message: string) => void
+  /** Notes a failure unless the condition holds. */
+  readonly require: (id: CheckId, holds: boolean, message: string) => void
+  /** Gives the checks' results: what failed, else pass, or what `others` says of a check that had nothing to look at. */
+  readonly checks: (applied: Readonly<Partial<Record<CheckId, Check | string>>>) => readonly Check[]
+}
+
+/** A new collector. */
+export function collectFindings(): Findings {
+  const failures = new Map<CheckId, string[]>()
+  const fail = (id: CheckId, message: string): void => {
+    const known = failures.get(id)
+    if (known === undefined) failures.set(id, [message])
+    else known.push(message)
+  }
+  return {
+    fail,
+    require: (id, holds, message) => {
+      if (!holds) fail(id, message)
+    },
+    checks: applied =>
+      CHECK_IDS.flatMap(id => {
+        const failed = failures.get(id)
+        if (failed !== undefined) return [{ id, result: "fail" as const, message: sentence(failed) }]
+        const found = applied[id]
+        if (found === undefined) return []
+        return [typeof found === "string" ? { id, result: "pass" as const, message: found } : found]
+      }),
+  }
+}
+
+const sentence = (messages: readonly string[]): string => {
+  const [first = "", ...rest] = messages
+  return rest.length === 0 ? first : `${first} (and ${rest.length} more)`
+}
+
+/** A check that had nothing to look at. */
+export const absent = (id: CheckId, message: string): Check => ({ id, result: "absent", message })
+
+/** Exit code of a verdict: 0 verified, 1 not anchored or failed. `--allow-unanchored` never rescues a FAILED. */
+export function exitCode(verdict: Verdict, allowUnanchored: boolean): 0 | 1 {
+  if (verdict === VERDICTS.failed) return 1
+  const unanchored = verdict === VERDICTS.unanchored || verdict === VERDICTS.receipt_unanchored
+  return unanchored && !allowUnanchored ? 1 : 0
+}

@@ -1,0 +1,22 @@
+/** Reading own members of JSON values of unknown shape; an inherited member is never one. */
+import type { JsonObject, JsonValue } from "@runseal/canonical"
+
+export const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Own property of an object, else undefined; never an inherited one. */
+export const member = (value: JsonValue | undefined, key: string): JsonValue | undefined =>
+  isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+
+/** Own text property, else undefined. */
+export function textMember(value: JsonValue | undefined, key: string): string | undefined {
+  const found = member(value, key)
+  return typeof found === "string" ? found : undefined
+}
+
+/** Whether U+0000 stands in any key or text: stores and terminals cut text there. */
+export function holdsNul(value: JsonValue): boolean {
+  if (typeof value === "string") return value.includes("\u0000")
+  if (Array.isArray(value)) return value.some(holdsNul)
+  return isObject(value) && Object.keys(value).some(key => key.includes("\u0000") || holdsNul(value[key] ?? null))
+}

@@ -1,0 +1,129 @@
+/**
+ * The outcome states of a run and everything that depends on the state alone.
+ * Interface specification, "Outcome states of a run" and "Sealed artifact endpoints".
+ */
+
+/** The nine pipeline stages in order; a code is also the `error_stage` of a stage_error. */
+export const STAGES = ["DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] as const
+export type Stage = (typeof STAGES)[number]
+
+/** The five gates. Each may stop a run; none changes what a stage produced. */
+export const GATES = ["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4"] as const
+export type Gate = (typeof GATES)[number]
+
+/** The six kernels of DKEC in the order in which they run. */
+export const KERNELS = ["DSE", "TOK", "DSC", "NREP", "AIVP", "DCAE"] as const
+export type Kernel = (typeof KERNELS)[number]
+
+export const OUTCOME_KINDS = [
+  "ok",
+  "pepg_deny",
+  "ccv_halt",
+  "macc_halt",
+  "aivp_t4_halt",
+  "attestation_gap",
+  "stage_error",
+] as const
+export type OutcomeKind = (typeof OUTCOME_KINDS)[number]
+
+/** Outcomes that end in a sealed receipt. */
+export type RefusedKind = Exclude<OutcomeKind, "ok" | "stage_error">
+/** Response and bundle keys under which a receipt stands. */
+export type ReceiptKey =
+  | "deny_receipt"
+  | "ccv_halt_receipt"
+  | "macc_halt_receipt"
+  | "aivp_t4_halt_receipt"
+  | "attestation_gap_receipt"
+export type ArtifactKey = "allow_token" | ReceiptKey
+
+/** How a stopped run is marked in its partial manifest: field name and value. */
+export type OutcomeMarker = {
+  readonly field: "PepgOutcome" | "CcvOutcome" | "MaccOutcome" | "AivpT4Outcome"
+  readonly value: "deny" | "halted"
+}
+
+export type Outcome = {
+  /** Status of the `POST /execute` answer. */
+  readonly http_status: 200 | 422 | 500
+  /** The gate that ended the run; "" for ok, and for stage_error where the failing stage is a fact of the run. */
+  readonly error_stage: Gate | ""
+  /** What the run holds as its sealed decision. */
+  readonly artifact?: { readonly key: ArtifactKey; readonly path: string; readonly version: string }
+  readonly marker?: OutcomeMarker
+  /** Sentence of the `error` field and of reports. */
+  readonly sentence: string
+}
+
+/** One row per outcome state; nothing else in the house switches on the outcome to learn one of these facts. */
+export const OUTCOMES: Readonly<Record<OutcomeKind, Outcome>> = {
+  ok: {
+    http_status: 200,
+    error_stage: "",
+    artifact: { key: "allow_token", path: "allow-token", version: "vfa.allow_token.v1" },
+    sentence: "The run was admitted, executed and sealed.",
+  },
+  pepg_deny: {
+    http_status: 422,
+    error_stage: "PEPG",
+    artifact: { key: "deny_receipt", path: "deny-receipt", version: "vfa.deny_receipt.v1" },
+    marker: { field: "PepgOutcome", value: "deny" },
+    sentence: "The policy gate denied the run before any kernel ran.",
+  },
+  ccv_halt: {
+    http_status: 422,
+    error_stage: "CCV",
+    artifact: { key: "ccv_halt_receipt", path: "ccv-halt-receipt", version: "vfa.ccv_halt.v1" },
+    marker: { field: "CcvOutcome", value: "halted" },
+    sentence: "The run declared more tokens than the per-run budget allows and was halted after its kernels.",
+  },
+  macc_halt: {
+    http_status: 422,
+    error_stage: "MACC",
+    artifact: { key: "macc_halt_receipt", path: "macc-halt-receipt", version: "vfa.macc_halt.v1" },
+    marker: { field: "MaccOutcome", value: "halted" },
+    sentence:
+      "The run took the tenant's cumulative tokens to or beyond the window's cap and was halted after its kernels.",
+  },
+  aivp_t4_halt: {
+    http_status: 422,
+    error_stage: "AIVP_T4",
+    artifact: { key: "aivp_t4_halt_receipt", path: "aivp-t4-halt-receipt", version: "vfa.aivp_t4_halt.v1" },
+    marker: { field: "AivpT4Outcome", value: "halted" },
+    sentence: "The Tier-4 governance review did not release the AI output and the run was halted after its kernels.",
+  },
+  attestation_gap: {
+    http_status: 422,
+    error_stage: "PEPG_ADMISSION",
+    artifact: {
+      key: "attestation_gap_receipt",
+      path: "attestation-gap-receipt",
+      version: "vfa.attestation_gap_receipt.v1",
+    },
+    sentence: "The policy requires attested fields that the request does not carry; the run was not admitted.",
+  },
+  stage_error: {
+    http_status: 500,
+    error_stage: "",
+    sentence: "A pipeline stage failed; the record is for operational diagnosis and is not an attestation.",
+  },
+}
+
+/** The outcome that carries a receipt key; used to read receipt documents. */
+export const RECEIPT_KINDS: Readonly<Record<ReceiptKey, RefusedKind>> = {
+  deny_receipt: "pepg_deny",
+  ccv_halt_receipt: "ccv_halt",
+  macc_halt_receipt: "macc_halt",
+  aivp_t4_halt_receipt: "aivp_t4_halt",
+  attestation_gap_receipt: "attestation_gap",
+}
+export const RECEIPT_KEYS: readonly ReceiptKey[] = [
+  "deny_receipt",
+  "ccv_halt_receipt",
+  "macc_halt_receipt",
+  "aivp_t4_halt_receipt",
+  "attestation_gap_receipt",
+]
+
+/** Whether an outcome is one that ends in a sealed receipt. */
+export const isRefused = (kind: OutcomeKind): kind is RefusedKind => kind !== "ok" && kind !== "stage_error"

@@ -1,0 +1,28 @@
+/** Version markers that stand inside sealed documents (specification, "Versioning"). */
+
+export const FORMULA_VERSION = "manifest.v1"
+export const BUNDLE_KIND = "vfa.audit_bundle.v1"
+/** The verifier engine's release, given beside verdicts. */
+export const ENGINE_VERSION = "runseal-verify-1.0.0"
+
+/** Evaluator releases: each names the rules that made a decision. */
+export const EVALUATORS = {
+  admission: "pepg-admission-1.0.0",
+  pepg: "pepg-1.0.0",
+  mcd: "mcd-1.0.0",
+  ccv: "ccv-1.0.0",
+  macc: "macc-1.0.0",
+  aivp_t4: "aivp-t4-1.0.0",
+} as const
+
+/** Version of all six kernels: they are released together. */
+export const KERNEL_VERSION = "kernels-1.0.0"
+
+/** Pre-anchor leaf versions, oldest first; new runs write the last one. */
+export const PRE_ANCHOR_LEAF_VERSIONS = ["vfa.leaf.v5", "vfa.leaf.v6", "vfa.leaf.v7"] as const
+export type PreAnchorLeafVersion = (typeof PRE_ANCHOR_LEAF_VERSIONS)[number]
+export const RECEIPT_LEAF_VERSIONS = ["vfa.receipt_anchor.v1", "vfa.receipt_anchor.v2"] as const
+export type ReceiptLeafVersion = (typeof RECEIPT_LEAF_VERSIONS)[number]
+export const COMPLETE_RECORD_LEAF_VERSION = "vfa.complete_record.v1"
+export const ATTESTATION_LEAF_VERSION = "vfa.attestation.v1"
+export const GENESIS_LEAF_VERSION = "vfa.genesis.v1"

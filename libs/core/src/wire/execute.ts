@@ -1,0 +1,279 @@
+/**
+ * `POST /execute` on the wire. Interface specification, "POST /execute".
+ * The schemas judge what was received; what is sealed is the received value itself, never a schema's output.
+ */
+import { decodeBase64, type JsonObject } from "@runseal/canonical"
+import * as v from "valibot"
+import { isJsonObject, jsonObjectSchema } from "../artifacts/json-schema.ts"
+import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
+import { FIRST_ISSUE } from "../artifacts/parse-exact.ts"
+import type {
+  AivpT4HaltReceipt,
+  AllowToken,
+  AttestationGapReceipt,
+  CcvHaltReceipt,
+  DenyReceipt,
+  MaccHaltReceipt,
+} from "../artifacts/sealed-artifacts.ts"
+import { member } from "../vocabulary/json-members.ts"
+import type { TranscriptStep } from "../vocabulary/pipeline-path.ts"
+import { countSchema, sha256Schema } from "../vocabulary/scalars.ts"
+
+/** Longest route id, in UTF-16 units: it is indexed. */
+export const ROUTE_ID_MAX_LENGTH = 512
+
+export type AttestedContext = {
+  readonly attested?: boolean
+  readonly actor_id?: string
+  readonly actor_role?: string
+  readonly authorization_policy?: string
+  /** Base64; sealed as declared, never verified. */
+  readonly actor_signature?: string
+  readonly model_provider?: string
+  readonly model_name?: string
+  readonly model_version?: string
+  readonly model_temperature?: number
+  readonly prompt_hash?: string
+  readonly decision_kind?: string
+  readonly decision_result?: string
+  readonly decision_note?: string
+}
+
+export type ExecuteRequest = {
+  readonly program_id: string
+  readonly route_id: string
+  readonly registry_record_hash: string
+  readonly payload?: string
+  /** Alternative name; used when both are there. */
+  readonly payload_text?: string
+  readonly attested_context?: AttestedContext
+  readonly request_substance?: JsonObject
+  readonly authorization_chain?: JsonObject
+  readonly regulatory_scaffolding?: JsonObject
+  readonly causal_graph?: JsonObject
+  readonly reproducibility_context?: JsonObject
+  readonly ai_output_text?: string
+}
+
+const opt = v.exactOptional
+const text = v.string()
+const base64 = v.pipe(
+  v.string(),
+  v.check(value => decodeBase64(value) !== undefined, "must be base64"),
+)
+
+/** The fields `attested_context` accepts; any other is refused. */
+export const attestedContextSchema: v.GenericSchema<unknown, AttestedContext> = objectOf(
+  v.strictObject({
+    attested: opt(v.boolean()),
+    actor_id: opt(text),
+    actor_role: opt(text),
+    authorization_policy: opt(text),
+    actor_signature: opt(base64),
+    model_provider: opt(text),
+    model_name: opt(text),
+    model_version: opt(text),
+    model_temperature: opt(v.number()),
+    prompt_hash: opt(sha256Schema),
+    decision_kind: opt(text),
+    decision_result: opt(text),
+    decision_note: opt(text),
+  }),
+)
+
+/** An object with these named fields; others are sealed as received. */
+const fields = <const Entries extends v.ObjectEntries>(entries: Entries): v.GenericSchema<unknown, unknown> =>
+  objectOf(v.looseObject(entries))
+
+/** Categories and their labels, whatever a category is called. */
+const labelLists = v.pipe(
+  jsonObjectSchema,
+  v.check(
+    lists => Object.values(lists).every(list => Array.isArray(list) && list.every(item => typeof item === "string")),
+    "must map each category to a list of strings",
+  ),
+)
+
+const scalar = v.union([v.number(), text])
+const origin = v.pipe(
+  jsonObjectSchema,
+  v.check(
+    value => !Object.hasOwn(value, "source_ip_hash") && !Object.hasOwn(value, "user_agent_hash"),
+    "source_ip_hash and user_agent_hash are computed by the server and must not be supplied",
+  ),
+)
+
+const requestSubstanceSchema = fields({
+  prompt: opt(fields({ hash: opt(text), template_id: opt(text) })),
+  output: opt(fields({ hash: opt(text) })),
+  post_processing: opt(v.union([v.array(v.unknown()), jsonObjectSchema])),
+  cost: opt(
+    fields({ input_tokens: opt(countSchema), output_tokens: opt(countSchema), total_tokens: opt(countSchema) }),
+  ),
+  latency: opt(v.union([v.number(), jsonObjectSchema])),
+  origin: opt(origin),
+  authentication: opt(jsonObjectSchema),
+})
+
+const approver = fields({
+  order: opt(countSchema),
+  actor_id: opt(text),
+  actor_role: opt(text),
+  approved_at: opt(text),
+  approved_request_hash: opt(text),
+  signature: opt(text),
+  comment: opt(text),
+})
+
+const authorizationChainSchema = fields({
+  approvers: opt(v.array(approver)),
+  threshold_checks: opt(
+    v.array(
+      fields({
+        name: opt(text),
+        threshold_value: opt(scalar),
+        observed_value: opt(scalar),
+        unit: opt(text),
+        operator: opt(text),
+        breached: opt(v.boolean()),
+      }),
+    ),
+  ),
+  human_in_loop: opt(
+    fields({
+      required: opt(v.boolean()),
+      performed: opt(v.boolean()),
+      performed_by: opt(text),
+      performed_at: opt(text),
+      review_mode: opt(text),
+      review_outcome: opt(text),
+    }),
+  ),
+})
+
+const regulatoryScaffoldingSchema = fields({
+  data_classification: opt(labelLists),
+})
+
+const causalGraphSchema = fields({
+  effect_log: opt(
+    v.array(
+      fields({
+        effect_kind: opt(text),
+        target: opt(text),
+        status: opt(text),
+        issued_at: opt(text),
+        ack_hash: opt(text),
+      }),
+    ),
+  ),
+})
+
+/** A declared section: an object whose named fields fit and whose others are sealed as received. */
+const declared = (shape: v.GenericSchema<unknown, unknown>): v.GenericSchema<unknown, JsonObject> =>
+  v.pipe(jsonObjectSchema, fitting(shape))
+
+/** A JSON object of a shape. JavaScript calls a list an object, and so does valibot; JSON does not. */
+function objectOf<T>(shape: v.GenericSchema<unknown, T>): v.GenericSchema<unknown, T> {
+  return v.pipe(v.custom<T>(isJsonObject, "must be an object"), fitting(shape))
+}
+
+/** Holds a value against a shape, and takes it over as it is. */
+function fitting<T>(shape: v.GenericSchema<unknown, unknown>): v.RawCheckAction<T> {
+  return v.rawCheck<T>(({ dataset, addIssue }) => {
+    if (!dataset.typed) return
+    const [issue] = v.safeParse(shape, dataset.value, FIRST_ISSUE).issues ?? []
+    if (issue === undefined) return
+    const [first, ...rest] = isUnknownKey(issue) ? (issue.path ?? []).slice(0, -1) : (issue.path ?? [])
+    addIssue({ message: reasonOf(issue), ...(first === undefined ? {} : { path: [first, ...rest] }) })
+  })
+}
+
+/** Where and why, without a word of what was received: the request may hold what must not be echoed. */
+export function issueText(issue: v.BaseIssue<unknown>): string {
+  const path = v.getDotPath(issue)
+  return path === null ? reasonOf(issue) : `${path}: ${reasonOf(issue)}`
+}
+
+const isUnknownKey = (issue: v.BaseIssue<unknown>): boolean =>
+  issue.type === "strict_object" && issue.expected === "never"
+
+/** valibot's words for what it expected, as a caller reads them. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: "a string",
+  boolean: "true or false",
+  number: "a number",
+  Array: "a list",
+  Object: "an object",
+}
+
+/** Our own message, or what was expected: valibot's own messages quote what was received. */
+function reasonOf(issue: v.BaseIssue<unknown>): string {
+  if (isUnknownKey(issue)) return "holds a field that is not accepted"
+  if (!/\breceived\b/i.test(issue.message)) return issue.message
+  if (issue.received === "undefined") return "is required"
+  return `must be ${EXPECTED[issue.expected ?? ""] ?? issue.expected ?? "something else"}`
+}
+
+/** The request body. Unknown top-level keys are ignored and not sealed. */
+export const executeRequestSchema: v.GenericSchema<unknown, ExecuteRequest> = v.pipe(
+  v.object({
+    program_id: sha256Schema,
+    route_id: v.pipe(
+      v.string(),
+      v.minLength(1, "must not be empty"),
+      v.maxLength(ROUTE_ID_MAX_LENGTH, `must have at most ${ROUTE_ID_MAX_LENGTH} characters`),
+    ),
+    registry_record_hash: sha256Schema,
+    payload: opt(text),
+    payload_text: opt(text),
+    attested_context: opt(attestedContextSchema),
+    request_substance: opt(declared(requestSubstanceSchema)),
+    authorization_chain: opt(declared(authorizationChainSchema)),
+    regulatory_scaffolding: opt(declared(regulatoryScaffoldingSchema)),
+    causal_graph: opt(declared(causalGraphSchema)),
+    reproducibility_context: opt(jsonObjectSchema),
+    ai_output_text: opt(text),
+  }),
+  v.check(
+    request => request.payload !== undefined || request.payload_text !== undefined,
+    "payload or payload_text is required",
+  ),
+)
+
+/** Declared tokens of a request; zero when it declares none. */
+export function declaredTokens(substance: JsonObject | undefined): number {
+  const total = member(member(substance, "cost"), "total_tokens")
+  return typeof total === "number" ? total : 0
+}
+
+type Answered = { readonly run_id: number; readonly duration_ms: number }
+type Refused<Kind extends string> = Answered & {
+  readonly ok: false
+  readonly error: string
+  readonly error_stage: Kind
+}
+
+export type OkAnswer = Answered & { readonly ok: true; readonly manifest: Manifest; readonly allow_token: AllowToken }
+export type DenyAnswer = Refused<"PEPG"> & {
+  readonly partial_manifest: PartialManifest
+  readonly deny_receipt: DenyReceipt
+}
+export type CcvAnswer = Refused<"CCV"> & {
+  readonly partial_manifest: PartialManifest
+  readonly ccv_halt_receipt: CcvHaltReceipt
+}
+export type MaccAnswer = Refused<"MACC"> & {
+  readonly partial_manifest: PartialManifest
+  readonly macc_halt_receipt: MaccHaltReceipt
+}
+export type AivpT4Answer = Refused<"AIVP_T4"> & {
+  readonly partial_manifest: PartialManifest
+  readonly aivp_t4_halt_receipt: AivpT4HaltReceipt
+}
+export type GapAnswer = Refused<"PEPG_ADMISSION"> & { readonly attestation_gap_receipt: AttestationGapReceipt }
+/** Status 500: the run is recorded and no artifact was sealed. */
+export type StageErrorAnswer = Refused<TranscriptStep>
+
+/** Every sealed answer of `POST /execute`. */
+export type ExecuteAnswer = OkAnswer | DenyAnswer | CcvAnswer | MaccAnswer | AivpT4Answer | GapAnswer | StageErrorAnswer

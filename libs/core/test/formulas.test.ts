@@ -1,0 +1,130 @@
+import { createHmac } from "node:crypto"
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { DECLARED_NAMES } from "../src/artifacts/declared-sections.ts"
+import { windowStart } from "../src/formulas/decision.ts"
+import { anchoringWindow } from "../src/formulas/leaves.ts"
+import { chargeId, declaredSalt, envelopeId, sequenceId } from "../src/formulas/moment.ts"
+import { declaredSection, declaredSectionsHash, payloadSection, withhold } from "../src/formulas/pre-execution.ts"
+import { hmacSha256Hex, manifestHash, seal, sealHash } from "../src/formulas/seal.ts"
+import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
+import { seededHex } from "./fixtures/keys.ts"
+
+describe("HMAC-SHA-256", () => {
+  // RFC 4231 §4.2 and §4.3; its other cases have messages that are no text, or keys beyond one block.
+  test.each([
+    [Buffer.alloc(20, 0x0b), "Hi There", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"],
+    [
+      Buffer.from("Jefe"),
+      "what do ya want for nothing?",
+      "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+    ],
+  ])("gives what RFC 4231 gives", (key, message, expected) => {
+    expect(hmacSha256Hex(key, message)).toBe(expected)
+  })
+
+  test("gives what Node gives, for keys of up to one block", () => {
+    const key = fc.uint8Array({ maxLength: 64 })
+    fc.assert(
+      fc.property(key, fc.string({ unit: "grapheme" }), (bytes, message) => {
+        expect(hmacSha256Hex(bytes, message)).toBe(createHmac("sha256", bytes).update(message).digest("hex"))
+      }),
+    )
+    expect(() => hmacSha256Hex(new Uint8Array(65), "")).toThrow(RangeError)
+  })
+})
+
+describe("a sealed object", () => {
+  test("carries the digest of everything but its hash, whatever hash it carried", () => {
+    const sealed = seal({ kind: "x", value: 1 })
+    expect(sealHash(sealed)).toBe(sealed.hash)
+    expect(sealHash({ ...sealed, hash: "other" })).toBe(sealed.hash)
+    expect(sealHash({ ...sealed, value: 2 })).not.toBe(sealed.hash)
+  })
+
+  test("covers a member called __proto__", () => {
+    const hidden: { hash: string } = JSON.parse('{"kind":"x","__proto__":{"a":1},"hash":""}')
+    expect(sealHash(hidden)).not.toBe(sealHash({ kind: "x", hash: "" }))
+  })
+
+  test("called manifest carries ManifestHash instead", () => {
+    expect(manifestHash({ a: 1, ManifestHash: "x" })).toBe(manifestHash({ a: 1 }))
+    expect(manifestHash({ a: 1, hash: "x" })).not.toBe(manifestHash({ a: 1 }))
+  })
+})
+
+describe("a run's identifiers", () => {
+  const [hash, other] = ["a".repeat(64), "b".repeat(64)]
+  const inputs = { program_id: hash, route_id: "r", registry_record_hash: hash, payload_hash: hash }
+  const moment = { at: "2026-01-15T12:00:00.000Z", nonce: hash }
+
+  test("have their prefix and length", () => {
+    expect(envelopeId(inputs, moment)).toMatch(/^env-[0-9a-f]{16}$/)
+    expect(sequenceId(hash)).toMatch(/^seq-[0-9a-f]{16}$/)
+    expect(chargeId(hash)).toMatch(/^chg-[0-9a-f]{32}$/)
+  })
+
+  test("differ for every input, clock and nonce", () => {
+    const ids = [
+      envelopeId(inputs, moment),
+      envelopeId({ ...inputs, program_id: other }, moment),
+      envelopeId({ ...inputs, route_id: "s" }, moment),
+      envelopeId({ ...inputs, registry_record_hash: other }, moment),
+      envelopeId({ ...inputs, payload_hash: other }, moment),
+      envelopeId(inputs, { ...moment, at: "2026-01-15T12:00:00.001Z" }),
+      envelopeId(inputs, { ...moment, nonce: other }),
+    ]
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(sequenceId(hash)).not.toBe(sequenceId(other))
+    // The same envelope gives the same charge, so that a retried charge is recognised.
+    expect([chargeId(hash), chargeId(other)]).toEqual([chargeId(hash), expect.not.stringMatching(chargeId(hash))])
+  })
+})
+
+describe("a declared section", () => {
+  const moment = { at: "2026-01-15T12:00:00.000Z", nonce: seededHex("x", "nonce"), seed: seededHex("x", "seed") }
+
+  test("has a salt that its seed and name give, and no other", () => {
+    const salts = DECLARED_NAMES.map(name => declaredSalt(moment, name))
+    expect(new Set(salts).size).toBe(DECLARED_NAMES.length)
+    expect(salts[0]).toBe(
+      createHmac("sha256", Buffer.from(moment.seed, "hex")).update("attested_context").digest("hex"),
+    )
+    expect(() => declaredSalt({ seed: "secret" }, "causal_graph")).toThrow(RangeError)
+  })
+
+  test("has no `declared` when nothing was declared, which is another fact than an empty object", () => {
+    const [absent, empty] = [undefined, {}].map(declared => declaredSection("causal_graph", moment, declared))
+    expect(absent).not.toHaveProperty("declared")
+    expect(empty!.hash).not.toBe(absent!.hash)
+  })
+
+  test("keeps its hash when it is withheld, so every hash over it stands", () => {
+    const { sections } = sealRun(makeDeployment(), { outcome: "ok" }).bundle
+    const withheld = Object.fromEntries(DECLARED_NAMES.map(name => [name, withhold(sections[name])]))
+    expect(Object.values(withheld).every(section => Object.keys(section).join() === "kind,withheld,hash")).toBe(true)
+    expect(declaredSectionsHash({ ...sections, ...withheld })).toBe(declaredSectionsHash(sections))
+  })
+})
+
+test("a payload is counted in bytes of UTF-8, and an empty one is a payload", () => {
+  expect(payloadSection("Größe 1 m²", undefined)).toMatchObject({ payload_bytes: 13 })
+  expect(payloadSection("", "")).toMatchObject({ payload_bytes: 0, ai_output_bytes: 0 })
+  expect(payloadSection("", undefined)).not.toHaveProperty("ai_output_hash")
+})
+
+describe("a window", () => {
+  test("of a budget begins at a multiple of its length since the epoch", () => {
+    const day = 86_400
+    const noon = Date.parse("2026-01-15T12:00:00.000Z")
+    expect(new Date(windowStart(noon, day)).toISOString()).toBe("2026-01-15T00:00:00.000Z")
+    expect(windowStart(windowStart(noon, day), day)).toBe(windowStart(noon, day))
+    expect(windowStart(windowStart(noon, day) - 1, day)).toBe(windowStart(noon, day) - day * 1000)
+  })
+
+  test("of anchoring is the 600 s from the admission's second", () => {
+    expect(anchoringWindow("2026-01-15T12:00:00.999Z")).toBe("2026-01-15T12:00:00Z/2026-01-15T12:10:00Z")
+    expect(anchoringWindow("2026-12-31T23:59:59.000Z")).toBe("2026-12-31T23:59:59Z/2027-01-01T00:09:59Z")
+    expect(() => anchoringWindow("now")).toThrow(RangeError)
+  })
+})

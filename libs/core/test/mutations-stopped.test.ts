@@ -1,0 +1,58 @@
+import { describe, expect, test } from "vitest"
+import { VERDICTS } from "../src/verify/report.ts"
+import { MAIN_SAMPLES, sealCorpus } from "./fixtures/corpus.ts"
+import { makeDeployment } from "./fixtures/deployment.ts"
+import { asJson } from "./fixtures/json.ts"
+import { knownValues } from "./fixtures/mutations.ts"
+import { tryChanges } from "./fixtures/surviving-changes.ts"
+
+const TIMEOUT_MS = 180_000
+/** Tried on each value of the older and smaller samples; the main ones get every change there is. */
+const CHANGES_PER_VALUE = 6
+
+const { trust, ...deployment } = makeDeployment()
+const { runs, receipts, attestations } = sealCorpus({ trust, ...deployment })
+const bundles = runs.map(({ name, spec, document }) => ({ name, spec, document: asJson(document.bundle) }))
+const answers = receipts.map(({ name, document }) => ({ name, document: asJson(document) }))
+const attested = attestations.map(({ name, document }) => ({ name, document: asJson(document) }))
+const known = knownValues([...bundles, ...answers, ...attested].map(({ document }) => document))
+
+/** The sole changes after which such a bundle still verifies, and as what: never as anchored. */
+const PERMITTED_IN_BUNDLES: Readonly<Record<string, readonly string[]>> = {
+  // Its receipt was issued without anchor, so without its complete-record anchor it is self-consistent and no more.
+  "ccv-halt-without-receipt-anchor": ["/anchors/complete_record", "/anchors"].map(at => `${at} ${VERDICTS.unanchored}`),
+}
+
+/** A receipt of anchor v1 does not bind the run number, says so, and was issued without requiring its entry. */
+const OLD_RECEIPT = [`/receipt_anchor ${VERDICTS.receipt_unanchored}`, `/run_id ${VERDICTS.receipt}`]
+/** A receipt without log entry binds its own fields by its hash, and nothing beside it. */
+const UNANCHORED_RECEIPT = [`/run_id ${VERDICTS.receipt_unanchored}`]
+const PERMITTED_IN_RECEIPTS: Readonly<Record<string, readonly string[]>> = {
+  "deny-receipt-anchor-v1": OLD_RECEIPT,
+  "macc-halt-receipt-anchor-v1": OLD_RECEIPT,
+  "ccv-halt-without-receipt-anchor": UNANCHORED_RECEIPT,
+  "deny-unanchored": UNANCHORED_RECEIPT,
+  "attestation-gap-unanchored": UNANCHORED_RECEIPT,
+}
+
+describe("whatever single value is changed, it does not verify", () => {
+  const stopped = bundles.filter(({ spec }) => spec.outcome !== "ok")
+  test.each(stopped)("in the bundle $name", { timeout: TIMEOUT_MS }, ({ name, document }) => {
+    const perValue = MAIN_SAMPLES.includes(name) ? Number.POSITIVE_INFINITY : CHANGES_PER_VALUE
+    const { count, survivors } = tryChanges(document, known, trust, perValue)
+    expect(survivors).toEqual(PERMITTED_IN_BUNDLES[name] ?? [])
+    expect(count).toBeGreaterThan(500)
+  })
+
+  test.each(answers)("in the receipt $name", ({ name, document }) => {
+    const { count, survivors } = tryChanges(document, known, trust, Number.POSITIVE_INFINITY)
+    expect(survivors).toEqual(PERMITTED_IN_RECEIPTS[name] ?? [])
+    expect(count).toBeGreaterThan(300)
+  })
+
+  test.each(attested)("in the attestation $name", ({ document }) => {
+    const { count, survivors } = tryChanges(document, known, trust, Number.POSITIVE_INFINITY)
+    expect(survivors).toEqual([])
+    expect(count).toBeGreaterThan(500)
+  })
+})

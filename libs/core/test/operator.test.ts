@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest"
+import { DECLARED_NAMES } from "../src/artifacts/declared-sections.ts"
+import type { SectionName } from "../src/artifacts/sections.ts"
+import { isUnreadable, verifyText } from "../src/verify/document.ts"
+import { VERDICTS } from "../src/verify/report.ts"
+import { sealCorpus } from "./fixtures/corpus.ts"
+import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
+import { readPart } from "./fixtures/draft.ts"
+import type { Json } from "./fixtures/json.ts"
+import { asJson, isMembers, withoutMember } from "./fixtures/json.ts"
+import { knownValues, mutations } from "./fixtures/mutations.ts"
+import type { RunSpec } from "./fixtures/run-spec.ts"
+import { FULL_DECLARED } from "./fixtures/samples.ts"
+
+// The operator holds every key and seals what he likes. What a verifier can recompute he cannot lie about; what stands
+// below is his word or his caller's, and nothing else is.
+
+const within = (section: SectionName, names: readonly string[]): readonly string[] =>
+  names.map(name => `${section}/${name}`)
+const DECLARED = DECLARED_NAMES.flatMap(name => within(name, ["salt", "declared"]))
+const ADMITTED = [
+  ...within("payload", ["payload_hash", "payload_bytes", "ai_output_hash", "ai_output_bytes"]),
+  ...DECLARED,
+  ...within("request_substance", ["origin/source_ip_hash", "origin/user_agent_hash"]),
+  ...within(
+    "request_substance",
+    ["method", "api_key_id", "api_key_name"].map(name => `origin/authentication/${name}`),
+  ),
+  ...within("system_provenance", ["service", "service_version", "orchestrator_version", "source_revision", "runtime"]),
+  ...within("system_provenance", ["runtime_version", "platform", "ledger_backend"]),
+]
+const POLICY = within("policy_evaluation", ["policy_id", "policy_name", "profile_tag", "policy_hash"])
+const EVALUATED = [...POLICY, ...within("policy_evaluation", ["matched_rule_ids", "evaluator_version"])]
+const DECIDED = [
+  ...EVALUATED,
+  ...within("policy_evaluation", ["fired_rule_id", "decision_reason_code", "signature_library_hash"]),
+]
+const CHARGED = within("budget_snapshot", ["run_limit", "window/cap", "window/total_after"])
+const REVIEWED = within("governance_review", [
+  ...["adapter_id", "decision_reason", "rule_ids", "finding_count", "evaluator_version"],
+])
+const HALTED = [...REVIEWED, ...within("governance_review", ["model", "decision_kind"])]
+
+/** Everything declared, but a field the policy requires. */
+const GAP = { ...FULL_DECLARED, attested_context: { actor_id: "clerk-17" } }
+
+const WORDS: readonly (readonly [spec: RunSpec, words: readonly string[]])[] = [
+  [{ outcome: "ok" }, [...ADMITTED, ...DECIDED, ...CHARGED, ...REVIEWED]],
+  [{ outcome: "pepg_deny" }, [...ADMITTED, ...EVALUATED, ...within("mcd_finding", ["category", "severity"])]],
+  [{ outcome: "pepg_deny", denied_by: "rule" }, [...ADMITTED, ...DECIDED]],
+  [{ outcome: "ccv_halt" }, [...ADMITTED, ...DECIDED, "budget_snapshot/run_limit"]],
+  [{ outcome: "macc_halt" }, [...ADMITTED, ...DECIDED, ...CHARGED]],
+  [{ outcome: "aivp_t4_halt" }, [...ADMITTED, ...DECIDED, ...CHARGED, ...HALTED]],
+  [{ outcome: "attestation_gap", declared: GAP }, ADMITTED],
+  [{ outcome: "stage_error", failed_step: "DLA" }, [...ADMITTED, ...DECIDED, ...CHARGED, ...REVIEWED]],
+]
+
+/** Filled by stages 7–9 from what is sealed before, so there is nothing to say in them. */
+const LEDGER: readonly string[] = ["pote_proof", "registry", "final_vfa"]
+/** Changes tried on each value: more of the same kind find nothing more. */
+const CHANGES_PER_VALUE = 3
+
+const known = knownValues(sealCorpus(makeDeployment()).runs.map(({ document }) => asJson(document.bundle)))
+
+/** Values of a run's sections that can be changed before the run is sealed without a verifier seeing it. */
+function unseenChanges(spec: RunSpec): readonly string[] {
+  const unseen = new Set<string>()
+  const sections = Object.entries(sealRun(makeDeployment(), spec).bundle.sections)
+  for (const [name, section] of sections.filter(([name]) => !LEDGER.includes(name))) {
+    const tried = new Map<string, number>()
+    for (const { pointer, document } of mutations(asJson(section), known)) {
+      const place = placeOf(name, pointer)
+      const count = tried.get(pointer) ?? 0
+      if (count >= CHANGES_PER_VALUE || unseen.has(place) || !differs(name, document, section.hash)) continue
+      tried.set(pointer, count + 1)
+      if (passes({ ...spec, alter: { [name]: () => document } })) unseen.add(place)
+    }
+  }
+  return [...unseen].sort()
+}
+
+/** `section/value`: items of a list and the inside of declared content are one place. */
+const placeOf = (section: string, pointer: string): string =>
+  `${section}${pointer}`.replace(/\/\d+$/, "").replace(/(?<=^[a-z_]+\/declared)\/.*/, "")
+
+function differs(name: string, changed: Json, hash: string): boolean {
+  const part = isSection(name) ? readPart(name, changed) : undefined
+  return part !== undefined && part.hash !== hash
+}
+const isSection = (name: string): name is SectionName => name !== "hash"
+
+function passes(spec: RunSpec): boolean {
+  const deployment = makeDeployment()
+  const report = verifyText(JSON.stringify(sealRun(deployment, spec).bundle), [deployment.trust])
+  return !isUnreadable(report) && report.verdict !== VERDICTS.failed
+}
+
+describe("an operator's lie in a section fails, but for what nobody can recompute", () => {
+  test.each(WORDS)("%o", (spec, words) => {
+    expect(unseenChanges(spec)).toEqual([...words].sort())
+  })
+
+  test.each(["ai_output_hash", "ai_output_bytes"])("an AI output without its %s fails", name => {
+    const alter = { payload: (part: Json): Json => (isMembers(part) ? withoutMember(part, name) : part) }
+    for (const [spec] of WORDS) expect(passes({ ...spec, alter })).toBe(false)
+  })
+})

@@ -1,0 +1,177 @@
+import { createHash, createPublicKey, verify } from "node:crypto"
+import canonicalize from "canonicalize"
+import { describe, expect, test } from "vitest"
+import { sealCorpus } from "./fixtures/corpus.ts"
+import { makeDeployment } from "./fixtures/deployment.ts"
+import type { Json, JsonMembers } from "./fixtures/json.ts"
+import { asJson, isItems, isMembers, itemsOf, membersOf, valueAt, withMember, withoutMember } from "./fixtures/json.ts"
+
+// Written from FORMATS, RFC 8785 and RFC 6962 without a line of the library: another canonicaliser, Node's SHA-256 and
+// ECDSA, and a Merkle tree that follows the text of the RFC.
+
+const jcs = (value: Json): string => canonicalize(value) ?? ""
+const sha256 = (data: string | Buffer): Buffer => createHash("sha256").update(data).digest()
+const digest = (value: Json): string => sha256(jcs(value)).toString("hex")
+const base64 = (text: Json | undefined): Buffer => Buffer.from(`${text}`, "base64")
+
+/** RFC 6962 §2.1: the root that a leaf and its audit path lead to in a tree of `size` leaves. */
+function rootOf(leaf: Buffer, index: number, size: number, path: readonly Buffer[]): Buffer {
+  if (size === 1) return leaf
+  const split = largestPowerBelow(size)
+  const [inner, sibling] = [path.slice(0, -1), path.at(-1)!]
+  return index < split
+    ? sha256(Buffer.concat([Buffer.of(1), rootOf(leaf, index, split, inner), sibling]))
+    : sha256(Buffer.concat([Buffer.of(1), sibling, rootOf(leaf, index - split, size - split, inner)]))
+}
+const largestPowerBelow = (size: number): number => (size === 2 ? 1 : 2 * largestPowerBelow(Math.ceil(size / 2)))
+
+/** Every object in a document that carries its own hash. */
+function sealedObjects(value: Json): readonly JsonMembers[] {
+  if (isItems(value)) return value.flatMap(sealedObjects)
+  if (!isMembers(value)) return []
+  const marked = typeof value.hash === "string" && (typeof value.kind === "string" || typeof value.version === "string")
+  return [...(marked ? [value] : []), ...Object.values(value).flatMap(sealedObjects)]
+}
+
+/** Every leaf in a document with its entry. */
+function anchorsOf(value: Json): readonly JsonMembers[] {
+  if (!isMembers(value)) return []
+  const here = isMembers(value.leaf ?? null) && isMembers(value.entry ?? null) ? [value] : []
+  return [...here, ...Object.values(value).flatMap(anchorsOf)]
+}
+
+const deployment = makeDeployment()
+const corpus = sealCorpus(deployment)
+const bundles = corpus.runs.map(({ name, document }) => ({ name, document: membersOf(asJson(document.bundle)) }))
+const [receipts, attestations] = [corpus.receipts, corpus.attestations].map(answers =>
+  answers.map(({ name, document }) => ({ name: `${name} (answer)`, document: membersOf(asJson(document)) })),
+)
+const logKey = createPublicKey({ key: Buffer.from(deployment.logKey.spki), format: "der", type: "spki" })
+
+test.each([...bundles, ...receipts!])("every sealed object of $name has its hash", ({ document }) => {
+  const sealed = sealedObjects(document)
+  for (const object of sealed) expect(digest(withoutMember(object, "hash"))).toBe(object.hash)
+  expect(sealed).not.toEqual([])
+})
+
+describe.each([...bundles, ...receipts!, ...attestations!])("$name, computed a second time", ({ document }) => {
+  test("every leaf is what its entry's body commits to and the service signed", () => {
+    for (const { leaf = null, entry = null } of anchorsOf(document)) {
+      const bodyText = base64(valueAt(entry, "/canonicalizedBody")).toString()
+      const body: Json = JSON.parse(bodyText)
+      expect(jcs(body)).toBe(bodyText)
+      expect(valueAt(body, "/spec/data/hash/value")).toBe(digest(leaf))
+      const pem = base64(valueAt(body, "/spec/signature/publicKey/content")).toString()
+      expect(verify("sha256", Buffer.from(jcs(leaf)), pem, base64(valueAt(body, "/spec/signature/content")))).toBe(true)
+    }
+  })
+
+  test("every entry is in the tree whose head the log signed, at the time the log promised", () => {
+    for (const { entry = null } of anchorsOf(document)) {
+      const body = base64(valueAt(entry, "/canonicalizedBody"))
+      const proof = membersOf(valueAt(entry, "/inclusionProof"))
+      const leafHash = sha256(Buffer.concat([Buffer.of(0), body]))
+      const path = itemsOf(proof.hashes).map(base64)
+      const root = rootOf(leafHash, Number(proof.logIndex), Number(proof.treeSize), path).toString("base64")
+      expect(root).toBe(proof.rootHash)
+      const [head, line] = `${valueAt(proof, "/checkpoint/envelope")}`.split("\n\n")
+      expect(head?.split("\n")).toEqual([deployment.log.origin, proof.treeSize, root])
+      const signature = base64(line?.trim().split(" ").at(-1)).subarray(4)
+      expect(verify("sha256", Buffer.from(`${head}\n`), logKey, signature)).toBe(true)
+      const promise = jcs({
+        body: body.toString("base64"),
+        integratedTime: Number(valueAt(entry, "/integratedTime")),
+        logID: base64(valueAt(entry, "/logId/keyId")).toString("hex"),
+        logIndex: Number(valueAt(entry, "/logIndex")),
+      })
+      const promised = base64(valueAt(entry, "/inclusionPromise/signedEntryTimestamp"))
+      expect(verify("sha256", Buffer.from(promise), logKey, promised)).toBe(true)
+    }
+  })
+})
+
+describe.each(bundles)("the bundle $name, computed a second time", ({ document }) => {
+  const sections = membersOf(document.sections)
+  const sectionHashes = Object.fromEntries(
+    Object.entries(sections).map(([name, section]) => [name, membersOf(section).hash ?? null]),
+  )
+
+  test("has its bundle hash over everything but the complete-record anchor", () => {
+    const anchors = withoutMember(membersOf(document.anchors), "complete_record")
+    const body = { ...withoutMember(document, "bundle_hash"), anchors, sections: sectionHashes }
+    expect(digest(body)).toBe(document.bundle_hash)
+  })
+
+  test("has its manifest hash", () => {
+    for (const manifest of [document.manifest, document.partial_manifest].filter(it => it !== undefined))
+      expect(digest(withoutMember(membersOf(manifest), "ManifestHash"))).toBe(membersOf(manifest).ManifestHash)
+  })
+
+  test("has six ExecutionIDs over kernel, version, input and output", () => {
+    for (const record of itemsOf(valueAt(sections, "/efa/kernels")).map(membersOf)) {
+      const { kernel = null, kernel_version = null, input_hash = null, output_hash = null } = record
+      const { output = null, findings = null } = record
+      expect(digest({ kind: "vfa.kernel_output.v1", kernel, output, findings })).toBe(output_hash)
+      const run = { kind: "vfa.kernel.v1", kernel, kernel_version, input_hash, output_hash }
+      expect(digest(run)).toBe(record.execution_id)
+    }
+  })
+
+  test("chains its transcript", () => {
+    let previous = "0".repeat(64)
+    for (const event of itemsOf(valueAt(sections, "/transcript/events")).map(membersOf)) {
+      expect(event.input_hash).toBe(previous)
+      previous = digest(withMember(event, "kind", "vfa.transcript_event.v1"))
+    }
+  })
+
+  test("derives its identifiers", () => {
+    const envelope = membersOf(sections.envelope)
+    if (envelope.envelope_id === undefined) return expect(valueAt(document, "/run/outcome_kind")).toBe("stage_error")
+    const names = ["program_id", "route_id", "registry_record_hash", "payload_hash", "admission_clock", "run_nonce"]
+    const inputs = Object.fromEntries(names.map(name => [name, envelope[name] ?? null]))
+    expect(envelope.envelope_id).toBe(`env-${digest({ kind: "vfa.envelope_id.v1", ...inputs }).slice(0, 16)}`)
+    const transport = membersOf(sections.transport)
+    const sequence = digest({ kind: "vfa.sequence_id.v1", envelope_hash: envelope.hash ?? null })
+    expect(transport.sequence_id).toBe(`seq-${sequence.slice(0, 16)}`)
+  })
+
+  test("is named by its complete-record leaf, with its tenant's commitment", () => {
+    const leaf = membersOf(valueAt(document, "/anchors/complete_record/leaf"))
+    const run = membersOf(document.run)
+    if (leaf.bundle_hash === undefined) return expect(run.leaf_version).not.toBe("vfa.leaf.v7")
+    const { tenant_id = null, tenant_salt = null } = run
+    const stated = {
+      manifest_hash: valueAt(document, "/manifest/ManifestHash"),
+      receipt_hash: Object.entries(document).find(([key]) => key.endsWith("_receipt"))?.[1],
+      run_record_hash: digest({ kind: "vfa.run_record.v1", run, section_hashes: sectionHashes }),
+    }
+    const record =
+      stated.receipt_hash !== undefined
+        ? { receipt_hash: membersOf(stated.receipt_hash).hash ?? null }
+        : stated.manifest_hash !== undefined
+          ? { manifest_hash: stated.manifest_hash }
+          : { run_record_hash: stated.run_record_hash }
+    const { tenant_ordinal = null, previous_record = null } = leaf
+    expect(leaf).toEqual({
+      leaf_version: "vfa.complete_record.v1",
+      run_id: run.run_id,
+      bundle_hash: document.bundle_hash,
+      ...record,
+      tenant_commitment: digest({ kind: "vfa.tenant_commitment.v1", tenant_id, tenant_salt }),
+      tenant_ordinal,
+      previous_record,
+    })
+  })
+})
+
+test("each complete-record leaf of a tenant names the digest of the one before it, counting from one", () => {
+  const leaves = bundles
+    .map(({ document }) => valueAt(document, "/anchors/complete_record/leaf"))
+    .filter(it => it !== undefined)
+  leaves.forEach((leaf, at) => {
+    const before = leaves[at - 1]
+    expect(valueAt(leaf, "/tenant_ordinal")).toBe(at + 1)
+    expect(valueAt(leaf, "/previous_record")).toBe(before === undefined ? "0".repeat(64) : digest(before))
+  })
+})

@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { canonicalize, digest } from "@runseal/canonical"
+import reference from "canonicalize"
+import { describe, expect, test } from "vitest"
+import { isUnreadable, verifyText } from "../src/verify/document.ts"
+import { CHECK_IDS } from "../src/verify/report.ts"
+import { OUTCOME_KINDS } from "../src/vocabulary/outcomes.ts"
+import { trusted } from "./fixtures/deployment.ts"
+import { allVectors } from "./fixtures/vectors/all-vectors.ts"
+
+const FOLDER = fileURLToPath(new URL("../vectors/", import.meta.url))
+const read = (path: string): string => readFileSync(`${FOLDER}${path}`, "utf8")
+const published = readdirSync(FOLDER, { recursive: true, encoding: "utf8" })
+  .map(path => path.replaceAll("\\", "/"))
+  .filter(path => path.endsWith(".json"))
+  .sort()
+const inFolder = (folder: string): readonly string[] => published.filter(path => path.startsWith(`${folder}/`))
+
+const readme = read("README.md")
+/** The rows of the README's tables of documents: file, verdict, first failing check. */
+const promised = new Map(
+  [...readme.matchAll(/^\| \[([^\]]+)\]\([^)]+\) \| ([^|]+) \| ([^|]+) \| [^|]+ \|$/gm)].map(
+    ([, path = "", verdict = "", failure = ""]) => [path, { verdict, failure }] as const,
+  ),
+)
+
+describe.each(["formulas", "leaves"])("the vectors in %s", folder => {
+  test.each(inFolder(folder))("%s: canonical form and hash are those of the preimage", path => {
+    const { preimage, canonical, hash, ...names } = JSON.parse(read(path))
+    expect(canonicalize(preimage)).toBe(canonical)
+    expect(digest(preimage)).toBe(hash)
+    expect(reference(preimage)).toBe(canonical)
+    expect(createHash("sha256").update(canonical).digest("hex")).toBe(hash)
+    expect(Object.keys(names)).toEqual(["name", "formats_section"])
+    expect(path).toBe(`${folder}/${names.name}.json`)
+  })
+})
+
+test("every preimage names the section of docs/formats.md that says what it holds", () => {
+  const page = readFileSync(new URL("../../../docs/formats.md", import.meta.url), "utf8")
+  const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading)
+  const named = [...inFolder("formulas"), ...inFolder("leaves")].map(path => JSON.parse(read(path)).formats_section)
+  expect(named.filter(heading => !headings.includes(heading))).toEqual([])
+})
+
+describe.each(["bundles", "receipts", "attestations"])("the vectors in %s", folder => {
+  const trust = trusted(JSON.parse(read("trust.json")))
+  test.each(inFolder(folder))("%s gets the verdict that the README gives it", path => {
+    const report = verifyText(readFileSync(`${FOLDER}${path}`), [trust])
+    const found = isUnreadable(report)
+      ? { verdict: "unreadable", failure: "–" }
+      : { verdict: report.verdict, failure: report.first_failure ?? "–" }
+    expect(found).toEqual(promised.get(path))
+  })
+
+  test.each(inFolder(`${folder}/valid`))("%s verifies with its own trust document only", path => {
+    const report = verifyText(read(path), [])
+    const anchored = promised.get(path)?.verdict.includes("VERIFIED")
+    expect(report).toMatchObject({ verdict: anchored ? "FAILED" : promised.get(path)?.verdict })
+  })
+})
+
+describe("the published vectors", () => {
+  test("are all in the README, and it names no other", () => {
+    const links = [...readme.matchAll(/^\| \[([^\]]+)\]\(([^)]+)\)/gm)].map(([, name, target]) => {
+      expect(name).toBe(target)
+      return name
+    })
+    expect(links.sort()).toEqual(published.filter(path => path !== "trust.json"))
+  })
+
+  test("cover every outcome, verified and forged", () => {
+    const outcomes = inFolder("bundles/valid").map(path => JSON.parse(read(path)).run.outcome_kind)
+    expect(new Set(outcomes)).toEqual(new Set(OUTCOME_KINDS))
+    const failures = inFolder("bundles/invalid").map(path => promised.get(path)?.failure)
+    expect(new Set(failures)).toEqual(new Set([...CHECK_IDS, "–"]))
+  })
+
+  test("cover every kind and version that the formulas write", () => {
+    const folder = new URL("../src/formulas/", import.meta.url)
+    const written = readdirSync(folder).flatMap(file => [
+      ...readFileSync(new URL(file, folder), "utf8").matchAll(/"(vfa\.[a-z0-9_]+\.v\d+)"/g),
+    ])
+    const preimages = [...inFolder("formulas"), ...inFolder("leaves")].map(path => JSON.parse(read(path)).preimage)
+    const covered = preimages.map(({ kind, version, leaf_version }) => kind ?? version ?? leaf_version)
+    expect(written.map(([, name]) => name).filter(name => !covered.includes(name))).toEqual([])
+    expect(covered).toContain("vfa.leaf.v7")
+  })
+
+  test("are what the fixtures make, byte for byte: every formula is as it was when they were published", () => {
+    const { files, readme: text } = allVectors()
+    expect(files.filter(file => !existsSync(`${FOLDER}${file.path}`)).map(file => file.path)).toEqual([])
+    expect(files.filter(file => read(file.path) !== file.text).map(file => file.path)).toEqual([])
+    expect(text).toBe(readme)
+  })
+})

@@ -1,0 +1,115 @@
+/**
+ * Completes the folder that is published, `npm publish libs/sdk/dist/package`. The workspace's own exports are sources, which
+ * Node does not run under node_modules, and npm overrides no exports on publishing; so the package is made beside them: the
+ * bundle, which esbuild wrote there, the declarations of all it takes from core and canonical, and the licences of what is
+ * bundled. It depends on nothing.
+ *
+ *   node make-package.node.ts <folder> <esbuild's metafile>
+ */
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join, posix, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const SDK = fileURLToPath(new URL("..", import.meta.url))
+const ROOT = join(SDK, "../..")
+
+/** All that declarations say of valibot: schemas are not part of what the client offers. */
+const VALIBOT = `/** Shapes are judged inside; their types are opaque here. */
+export interface GenericSchema<Input = unknown, Output = Input> { readonly "~types"?: readonly [Input, Output] }
+export interface BaseIssue<Input> { readonly input: Input }
+`
+
+/** What is read of a package.json. */
+type Manifest = {
+  readonly name: string
+  readonly version: string
+  readonly description: string
+  readonly license: string
+  readonly type: string
+  readonly sideEffects: boolean
+  readonly engines: object
+  readonly publishConfig: { readonly exports: unknown }
+  readonly imports?: Readonly<Record<string, { readonly types: string } | undefined>>
+}
+
+const [folder = "", metafile = ""] = process.argv.slice(2)
+const published = resolve(folder)
+
+const write = (path: string, text: string): void => {
+  mkdirSync(dirname(join(published, path)), { recursive: true })
+  writeFileSync(join(published, path), text)
+}
+
+writeDeclarations("sdk/index")
+write("types/valibot.d.ts", VALIBOT)
+write("package.json", manifest())
+write("THIRD-PARTY-LICENSES.txt", licences())
+copyFileSync(join(ROOT, "LICENSE"), join(published, "LICENSE"))
+copyFileSync(join(ROOT, "docs/sdk.md"), join(published, "README.md"))
+
+/** Copies the declarations of a module, `library/path`, and of all modules they name. */
+function writeDeclarations(first: string): void {
+  const waiting = [first]
+  const seen = new Set(waiting)
+  for (const module of waiting) {
+    const [library = "", ...path] = module.split("/")
+    const text = readFileSync(join(ROOT, "libs", library, "dist/types", `${path.join("/")}.d.ts`), "utf8")
+    const rewritten = text.replace(/(\bfrom |\bimport\()"([^"]+)"/g, (_, before: string, specifier: string) => {
+      const target = targetOf(module, specifier)
+      if (target !== "valibot" && !seen.has(target)) {
+        seen.add(target)
+        waiting.push(target)
+      }
+      return `${before}"${relativeTo(module, target)}.js"`
+    })
+    write(`types/${module}.d.ts`, rewritten)
+  }
+}
+
+/** The module a specifier means. */
+function targetOf(module: string, specifier: string): string {
+  if (specifier.startsWith(".")) return posix.join(posix.dirname(module), specifier.replace(/\.ts$/, ""))
+  if (specifier.startsWith("#")) return importTarget(module, specifier)
+  if (specifier === "@runseal/canonical") return "canonical/index"
+  if (specifier.startsWith("@runseal/core/")) return specifier.slice("@runseal/".length)
+  if (specifier === "valibot") return specifier
+  throw new Error(`${module} names ${specifier}, which is not published with it.`)
+}
+
+/** What a library's own `imports` mean to the compiler. */
+function importTarget(module: string, specifier: string): string {
+  const [library = ""] = module.split("/")
+  const types = readManifest(join(ROOT, "libs", library)).imports?.[specifier]?.types
+  if (types === undefined) throw new Error(`${module} names ${specifier}, which its library does not define.`)
+  return types.replace(/^\.\/src/, library).replace(/\.ts$/, "")
+}
+
+function relativeTo(module: string, target: string): string {
+  const path = posix.relative(posix.dirname(module), target)
+  return path.startsWith(".") ? path : `./${path}`
+}
+
+/** The workspace's manifest with the exports of `publishConfig`, and without what concerns the workspace alone. */
+function manifest(): string {
+  const { name, version, description, license, type, sideEffects, engines, publishConfig } = readManifest(SDK)
+  const { exports } = publishConfig
+  return `${JSON.stringify({ name, version, description, license, type, sideEffects, engines, exports }, null, 2)}\n`
+}
+
+/** The licence of every package whose code esbuild took in. */
+function licences(): string {
+  const { inputs }: { readonly inputs: object } = JSON.parse(readFileSync(metafile, "utf8"))
+  const packages = Object.keys(inputs).flatMap(path => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [])
+  return [...new Set(packages)].sort().map(licenceOf).join("\n\n")
+}
+
+function licenceOf(name: string): string {
+  const place = join(ROOT, "node_modules", name)
+  const file = readdirSync(place).find(entry => /^licen[cs]e(\.|$)/i.test(entry))
+  if (file === undefined) throw new Error(`${name} is bundled and has no licence file.`)
+  return `${name} ${readManifest(place).version}\n\n${readFileSync(join(place, file), "utf8")}`
+}
+
+function readManifest(place: string): Manifest {
+  return JSON.parse(readFileSync(join(place, "package.json"), "utf8"))
+}

@@ -1,0 +1,227 @@
+import { canonicalize } from "@runseal/canonical"
+import { OUTCOMES, RECEIPT_KEYS, RECEIPT_KINDS } from "@runseal/core/vocabulary/outcomes"
+import { Hono } from "hono"
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
+import { API_KEY, executeAnswer, type Service, startService } from "../test/service.ts"
+import {
+  BadRequestError,
+  type Client,
+  createClient,
+  type ExecuteRequest,
+  InvalidArgumentError,
+  isUnreadable,
+  NotFoundError,
+  OUTCOME_KINDS,
+  type OutcomeKind,
+  UnauthorizedError,
+  UnsupportedOperationError,
+  VERDICTS,
+  verifyBundle,
+} from "./index.ts"
+
+let service: Service
+let client: Client
+beforeAll(async () => {
+  service = await startService()
+  client = createClient({ baseUrl: `${service.baseUrl}/`, apiKey: API_KEY })
+})
+afterAll(() => service.stop())
+beforeEach(() => void service.asked.splice(0))
+
+const runOf = (kind: OutcomeKind): number => OUTCOME_KINDS.indexOf(kind) + 1
+/** The fixture service ends a run in the state that its payload names. */
+const request = (payload: string): ExecuteRequest => ({
+  program_id: "a".repeat(64),
+  route_id: "claims",
+  registry_record_hash: "b".repeat(64),
+  payload,
+  request_substance: { cost: { total_tokens: 7 } },
+})
+
+test.each(OUTCOME_KINDS)("execute gives the outcome %s as a value", async kind => {
+  const sealed = service.runs[runOf(kind) - 1]!.bundle
+  const answer = executeAnswer(sealed)
+  expect(answer.status).toBe(OUTCOMES[kind].http_status)
+  expect(await client.execute(request(kind))).toEqual({ outcome_kind: kind, ...(answer.body as object) })
+})
+
+test("the outcome tells the compiler what a result holds", async () => {
+  const results = [await client.execute(request("pepg_deny")), await client.execute(request("ok"))]
+  const hashes = results.map(result => {
+    if (result.outcome_kind === "ok") return result.manifest.ManifestHash
+    return result.outcome_kind === "pepg_deny" ? result.deny_receipt.hash : undefined
+  })
+  const [denied, done] = [service.runs[runOf("pepg_deny") - 1]!.bundle, service.runs[0]!.bundle]
+  expect(hashes).toEqual([denied.deny_receipt?.hash, done.manifest?.ManifestHash])
+})
+
+test("execute sends the request as JSON under the key", async () => {
+  await client.execute(request("ok"))
+  expect(service.asked).toHaveLength(1)
+  expect(service.asked[0]).toMatchObject({ method: "POST", path: "/execute", body: canonicalize(request("ok")) })
+  expect(service.asked[0]?.headers).toMatchObject({ "x-service-key": API_KEY, "content-type": "application/json" })
+})
+
+test.each([
+  ["NaN", { model_temperature: Number.NaN }],
+  ["minus zero", { model_temperature: -0 }],
+  ["a lone surrogate", { actor_id: "\ud800" }],
+])("a request with %s cannot be sealed exactly and is refused before it is sent", async (_, attested_context) => {
+  await expect(client.execute({ ...request("ok"), attested_context })).rejects.toThrow(InvalidArgumentError)
+  expect(service.asked).toEqual([])
+})
+
+test("what the service refuses is an error with its sentence", async () => {
+  const refused = client.execute({ ...request("ok"), route_id: "" })
+  await expect(refused).rejects.toThrow(new BadRequestError(400, "route_id: must not be empty."))
+})
+
+test("verifyRun gives the self-check of a run", async () => {
+  const { ManifestHash: manifest_hash } = service.runs[0]!.bundle.manifest!
+  expect(await client.verifyRun(1)).toEqual({
+    ok: true,
+    verified: true,
+    manifest_hash,
+    recomputed_hash: manifest_hash,
+    verification_at: "2026-01-15T13:00:00.000Z",
+    verification_kind: "manifest-self-seal",
+    formula_version: "manifest.v1",
+    dcae_engine_hint: { available_at: "/dcae/verify", engine_version: "test" },
+  })
+  expect(service.asked[0]).toMatchObject({ method: "GET", path: "/runs/1/verify" })
+})
+
+test("members of a self-check that are null are absent", async () => {
+  expect(await client.verifyRun(runOf("stage_error"))).toEqual({
+    ok: true,
+    verified: false,
+    manifest_hash: "",
+    reason: "The original run is a stage_error: it has no manifest to verify.",
+  })
+})
+
+test("verify_run is verifyRun", () => {
+  expect(client.verify_run).toBe(client.verifyRun)
+})
+
+test("verify is refused without a call", async () => {
+  await expect(client.verify(1)).rejects.toThrow(UnsupportedOperationError)
+  expect(service.asked).toEqual([])
+})
+
+test("run gives the record with its manifest", async () => {
+  const { bundle } = service.runs[0]!
+  expect(await client.run(1)).toMatchObject({ id: 1, status: "ok", error_stage: "", manifest: bundle.manifest })
+  expect(await client.run(runOf("attestation_gap"))).not.toHaveProperty("manifest")
+})
+
+test.each([0, -1, 1.5, Number.NaN, 2 ** 53])("%s is no run id and nothing is sent", async id => {
+  for (const call of [client.run, client.verifyRun, client.bundle])
+    await expect(call(id)).rejects.toThrow(InvalidArgumentError)
+  expect(service.asked).toEqual([])
+})
+
+test.each([...RECEIPT_KEYS])("artifact gives %s as it was received, and it verifies offline", async key => {
+  const { document, text } = await client.artifact(runOf(RECEIPT_KINDS[key]), key)
+  expect(JSON.parse(text)).toEqual(document)
+  expect(document).toEqual(service.runs[document.run_id - 1]?.receipt)
+  const report = verifyBundle(text, [service.deployment.trustDocument])
+  expect(report).toMatchObject({ verdict: VERDICTS.receipt, service: "Example Run Service" })
+})
+
+test("artifact gives the allow token of a run", async () => {
+  const { document } = await client.artifact(1, "allow_token")
+  expect(document).toEqual({ ok: true, run_id: 1, allow_token: service.runs[0]?.bundle.allow_token })
+})
+
+test("an artifact of another state is not found, with the sentence that names both states", async () => {
+  const sentence = "Run 1 ended as ok; this artifact exists only for a run that ended as ccv_halt."
+  await expect(client.artifact(1, "ccv_halt_receipt")).rejects.toThrow(new NotFoundError(404, sentence))
+})
+
+test.each(OUTCOME_KINDS)(
+  "the bundle of a run that ended as %s is kept to the letter and verifies offline",
+  async kind => {
+    const { document, text } = await client.bundle(runOf(kind))
+    expect(text).toBe(JSON.stringify(service.runs[runOf(kind) - 1]?.bundle, null, 1))
+    expect(JSON.parse(text)).toEqual(document)
+    const report = verifyBundle(text, [JSON.stringify(service.deployment.trustDocument)])
+    expect(report).toMatchObject({ verdict: VERDICTS.complete, outcome_kind: kind })
+  },
+)
+
+test("offline, a changed bundle and an untrusted one fail, and what is no document is unreadable", async () => {
+  const { text } = await client.bundle(1)
+  const changed = text.replace('"route_id": "', '"route_id": "x')
+  expect(verifyBundle(changed, [service.deployment.trustDocument])).toMatchObject({ verdict: VERDICTS.failed })
+  expect(verifyBundle(text, [])).toMatchObject({ verdict: VERDICTS.failed })
+  expect(isUnreadable(verifyBundle("{", []))).toBe(true)
+})
+
+test.each(["{", "{}", '{"kind":"vfa.trust.v1"}'])("offline, %s is no trust document to rely on", text => {
+  expect(() => verifyBundle("{}", [text])).toThrow(InvalidArgumentError)
+})
+
+test("verifyDeterminism sends the request", async () => {
+  const { manifest } = service.runs[0]!.bundle
+  const sealed = { manifest_hash: manifest?.ManifestHash }
+  const diff = { differs: false, differing_fields: [] }
+  const answer = { ok: true, deterministic: true, first: sealed, second: sealed, diff }
+  expect(await client.verifyDeterminism(request("ok"))).toEqual(answer)
+  expect(service.asked[0]).toMatchObject({ method: "POST", path: "/execute/verify-determinism" })
+})
+
+test("dcaeVerify takes a document as text, to the letter, or parsed", async () => {
+  const { document, text } = await client.bundle(1)
+  for (const given of [text, document])
+    expect(await client.dcaeVerify(given)).toMatchObject({ verified: true, verdict: VERDICTS.complete })
+  expect(service.asked[1]?.body).toBe(text)
+  await expect(client.dcaeVerify({})).rejects.toThrow(BadRequestError)
+})
+
+test("health, version, checkpoint and trust are read without the key", async () => {
+  expect(await client.health()).toMatchObject({ ok: true, service: "runseal", time: "2026-01-15T13:00:00.000Z" })
+  expect(await client.version()).toMatchObject({ version: "1.0.0", formula_version: "manifest.v1" })
+  const { document, text } = await client.logCheckpoint()
+  expect(document).toMatchObject({ origin: "runseal.local", size: service.deployment.log.head().size })
+  expect(text.startsWith(`runseal.local\n${document.size}\n`)).toBe(true)
+  expect((await client.trust()).document).toEqual(service.deployment.trustDocument)
+  expect(service.asked).toHaveLength(4)
+  for (const { headers } of service.asked) expect(headers).not.toHaveProperty("x-service-key")
+})
+
+test("without a key none is sent", async () => {
+  const anonymous = createClient({ baseUrl: service.baseUrl })
+  await expect(anonymous.run(1)).rejects.toThrow(UnauthorizedError)
+  expect(service.asked[0]?.headers).not.toHaveProperty("x-service-key")
+})
+
+test("a path in baseUrl stands before every path", async () => {
+  const behind = createClient({ baseUrl: `${service.baseUrl}/attest/` })
+  await expect(behind.health()).rejects.toThrow(UnauthorizedError)
+  expect(service.asked[0]?.path).toBe("/attest/health")
+})
+
+test("the request function of a Hono application is a fetch", async () => {
+  const app = new Hono()
+  app.post("/execute", async c => c.json({ ok: false, error: `key ${c.req.header("x-service-key")}` }, 403))
+  const local = createClient({ baseUrl: "http://localhost", apiKey: API_KEY, fetch: app.request })
+  await expect(local.execute(request("ok"))).rejects.toMatchObject({ status: 403, message: `key ${API_KEY}` })
+})
+
+test.each([
+  ["no address", { baseUrl: "service.example" }],
+  ["another protocol", { baseUrl: "ftp://service.example" }],
+  ["a password", { baseUrl: "https://user:secret@service.example" }],
+  ["a query", { baseUrl: "https://service.example/?key=1" }],
+  ["a key that breaks its header", { apiKey: "secret\r\nx-other: 1" }],
+  ["an empty key", { apiKey: "" }],
+  ["more repeats than allowed", { retries: 4 }],
+  ["a deadline out of bounds", { deadlineMs: 600_001 }],
+  ["a timeout that is none", { timeoutMs: Number.NaN }],
+  ["a size out of bounds", { maxResponseBytes: 0 }],
+])("a client with %s is not made, and the error quotes no secret", (_, option) => {
+  const making = (): Client => createClient({ baseUrl: "https://service.example", ...option })
+  expect(making).toThrow(InvalidArgumentError)
+  expect(making).not.toThrow("secret")
+})

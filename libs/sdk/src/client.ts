@@ -1,0 +1,172 @@
+/** The client of a Runseal service: one function for each thing the service does. */
+import { CanonicalizeError, canonicalize, type JsonObject, type JsonValue } from "@runseal/canonical"
+import { type Checkpoint, parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
+import { parseNote } from "@runseal/core/transparency-log/signed-note"
+import { parseTrust } from "@runseal/core/transparency-log/trust-document"
+import type { ArtifactKey } from "@runseal/core/vocabulary/outcomes"
+import type { ExecuteRequest } from "@runseal/core/wire/execute"
+import type {
+  DcaeAnswer,
+  DeterminismAnswer,
+  HealthAnswer,
+  RunFilters,
+  RunRecord,
+  RunsPage,
+  VerifyAnswer,
+} from "@runseal/core/wire/runs"
+import type * as v from "valibot"
+import { checkShape, okAnswer, okObject, okText, type Received } from "./answer.ts"
+import { ARTIFACT_DOCUMENTS, type ArtifactDocuments, artifactPath } from "./artifact-documents.ts"
+import { InvalidArgumentError, ProtocolError, UnsupportedOperationError } from "./errors.ts"
+import type { Reply } from "./exchange.ts"
+import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
+import {
+  dcaeAnswerSchema,
+  determinismAnswerSchema,
+  healthAnswerSchema,
+  runRecordSchema,
+  runsPageSchema,
+  type VersionAnswer,
+  verifyAnswerSchema,
+  versionAnswerSchema,
+} from "./run-answers.ts"
+import { type PageOptions, type RunPages, runPages } from "./run-pages.ts"
+import { type CallOptions, type ClientOptions, integerWithin, readSettings } from "./settings.ts"
+import { createTransport } from "./transport.ts"
+
+/**
+ * Every call rejects with a `RunsealError`: InvalidArgumentError before anything is sent, then NetworkError, TimeoutError,
+ * AbortedError, ProtocolError, or an HttpStatusError of the answer's status. Calls that are safe to repeat are repeated.
+ */
+export type Client = {
+  /**
+   * Executes a payload. Every outcome the service recorded is a result, also denied, halted and failed runs. Never repeated,
+   * since each call makes a run; after a NetworkError, TimeoutError or AbortedError one may exist: look with `runs`.
+   */
+  readonly execute: (request: ExecuteRequest, options?: CallOptions) => Promise<ExecuteResult>
+  /** The same input twice under one pinned clock and nonce; nothing is stored, charged or anchored. */
+  readonly verifyDeterminism: (request: ExecuteRequest, options?: CallOptions) => Promise<DeterminismAnswer>
+  /** The server's self-check of a run's seal. Evidence for third parties is `bundle` with `verifyBundle`. */
+  readonly verifyRun: (runId: number, options?: CallOptions) => Promise<VerifyAnswer>
+  /** `verifyRun` under its name in the interface specification. */
+  readonly verify_run: (runId: number, options?: CallOptions) => Promise<VerifyAnswer>
+  /** Rejects with UnsupportedOperationError and sends nothing: replaying a production run cannot reproduce its hash. */
+  readonly verify: (...args: readonly unknown[]) => Promise<never>
+  readonly run: (runId: number, options?: CallOptions) => Promise<RunRecord>
+  /** The calling key's runs, newest first. Throws InvalidArgumentError at once. */
+  readonly runs: (options?: PageOptions) => RunPages
+  /** As `runs`, for the runs that fit every filter given. */
+  readonly search: (filters: RunFilters, options?: PageOptions) => RunPages
+  /** A run's allow token or receipt; NotFoundError when the run ended in another state. */
+  readonly artifact: <Key extends ArtifactKey>(
+    runId: number,
+    key: Key,
+    options?: CallOptions,
+  ) => Promise<Received<ArtifactDocuments[Key]>>
+  /** A run's sealed audit bundle. It is not judged here: give `text` to `verifyBundle`, or save it. */
+  readonly bundle: (runId: number, options?: CallOptions) => Promise<Received<JsonObject>>
+  /** The service's own verifier on a document of ours, as text or parsed, with the service's own trust. */
+  readonly dcaeVerify: (document: JsonObject | string, options?: CallOptions) => Promise<DcaeAnswer>
+  readonly health: (options?: CallOptions) => Promise<HealthAnswer>
+  readonly version: (options?: CallOptions) => Promise<VersionAnswer>
+  /** The log's head as a C2SP signed note. Read, not verified: compare it with one from elsewhere, or keep it. */
+  readonly logCheckpoint: (options?: CallOptions) => Promise<Received<Checkpoint>>
+  /** The service's trust document. The address alone vouches for it: confirm its keys by another way before use. */
+  readonly trust: (options?: CallOptions) => Promise<Received<JsonObject>>
+}
+
+/** @throws InvalidArgumentError for an option out of its bounds */
+export function createClient(options: ClientOptions): Client {
+  const send = createTransport(readSettings(options))
+
+  const get = <T>(path: string, read: (reply: Reply) => T, call?: CallOptions): Promise<T> =>
+    send({ path, repeatable: true }, read, call)
+  const getPublic = <T>(path: string, read: (reply: Reply) => T, call?: CallOptions): Promise<T> =>
+    send({ path, repeatable: true, public: true }, read, call)
+  const list = (path: string, filters: RunFilters, options: PageOptions): RunPages => {
+    const page = (limit: number, offset: number): Promise<RunsPage> =>
+      get(path + query({ ...filters, limit, offset }), as(runsPageSchema), options)
+    return runPages(page, options)
+  }
+  const verifyRun: Client["verifyRun"] = async (runId, call) =>
+    await get(`${runPath(runId)}/verify`, as(verifyAnswerSchema), call)
+
+  return {
+    execute: async (request, call) =>
+      await send({ path: "/execute", body: jsonText(request), repeatable: false }, readExecuteResult, call),
+    verifyDeterminism: async (request, call) => {
+      const body = jsonText(request)
+      const path = "/execute/verify-determinism"
+      return await send({ path, body, repeatable: true }, as(determinismAnswerSchema), call)
+    },
+    verifyRun,
+    verify_run: verifyRun,
+    verify: async () => {
+      throw new UnsupportedOperationError(
+        "A production run cannot be replayed to its hash: use verifyRun, or verifyBundle on the run's bundle.",
+      )
+    },
+    run: async (runId, call) => await get(runPath(runId), as(runRecordSchema), call),
+    runs: (pages = {}) => list("/runs", {}, pages),
+    search: (filters, pages = {}) => list("/runs/search", filters, pages),
+    artifact: async (runId, key, call) =>
+      await get(`${runPath(runId)}/${artifactPath(key)}`, received(ARTIFACT_DOCUMENTS[key]), call),
+    bundle: async (runId, call) => await get(`${runPath(runId)}/artifacts`, okObject, call),
+    dcaeVerify: async (document, call) => {
+      const body = typeof document === "string" ? document : jsonText(document)
+      return await send({ path: "/dcae/verify", body, repeatable: true }, as(dcaeAnswerSchema), call)
+    },
+    health: call => getPublic("/health", as(healthAnswerSchema), call),
+    version: call => getPublic("/version", as(versionAnswerSchema), call),
+    logCheckpoint: call => getPublic("/log/checkpoint", readCheckpoint, call),
+    trust: call => getPublic("/.well-known/runseal-trust.json", readTrustDocument, call),
+  }
+}
+
+const as =
+  <T>(schema: v.GenericSchema<unknown, T>) =>
+  (reply: Reply): T =>
+    okAnswer(schema, reply)
+
+const received =
+  <T>(schema: v.GenericSchema<unknown, T>) =>
+  (reply: Reply): Received<T> => {
+    const { document, text } = okObject(reply)
+    return { document: checkShape(schema, document), text }
+  }
+
+const runPath = (runId: number): string => `/runs/${integerWithin("The run id", runId, 1, Number.MAX_SAFE_INTEGER)}`
+
+/** What cannot be sealed exactly is refused here rather than rounded on the way. */
+function jsonText(value: JsonValue): string {
+  try {
+    return canonicalize(value)
+  } catch (error) {
+    if (error instanceof CanonicalizeError) throw new InvalidArgumentError(error.message, { cause: error })
+    throw error
+  }
+}
+
+function query(parameters: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined)
+  return `?${given.map(([name, value]) => `${encodeURIComponent(name)}=${encode(name, `${value}`)}`).join("&")}`
+}
+
+function encode(name: string, value: string): string {
+  if (!value.isWellFormed()) throw new InvalidArgumentError(`${name} holds a lone surrogate.`)
+  return encodeURIComponent(value)
+}
+
+function readCheckpoint(reply: Reply): Received<Checkpoint> {
+  const text = okText(reply)
+  const note = parseNote(text)
+  const document = note && parseCheckpoint(note.text)
+  if (document === undefined) throw new ProtocolError("it is no signed checkpoint")
+  return { document, text }
+}
+
+function readTrustDocument(reply: Reply): Received<JsonObject> {
+  const trust = okObject(reply)
+  if ("problem" in parseTrust(trust.document)) throw new ProtocolError("it is no trust document to rely on")
+  return trust
+}

@@ -1,0 +1,113 @@
+/** Everything the client throws, one class for each thing a caller can do about it. Outcomes of a run are never errors. */
+
+/** What all of them are. */
+export class RunsealError extends Error {
+  override readonly name: string = "RunsealError"
+}
+
+/** An argument was refused before anything was sent. The message never holds the key. */
+export class InvalidArgumentError extends RunsealError {
+  override readonly name = "InvalidArgumentError"
+}
+
+/** The operation cannot exist; nothing was sent. */
+export class UnsupportedOperationError extends RunsealError {
+  override readonly name = "UnsupportedOperationError"
+}
+
+/** The service could not be reached, or its answer broke off. `cause` is what the platform said. */
+export class NetworkError extends RunsealError {
+  override readonly name = "NetworkError"
+}
+
+/** The answer was not complete in time. */
+export class TimeoutError extends RunsealError {
+  override readonly name = "TimeoutError"
+  /** The bound that was reached, in milliseconds. */
+  readonly limitMs: number
+
+  constructor(limitMs: number) {
+    super(`The service did not answer within ${limitMs} ms.`)
+    this.limitMs = limitMs
+  }
+}
+
+/** The caller's signal aborted the call; `cause` is its reason. */
+export class AbortedError extends RunsealError {
+  override readonly name = "AbortedError"
+
+  constructor(cause: unknown) {
+    super("The call was aborted.", { cause })
+  }
+}
+
+/** What came back is no answer of a Runseal service: another program, another release, or a damaged answer. */
+export class ProtocolError extends RunsealError {
+  override readonly name = "ProtocolError"
+
+  /** @param problem what is wrong with it, without a word of what it held */
+  constructor(problem: string) {
+    super(`The answer is not one of a Runseal service: ${problem}.`)
+  }
+}
+
+/** The service refused or failed. The message is the service's own sentence when it gave one. */
+export class HttpStatusError extends RunsealError {
+  override readonly name: string = "HttpStatusError"
+  readonly status: number
+  /** Seconds after which the service asked to be called again (RFC 9110 §10.2.3), when it said so. */
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(status: number, sentence: string, retryAfterSeconds?: number) {
+    super(sentence)
+    this.status = status
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+export class BadRequestError extends HttpStatusError {
+  override readonly name = "BadRequestError"
+}
+
+/** The deployment is locked and the key is missing, unknown or revoked. */
+export class UnauthorizedError extends HttpStatusError {
+  override readonly name = "UnauthorizedError"
+}
+
+export class ForbiddenError extends HttpStatusError {
+  override readonly name = "ForbiddenError"
+}
+
+/** There is none, it belongs to another key, or the run ended in a state without that artifact. */
+export class NotFoundError extends HttpStatusError {
+  override readonly name = "NotFoundError"
+}
+
+export class PayloadTooLargeError extends HttpStatusError {
+  override readonly name = "PayloadTooLargeError"
+}
+
+/** Too many calls, or the trial's runs are used up: the message then names `trial_quota_exceeded`. */
+export class RateLimitedError extends HttpStatusError {
+  override readonly name = "RateLimitedError"
+}
+
+export class UnavailableError extends HttpStatusError {
+  override readonly name = "UnavailableError"
+}
+
+const CLASSES: ReadonlyMap<number, typeof HttpStatusError> = new Map<number, typeof HttpStatusError>([
+  [400, BadRequestError],
+  [401, UnauthorizedError],
+  [403, ForbiddenError],
+  [404, NotFoundError],
+  [413, PayloadTooLargeError],
+  [429, RateLimitedError],
+  [503, UnavailableError],
+])
+
+/** The error of a status. */
+export function statusError(status: number, sentence: string, retryAfterSeconds?: number): HttpStatusError {
+  const StatusError = CLASSES.get(status) ?? HttpStatusError
+  return new StatusError(status, sentence, retryAfterSeconds)
+}

@@ -1,0 +1,53 @@
+/** Typed client of a Runseal service. */
+export type { JsonObject, JsonValue } from "@runseal/canonical"
+export type { ServedReceiptAnchor } from "@runseal/core/artifacts/anchor"
+export type { Manifest, PartialManifest } from "@runseal/core/artifacts/manifest"
+export type {
+  AivpT4HaltReceipt,
+  AllowToken,
+  AttestationGapReceipt,
+  CcvHaltReceipt,
+  DenyReceipt,
+  MaccHaltReceipt,
+} from "@runseal/core/artifacts/sealed-artifacts"
+export type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
+export { isUnreadable, type Unreadable } from "@runseal/core/verify/document"
+export { type Check, type Limitation, type Report, VERDICTS, type Verdict } from "@runseal/core/verify/report"
+export { type ArtifactKey, OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+export type { AttestedContext, ExecuteRequest } from "@runseal/core/wire/execute"
+export type {
+  DcaeAnswer,
+  DeterminismAnswer,
+  HealthAnswer,
+  RunFilters,
+  RunRecord,
+  RunSummary,
+  RunsPage,
+  VerifyAnswer,
+} from "@runseal/core/wire/runs"
+export type { Received } from "./answer.ts"
+export type { ArtifactDocuments } from "./artifact-documents.ts"
+export { type Client, createClient } from "./client.ts"
+export {
+  AbortedError,
+  BadRequestError,
+  ForbiddenError,
+  HttpStatusError,
+  InvalidArgumentError,
+  NetworkError,
+  NotFoundError,
+  PayloadTooLargeError,
+  ProtocolError,
+  RateLimitedError,
+  RunsealError,
+  TimeoutError,
+  UnauthorizedError,
+  UnavailableError,
+  UnsupportedOperationError,
+} from "./errors.ts"
+export type { ExecuteResult } from "./execute-result.ts"
+export { verifyBundle } from "./offline.ts"
+export type { Fetch, Platform } from "./platform.ts"
+export type { VersionAnswer } from "./run-answers.ts"
+export type { PageOptions, RunPages } from "./run-pages.ts"
+export type { CallOptions, ClientOptions } from "./settings.ts"

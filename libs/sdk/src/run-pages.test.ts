@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
+import { API_KEY, type Service, startService } from "../test/service.ts"
+import {
+  type Client,
+  createClient,
+  InvalidArgumentError,
+  OUTCOME_KINDS,
+  type RunPages,
+  type RunSummary,
+  type RunsPage,
+} from "./index.ts"
+import { runPages } from "./run-pages.ts"
+
+let service: Service
+let client: Client
+beforeAll(async () => {
+  service = await startService()
+  client = createClient({ baseUrl: service.baseUrl, apiKey: API_KEY })
+})
+afterAll(() => service.stop())
+beforeEach(() => void service.asked.splice(0))
+
+const idsOf = async (pages: RunPages): Promise<number[]> => {
+  const ids: number[] = []
+  for await (const run of pages.items()) ids.push(run.id)
+  return ids
+}
+const paths = (): string[] => service.asked.map(({ path }) => path)
+
+test("runs are read page by page, newest first", async () => {
+  const pages: RunsPage[] = []
+  for await (const page of client.runs({ limit: 3 })) pages.push(page)
+  expect(pages.map(({ runs }) => runs.map(run => run.id))).toEqual([[7, 6, 5], [4, 3, 2], [1]])
+  expect(paths()).toEqual(["/runs?limit=3&offset=0", "/runs?limit=3&offset=3", "/runs?limit=3&offset=6"])
+})
+
+test("items gives the runs of every page, from the offset on", async () => {
+  expect(await idsOf(client.runs({ limit: 2, offset: 1 }))).toEqual([6, 5, 4, 3, 2, 1])
+})
+
+test("a page is fetched only when it is wanted, and every loop begins anew", async () => {
+  const pages = client.runs({ limit: 2 })
+  expect(paths()).toEqual([])
+  for (const _ of [1, 2]) for await (const run of pages.items()) if (run.id === 7) break
+  expect(paths()).toEqual(["/runs?limit=2&offset=0", "/runs?limit=2&offset=0"])
+})
+
+test("search sends the filters it is given, encoded", async () => {
+  const status = "ccv_halt"
+  expect(await idsOf(client.search({ status }))).toEqual([OUTCOME_KINDS.indexOf(status) + 1])
+  await idsOf(client.search({ route_id: "a&b=c/é", from: "2026-01-01T00:00:00Z", manifest_hash: "0a" }))
+  expect(paths()).toEqual([
+    "/runs/search?status=ccv_halt&limit=50&offset=0",
+    "/runs/search?route_id=a%26b%3Dc%2F%C3%A9&from=2026-01-01T00%3A00%3A00Z&manifest_hash=0a&limit=50&offset=0",
+  ])
+})
+
+test.each([{ limit: 0 }, { limit: 501 }, { limit: 1.5 }, { offset: -1 }])("%o is refused at once", options => {
+  expect(() => client.runs(options)).toThrow(InvalidArgumentError)
+  expect(() => client.search({}, options)).toThrow(InvalidArgumentError)
+})
+
+test("a filter that no address can carry is refused", async () => {
+  await expect(idsOf(client.search({ route_id: "\udc00" }))).rejects.toThrow(InvalidArgumentError)
+})
+
+const summary = (id: number): RunSummary => ({
+  id,
+  created_at: "2026-01-15T12:00:00.000Z",
+  program_id: "a".repeat(64),
+  route_id: "claims",
+  manifest_hash: "",
+  duration_ms: 1,
+  status: "ok",
+  outcome_kind: "ok",
+  error_stage: "",
+  execution_region: "local",
+})
+
+test("a run that newer runs push onto the next page is given once", async () => {
+  const ids = [5, 4, 3, 2, 1]
+  const growing = runPages(
+    async (limit, offset) => {
+      const runs = ids.slice(offset, offset + limit).map(summary)
+      const page = { ok: true, total: ids.length, limit, offset, runs } as const
+      if (offset === 0) ids.unshift(6)
+      return page
+    },
+    { limit: 2 },
+  )
+  expect(await idsOf(growing)).toEqual([5, 4, 3, 2, 1])
+})
+
+test("an empty page ends the list whatever the total says", async () => {
+  let fetched = 0
+  const lying = runPages(async (limit, offset) => {
+    fetched++
+    return { ok: true, total: 1000, limit, offset, runs: [] }
+  }, {})
+  expect(await idsOf(lying)).toEqual([])
+  expect(fetched).toBe(1)
+})

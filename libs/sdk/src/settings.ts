@@ -1,0 +1,95 @@
+/** Options of the client and of single calls: what they mean, their bounds and defaults. Judged once, at the door. */
+import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
+import { InvalidArgumentError } from "./errors.ts"
+import { PLATFORM, type Platform } from "./platform.ts"
+
+/** Most repeats after a first attempt, and how many there are unless told otherwise. */
+export const RETRIES_MAX = 3
+/** Milliseconds: how long one exchange may take, how long a call with its repeats, and the most either may be given. */
+export const TIMEOUT_DEFAULT_MS = 60_000
+export const DEADLINE_DEFAULT_MS = 120_000
+export const DEADLINE_MAX_MS = 600_000
+/** Bytes of one answer after content decoding; a bundle of a request at the service's bound of 1 MiB stays far below. */
+export const RESPONSE_DEFAULT_BYTES = 16_777_216
+
+/** A header value that every platform sends as it is. Any other would be quoted by the platform's own error. */
+const API_KEY = /^[\x21-\x7e]{1,512}$/
+
+/** Bounds of one call; each overrides the client's. */
+export type CallOptions = {
+  /** Aborts the call. A run may have been recorded all the same. */
+  readonly signal?: AbortSignal | undefined
+  /** Milliseconds for one exchange, from sending to the last byte of the answer. */
+  readonly timeoutMs?: number | undefined
+  /** Milliseconds for the call with all its repeats and waits. */
+  readonly deadlineMs?: number | undefined
+}
+
+export type ClientOptions = Partial<{ readonly [Name in keyof Platform]: Platform[Name] | undefined }> &
+  Omit<CallOptions, "signal"> & {
+    /** Address of the service, `https://…` or `http://…`, with a path when it lies behind one. */
+    readonly baseUrl: string
+    /** Sent as `X-Service-Key`, to endpoints that need it. Absent: the caller is anonymous, in open mode. */
+    readonly apiKey?: string | undefined
+    /** Repeats of a call that is safe to repeat, 0 to 3. */
+    readonly retries?: number | undefined
+    /** Bytes of one answer. */
+    readonly maxResponseBytes?: number | undefined
+  }
+
+export type Limits = { readonly timeoutMs: number; readonly deadlineMs: number }
+export type Settings = Platform &
+  Limits & {
+    /** Without a final slash. */
+    readonly baseUrl: string
+    readonly apiKey: string | undefined
+    readonly retries: number
+    readonly maxResponseBytes: number
+  }
+
+/** @throws InvalidArgumentError */
+export function readSettings(options: ClientOptions): Settings {
+  const { apiKey, retries, maxResponseBytes } = options
+  if (apiKey !== undefined && !API_KEY.test(apiKey))
+    throw new InvalidArgumentError("apiKey must be 1 to 512 visible ASCII characters.")
+  const defaults = { timeoutMs: TIMEOUT_DEFAULT_MS, deadlineMs: DEADLINE_DEFAULT_MS }
+  return {
+    fetch: options.fetch ?? PLATFORM.fetch,
+    now: options.now ?? PLATFORM.now,
+    sleep: options.sleep ?? PLATFORM.sleep,
+    random: options.random ?? PLATFORM.random,
+    baseUrl: readBaseUrl(options.baseUrl),
+    apiKey,
+    ...readLimits(options, defaults),
+    retries: integerWithin("retries", retries ?? RETRIES_MAX, 0, RETRIES_MAX),
+    maxResponseBytes: integerWithin(
+      "maxResponseBytes",
+      maxResponseBytes ?? RESPONSE_DEFAULT_BYTES,
+      1,
+      DEFAULT_MAX_BYTES,
+    ),
+  }
+}
+
+/** @throws InvalidArgumentError */
+export const readLimits = (options: CallOptions, defaults: Limits): Limits => ({
+  timeoutMs: integerWithin("timeoutMs", options.timeoutMs ?? defaults.timeoutMs, 1, DEADLINE_MAX_MS),
+  deadlineMs: integerWithin("deadlineMs", options.deadlineMs ?? defaults.deadlineMs, 1, DEADLINE_MAX_MS),
+})
+
+/** @throws InvalidArgumentError */
+export function integerWithin(name: string, value: number, min: number, max: number): number {
+  if (!Number.isSafeInteger(value) || value < min || value > max)
+    throw new InvalidArgumentError(`${name} must be an integer from ${min} to ${max}.`)
+  return value
+}
+
+function readBaseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new InvalidArgumentError("baseUrl must be a complete http or https address.")
+  // A password here would travel in no header we control, and would stand in messages.
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+    throw new InvalidArgumentError("baseUrl must have no user name, password, query or fragment.")
+  return url.href.replace(/\/+$/, "")
+}

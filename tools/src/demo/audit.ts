@@ -1,0 +1,102 @@
+/** The auditor's part of the demo: files and the verifier, no service. */
+import { readFileSync, writeFileSync } from "node:fs"
+import { availableParallelism } from "node:os"
+import { join } from "node:path"
+import { parseStrictJson } from "@runseal/canonical"
+import type { Bundle } from "@runseal/core/artifacts/bundle"
+import { chainProblems } from "@runseal/core/verify/chain"
+import { readBundle } from "@runseal/core/verify/document"
+import { VERDICTS, type Verdict } from "@runseal/core/verify/report"
+import { isObject } from "@runseal/core/vocabulary/json-members"
+import { changeOneByte, renumber } from "./change-one-byte.ts"
+import type { SavedRun } from "./evidence.ts"
+import type { Folders } from "./folders.ts"
+import type { Story } from "./story.ts"
+import { type Verification, verify } from "./verifier.ts"
+
+const FILE_WIDTH = 46
+const VERIFIERS_AT_ONCE: number = Math.min(4, availableParallelism())
+
+/** A document to verify and what must come of it. */
+type Case = {
+  readonly args: readonly string[]
+  readonly title: string
+  readonly exit: 0 | 1
+  readonly verdict: Verdict
+}
+
+const start = ({ root, noTrust }: Folders, args: readonly string[]): Promise<Verification> =>
+  verify(root, join(root, noTrust), args)
+
+/** Verifies the cases, a few at once, and tells of them in their order. */
+async function hold(cases: readonly Case[], folders: Folders, story: Story): Promise<void> {
+  const found: Promise<Verification>[] = []
+  for (const [i, { args }] of cases.entries()) {
+    const before = found[i - VERIFIERS_AT_ONCE] ?? Promise.resolve()
+    found.push(before.then(() => start(folders, args)))
+  }
+  for (const [i, { title, exit, verdict }] of cases.entries()) {
+    const result = await found[i]
+    const failed = result?.failed === undefined ? "" : ` (${result.failed})`
+    story.state(`${title}${result?.verdict}${failed}`, result?.exit === exit && result.verdict === verdict)
+  }
+}
+
+/** One document shown in full, then all in one line each. */
+export async function verifyAll(runs: readonly SavedRun[], folders: Folders, story: Story): Promise<void> {
+  const { evidence, trust } = folders
+  const of = (file: string, verdict: Verdict): Case => ({
+    args: [join(evidence, file), "--trust", trust],
+    title: `${file.padEnd(FILE_WIDTH)} `,
+    exit: 0,
+    verdict,
+  })
+  const [first] = runs
+  if (first !== undefined) {
+    const { args } = of(first.bundle, VERDICTS.complete)
+    story.command(`npx verifier ${args.join(" ")}`)
+    for (const line of (await start(folders, args)).lines) story.note(line)
+    story.say("")
+  }
+  const cases = runs.flatMap(({ bundle, receipt }) => [
+    of(bundle, VERDICTS.complete),
+    ...(receipt === undefined ? [] : [of(receipt, VERDICTS.receipt)]),
+  ])
+  await hold(cases, folders, story)
+}
+
+/** Every document with one byte changed, and one that is true but held against no key. */
+export async function refuseForgeries(runs: readonly SavedRun[], folders: Folders, story: Story): Promise<void> {
+  const { root, evidence, forged, trust } = folders
+  const forge = (file: string, change: (text: string) => string, says: string): Case => {
+    writeFileSync(join(root, forged, file), change(readFileSync(join(root, evidence, file), "utf8")))
+    const title = `${file.padEnd(FILE_WIDTH)} ${says}: `
+    return { args: [join(forged, file), "--trust", trust], title, exit: 1, verdict: VERDICTS.failed }
+  }
+  const cases = runs.flatMap(({ bundle, receipt, planned: { forgery } }) => [
+    forge(bundle, text => changeOneByte(text, forgery), forgery.says),
+    ...(receipt === undefined ? [] : [forge(receipt, renumber, "another run's number")]),
+  ])
+  const untrusted = runs.slice(0, 1).map(({ bundle }): Case => {
+    const title = `${bundle}, true, but verified without the trust document: `
+    return { args: [join(evidence, bundle)], title, exit: 1, verdict: VERDICTS.failed }
+  })
+  await hold([...cases, ...untrusted], folders, story)
+}
+
+/** All records of the tenant are one chain; with one left out they are not. */
+export function followChain(runs: readonly SavedRun[], folders: Folders, story: Story): void {
+  const bundles = runs.map(saved => savedBundle(join(folders.root, folders.evidence, saved.bundle)))
+  const whole = chainProblems(bundles)
+  story.state(`all ${bundles.length} records, refused ones too, are one chain without a gap`, whole.length === 0)
+  const left = bundles.filter(bundle => bundle.run.outcome_kind !== "pepg_deny")
+  const [problem] = chainProblems(left)
+  story.state(`without the denied runs: ${problem ?? "no gap was found"}`, problem !== undefined)
+}
+
+function savedBundle(path: string): Bundle {
+  const value = parseStrictJson(readFileSync(path))
+  const bundle = isObject(value) ? readBundle(value) : { unreadable: "not an object" }
+  if ("unreadable" in bundle) throw new Error(`${path}: ${bundle.unreadable}`)
+  return bundle
+}

@@ -1,0 +1,35 @@
+/** Where the demo keeps things: a folder of its own under .runseal/, which git ignores. Paths are relative to the root. */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { join, relative } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export type Folders = {
+  /** The repository. */
+  readonly root: string
+  readonly demo: string
+  /** The service's own: database and signing keys. */
+  readonly data: string
+  /** What an auditor would be handed. */
+  readonly evidence: string
+  readonly forged: string
+  /** An empty trust store, so that keys the reader has pinned stay out of it. */
+  readonly noTrust: string
+  readonly trust: string
+  readonly log: string
+}
+
+/** Makes the folders. */
+export function makeFolders(): Folders {
+  const root = fileURLToPath(new URL("../../..", import.meta.url))
+  mkdirSync(join(root, ".runseal"), { recursive: true })
+  const demo = relative(root, mkdtempSync(join(root, ".runseal/demo-")))
+  const inside = (name: string): string => join(demo, name)
+  const folders = { data: inside("data"), evidence: inside("evidence"), forged: inside("forged") }
+  const noTrust = inside("no-trust")
+  for (const folder of [folders.evidence, folders.forged, noTrust]) mkdirSync(join(root, folder))
+  return { root, demo, ...folders, noTrust, trust: join(folders.evidence, "trust.json"), log: inside("service.log") }
+}
+
+/** Removes everything; tries again where a service that was just killed is still letting go of a file. */
+export const removeFolders = ({ root, demo }: Folders): void =>
+  rmSync(join(root, demo), { recursive: true, force: true, maxRetries: 10 })

@@ -1,0 +1,30 @@
+/** Watches the log as a stranger would: by its signed checkpoints and the proofs between them. */
+import { decodeBase64, type JsonValue } from "@runseal/canonical"
+import { type Checkpoint, parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
+import { verifyConsistency } from "@runseal/core/transparency-log/merkle"
+import { verifyNote } from "@runseal/core/transparency-log/signed-note"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { member } from "@runseal/core/vocabulary/json-members"
+import { get } from "./exchange.ts"
+
+/** The log's published checkpoint. @throws Error when no trusted checkpoint key signed it */
+export async function readCheckpoint(url: string, trust: TrustedKeys): Promise<Checkpoint> {
+  const note = verifyNote((await get(`${url}/log/checkpoint`)).text, trust.checkpointKeys)
+  const checkpoint = note === undefined ? undefined : parseCheckpoint(note.text)
+  if (checkpoint?.origin !== trust.origin) throw new Error("the checkpoint is not signed by the log that is trusted")
+  return checkpoint
+}
+
+const hashesOf = (answer: JsonValue): readonly Uint8Array[] => {
+  const hashes = member(answer, "hashes")
+  const texts = Array.isArray(hashes) ? hashes.filter(hash => typeof hash === "string") : []
+  return texts.map(decodeBase64).filter(hash => hash !== undefined)
+}
+
+/** Whether the log of the second checkpoint begins with the whole log of the first (RFC 6962, section 2.1.2). */
+export async function continues(url: string, first: Checkpoint, second: Checkpoint): Promise<boolean> {
+  const answer = await get(`${url}/log/consistency?first=${first.size}&second=${second.size}`)
+  const proof = hashesOf(answer.json())
+  const [root1, root2] = [first.root, second.root]
+  return verifyConsistency({ size1: first.size, size2: second.size, root1, root2, proof })
+}

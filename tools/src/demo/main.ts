@@ -1,0 +1,84 @@
+/**
+ * `npm run demo`: executes a real run for every outcome, verifies the sealed records offline, forges them, and says what
+ * that proves. Ends with 0 only when everything turned out as it says.
+ */
+import { parseArgs } from "node:util"
+import { followChain, refuseForgeries, verifyAll } from "./audit.ts"
+import type { SavedRun } from "./evidence.ts"
+import { executeActs } from "./execute.ts"
+import { type Folders, makeFolders, removeFolders } from "./folders.ts"
+import { type Story, tellOnStdout } from "./story.ts"
+
+const USAGE = `Usage: npm run demo [-- --clean]
+
+Starts the service on this machine, executes a run for every outcome, verifies every record offline
+and shows that changed ones fail. Needs no network.
+
+  --clean  remove the demo's folder at the end
+  --help   show this help
+`
+
+const PROVED = [
+  "A change shows: one byte was changed in each document, and none of them verified.",
+  "Every record was signed by this service and stands in its log, within 600 s of its own clock.",
+  "What was refused is on record like what was allowed, and none can be left out between two others.",
+  "What the kernels found follows from what was declared: the verifier ran them again.",
+]
+const NOT_PROVED = [
+  "That what callers declare is true: approvals, costs and effects are their word, sealed.",
+  "That the operator keeps one log and a right clock: no independent witness signed these checkpoints.",
+  "That nothing came after the last record shown, or what hardware and code the service ran on.",
+  "That an AI answer is right: the built-in review looks for secrets and personal data, no more.",
+]
+
+async function tour(folders: Folders, story: Story): Promise<readonly SavedRun[]> {
+  const runs = await executeActs(folders, story)
+  story.chapter("The service is stopped. From here on: files, and the verifier")
+  await verifyAll(runs, folders, story)
+  story.chapter("One byte is changed in each")
+  await refuseForgeries(runs, folders, story)
+  story.chapter("Nothing between them is left out")
+  followChain(runs, folders, story)
+  return runs
+}
+
+function close({ evidence, demo }: Folders, clean: boolean, seconds: number, story: Story): void {
+  story.chapter("What this proves")
+  for (const sentence of PROVED) story.say(`+ ${sentence}`)
+  story.say("and what it does not")
+  for (const sentence of NOT_PROVED) story.say(`- ${sentence}`)
+  const { all, failed } = story.stated()
+  story.chapter(failed === 0 ? `${all} statements, all true, in ${seconds} s` : `${failed} of ${all} are not true`)
+  if (clean) story.say("The demo's folder is removed.")
+  else {
+    story.say(`The records are in ${evidence}; verify one yourself with npx verifier.`)
+    story.say(`The service's data and log are in ${demo}. Remove the folder when you like, or use -- --clean.`)
+  }
+}
+
+async function main(): Promise<void> {
+  const { clean, help } = parseArgs({
+    options: { clean: { type: "boolean", default: false }, help: { type: "boolean", default: false } },
+  }).values
+  if (help) {
+    process.stdout.write(USAGE)
+    return
+  }
+  // The child is killed when this process ends, so an interrupt must end it by way of `exit`.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(130))
+  const started = performance.now()
+  const story = tellOnStdout()
+  const folders = makeFolders()
+  if (clean) process.once("exit", () => removeFolders(folders))
+  story.title("Runseal: runs are executed, refused, sealed and anchored on this machine, then verified offline.")
+  await tour(folders, story)
+  close(folders, clean, Math.round((performance.now() - started) / 1000), story)
+  if (story.stated().failed > 0) process.exitCode = 1
+}
+
+try {
+  await main()
+} catch (error) {
+  process.stderr.write(`demo: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,111 @@
+import { execFileSync } from "node:child_process"
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { FINDING_CODES } from "@runseal/core/kernels/kernel"
+import { GATES, OUTCOME_KINDS, OUTCOMES, STAGES } from "@runseal/core/vocabulary/outcomes"
+import { PIPELINE_PATH } from "@runseal/core/vocabulary/pipeline-path"
+import { describe, expect, test } from "vitest"
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url))
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8")
+const pages = [...globSync("*.md", { cwd: ROOT }), ...globSync("{docs,examples}/**/*.md", { cwd: ROOT })].sort()
+
+/** The anchor GitHub gives a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, "")
+    .trim()
+    .replaceAll(" ", "-")
+const anchorsOf = (path: string): readonly string[] =>
+  [...read(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading))
+
+describe.each(pages)("%s", page => {
+  const links = [...read(page).matchAll(/\]\((?!https?:)([^)\s]*)\)/g)].map(([, target = ""]) => target)
+
+  test("links to what exists", () => {
+    for (const link of links) {
+      const [path = "", anchor] = link.split("#")
+      const target = path === "" ? page : join(dirname(page), path)
+      expect(existsSync(join(ROOT, target)), link).toBe(true)
+      if (anchor !== undefined) expect(anchorsOf(target), link).toContain(anchor)
+    }
+  })
+
+  test("names only npm scripts that exist", () => {
+    const { scripts } = JSON.parse(read("package.json"))
+    const named = [...read(page).matchAll(/\bnpm run ([\w-]+)(?! -w)(?![\w-])/g)].map(([, name]) => name)
+    for (const name of named) expect([...Object.keys(scripts), "build"]).toContain(name)
+  })
+})
+
+describe("docs/operations.md", () => {
+  type Option = { readonly flag: string; readonly variable: string; readonly fallback: string }
+  const help = execFileSync(process.execPath, ["apps/server/src/main.ts", "--help"], { cwd: ROOT, encoding: "utf8" })
+  const told: readonly Option[] = help
+    .slice(help.indexOf("Options:"))
+    .replace(/\n {10,}/g, " ")
+    .split("\n")
+    .flatMap(line => {
+      const [, flag, variable] = /^ {2}(--[\w-]+ <\w+>).*\(.*env: (\w+)\)$/.exec(line) ?? []
+      if (flag === undefined || variable === undefined) return []
+      return [{ flag, variable, fallback: /default: "([^"]*)"/.exec(line)?.[1] ?? "" }]
+    })
+  const rows = read("docs/operations.md").matchAll(/^\| `(--[\w-]+ <\w+>)` \| `(\w+)` \| `?([^|`]*)`?.*\|$/gm)
+  const written = [...rows].map(([, flag = "", variable = "", fallback = ""]) => ({
+    flag,
+    variable,
+    fallback: fallback.trim(),
+  }))
+
+  test("has the options of --help in their order, with their variables", () => {
+    const names = ({ flag, variable }: Option): string => `${flag} ${variable}`
+    expect(told.length).toBeGreaterThan(10)
+    expect(written.map(names)).toEqual(told.map(names))
+  })
+
+  test("has the defaults of --help", () => {
+    for (const { flag, fallback } of told.filter(option => option.fallback !== ""))
+      expect(`${flag} ${written.find(option => option.flag === flag)?.fallback}`).toBe(`${flag} ${fallback}`)
+  })
+})
+
+describe("docs/api.md", () => {
+  const api = read("docs/api.md")
+  const sources = readdirSync(join(ROOT, "apps/server/src/routes")).map(name => read(`apps/server/src/routes/${name}`))
+  const routes = sources.flatMap(text => [...text.matchAll(/\.(get|post|delete)\("(\/[^"]*)"/g)])
+
+  test("has every route of the server", () => {
+    expect(routes.length).toBeGreaterThan(10)
+    for (const [, , path = ""] of routes) {
+      const written = path.replace(/:(\w+)/g, "{$1}").replace(/\/\*$/, "")
+      expect(api, path).toContain(written)
+    }
+  })
+
+  test("has every artifact endpoint, outcome and error stage", () => {
+    for (const kind of OUTCOME_KINDS) {
+      const { artifact, error_stage, http_status } = OUTCOMES[kind]
+      expect(api).toContain(`| \`${kind}\` | ${http_status} |`)
+      if (artifact !== undefined)
+        expect(api).toContain(`/runs/{id}/${artifact.path} | \`${artifact.key}\` | \`${kind}\``)
+      if (error_stage !== "") expect(api).toContain(`\`${error_stage}\``)
+    }
+  })
+})
+
+describe("docs/pipeline.md", () => {
+  const pipeline = read("docs/pipeline.md")
+
+  test("has the path of the pipeline in its order", () => {
+    const before = PIPELINE_PATH.map(place => ("stop" in place ? `[${place.step}]` : place.step))
+    expect(pipeline).toContain([...before, "LEDGER", "REGISTRY", "DLA"].join("  "))
+  })
+
+  test("explains every stage, gate and finding", () => {
+    for (const [i, stage] of STAGES.entries()) expect(pipeline).toContain(`| ${i + 1} \`${stage}\` |`)
+    for (const gate of GATES) expect(pipeline).toContain(`| \`${gate}\` |`)
+    for (const code of FINDING_CODES) expect(pipeline).toContain(`| \`${code}\` |`)
+  })
+})

@@ -1,0 +1,146 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { describe, expect, test } from "vitest"
+import { checkName, checkSource, checkText } from "./check-tidy.ts"
+import { repositoryPaths } from "./repository-files.ts"
+import { printViolation, sourceFile } from "./source-file.ts"
+
+const LIBRARY = "libs/core/src/formulas/seal.ts"
+const TEST = "libs/core/src/formulas/seal.test.ts"
+const APP = "apps/server/src/app.ts"
+
+const rulesBroken = (path: string, text: string): string[] =>
+  checkSource(sourceFile(path, text)).map(found => found.rule)
+
+describe("refused in sources", () => {
+  const refused: readonly (readonly [rule: string, path: string, text: string])[] = [
+    ["no default export", APP, "export default app"],
+    ["no default export", APP, "export { app as default }"],
+    ["no barrel: export names, not whole modules", APP, 'export * from "./a.ts"'],
+    ["no enum", APP, "export const enum Stage { A }"],
+    ["no enum", APP, "enum Stage { A }"],
+    ["no namespace", APP, "namespace Stage {}"],
+    ["no decorator", APP, "class AError extends Error {\n  @logged\n  a() {}\n}"],
+    ["no class but errors", APP, "class Stage {}"],
+    ["no class but errors", APP, "export class Stage<T> extends Base<T> {"],
+    ["no class but errors", APP, "export abstract class Stage implements Error {"],
+    ["no class but errors", APP, "const Stage = class {}"],
+    ["no class but errors", APP, "class StageError {}"],
+    ["no any", APP, "const a: any = 1"],
+    ["no any", APP, "const a = b as any"],
+    ["no any", APP, "type A = readonly any[]"],
+    ["no any", APP, "type A = Map<string, any>"],
+    ["no any", TEST, "let a: Record<string, any>"],
+    ["no silenced compiler", APP, "// @ts-ignore\na()"],
+    ["no silenced compiler", TEST, "/* @ts-expect-error */"],
+    ["no note to self", APP, "// TODO later"],
+    ["no note to self", APP, "/** FIXME */"],
+    ["no focused, skipped or empty test (skipIf says why)", TEST, 'test.only("a", () => {})'],
+    ["no focused, skipped or empty test (skipIf says why)", TEST, 'describe.skip("a", () => {})'],
+    ["no focused, skipped or empty test (skipIf says why)", TEST, 'test.todo("a")'],
+    ["no focused, skipped or empty test (skipIf says why)", TEST, 'it.concurrent.skip("a", () => {})'],
+    ["no focused, skipped or empty test (skipIf says why)", TEST, 'test.skip.each([1])("a", () => {})'],
+    ["no focused, skipped or empty test (skipIf says why)", TEST, 'xit("a", () => {})'],
+    ["no clock in a library: time is an argument", LIBRARY, "const now = Date.now()"],
+    ["no clock in a library: time is an argument", LIBRARY, "const now = new Date( )"],
+    ["no clock in a library: time is an argument", LIBRARY, "const now = new Date\n"],
+    ["no clock in a library: time is an argument", LIBRARY, "const now = performance.now()"],
+    ["no randomness in a library: it is an argument", LIBRARY, "const a = Math.random()"],
+    ["no randomness in a library: it is an argument", LIBRARY, "crypto.getRandomValues(bytes)"],
+    ["length: 301 lines, more than 300", APP, "a()\n".repeat(301)],
+    ["length: 301 lines, more than 300", APP, `${"a()\n".repeat(300)}a()`],
+    ["length: 501 lines, more than 500", TEST, "a()\n".repeat(501)],
+    ["name: an index hides structure; import the file that has the code", "libs/core/src/index.ts", "a()"],
+  ]
+  test.each(refused)("%s: %s %j", (rule, path, text) => {
+    expect(rulesBroken(path, text)).toEqual([rule])
+  })
+})
+
+describe("accepted in sources", () => {
+  const accepted: readonly (readonly [path: string, text: string])[] = [
+    [APP, "export class StageError extends Error {}"],
+    [APP, "class BudgetError extends StageError<Detail> implements Position {"],
+    [APP, "const className = a.class"],
+    [APP, "// a class of errors, enum of any kind, export default"],
+    [APP, 'const text = "TODO class A {} enum B {} x as any"'],
+    [APP, "await Promise.any([a]); AbortSignal.any(signals); v.any()"],
+    [APP, "const anything = { any: 1 }; const company = many"],
+    [APP, "const defaults = { default: 1 }; switch (a) { default: b() }"],
+    [APP, "const now = Date.now(); Math.random()"],
+    [APP, "declare global { interface String { isWellFormed(): boolean } }"],
+    [APP, "a()\n".repeat(300)],
+    [TEST, "class Point {}"],
+    [TEST, "a()\n".repeat(500)],
+    [TEST, 'test.skipIf(!present)("a", () => {}); test.each([1])("a", () => {})'],
+    [TEST, "list.skip(1); list.only; cursor.skip()"],
+    [TEST, "const now = Date.now()"],
+    [LIBRARY, "const at = new Date(moment.at).toISOString()"],
+    [LIBRARY, "function f(now: Date): Date { return new Date(now) }"],
+    ["vitest.config.ts", "export default defineConfig({})"],
+    ["libs/canonical/src/index.ts", 'export { a } from "./a.ts"'],
+  ]
+  test.each(accepted)("%s %j", (path, text) => {
+    expect(rulesBroken(path, text)).toEqual([])
+  })
+})
+
+describe("names", () => {
+  test.each([
+    "libs/core/src/utils/a.ts",
+    "libs/core/src/types.ts",
+    "apps/server/src/shared/a.ts",
+    "tools/src/helpers.test.ts",
+  ])("%s is refused", path => {
+    expect(checkName(path)).toHaveLength(1)
+  })
+  test.each(["libs/core/src/content-types.ts", "docs/commons.md", "libs/core/src/verify/typescript.ts"])(
+    "%s is accepted",
+    path => {
+      expect(checkName(path)).toEqual([])
+    },
+  )
+})
+
+describe("text files", () => {
+  const home = ["", "home", "ann", "a.json"].join("/")
+  const registry = ["registry", "npmjs", "org"].join(".")
+  const refused: readonly (readonly [path: string, text: string])[] = [
+    ["docs/a.md", `See ${home}`],
+    ["docs/a.md", `(${["", "work", "main"].join("/")})`],
+    ["docs/a.md", `\`${["C:", "Users", "ann"].join("\\")}\``],
+    ["README.md", `npm --registry https://${registry}/`],
+    ["package-lock.json", '{"resolved": "https://example.org/a.tgz"}'],
+  ]
+  test.each(refused)("%s: %j is refused", (path, text) => {
+    expect(checkText(path, text)).toHaveLength(1)
+  })
+  const accepted: readonly (readonly [path: string, text: string])[] = [
+    ["docs/a.md", "libs/home/a.ts, https://example.org/home/ann, ./root/a, /log/checkpoint"],
+    ["apps/server/src/policy/signature-samples.json", home],
+    ["package-lock.json", '{"resolved": "libs/core", "link": true}'],
+    ["docs/a.json", '{"resolved": "https://example.org/a.tgz"}'],
+  ]
+  test.each(accepted)("%s: %j is accepted", (path, text) => {
+    expect(checkText(path, text)).toEqual([])
+  })
+})
+
+test("a violation is printed as file:line rule, at the line it is on", () => {
+  const found = checkSource(sourceFile(APP, "a()\n\n  // TODO\nexport default a\n"))
+  expect(found.map(printViolation)).toEqual([`${APP}:4 no default export`, `${APP}:3 no note to self`])
+})
+
+test("without git the files are found by walking, ignored folders left out", () => {
+  const root = mkdtempSync(join(tmpdir(), "rooms-"))
+  try {
+    for (const folder of ["libs/core/src", "node_modules/a", "libs/core/dist"]) {
+      mkdirSync(join(root, folder), { recursive: true })
+      writeFileSync(join(root, folder, "a.ts"), "")
+    }
+    expect(repositoryPaths(root)).toEqual(["libs/core/src/a.ts"])
+  } finally {
+    rmSync(root, { recursive: true })
+  }
+})

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest"
+import { checkRooms } from "./check-rooms.ts"
+import { checkName, checkSource, checkText } from "./check-tidy.ts"
+import { readText, repositoryPaths, repositorySources } from "./repository-files.ts"
+import { printViolation, type Violation } from "./source-file.ts"
+
+const paths = repositoryPaths()
+const sources = repositorySources()
+const listed = (violations: readonly Violation[]): string[] => violations.map(printViolation)
+
+test("the repository is all here", () => {
+  expect(paths).toContain("package.json")
+  expect(sources.map(file => file.path)).toContain("tools/src/rooms/repository.test.ts")
+})
+
+test("every import enters only rooms that are open to it", () => {
+  expect(listed(sources.flatMap(checkRooms))).toEqual([])
+})
+
+test("every source keeps the house rules", () => {
+  expect(listed(sources.flatMap(checkSource))).toEqual([])
+})
+
+test("every name says what is inside", () => {
+  expect(listed(paths.flatMap(checkName))).toEqual([])
+})
+
+test("no text names a machine, a registry or a download address", () => {
+  expect(listed(paths.flatMap(path => checkText(path, readText(path))))).toEqual([])
+})

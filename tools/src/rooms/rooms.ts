@@ -1,0 +1,123 @@
+/** Who may enter which room, and which packages stay in which rooms. To add a room, add its row; a folder without one is refused. */
+
+export interface Room {
+  /** A folder, or a single file; the longest path that fits a file is its room. */
+  readonly path: string
+  /** Rooms it may import from, with all their folders. */
+  readonly enters: readonly string[]
+  /** Rooms its tests may enter besides; within their own package tests may enter every room. */
+  readonly testsEnter?: readonly string[]
+  /** The room is only the files of its folder: every folder below needs a row of its own. */
+  readonly flat?: true
+}
+
+const CANONICAL = "libs/canonical"
+const CORE = "libs/core/src"
+const VOCABULARY = `${CORE}/vocabulary`
+const ARTIFACTS = `${CORE}/artifacts`
+const FORMULAS = `${CORE}/formulas`
+const KERNELS = `${CORE}/kernels`
+const TRANSPARENCY_LOG = `${CORE}/transparency-log`
+const VERIFY = `${CORE}/verify`
+const WIRE = `${CORE}/wire`
+const SDK = "libs/sdk"
+const SERVER = "apps/server/src"
+
+const LIBS = [CANONICAL, CORE]
+const server = (name: string): string => `${SERVER}/${name}`
+/** What every room of the server may know: the libraries, its options, the parts it is given, how a start is refused. */
+const GIVEN = [...LIBS, ...["config.ts", "deps.ts", "startup-error.ts"].map(server)]
+
+export const ROOMS: readonly Room[] = [
+  { path: CANONICAL, enters: [] },
+
+  { path: "libs/core", enters: [CANONICAL, CORE] },
+  { path: CORE, enters: [], flat: true },
+  { path: VOCABULARY, enters: [CANONICAL] },
+  { path: TRANSPARENCY_LOG, enters: [CANONICAL] },
+  { path: ARTIFACTS, enters: [CANONICAL, VOCABULARY, TRANSPARENCY_LOG] },
+  { path: FORMULAS, enters: [CANONICAL, VOCABULARY, ARTIFACTS] },
+  { path: KERNELS, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS] },
+  { path: VERIFY, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, KERNELS, TRANSPARENCY_LOG] },
+  // The answer of a verification over HTTP carries the verifier's report as it is.
+  { path: WIRE, enters: [CANONICAL, VOCABULARY, ARTIFACTS, `${VERIFY}/report.ts`] },
+
+  // Their tests judge the records that core's own fixtures seal.
+  { path: SDK, enters: LIBS, testsEnter: ["libs/core/test"] },
+  { path: "apps/verifier-cli", enters: LIBS, testsEnter: ["libs/core/test"] },
+
+  { path: "apps/server", enters: [...LIBS, SERVER], testsEnter: [SDK] },
+  { path: SERVER, enters: [...LIBS, SERVER], testsEnter: [SDK], flat: true },
+  { path: server("startup-error.ts"), enters: [] },
+  { path: server("http"), enters: GIVEN },
+  { path: server("access"), enters: [...GIVEN, server("http"), server("store"), server("pipeline/submission.ts")] },
+  { path: server("policy"), enters: GIVEN },
+  // Built-in rules see through the same disguises as the signatures.
+  { path: server("review"), enters: [...GIVEN, server("policy/fold-text.ts")] },
+  { path: server("pipeline"), enters: [...GIVEN, server("policy"), server("review")] },
+  { path: server("store"), enters: GIVEN },
+  { path: server("anchor"), enters: [...GIVEN, server("store")] },
+  { path: server("sealing"), enters: [...GIVEN, server("pipeline"), server("anchor"), server("store")] },
+  { path: server("report"), enters: GIVEN },
+  {
+    path: server("routes"),
+    enters: [...GIVEN, ...["sealing", "pipeline", "store", "access", "http", "report"].map(server)],
+  },
+
+  { path: "tools", enters: [...LIBS, SDK, SERVER] },
+]
+
+export interface PackageRule {
+  /** What is kept in its place, for the message. */
+  readonly name: string
+  /** The modules meant. */
+  readonly modules: RegExp
+  /** Only these of their names are meant; a whole-module import always is. */
+  readonly names?: RegExp
+  /** The only rooms or files that may import them, or … */
+  readonly only?: readonly string[]
+  /** … the rooms and files that may not. */
+  readonly never?: readonly string[]
+  /** File names the rule does not bind. */
+  readonly except?: RegExp
+}
+
+const NO_DATABASE = [...["pipeline", "routes", "http", "policy", "review", "report"].map(server), "apps/verifier-cli"]
+
+/** Packages and the rooms they stay in; tests are free. */
+export const PACKAGE_RULES: readonly PackageRule[] = [
+  // A *.node.ts file is loaded by Node alone, chosen by its package's import conditions.
+  { name: "Node's own modules", modules: /^node:/, never: ["libs"], except: /\.node\.ts$/ },
+  {
+    name: "hashing",
+    modules: /^(?:node:crypto|crypto|@noble\/hashes\b.*)$/,
+    names: /^(?:createHash|hash|sha\d+|default|\*)$/,
+    only: [CANONICAL, FORMULAS, TRANSPARENCY_LOG, server("anchor"), server("access")],
+  },
+  { name: "the database", modules: /^(?:drizzle-orm|postgres|@electric-sql\/pglite)(?:\/|$)/, never: NO_DATABASE },
+  {
+    name: "HTTP",
+    modules: /^(?:hono|@hono\/[\w-]+|hono-openapi)(?:\/|$)/,
+    never: ["libs", ...["store", "pipeline", "policy", "review", "sealing", "anchor", "report"].map(server)],
+  },
+  {
+    name: "PDF code",
+    modules: /^(?:pdf-lib|@cantoo\/pdf-lib|fontkit|@pdf-lib\/fontkit)(?:\/|$)/,
+    only: [`${server("report")}/draw-pdf.ts`],
+  },
+]
+
+/** Where code lives: every source below these folders needs a room. */
+export const HOUSES: readonly string[] = ["libs", "apps", "tools"]
+
+/** Package names as imported, and where their sources are. `#` names belong to the package that imports them. */
+export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[] = [
+  ["@runseal/canonical", "libs/canonical/src"],
+  ["@runseal/core", CORE],
+  ["@runseal/sdk", "libs/sdk/src"],
+  ["@runseal/verifier", "apps/verifier-cli/src"],
+  ["@runseal/server", SERVER],
+  ["@runseal/tools", "tools/src"],
+  ["#sha256", "libs/canonical/src/sha256.noble.ts"],
+  ["#signatures", `${TRANSPARENCY_LOG}/signatures.noble.ts`],
+]

@@ -1,0 +1,96 @@
+import { isTest, isWithin } from "./source-file.ts"
+
+/** A pattern no text may contain. To add a rule, add its row. */
+export interface PatternRule {
+  /** What the reader of the report is told. */
+  readonly rule: string
+  /** Where to look: code without comments and literals, comments alone, or everything. */
+  readonly view: "code" | "comments" | "text"
+  readonly pattern: RegExp
+  /** Files it binds; all when absent. */
+  readonly binds?: (path: string) => boolean
+}
+
+const notTest = (path: string): boolean => !isTest(path)
+/** The SDK's one door to clock and randomness; everything behind it takes them as arguments. */
+const PLATFORM_DOOR = "libs/sdk/src/platform.ts"
+const library = (path: string): boolean => isWithin(path, "libs") && notTest(path) && path !== PLATFORM_DOOR
+/** Samples of attacks name the files that attackers go for. */
+const notAttackSample = (path: string): boolean => !/\/policy\/signature-(?:library|samples)\.json$/.test(path)
+/** Tools that demand a default export of their settings. */
+const notSettings = (path: string): boolean =>
+  !/(?:^|\/)(?:vitest|drizzle|playwright|stryker)\.config\.[cm]?[jt]s$/.test(path)
+
+/** Rules on TypeScript and JavaScript sources. */
+export const SOURCE_RULES: readonly PatternRule[] = [
+  { rule: "no default export", view: "code", pattern: /\bexport\s+default\b|\bas\s+default\b/, binds: notSettings },
+  { rule: "no barrel: export names, not whole modules", view: "code", pattern: /\bexport\s+\*/ },
+  { rule: "no enum", view: "code", pattern: /\benum\s+[A-Za-z_$]/ },
+  { rule: "no namespace", view: "code", pattern: /\bnamespace\s+[A-Za-z_$]/ },
+  { rule: "no decorator", view: "code", pattern: /^\s*@[A-Za-z_$]/m },
+  {
+    rule: "no class but errors",
+    view: "code",
+    pattern: /(?<![.\w$])class(?=[\s{])(?![^{]*\bextends\s+[\w$.]*Error\b)[^{]*\{/,
+    binds: notTest,
+  },
+  { rule: "no any", view: "code", pattern: /(?<![.\w$]|(?:const|let)\s)any\b(?!\s*[(:?])/ },
+  { rule: "no silenced compiler", view: "comments", pattern: /@ts-(?:ignore|nocheck|expect-error)\b/ },
+  { rule: "no note to self", view: "comments", pattern: /\b(?:TODO|FIXME|XXX|HACK)\b/ },
+  {
+    rule: "no focused, skipped or empty test (skipIf says why)",
+    view: "code",
+    pattern:
+      /\b(?:test|it|describe|suite|bench)(?:\.\w+)*\.(?:only|skip|todo|fails)\b|(?<![.\w$])(?:xit|xtest|xdescribe|fit|fdescribe)\s*\(/,
+    binds: isTest,
+  },
+  {
+    rule: "no clock in a library: time is an argument",
+    view: "code",
+    pattern: /\bDate\.now\b|\bDate\s*\(\s*\)|\bnew\s+Date\b(?!\s*\()|\bperformance\.now\b/,
+    binds: library,
+  },
+  {
+    rule: "no randomness in a library: it is an argument",
+    view: "code",
+    pattern: /\bMath\.random\b|\bgetRandomValues\b|\brandomUUID\b|\brandomBytes\b/,
+    binds: library,
+  },
+]
+
+/** Rules on every text file. */
+export const TEXT_RULES: readonly PatternRule[] = [
+  {
+    rule: "no path of one machine",
+    view: "text",
+    pattern: /(?<![\w.)\]}/-])(?:\/(?:work|home|root|Users)\/\w|[A-Z]:\\Users\\)/,
+    binds: notAttackSample,
+  },
+  { rule: "no registry host", view: "text", pattern: /\bregistry\.(?:npmjs|npmmirror|yarnpkg)\b/ },
+  {
+    rule: "no download address in the lock file",
+    view: "text",
+    pattern: /"resolved":\s*"https?:/,
+    binds: path => path.endsWith("package-lock.json"),
+  },
+]
+
+/** File and folder names that say nothing, whatever their extension. */
+export const EMPTY_NAMES: ReadonlySet<string> = new Set([
+  "utils",
+  "util",
+  "helpers",
+  "helper",
+  "common",
+  "shared",
+  "misc",
+  "types",
+])
+
+/** The doors of packages whose whole API is one module; no other folder has an index. */
+export const INDEX_FILES: ReadonlySet<string> = new Set(["libs/canonical/src/index.ts", "libs/sdk/src/index.ts"])
+
+/** Lines a source may have. */
+export const MAX_LINES = 300
+/** Lines a test may have. */
+export const MAX_TEST_LINES = 500

@@ -1,0 +1,24 @@
+import { defineConfig } from "vitest/config"
+
+const project = (name: string, root: string, testTimeout = 30_000): object => ({
+  test: {
+    name,
+    root,
+    include: ["src/**/*.test.ts", "test/**/*.test.ts", "spec/**/*.test.ts"],
+    testTimeout,
+    hookTimeout: 60_000,
+  },
+})
+
+export default defineConfig({
+  test: {
+    projects: [
+      project("canonical", "libs/canonical"),
+      project("core", "libs/core"),
+      project("sdk", "libs/sdk"),
+      project("verifier-cli", "apps/verifier-cli"),
+      project("server", "apps/server", 120_000),
+      project("tools", "tools"),
+    ],
+  },
+})
