@@ -1,4 +1,7 @@
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+
+const propertySeed = fileURLToPath(new URL("tools/src/properties/property-seed.ts", import.meta.url))
 
 const project = (name: string, root: string, testTimeout = 30_000): object => ({
   test: {
@@ -7,6 +10,7 @@ const project = (name: string, root: string, testTimeout = 30_000): object => ({
     include: ["src/**/*.test.ts", "test/**/*.test.ts", "spec/**/*.test.ts"],
     testTimeout,
     hookTimeout: 60_000,
+    setupFiles: [propertySeed],
   },
 })
 

@@ -84,18 +84,17 @@ describe("IBANs", () => {
     expect(countIbans("Ref AB12 DE12 DE89 3704 0044 0532 0130 00")).toBe(1)
   })
 
-  test("any one changed character fails the check of ISO 13616", () => {
+  // A letter counts as two digits, so only a change within digits or within letters is sure to be found.
+  test("any one digit changed to another, or letter to another, fails the check of ISO 13616", () => {
     const iban = "GB29NWBK60161331926819"
-    fc.assert(
-      fc.property(
-        fc.nat({ max: iban.length - 1 }),
-        fc.constantFrom(..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
-        (at, character) => {
-          const changed = iban.slice(0, at) + character + iban.slice(at + 1)
-          expect(passesMod97(changed)).toBe(changed === iban)
-        },
-      ),
-    )
+    const digits = "0123456789"
+    const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    for (const [at, character] of [...iban].entries()) {
+      for (const other of digits.includes(character) ? digits : letters) {
+        const changed = iban.slice(0, at) + other + iban.slice(at + 1)
+        expect(passesMod97(changed), changed).toBe(other === character)
+      }
+    }
   })
 })
 

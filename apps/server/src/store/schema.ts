@@ -1,53 +1,12 @@
 /**
  * The tables. Sealed documents are `text`: jsonb rewrites the bytes that were hashed. Tree hashes are `bytea`; digests that
  * are shown, compared or searched by prefix are lowercase hex. Numbers are `bigint` within ±(2^53−1), where JSON is exact.
- * After a change here, `npx drizzle-kit generate` in apps/server writes the migration.
+ * After a change here or in access-schema.ts, `npx drizzle-kit generate` in apps/server writes the migration.
  */
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { sql } from "drizzle-orm"
-import {
-  bigint,
-  boolean,
-  check,
-  customType,
-  index,
-  type PgColumn,
-  type PgTableWithColumns,
-  pgTable,
-  primaryKey,
-  text,
-  unique,
-} from "drizzle-orm/pg-core"
-
-/** A table whose rows have the shape `Row`, no column nullable. Columns bear the names of the properties. */
-type TableOf<Row extends object> = PgTableWithColumns<{
-  name: string
-  schema: undefined
-  dialect: "pg"
-  columns: { [Name in keyof Row & string]: ColumnOf<Row[Name]> }
-}>
-
-type ColumnOf<Data> = PgColumn<{
-  name: string
-  tableName: string
-  dataType: "number" | "string" | "boolean" | "custom"
-  columnType: string
-  data: Data
-  driverParam: unknown
-  notNull: true
-  hasDefault: boolean
-  isPrimaryKey: boolean
-  isAutoincrement: boolean
-  hasRuntimeDefault: boolean
-  enumValues: [string, ...string[]] | undefined
-}>
-
-/** Column of a table of one row: its primary key. */
-type OneRow = { readonly only: boolean }
-
-const number = () => bigint({ mode: "number" }).notNull()
-const bytes = customType<{ data: Uint8Array }>({ dataType: () => "bytea" })
-const onlyRow = () => boolean().primaryKey().default(true)
+import { check, index, pgTable, primaryKey, text, unique } from "drizzle-orm/pg-core"
+import { bytes, number, type OneRow, onlyRow, type TableOf } from "./columns.ts"
 
 /** What the first start fixed for good; a start with other values is refused. FORMATS §6. */
 export type DeploymentRow = {

@@ -1,0 +1,33 @@
+/** What the tables' columns are made of: each has the type of its row's property, and none is nullable. */
+import { bigint, boolean, customType, type PgColumn, type PgTableWithColumns } from "drizzle-orm/pg-core"
+
+/** A table whose rows have the shape `Row`, no column nullable. Columns bear the names of the properties. */
+export type TableOf<Row extends object> = PgTableWithColumns<{
+  name: string
+  schema: undefined
+  dialect: "pg"
+  columns: { [Name in keyof Row & string]: ColumnOf<Row[Name]> }
+}>
+
+type ColumnOf<Data> = PgColumn<{
+  name: string
+  tableName: string
+  dataType: "number" | "string" | "boolean" | "custom"
+  columnType: string
+  data: Data
+  driverParam: unknown
+  notNull: true
+  hasDefault: boolean
+  isPrimaryKey: boolean
+  isAutoincrement: boolean
+  hasRuntimeDefault: boolean
+  enumValues: [string, ...string[]] | undefined
+}>
+
+/** Column of a table of one row: its primary key. */
+export type OneRow = { readonly only: boolean }
+
+/** An integer within ±(2^53−1). */
+export const number = () => bigint({ mode: "number" }).notNull()
+export const bytes = customType<{ data: Uint8Array }>({ dataType: () => "bytea" })
+export const onlyRow = () => boolean().primaryKey().default(true)
