@@ -50,6 +50,7 @@ export function prepare(config: Config): Prepared {
 
 export type BootParts = {
   readonly config: Config
+  readonly prepared: Prepared
   /** Closed by the service when the start succeeds, by the caller when it does not. */
   readonly db: Database
   readonly logger: Logger
@@ -58,8 +59,7 @@ export type BootParts = {
 }
 
 /** @throws StartupError with one sentence for the operator when the service must not start */
-export async function boot({ config, db, logger, nowMs }: BootParts): Promise<Service> {
-  const prepared = prepare(config)
+export async function boot({ config, prepared, db, logger, nowMs }: BootParts): Promise<Service> {
   const headFile = openHeadFile(config.keysDir, randomUUID())
   const { keys, origin, genesisAt, genesis } = await openDeployment(db, config, headFile.remembered, nowMs)
   const revision = sourceRevision()

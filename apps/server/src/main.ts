@@ -53,9 +53,9 @@ async function main(): Promise<void> {
   if ("ended" in config) return
   const logger = pino({ level: config.logLevel })
   // Refused before a database is made.
-  prepare(config)
+  const prepared = prepare(config)
   const db = await openStore(config, logger)
-  const service = await boot({ config, db, logger, nowMs: Date.now }).catch(async (error: unknown) => {
+  const service = await boot({ config, prepared, db, logger, nowMs: Date.now }).catch(async (error: unknown) => {
     await db.close()
     throw error
   })

@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { pino } from "pino"
 import { afterAll, afterEach, beforeAll } from "vitest"
 import { createApp } from "../../src/app.ts"
-import { boot } from "../../src/boot.ts"
+import { boot, prepare } from "../../src/boot.ts"
 import { type Config, readConfig } from "../../src/config.ts"
 import type { Deps } from "../../src/deps.ts"
 import { type Database, openDatabase } from "../../src/store/database.ts"
@@ -61,15 +61,18 @@ function settledConfig(folder: string, { keysDir, policy, config }: Settings): C
 export async function openService(settings: Settings = {}): Promise<TestService> {
   const folder = mkdtempSync(join(tmpdir(), "runseal-spec-"))
   const config = settledConfig(folder, settings)
+  const prepared = prepare(config)
   const logLines: string[] = []
   const logger = pino({ level: "debug" }, { write: line => void logLines.push(line) })
   const clock = settings.clock ?? testClock()
   const db = await (settings.open ?? (() => openDatabase({ kind: "memory" })))()
-  const { deps, close } = await boot({ config, db, logger, nowMs: clock.nowMs }).catch(async (error: unknown) => {
-    await db.close()
-    rmSync(folder, { recursive: true, force: true })
-    throw error
-  })
+  const { deps, close } = await boot({ config, prepared, db, logger, nowMs: clock.nowMs }).catch(
+    async (error: unknown) => {
+      await db.close()
+      rmSync(folder, { recursive: true, force: true })
+      throw error
+    },
+  )
   const app = createApp(deps)
   const request = async (path: string, init?: RequestInit): Promise<Response> => app.request(path, init)
   const send = async (path: string, init?: RequestInit): Promise<Answer> => readAnswer(await request(path, init))
