@@ -49,7 +49,7 @@ export const ROOMS: readonly Room[] = [
   { path: "apps/server", enters: [...LIBS, SERVER], testsEnter: [SDK] },
   { path: SERVER, enters: [...LIBS, SERVER], testsEnter: [SDK], flat: true },
   { path: server("startup-error.ts"), enters: [] },
-  { path: server("http"), enters: GIVEN },
+  { path: server("http"), enters: [...GIVEN, server("pipeline/submission.ts")] },
   { path: server("access"), enters: [...GIVEN, server("http"), server("store"), server("pipeline/submission.ts")] },
   { path: server("policy"), enters: GIVEN },
   // Built-in rules see through the same disguises as the signatures.

@@ -6,20 +6,11 @@ import { FIRST_ISSUE, parseExact } from "@runseal/core/artifacts/parse-exact"
 import { holdsNul, isObject } from "@runseal/core/vocabulary/json-members"
 import { attestedContextSchema, declaredTokens, executeRequestSchema, issueText } from "@runseal/core/wire/execute"
 import * as v from "valibot"
+import type { SubmittedRun } from "../pipeline/submission.ts"
 import { badRequest } from "./http-error.ts"
 
-export type ExecuteBody = {
-  readonly program_id: string
-  readonly route_id: string
-  readonly registry_record_hash: string
-  readonly payload: string
-  readonly ai_output_text?: string
-  readonly declared: Readonly<Partial<Record<DeclaredName, JsonObject>>>
-  readonly declared_tokens: number
-}
-
 /** @throws HttpError 400 naming the field that is wrong, never its value */
-export function readExecuteBody(body: JsonObject): ExecuteBody {
+export function readExecuteBody(body: JsonObject): SubmittedRun {
   const parsed = v.safeParse(executeRequestSchema, body, FIRST_ISSUE)
   if (!parsed.success) throw badRequest(`${issueText(parsed.issues[0])}.`)
   const { program_id, route_id, registry_record_hash, payload, payload_text, ai_output_text } = parsed.output

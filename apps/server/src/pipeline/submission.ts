@@ -9,8 +9,8 @@ export type Tenant = {
   readonly owner: number
 }
 
-export type Submission = {
-  readonly tenant: Tenant
+/** What the caller's body says of the run. */
+export type SubmittedRun = {
   readonly program_id: string
   readonly route_id: string
   readonly registry_record_hash: string
@@ -19,6 +19,7 @@ export type Submission = {
   readonly ai_output_text?: string
   /** Sections as received; a section that was not sent is an absent key. */
   readonly declared: Readonly<Partial<Record<DeclaredName, JsonObject>>>
-  readonly origin: Origin
   readonly declared_tokens: number
 }
+
+export type Submission = SubmittedRun & { readonly tenant: Tenant; readonly origin: Origin }

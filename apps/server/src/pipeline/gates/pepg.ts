@@ -1,6 +1,6 @@
 /** Gate PEPG: signature scan, then policy. A match or a deny stops the run before any kernel. */
 import type { AllowToken, McdFinding } from "@runseal/core/artifacts/sealed-artifacts"
-import type { EnvelopeSection, PolicyEvaluationSection } from "@runseal/core/artifacts/sections"
+import type { EnvelopeSection, PayloadSection, PolicyEvaluationSection } from "@runseal/core/artifacts/sections"
 import type { PepgDecision } from "@runseal/core/formulas/decision"
 import {
   allowToken,
@@ -56,10 +56,16 @@ const matched = (finding: McdFinding): PepgDecision => ({
   matched_rule_ids: [],
 })
 
-export function pepgGate(submission: Submission, envelope: EnvelopeSection, context: PepgContext): PepgResult {
+export function pepgGate(
+  submission: Submission,
+  envelope: EnvelopeSection,
+  payload: PayloadSection,
+  context: PepgContext,
+): PepgResult {
   const { policy, library } = context
   const finding = find(submission, envelope, context)
-  const decision = finding === undefined ? evaluatePolicy(policy, policyInput(submission, envelope)) : matched(finding)
+  const decision =
+    finding === undefined ? evaluatePolicy(policy, policyInput(submission, envelope, payload)) : matched(finding)
   const evaluation = policyEvaluationSection(envelope, policy, decision, library.library_hash, finding)
   if (decision.decision === "allow")
     return { pass: { policy_evaluation: evaluation, allow_token: allowToken(evaluation) } }

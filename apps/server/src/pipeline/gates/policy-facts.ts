@@ -1,7 +1,6 @@
 /** The facts a policy decides on, read from a submission. */
 import type { JsonValue } from "@runseal/canonical"
-import { utf8Encode } from "@runseal/canonical"
-import type { EnvelopeSection } from "@runseal/core/artifacts/sections"
+import type { EnvelopeSection, PayloadSection } from "@runseal/core/artifacts/sections"
 import { isObject, member, textMember } from "@runseal/core/vocabulary/json-members"
 import type { AttestedContext } from "@runseal/core/wire/execute"
 import { attestedContextSchema } from "@runseal/core/wire/execute"
@@ -23,7 +22,7 @@ const attested = (submission: Submission): AttestedContext | undefined => {
   return context === undefined ? undefined : v.parse(attestedContextSchema, context)
 }
 
-export function policyInput(submission: Submission, envelope: EnvelopeSection): PolicyInput {
+export function policyInput(submission: Submission, envelope: EnvelopeSection, payload: PayloadSection): PolicyInput {
   const { declared } = submission
   const context = attested(submission)
   const performed = member(member(declared.authorization_chain, "human_in_loop"), "performed")
@@ -33,7 +32,7 @@ export function policyInput(submission: Submission, envelope: EnvelopeSection): 
     registry_record_hash: submission.registry_record_hash,
     tenant_id: envelope.tenant_id,
     execution_region: envelope.execution_region,
-    payload_bytes: utf8Encode(submission.payload).length,
+    payload_bytes: payload.payload_bytes,
     declared_tokens: submission.declared_tokens,
     ...(context === undefined ? {} : { attested: context }),
     approver_count: items(member(declared.authorization_chain, "approvers")).length,
