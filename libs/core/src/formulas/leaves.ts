@@ -2,6 +2,7 @@
 import type { JsonObject } from "@runseal/canonical"
 import { canonicalize, digest } from "@runseal/canonical"
 import type {
+  AttestationLeaf,
   CompleteRecordLeaf,
   GenesisLeaf,
   Leaf,
@@ -160,6 +161,12 @@ export const completeRecordLeaf = (
 /** What stands for a run that has neither manifest nor receipt. */
 export const runRecordHash = (run: RunFacts, sectionHashes: Readonly<Record<string, string>>): string =>
   digest({ kind: "vfa.run_record.v1", run, section_hashes: sectionHashes })
+
+/** The leaf that anchors a digest of the caller's. */
+export const attestationLeaf = (facts: Omit<AttestationLeaf, "leaf_version">): AttestationLeaf => ({
+  leaf_version: "vfa.attestation.v1",
+  ...facts,
+})
 
 /** Index 0 of an embedded log: pins what the log was born with. */
 export const genesisLeaf = (facts: Omit<GenesisLeaf, "leaf_version">): GenesisLeaf => ({

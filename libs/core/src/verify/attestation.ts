@@ -1,33 +1,26 @@
-/** Verifies an attestation of `POST /attest`. FORMATS §5, §8. */
-import * as v from "valibot"
-import type { AttestationLeaf } from "../artifacts/anchor.ts"
-import { attestationLeafSchema } from "../artifacts/anchor.ts"
-import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
-import { transparencyLogEntrySchema } from "../transparency-log/log-entry.ts"
+/** Verifies an attestation of `POST /attest`, as it was answered or as it is listed. FORMATS §5, §8. */
+import type { JsonObject } from "@runseal/canonical"
+import type { AttestationDocument, ListedAttestation } from "../artifacts/attestation.ts"
+import { attestationAnswerSchema, listedAttestationSchema } from "../artifacts/attestation.ts"
+import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
-import { decimalSchema, nonEmptySchema, sha256Schema } from "../vocabulary/scalars.ts"
+import { clockMillis } from "../vocabulary/scalars.ts"
 import { checkAnchor, chooseTrust, FIRST_ANCHOR_IDS } from "./anchor-check.ts"
 import { anchorFact } from "./bundle.ts"
-import type { Report } from "./report.ts"
+import type { Findings, Report } from "./report.ts"
 import { collectFindings, limitation, VERDICTS } from "./report.ts"
 
-export type AttestationDocument = {
-  readonly ok: true
-  readonly attestation_id: string
-  readonly digest: string
-  readonly log_entry_id: string
-  readonly leaf: AttestationLeaf
-  readonly entry: TransparencyLogEntry
-}
+/** Reads either form's shape; only an answer has `ok`. */
+export const parseAttestation = (value: JsonObject): Parsed<AttestationDocument> =>
+  Object.hasOwn(value, "ok") ? parseExact(attestationAnswerSchema, value) : parseExact(listedAttestationSchema, value)
 
-export const attestationDocumentSchema: v.GenericSchema<unknown, AttestationDocument> = v.strictObject({
-  ok: v.literal(true),
-  attestation_id: nonEmptySchema,
-  digest: sha256Schema,
-  log_entry_id: decimalSchema,
-  leaf: attestationLeafSchema,
-  entry: transparencyLogEntrySchema,
-})
+/** What a list adds repeats leaf and entry. */
+function checkListed({ leaf, entry, ...listed }: ListedAttestation, findings: Findings): void {
+  findings.require("leaf", listed.algorithm === leaf.algorithm, "the algorithm is not the leaf's")
+  findings.require("leaf", listed.subject_ref === leaf.subject_ref, "the subject is not the leaf's")
+  const logged = Number(entry.integratedTime) * 1000
+  findings.require("log_time", clockMillis(listed.created_at) === logged, "created_at is not the entry's log time")
+}
 
 /** Verifies an attestation against keys from outside it. Its only time is the log's. Never throws. */
 export function verifyAttestation(document: AttestationDocument, trusts: readonly TrustedKeys[]): Report {
@@ -37,12 +30,15 @@ export function verifyAttestation(document: AttestationDocument, trusts: readonl
   findings.require("leaf", leaf.digest === document.digest, "the digest is not the leaf's")
   findings.require("leaf", leaf.attestation_id === document.attestation_id, "the attestation id is not the leaf's")
   findings.require("leaf", document.log_entry_id === entry.logIndex, "log_entry_id is not the entry's index")
+  const listed = "created_at" in document
+  if (listed) checkListed(document, findings)
   checkAnchor({ leaf, entry }, { leaf, clock: undefined, ids: FIRST_ANCHOR_IDS }, trust, findings)
   const checks = findings.checks({
     shape: "the attestation has the fields it must have",
     leaf: "digest and id are the anchored leaf's",
     entry: `log entry ${entry.logIndex} holds the leaf, signed by the service`,
     inclusion: "inclusion proof, checkpoint and timestamp are the log's",
+    ...(listed ? { log_time: "created_at is the entry's log time" } : {}),
   })
   const failed = checks.find(check => check.result === "fail")
   return {

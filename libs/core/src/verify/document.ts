@@ -9,7 +9,7 @@ import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { holdsNul, isObject } from "../vocabulary/json-members.ts"
 import { RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
 import { BUNDLE_KIND } from "../vocabulary/versions.ts"
-import { attestationDocumentSchema, verifyAttestation } from "./attestation.ts"
+import { parseAttestation, verifyAttestation } from "./attestation.ts"
 import { verifyBundle } from "./bundle.ts"
 import { parseReceiptDocument, verifyReceipt } from "./receipt.ts"
 import type { Report } from "./report.ts"
@@ -61,7 +61,7 @@ export function verifyDocument(value: unknown, trusts: readonly TrustedKeys[]): 
     return typeof document === "string" ? unreadable(document) : verifyReceipt(document, known)
   }
   if (Object.hasOwn(value, "attestation_id")) {
-    const parsed = parseExact(attestationDocumentSchema, value)
+    const parsed = parseAttestation(value)
     return parsed.ok ? verifyAttestation(parsed.value, known) : unreadable(parsed.problem)
   }
   return unreadable(adviceFor(value))

@@ -1,0 +1,66 @@
+/**
+ * An attestation as `POST /attest` answers it and as `GET /attestations` lists it. Each form is a document that verifies
+ * by itself. FORMATS §5, §8.
+ */
+import * as v from "valibot"
+import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
+import { transparencyLogEntrySchema } from "../transparency-log/log-entry.ts"
+import { clockSchema, decimalSchema, nonEmptySchema, sha256Schema } from "../vocabulary/scalars.ts"
+import type { Anchor, AttestationLeaf } from "./anchor.ts"
+import { attestationLeafSchema } from "./anchor.ts"
+
+/** What both forms hold; `log_entry_id` is the entry's index in decimal. */
+type AttestationFacts = {
+  readonly attestation_id: string
+  readonly digest: string
+  readonly log_entry_id: string
+  readonly leaf: AttestationLeaf
+  readonly entry: TransparencyLogEntry
+}
+
+/** Status 201 of `POST /attest`. */
+export type AttestationAnswer = { readonly ok: true } & AttestationFacts
+
+/** An item of `GET /attestations`. What it repeats is the leaf's; `created_at` is the entry's log time. */
+export type ListedAttestation = Pick<AttestationLeaf, "algorithm" | "subject_ref"> & {
+  readonly created_at: string
+} & AttestationFacts
+
+export type AttestationDocument = AttestationAnswer | ListedAttestation
+
+const facts = {
+  attestation_id: nonEmptySchema,
+  digest: sha256Schema,
+  log_entry_id: decimalSchema,
+  leaf: attestationLeafSchema,
+  entry: transparencyLogEntrySchema,
+}
+
+export const attestationAnswerSchema: v.GenericSchema<unknown, AttestationAnswer> = v.strictObject({
+  ok: v.literal(true),
+  ...facts,
+})
+
+export const listedAttestationSchema: v.GenericSchema<unknown, ListedAttestation> = v.strictObject({
+  created_at: clockSchema,
+  algorithm: v.literal("sha256"),
+  subject_ref: v.exactOptional(v.string()),
+  ...facts,
+})
+
+/** The answer that an anchored leaf gives. */
+export const attestationAnswer = ({ leaf, entry }: Anchor<AttestationLeaf>): AttestationAnswer => ({
+  ok: true,
+  attestation_id: leaf.attestation_id,
+  digest: leaf.digest,
+  log_entry_id: entry.logIndex,
+  leaf,
+  entry,
+})
+
+/** The same attestation as lists show it. */
+export const listedAttestation = ({ ok: _ok, ...facts }: AttestationAnswer): ListedAttestation => {
+  const { algorithm, subject_ref } = facts.leaf
+  const created_at = new Date(Number(facts.entry.integratedTime) * 1000).toISOString()
+  return { ...facts, created_at, algorithm, ...(subject_ref === undefined ? {} : { subject_ref }) }
+}

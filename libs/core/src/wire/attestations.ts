@@ -1,0 +1,50 @@
+/**
+ * `POST /attest` and `GET /attestations` on the wire. FORMATS §8. The answer of the first and the items of the second are
+ * documents: their schemas are in artifacts/attestation.ts.
+ */
+import * as v from "valibot"
+import { SUBJECT_REF_MAX_LENGTH } from "../artifacts/anchor.ts"
+import { type ListedAttestation, listedAttestationSchema } from "../artifacts/attestation.ts"
+import { countSchema, sha256Schema } from "../vocabulary/scalars.ts"
+import { PAGE_LIMIT_MAX } from "./runs.ts"
+
+/** The digest algorithms that are attested. */
+export const ATTESTED_ALGORITHM = "sha256"
+
+export type AttestRequest = {
+  /** 64 lowercase hex digits. */
+  readonly digest: string
+  readonly algorithm: typeof ATTESTED_ALGORITHM
+  /** The caller's own name for what the digest is of; sealed and shown as it is. */
+  readonly subject_ref?: string
+}
+
+/** The request body. Unknown top-level keys are ignored and not sealed. */
+export const attestRequestSchema: v.GenericSchema<unknown, AttestRequest> = v.object({
+  digest: sha256Schema,
+  algorithm: v.literal(ATTESTED_ALGORITHM),
+  subject_ref: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.minLength(1, "must not be empty"),
+      v.maxLength(SUBJECT_REF_MAX_LENGTH, `must have at most ${SUBJECT_REF_MAX_LENGTH} characters`),
+    ),
+  ),
+})
+
+/** A page of the caller's attestations, newest first. */
+export type AttestationsPage = {
+  readonly ok: true
+  readonly total: number
+  readonly limit: number
+  readonly offset: number
+  readonly attestations: readonly ListedAttestation[]
+}
+
+export const attestationsPageSchema: v.GenericSchema<unknown, AttestationsPage> = v.strictObject({
+  ok: v.literal(true),
+  total: countSchema,
+  limit: countSchema,
+  offset: countSchema,
+  attestations: v.pipe(v.array(listedAttestationSchema), v.maxLength(PAGE_LIMIT_MAX)),
+})
