@@ -139,6 +139,21 @@ eachDatabase("run lists", open => {
       }
     })
 
+    test("a parameter given twice is a 400 that names it, whatever its values; unknown ones are ignored", async () => {
+      for (const query of ["limit=1&limit=abc", "limit=1&limit=1", "offset=0&limit=2&offset=1", "limit=1&li%6dit=2"])
+        expect(expectRefused(await service().get(`/runs?${query}`), 400)).toMatch(/^(limit|offset) must be given once/)
+      const twice = await service().get("/runs/search?status=ok&status=ok")
+      expect(expectRefused(twice, 400)).toMatch(/^status must be given once/)
+      expect((await list("/runs?limit=1&page=2&page=3&status=nonsense&constructor=1&__proto__=2")).limit).toBe(1)
+    })
+
+    test.each(["route_id=%ff", "route_id=%", "%zz=1"])(
+      "a query that is no percent-encoded UTF-8 is a 400: %s",
+      async query => {
+        expectRefused(await service().get(`/runs/search?${query}`), 400)
+      },
+    )
+
     test.each(BAD_FILTERS)("a bad filter is a 400 that names it: %s=%s", async (name, value) => {
       const answer = await service().get(`/runs/search?${new URLSearchParams({ [name]: value })}`)
       expect(expectRefused(answer, 400)).toMatch(new RegExp(`^${name} must be`))

@@ -1,28 +1,112 @@
-/** Query parameters of the list endpoints. A bad value is a 400, never quietly another one. FORMATS §8. */
-import { isSha256Hex } from "@runseal/canonical"
+/**
+ * Query parameters, as the schemas that requests are held against and that the OpenAPI document is made of. A bad value or
+ * a parameter given twice is a 400, never quietly another value; unknown parameters are ignored. FORMATS §8.
+ */
+import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { rfc3339Millis } from "@runseal/core/kernels/tok"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import { sha256Schema } from "@runseal/core/vocabulary/scalars"
 import { ROUTE_ID_MAX_LENGTH } from "@runseal/core/wire/execute"
-import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "@runseal/core/wire/runs"
+import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type RunFilters } from "@runseal/core/wire/runs"
+import * as v from "valibot"
 import { badRequest, notFound } from "./http-error.ts"
 
-export type Page = { readonly limit: number; readonly offset: number }
-export type Query = Readonly<Record<string, string | undefined>>
+/** Schema of an endpoint's parameters. */
+export type QuerySchema<T> = v.GenericSchema<unknown, T> & { readonly entries: Readonly<Record<string, unknown>> }
 
-function integer(query: Query, name: string, fallback: number, min: number, max: number): number {
-  const text = query[name]
-  if (text === undefined) return fallback
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  if (!Number.isSafeInteger(value) || value < min || value > max)
-    throw badRequest(`${name} must be an integer from ${min} to ${max}.`)
-  return value
+export type Page = { readonly limit: number; readonly offset: number }
+
+const integerText = (min: number, max: number, fallback?: number): v.GenericSchema<string, number> => {
+  const rule = `must be an integer from ${min} to ${max}`
+  return v.pipe(
+    v.string(),
+    v.regex(/^\d{1,16}$/, rule),
+    v.transform(Number),
+    v.number(),
+    v.safeInteger(rule),
+    v.minValue(min, rule),
+    v.maxValue(max, rule),
+    v.metadata(fallback === undefined ? {} : { default: fallback }),
+  )
 }
 
-/** `limit` and `offset`. */
-export const readPage = (query: Query): Page => ({
-  limit: integer(query, "limit", PAGE_LIMIT_DEFAULT, 1, PAGE_LIMIT_MAX),
-  offset: integer(query, "offset", 0, 0, Number.MAX_SAFE_INTEGER),
+const opt = v.exactOptional
+/** The message of a parameter that is not there. */
+const REQUIRED = "is required"
+
+const page = {
+  limit: opt(integerText(1, PAGE_LIMIT_MAX, PAGE_LIMIT_DEFAULT)),
+  offset: opt(integerText(0, Number.MAX_SAFE_INTEGER, 0)),
+}
+export const pageQuerySchema: QuerySchema<Partial<Page>> = v.object(page)
+
+const ROUTE_RULE = `must be 1 to ${ROUTE_ID_MAX_LENGTH} characters`
+const routeIdText = v.pipe(
+  v.string(),
+  v.minLength(1, ROUTE_RULE),
+  v.maxLength(ROUTE_ID_MAX_LENGTH, ROUTE_RULE),
+  v.check(text => !text.includes("\u0000") && text.isWellFormed(), ROUTE_RULE),
+  v.description("Length in UTF-16 units; U+0000 is refused."),
+)
+const instantText = v.pipe(
+  v.string(),
+  v.check(text => rfc3339Millis(text) !== undefined, "must be an RFC 3339 timestamp"),
+  v.metadata({ format: "date-time", description: "RFC 3339, included." }),
+)
+const hexPrefix = v.pipe(v.string(), v.regex(/^[0-9a-f]{1,64}$/, "must be 1 to 64 lowercase hex digits"))
+
+export const searchQuerySchema: QuerySchema<Partial<Page> & RunFilters> = v.object({
+  ...page,
+  manifest_hash: opt(hexPrefix),
+  program_id: opt(sha256Schema),
+  route_id: opt(routeIdText),
+  status: opt(v.picklist(OUTCOME_KINDS, `must be one of ${OUTCOME_KINDS.join(", ")}`)),
+  from: opt(instantText),
+  to: opt(instantText),
 })
+
+/** Tree sizes of `GET /log/consistency`. */
+export const consistencyQuerySchema: QuerySchema<{ readonly first: number; readonly second: number }> = v.object(
+  { first: integerText(1, Number.MAX_SAFE_INTEGER), second: integerText(1, Number.MAX_SAFE_INTEGER) },
+  REQUIRED,
+)
+
+/** The parameters of a URL's query that a schema names. @throws HttpError 400 naming the parameter, never its value */
+export function readQuery<T>(schema: QuerySchema<T>, url: string): T {
+  const values: Record<string, string> = {}
+  for (const [name, value] of queryPairs(url)) {
+    if (!Object.hasOwn(schema.entries, name)) continue
+    if (Object.hasOwn(values, name)) throw badRequest(`${name} must be given once.`)
+    values[name] = value
+  }
+  const parsed = v.safeParse(schema, values, FIRST_ISSUE)
+  if (parsed.success) return parsed.output
+  const [issue] = parsed.issues
+  throw badRequest(`${v.getDotPath(issue)} ${issue.message}.`)
+}
+
+/** Names and values of a query string, decoded as forms write them (WHATWG URL §5.1), but never with a replacement character. */
+function queryPairs(url: string): readonly (readonly [name: string, value: string])[] {
+  const start = url.indexOf("?")
+  const pairs = start < 0 ? [] : url.slice(start + 1).split("&")
+  return pairs.map(pair => {
+    const at = pair.indexOf("=")
+    return at < 0 ? [decode(pair), ""] : [decode(pair.slice(0, at)), decode(pair.slice(at + 1))]
+  })
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "))
+  } catch {
+    throw badRequest("The query is not percent-encoded UTF-8.")
+  }
+}
+
+/** `limit` and `offset` of a list. */
+export const readPage = (url: string): Page => asPage(readQuery(pageQuerySchema, url))
+
+const asPage = ({ limit = PAGE_LIMIT_DEFAULT, offset = 0 }: Partial<Page>): Page => ({ limit, offset })
 
 export type SearchFilters = {
   readonly manifest_hash_prefix?: string
@@ -35,38 +119,20 @@ export type SearchFilters = {
   readonly to_ms?: number
 }
 
-function matching(query: Query, name: string, accept: (text: string) => boolean, rule: string): string | undefined {
-  const text = query[name]
-  if (text !== undefined && !accept(text)) throw badRequest(`${name} must be ${rule}.`)
-  return text
-}
-
-function instant(query: Query, name: string): number | undefined {
-  const text = matching(query, name, value => rfc3339Millis(value) !== undefined, "an RFC 3339 timestamp")
-  return text === undefined ? undefined : rfc3339Millis(text)
-}
-
-const isHexPrefix = (text: string): boolean => /^[0-9a-f]{1,64}$/.test(text)
-const isStatus = (text: string): boolean => OUTCOME_KINDS.some(kind => kind === text)
-const isRouteId = (text: string): boolean =>
-  text.length > 0 && text.length <= ROUTE_ID_MAX_LENGTH && !text.includes("\u0000") && text.isWellFormed()
-
-/** Filters of `GET /runs/search`. */
-export function readFilters(query: Query): SearchFilters {
-  const manifest = matching(query, "manifest_hash", isHexPrefix, "1 to 64 lowercase hex digits")
-  const program = matching(query, "program_id", isSha256Hex, "64 lowercase hex digits")
-  const route = matching(query, "route_id", isRouteId, `1 to ${ROUTE_ID_MAX_LENGTH} characters`)
-  const named = matching(query, "status", isStatus, `one of ${OUTCOME_KINDS.join(", ")}`)
-  const status = OUTCOME_KINDS.find(kind => kind === named)
-  const [from, to] = [instant(query, "from"), instant(query, "to")]
-  return {
-    ...(manifest === undefined ? {} : { manifest_hash_prefix: manifest }),
-    ...(program === undefined ? {} : { program_id: program }),
-    ...(route === undefined ? {} : { route_id: route }),
+/** Filters and page of `GET /runs/search`. */
+export function readSearch(url: string): { readonly filters: SearchFilters; readonly page: Page } {
+  const query = readQuery(searchQuerySchema, url)
+  const { manifest_hash, program_id, route_id, status } = query
+  const [from, to] = [rfc3339Millis(query.from ?? ""), rfc3339Millis(query.to ?? "")]
+  const filters = {
+    ...(manifest_hash === undefined ? {} : { manifest_hash_prefix: manifest_hash }),
+    ...(program_id === undefined ? {} : { program_id }),
+    ...(route_id === undefined ? {} : { route_id }),
     ...(status === undefined ? {} : { status }),
     ...(from === undefined ? {} : { from_ms: from }),
     ...(to === undefined ? {} : { to_ms: to + 1 }),
   }
+  return { filters, page: asPage(query) }
 }
 
 /** A run id from the path; what is no positive integer names no run. */

@@ -9,21 +9,14 @@ import {
   type TileAddress,
   tileWidth,
 } from "@runseal/core/transparency-log/tiles"
-import type { Context } from "hono"
 import { Hono } from "hono"
 import type { Deps } from "../deps.ts"
 import { badRequest, notFound } from "../http/http-error.ts"
+import { consistencyQuerySchema, readQuery } from "../http/query.ts"
 import { readEntries, readHead, readTile } from "../store/log-store.ts"
 
 const IMMUTABLE = { "Cache-Control": "public, max-age=31536000, immutable" }
 const FRESH = { "Cache-Control": "no-cache" }
-
-function natural(c: Context, name: string): number {
-  const text = c.req.query(name) ?? ""
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  if (!Number.isSafeInteger(value)) throw badRequest(`${name} must be a non-negative integer.`)
-  return value
-}
 
 /** A tile or entry bundle that the current log holds. */
 async function tileBytes(deps: Deps, { level, index, width }: TileAddress): Promise<Uint8Array<ArrayBuffer>> {
@@ -50,9 +43,10 @@ async function entryAnswer(deps: Deps, index: number): Promise<object> {
   }
 }
 
-async function consistencyAnswer(deps: Deps, first: number, second: number): Promise<object> {
+async function consistencyAnswer(deps: Deps, url: string): Promise<object> {
+  const { first, second } = readQuery(consistencyQuerySchema, url)
   const { size } = await readHead(deps.db)
-  if (first < 1 || first > second || second > size)
+  if (first > second || second > size)
     throw badRequest(`first and second must be tree sizes with 1 ≤ first ≤ second ≤ ${size}.`)
   const proof = await buildConsistencyProof(first, second, (level, i, width) => readTile(deps.db, level, i, width))
   return { ok: true, first, second, hashes: proof.map(encodeBase64) }
@@ -72,9 +66,7 @@ export function logRoutes(deps: Deps): Hono {
     if (!/^(0|[1-9]\d{0,14})$/.test(text)) throw notFound("The log has no such entry.")
     return c.json(await entryAnswer(deps, Number(text)), 200, FRESH)
   })
-  app.get("/log/consistency", async c =>
-    c.json(await consistencyAnswer(deps, natural(c, "first"), natural(c, "second"))),
-  )
+  app.get("/log/consistency", async c => c.json(await consistencyAnswer(deps, c.req.url)))
   app.get("/.well-known/runseal-trust.json", c => c.json(deps.trustDocument, 200, FRESH))
   app.get("/.well-known/trusted-root.json", c => c.json(deps.trustedRoot, 200, FRESH))
   app.get("/.well-known/service.pub", c =>

@@ -8,7 +8,7 @@ import { Hono } from "hono"
 import { callerOf } from "../access/caller.ts"
 import type { Deps } from "../deps.ts"
 import { notFound } from "../http/http-error.ts"
-import { type Page, readFilters, readPage, readRunId } from "../http/query.ts"
+import { type Page, readPage, readRunId, readSearch } from "../http/query.ts"
 import { findRun, listRuns, type RunPage, searchRuns } from "../store/runs.ts"
 import type { RunRow } from "../store/schema.ts"
 import { runRecord, runSummary, selfCheck, storedBundle } from "./run-views.ts"
@@ -31,13 +31,12 @@ async function ownRun(c: Context, deps: Deps): Promise<RunRow> {
 export function runRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.get("/runs", async c => {
-    const page = readPage(c.req.query())
+    const page = readPage(c.req.url)
     return c.json(pageAnswer(await listRuns(deps.db, callerOf(c).api_key_id, page), page))
   })
   app.get("/runs/search", async c => {
-    const page = readPage(c.req.query())
-    const found = await searchRuns(deps.db, callerOf(c).api_key_id, readFilters(c.req.query()), page)
-    return c.json(pageAnswer(found, page))
+    const { filters, page } = readSearch(c.req.url)
+    return c.json(pageAnswer(await searchRuns(deps.db, callerOf(c).api_key_id, filters, page), page))
   })
   app.get("/runs/:id", async c => c.json(runRecord(await ownRun(c, deps))))
   app.get("/runs/:id/verify", async c => c.json(selfCheck(await ownRun(c, deps), new Date(deps.nowMs()).toISOString())))
