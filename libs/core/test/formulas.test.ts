@@ -6,6 +6,7 @@ import { windowStart } from "../src/formulas/decision.ts"
 import { anchoringWindow } from "../src/formulas/leaves.ts"
 import { chargeId, declaredSalt, envelopeId, sequenceId } from "../src/formulas/moment.ts"
 import { declaredSection, declaredSectionsHash, payloadSection, withhold } from "../src/formulas/pre-execution.ts"
+import { reportClaimHash, reportCompileHash } from "../src/formulas/report-claims.ts"
 import { hmacSha256Hex, manifestHash, seal, sealHash } from "../src/formulas/seal.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
 import { seededHex } from "./fixtures/keys.ts"
@@ -126,5 +127,23 @@ describe("a window", () => {
     expect(anchoringWindow("2026-01-15T12:00:00.999Z")).toBe("2026-01-15T12:00:00Z/2026-01-15T12:10:00Z")
     expect(anchoringWindow("2026-12-31T23:59:59.000Z")).toBe("2026-12-31T23:59:59Z/2027-01-01T00:09:59Z")
     expect(() => anchoringWindow("now")).toThrow(RangeError)
+  })
+})
+
+describe("hashes of a report's claims", () => {
+  const claim = { claim_id: "C1", statement: "s", basis: "b", evidence: [{ member: "manifest", hash: "0".repeat(64) }] }
+  const bundle = "1".repeat(64)
+
+  test("differ with the bundle and with every part of a claim", () => {
+    const evidence = [{ member: "manifest", hash: "2".repeat(64) }]
+    const changed = [{ claim_id: "C2" }, { statement: "t" }, { basis: "c" }, { evidence }, { evidence: [] }]
+    const hashes = [claim, ...changed.map(change => ({ ...claim, ...change }))].map(c => reportClaimHash(bundle, c))
+    expect(new Set([...hashes, reportClaimHash("3".repeat(64), claim)]).size).toBe(changed.length + 2)
+  })
+
+  test("compile to one hash that depends on their order", () => {
+    const [a, b] = ["a".repeat(64), "b".repeat(64)]
+    expect(reportCompileHash(bundle, [a, b])).not.toBe(reportCompileHash(bundle, [b, a]))
+    expect(reportCompileHash(bundle, [a, b])).toBe(reportCompileHash(bundle, [a, b]))
   })
 })

@@ -10,7 +10,7 @@ import {
   RECEIPT_KINDS,
   STAGES,
 } from "../src/vocabulary/outcomes.ts"
-import { PIPELINE_PATH } from "../src/vocabulary/pipeline-path.ts"
+import { PIPELINE_PATH, STEP_LABELS, WHOLE_PATH } from "../src/vocabulary/pipeline-path.ts"
 import {
   chargeIdSchema,
   clockMillis,
@@ -42,6 +42,24 @@ describe("the table of outcomes", () => {
     expect(refused.filter(kind => OUTCOMES[kind].marker === undefined)).toEqual(["attestation_gap"])
     for (const key of RECEIPT_KEYS) expect(OUTCOMES[RECEIPT_KINDS[key]].artifact?.key).toBe(key)
     expect([OUTCOMES.ok.artifact?.key, OUTCOMES.stage_error.artifact]).toEqual(["allow_token", undefined])
+  })
+
+  test("has words of its own for every outcome, and calls only a completed run an attestation", () => {
+    const words = OUTCOME_KINDS.map(kind => OUTCOMES[kind].words)
+    expect(words.map(({ standing }) => standing)).toEqual(["attestation", ...new Array(5).fill("refusal"), "diagnosis"])
+    for (const pick of ["title", "verdict", "framing", "enforcement", "stages", "statement"] as const)
+      expect(new Set(words.map(of => of[pick])).size, pick).toBe(OUTCOME_KINDS.length)
+    expect(words.map(({ proof }) => proof.hash_name)).toEqual([
+      "Manifest hash",
+      "Deny receipt hash",
+      "CCV halt receipt hash",
+      "MACC halt receipt hash",
+      "AIVP-T4 halt receipt hash",
+      "Attestation gap receipt hash",
+      "Bundle hash",
+    ])
+    for (const text of [OUTCOMES.stage_error.words.framing, OUTCOMES.stage_error.words.statement])
+      expect(text).toContain("for operational diagnosis only and is not an attestation")
   })
 
   test("gives every artifact a path and a version of its own", () => {
@@ -124,4 +142,10 @@ describe("a scalar has one spelling", () => {
     for (const value of accepted) expect(v.is(schema, value)).toBe(true)
     for (const value of refused) expect(v.is(schema, value)).toBe(false)
   })
+})
+
+test("the whole path is all nine stages in order, with the gates where they stand", () => {
+  expect(WHOLE_PATH.filter(step => STAGES.some(stage => stage === step))).toEqual(STAGES)
+  expect(WHOLE_PATH.slice(0, PIPELINE_PATH.length)).toEqual(PIPELINE_PATH.map(({ step }) => step))
+  expect(Object.keys(STEP_LABELS)).toEqual(WHOLE_PATH)
 })

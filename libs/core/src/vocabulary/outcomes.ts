@@ -3,6 +3,17 @@
  * Interface specification, "Outcome states of a run" and "Sealed artifact endpoints".
  */
 
+import type { OutcomeWords } from "./outcome-words.ts"
+import {
+  AIVP_T4_HALT_WORDS,
+  ATTESTATION_GAP_WORDS,
+  CCV_HALT_WORDS,
+  MACC_HALT_WORDS,
+  OK_WORDS,
+  PEPG_DENY_WORDS,
+  STAGE_ERROR_WORDS,
+} from "./outcome-words.ts"
+
 /** The nine pipeline stages in order; a code is also the `error_stage` of a stage_error. */
 export const STAGES = ["DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] as const
 export type Stage = (typeof STAGES)[number]
@@ -53,6 +64,8 @@ export type Outcome = {
   readonly marker?: OutcomeMarker
   /** Sentence of the `error` field and of reports. */
   readonly sentence: string
+  /** What a report says of the outcome. */
+  readonly words: OutcomeWords
 }
 
 /** One row per outcome state; nothing else in the house switches on the outcome to learn one of these facts. */
@@ -62,6 +75,7 @@ export const OUTCOMES: Readonly<Record<OutcomeKind, Outcome>> = {
     error_stage: "",
     artifact: { key: "allow_token", path: "allow-token", version: "vfa.allow_token.v1" },
     sentence: "The run was admitted, executed and sealed.",
+    words: OK_WORDS,
   },
   pepg_deny: {
     http_status: 422,
@@ -69,6 +83,7 @@ export const OUTCOMES: Readonly<Record<OutcomeKind, Outcome>> = {
     artifact: { key: "deny_receipt", path: "deny-receipt", version: "vfa.deny_receipt.v1" },
     marker: { field: "PepgOutcome", value: "deny" },
     sentence: "The policy gate denied the run before any kernel ran.",
+    words: PEPG_DENY_WORDS,
   },
   ccv_halt: {
     http_status: 422,
@@ -76,6 +91,7 @@ export const OUTCOMES: Readonly<Record<OutcomeKind, Outcome>> = {
     artifact: { key: "ccv_halt_receipt", path: "ccv-halt-receipt", version: "vfa.ccv_halt.v1" },
     marker: { field: "CcvOutcome", value: "halted" },
     sentence: "The run declared more tokens than the per-run budget allows and was halted after its kernels.",
+    words: CCV_HALT_WORDS,
   },
   macc_halt: {
     http_status: 422,
@@ -84,6 +100,7 @@ export const OUTCOMES: Readonly<Record<OutcomeKind, Outcome>> = {
     marker: { field: "MaccOutcome", value: "halted" },
     sentence:
       "The run took the tenant's cumulative tokens to or beyond the window's cap and was halted after its kernels.",
+    words: MACC_HALT_WORDS,
   },
   aivp_t4_halt: {
     http_status: 422,
@@ -91,6 +108,7 @@ export const OUTCOMES: Readonly<Record<OutcomeKind, Outcome>> = {
     artifact: { key: "aivp_t4_halt_receipt", path: "aivp-t4-halt-receipt", version: "vfa.aivp_t4_halt.v1" },
     marker: { field: "AivpT4Outcome", value: "halted" },
     sentence: "The Tier-4 governance review did not release the AI output and the run was halted after its kernels.",
+    words: AIVP_T4_HALT_WORDS,
   },
   attestation_gap: {
     http_status: 422,
@@ -101,11 +119,13 @@ export const OUTCOMES: Readonly<Record<OutcomeKind, Outcome>> = {
       version: "vfa.attestation_gap_receipt.v1",
     },
     sentence: "The policy requires attested fields that the request does not carry; the run was not admitted.",
+    words: ATTESTATION_GAP_WORDS,
   },
   stage_error: {
     http_status: 500,
     error_stage: "",
     sentence: "A pipeline stage failed; the record is for operational diagnosis and is not an attestation.",
+    words: STAGE_ERROR_WORDS,
   },
 }
 
