@@ -1,16 +1,13 @@
 /** The answer of `POST /execute`, as a projection of the bundle. Specification, "POST /execute", Responses. */
 import type { JsonObject } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
-import { receiptOf } from "@runseal/core/artifacts/bundle"
+import { durationMs, receiptOf } from "@runseal/core/artifacts/bundle"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
-
-/** Wall-clock milliseconds, rounded down. */
-export const durationMs = (durationUs: number): number => Math.floor(durationUs / 1000)
 
 export function executeAnswer(bundle: Bundle): { readonly status: 200 | 422 | 500; readonly body: JsonObject } {
   const { run, manifest, partial_manifest, allow_token } = bundle
   const { http_status: status, sentence } = OUTCOMES[run.outcome_kind]
-  const base = { run_id: run.run_id, duration_ms: durationMs(run.duration_us) }
+  const base = { run_id: run.run_id, duration_ms: durationMs(run) }
   if (manifest !== undefined && allow_token !== undefined)
     return { status, body: { ok: true, ...base, manifest, allow_token } }
   const found = receiptOf(bundle)

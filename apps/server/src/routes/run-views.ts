@@ -1,13 +1,13 @@
 /** Projections of a run: summary, record, self-check. Specification, "Run summary" and "GET /runs/{id}/verify". */
 import { type JsonObject, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
+import { durationMs } from "@runseal/core/artifacts/bundle"
 import { manifestHash, sealHash } from "@runseal/core/formulas/seal"
 import { readBundle } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { ENGINE_VERSION, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
 import type { RunRecord, RunSummary, VerifyAnswer } from "@runseal/core/wire/runs"
 import type { RunRow, RunSummaryRow } from "../store/schema.ts"
-import { durationMs } from "./execute-answer.ts"
 
 /** A run as lists show it. */
 export const runSummary = (row: RunSummaryRow): RunSummary => ({
@@ -16,7 +16,7 @@ export const runSummary = (row: RunSummaryRow): RunSummary => ({
   program_id: row.program_id,
   route_id: row.route_id,
   manifest_hash: row.manifest_hash,
-  duration_ms: durationMs(row.duration_us),
+  duration_ms: durationMs(row),
   status: row.outcome_kind,
   outcome_kind: row.outcome_kind,
   error_stage: row.error_stage,

@@ -127,6 +127,9 @@ export function receiptOf(
   return undefined
 }
 
+/** Wall-clock milliseconds of a run, rounded down. */
+export const durationMs = ({ duration_us }: Pick<RunFacts, "duration_us">): number => Math.floor(duration_us / 1000)
+
 /** The hash run lists show: of the manifest, the partial manifest or the gap receipt; "" for a stage_error. */
 export const sealedHash = (bundle: BundleBody): string =>
   (bundle.manifest ?? bundle.partial_manifest)?.ManifestHash ?? receiptOf(bundle)?.receipt.hash ?? ""
