@@ -51,8 +51,8 @@ export function openRehearsal(at: string, reportFault: (failure: StageFailure) =
   return draft => {
     const { tenant_id } = draft.tenant
     const tenants = new Map([[tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 0, head: ZERO_HASH }]])
-    const start = { frontier, next_run_id: SCRATCH_RUN_ID, tenants, time }
-    const [run] = buildBatch([draft], start, { log, trust, reportFault }).runs
+    const start = { frontier, next_run_id: SCRATCH_RUN_ID, tenants, attested: new Map(), time }
+    const [run] = buildBatch({ drafts: [draft], attestations: [] }, start, { log, trust, reportFault }).runs
     if (run === undefined) throw new Error("a rehearsal seals its one run")
     return run.bundle
   }

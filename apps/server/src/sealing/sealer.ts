@@ -1,6 +1,6 @@
 /**
- * Group commit: everything that waits while the last transaction commits goes into the next one, without a timer.
- * One batch is one transaction; a run is acknowledged only after it is durable. FORMATS §6, ENGINE §3.
+ * Runs and attestations, sealed in groups: one batch is one transaction, and what is acknowledged is durable.
+ * FORMATS §6, ENGINE §3.
  */
 import { randomBytes } from "node:crypto"
 import { equalBytes } from "@runseal/canonical"
@@ -9,25 +9,31 @@ import { rootOf } from "@runseal/core/transparency-log/compact-range"
 import type { LogIdentity } from "../anchor/embedded-log.ts"
 import type { LogFrontier } from "../anchor/log-builder.ts"
 import type { Draft } from "../pipeline/draft.ts"
+import type { AttestationRow } from "../store/access-schema.ts"
+import { countAttestations, insertAttestations } from "../store/attestations.ts"
 import type { Database } from "../store/database.ts"
 import { StoreError } from "../store/errors.ts"
+import { createGroupCommit } from "../store/group-commit.ts"
 import { appendEntries, loadFrontier, lockHead } from "../store/log-store.ts"
 import { insertRuns } from "../store/runs.ts"
 import type { LogHeadRow, RunRow } from "../store/schema.ts"
 import type { Tx } from "../store/session.ts"
 import { lockTenants, updateTenants } from "../store/tenants.ts"
+import type { AttestationDraft, SealedAttestation } from "./attestation.ts"
 import { nextLogTime } from "./log-clock.ts"
-import type { Batch, BatchContext, SealedRun } from "./seal-batch.ts"
+import type { Batch, BatchContext, BatchWork, SealedRun } from "./seal-batch.ts"
 import { buildBatch } from "./seal-batch.ts"
 
-/** Most runs in one transaction. */
-export const BATCH_MAX_RUNS = 256
-/** Most runs that may wait; past it sealing answers 503 at once. */
-export const QUEUE_MAX_RUNS = 4096
+/** Most runs and attestations in one transaction. */
+export const BATCH_MAX_ITEMS = 256
+/** Most runs and attestations that may wait; past it sealing answers 503 at once. */
+export const QUEUE_MAX_ITEMS = 4096
 
 export type Sealer = {
   /** Seals a draft; resolves once its record is durable. Rejects with StoreError when nothing was acknowledged. */
   readonly seal: (draft: Draft) => Promise<SealedRun>
+  /** The same for an attestation. */
+  readonly attest: (draft: AttestationDraft) => Promise<SealedAttestation>
   /** Seals what waits and takes nothing more. */
   readonly close: () => Promise<void>
 }
@@ -40,78 +46,73 @@ export type SealerContext = BatchContext & {
   readonly publicCheckpoint: (size: number, root: Uint8Array) => string
   /** Makes the head durable beside the keys, after commit and before any answer. */
   readonly rememberHead: (size: number, root: Uint8Array) => void
-  /** Told why a batch failed; every run of it is refused. */
+  /** Told why a batch failed; everything in it is refused. */
   readonly reportFailure: (error: unknown) => void
 }
 
-type Waiting = {
-  readonly draft: Draft
-  readonly resolve: (run: SealedRun) => void
-  readonly reject: (error: unknown) => void
-}
+type Item = { readonly run: Draft } | { readonly attestation: AttestationDraft }
+/** Where an item's document is in the batch that sealed it: among the runs or among the attestations. */
+type Place = { readonly batch: Batch; readonly at: number }
 
 export function openSealer(context: SealerContext): Sealer {
-  const queue: Waiting[] = []
   let known: LogFrontier | undefined
-  let running: Promise<void> | undefined
-  let closed = false
 
-  const sealWaiting = async (): Promise<void> => {
-    while (queue.length > 0) {
-      const waiting = queue.splice(0, BATCH_MAX_RUNS)
-      try {
-        const batch = await commitBatch(
-          waiting.map(item => item.draft),
-          known,
-          context,
-        )
-        known = batch.log.frontier()
-        context.rememberHead(batch.log.size(), batch.log.root())
-        waiting.forEach((item, i) => {
-          const run = batch.runs[i]
-          if (run === undefined) item.reject(new Error("a sealed batch holds every run"))
-          else item.resolve(run)
-        })
-      } catch (error) {
-        // Whatever the outcome of the commit was, the next batch reads the log's head again.
-        known = undefined
-        context.reportFailure(error)
-        for (const item of waiting) item.reject(error instanceof StoreError ? error : new StoreError("unavailable"))
-      }
+  const sealItems = async (items: readonly Item[]): Promise<readonly Place[]> => {
+    try {
+      const { work, places } = partition(items)
+      const batch = await commitBatch(work, known, context)
+      known = batch.log.frontier()
+      context.rememberHead(batch.log.size(), batch.log.root())
+      return places.map(at => ({ batch, at }))
+    } catch (error) {
+      // Whatever the outcome of the commit was, the next batch reads the log's head again.
+      known = undefined
+      context.reportFailure(error)
+      throw error instanceof StoreError ? error : new StoreError("unavailable")
     }
-    running = undefined
   }
+  const { submit, close } = createGroupCommit(sealItems, { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS })
 
   return {
-    seal: draft =>
-      new Promise((resolve, reject) => {
-        if (closed || queue.length >= QUEUE_MAX_RUNS) {
-          reject(new StoreError("unavailable"))
-          return
-        }
-        queue.push({ draft, resolve, reject })
-        running ??= Promise.resolve().then(sealWaiting)
-      }),
-    close: async () => {
-      closed = true
-      await running
+    seal: async draft => {
+      const { batch, at } = await submit({ run: draft })
+      return sealedAt(batch.runs, at)
     },
+    attest: async draft => {
+      const { batch, at } = await submit({ attestation: draft })
+      return sealedAt(batch.attestations, at)
+    },
+    close,
   }
+}
+
+/** The items by kind, and the place of each among its kind. */
+function partition(items: readonly Item[]): { readonly work: BatchWork; readonly places: readonly number[] } {
+  const drafts: Draft[] = []
+  const attestations: AttestationDraft[] = []
+  const places = items.map(item =>
+    "run" in item ? drafts.push(item.run) - 1 : attestations.push(item.attestation) - 1,
+  )
+  return { work: { drafts, attestations }, places }
+}
+
+function sealedAt<T>(sealed: readonly T[], at: number): T {
+  const found = sealed[at]
+  if (found === undefined) throw new Error("a sealed batch holds everything that it was made of")
+  return found
 }
 
 /** One transaction: lock the log's head, build on it, write everything. */
-const commitBatch = (
-  drafts: readonly Draft[],
-  known: LogFrontier | undefined,
-  context: SealerContext,
-): Promise<Batch> =>
+const commitBatch = (work: BatchWork, known: LogFrontier | undefined, context: SealerContext): Promise<Batch> =>
   context.db.transaction(async tx => {
     const head = await lockHead(tx)
     const time = nextLogTime(head.log_time, context.nowMs())
     if (time === undefined) throw new StoreError("unavailable")
     const frontier = isAt(known, head) ? known : await loadFrontier(tx, head)
-    const tenants = await lockTenants(tx, newTenants(drafts))
-    const batch = buildBatch(drafts, { frontier, next_run_id: head.next_run_id, tenants, time }, context)
+    const tenants = await lockTenants(tx, newTenants(work.drafts))
+    const attested = await countAttestations(tx, [...new Set(work.attestations.map(({ owner }) => owner))])
+    const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time }
+    const batch = buildBatch(work, start, context)
     await writeBatch(tx, batch, head, time, context)
     return batch
   })
@@ -133,6 +134,10 @@ async function writeBatch(tx: Tx, batch: Batch, head: LogHeadRow, time: number, 
   const root = batch.log.root()
   const size = batch.log.size()
   await insertRuns(tx, batch.runs.map(runRow))
+  await insertAttestations(
+    tx,
+    batch.attestations.map(sealed => attestationRow(sealed, time)),
+  )
   await appendEntries(tx, {
     entries: batch.entries.map(({ index, body }) => ({ log_index: index, body, integrated_time: time })),
     tiles: batch.log.tiles(),
@@ -162,4 +167,14 @@ const runRow = ({ draft, bundle, text, tenant_ordinal }: SealedRun): RunRow => (
   duration_us: bundle.run.duration_us,
   bundle: text,
   disclosure_seed: Buffer.from(draft.moment.seed, "hex"),
+})
+
+const attestationRow = ({ owner, owner_ordinal, document, text }: SealedAttestation, time: number): AttestationRow => ({
+  attestation_id: document.attestation_id,
+  owner,
+  owner_ordinal,
+  created_at: time * 1000,
+  digest: document.digest,
+  log_index: Number(document.log_entry_id),
+  document: text,
 })

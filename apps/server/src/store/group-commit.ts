@@ -41,7 +41,8 @@ export function createGroupCommit<Item, Result>(
       new Promise((resolve, reject) => {
         if (closed || queue.length >= bounds.waiting) return reject(new StoreError("unavailable"))
         queue.push({ item, resolve, reject })
-        writing ??= writeAll()
+        // Not at once: whoever is released by the same event is to be in the first batch too.
+        writing ??= Promise.resolve().then(writeAll)
       }),
     close: async () => {
       closed = true
