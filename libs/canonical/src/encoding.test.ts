@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { decodeBase64, decodeDecimal, decodeHex, encodeBase64, encodeHex, isSha256Hex } from "./index.ts"
+import { BASE64_PATTERN, decodeBase64, decodeDecimal, decodeHex, encodeBase64, encodeHex, isSha256Hex } from "./index.ts"
 
 const bytesArbitrary = fc.uint8Array({ maxLength: 100 })
 
@@ -69,6 +69,7 @@ describe("base64 (RFC 4648 §4)", () => {
       fc.property(text, candidate => {
         const bytes = decodeBase64(candidate)
         expect(bytes === undefined || encodeBase64(bytes) === candidate).toBe(true)
+        expect(BASE64_PATTERN.test(candidate)).toBe(bytes !== undefined)
       }),
       { numRuns: 2000 },
     )

@@ -35,6 +35,10 @@ export function encodeBase64(bytes: Uint8Array): string {
   return btoa(binary)
 }
 
+/** The texts that `decodeBase64` accepts, for documents that describe them: RFC 4648 §4 with zero pad bits. */
+export const BASE64_PATTERN: RegExp =
+  /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/
+
 /** Bytes of padded base64 (RFC 4648 §4); undefined for missing padding, whitespace, non-zero pad bits or other alphabets. */
 export function decodeBase64(text: string): Uint8Array | undefined {
   const binary = decodeBinary(text)
