@@ -90,6 +90,7 @@ const REMEDIES: Readonly<Record<CheckId, Remedy>> = {
   log_time: "time",
   bundle_hash: "altered",
   complete_record: "keys",
+  printed_hashes: "altered",
 }
 const ADVICE: Readonly<Record<Remedy, readonly Line[]>> = {
   altered: [

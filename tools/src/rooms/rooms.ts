@@ -39,8 +39,9 @@ export const ROOMS: readonly Room[] = [
   { path: FORMULAS, enters: [CANONICAL, VOCABULARY, ARTIFACTS] },
   { path: KERNELS, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS] },
   { path: VERIFY, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, KERNELS, TRANSPARENCY_LOG] },
+  { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, TRANSPARENCY_LOG, VERIFY] },
   // The answer of a verification over HTTP carries the verifier's report as it is.
-  { path: WIRE, enters: [CANONICAL, VOCABULARY, ARTIFACTS, `${VERIFY}/report.ts`] },
+  { path: WIRE, enters: [CANONICAL, VOCABULARY, TRANSPARENCY_LOG, ARTIFACTS, `${VERIFY}/report.ts`] },
 
   // Their tests judge the records that core's own fixtures seal.
   { path: SDK, enters: LIBS, testsEnter: ["libs/core/test"] },

@@ -16,6 +16,8 @@ export const CHECK_IDS = [
   "log_time",
   "bundle_hash",
   "complete_record",
+  // Only of an audit report: what its pages print beside the record they carry.
+  "printed_hashes",
 ] as const
 export type CheckId = (typeof CHECK_IDS)[number]
 export type CheckResult = "pass" | "fail" | "absent" | "withheld"

@@ -1,0 +1,214 @@
+/** The values a PDF is made of, and how they are read. ISO 32000-1 §7.2 and §7.3, a strict subset: what our reports use. */
+
+export type PdfValue =
+  | { readonly kind: "null" }
+  | { readonly kind: "boolean"; readonly value: boolean }
+  | { readonly kind: "number"; readonly value: number }
+  | { readonly kind: "name"; readonly name: string }
+  | { readonly kind: "string"; readonly bytes: Uint8Array }
+  | { readonly kind: "reference"; readonly object: number }
+  | { readonly kind: "array"; readonly items: readonly PdfValue[] }
+  | PdfDictionary
+  /** A bare word: an operator of a content stream, or `obj`, `stream`, `R` … where the caller expects it. */
+  | { readonly kind: "word"; readonly word: string }
+
+export type PdfDictionary = { readonly kind: "dictionary"; readonly entries: ReadonlyMap<string, PdfValue> }
+
+/** The file is no PDF as our reports are. The sentence quotes nothing of it. */
+export class PdfError extends Error {
+  override readonly name = "PdfError"
+}
+
+/** Arrays and dictionaries within each other. */
+const MAX_DEPTH = 32
+/** Members of one array or dictionary: a page tree or a cross-reference of a long report stays far below. */
+const MAX_MEMBERS = 200_000
+
+const SPACE: ReadonlySet<number> = new Set([0, 9, 10, 12, 13, 32])
+const DELIMITERS: ReadonlySet<number> = new Set([..."()<>[]{}/%"].map(character => character.charCodeAt(0)))
+const PERCENT = 0x25
+const PAREN_OPEN = 0x28
+const PAREN_CLOSE = 0x29
+const SLASH = 0x2f
+const LESS = 0x3c
+const GREATER = 0x3e
+const BRACKET_OPEN = 0x5b
+const BACKSLASH = 0x5c
+const BRACKET_CLOSE = 0x5d
+
+export type PdfReader = {
+  /** Where the next value begins; space and comments before it are passed over. */
+  readonly position: () => number
+  readonly moveTo: (position: number) => void
+  /** The next value; undefined at the end. @throws PdfError */
+  readonly next: () => PdfValue | undefined
+}
+
+/** Reads values from bytes. References (`5 0 R`) are recognised when `references` is set: content streams hold none. */
+export function readPdf(bytes: Uint8Array, references: boolean): PdfReader {
+  const cursor: Cursor = { bytes, references, at: 0 }
+  return {
+    position: () => {
+      skipSpace(cursor)
+      return cursor.at
+    },
+    moveTo: position => {
+      cursor.at = position
+    },
+    next: () => {
+      skipSpace(cursor)
+      return cursor.at >= bytes.length ? undefined : readValue(cursor, 0)
+    },
+  }
+}
+
+type Cursor = { readonly bytes: Uint8Array; readonly references: boolean; at: number }
+
+function skipSpace(cursor: Cursor): void {
+  const { bytes } = cursor
+  for (; cursor.at < bytes.length; cursor.at++) {
+    const byte = bytes[cursor.at] ?? 0
+    if (byte === PERCENT) while (cursor.at < bytes.length && !isLineEnd(bytes[cursor.at])) cursor.at++
+    else if (!SPACE.has(byte)) return
+  }
+}
+
+const isLineEnd = (byte: number | undefined): boolean => byte === 10 || byte === 13
+
+function readValue(cursor: Cursor, depth: number): PdfValue {
+  if (depth > MAX_DEPTH) throw new PdfError("its values are nested too deep")
+  skipSpace(cursor)
+  const byte = cursor.bytes[cursor.at]
+  const twice = cursor.bytes[cursor.at + 1] === byte
+  if (byte === undefined) throw new PdfError("it ends within a value")
+  if (byte === SLASH) {
+    cursor.at++
+    return { kind: "name", name: unescapeName(regularText(cursor)) }
+  }
+  if (byte === PAREN_OPEN) return { kind: "string", bytes: literalString(cursor) }
+  if (byte === LESS && twice) {
+    cursor.at += 2
+    return readDictionary(cursor, depth)
+  }
+  if (byte === LESS) return { kind: "string", bytes: hexString(cursor) }
+  if (byte === BRACKET_OPEN) {
+    cursor.at++
+    return readArray(cursor, depth)
+  }
+  return referenceOr(cursor, numberOrWord(regularText(cursor)))
+}
+
+/** Characters up to the next space or delimiter. */
+function regularText(cursor: Cursor): string {
+  const from = cursor.at
+  const { bytes } = cursor
+  while (cursor.at < bytes.length && !SPACE.has(bytes[cursor.at] ?? 0) && !DELIMITERS.has(bytes[cursor.at] ?? 0))
+    cursor.at++
+  return latin1(bytes.subarray(from, cursor.at))
+}
+
+function numberOrWord(text: string): PdfValue {
+  if (text === "") throw new PdfError("a delimiter stands where a value must")
+  if (/^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text)) return { kind: "number", value: Number(text) }
+  if (text === "true" || text === "false") return { kind: "boolean", value: text === "true" }
+  return text === "null" ? { kind: "null" } : { kind: "word", word: text }
+}
+
+/** `12 0 R` is a reference, `12 0` two numbers. */
+function referenceOr(cursor: Cursor, value: PdfValue): PdfValue {
+  if (!cursor.references || value.kind !== "number" || !Number.isInteger(value.value) || value.value < 1) return value
+  const tail = latin1(cursor.bytes.subarray(cursor.at, cursor.at + REFERENCE_TAIL))
+  const rest = /^[\0\t\n\f\r ]+0[\0\t\n\f\r ]+R(?![^\0\t\n\f\r ()<>[\]{}/%])/.exec(tail)
+  if (rest === null) return value
+  cursor.at += rest[0].length
+  return { kind: "reference", object: value.value }
+}
+
+function readArray(cursor: Cursor, depth: number): PdfValue {
+  const items: PdfValue[] = []
+  for (;;) {
+    skipSpace(cursor)
+    if (cursor.bytes[cursor.at] === BRACKET_CLOSE) {
+      cursor.at++
+      return { kind: "array", items }
+    }
+    if (items.length >= MAX_MEMBERS) throw new PdfError("a list is too long")
+    items.push(readValue(cursor, depth + 1))
+  }
+}
+
+function readDictionary(cursor: Cursor, depth: number): PdfDictionary {
+  const entries = new Map<string, PdfValue>()
+  for (;;) {
+    skipSpace(cursor)
+    if (cursor.bytes[cursor.at] === GREATER && cursor.bytes[cursor.at + 1] === GREATER) {
+      cursor.at += 2
+      return { kind: "dictionary", entries }
+    }
+    const key = readValue(cursor, depth + 1)
+    if (key.kind !== "name") throw new PdfError("a dictionary's key is no name")
+    // Viewers differ in which of two they take: what one shows, another would not.
+    if (entries.has(key.name) || entries.size >= MAX_MEMBERS) throw new PdfError("a dictionary is not exact")
+    entries.set(key.name, readValue(cursor, depth + 1))
+  }
+}
+
+function hexString(cursor: Cursor): Uint8Array {
+  const end = cursor.bytes.indexOf(GREATER, cursor.at)
+  if (end < 0) throw new PdfError("a string does not end")
+  const digits = latin1(cursor.bytes.subarray(cursor.at + 1, end)).replace(/[\0\t\n\f\r ]/g, "")
+  cursor.at = end + 1
+  if (!/^(?:[0-9a-fA-F]{2})*$/.test(digits)) throw new PdfError("a string is not hexadecimal")
+  return Uint8Array.from({ length: digits.length / 2 }, (_, i) => Number.parseInt(digits.slice(2 * i, 2 * i + 2), 16))
+}
+
+function literalString(cursor: Cursor): Uint8Array {
+  const { bytes } = cursor
+  const out: number[] = []
+  let depth = 0
+  for (; cursor.at < bytes.length; cursor.at++) {
+    const byte = bytes[cursor.at] ?? 0
+    if (byte === BACKSLASH) {
+      cursor.at += escapeInto(out, bytes, cursor.at + 1)
+      continue
+    }
+    if (byte === PAREN_OPEN && depth++ === 0) continue
+    if (byte === PAREN_CLOSE && --depth === 0) {
+      cursor.at++
+      return Uint8Array.from(out)
+    }
+    out.push(byte)
+  }
+  throw new PdfError("a string does not end")
+}
+
+/** Space, `0`, space, `R` and one byte more, written generously. */
+const REFERENCE_TAIL = 16
+
+const ESCAPES: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, b: 8, f: 12, "(": 40, ")": 41, "\\": 92 }
+
+/** Reads what follows a backslash and returns how many bytes that took. */
+function escapeInto(out: number[], bytes: Uint8Array, at: number): number {
+  const octal = /^[0-7]{1,3}/.exec(latin1(bytes.subarray(at, at + 3)))
+  if (octal !== null) {
+    out.push(Number.parseInt(octal[0], 8) & 0xff)
+    return octal[0].length
+  }
+  const byte = bytes[at] ?? 0
+  if (byte === 13 && bytes[at + 1] === 10) return 2
+  if (byte !== 10 && byte !== 13) out.push(ESCAPES[String.fromCharCode(byte)] ?? byte)
+  return 1
+}
+
+const unescapeName = (text: string): string =>
+  text.replace(/#([0-9a-fA-F]{2})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+
+/** Bytes as characters of the same numbers. */
+export function latin1(bytes: Uint8Array): string {
+  let text = ""
+  for (let from = 0; from < bytes.length; from += CHUNK)
+    text += String.fromCharCode(...bytes.subarray(from, from + CHUNK))
+  return text
+}
+
+const CHUNK = 8192
