@@ -1,6 +1,14 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { BASE64_PATTERN, decodeBase64, decodeDecimal, decodeHex, encodeBase64, encodeHex, isSha256Hex } from "./index.ts"
+import {
+  BASE64_PATTERN,
+  decodeBase64,
+  decodeDecimal,
+  decodeHex,
+  encodeBase64,
+  encodeHex,
+  isSha256Hex,
+} from "./index.ts"
 
 const bytesArbitrary = fc.uint8Array({ maxLength: 100 })
 

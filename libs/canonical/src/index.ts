@@ -1,7 +1,15 @@
 export { compareBytes, concatBytes, equalBytes } from "./bytes.ts"
 export { CanonicalizeError, canonicalize, isJsonValue } from "./canonicalize.ts"
 export { digest, sha256, sha256Hex } from "./digest.ts"
-export { BASE64_PATTERN, decodeBase64, decodeDecimal, decodeHex, encodeBase64, encodeHex, isSha256Hex } from "./encoding.ts"
+export {
+  BASE64_PATTERN,
+  decodeBase64,
+  decodeDecimal,
+  decodeHex,
+  encodeBase64,
+  encodeHex,
+  isSha256Hex,
+} from "./encoding.ts"
 export { type JsonObject, type JsonValue, MAX_DEPTH } from "./json-value.ts"
 export { DEFAULT_MAX_BYTES, parseStrictJson, type StrictJsonLimits } from "./strict-json.ts"
 export { type Position, StrictJsonError, type StrictJsonErrorCode } from "./strict-json-error.ts"

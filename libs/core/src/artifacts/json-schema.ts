@@ -6,7 +6,7 @@ import * as v from "valibot"
 export const isJsonObject = (value: unknown): boolean =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-export const jsonObjectSchema: v.GenericSchema<unknown, JsonObject> = v.custom<JsonObject>(
-  isJsonObject,
-  "must be a JSON object",
+export const jsonObjectSchema: v.GenericSchema<unknown, JsonObject> = v.pipe(
+  v.custom<JsonObject>(isJsonObject, "must be a JSON object"),
+  v.metadata({ type: "object" }),
 )

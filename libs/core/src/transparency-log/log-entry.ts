@@ -1,4 +1,5 @@
 import {
+  BASE64_PATTERN,
   canonicalize,
   decodeBase64,
   encodeBase64,
@@ -172,23 +173,31 @@ export function assembleEntry(parts: EntryParts): TransparencyLogEntry {
   }
 }
 
+/** Characters of the base64 of so many bytes, with padding. */
+const base64Length = (bytes: number): number => Math.ceil(bytes / 3) * 4
+
 function base64Schema(minBytes: number, maxBytes: number): v.GenericSchema<unknown, string> {
+  const rule = `base64 of ${minBytes === maxBytes ? minBytes : `${minBytes} to ${maxBytes}`} bytes`
   return v.pipe(
     v.string(),
-    v.check(
-      text => {
-        // The length first: what cannot fit is not decoded.
-        const bytes = text.length <= Math.ceil(maxBytes / 3) * 4 ? decodeBase64(text) : undefined
-        return bytes !== undefined && bytes.length >= minBytes && bytes.length <= maxBytes
-      },
-      `must be base64 of ${minBytes === maxBytes ? minBytes : `${minBytes} to ${maxBytes}`} bytes`,
-    ),
+    v.check(text => {
+      // The length first: what cannot fit is not decoded.
+      const bytes = text.length <= base64Length(maxBytes) ? decodeBase64(text) : undefined
+      return bytes !== undefined && bytes.length >= minBytes && bytes.length <= maxBytes
+    }, `must be ${rule}`),
+    v.metadata({
+      pattern: BASE64_PATTERN.source,
+      minLength: base64Length(minBytes),
+      maxLength: base64Length(maxBytes),
+      description: `${rule[0]?.toUpperCase()}${rule.slice(1)}.`,
+    }),
   )
 }
 
 const decimalSchema = v.pipe(
   v.string(),
   v.check(text => decodeSafeDecimal(text) !== undefined, "must be a decimal string of at most 2^53-1"),
+  v.metadata({ pattern: "^(0|[1-9][0-9]{0,15})$", description: "Unsigned decimal of at most 2^53 − 1." }),
 )
 const kindTextSchema = v.pipe(v.string(), v.maxLength(MAX_KIND_LENGTH))
 const hashSchema = base64Schema(HASH_BYTES, HASH_BYTES)

@@ -1,4 +1,7 @@
-/** Scalar shapes that recur in every sealed document, with their bounds. */
+/**
+ * Scalar shapes that recur in every sealed document, with their bounds. `v.metadata` says in JSON Schema what a check of
+ * ours demands: documents made of these schemas cannot read code.
+ */
 import * as v from "valibot"
 
 /** SHA-256 in lowercase hex. */
@@ -12,6 +15,7 @@ export const CLOCK_PATTERN: RegExp = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3
 export const clockSchema: v.GenericSchema<string> = v.pipe(
   v.string(),
   v.check(text => clockMillis(text) !== undefined, "must be an RFC 3339 UTC timestamp with milliseconds"),
+  v.metadata({ format: "date-time", pattern: CLOCK_PATTERN.source }),
 )
 
 /** Milliseconds since the epoch of a clock in our one spelling, else undefined (also for dates that do not exist). */
@@ -40,10 +44,12 @@ export const nonEmptySchema: v.GenericSchema<string> = v.pipe(v.string(), v.minL
 export const envelopeIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^env-[0-9a-f]{16}$/))
 export const sequenceIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^seq-[0-9a-f]{16}$/))
 export const chargeIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^chg-[0-9a-f]{32}$/))
+const DECIMAL = /^(0|[1-9]\d{0,15})$/
 /** Unsigned decimal within 2^53 − 1, one spelling. */
 export const decimalSchema: v.GenericSchema<string> = v.pipe(
   v.string(),
-  v.check(text => /^(0|[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text)), "must be a decimal integer"),
+  v.check(text => DECIMAL.test(text) && Number.isSafeInteger(Number(text)), "must be a decimal integer"),
+  v.metadata({ pattern: DECIMAL.source, description: "Unsigned decimal of at most 2^53 − 1." }),
 )
 
 /** The predecessor of the first record of a tenant's chain. */

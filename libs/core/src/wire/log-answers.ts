@@ -1,0 +1,96 @@
+/** What the log's endpoints answer in JSON, and the trust document as it is published. FORMATS §6–7. */
+import { BASE64_PATTERN } from "@runseal/canonical"
+import * as v from "valibot"
+import type { GenesisLeaf } from "../artifacts/anchor.ts"
+import { jsonObjectSchema } from "../artifacts/json-schema.ts"
+import { MAX_PROOF_HASHES } from "../transparency-log/log-entry.ts"
+import { TRUST_DOCUMENT_KIND, type TrustDocument } from "../transparency-log/trust-document.ts"
+import { clockSchema, countSchema, nonEmptySchema, ordinalSchema, sha256Schema } from "../vocabulary/scalars.ts"
+import { GENESIS_LEAF_VERSION } from "../vocabulary/versions.ts"
+
+const ok = { ok: v.literal(true) }
+const base64 = v.pipe(v.string(), v.regex(BASE64_PATTERN))
+/** 32 bytes. */
+const hash = v.pipe(base64, v.length(44))
+const proof = v.pipe(v.array(hash), v.maxLength(MAX_PROOF_HASHES))
+
+/** `GET /log/genesis`: what entry 0 signs. */
+export type GenesisAnswer = { readonly ok: true; readonly log_index: 0; readonly leaf: GenesisLeaf }
+export const genesisAnswerSchema: v.GenericSchema<unknown, GenesisAnswer> = v.strictObject({
+  ...ok,
+  log_index: v.literal(0),
+  leaf: v.strictObject({
+    leaf_version: v.literal(GENESIS_LEAF_VERSION),
+    origin: nonEmptySchema,
+    genesis_clock: clockSchema,
+    service_key_id: sha256Schema,
+    log_key_id: sha256Schema,
+    checkpoint_key_id: sha256Schema,
+  }),
+})
+
+/** `GET /log/entry/{index}`. */
+export type LogEntryAnswer = {
+  readonly ok: true
+  readonly log_index: number
+  /** Unix seconds. */
+  readonly integrated_time: number
+  /** Base64 of the entry's canonical body. */
+  readonly canonicalized_body: string
+  /** Against the checkpoint beside it; hashes in base64. */
+  readonly inclusion_proof: {
+    readonly tree_size: number
+    readonly root_hash: string
+    readonly hashes: readonly string[]
+  }
+  readonly checkpoint: string
+}
+export const logEntryAnswerSchema: v.GenericSchema<unknown, LogEntryAnswer> = v.strictObject({
+  ...ok,
+  log_index: countSchema,
+  integrated_time: countSchema,
+  canonicalized_body: base64,
+  inclusion_proof: v.strictObject({ tree_size: ordinalSchema, root_hash: hash, hashes: proof }),
+  checkpoint: nonEmptySchema,
+})
+
+/** `GET /log/consistency`: RFC 6962 consistency proof between two tree sizes, hashes in base64. */
+export type ConsistencyAnswer = {
+  readonly ok: true
+  readonly first: number
+  readonly second: number
+  readonly hashes: readonly string[]
+}
+export const consistencyAnswerSchema: v.GenericSchema<unknown, ConsistencyAnswer> = v.strictObject({
+  ...ok,
+  first: ordinalSchema,
+  second: ordinalSchema,
+  hashes: proof,
+})
+
+const seconds = v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/))
+
+/** `GET /.well-known/runseal-trust.json`, as this service writes it. */
+export const trustDocumentSchema: v.GenericSchema<unknown, TrustDocument> = v.strictObject({
+  kind: v.literal(TRUST_DOCUMENT_KIND),
+  service: nonEmptySchema,
+  trusted_root: jsonObjectSchema,
+  origin: nonEmptySchema,
+  service_keys: v.array(
+    v.strictObject({
+      key_id: sha256Schema,
+      spki: base64,
+      valid_from: seconds,
+      valid_to: v.exactOptional(seconds),
+      revoked_from: v.exactOptional(seconds),
+    }),
+  ),
+  checkpoint_keys: v.array(nonEmptySchema),
+  leaf_v7_from: v.exactOptional(seconds),
+})
+
+/** `GET /.well-known/trusted-root.json`: Sigstore's own format, which has no member of ours. */
+export const trustedRootSchema: v.GenericSchema = v.looseObject({
+  mediaType: nonEmptySchema,
+  tlogs: v.array(jsonObjectSchema),
+})
