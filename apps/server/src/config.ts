@@ -2,13 +2,11 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Command, CommanderError, Option } from "commander"
+import { OPTION_ROWS, REVIEWER_KINDS, type ReviewerKind } from "./option-rows.ts"
 import { StartupError } from "./startup-error.ts"
 
 export const SERVICE_NAME = "runseal"
 export const SERVICE_VERSION = "1.0.0"
-
-export const REVIEWER_KINDS = ["none", "builtin", "openai", "anthropic"] as const
-export type ReviewerKind = (typeof REVIEWER_KINDS)[number]
 
 export type Config = {
   readonly host: string
@@ -26,6 +24,14 @@ export type Config = {
   readonly runTokenBudget: number
   readonly windowTokenBudget: number
   readonly windowSeconds: number
+  /** Requests a minute of one key. */
+  readonly rateLimit: number
+  /** `POST /attest` a minute of one key, or of one address in open mode. */
+  readonly attestRateLimit: number
+  /** Requests a minute of one address in open mode. */
+  readonly anonymousRateLimit: number
+  /** Proxies in front whose X-Forwarded-For is believed; 0 believes no header. */
+  readonly trustedProxyHops: number
   readonly reviewer: {
     readonly kind: ReviewerKind
     readonly baseUrl?: string
@@ -36,102 +42,12 @@ export type Config = {
   readonly logLevel: string
 }
 
-type Row = {
-  readonly flag: string
-  readonly env: string
-  readonly text: string
-  readonly fallback?: string
-  readonly choices?: readonly string[]
-}
-
-const ROWS: readonly Row[] = [
-  { flag: "--host <host>", env: "RUNSEAL_HOST", text: "address to listen on", fallback: "127.0.0.1" },
-  { flag: "--port <port>", env: "RUNSEAL_PORT", text: "port to listen on; 0 lets the system choose", fallback: "8080" },
-  {
-    flag: "--data-dir <folder>",
-    env: "RUNSEAL_DATA_DIR",
-    text: "folder of the embedded database and the keys",
-    fallback: "data",
-  },
-  {
-    flag: "--keys-dir <folder>",
-    env: "RUNSEAL_KEYS_DIR",
-    text: "folder of the signing keys, shared by all processes of one database (default: keys in the data folder)",
-  },
-  {
-    flag: "--log-origin <host>",
-    env: "RUNSEAL_LOG_ORIGIN",
-    text: "host name of the transparency log, without port; chosen once",
-    fallback: "runseal.local",
-  },
-  {
-    flag: "--database-url <url>",
-    env: "RUNSEAL_DATABASE_URL",
-    text: "postgres:// address; without it the embedded database is used",
-  },
-  { flag: "--region <name>", env: "RUNSEAL_REGION", text: "execution region recorded in every run", fallback: "local" },
-  {
-    flag: "--base-url <url>",
-    env: "RUNSEAL_BASE_URL",
-    text: "address under which callers reach this service, given by GET /version",
-  },
-  {
-    flag: "--policy <file>",
-    env: "RUNSEAL_POLICY",
-    text: "policy document, JSON (default: the built-in policy that admits every run)",
-  },
-  {
-    flag: "--run-token-budget <tokens>",
-    env: "RUNSEAL_RUN_TOKEN_BUDGET",
-    text: "most tokens one run may declare",
-    fallback: "1000000",
-  },
-  {
-    flag: "--window-token-budget <tokens>",
-    env: "RUNSEAL_WINDOW_TOKEN_BUDGET",
-    text: "cumulative tokens at which a tenant's window is closed",
-    fallback: "10000000",
-  },
-  {
-    flag: "--window-seconds <seconds>",
-    env: "RUNSEAL_WINDOW_SECONDS",
-    text: "length of a budget window in seconds; windows are aligned to the epoch",
-    fallback: "86400",
-  },
-  {
-    flag: "--aivp <reviewer>",
-    env: "RUNSEAL_AIVP",
-    text: "who reviews AI output",
-    fallback: "builtin",
-    choices: REVIEWER_KINDS,
-  },
-  {
-    flag: "--aivp-base-url <url>",
-    env: "RUNSEAL_AIVP_BASE_URL",
-    text: "address of the reviewer's API; its key is read from RUNSEAL_AIVP_API_KEY only",
-  },
-  { flag: "--aivp-model <name>", env: "RUNSEAL_AIVP_MODEL", text: "model of the reviewer" },
-  {
-    flag: "--aivp-timeout <ms>",
-    env: "RUNSEAL_AIVP_TIMEOUT",
-    text: "deadline of one review with all its retries, in milliseconds",
-    fallback: "20000",
-  },
-  {
-    flag: "--log-level <level>",
-    env: "RUNSEAL_LOG_LEVEL",
-    text: "what the process log holds",
-    fallback: "info",
-    choices: ["silent", "error", "warn", "info", "debug"],
-  },
-]
-
 /** The command with every option; `--help` explains each with unit and default. */
 function command(): Command {
   const program = new Command("runseal").description(
     "Run attestation service: executes, gates, seals and anchors runs.",
   )
-  for (const { flag, env, text, fallback, choices } of ROWS) {
+  for (const { flag, env, text, fallback, choices } of OPTION_ROWS) {
     const option = new Option(flag, text).env(env)
     if (fallback !== undefined) option.default(fallback)
     if (choices !== undefined) option.choices([...choices])
@@ -188,6 +104,10 @@ const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([
 const MAX_PORT = 65_535
 /** A year: longer windows would outlive any budget period we know of. */
 const MAX_WINDOW_SECONDS = 31_622_400
+/** Requests a minute beyond what any process can answer. */
+const MAX_RATE_LIMIT = 1_000_000_000
+/** More proxies than anybody stands behind: a larger number is a mistake. */
+const MAX_TRUSTED_HOPS = 16
 /** Review deadline plus queue must stay far below the 600 s in which a record must be logged. */
 const MAX_REVIEW_TIMEOUT_MS = 120_000
 
@@ -214,8 +134,23 @@ function fromOptions(options: Options, env: Readonly<Record<string, string | und
     runTokenBudget: integer(options, "runTokenBudget", "--run-token-budget", 0, Number.MAX_SAFE_INTEGER),
     windowTokenBudget: integer(options, "windowTokenBudget", "--window-token-budget", 1, Number.MAX_SAFE_INTEGER),
     windowSeconds: integer(options, "windowSeconds", "--window-seconds", 1, MAX_WINDOW_SECONDS),
+    ...limitOptions(options),
     reviewer: reviewerOptions(options, env),
     logLevel: options.logLevel ?? "info",
+  }
+}
+
+function limitOptions(
+  options: Options,
+): Pick<Config, "rateLimit" | "attestRateLimit" | "anonymousRateLimit" | "trustedProxyHops"> {
+  const limit = (name: string, flag: string): number => integer(options, name, flag, 1, MAX_RATE_LIMIT)
+  const rateLimit = limit("rateLimit", "--rate-limit")
+  return {
+    rateLimit,
+    attestRateLimit: limit("attestRateLimit", "--attest-rate-limit"),
+    anonymousRateLimit:
+      options.anonymousRateLimit === undefined ? rateLimit : limit("anonymousRateLimit", "--anonymous-rate-limit"),
+    trustedProxyHops: integer(options, "trustProxy", "--trust-proxy", 0, MAX_TRUSTED_HOPS),
   }
 }
 

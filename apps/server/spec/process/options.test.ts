@@ -14,7 +14,7 @@ const dataDir = join(folder, "data")
 const OPTIONS = [
   ...["host", "port", "data-dir", "keys-dir", "log-origin", "database-url", "region", "base-url", "policy"],
   ...["run-token-budget", "window-token-budget", "window-seconds", "aivp", "aivp-base-url", "aivp-model"],
-  ...["aivp-timeout", "log-level"],
+  ...["aivp-timeout", "log-level", "rate-limit", "attest-rate-limit", "anonymous-rate-limit", "trust-proxy"],
 ]
 
 describe("--help", () => {
@@ -68,6 +68,11 @@ const BAD_OPTIONS: readonly Refused[] = [
   ["a window cap of 0", ["--window-token-budget", "0"], /--window-token-budget/],
   ["a window of 0 seconds", ["--window-seconds", "0"], /--window-seconds/],
   ["a window of half a second", ["--window-seconds", "0.5"], /--window-seconds/],
+  ["a rate limit of 0", ["--rate-limit", "0"], /--rate-limit/],
+  ["an attest rate limit of 0", ["--attest-rate-limit", "0"], /--attest-rate-limit/],
+  ["an anonymous rate limit that is no number", ["--anonymous-rate-limit", "none"], /--anonymous-rate-limit/],
+  ["a trusted proxy by name", ["--trust-proxy", "loopback"], /--trust-proxy/],
+  ["more proxies than there are", ["--trust-proxy", "17"], /--trust-proxy/],
   ["an unknown reviewer", ["--aivp", "oracle"], /--aivp/],
   ["a model reviewer without a model", ["--aivp", "anthropic"], /--aivp-model/],
   ["a reviewer address that is none", ["--aivp-base-url", "localhost"], /--aivp-base-url/],
@@ -80,6 +85,15 @@ test.each(BAD_OPTIONS)("%s is refused, the option named", (_name, options, names
   const read = (): unknown => readConfig(options, {})
   expect(read).toThrow(StartupError)
   expect(read).toThrow(names)
+})
+
+test("anonymous callers have the limit of a key, unless they are given their own", () => {
+  expect(readConfig(["--rate-limit", "7"], {})).toMatchObject({
+    rateLimit: 7,
+    anonymousRateLimit: 7,
+    attestRateLimit: 30,
+  })
+  expect(readConfig(["--anonymous-rate-limit", "3"], {})).toMatchObject({ rateLimit: 100, anonymousRateLimit: 3 })
 })
 
 const policyFile = (name: string, text: string): string => {

@@ -1,0 +1,118 @@
+/** The options of the server as `--help` shows them. What is accepted is judged in config.ts. */
+
+export const REVIEWER_KINDS = ["none", "builtin", "openai", "anthropic"] as const
+export type ReviewerKind = (typeof REVIEWER_KINDS)[number]
+
+type OptionRow = {
+  readonly flag: string
+  readonly env: string
+  readonly text: string
+  readonly fallback?: string
+  readonly choices?: readonly string[]
+}
+
+/** Every option, in the order of `--help`. */
+export const OPTION_ROWS: readonly OptionRow[] = [
+  { flag: "--host <host>", env: "RUNSEAL_HOST", text: "address to listen on", fallback: "127.0.0.1" },
+  { flag: "--port <port>", env: "RUNSEAL_PORT", text: "port to listen on; 0 lets the system choose", fallback: "8080" },
+  {
+    flag: "--data-dir <folder>",
+    env: "RUNSEAL_DATA_DIR",
+    text: "folder of the embedded database and the keys",
+    fallback: "data",
+  },
+  {
+    flag: "--keys-dir <folder>",
+    env: "RUNSEAL_KEYS_DIR",
+    text: "folder of the signing keys, shared by all processes of one database (default: keys in the data folder)",
+  },
+  {
+    flag: "--log-origin <host>",
+    env: "RUNSEAL_LOG_ORIGIN",
+    text: "host name of the transparency log, without port; chosen once",
+    fallback: "runseal.local",
+  },
+  {
+    flag: "--database-url <url>",
+    env: "RUNSEAL_DATABASE_URL",
+    text: "postgres:// address; without it the embedded database is used",
+  },
+  { flag: "--region <name>", env: "RUNSEAL_REGION", text: "execution region recorded in every run", fallback: "local" },
+  {
+    flag: "--base-url <url>",
+    env: "RUNSEAL_BASE_URL",
+    text: "address under which callers reach this service, given by GET /version",
+  },
+  {
+    flag: "--policy <file>",
+    env: "RUNSEAL_POLICY",
+    text: "policy document, JSON (default: the built-in policy that admits every run)",
+  },
+  {
+    flag: "--run-token-budget <tokens>",
+    env: "RUNSEAL_RUN_TOKEN_BUDGET",
+    text: "most tokens one run may declare",
+    fallback: "1000000",
+  },
+  {
+    flag: "--window-token-budget <tokens>",
+    env: "RUNSEAL_WINDOW_TOKEN_BUDGET",
+    text: "cumulative tokens at which a tenant's window is closed",
+    fallback: "10000000",
+  },
+  {
+    flag: "--window-seconds <seconds>",
+    env: "RUNSEAL_WINDOW_SECONDS",
+    text: "length of a budget window in seconds; windows are aligned to the epoch",
+    fallback: "86400",
+  },
+  {
+    flag: "--rate-limit <requests>",
+    env: "RUNSEAL_RATE_LIMIT",
+    text: "requests a minute that one key may make",
+    fallback: "100",
+  },
+  {
+    flag: "--attest-rate-limit <requests>",
+    env: "RUNSEAL_ATTEST_RATE_LIMIT",
+    text: "POST /attest a minute that one key, or one address in open mode, may make",
+    fallback: "30",
+  },
+  {
+    flag: "--anonymous-rate-limit <requests>",
+    env: "RUNSEAL_ANONYMOUS_RATE_LIMIT",
+    text: "requests a minute that one address may make in open mode (default: the value of --rate-limit)",
+  },
+  {
+    flag: "--trust-proxy <hops>",
+    env: "RUNSEAL_TRUST_PROXY",
+    text: "proxies in front of the service: the caller is the address that far from the right of X-Forwarded-For",
+    fallback: "0",
+  },
+  {
+    flag: "--aivp <reviewer>",
+    env: "RUNSEAL_AIVP",
+    text: "who reviews AI output",
+    fallback: "builtin",
+    choices: REVIEWER_KINDS,
+  },
+  {
+    flag: "--aivp-base-url <url>",
+    env: "RUNSEAL_AIVP_BASE_URL",
+    text: "address of the reviewer's API; its key is read from RUNSEAL_AIVP_API_KEY only",
+  },
+  { flag: "--aivp-model <name>", env: "RUNSEAL_AIVP_MODEL", text: "model of the reviewer" },
+  {
+    flag: "--aivp-timeout <ms>",
+    env: "RUNSEAL_AIVP_TIMEOUT",
+    text: "deadline of one review with all its retries, in milliseconds",
+    fallback: "20000",
+  },
+  {
+    flag: "--log-level <level>",
+    env: "RUNSEAL_LOG_LEVEL",
+    text: "what the process log holds",
+    fallback: "info",
+    choices: ["silent", "error", "warn", "info", "debug"],
+  },
+]
