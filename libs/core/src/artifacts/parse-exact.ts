@@ -1,5 +1,7 @@
 /** Parsing that loses nothing: what a schema does not return was never checked, so it must not be there. */
 import * as v from "valibot"
+import { hasExactShape } from "./exact-shape.ts"
+import { FOREIGN_KEY, issueText } from "./schema-issue.ts"
 
 /** Only the first issue is told, so that no document of a million mistakes costs a million issues. */
 export const FIRST_ISSUE = { abortEarly: true } as const
@@ -12,18 +14,13 @@ export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok
  * as `__proto__` or `toString`.
  */
 export function parseExact<T>(schema: v.GenericSchema<unknown, T>, value: unknown): Parsed<T> {
+  if (hasExactShape(schema, value)) return { ok: true, value }
   const parsed = v.safeParse(schema, value, FIRST_ISSUE)
-  if (!parsed.success) return { ok: false, problem: issueSentence(parsed.issues[0]) }
+  if (!parsed.success) return { ok: false, problem: issueText(parsed.issues[0]) }
   const dropped = firstDropped(value, parsed.output, "")
   return dropped === undefined
     ? { ok: true, value: parsed.output }
-    : { ok: false, problem: `${dropped}: a key that does not belong here` }
-}
-
-/** One sentence on a schema issue. */
-export function issueSentence(issue: v.BaseIssue<unknown>): string {
-  const path = v.getDotPath(issue)
-  return path === null ? issue.message : `${path}: ${issue.message}`
+    : { ok: false, problem: `${dropped}: ${FOREIGN_KEY}` }
 }
 
 /** Path of the first key that stands in the input and not in the output. Parts taken over as they are, are not walked. */

@@ -2,11 +2,12 @@
  * `POST /execute` on the wire. Interface specification, "POST /execute".
  * The schemas judge what was received; what is sealed is the received value itself, never a schema's output.
  */
-import { decodeBase64, type JsonObject } from "@runseal/canonical"
+import { BASE64_PATTERN, decodeBase64, type JsonObject } from "@runseal/canonical"
 import * as v from "valibot"
 import { isJsonObject, jsonObjectSchema } from "../artifacts/json-schema.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
 import { FIRST_ISSUE } from "../artifacts/parse-exact.ts"
+import { isForeignKey, issueReason } from "../artifacts/schema-issue.ts"
 import type {
   AivpT4HaltReceipt,
   AllowToken,
@@ -60,6 +61,7 @@ const text = v.string()
 const base64 = v.pipe(
   v.string(),
   v.check(value => decodeBase64(value) !== undefined, "must be base64"),
+  v.metadata({ pattern: BASE64_PATTERN.source }),
 )
 
 /** The fields `attested_context` accepts; any other is refused. */
@@ -92,6 +94,7 @@ const labelLists = v.pipe(
     lists => Object.values(lists).every(list => Array.isArray(list) && list.every(item => typeof item === "string")),
     "must map each category to a list of strings",
   ),
+  v.metadata({ additionalProperties: { type: "array", items: { type: "string" } } }),
 )
 
 const scalar = v.union([v.number(), text])
@@ -101,6 +104,7 @@ const origin = v.pipe(
     value => !Object.hasOwn(value, "source_ip_hash") && !Object.hasOwn(value, "user_agent_hash"),
     "source_ip_hash and user_agent_hash are computed by the server and must not be supplied",
   ),
+  v.metadata({ properties: { source_ip_hash: false, user_agent_hash: false } }),
 )
 
 const requestSubstanceSchema = fields({
@@ -169,13 +173,16 @@ const causalGraphSchema = fields({
   ),
 })
 
+/** Metadata of a schema under which the shape stands that its check holds a value against. */
+export const SHAPE = "shape"
+
 /** A declared section: an object whose named fields fit and whose others are sealed as received. */
 const declared = (shape: v.GenericSchema<unknown, unknown>): v.GenericSchema<unknown, JsonObject> =>
-  v.pipe(jsonObjectSchema, fitting(shape))
+  v.pipe(jsonObjectSchema, fitting(shape), v.metadata({ [SHAPE]: shape }))
 
 /** A JSON object of a shape. JavaScript calls a list an object, and so does valibot; JSON does not. */
 function objectOf<T>(shape: v.GenericSchema<unknown, T>): v.GenericSchema<unknown, T> {
-  return v.pipe(v.custom<T>(isJsonObject, "must be an object"), fitting(shape))
+  return v.pipe(v.custom<T>(isJsonObject, "must be an object"), fitting(shape), v.metadata({ [SHAPE]: shape }))
 }
 
 /** Holds a value against a shape, and takes it over as it is. */
@@ -184,35 +191,12 @@ function fitting<T>(shape: v.GenericSchema<unknown, unknown>): v.RawCheckAction<
     if (!dataset.typed) return
     const [issue] = v.safeParse(shape, dataset.value, FIRST_ISSUE).issues ?? []
     if (issue === undefined) return
-    const [first, ...rest] = isUnknownKey(issue) ? (issue.path ?? []).slice(0, -1) : (issue.path ?? [])
-    addIssue({ message: reasonOf(issue), ...(first === undefined ? {} : { path: [first, ...rest] }) })
+    // The name of a key that is refused may be what must not be echoed: only where it stood is told.
+    const foreign = isForeignKey(issue)
+    const [first, ...rest] = foreign ? (issue.path ?? []).slice(0, -1) : (issue.path ?? [])
+    const message = foreign ? "holds a field that is not accepted" : issueReason(issue)
+    addIssue({ message, ...(first === undefined ? {} : { path: [first, ...rest] }) })
   })
-}
-
-/** Where and why, without a word of what was received: the request may hold what must not be echoed. */
-export function issueText(issue: v.BaseIssue<unknown>): string {
-  const path = v.getDotPath(issue)
-  return path === null ? reasonOf(issue) : `${path}: ${reasonOf(issue)}`
-}
-
-const isUnknownKey = (issue: v.BaseIssue<unknown>): boolean =>
-  issue.type === "strict_object" && issue.expected === "never"
-
-/** valibot's words for what it expected, as a caller reads them. */
-const EXPECTED: Readonly<Record<string, string>> = {
-  string: "a string",
-  boolean: "true or false",
-  number: "a number",
-  Array: "a list",
-  Object: "an object",
-}
-
-/** Our own message, or what was expected: valibot's own messages quote what was received. */
-function reasonOf(issue: v.BaseIssue<unknown>): string {
-  if (isUnknownKey(issue)) return "holds a field that is not accepted"
-  if (!/\breceived\b/i.test(issue.message)) return issue.message
-  if (issue.received === "undefined") return "is required"
-  return `must be ${EXPECTED[issue.expected ?? ""] ?? issue.expected ?? "something else"}`
 }
 
 /** The request body. Unknown top-level keys are ignored and not sealed. */
@@ -239,6 +223,11 @@ export const executeRequestSchema: v.GenericSchema<unknown, ExecuteRequest> = v.
     request => request.payload !== undefined || request.payload_text !== undefined,
     "payload or payload_text is required",
   ),
+  v.metadata({
+    anyOf: [{ required: ["payload"] }, { required: ["payload_text"] }],
+    description:
+      "Strict JSON of at most 64 levels. Lengths are counted in UTF-16 units; U+0000 is accepted in payload, payload_text and ai_output_text only.",
+  }),
 )
 
 /** Declared tokens of a request; zero when it declares none. */

@@ -1,0 +1,32 @@
+/** What a schema found wrong, in words that quote nothing of what was received but, at most, the names on the way to it. */
+import * as v from "valibot"
+
+/** Said of a key that a document has and its schema has not. */
+export const FOREIGN_KEY = "a key that does not belong here"
+
+/** Where and why, as one sentence without its full stop. */
+export function issueText(issue: v.BaseIssue<unknown>): string {
+  const path = v.getDotPath(issue)
+  return path === null ? issueReason(issue) : `${path}: ${issueReason(issue)}`
+}
+
+/** Whether the issue is a key that a strict object does not know; its path then ends with that key. */
+export const isForeignKey = (issue: v.BaseIssue<unknown>): boolean =>
+  issue.type === "strict_object" && issue.expected === "never"
+
+/** valibot's words for what it expected, as a reader knows them. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: "a string",
+  boolean: "true or false",
+  number: "a number",
+  Array: "a list",
+  Object: "an object",
+}
+
+/** Our own message, or what was expected: valibot's own messages quote what was received. */
+export function issueReason(issue: v.BaseIssue<unknown>): string {
+  if (isForeignKey(issue)) return FOREIGN_KEY
+  if (!/\breceived\b/i.test(issue.message)) return issue.message
+  if (issue.received === "undefined") return "is required"
+  return `must be ${EXPECTED[issue.expected ?? ""] ?? issue.expected ?? "something else"}`
+}
