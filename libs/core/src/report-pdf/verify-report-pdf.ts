@@ -6,7 +6,7 @@
 import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { isUnreadable, type Unreadable, verifyText } from "../verify/document.ts"
-import { type Report, VERDICTS } from "../verify/report.ts"
+import { PRINTED_HASHES_ID, type Report, VERDICTS } from "../verify/report.ts"
 import { isObject } from "../vocabulary/json-members.ts"
 import { type Inflate, member, openPdf, type PdfFile } from "./pdf-file.ts"
 import { PdfError, type PdfValue } from "./pdf-value.ts"
@@ -108,7 +108,7 @@ function withPages(report: Report, pages: number, problem: string | undefined, r
   const count = printedHashes(runs).size
   const what = `${pages} pages print ${count} hashes, the record's seal among them; all are in the attached record.`
   const check = {
-    id: "printed_hashes",
+    id: PRINTED_HASHES_ID,
     result: problem === undefined ? "pass" : "fail",
     message: problem ?? what,
   } as const

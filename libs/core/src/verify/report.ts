@@ -16,10 +16,10 @@ export const CHECK_IDS = [
   "log_time",
   "bundle_hash",
   "complete_record",
-  // Only of an audit report: what its pages print beside the record they carry.
-  "printed_hashes",
 ] as const
-export type CheckId = (typeof CHECK_IDS)[number]
+/** The one check more of an audit report in PDF: what its pages print beside the record that they carry. */
+export const PRINTED_HASHES_ID = "printed_hashes"
+export type CheckId = (typeof CHECK_IDS)[number] | typeof PRINTED_HASHES_ID
 export type CheckResult = "pass" | "fail" | "absent" | "withheld"
 
 export type Check = { readonly id: CheckId; readonly result: CheckResult; readonly message: string }
