@@ -1,9 +1,10 @@
-/** The order of doors: headers, routes, and the one place where errors are rendered. */
+/** The order of doors: headers, who needs a key, and the one place where errors are rendered. */
 import { randomUUID } from "node:crypto"
 import type { Context } from "hono"
 import { Hono } from "hono"
 import { HTTPException } from "hono/http-exception"
 import { secureHeaders } from "hono/secure-headers"
+import { adminOnly, authenticate } from "./access/doors.ts"
 import type { Deps } from "./deps.ts"
 import { HttpError, unavailable } from "./http/http-error.ts"
 import { executeRoutes } from "./routes/execute.ts"
@@ -11,6 +12,15 @@ import { healthRoutes } from "./routes/health.ts"
 import { logRoutes } from "./routes/log.ts"
 import { runRoutes } from "./routes/runs.ts"
 import { StoreError } from "./store/errors.ts"
+
+type Routes = (deps: Deps) => Hono
+
+/** Answered to anybody. Everything else stands behind the door and needs a caller. */
+export const PUBLIC_ROUTES: readonly Routes[] = [healthRoutes, logRoutes]
+/** Under /admin/: answered to admin keys, and to the anonymous caller of open mode. */
+export const ADMIN_ROUTES: readonly Routes[] = []
+/** Answered to every caller, each with what is his. */
+export const KEPT_ROUTES: readonly Routes[] = [executeRoutes, runRoutes]
 
 /** The application over its parts; `app.request()` is the same door the socket uses. */
 export function createApp(deps: Deps): Hono {
@@ -20,10 +30,11 @@ export function createApp(deps: Deps): Hono {
     await next()
     if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store")
   })
-  app.route("/", healthRoutes(deps))
-  app.route("/", executeRoutes(deps))
-  app.route("/", runRoutes(deps))
-  app.route("/", logRoutes(deps))
+  for (const routes of PUBLIC_ROUTES) app.route("/", routes(deps))
+  app.use(authenticate(deps))
+  app.use("/admin/*", adminOnly)
+  for (const routes of ADMIN_ROUTES) app.route("/", routes(deps))
+  for (const routes of KEPT_ROUTES) app.route("/", routes(deps))
   app.notFound(c => c.json({ ok: false, error: "There is no such endpoint." }, 404))
   app.onError((error, c) => renderError(error, c, deps))
   return app

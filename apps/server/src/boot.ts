@@ -4,6 +4,7 @@ import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { spkiToPem } from "@runseal/core/transparency-log/spki"
 import type { Logger } from "pino"
+import { openKeyDirectory } from "./access/key-directory.ts"
 import { LEDGER_BACKEND, publicCheckpoint } from "./anchor/embedded-log.ts"
 import { openHeadFile } from "./anchor/head-file.ts"
 import { trustDocument, trustedKeysOf } from "./anchor/trust.ts"
@@ -78,6 +79,7 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
     reportFailure: error => logger.error({ err: error }, "a batch was not sealed"),
   })
   const ledger = createBudgetLedger(db)
+  const directory = openKeyDirectory({ db, nowMs, logger })
   const stop = new AbortController()
   const execution = openExecution({
     db,
@@ -113,6 +115,7 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
     db,
     logger,
     nowMs,
+    keys: directory,
     ...execution,
     originSecret: keys.originSecret,
     orchestratorVersion: SERVICE_VERSION,
@@ -129,6 +132,7 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
     stop.abort()
     await ledger.close()
     await sealer.close()
+    await directory.close()
     headFile.close()
     await db.close()
   }

@@ -4,6 +4,7 @@ import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import type { Logger } from "pino"
+import type { KeyDirectory } from "./access/key-directory.ts"
 import type { Submission } from "./pipeline/submission.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { Database } from "./store/database.ts"
@@ -13,6 +14,8 @@ export type Deps = {
   readonly logger: Logger
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
+  /** Whose secret it is, and whether one is needed. */
+  readonly keys: KeyDirectory
   /** Takes a submission through the pipeline and seals it. Rejects with a 4xx or 503, never with half a run. */
   readonly execute: (submission: Submission) => Promise<SealedRun>
   /** Runs a submission twice under one Moment; nothing is stored, charged or anchored. */

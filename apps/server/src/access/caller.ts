@@ -1,25 +1,54 @@
-/** Who calls. In this release every deployment is in open mode: callers are anonymous, key 0. */
+/** Who calls: what the door found out about a request, and what of it is sealed. */
 import { createHmac } from "node:crypto"
 import type { Origin } from "@runseal/core/artifacts/declared-sections"
+import type { KeyScope, KeyTier } from "@runseal/core/wire/keys"
 import type { Context } from "hono"
 import type { Tenant } from "../pipeline/submission.ts"
+import type { ActiveKey } from "../store/api-keys.ts"
 
 export type Caller = {
+  /** 0 for the anonymous caller of open mode. */
   readonly api_key_id: number
   readonly tenant: Tenant
   readonly authentication: Origin["authentication"]
+  readonly scope: "anonymous" | KeyScope
+  /** Absent for the anonymous caller. */
+  readonly tier?: KeyTier
+}
+
+declare module "hono" {
+  interface ContextVariableMap {
+    /** Set by the door alone, and by nothing that is read from a request. */
+    caller: Caller | undefined
+  }
 }
 
 /** api_key_id of a caller without a key. */
 export const ANONYMOUS_KEY_ID = 0
-const ANONYMOUS: Caller = {
+
+/** Every caller of open mode. */
+export const ANONYMOUS: Caller = {
   api_key_id: ANONYMOUS_KEY_ID,
   tenant: { tenant_id: "anonymous", owner: ANONYMOUS_KEY_ID },
   authentication: { method: "anonymous", api_key_id: ANONYMOUS_KEY_ID },
+  scope: "anonymous",
 }
 
-/** The caller of a request. */
-export const callerOf = (_c: Context): Caller => ANONYMOUS
+/** The caller who holds a key. The key, not its name, is the tenant: two keys may bear the same name. */
+export const keyCaller = ({ key_id, name, scope, tier }: ActiveKey): Caller => ({
+  api_key_id: key_id,
+  tenant: { tenant_id: `api-key-${key_id}`, owner: key_id },
+  authentication: { method: "api_key", api_key_id: key_id, api_key_name: name },
+  scope,
+  tier,
+})
+
+/** The caller of a request. @throws Error for a route that was put before the door: it fails, and lets nobody in */
+export function callerOf(c: Context): Caller {
+  const caller: Caller | undefined = c.get("caller")
+  if (caller === undefined) throw new Error("this route asks for the caller and stands before the door")
+  return caller
+}
 
 /** What the server seals of where a request came from: HMACs, because a bare hash of an address can be guessed. */
 export function originOf(

@@ -1,10 +1,8 @@
 /** The tables of access: keys, publications, limits; and the attestations of `POST /attest`. */
+import type { KeyScope, KeyTier } from "@runseal/core/wire/keys"
 import { sql } from "drizzle-orm"
 import { check, index, pgTable, text, unique } from "drizzle-orm/pg-core"
 import { bytes, number, type TableOf } from "./columns.ts"
-
-export type KeyScope = "admin" | "customer"
-export type KeyTier = "trial" | "production"
 
 /** An API key. Of its secret only the SHA-256 is stored. Rows are never deleted: one row locks the deployment for ever. */
 export type ApiKeyRow = {

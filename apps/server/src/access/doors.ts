@@ -1,0 +1,36 @@
+/** The doors of the kept endpoints: whose key it is, and who may administer. Specification, "Authentication". */
+import type { Context, MiddlewareHandler } from "hono"
+import type { Deps } from "../deps.ts"
+import { HttpError } from "../http/http-error.ts"
+import { callerOf } from "./caller.ts"
+
+export const KEY_HEADER = "X-Service-Key"
+
+/** One sentence for every reason: none tells whether a key ever existed. */
+const unauthorized = (): HttpError => new HttpError(401, `A valid key is required in the header ${KEY_HEADER}.`)
+
+/**
+ * Every request behind this door has a caller. In open mode that is the anonymous one, whatever the header says; in locked
+ * mode a header that is missing, malformed, unknown or of a revoked key is refused.
+ */
+export function authenticate({ keys }: Pick<Deps, "keys">): MiddlewareHandler {
+  return async (c, next) => {
+    const caller = await keys.admit(c.req.header(KEY_HEADER))
+    if (caller === "nobody") throw unauthorized()
+    c.set("caller", caller)
+    await next()
+  }
+}
+
+/** Refuses customers, before anything is said about what they asked for. In open mode there is nobody else to administer. */
+export const adminOnly: MiddlewareHandler = async (c, next) => {
+  if (callerOf(c).scope === "customer") throw new HttpError(403, "This endpoint needs an admin key.")
+  await next()
+}
+
+/** The id of the caller's admin key. @throws HttpError 403 for the anonymous caller of open mode */
+export function adminKeyOf(c: Context): number {
+  const { scope, api_key_id } = callerOf(c)
+  if (scope !== "admin") throw new HttpError(403, "This endpoint needs an admin key; in open mode there is none.")
+  return api_key_id
+}

@@ -1,0 +1,152 @@
+/** API keys and publications on the wire. Specification, "Key and publication administration"; FORMATS §8. */
+import * as v from "valibot"
+import { clockSchema, countSchema, ordinalSchema, textSchema } from "../vocabulary/scalars.ts"
+
+/** Longest name of a key, in UTF-16 units. */
+export const KEY_NAME_MAX_LENGTH = 128
+/** What the stored name of a customer key begins with. */
+export const CUSTOMER_NAME_PREFIX = "customer:"
+
+/** Control characters, line breaks, halves of surrogate pairs, and what turns the direction of the text around it. */
+const UNSHOWABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
+
+/** The name of a key: one line that can be shown in a list. */
+export const keyNameSchema: v.GenericSchema<string> = v.pipe(
+  v.string(),
+  v.check(name => name.trim() !== "", "must not be empty"),
+  v.maxLength(KEY_NAME_MAX_LENGTH, `must have at most ${KEY_NAME_MAX_LENGTH} characters`),
+  v.check(name => !UNSHOWABLE.test(name), "must be one line without control characters"),
+)
+
+/** An admin key must not look like a customer's, also in the records that bear its name. */
+export const adminNameSchema: v.GenericSchema<string> = v.pipe(
+  keyNameSchema,
+  v.check(name => !name.startsWith(CUSTOMER_NAME_PREFIX), `must not begin with ${CUSTOMER_NAME_PREFIX}`),
+)
+
+export const KEY_SCOPES = ["admin", "customer"] as const
+export type KeyScope = (typeof KEY_SCOPES)[number]
+export const KEY_TIERS = ["trial", "production"] as const
+export type KeyTier = (typeof KEY_TIERS)[number]
+
+const scopeSchema = v.picklist(KEY_SCOPES)
+const tierSchema = v.picklist(KEY_TIERS, "must be trial or production")
+const okSchema = v.literal(true)
+
+export type MintKeyRequest = {
+  readonly name: string
+  /** Absent for a customer key. */
+  readonly scope?: "admin"
+  /** Must be true with scope `admin`. */
+  readonly confirm_admin_scope?: boolean
+  /** Absent: `trial` for a customer key, `production` for an admin key. */
+  readonly tier?: KeyTier
+}
+
+/** The body of `POST /admin/keys`. Unknown keys are ignored. */
+export const mintKeyRequestSchema: v.GenericSchema<unknown, MintKeyRequest> = v.pipe(
+  v.object({
+    name: keyNameSchema,
+    scope: v.exactOptional(v.literal("admin", "must be admin, or absent for a customer key")),
+    confirm_admin_scope: v.exactOptional(v.boolean()),
+    tier: v.exactOptional(tierSchema),
+  }),
+  v.forward(
+    v.check(
+      ({ scope, confirm_admin_scope }) => scope !== "admin" || confirm_admin_scope === true,
+      "must be true for a key of scope admin",
+    ),
+    ["confirm_admin_scope"],
+  ),
+  v.forward(
+    v.check(
+      ({ scope, name }) => scope !== "admin" || v.is(adminNameSchema, name),
+      `must not begin with ${CUSTOMER_NAME_PREFIX}`,
+    ),
+    ["name"],
+  ),
+)
+
+/** Status 201 of `POST /admin/keys`. */
+export type MintedKey = {
+  readonly ok: true
+  readonly id: number
+  /** As stored: a customer key's begins with `customer:`. */
+  readonly name: string
+  /** Shown here and nowhere else. */
+  readonly secret: string
+  readonly tier: KeyTier
+  /** One sentence for whoever is to keep the secret. */
+  readonly hint: string
+}
+export const mintedKeySchema: v.GenericSchema<unknown, MintedKey> = v.strictObject({
+  ok: okSchema,
+  id: ordinalSchema,
+  name: textSchema,
+  secret: v.pipe(v.string(), v.regex(/^rsk_[0-9a-f]{48}$/)),
+  tier: tierSchema,
+  hint: textSchema,
+})
+
+export type ListedKey = {
+  readonly id: number
+  readonly name: string
+  readonly scope: KeyScope
+  readonly tier: KeyTier
+  readonly created_at: string
+  /** Null for a key that was never used; written at most once a minute. */
+  readonly last_used_at: string | null
+  readonly run_count: number
+  readonly revoked: boolean
+}
+export const listedKeySchema: v.GenericSchema<unknown, ListedKey> = v.strictObject({
+  id: ordinalSchema,
+  name: textSchema,
+  scope: scopeSchema,
+  tier: tierSchema,
+  created_at: clockSchema,
+  last_used_at: v.nullable(clockSchema),
+  run_count: countSchema,
+  revoked: v.boolean(),
+})
+
+/** `GET /admin/keys`: every key, oldest first. */
+export type KeyList = { readonly ok: true; readonly keys: readonly ListedKey[] }
+export const keyListSchema: v.GenericSchema<unknown, KeyList> = v.strictObject({
+  ok: okSchema,
+  keys: v.array(listedKeySchema),
+})
+
+/** `DELETE /admin/keys/{id}`. */
+export type RevokedKey = { readonly ok: true; readonly id: number; readonly revoked: true }
+export const revokedKeySchema: v.GenericSchema<unknown, RevokedKey> = v.strictObject({
+  ok: okSchema,
+  id: ordinalSchema,
+  revoked: v.literal(true),
+})
+
+/** A publication's token: 32 lowercase hex digits from a cryptographic random source. */
+export const publicationTokenSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/))
+
+/** `POST /admin/runs/{id}/publish`. */
+export type PublishedRun = {
+  readonly ok: true
+  readonly run_id: number
+  readonly token: string
+  /** Where anybody reads the bundle. */
+  readonly url: string
+}
+export const publishedRunSchema: v.GenericSchema<unknown, PublishedRun> = v.strictObject({
+  ok: okSchema,
+  run_id: ordinalSchema,
+  token: publicationTokenSchema,
+  url: textSchema,
+})
+
+/** `POST /admin/runs/{id}/unpublish`. */
+export type UnpublishedRun = { readonly ok: true; readonly run_id: number; readonly published: false }
+export const unpublishedRunSchema: v.GenericSchema<unknown, UnpublishedRun> = v.strictObject({
+  ok: okSchema,
+  run_id: ordinalSchema,
+  published: v.literal(false),
+})
