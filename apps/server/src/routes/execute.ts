@@ -18,7 +18,12 @@ import { executeAnswer } from "./execute-answer.ts"
 async function submissionOf(c: Context, deps: Deps): Promise<Submission> {
   const body = readExecuteBody(await readJsonObject(c.req.raw))
   const caller = callerOf(c)
-  const origin = originOf(deps.originSecret, caller, callerAddress(c), c.req.header("user-agent"))
+  const origin = originOf(
+    deps.originSecret,
+    caller,
+    callerAddress(c, deps.trustedProxyHops)?.text,
+    c.req.header("user-agent"),
+  )
   return { ...body, tenant: caller.tenant, origin }
 }
 

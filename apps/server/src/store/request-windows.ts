@@ -1,0 +1,41 @@
+/** Requests counted for rate limits, by all processes of one database together. */
+import type { RequestWindowRow } from "./access-schema.ts"
+import type { Database } from "./database.ts"
+
+/** Requests that came for one bucket. */
+export type Arrivals = Pick<RequestWindowRow, "bucket" | "requests">
+
+/**
+ * Counts requests in one statement. A window begins with its bucket's first request and lasts `window_ms`; a request after
+ * its end begins the next. Each bucket at most once; buckets are locked in one order, so that no two processes wait for each
+ * other. A crash of the database may forget the counts of its last moments: the commit does not wait for the disk.
+ * @param at milliseconds since the epoch
+ * @returns the windows with these requests counted, in no order
+ */
+export const countRequests = (
+  db: Database,
+  arrivals: readonly Arrivals[],
+  at: number,
+  window_ms: number,
+): Promise<readonly RequestWindowRow[]> =>
+  // A window that starts a whole length from now was begun by a clock that has been put right since.
+  db.sql<RequestWindowRow[]>`
+    insert into request_window as stored (bucket, window_start, requests)
+    select bucket, ${at}::bigint, requests
+    from json_to_recordset(${JSON.stringify(arrivals)}::text::json) as arrived(bucket text, requests bigint)
+    order by bucket collate "C"
+    on conflict (bucket) do update set
+      requests = excluded.requests + case
+        when abs(excluded.window_start - stored.window_start) < ${window_ms}::bigint then stored.requests else 0 end,
+      window_start = case
+        when abs(excluded.window_start - stored.window_start) < ${window_ms}::bigint then stored.window_start
+        else excluded.window_start end
+    returning bucket, window_start, requests, set_config('synchronous_commit', 'off', true)`
+
+/** Removes at most `limit` windows that have ended; those that another process holds are left to it. */
+export async function sweepRequestWindows(db: Database, at: number, window_ms: number, limit: number): Promise<void> {
+  await db.sql`
+    delete from request_window where bucket in (
+      select bucket from request_window where window_start <= ${at - window_ms}
+      order by window_start limit ${limit} for update skip locked)`
+}
