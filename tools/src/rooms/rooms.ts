@@ -59,7 +59,8 @@ export const ROOMS: readonly Room[] = [
   { path: server("store"), enters: GIVEN },
   { path: server("anchor"), enters: [...GIVEN, server("store")] },
   { path: server("sealing"), enters: [...GIVEN, server("pipeline"), server("anchor"), server("store")] },
-  { path: server("report"), enters: GIVEN },
+  { path: server("threads"), enters: [] },
+  { path: server("report"), enters: [...GIVEN, server("threads")] },
   {
     path: server("routes"),
     enters: [...GIVEN, ...["sealing", "pipeline", "store", "access", "http", "report"].map(server)],

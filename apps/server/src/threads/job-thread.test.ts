@@ -1,0 +1,80 @@
+import { afterEach, describe, expect, test } from "vitest"
+import { type JobBounds, JobError, type JobThread, openJobThread } from "./job-thread.ts"
+
+type Job = { readonly say?: string; readonly fail?: string; readonly exit?: true; readonly hang?: true }
+
+/** Echoes; a job can also fail, end the thread or never answer. */
+const ECHO = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from "node:worker_threads"
+    let count = 0
+    parentPort.on("message", job => {
+      if (job.exit) process.exit(3)
+      if (job.hang) for (;;);
+      parentPort.postMessage(job.fail === undefined ? { result: [job.say, ++count] } : { failure: job.fail })
+    })`)}`,
+)
+
+const BOUNDS: JobBounds = { waiting: 3, deadlineMs: 60_000, heapMiB: 64 }
+const opened: JobThread<Job, readonly [string, number]>[] = []
+function open(bounds: Partial<JobBounds> = {}): JobThread<Job, readonly [string, number]> {
+  const thread = openJobThread<Job, readonly [string, number]>(ECHO, { ...BOUNDS, ...bounds })
+  opened.push(thread)
+  return thread
+}
+
+const problemOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => "none",
+    (error: unknown) => (error instanceof JobError ? error.problem : error),
+  )
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map(thread => thread.close()))
+})
+
+describe("a job thread", () => {
+  test("answers jobs in the order of their arrival, in one thread", async () => {
+    const { run } = open()
+    expect(await Promise.all([run({ say: "a" }), run({ say: "b" }), run({ say: "c" })])).toEqual([
+      ["a", 1],
+      ["b", 2],
+      ["c", 3],
+    ])
+  })
+
+  test("lets a bounded number wait and refuses the rest at once", async () => {
+    const { run } = open()
+    const jobs = Array.from({ length: 6 }, (_, i) => problemOf(run({ say: `${i}` })))
+    expect(await Promise.all(jobs)).toEqual(["none", "none", "none", "busy", "busy", "busy"])
+  })
+
+  test("tells a failure to its job alone", async () => {
+    const { run } = open()
+    const [bad, good] = [problemOf(run({ fail: "no" })), run({ say: "after" })]
+    expect(await bad).toBe("failed")
+    expect(await good).toEqual(["after", 1])
+  })
+
+  test("starts again after its thread ended within a job", async () => {
+    const { run } = open()
+    expect(await problemOf(run({ exit: true }))).toBe("failed")
+    expect(await run({ say: "again" })).toEqual(["again", 1])
+  })
+
+  test("ends a job that takes too long, and its thread with it", async () => {
+    const { run } = open({ deadlineMs: 4000 })
+    const [late, next] = [problemOf(run({ hang: true })), run({ say: "next" })]
+    expect(await late).toBe("late")
+    expect(await next).toEqual(["next", 1])
+  })
+
+  test("refuses what waits when it is closed, and everything after", async () => {
+    const { run, close } = open()
+    const jobs = [problemOf(run({ hang: true })), problemOf(run({ say: "waits" }))]
+    await Promise.resolve()
+    await close()
+    expect(await Promise.all(jobs)).toEqual(["failed", "closed"])
+    expect(await problemOf(run({ say: "late" }))).toBe("closed")
+  })
+})
