@@ -3,7 +3,7 @@ import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
 import { keysOf, objectAt, textAt } from "./harness/answer.ts"
-import { referenceDigest, referenceText } from "./harness/check-records.ts"
+import { referenceDigest, referenceText } from "./harness/auditor.ts"
 import { CASES, type CaseName, standingSevenStates } from "./harness/seven-states.ts"
 
 eachDatabase("GET /runs/{id}/verify", open => {

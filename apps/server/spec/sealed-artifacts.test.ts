@@ -2,7 +2,7 @@
 import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { keysOf, objectAt, textAt } from "./harness/answer.ts"
-import { referenceDigest } from "./harness/check-records.ts"
+import { referenceDigest } from "./harness/auditor.ts"
 import { type CaseName, standingSevenStates } from "./harness/seven-states.ts"
 
 const { answers } = standingSevenStates()

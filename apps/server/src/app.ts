@@ -7,6 +7,7 @@ import { secureHeaders } from "hono/secure-headers"
 import { adminOnly, authenticate } from "./access/doors.ts"
 import type { Deps } from "./deps.ts"
 import { HttpError, unavailable } from "./http/http-error.ts"
+import { attestationRoutes } from "./routes/attestations.ts"
 import { executeRoutes } from "./routes/execute.ts"
 import { healthRoutes } from "./routes/health.ts"
 import { logRoutes } from "./routes/log.ts"
@@ -20,7 +21,7 @@ export const PUBLIC_ROUTES: readonly Routes[] = [healthRoutes, logRoutes]
 /** Under /admin/: answered to admin keys, and to the anonymous caller of open mode. */
 export const ADMIN_ROUTES: readonly Routes[] = []
 /** Answered to every caller, each with what is his. */
-export const KEPT_ROUTES: readonly Routes[] = [executeRoutes, runRoutes]
+export const KEPT_ROUTES: readonly Routes[] = [executeRoutes, runRoutes, attestationRoutes]
 
 /** The application over its parts; `app.request()` is the same door the socket uses. */
 export function createApp(deps: Deps): Hono {

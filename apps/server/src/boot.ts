@@ -19,6 +19,7 @@ import { PolicyError } from "./policy/policy-document.ts"
 import { compileSignatureLibrary } from "./policy/signature-library.ts"
 import { createReviewer, ReviewConfigError } from "./review/create-reviewer.ts"
 import type { Reviewer } from "./review/reviewer.ts"
+import { attestationDraft } from "./sealing/attestation.ts"
 import { openDeployment } from "./sealing/deployment.ts"
 import { openSealer } from "./sealing/sealer.ts"
 import { sourceRevision } from "./source-revision.ts"
@@ -117,6 +118,7 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
     nowMs,
     keys: directory,
     ...execution,
+    attest: (owner, request) => sealer.attest(attestationDraft(owner, request)),
     originSecret: keys.originSecret,
     orchestratorVersion: SERVICE_VERSION,
     sourceRevision: revision,

@@ -3,9 +3,11 @@ import type { JsonObject } from "@runseal/canonical"
 import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import type { AttestRequest } from "@runseal/core/wire/attestations"
 import type { Logger } from "pino"
 import type { KeyDirectory } from "./access/key-directory.ts"
 import type { Submission } from "./pipeline/submission.ts"
+import type { SealedAttestation } from "./sealing/attestation.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { Database } from "./store/database.ts"
 
@@ -20,6 +22,8 @@ export type Deps = {
   readonly execute: (submission: Submission) => Promise<SealedRun>
   /** Runs a submission twice under one Moment; nothing is stored, charged or anchored. */
   readonly rehearse: (submission: Submission) => Promise<readonly [Bundle, Bundle]>
+  /** Anchors a digest for a key's id (0 = anonymous). Rejects with a 503 when nothing was acknowledged. */
+  readonly attest: (owner: number, request: AttestRequest) => Promise<SealedAttestation>
   readonly originSecret: Uint8Array
   readonly orchestratorVersion: string
   /** Commit of the source, or "unknown". */

@@ -1,4 +1,5 @@
 /** Everything the database holds, as the store's own types. */
+import type { AttestationRow } from "../../src/store/access-schema.ts"
 import type { Database } from "../../src/store/database.ts"
 import type {
   LogEntryRow,
@@ -19,6 +20,8 @@ export type Tables = {
   readonly tenants: readonly TenantRow[]
   readonly windows: readonly TenantWindowRow[]
   readonly charges: readonly TokenChargeRow[]
+  /** By owner, oldest first. */
+  readonly attestations: readonly AttestationRow[]
 }
 
 /** One consistent view: all reads in one transaction. */
@@ -35,6 +38,7 @@ export const readTables = (db: Database): Promise<Tables> =>
       tenants: await sql<TenantRow[]>`select * from tenant order by tenant_id`,
       windows: await sql<TenantWindowRow[]>`select * from tenant_window order by 1, 2, 3`,
       charges: await sql<TokenChargeRow[]>`select * from token_charge order by total_after, charge_id`,
+      attestations: await sql<AttestationRow[]>`select * from attestation order by owner, owner_ordinal`,
     }
   })
 
@@ -47,6 +51,6 @@ export async function minted(db: Database): Promise<object> {
   const [counts] = await db.sql`
     select (select size from log_head) as log_size, (select next_run_id from log_head) as next_run_id,
       (select count(*) from run) as runs, (select count(*) from token_charge) as charges,
-      (select count(*) from tenant) as tenants, (select coalesce(sum(total), 0) from tenant_window)::text as tokens`
+      (select count(*) from attestation) as attestations, (select count(*) from tenant) as tenants, (select coalesce(sum(total), 0) from tenant_window)::text as tokens`
   return { ...counts }
 }

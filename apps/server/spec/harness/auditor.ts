@@ -1,0 +1,66 @@
+/** A stranger who has the published keys and the log's entries, and judges documents with the public verifier. */
+import { createHash, createPublicKey, verify } from "node:crypto"
+import type { JsonObject } from "@runseal/canonical"
+import { parseStrictJson } from "@runseal/canonical"
+import type { Anchor } from "@runseal/core/artifacts/anchor"
+import { parseTrust } from "@runseal/core/transparency-log/trust-document"
+import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import type { Verdict } from "@runseal/core/verify/report"
+import { isObject } from "@runseal/core/vocabulary/json-members"
+import canonicalizeReference from "canonicalize"
+import { expect } from "vitest"
+import type { LogEntryRow } from "../../src/store/schema.ts"
+import type { TestService } from "./service.ts"
+
+/** RFC 8785 and SHA-256 by others than us. */
+export const referenceText = (value: unknown): string => canonicalizeReference(value) ?? ""
+export const referenceDigest = (value: unknown): string =>
+  createHash("sha256").update(referenceText(value)).digest("hex")
+
+export type Auditor = {
+  /** A stored text, which must be canonical and get the verdict. */
+  readonly judge: (text: string, verdict: Verdict, name: string) => JsonObject
+  /** The anchor's entry is the log's, its digest the leaf's, and the service signed the leaf. */
+  readonly checkEntry: (anchor: Anchor) => void
+}
+
+/** An auditor who trusts what the service publishes, and knows the log. */
+export async function auditorOf(service: TestService, entries: readonly LogEntryRow[]): Promise<Auditor> {
+  const trust = parseTrust((await service.get("/.well-known/runseal-trust.json")).body)
+  if ("problem" in trust) throw new Error(trust.problem)
+  const servicePem = (await service.get("/.well-known/service.pub")).text
+  return {
+    judge: (text, expected, name) => {
+      const report = verifyText(text, [trust])
+      const verdict = isUnreadable(report) ? report.unreadable : report.verdict
+      const failed = isUnreadable(report) ? [] : report.checks.filter(({ result }) => result === "fail")
+      expect({ verdict, failed }, name).toEqual({ verdict: expected, failed: [] })
+      const value = parseStrictJson(text)
+      if (!isObject(value)) throw new Error(`${name} is no object`)
+      expect(referenceText(value), `${name} is stored in its canonical form`).toBe(text)
+      return value
+    },
+    checkEntry: anchor => checkEntry(anchor, entries, servicePem),
+  }
+}
+
+function checkEntry({ leaf, entry }: Anchor, entries: readonly LogEntryRow[], servicePem: string): void {
+  const row = entries[Number(entry.logIndex)]
+  expect(Buffer.from(entry.canonicalizedBody, "base64").toString("utf8")).toBe(row?.body)
+  expect(Number(entry.integratedTime)).toBe(row?.integrated_time)
+  const body: unknown = JSON.parse(row?.body ?? "")
+  const text = referenceText(leaf)
+  expect(body).toMatchObject({
+    kind: "hashedrekord",
+    spec: { data: { hash: { algorithm: "sha256", value: createHash("sha256").update(text).digest("hex") } } },
+  })
+  const { spec } = body as { spec: { signature: { content: string } } }
+  const signature = Buffer.from(spec.signature.content, "base64")
+  expect(verify("sha256", Buffer.from(text), createPublicKey(servicePem), signature)).toBe(true)
+}
+
+/** Nothing is in the log that no document shows: entry 0 is the log's birth, every other is one anchor of one document. */
+export function checkEveryEntryExplained(anchors: readonly Pick<Anchor, "entry">[], size: number): void {
+  const shown = anchors.map(({ entry }) => Number(entry.logIndex))
+  expect(shown.sort((a, b) => a - b)).toEqual(Array.from({ length: size - 1 }, (_, i) => i + 1))
+}

@@ -1,0 +1,42 @@
+/** `POST /attest` and `GET /attestations`. FORMATS §8. */
+import { parseStrictJson } from "@runseal/canonical"
+import { attestationAnswerSchema, type ListedAttestation, listedAttestation } from "@runseal/core/artifacts/attestation"
+import { parseExact } from "@runseal/core/artifacts/parse-exact"
+import type { AttestationsPage } from "@runseal/core/wire/attestations"
+import { Hono } from "hono"
+import { callerOf } from "../access/caller.ts"
+import type { Deps } from "../deps.ts"
+import { readAttestBody } from "../http/attest-body.ts"
+import { readJsonObject } from "../http/json-body.ts"
+import { type Page, readPage } from "../http/query.ts"
+import { type AttestationPage, listAttestations } from "../store/attestations.ts"
+
+/** @throws Error when the stored text is no attestation: the database was changed from outside */
+function listed(document: string): ListedAttestation {
+  const stored = parseExact(attestationAnswerSchema, parseStrictJson(document))
+  if (!stored.ok) throw new Error("a stored attestation is unreadable")
+  return listedAttestation(stored.value)
+}
+
+const pageAnswer = ({ total, documents }: AttestationPage, { limit, offset }: Page): AttestationsPage => ({
+  ok: true,
+  total,
+  limit,
+  offset,
+  attestations: documents.map(listed),
+})
+
+export function attestationRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.post("/attest", async c => {
+    const request = readAttestBody(await readJsonObject(c.req.raw))
+    const { text } = await deps.attest(callerOf(c).api_key_id, request)
+    // The bytes that are stored: what the caller saves is what was verified before it was committed.
+    return c.body(text, 201, { "Content-Type": "application/json" })
+  })
+  app.get("/attestations", async c => {
+    const page = readPage(c.req.url)
+    return c.json(pageAnswer(await listAttestations(deps.db, callerOf(c).api_key_id, page), page))
+  })
+  return app
+}
