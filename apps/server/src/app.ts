@@ -5,21 +5,24 @@ import { Hono } from "hono"
 import { HTTPException } from "hono/http-exception"
 import { secureHeaders } from "hono/secure-headers"
 import { adminOnly, authenticate } from "./access/doors.ts"
+import { limitRequests } from "./access/rate-limit.ts"
 import type { Deps } from "./deps.ts"
 import { HttpError, unavailable } from "./http/http-error.ts"
 import { attestationRoutes } from "./routes/attestations.ts"
 import { executeRoutes } from "./routes/execute.ts"
 import { healthRoutes } from "./routes/health.ts"
+import { keyRoutes } from "./routes/keys.ts"
 import { logRoutes } from "./routes/log.ts"
+import { publicationRoutes, publicBundleRoutes } from "./routes/publications.ts"
 import { runRoutes } from "./routes/runs.ts"
 import { StoreError } from "./store/errors.ts"
 
 type Routes = (deps: Deps) => Hono
 
 /** Answered to anybody. Everything else stands behind the door and needs a caller. */
-export const PUBLIC_ROUTES: readonly Routes[] = [healthRoutes, logRoutes]
+export const PUBLIC_ROUTES: readonly Routes[] = [healthRoutes, logRoutes, publicBundleRoutes]
 /** Under /admin/: answered to admin keys, and to the anonymous caller of open mode. */
-export const ADMIN_ROUTES: readonly Routes[] = []
+export const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, publicationRoutes]
 /** Answered to every caller, each with what is his. */
 export const KEPT_ROUTES: readonly Routes[] = [executeRoutes, runRoutes, attestationRoutes]
 
@@ -35,6 +38,8 @@ export function createApp(deps: Deps): Hono {
   app.use(authenticate(deps))
   app.use("/admin/*", adminOnly)
   for (const routes of ADMIN_ROUTES) app.route("/", routes(deps))
+  app.all("/admin/*", c => c.notFound())
+  app.use(limitRequests(deps))
   for (const routes of KEPT_ROUTES) app.route("/", routes(deps))
   app.notFound(c => c.json({ ok: false, error: "There is no such endpoint." }, 404))
   app.onError((error, c) => renderError(error, c, deps))

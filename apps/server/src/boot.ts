@@ -1,10 +1,12 @@
 /** Puts the parts together: database, keys, log, policy, reviewer, pipeline, sealer. */
 import { randomUUID } from "node:crypto"
 import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import type { SystemProvenanceSection } from "@runseal/core/artifacts/sections"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { spkiToPem } from "@runseal/core/transparency-log/spki"
 import type { Logger } from "pino"
 import { openKeyDirectory } from "./access/key-directory.ts"
+import { openRateLimits } from "./access/rate-limit.ts"
 import { LEDGER_BACKEND, publicCheckpoint } from "./anchor/embedded-log.ts"
 import { openHeadFile } from "./anchor/head-file.ts"
 import { trustDocument, trustedKeysOf } from "./anchor/trust.ts"
@@ -60,6 +62,19 @@ export type BootParts = {
   readonly nowMs: () => number
 }
 
+/** What every run says of the service that sealed it. */
+const provenanceOf = (source_revision: string): SystemProvenanceSection =>
+  systemProvenanceSection({
+    service: SERVICE_NAME,
+    service_version: SERVICE_VERSION,
+    orchestrator_version: SERVICE_VERSION,
+    source_revision,
+    runtime: "node",
+    runtime_version: process.versions.node,
+    platform: `${process.platform}-${process.arch}`,
+    ledger_backend: LEDGER_BACKEND,
+  })
+
 /** @throws StartupError with one sentence for the operator when the service must not start */
 export async function boot({ config, prepared, db, logger, nowMs }: BootParts): Promise<Service> {
   const headFile = openHeadFile(config.keysDir, randomUUID())
@@ -81,6 +96,7 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
   })
   const ledger = createBudgetLedger(db)
   const directory = openKeyDirectory({ db, nowMs, logger })
+  const rateLimits = openRateLimits({ db, config, secret: keys.originSecret, nowMs })
   const stop = new AbortController()
   const execution = openExecution({
     db,
@@ -99,16 +115,7 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
         window_tokens: config.windowTokenBudget,
         window_seconds: config.windowSeconds,
       },
-      system_provenance: systemProvenanceSection({
-        service: SERVICE_NAME,
-        service_version: SERVICE_VERSION,
-        orchestrator_version: SERVICE_VERSION,
-        source_revision: revision,
-        runtime: "node",
-        runtime_version: process.versions.node,
-        platform: `${process.platform}-${process.arch}`,
-        ledger_backend: LEDGER_BACKEND,
-      }),
+      system_provenance: provenanceOf(revision),
       reportFault,
     },
   })
@@ -117,6 +124,8 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
     logger,
     nowMs,
     keys: directory,
+    rateLimits,
+    trustedProxyHops: config.trustedProxyHops,
     ...execution,
     attest: (owner, request) => sealer.attest(attestationDraft(owner, request)),
     originSecret: keys.originSecret,
@@ -135,6 +144,7 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
     await ledger.close()
     await sealer.close()
     await directory.close()
+    await rateLimits.close()
     headFile.close()
     await db.close()
   }

@@ -6,6 +6,7 @@ import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import type { AttestRequest } from "@runseal/core/wire/attestations"
 import type { Logger } from "pino"
 import type { KeyDirectory } from "./access/key-directory.ts"
+import type { RateLimits } from "./access/rate-limit.ts"
 import type { Submission } from "./pipeline/submission.ts"
 import type { SealedAttestation } from "./sealing/attestation.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
@@ -18,6 +19,9 @@ export type Deps = {
   readonly nowMs: () => number
   /** Whose secret it is, and whether one is needed. */
   readonly keys: KeyDirectory
+  readonly rateLimits: RateLimits
+  /** Proxies in front whose X-Forwarded-For is believed. */
+  readonly trustedProxyHops: number
   /** Takes a submission through the pipeline and seals it. Rejects with a 4xx or 503, never with half a run. */
   readonly execute: (submission: Submission) => Promise<SealedRun>
   /** Runs a submission twice under one Moment; nothing is stored, charged or anchored. */
