@@ -7,7 +7,7 @@ import { callerOf } from "./caller.ts"
 export const KEY_HEADER = "X-Service-Key"
 
 /** One sentence for every reason: none tells whether a key ever existed. */
-const unauthorized = (): HttpError => new HttpError(401, `A valid key is required in the header ${KEY_HEADER}.`)
+export const unauthorized = (): HttpError => new HttpError(401, `A valid key is required in the header ${KEY_HEADER}.`)
 
 /**
  * Every request behind this door has a caller. In open mode that is the anonymous one, whatever the header says; in locked

@@ -6,7 +6,7 @@ import type { Logger } from "pino"
 import { type ActiveKey, findActiveKeys, hasKeys, noteUses } from "../store/api-keys.ts"
 import type { Database } from "../store/database.ts"
 import { createGroupCommit } from "../store/group-commit.ts"
-import { secretHash } from "./api-key.ts"
+import { isSecret, secretHash } from "./api-key.ts"
 import { ANONYMOUS, type Caller, keyCaller } from "./caller.ts"
 
 /** Secrets one statement looks up. */
@@ -44,7 +44,7 @@ export function openKeyDirectory(parts: DirectoryParts): KeyDirectory {
     waiting: MAX_WAITING_LOOKUPS,
   })
   return {
-    admit: secret => lookups.submit(secret === undefined ? undefined : secretHash(secret)),
+    admit: secret => lookups.submit(secret !== undefined && isSecret(secret) ? secretHash(secret) : undefined),
     usesNoted: uses.noted,
     close: async () => {
       await lookups.close()

@@ -63,12 +63,12 @@ export function findActiveKeys(source: Source, hashes: readonly string[]): Promi
 }
 
 /** A key as administrators see it. */
-export type ListedKey = Omit<ApiKeyRow, "secret_hash"> & { readonly run_count: number }
+export type KeyFacts = Omit<ApiKeyRow, "secret_hash"> & { readonly run_count: number }
 
 /** All keys, oldest first. The number of runs is that of the tenant's chain. */
-export function listKeys(source: Source): Promise<readonly ListedKey[]> {
+export function listKeys(source: Source): Promise<readonly KeyFacts[]> {
   return source.read(
-    async ({ sql }) => sql<ListedKey[]>`
+    async ({ sql }) => sql<KeyFacts[]>`
       select key_id, name, scope, tier, created_at, last_used_at, revoked_at, coalesce(record_count, 0) as run_count
       from api_key left join tenant on tenant.owner = api_key.key_id order by key_id`,
   )
