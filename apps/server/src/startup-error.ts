@@ -2,3 +2,6 @@
 export class StartupError extends Error {
   override readonly name = "StartupError"
 }
+
+/** Whether the system refused a call: no such file, no right, no space. Such an error has words no operator should need. */
+export const isSystemError = (error: unknown): boolean => error instanceof Error && "syscall" in error

@@ -1,8 +1,18 @@
 /** Start-up: what is explained, and what is refused in one sentence. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createKeys } from "../../src/anchor/keys.ts"
 import { readConfig } from "../../src/config.ts"
 import { StartupError } from "../../src/startup-error.ts"
 import { type Ended, runToEnd } from "../harness/child.ts"
@@ -101,6 +111,14 @@ const policyFile = (name: string, text: string): string => {
   writeFileSync(path, text)
   return path
 }
+const file = policyFile("file", "{}")
+/** A folder of the test's own, named after what is wrong with it. */
+const made = (name: string, spoil: (path: string) => void): string => {
+  const path = join(folder, name)
+  mkdirSync(path, { mode: 0o700 })
+  spoil(path)
+  return path
+}
 const MODEL = ["--aivp", "openai", "--aivp-model", "m"]
 
 const BAD_STARTS: readonly Refused[] = [
@@ -110,6 +128,100 @@ const BAD_STARTS: readonly Refused[] = [
   ["a policy with an unknown key", ["--policy", policyFile("key", '{"policy":1}')], /--policy/],
   ["a model reviewer without a key", MODEL, /key/],
   ["a password in the reviewer's address", [...MODEL, "--aivp-base-url", "https://u:geheim@x.example"], /credentials/],
+]
+
+const KEYS = "signing-keys.json"
+const link = join(folder, "link")
+symlinkSync(join(folder, "nowhere", "keys"), link)
+
+/** A keys folder with the keys of a deployment, spoilt. */
+const spoiltKeys = (name: string, spoil: (keysFile: string) => void): string =>
+  made(name, path => {
+    createKeys(path)
+    spoil(join(path, KEYS))
+  })
+
+/** A keys folder in which a process remembered a head, spoilt. */
+const spoiltHead = (name: string, text: string): string =>
+  made(name, path => {
+    createKeys(path)
+    mkdirSync(join(path, "heads"))
+    writeFileSync(join(path, "heads", "0"), text)
+  })
+
+const BAD_DATA_FOLDERS: readonly Refused[] = [
+  ["below something that is no folder", ["--data-dir", "/dev/null/x"], /data folder \/dev\/null\/x\/db cannot be used/],
+  ["that is a file", ["--data-dir", file], /data folder .* cannot be used/],
+  [
+    "whose lock is a folder",
+    ["--data-dir", made("bad-lock", path => mkdirSync(join(path, "db", "lock"), { recursive: true }))],
+    /data folder .* cannot be used/,
+  ],
+  [
+    "whose database is a file",
+    [
+      "--data-dir",
+      made("bad-cluster", path => {
+        mkdirSync(join(path, "db"))
+        writeFileSync(join(path, "db", "postgres"), "")
+      }),
+    ],
+    /data folder .* cannot be used/,
+  ],
+  [
+    "whose database is empty",
+    ["--data-dir", made("no-version", path => mkdirSync(join(path, "db", "postgres"), { recursive: true }))],
+    /data folder .* cannot be used/,
+  ],
+  [
+    "whose database lacks its files",
+    [
+      "--data-dir",
+      made("no-files", path => {
+        mkdirSync(join(path, "db", "postgres"), { recursive: true })
+        writeFileSync(join(path, "db", "postgres", "PG_VERSION"), "18\n")
+      }),
+    ],
+    /embedded database cannot be opened/,
+  ],
+]
+
+const BAD_KEYS: readonly (readonly [name: string, keysDir: string, names: RegExp])[] = [
+  ["below something that is no folder", "/dev/null/keys", /keys folder \/dev\/null\/keys cannot be used/],
+  ["that is a file", file, /keys folder .* cannot be used/],
+  ["that is a link to nowhere", link, /keys folder .* cannot be used/],
+  ["whose heads are a file", made("bad-heads", path => writeFileSync(join(path, "heads"), "")), /cannot be used/],
+  [
+    "with a head that is a folder",
+    made("head-folder", path => mkdirSync(join(path, "heads", "0"), { recursive: true })),
+    /cannot be used/,
+  ],
+  ["with half a head", spoiltHead("half-head", "00000000000"), /heads.* is damaged/],
+  ["with an empty head", spoiltHead("empty-head", ""), /heads.* is damaged/],
+  [
+    "with a keys file that is a folder",
+    made("keys-folder", path => mkdirSync(join(path, KEYS), { mode: 0o700 })),
+    /cannot be used/,
+  ],
+  ["with an empty keys file", spoiltKeys("empty-keys", path => truncateSync(path)), /is damaged; restore it/],
+  ["with half a keys file", spoiltKeys("half-keys", path => truncateSync(path, 300)), /is damaged; restore it/],
+  [
+    "with keys of another kind",
+    spoiltKeys("other-keys", path => writeFileSync(path, '{"kind":"geheim"}')),
+    /not a key file of this release/,
+  ],
+  [
+    "with a key that is cut",
+    spoiltKeys("cut-key", path => writeFileSync(path, readFileSync(path, "utf8").replace(/MIG[\w+/]{20}/, "geheim"))),
+    /holds a damaged key/,
+  ],
+  [
+    "with a short origin secret",
+    spoiltKeys("short-secret", path =>
+      writeFileSync(path, readFileSync(path, "utf8").replace(/"[0-9a-f]{64}"/, '"00"')),
+    ),
+    /damaged origin secret/,
+  ],
 ]
 
 describe("a start is refused in one sentence with exit code 1", () => {
@@ -123,6 +235,14 @@ describe("a start is refused in one sentence with exit code 1", () => {
 
   test.each(BAD_STARTS)("%s", async (_name, options, names) => {
     expectSentence(await runToEnd(["--data-dir", dataDir, ...options]), names)
+  })
+
+  test.each(BAD_DATA_FOLDERS)("a data folder %s", async (_name, options, names) => {
+    expectSentence(await runToEnd(options), names)
+  })
+
+  test.each(BAD_KEYS)("a keys folder %s", async (_name, keysDir, names) => {
+    expectSentence(await runToEnd(["--data-dir", dataDir, "--keys-dir", keysDir]), names)
   })
 
   test("a bad option or variable, before the data folder is touched", async () => {

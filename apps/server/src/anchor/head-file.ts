@@ -18,6 +18,7 @@ import { join } from "node:path"
 import { encodeHex } from "@runseal/canonical"
 import { StartupError } from "../startup-error.ts"
 import { syncDirectory } from "./keys.ts"
+import { inKeysFolder } from "./keys-folder.ts"
 
 const HEADS_DIRECTORY = "heads"
 /** A file that is being made; it becomes a head by its rename and says nothing before. */
@@ -84,8 +85,15 @@ function takeHead(path: string, instance: string): { readonly head: RememberedHe
   return { head: readHead(at), at }
 }
 
-/** Opens this process's file after reading all others, which it then stands for: they are tidied away. */
+/**
+ * Opens this process's file after reading all others, which it then stands for: they are tidied away.
+ * @throws StartupError when the folder cannot be used or a head in it is damaged
+ */
 export function openHeadFile(keysDirectory: string, instance: string): HeadFile {
+  return inKeysFolder(keysDirectory, () => openOwnHead(keysDirectory, instance))
+}
+
+function openOwnHead(keysDirectory: string, instance: string): HeadFile {
   const directory = join(keysDirectory, HEADS_DIRECTORY)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const others = readdirSync(directory).filter(name => !name.endsWith(UNFINISHED))

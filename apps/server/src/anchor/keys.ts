@@ -24,6 +24,7 @@ import { noteKey } from "@runseal/core/transparency-log/signed-note"
 import { keyIdOfSpki } from "@runseal/core/transparency-log/spki"
 import * as v from "valibot"
 import { StartupError } from "../startup-error.ts"
+import { inKeysFolder } from "./keys-folder.ts"
 
 const KEYS_FILE = "signing-keys.json"
 const KEYS_KIND = "runseal.keys.v1"
@@ -101,18 +102,25 @@ function p256(pem: string): KeyObject {
   return key
 }
 
-/**
- * Reads the keys; undefined when there are none yet.
- * @throws StartupError when the file is damaged or open to others
- */
-export function readKeys(directory: string): SigningKeys | undefined {
-  const path = join(directory, KEYS_FILE)
+/** A file that only its owner may read; undefined when it is not there. */
+function readOwnFile(path: string): Uint8Array | undefined {
   if (!existsSync(path)) return undefined
   if ((statSync(path).mode & 0o077) !== 0)
     throw new StartupError(`${path} can be read by other users; set its mode to 0600 and consider the keys exposed.`)
+  return readFileSync(path)
+}
+
+/**
+ * Reads the keys; undefined when there are none yet.
+ * @throws StartupError when the file cannot be read, is damaged or open to others
+ */
+export function readKeys(directory: string): SigningKeys | undefined {
+  const path = join(directory, KEYS_FILE)
+  const bytes = inKeysFolder(directory, () => readOwnFile(path))
+  if (bytes === undefined) return undefined
   let parsed: v.SafeParseResult<typeof keysSchema>
   try {
-    parsed = v.safeParse(keysSchema, parseStrictJson(readFileSync(path)))
+    parsed = v.safeParse(keysSchema, parseStrictJson(bytes))
   } catch (cause) {
     throw new StartupError(`${path} is damaged; restore it from your backup.`, { cause })
   }
@@ -120,8 +128,18 @@ export function readKeys(directory: string): SigningKeys | undefined {
   return fromFile(parsed.output, path)
 }
 
-/** Makes and stores fresh keys. Of two processes that try at once one wins, and both then read the winner's. */
+/**
+ * Makes and stores fresh keys. Of two processes that try at once one wins, and both then read the winner's.
+ * @throws StartupError when the folder cannot be used
+ */
 export function createKeys(directory: string): SigningKeys {
+  inKeysFolder(directory, () => storeNewKeys(directory))
+  const keys = readKeys(directory)
+  if (keys === undefined) throw new StartupError(`The keys could not be stored in ${directory}.`)
+  return keys
+}
+
+function storeNewKeys(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   chmodSync(directory, 0o700)
   const pem = (key: KeyObject): string => key.export({ type: "pkcs8", format: "pem" }).toString()
@@ -146,9 +164,6 @@ export function createKeys(directory: string): SigningKeys {
     rmSync(temporary, { force: true })
   }
   syncDirectory(directory)
-  const keys = readKeys(directory)
-  if (keys === undefined) throw new StartupError(`The keys could not be stored in ${directory}.`)
-  return keys
 }
 
 /** Makes a directory's entries durable. */

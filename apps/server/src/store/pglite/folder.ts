@@ -12,7 +12,7 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { StartupError } from "../../startup-error.ts"
+import { isSystemError, StartupError } from "../../startup-error.ts"
 import { startPglite } from "./connection.ts"
 
 /** PostgreSQL's major version inside PGlite 0.5; a major version reads no other's files. */
@@ -43,21 +43,32 @@ export function lockFolder(dataDir: string): FolderLock {
   } catch (cause) {
     file?.close()
     const taken = cause instanceof Error && "errcode" in cause && cause.errcode === SQLITE_BUSY
-    throw new StartupError(
-      taken
-        ? `The data folder ${dataDir} is in use by another process.`
-        : `The data folder ${dataDir} cannot be used: check that it is a folder this user may write to.`,
-      { cause },
-    )
+    throw taken
+      ? new StartupError(`The data folder ${dataDir} is in use by another process.`, { cause })
+      : unusable(dataDir, cause)
   }
 }
+
+const unusable = (dataDir: string, cause: unknown): StartupError =>
+  new StartupError(
+    `The data folder ${dataDir} cannot be used: check that it is a folder this user may write to and all of it is there.`,
+    { cause },
+  )
 
 /**
  * The folder of a cluster this release can open, made when there is none yet. A cluster is made beside its place and
  * moved there only when all of it is on disk; what an interrupted start left unfinished is made anew.
- * @throws StartupError for a cluster of another major version
+ * @throws StartupError for a folder that cannot be used and for a cluster of another major version
  */
 export async function prepareCluster(dataDir: string, log: (sentence: string) => void): Promise<string> {
+  try {
+    return await usableCluster(dataDir, log)
+  } catch (error) {
+    throw isSystemError(error) ? unusable(dataDir, error) : error
+  }
+}
+
+async function usableCluster(dataDir: string, log: (sentence: string) => void): Promise<string> {
   const clusterDir = join(dataDir, CLUSTER)
   if (!existsSync(clusterDir)) {
     log(`Making the database in ${dataDir}, which takes a few seconds once.`)
