@@ -7,6 +7,7 @@ import { spkiToPem } from "@runseal/core/transparency-log/spki"
 import type { Logger } from "pino"
 import { openKeyDirectory } from "./access/key-directory.ts"
 import { openRateLimits } from "./access/rate-limit.ts"
+import { openTrialQuota } from "./access/trial-quota.ts"
 import { LEDGER_BACKEND, publicCheckpoint } from "./anchor/embedded-log.ts"
 import { openHeadFile } from "./anchor/head-file.ts"
 import { trustDocument, trustedKeysOf } from "./anchor/trust.ts"
@@ -97,6 +98,7 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
   const ledger = createBudgetLedger(db)
   const directory = openKeyDirectory({ db, nowMs, logger })
   const rateLimits = openRateLimits({ db, config, secret: keys.originSecret, nowMs })
+  const trialQuota = openTrialQuota(db, nowMs)
   const stop = new AbortController()
   const execution = openExecution({
     db,
@@ -125,6 +127,7 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
     nowMs,
     keys: directory,
     rateLimits,
+    trialQuota,
     trustedProxyHops: config.trustedProxyHops,
     ...execution,
     attest: (owner, request) => sealer.attest(attestationDraft(owner, request)),
@@ -145,6 +148,7 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
     await sealer.close()
     await directory.close()
     await rateLimits.close()
+    await trialQuota.close()
     headFile.close()
     await db.close()
   }

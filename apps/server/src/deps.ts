@@ -7,6 +7,7 @@ import type { AttestRequest } from "@runseal/core/wire/attestations"
 import type { Logger } from "pino"
 import type { KeyDirectory } from "./access/key-directory.ts"
 import type { RateLimits } from "./access/rate-limit.ts"
+import type { TrialQuota } from "./access/trial-quota.ts"
 import type { Submission } from "./pipeline/submission.ts"
 import type { SealedAttestation } from "./sealing/attestation.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
@@ -20,6 +21,7 @@ export type Deps = {
   /** Whose secret it is, and whether one is needed. */
   readonly keys: KeyDirectory
   readonly rateLimits: RateLimits
+  readonly trialQuota: TrialQuota
   /** Proxies in front whose X-Forwarded-For is believed. */
   readonly trustedProxyHops: number
   /** Takes a submission through the pipeline and seals it. Rejects with a 4xx or 503, never with half a run. */

@@ -11,6 +11,8 @@ export const BODY_MAX_DEPTH = 64
 
 export type BodyLimits = { readonly maxBytes: number; readonly maxDepth: number }
 const REQUEST_LIMITS: BodyLimits = { maxBytes: BODY_MAX_BYTES, maxDepth: BODY_MAX_DEPTH }
+/** A bundle holds what a request held, and its seals: it may be larger and two levels deeper. */
+export const DOCUMENT_LIMITS: BodyLimits = { maxBytes: 4_194_304, maxDepth: 66 }
 
 /** How far a body that is too large is read and thrown away, so that a sender who is not done yet gets to read the refusal. */
 const DISCARD_MAX_BYTES = 134_217_728

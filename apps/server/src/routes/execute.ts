@@ -10,7 +10,7 @@ import type { Deps } from "../deps.ts"
 import { callerAddress } from "../http/caller-address.ts"
 import { readExecuteBody } from "../http/execute-body.ts"
 import { badRequest } from "../http/http-error.ts"
-import { readJsonObject } from "../http/json-body.ts"
+import { DOCUMENT_LIMITS, readJsonObject } from "../http/json-body.ts"
 import type { Submission } from "../pipeline/submission.ts"
 import { determinismAnswer } from "./determinism.ts"
 import { executeAnswer } from "./execute-answer.ts"
@@ -35,13 +35,11 @@ async function dcaeAnswer(c: Context, deps: Deps): Promise<DcaeAnswer> {
   return { ok: true, verified: exitCode(verdict, false) === 0, verdict, checks, engine_version: ENGINE_VERSION }
 }
 
-/** A bundle holds what a request held, and its seals: it may be larger and two levels deeper. */
-const DOCUMENT_LIMITS = { maxBytes: 4_194_304, maxDepth: 66 }
-
 export function executeRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.post("/execute", async c => {
-    const sealed = await deps.execute(await submissionOf(c, deps))
+    const submission = await submissionOf(c, deps)
+    const sealed = await deps.trialQuota.spend(callerOf(c), () => deps.execute(submission))
     const { status, body } = executeAnswer(sealed.bundle)
     return c.json(body, status)
   })
