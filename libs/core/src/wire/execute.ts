@@ -4,7 +4,7 @@
  */
 import { BASE64_PATTERN, decodeBase64, type JsonObject } from "@runseal/canonical"
 import * as v from "valibot"
-import { isJsonObject, jsonObjectSchema } from "../artifacts/json-schema.ts"
+import { isJsonObject, jsonObjectSchema, SHAPE } from "../artifacts/json-schema.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
 import { FIRST_ISSUE } from "../artifacts/parse-exact.ts"
 import { isForeignKey, issueReason } from "../artifacts/schema-issue.ts"
@@ -172,9 +172,6 @@ const causalGraphSchema = fields({
     ),
   ),
 })
-
-/** Metadata of a schema under which the shape stands that its check holds a value against. */
-export const SHAPE = "shape"
 
 /** A declared section: an object whose named fields fit and whose others are sealed as received. */
 const declared = (shape: v.GenericSchema<unknown, unknown>): v.GenericSchema<unknown, JsonObject> =>

@@ -16,6 +16,7 @@ export const keyNameSchema: v.GenericSchema<string> = v.pipe(
   v.check(name => name.trim() !== "", "must not be empty"),
   v.maxLength(KEY_NAME_MAX_LENGTH, `must have at most ${KEY_NAME_MAX_LENGTH} characters`),
   v.check(name => !UNSHOWABLE.test(name), "must be one line without control characters"),
+  v.description("One line without control characters, not blank. Length in UTF-16 units."),
 )
 
 /** An admin key must not look like a customer's, also in the records that bear its name. */
@@ -65,6 +66,12 @@ export const mintKeyRequestSchema: v.GenericSchema<unknown, MintKeyRequest> = v.
     ),
     ["name"],
   ),
+  v.metadata({
+    if: { properties: { scope: { const: "admin" } }, required: ["scope"] },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { properties: { confirm_admin_scope: { const: true } }, required: ["confirm_admin_scope"] },
+    description: `The name of an admin key must not begin with ${CUSTOMER_NAME_PREFIX}.`,
+  }),
 )
 
 /** Status 201 of `POST /admin/keys`. */
