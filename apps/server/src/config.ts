@@ -1,7 +1,11 @@
 /** Options of the server: what they mean, their units and defaults, and what is refused at start. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
+import { issueText } from "@runseal/core/artifacts/schema-issue"
+import { adminNameSchema } from "@runseal/core/wire/keys"
 import { Command, CommanderError, Option } from "commander"
+import * as v from "valibot"
 import { OPTION_ROWS, REVIEWER_KINDS, type ReviewerKind } from "./option-rows.ts"
 import { StartupError } from "./startup-error.ts"
 
@@ -40,6 +44,8 @@ export type Config = {
     readonly timeoutMs: number
   }
   readonly logLevel: string
+  /** Make an admin key of this name instead of starting. */
+  readonly mintAdminKey?: string
 }
 
 /** The command with every option; `--help` explains each with unit and default. */
@@ -48,7 +54,8 @@ function command(): Command {
     "Run attestation service: executes, gates, seals and anchors runs.",
   )
   for (const { flag, env, text, fallback, choices } of OPTION_ROWS) {
-    const option = new Option(flag, text).env(env)
+    const option = new Option(flag, text)
+    if (env !== undefined) option.env(env)
     if (fallback !== undefined) option.default(fallback)
     if (choices !== undefined) option.choices([...choices])
     program.addOption(option)
@@ -137,7 +144,14 @@ function fromOptions(options: Options, env: Readonly<Record<string, string | und
     ...limitOptions(options),
     reviewer: reviewerOptions(options, env),
     logLevel: options.logLevel ?? "info",
+    ...(options.mintAdminKey === undefined ? {} : { mintAdminKey: keyName(options.mintAdminKey) }),
   }
+}
+
+function keyName(text: string): string {
+  const parsed = v.safeParse(adminNameSchema, text, FIRST_ISSUE)
+  if (!parsed.success) throw new StartupError(`--mint-admin-key ${issueText(parsed.issues[0])}`)
+  return parsed.output
 }
 
 function limitOptions(

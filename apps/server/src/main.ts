@@ -1,10 +1,11 @@
 /** The server process: options, start, signals, stop. */
 import { join } from "node:path"
 import { serve } from "@hono/node-server"
-import { type Logger, pino } from "pino"
+import { pino } from "pino"
 import { createApp } from "./app.ts"
 import { boot, prepare, type Service } from "./boot.ts"
 import { type Config, readConfig } from "./config.ts"
+import { mintAdminKey } from "./mint-admin-key.ts"
 import { StartupError } from "./startup-error.ts"
 import { type Database, openDatabase } from "./store/database.ts"
 
@@ -41,20 +42,21 @@ function listen(service: Service, config: Config): Promise<Listening> {
   })
 }
 
-const openStore = ({ databaseUrl, dataDir }: Config, logger: Logger): Promise<Database> => {
-  const say = (sentence: string): void => logger.info(sentence)
-  return databaseUrl === undefined
+const openStore = ({ databaseUrl, dataDir }: Config, say: (sentence: string) => void): Promise<Database> =>
+  databaseUrl === undefined
     ? openDatabase({ kind: "pglite", dataDir: join(dataDir, "db") }, say)
     : openDatabase({ kind: "postgres", url: databaseUrl }, say)
-}
+
+const toOperator = (sentence: string): void => void process.stderr.write(`runseal: ${sentence}\n`)
 
 async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env)
   if ("ended" in config) return
+  if (config.mintAdminKey !== undefined) return mintAdminKey(await openStore(config, toOperator), config.mintAdminKey)
   const logger = pino({ level: config.logLevel })
   // Refused before a database is made.
   const prepared = prepare(config)
-  const db = await openStore(config, logger)
+  const db = await openStore(config, sentence => logger.info(sentence))
   const service = await boot({ config, prepared, db, logger, nowMs: Date.now }).catch(async (error: unknown) => {
     await db.close()
     throw error

@@ -5,7 +5,8 @@ export type ReviewerKind = (typeof REVIEWER_KINDS)[number]
 
 type OptionRow = {
   readonly flag: string
-  readonly env: string
+  /** Absent for what is asked for once and must not stay set. */
+  readonly env?: string
   readonly text: string
   readonly fallback?: string
   readonly choices?: readonly string[]
@@ -114,5 +115,9 @@ export const OPTION_ROWS: readonly OptionRow[] = [
     text: "what the process log holds",
     fallback: "info",
     choices: ["silent", "error", "warn", "info", "debug"],
+  },
+  {
+    flag: "--mint-admin-key <name>",
+    text: "make an admin key of this name in the database, print its secret once and exit without starting the server",
   },
 ]
