@@ -7,6 +7,7 @@ import { VERDICTS } from "@runseal/core/verify/report"
 import { beforeAll, describe, expect, test } from "vitest"
 import { objectAt } from "./harness/answer.ts"
 import { CASES, executeEvery, standingSevenStates } from "./harness/seven-states.ts"
+import { type Variant, variants } from "./harness/variants.ts"
 
 const { service, runId } = standingSevenStates()
 
@@ -27,36 +28,6 @@ const verifies = (document: JsonValue): boolean => {
 }
 
 const bundleOf = async (run: number): Promise<JsonObject> => (await service().get(`/runs/${run}/artifacts`)).body
-
-/** Another value of the same kind. */
-function changed(value: JsonValue): JsonValue {
-  if (typeof value === "number") return value + 1
-  if (typeof value === "boolean") return !value
-  if (typeof value !== "string") return null
-  const [first = ""] = value
-  return /[0-9a-z]/i.test(first) ? (first === "1" ? "2" : "1") + value.slice(1) : `1${value}`
-}
-
-type Variant = { readonly at: string; readonly document: JsonValue }
-
-/** Every document that differs in one value, and every document that lacks one member or item. */
-function* variants(value: JsonValue, path = ""): Generator<Variant> {
-  if (Array.isArray(value)) {
-    for (const [i, item] of value.entries()) {
-      for (const { at, document } of variants(item, `${path}/${i}`)) yield { at, document: value.with(i, document) }
-      yield { at: `${path}/${i} dropped`, document: value.toSpliced(i, 1) }
-    }
-  } else if (typeof value === "object" && value !== null) {
-    const members = value as JsonObject
-    for (const key of Object.keys(members)) {
-      for (const { at, document } of variants(members[key] ?? null, `${path}/${key}`))
-        yield { at, document: { ...members, [key]: document } }
-      const { [key]: _dropped, ...rest } = members
-      yield { at: `${path}/${key} dropped`, document: rest }
-    }
-    yield { at: `${path} with one more`, document: { ...members, additional: 1 } }
-  } else yield { at: path, document: changed(value) }
-}
 
 describe.each(CASES)("the bundle of %s", name => {
   test("verifies as served, and with no single value changed, member dropped or member added", async () => {
