@@ -1,0 +1,135 @@
+/** What callers declared, as blocks. Its shape is theirs: whatever it is, every value is shown or said to be left out. */
+import { canonicalize, type JsonObject, type JsonValue } from "@runseal/canonical"
+import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
+import { isShown } from "@runseal/core/artifacts/declared-sections"
+import { isObject } from "@runseal/core/vocabulary/json-members"
+import type { Block, Line } from "./block.ts"
+import { line, MAX_TABLE_ROWS, mono, muted, remark, said, table } from "./spans.ts"
+
+/** Longest path of a value, in UTF-16 units. */
+const MAX_PATH_LENGTH = 200
+const PLAIN_KEY = /^[A-Za-z_][\w-]*$/
+
+export const CALLERS_WORD = "Declared by the caller: sealed as received, verified by nobody."
+
+/** What the caller declared in a section; undefined when it is withheld or nothing was declared. */
+export function declaredIn({ sections }: Pick<Bundle, "sections">, name: DeclaredName): JsonObject | undefined {
+  const section = sections[name]
+  return isShown(section) ? section.declared : undefined
+}
+
+/**
+ * Opens what a section says of declared content: whose word it is, or that there is none to show.
+ * @returns a remark, and whether content follows it
+ */
+export function declaredOpening({ sections }: Pick<Bundle, "sections">, name: DeclaredName): readonly Block[] {
+  const section = sections[name]
+  if (!isShown(section))
+    return [remark(`The section ${name} is withheld: its content is not shown, and only its hash can be checked.`)]
+  return [remark(section.declared === undefined ? `The caller declared nothing in ${name}.` : CALLERS_WORD)]
+}
+
+/** A declared value on one line. */
+export function valueLine(value: JsonValue | undefined): Line {
+  if (value === undefined) return [muted("–")]
+  if (typeof value === "string") return said(value)
+  if (isObject(value) || Array.isArray(value))
+    return said(canonicalize(value)).map(span => ({ style: "mono", ...span }))
+  return [mono(String(value))]
+}
+
+const childPath = (path: string, key: string | number): string => {
+  if (path.length > MAX_PATH_LENGTH) return path
+  const plain = typeof key === "string" && PLAIN_KEY.test(key)
+  const step = typeof key === "number" || !plain ? `[${JSON.stringify(key).slice(0, MAX_PATH_LENGTH)}]` : key
+  const child = path === "" || step.startsWith("[") ? `${path}${step}` : `${path}.${step}`
+  return child.length > MAX_PATH_LENGTH ? `${child.slice(0, MAX_PATH_LENGTH)}… (cut)` : child
+}
+
+type Rows = { readonly rows: (readonly [Line, Line])[]; total: number }
+
+function collect(value: JsonValue, path: string, into: Rows): void {
+  const children = childrenOf(value)
+  if (children.length > 0) {
+    for (const [key, child] of children) collect(child, childPath(path, key), into)
+    return
+  }
+  into.total += 1
+  if (into.total <= MAX_TABLE_ROWS) into.rows.push([[mono(path === "" ? "(all)" : path)], valueLine(value)])
+}
+
+/** Members by name in canonical order, or items by position. */
+function childrenOf(value: JsonValue): readonly (readonly [string | number, JsonValue])[] {
+  if (Array.isArray(value)) return value.map((item: JsonValue, i) => [i, item] as const)
+  if (!isObject(value)) return []
+  return Object.keys(value)
+    .sort()
+    .flatMap(key => {
+      const child = value[key]
+      return child === undefined ? [] : [[key, child] as const]
+    })
+}
+
+/** Every value of a declared object with its path, one a row; nothing for an empty one. */
+export function valueTable(caption: string, value: JsonObject | undefined): readonly Block[] {
+  if (value === undefined || Object.keys(value).length === 0) return []
+  const found: Rows = { rows: [], total: 0 }
+  collect(value, "", found)
+  const columns = [
+    { title: "Value", share: 2 },
+    { title: "Declared as", share: 3 },
+  ]
+  return table(caption, columns, found.rows, found.total)
+}
+
+/** The object without some members. */
+export const without = (value: JsonObject | undefined, names: readonly string[]): JsonObject | undefined =>
+  value === undefined ? undefined : Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)))
+
+/** A column that shows one member of each item, or several with their labels. */
+export type ItemColumn = {
+  readonly title: string
+  readonly share: number
+  readonly members: readonly { readonly key: string; readonly label?: string }[]
+}
+
+/** A list of declared objects as a table; members that no column shows stand in a last one. */
+export function itemTable(
+  caption: string,
+  list: JsonValue | undefined,
+  columns: readonly ItemColumn[],
+): readonly Block[] {
+  if (list === undefined) return []
+  if (!Array.isArray(list) || list.length === 0 || !list.every(isObject))
+    return valueTable(caption, { [caption]: list })
+  const known = columns.flatMap(({ members }) => members.map(({ key }) => key))
+  const shown = list.slice(0, MAX_TABLE_ROWS)
+  const further = shown.some(item => Object.keys(item).some(key => !known.includes(key)))
+  const rest: readonly ItemColumn[] = further ? [{ title: "Further values", share: 3, members: [] }] : []
+  const rows = shown.map(item => [
+    ...columns.map(({ members }) => itemCell(item, members)),
+    ...(further ? [furtherCell(without(item, known) ?? {})] : []),
+  ])
+  return table(
+    caption,
+    [...columns, ...rest].map(({ title, share }) => ({ title, share })),
+    rows,
+    list.length,
+  )
+}
+
+function itemCell(item: JsonObject, members: ItemColumn["members"]): Line {
+  const parts = members.flatMap(({ key, label }) => {
+    const value = Object.hasOwn(item, key) ? item[key] : undefined
+    return value === undefined ? [] : [line(...(label === undefined ? [] : [muted(`${label} `)]), valueLine(value))]
+  })
+  return parts.length === 0 ? valueLine(undefined) : joined(parts)
+}
+
+const furtherCell = (values: JsonObject): Line =>
+  Object.keys(values).length === 0 ? valueLine(undefined) : valueLine(values)
+
+/** Lines one after the other, apart. */
+export const joined = (lines: readonly Line[], between = "; "): Line =>
+  lines.flatMap((part, i) => (i === 0 ? part : [{ text: between }, ...part]))

@@ -1,0 +1,75 @@
+/** Where a record stands in the log, in words and rows. */
+import type { Anchor } from "@runseal/core/artifacts/anchor"
+import type { Anchors, Bundle } from "@runseal/core/artifacts/bundle"
+import { receiptOf } from "@runseal/core/artifacts/bundle"
+import { parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
+import type { Line } from "../block.ts"
+import { briefly, count, line, mono, unixTime } from "../spans.ts"
+
+/** Origin of the log, as the entry's checkpoint names it. */
+const originOf = ({ entry }: Anchor): string => {
+  const { envelope } = entry.inclusionProof.checkpoint
+  return parseCheckpoint(envelope)?.origin ?? envelope.split("\n")[0] ?? ""
+}
+
+/** "at entry 12 of the log … (logged …)". */
+const place = (anchor: Anchor): Line =>
+  line(
+    "at entry ",
+    mono(anchor.entry.logIndex),
+    " of the log ",
+    briefly(originOf(anchor)),
+    ` (logged ${unixTime(anchor.entry.integratedTime)})`,
+  )
+
+/** One sentence on the anchors of a record: at which entries it stands, or that it carries none. */
+export function anchorSentence(bundle: Bundle): Line {
+  const { pre_anchor, receipt, complete_record } = bundle.anchors
+  const first =
+    receiptOf(bundle) === undefined ? runAnchored(pre_anchor) : line("The receipt ", receiptAnchored(receipt))
+  const whole =
+    complete_record === undefined
+      ? line(" The record as a whole carries no log entry.")
+      : line(" The record as a whole is anchored at entry ", mono(complete_record.entry.logIndex), ".")
+  if (pre_anchor !== undefined || receipt !== undefined || receiptOf(bundle) !== undefined) return line(first, whole)
+  return complete_record === undefined
+    ? line("The record carries no log entry.")
+    : line("The record is anchored ", place(complete_record), ".")
+}
+
+const runAnchored = (anchor: Anchor | undefined): Line =>
+  anchor === undefined ? [] : line("The run is anchored ", place(anchor), ".")
+const receiptAnchored = (anchor: Anchor | undefined): Line =>
+  anchor === undefined ? line("carries no log entry: it is not anchored.") : line("is anchored ", place(anchor), ".")
+
+const SLOTS: readonly (readonly [keyof Anchors, string])[] = [
+  ["pre_anchor", "Run, before its manifest"],
+  ["receipt", "Receipt"],
+  ["complete_record", "Complete record"],
+]
+
+/** A row per anchor: what it anchors, leaf version, entry, time, log. */
+export const anchorRows = ({ anchors }: Pick<Bundle, "anchors">): readonly (readonly Line[])[] =>
+  SLOTS.flatMap(([slot, name]) => {
+    const anchor = anchors[slot]
+    if (anchor === undefined) return []
+    const { entry, leaf } = anchor
+    const time = unixTime(entry.integratedTime)
+    return [
+      [
+        line(name),
+        line(mono(leaf.leaf_version)),
+        line(count(Number(entry.logIndex))),
+        line(time),
+        briefly(originOf(anchor)),
+      ],
+    ]
+  })
+
+export const ANCHOR_COLUMNS = [
+  { title: "What is anchored", share: 24 },
+  { title: "Leaf", share: 24 },
+  { title: "Entry", share: 9, align: "end" },
+  { title: "Logged", share: 20 },
+  { title: "Log", share: 23 },
+] as const

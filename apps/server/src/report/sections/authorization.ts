@@ -1,0 +1,90 @@
+/** Authorization and approval chain, and real-world effect: who is said to have approved, and what is said to have followed. */
+
+import type { JsonObject } from "@runseal/canonical"
+import { member } from "@runseal/core/vocabulary/json-members"
+import type { Block } from "../block.ts"
+import type { ItemColumn } from "../declared.ts"
+import { declaredIn, declaredOpening, itemTable, valueTable, without } from "../declared.ts"
+import { heading, remark } from "../spans.ts"
+import type { Part } from "../subject.ts"
+
+const column = (title: string, share: number, ...keys: readonly string[]): ItemColumn => ({
+  title,
+  share,
+  members: keys.map(key => ({ key })),
+})
+
+const APPROVERS: readonly ItemColumn[] = [
+  column("Order", 7, "order"),
+  {
+    title: "Approver",
+    share: 22,
+    members: [{ key: "actor_id" }, { key: "actor_role", label: "role" }],
+  },
+  column("Approved at", 19, "approved_at"),
+  {
+    title: "Approved request, signature, comment",
+    share: 52,
+    members: [
+      { key: "approved_request_hash", label: "request" },
+      { key: "signature", label: "signature" },
+      { key: "comment", label: "comment" },
+    ],
+  },
+]
+
+/** Threshold checks, as the caller states them. */
+export const THRESHOLDS: readonly ItemColumn[] = [
+  column("Check", 30, "name"),
+  column("Observed", 17, "observed_value"),
+  column("Operator", 12, "operator"),
+  column("Threshold", 17, "threshold_value"),
+  column("Unit", 10, "unit"),
+  column("Breached", 14, "breached"),
+]
+
+const EFFECTS: readonly ItemColumn[] = [
+  column("Effect", 14, "effect_kind"),
+  column("Target", 22, "target"),
+  column("Status", 15, "status"),
+  column("Issued at", 19, "issued_at"),
+  column("Acknowledgement hash", 30, "ack_hash"),
+]
+
+const CHAIN_TABLES = ["approvers", "threshold_checks", "human_in_loop"] as const
+
+export const authorization: Part = ({ bundle }) => {
+  const declared = declaredIn(bundle, "authorization_chain")
+  return [
+    heading(2, "Authorization and Approval Chain"),
+    ...declaredOpening(bundle, "authorization_chain"),
+    ...(declared === undefined ? [] : chain(declared)),
+  ]
+}
+
+function chain(declared: JsonObject): readonly Block[] {
+  const approvers = member(declared, "approvers")
+  const human = member(declared, "human_in_loop")
+  const unverified = remark("Signatures of approvers are shown as declared; the service verifies none of them.")
+  return [
+    ...itemTable("Approvers", approvers, APPROVERS),
+    ...(approvers === undefined ? [] : [unverified]),
+    ...itemTable("Threshold checks", member(declared, "threshold_checks"), THRESHOLDS),
+    ...(human === undefined ? [] : valueTable("Human in the loop", { human_in_loop: human })),
+    ...valueTable("Further values of the chain", without(declared, CHAIN_TABLES)),
+  ]
+}
+
+export const realWorldEffect: Part = ({ bundle }) => {
+  const declared = declaredIn(bundle, "causal_graph")
+  const reported = remark(
+    "The service takes no action outside itself and observes none: effects are what the caller reports.",
+  )
+  return [
+    heading(2, "Real-World Effect"),
+    ...declaredOpening(bundle, "causal_graph"),
+    reported,
+    ...itemTable("Effects", member(declared, "effect_log"), EFFECTS),
+    ...valueTable("Related runs and further values", without(declared, ["effect_log"])),
+  ]
+}

@@ -1,0 +1,66 @@
+/** The head of the first page: the outcome at a glance. */
+import { receiptOf } from "@runseal/core/artifacts/bundle"
+import type { Block, Line } from "../block.ts"
+import { briefly, fact, line, mono } from "../spans.ts"
+import { isBroken, type Part, type Subject, toneOf, wordsOf } from "../subject.ts"
+
+/** The hash that stands in the proof's banner. */
+export function proofHash({ bundle }: Pick<Subject, "bundle">): string {
+  const { manifest, bundle_hash } = bundle
+  return manifest?.ManifestHash ?? receiptOf(bundle)?.receipt.hash ?? bundle_hash
+}
+
+/** The outcome in a few words; a record that does not verify is that first of all. */
+export const verdictOf = (subject: Subject): string =>
+  isBroken(subject) ? "Record does not verify" : wordsOf(subject).verdict
+
+const anchoredAt = ({ bundle }: Subject): Line => {
+  const { pre_anchor, receipt, complete_record } = bundle.anchors
+  const entries = [pre_anchor, receipt, complete_record].flatMap(anchor => anchor?.entry.logIndex ?? [])
+  if (entries.length === 0) return line("not anchored")
+  return line(entries.length === 1 ? "log entry " : "log entries ", mono(entries.join(", ")))
+}
+
+export const cover: Part = subject => {
+  const { bundle, context } = subject
+  const { run } = bundle
+  const words = wordsOf(subject)
+  const head: Block = {
+    kind: "cover",
+    title: words.title,
+    subtitle: `Run ${run.run_id}, ${run.created_at}`,
+    verdict: verdictOf(subject),
+    tone: toneOf(subject),
+    facts: [
+      fact("Outcome", mono(run.outcome_kind)),
+      fact("Tenant", briefly(run.tenant_id)),
+      fact("Route", briefly(run.route_id)),
+      fact("Anchored", anchoredAt(subject)),
+      fact("Self-check", context.verification.verdict),
+      fact(words.proof.hash_name, mono(proofHash(subject))),
+    ],
+  }
+  return [head, ...brokenNotice(subject)]
+}
+
+/** Stands first wherever a reader begins, when the record does not verify. */
+export function brokenNotice(subject: Subject): readonly Block[] {
+  if (!isBroken(subject)) return []
+  const { checks, first_failure } = subject.context.verification
+  const failed = checks.find(check => check.id === first_failure)
+  return [
+    {
+      kind: "callout",
+      tone: "bad",
+      title: "This record does not verify",
+      lines: [
+        line(
+          "The service verified the record when this report was made, and the verification failed at the check ",
+          mono(first_failure ?? "shape"),
+          failed === undefined ? "." : `: ${failed.message}.`,
+        ),
+        line("Nothing below may be relied on: the report says what the record states, and the record is not sound."),
+      ],
+    },
+  ]
+}

@@ -1,0 +1,92 @@
+/** Parts 6 and 7: the run metadata table, and what the stages of the pipeline made. */
+import { durationMs } from "@runseal/core/artifacts/bundle"
+import type { Manifest } from "@runseal/core/artifacts/manifest"
+import type { Stage } from "@runseal/core/vocabulary/outcomes"
+import { pipelineDuration } from "../pipeline-duration.ts"
+import type { Fact } from "../spans.ts"
+import { countOf, fact, facts, heading, line, mono, muted, paragraph, said, table } from "../spans.ts"
+import { type Part, type Subject, wordsOf } from "../subject.ts"
+
+export const metadata: Part = subject => [
+  heading(1, "Run Metadata"),
+  ...facts([...identity(subject), ...(subject.format === "brief" ? [] : origin(subject))]),
+]
+
+function identity({ bundle: { run } }: Subject): readonly Fact[] {
+  return [
+    fact("Run", String(run.run_id)),
+    fact("Created at", run.created_at),
+    fact("Pipeline Duration", pipelineDuration(durationMs(run), run.duration_us)),
+    fact("Outcome", mono(run.outcome_kind)),
+    fact("Error stage", run.error_stage === undefined ? muted("none") : mono(run.error_stage)),
+    fact("Program", mono(run.program_id)),
+    fact("Route", said(run.route_id)),
+    fact("Tenant", said(run.tenant_id)),
+    fact("Execution region", said(run.execution_region)),
+  ]
+}
+
+function origin({ bundle, context, format }: Subject): readonly Fact[] {
+  const { run, sections } = bundle
+  const { envelope, transport, system_provenance: system } = sections
+  return [
+    ...(run.error_message === undefined ? [] : [fact("Error message", said(run.error_message))]),
+    ...(envelope === undefined
+      ? []
+      : [
+          fact("Envelope ID", mono(envelope.envelope_id)),
+          fact("Registry record hash", mono(envelope.registry_record_hash)),
+          fact("Admission clock", envelope.admission_clock),
+          fact("Run nonce", mono(envelope.run_nonce)),
+        ]),
+    ...(transport === undefined ? [] : [fact("Sequence ID", mono(transport.sequence_id))]),
+    fact("Payload length", countOf(sections.payload.payload_bytes, "byte")),
+    fact("Service", said(`${system.service} ${system.service_version}`)),
+    fact("Orchestrator", said(system.orchestrator_version)),
+    fact("Source revision", said(system.source_revision)),
+    fact("Ledger", said(system.ledger_backend)),
+    fact("Manifest formula", mono(run.formula_version)),
+    fact("Anchor leaf", run.leaf_version === undefined ? muted("none") : mono(run.leaf_version)),
+    fact("Verification engine", mono(context.engine_version)),
+    fact("Service address", mono(context.base_url)),
+    fact("Report format", mono(format)),
+  ]
+}
+
+/** The 18 hashes of the manifest that stages make, in the order of the pipeline. */
+export const STAGE_HASHES: readonly (readonly [stage: Stage, field: StageHashField])[] = [
+  ["DOG", "EnvelopeHash"],
+  ["DTL", "TransportHash"],
+  ["DKEC", "EpaHash"],
+  ["DKEC", "LeakageBundleHash"],
+  ["DKEC", "DseCommitmentHash"],
+  ["DKEC", "TokOrderingHash"],
+  ["DKEC", "DscFinalStateHash"],
+  ["DKEC", "EfaHash"],
+  ["AER", "AerHash"],
+  ["ZKSP", "HardwareAttestationHash"],
+  ["ZKSP", "ZkspBindingHash"],
+  ["PHASE4", "MigrationTokenHash"],
+  ["PHASE4", "ReplayFingerprint"],
+  ["PHASE4", "TranscriptHash"],
+  ["LEDGER", "LedgerLeafHash"],
+  ["LEDGER", "PoteProofHash"],
+  ["DLA", "FinalVfaHash"],
+  ["DLA", "ManifestHash"],
+]
+type StageHashField = {
+  [Field in keyof Manifest]-?: Manifest[Field] extends string ? Field : never
+}[keyof Manifest]
+
+export const pipelineHashes: Part = subject => {
+  const { manifest } = subject.bundle
+  const opening = [heading(1, "Pipeline Stages"), paragraph(wordsOf(subject).stages)]
+  if (manifest === undefined) return opening
+  const columns = [
+    { title: "Stage", share: 12 },
+    { title: "Manifest field", share: 27 },
+    { title: "Hash", share: 61 },
+  ]
+  const rows = STAGE_HASHES.map(([stage, field]) => [line(mono(stage)), line(field), line(mono(manifest[field]))])
+  return [...opening, ...table("Pipeline-stage hashes", columns, rows)]
+}

@@ -1,0 +1,34 @@
+/** Part 8: the verification statement, and what nobody verified. */
+import { VERDICTS } from "@runseal/core/verify/report"
+import type { Block } from "../block.ts"
+import { heading, line, mono, paragraph } from "../spans.ts"
+import { isBroken, type Part, type Subject, wordsOf } from "../subject.ts"
+import { brokenNotice } from "./cover.ts"
+
+export const statement: Part = subject => {
+  const { limitations } = subject.context.verification
+  return [
+    heading(1, "Verification Statement"),
+    ...(isBroken(subject) ? brokenNotice(subject) : [paragraph(wordsOf(subject).statement), selfCheck(subject)]),
+    heading(2, "What was not verified"),
+    { kind: "list", ordered: false, items: limitations.map(({ sentence }) => line(sentence)) },
+  ]
+}
+
+/** The service's own verification, as what it is. */
+function selfCheck({ context: { verification, engine_version } }: Subject): Block {
+  const anchored = verification.verdict !== VERDICTS.unanchored
+  return {
+    kind: "callout",
+    tone: anchored ? "good" : "warn",
+    title: "The service's own verification",
+    lines: [
+      line(mono(verification.verdict)),
+      line(
+        "Made when this report was rendered, by ",
+        mono(engine_version),
+        " under the service's own trust. It is a self-check and no third-party evidence: run the verifier yourself, with keys that reached you another way.",
+      ),
+    ],
+  }
+}

@@ -1,0 +1,86 @@
+/** Part 1: the Executive Summary, exactly two paragraphs: this run, then what its outcome means and where it is anchored. */
+import type { Bundle } from "@runseal/core/artifacts/bundle"
+import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
+import type { Line } from "../block.ts"
+import { briefly, count, heading, line, mono, paragraph } from "../spans.ts"
+import { type Part, wordsOf } from "../subject.ts"
+import { anchorSentence } from "./anchors.ts"
+
+export const executiveSummary: Part = subject => {
+  const { bundle } = subject
+  return [
+    heading(1, "Executive Summary"),
+    paragraph(opener(bundle)),
+    paragraph(`${wordsOf(subject).framing} `, anchorSentence(bundle)),
+  ]
+}
+
+function opener(bundle: Bundle): Line {
+  const { run, sections } = bundle
+  const requested = line(
+    `Run ${run.run_id} was requested by the tenant `,
+    briefly(run.tenant_id),
+    ` on the route `,
+    briefly(run.route_id),
+    ` at ${run.created_at}, in the region `,
+    briefly(run.execution_region),
+    ". ",
+  )
+  const payload = `Its payload of ${count(sections.payload.payload_bytes)} bytes is kept as a hash only. `
+  return line(requested, payload, `${OUTCOMES[run.outcome_kind].sentence} `, because(bundle))
+}
+
+/** What decided the outcome, from the sealed decision. */
+function because(bundle: Bundle): Line {
+  const { run, sections, manifest } = bundle
+  if (run.outcome_kind === "stage_error") return failed(bundle)
+  const reasons = REASONS.flatMap(reason => reason(bundle) ?? [])
+  if (reasons.length > 0) return reasons
+  const { policy_evaluation: evaluation, budget_snapshot: budget, governance_review: review } = sections
+  if (manifest === undefined || evaluation === undefined || budget === undefined || review === undefined) return []
+  return line(
+    "The rule ",
+    mono(evaluation.fired_rule_id),
+    ` admitted it; it declared ${count(budget.declared_tokens)} tokens, within both budgets; the governance review recorded a release (`,
+    mono(review.decision_reason),
+    ").",
+  )
+}
+
+function failed({ run }: Bundle): Line {
+  const stage = run.error_stage
+  return stage === undefined ? [] : line("The step that failed is ", mono(stage), ` (${STEP_LABELS[stage]}).`)
+}
+
+/** What each receipt gives as its reason; a bundle holds one receipt at most. */
+const REASONS: readonly ((bundle: Bundle) => Line | undefined)[] = [
+  ({ deny_receipt: receipt }) =>
+    receipt && line("The reason is ", mono(receipt.decision_reason_code), ", by ", mono(receipt.fired_rule_id), "."),
+  ({ ccv_halt_receipt: receipt }) =>
+    receipt &&
+    line(
+      `It declared ${count(receipt.consumed_at_halt)} tokens; the limit of one run is ${count(receipt.budget_limit)}.`,
+    ),
+  ({ macc_halt_receipt: receipt }) =>
+    receipt &&
+    line(
+      `With its ${count(receipt.per_run_consumption)} tokens the window that began at ${receipt.window_start} stands at ${count(receipt.cumulative_at_halt)}; the cap is ${count(receipt.budget_limit)}.`,
+    ),
+  ({ aivp_t4_halt_receipt: receipt }) =>
+    receipt &&
+    line(
+      "The reviewer ",
+      mono(receipt.adapter_id),
+      " decided ",
+      mono(receipt.decision_kind),
+      " with the reason ",
+      mono(receipt.decision_reason),
+      ".",
+    ),
+  ({ attestation_gap_receipt: receipt }) =>
+    receipt &&
+    line(
+      `${count(receipt.missing_fields.length)} of ${count(receipt.required_fields.length)} required fields are missing.`,
+    ),
+]

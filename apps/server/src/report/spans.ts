@@ -1,0 +1,100 @@
+/** Makers of spans, lines and the blocks that every section uses. */
+import { isSha256Hex } from "@runseal/canonical"
+import type { Block, FactsBlock, HeadingBlock, Line, ParagraphBlock, Span, TableBlock } from "./block.ts"
+
+/** Longest text of a caller or operator that is shown whole, in UTF-16 units. */
+export const MAX_TEXT_LENGTH = 20_000
+/** Longest such text within a sentence, on the cover or in a part for quick reading. */
+export const MAX_SHORT_LENGTH = 96
+/** Most rows of one table. */
+export const MAX_TABLE_ROWS = 2_000
+/** Last second that a date can name. */
+const MAX_UNIX_SECONDS = 8_640_000_000_000
+
+export const bold = (text: string): Span => ({ text, style: "bold" })
+/** Hashes, identifiers, codes, commands. */
+export const mono = (text: string): Span => ({ text, style: "mono" })
+export const muted = (text: string): Span => ({ text, tone: "muted" })
+
+type Piece = string | Span | Line
+/** Puts texts, spans and lines together. */
+export const line = (...pieces: readonly Piece[]): Line =>
+  pieces.flatMap(piece => {
+    if (typeof piece === "string") return [{ text: piece }]
+    return "text" in piece ? [piece] : piece
+  })
+
+export const heading = (level: HeadingBlock["level"], text: string): HeadingBlock => ({ kind: "heading", level, text })
+export const paragraph = (...pieces: readonly Piece[]): ParagraphBlock => ({
+  kind: "paragraph",
+  line: line(...pieces),
+})
+/** A remark on what stands around it. */
+export const remark = (text: string): ParagraphBlock => paragraph({ text, style: "italic", tone: "muted" })
+
+export type Fact = FactsBlock["rows"][number]
+/** A label and its value. */
+export const fact = (label: string, ...value: readonly Piece[]): Fact => ({ label, value: line(...value) })
+/** A label and its value, unless there is no value. */
+export const factOf = (label: string, value: string | undefined): readonly Fact[] =>
+  value === undefined ? [] : [{ label, value: said(value) }]
+/** No block for no facts. */
+export const facts = (rows: readonly Fact[]): readonly Block[] => (rows.length === 0 ? [] : [{ kind: "facts", rows }])
+
+/** A table of at most `MAX_TABLE_ROWS` rows; what is left out is said, and stands in the attached bundle. */
+export function table(
+  caption: string,
+  columns: TableBlock["columns"],
+  rows: TableBlock["rows"],
+  total = rows.length,
+): readonly Block[] {
+  const shown = rows.slice(0, MAX_TABLE_ROWS)
+  const block = { kind: "table", caption, columns, rows: shown } as const
+  if (shown.length === total) return [block]
+  return [
+    block,
+    remark(`Shown are the first ${count(shown.length)} of ${count(total)}; the attached bundle holds all.`),
+  ]
+}
+
+/** A non-negative integer with its thousands apart. */
+export const count = (value: number): string => String(value).replace(/\B(?=(?:\d{3})+$)/g, ",")
+export const countOf = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`
+
+/**
+ * Text that is not ours, as it is; a hash in mono. What is longer than `max` is cut where no character is split, and
+ * said to be cut.
+ */
+export function said(text: string, max: number = MAX_TEXT_LENGTH): Line {
+  if (text === "") return [muted("(empty text)")]
+  const isHash: boolean = isSha256Hex(text)
+  if (isHash) return [mono(text)]
+  if (text.length <= max) return [{ text }]
+  const end = /[\ud800-\udbff]/.test(text.charAt(max - 1)) ? max - 1 : max
+  const left = `[cut here: ${count(end)} of ${count(text.length)} characters; the attached bundle holds all]`
+  return [{ text: text.slice(0, end) }, muted(` ${left}`)]
+}
+
+/** As `said`, within a sentence. */
+export const briefly = (text: string): Line => {
+  if (text.length <= MAX_SHORT_LENGTH) return said(text)
+  const [first] = said(text, MAX_SHORT_LENGTH)
+  return [{ text: `${first?.text ?? ""}…` }, muted(" (cut)")]
+}
+
+/** Unix seconds, decimal, as RFC 3339 UTC. */
+export function unixTime(seconds: string): string {
+  const value = Number(seconds)
+  return value <= MAX_UNIX_SECONDS
+    ? `${new Date(value * 1000).toISOString().replace(".000Z", "Z")}`
+    : `${seconds} s after the Unix epoch`
+}
+
+/** A field's name in words: `mcd_finding_hash` is "MCD finding hash". */
+export function fieldLabel(name: string): string {
+  const words = name
+    .replaceAll("_", " ")
+    .replace(/\b(?:id|ids|mcd|ai|ip)\b/g, word => word.toUpperCase().replace("IDS", "IDs"))
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

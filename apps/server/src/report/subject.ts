@@ -1,0 +1,49 @@
+/** What a report is about, and what every part of it is given. */
+import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Report as Verification } from "@runseal/core/verify/report"
+import { VERDICTS } from "@runseal/core/verify/report"
+import type { OutcomeWords } from "@runseal/core/vocabulary/outcome-words"
+import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import type { Block, ReportFormat, Tone } from "./block.ts"
+
+/** What is true of a run when its report is made, and stands not in its bundle. */
+export type ReportContext = {
+  /** Address of the service, without a final slash. */
+  readonly base_url: string
+  /** Address of the public bundle; only when the run is published. */
+  readonly public_url?: string
+  /** Address of a page that says how to verify. */
+  readonly verifier_url: string
+  /** Release of the verification engine that made `verification`. */
+  readonly engine_version: string
+  /** The service's own verification of this bundle, under its own trust. It is no third-party evidence. */
+  readonly verification: Verification
+}
+
+/** A bundle with its context, in a format. */
+export type Subject = {
+  readonly bundle: Bundle
+  readonly context: ReportContext
+  readonly format: ReportFormat
+}
+
+/** A part of a report; it gives no block when it has nothing to say. */
+export type Part = (subject: Subject) => readonly Block[]
+
+/** The outcome's row of words. */
+export const wordsOf = ({ bundle }: Pick<Subject, "bundle">): OutcomeWords => OUTCOMES[bundle.run.outcome_kind].words
+
+/** Whether the service's own verification failed: then nothing in the report may be relied on. */
+export const isBroken = ({ context }: Subject): boolean => context.verification.verdict === VERDICTS.failed
+
+const TONES = { attestation: "good", refusal: "warn", diagnosis: "bad" } as const
+
+/** Green for a completed run, amber for a refusal, red for what is no evidence. */
+export const toneOf = (subject: Subject): Tone => (isBroken(subject) ? "bad" : TONES[wordsOf(subject).standing])
+
+/** File name of a report (specification, "GET /runs/{id}/report.pdf"). */
+export const reportFileName = (runId: number, format: ReportFormat): string =>
+  `runseal-audit-run-${runId}-${format}.pdf`
+
+/** File name of the attached bundle. */
+export const bundleFileName = (runId: number): string => `runseal-run-${runId}-bundle.json`
