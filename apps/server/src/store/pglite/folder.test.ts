@@ -117,7 +117,9 @@ test("a damaged database is refused, and the folder is not locked by the attempt
 test("a path that is no folder is refused", async () => {
   const path = join(dataDir, "postgres", "PG_VERSION")
   await expect(open(path)).rejects.toThrow(
-    new StartupError(`The data folder ${path} cannot be used: check that it is a folder this user may write to.`),
+    new StartupError(
+      `The data folder ${path} cannot be used: check that it is a folder this user may write to and all of it is there.`,
+    ),
   )
 })
 
