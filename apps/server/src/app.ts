@@ -3,12 +3,13 @@ import { randomUUID } from "node:crypto"
 import type { Context } from "hono"
 import { Hono } from "hono"
 import { HTTPException } from "hono/http-exception"
-import { secureHeaders } from "hono/secure-headers"
 import { adminOnly, authenticate } from "./access/doors.ts"
 import { limitRequests } from "./access/rate-limit.ts"
 import type { Deps } from "./deps.ts"
 import { HttpError, unavailable } from "./http/http-error.ts"
+import { securityHeaders } from "./http/security-headers.ts"
 import { attestationRoutes } from "./routes/attestations.ts"
+import { discoveryRoutes } from "./routes/discovery.ts"
 import { executeRoutes } from "./routes/execute.ts"
 import { healthRoutes } from "./routes/health.ts"
 import { keyRoutes } from "./routes/keys.ts"
@@ -20,7 +21,7 @@ import { StoreError } from "./store/errors.ts"
 type Routes = (deps: Deps) => Hono
 
 /** Answered to anybody. Everything else stands behind the door and needs a caller. */
-export const PUBLIC_ROUTES: readonly Routes[] = [healthRoutes, logRoutes, publicBundleRoutes]
+export const PUBLIC_ROUTES: readonly Routes[] = [healthRoutes, logRoutes, publicBundleRoutes, discoveryRoutes]
 /** Under /admin/: answered to admin keys, and to the anonymous caller of open mode. */
 export const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, publicationRoutes]
 /** Answered to every caller, each with what is his. */
@@ -29,7 +30,7 @@ export const KEPT_ROUTES: readonly Routes[] = [executeRoutes, runRoutes, attesta
 /** The application over its parts; `app.request()` is the same door the socket uses. */
 export function createApp(deps: Deps): Hono {
   const app = new Hono()
-  app.use(secureHeaders({ contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } }))
+  app.use(securityHeaders)
   app.use(async (c, next) => {
     await next()
     if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store")

@@ -24,6 +24,7 @@ import { createReviewer, ReviewConfigError } from "./review/create-reviewer.ts"
 import type { Reviewer } from "./review/reviewer.ts"
 import { attestationDraft } from "./sealing/attestation.ts"
 import { openDeployment } from "./sealing/deployment.ts"
+import { openReadiness } from "./sealing/readiness.ts"
 import { openSealer } from "./sealing/sealer.ts"
 import { sourceRevision } from "./source-revision.ts"
 import { StartupError } from "./startup-error.ts"
@@ -131,6 +132,7 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
     trustedProxyHops: config.trustedProxyHops,
     ...execution,
     attest: (owner, request) => sealer.attest(attestationDraft(owner, request)),
+    readiness: openReadiness({ db, nowMs }),
     originSecret: keys.originSecret,
     orchestratorVersion: SERVICE_VERSION,
     sourceRevision: revision,

@@ -10,6 +10,7 @@ import type { RateLimits } from "./access/rate-limit.ts"
 import type { TrialQuota } from "./access/trial-quota.ts"
 import type { Submission } from "./pipeline/submission.ts"
 import type { SealedAttestation } from "./sealing/attestation.ts"
+import type { Readiness } from "./sealing/readiness.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { Database } from "./store/database.ts"
 
@@ -30,6 +31,8 @@ export type Deps = {
   readonly rehearse: (submission: Submission) => Promise<readonly [Bundle, Bundle]>
   /** Anchors a digest for a key's id (0 = anonymous). Rejects with a 503 when nothing was acknowledged. */
   readonly attest: (owner: number, request: AttestRequest) => Promise<SealedAttestation>
+  /** Whether a run could be sealed now. Never rejects. */
+  readonly readiness: () => Promise<Readiness>
   readonly originSecret: Uint8Array
   readonly orchestratorVersion: string
   /** Commit of the source, or "unknown". */

@@ -61,9 +61,11 @@ export const ROOMS: readonly Room[] = [
   { path: server("sealing"), enters: [...GIVEN, server("pipeline"), server("anchor"), server("store")] },
   { path: server("threads"), enters: [] },
   { path: server("report"), enters: [...GIVEN, server("threads")] },
+  // What is described is what http and access enforce.
+  { path: server("discovery"), enters: [...GIVEN, server("http"), server("access")] },
   {
     path: server("routes"),
-    enters: [...GIVEN, ...["sealing", "pipeline", "store", "access", "http", "report"].map(server)],
+    enters: [...GIVEN, ...["sealing", "pipeline", "store", "access", "http", "report", "discovery"].map(server)],
   },
 
   { path: "tools", enters: [...LIBS, SDK, SERVER] },
@@ -120,6 +122,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/verifier", "apps/verifier-cli/src"],
   ["@runseal/server", SERVER],
   ["@runseal/tools", "tools/src"],
+  ["#base64", "libs/canonical/src/base64.portable.ts"],
   ["#sha256", "libs/canonical/src/sha256.noble.ts"],
   ["#signatures", `${TRANSPARENCY_LOG}/signatures.noble.ts`],
 ]

@@ -1,0 +1,55 @@
+/** Schemas that stand in the document once, under a name of their own. */
+import { receiptLeafSchema, servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
+import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation"
+import { bundleSchema } from "@runseal/core/artifacts/bundle"
+import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
+import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
+import { transparencyLogEntrySchema } from "@runseal/core/transparency-log/log-entry"
+import { attestRequestSchema } from "@runseal/core/wire/attestations"
+import { attestedContextSchema, executeRequestSchema } from "@runseal/core/wire/execute"
+import { okAnswerSchema, refusedAnswerSchema, stageErrorAnswerSchema } from "@runseal/core/wire/execute-answers"
+import { listedKeySchema, mintedKeySchema, mintKeyRequestSchema } from "@runseal/core/wire/keys"
+import { trustDocumentSchema } from "@runseal/core/wire/log-answers"
+import {
+  checkSchema,
+  runRecordSchema,
+  runSummarySchema,
+  runsPageSchema,
+  verifyAnswerSchema,
+} from "@runseal/core/wire/run-answers"
+import { errorAnswerSchema, healthAnswerSchema } from "@runseal/core/wire/service-answers"
+import type { NamedSchemas } from "./json-schema.ts"
+
+export const NAMED_SCHEMAS: NamedSchemas = {
+  Error: errorAnswerSchema,
+  Health: healthAnswerSchema,
+  ExecuteRequest: executeRequestSchema,
+  AttestedContext: attestedContextSchema,
+  OkAnswer: okAnswerSchema,
+  RefusedAnswer: refusedAnswerSchema,
+  StageErrorAnswer: stageErrorAnswerSchema,
+  RunSummary: runSummarySchema,
+  RunsPage: runsPageSchema,
+  RunRecord: runRecordSchema,
+  VerifyAnswer: verifyAnswerSchema,
+  Check: checkSchema,
+  Bundle: bundleSchema,
+  Manifest: manifestSchema,
+  PartialManifest: partialManifestSchema,
+  AllowToken: allowTokenSchema,
+  DenyReceipt: RECEIPT_SCHEMAS.deny_receipt,
+  CCVHaltReceipt: RECEIPT_SCHEMAS.ccv_halt_receipt,
+  MACCHaltReceipt: RECEIPT_SCHEMAS.macc_halt_receipt,
+  AivpT4HaltReceipt: RECEIPT_SCHEMAS.aivp_t4_halt_receipt,
+  AttestationGapReceipt: RECEIPT_SCHEMAS.attestation_gap_receipt,
+  ReceiptAnchor: servedReceiptAnchorSchema,
+  ReceiptLeaf: receiptLeafSchema,
+  LogEntry: transparencyLogEntrySchema,
+  AttestRequest: attestRequestSchema,
+  Attestation: attestationAnswerSchema,
+  ListedAttestation: listedAttestationSchema,
+  MintKeyRequest: mintKeyRequestSchema,
+  MintedKey: mintedKeySchema,
+  ListedKey: listedKeySchema,
+  TrustDocument: trustDocumentSchema,
+}

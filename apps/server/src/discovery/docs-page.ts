@@ -1,0 +1,67 @@
+/**
+ * The files of `GET /docs`: Swagger UI as its package ships it, and a page that starts it. Every file is on this list; no
+ * name of a request ever reaches the file system.
+ */
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { sha256Hex, utf8Encode } from "@runseal/canonical"
+
+export type PageFile = { readonly type: string; readonly bytes: Uint8Array<ArrayBuffer>; readonly etag: string }
+
+/** Addresses are relative, so that the page works behind a proxy that adds a prefix. */
+const HTML = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Runseal API</title>
+    <link rel="icon" type="image/png" href="docs/favicon-32x32.png" />
+    <link rel="stylesheet" href="docs/swagger-ui.css" />
+  </head>
+  <body>
+    <div id="api"></div>
+    <script src="docs/swagger-ui-bundle.js"></script>
+    <script src="docs/page.js"></script>
+  </body>
+</html>
+`
+
+/** Without a validator badge: it would send the address of this service to another host. */
+const PAGE_SCRIPT = `SwaggerUIBundle({
+  url: "openapi.json",
+  dom_id: "#api",
+  deepLinking: true,
+  validatorUrl: null,
+  defaultModelsExpandDepth: 0,
+})
+`
+
+const JAVASCRIPT = "text/javascript; charset=utf-8"
+
+const PACKAGE_FILES: readonly (readonly [name: string, type: string])[] = [
+  ["swagger-ui.css", "text/css; charset=utf-8"],
+  ["swagger-ui-bundle.js", JAVASCRIPT],
+  ["favicon-32x32.png", "image/png"],
+]
+
+/** Name of the page itself among its files. */
+export const PAGE = "index.html"
+
+const pageFile = (type: string, bytes: Uint8Array): PageFile => ({
+  type,
+  bytes: new Uint8Array(bytes),
+  etag: `"${sha256Hex(bytes)}"`,
+})
+
+/** Every file of the page by its name, read once. */
+export function readPageFiles(): ReadonlyMap<string, PageFile> {
+  const shipped = PACKAGE_FILES.map(([name, type]) => {
+    const path = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`))
+    return [name, pageFile(type, readFileSync(path))] as const
+  })
+  return new Map([
+    [PAGE, pageFile("text/html; charset=utf-8", utf8Encode(HTML))],
+    ["page.js", pageFile(JAVASCRIPT, utf8Encode(PAGE_SCRIPT))],
+    ...shipped,
+  ])
+}

@@ -1,0 +1,77 @@
+/** Reading runs: lists, records, self-check, bundles and sealed artifacts. */
+import { bundleSchema } from "@runseal/core/artifacts/bundle"
+import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import {
+  artifactAnswerSchema,
+  runRecordSchema,
+  runsPageSchema,
+  verifyAnswerSchema,
+} from "@runseal/core/wire/run-answers"
+import { pageQuerySchema, searchQuerySchema } from "../../http/query.ts"
+import { json, type Operation, RUN_ID } from "../operation.ts"
+
+const LIST = { method: "get", tag: "Runs", access: "kept", limit: "shared" } as const
+const ONE = { ...LIST, path_parameters: { id: RUN_ID }, refusals: [404] } as const
+
+export const SAVED_AS = {
+  "Content-Disposition": { description: "Saves the answer as a file.", schema: { type: "string" }, required: true },
+}
+
+const artifacts: readonly Operation[] = OUTCOME_KINDS.flatMap(kind => {
+  const { artifact } = OUTCOMES[kind]
+  if (artifact === undefined) return []
+  return [
+    {
+      ...ONE,
+      path: `/runs/{id}/${artifact.path}`,
+      id: artifact.key,
+      tag: "Artifacts",
+      summary: `The ${artifact.key} of a run that ended as ${kind}`,
+      description: "404 also for a run that ended otherwise; the sentence names both states.",
+      answers: { 200: json(artifactAnswerSchema(artifact.key), "The sealed artifact.") },
+    },
+  ]
+})
+
+export const RUN_OPERATIONS: readonly Operation[] = [
+  {
+    ...LIST,
+    path: "/runs",
+    id: "runs",
+    summary: "The caller's runs, newest first",
+    query: pageQuerySchema,
+    answers: { 200: json(runsPageSchema, "A page of run summaries.") },
+  },
+  {
+    ...LIST,
+    path: "/runs/search",
+    id: "search_runs",
+    summary: "The caller's runs that match every filter, newest first",
+    query: searchQuerySchema,
+    answers: { 200: json(runsPageSchema, "A page of run summaries.") },
+  },
+  {
+    ...ONE,
+    path: "/runs/{id}",
+    id: "run",
+    summary: "A run's record with its manifest",
+    answers: { 200: json(runRecordSchema, "The record.") },
+  },
+  {
+    ...ONE,
+    path: "/runs/{id}/verify",
+    id: "verify_run",
+    summary: "The server's self-check of a run",
+    description: "Derives the seal again from the stored fields. It is no third-party evidence.",
+    answers: { 200: json(verifyAnswerSchema, "Whether the hashes match.") },
+  },
+  {
+    ...ONE,
+    path: "/runs/{id}/artifacts",
+    id: "artifacts",
+    tag: "Artifacts",
+    summary: "A run's sealed bundle, byte for byte",
+    answers: { 200: json(bundleSchema, "The bundle, for verification offline.", SAVED_AS) },
+  },
+  ...artifacts,
+]

@@ -1,0 +1,65 @@
+/** The service about itself: health, readiness, release, and these descriptions. */
+import { healthAnswerSchema, readyAnswerSchema, versionAnswerSchema } from "@runseal/core/wire/service-answers"
+import * as v from "valibot"
+import { bytes, json, type Operation } from "../operation.ts"
+
+const SERVICE = { method: "get", tag: "Service", access: "public" } as const
+
+export const SERVICE_OPERATIONS: readonly Operation[] = [
+  {
+    ...SERVICE,
+    path: "/health",
+    id: "health",
+    summary: "Whether the process lives",
+    unfailing: true,
+    answers: { 200: json(healthAnswerSchema, "The process lives.") },
+  },
+  {
+    ...SERVICE,
+    path: "/ready",
+    id: "ready",
+    summary: "Whether database and log are usable",
+    description: "Found at most once a second, however often it is asked.",
+    answers: { 200: json(readyAnswerSchema, "The database answers and the log could take an entry.") },
+    refusals: [503],
+  },
+  {
+    ...SERVICE,
+    path: "/version",
+    id: "version",
+    summary: "Release, engine, formula and log",
+    unfailing: true,
+    answers: { 200: json(versionAnswerSchema, "The release that answers.") },
+  },
+  {
+    ...SERVICE,
+    path: "/openapi.json",
+    id: "openapi",
+    summary: "This document",
+    answers: {
+      200: json(v.looseObject({ openapi: v.literal("3.1.0") }), "OpenAPI 3.1."),
+      304: { description: "Unchanged since the ETag of If-None-Match." },
+    },
+  },
+  {
+    ...SERVICE,
+    path: "/docs",
+    id: "docs",
+    summary: "This document, to read and try",
+    answers: { 200: bytes("text/html", "A page.") },
+  },
+  {
+    ...SERVICE,
+    path: "/docs/{file}",
+    id: "docs_file",
+    summary: "Scripts and styles of the page",
+    path_parameters: {
+      file: { schema: { type: "string" }, description: "Name of a file of the page.", example: "page.js" },
+    },
+    answers: {
+      200: bytes("*/*", "The file."),
+      304: { description: "Unchanged since the ETag of If-None-Match." },
+    },
+    refusals: [404],
+  },
+]

@@ -1,0 +1,34 @@
+/**
+ * Headers that keep a browser from doing more with an answer than show it. There is no Strict-Transport-Security: who ends
+ * TLS answers for the whole host name and its subdomains, and we do not know them. Nor is there any Access-Control field:
+ * no other origin's script reads us. docs/decisions/0025-discovery.md.
+ */
+import type { MiddlewareHandler } from "hono"
+import { secureHeaders } from "hono/secure-headers"
+
+const NONE = ["'none'"]
+const SELF = ["'self'"]
+
+const answers = secureHeaders({
+  strictTransportSecurity: false,
+  contentSecurityPolicy: { defaultSrc: NONE, frameAncestors: NONE },
+})
+
+/** The page of /docs runs its own scripts, and asks nobody but this service. */
+const page = secureHeaders({
+  strictTransportSecurity: false,
+  contentSecurityPolicy: {
+    defaultSrc: NONE,
+    scriptSrc: SELF,
+    styleSrc: SELF,
+    imgSrc: ["'self'", "data:"],
+    connectSrc: SELF,
+    baseUri: NONE,
+    formAction: NONE,
+    frameAncestors: NONE,
+  },
+})
+
+const isPage = (path: string): boolean => path === "/docs" || path.startsWith("/docs/")
+
+export const securityHeaders: MiddlewareHandler = (c, next) => (isPage(c.req.path) ? page : answers)(c, next)
