@@ -1,0 +1,235 @@
+/** Specification, "Key and publication administration" and "API key states". */
+import type { JsonObject, JsonValue } from "@runseal/canonical"
+import { keyListSchema, mintedKeySchema, revokedKeySchema } from "@runseal/core/wire/keys"
+import * as v from "valibot"
+import { beforeAll, describe, expect, test } from "vitest"
+import { USE_NOTED_EVERY_MS } from "../../src/access/key-directory.ts"
+import { eachDatabase } from "../database/databases.ts"
+import { expectRefused, keysOf, listAt, numberAt, objectAt } from "../harness/answer.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, holderOf, mint } from "../harness/keys.ts"
+import { CANARY } from "../harness/refusal.ts"
+import { request } from "../harness/requests.ts"
+import { standingService } from "../harness/service.ts"
+
+eachDatabase("keys", open => {
+  const service = standingService(() => ({ open }))
+  let admin: Holder
+  let customer: Holder
+  beforeAll(async () => {
+    admin = await mint(service(), ADMIN)
+    customer = await mint(service(), CUSTOMER, admin)
+  })
+
+  const listed = async (id: number): Promise<JsonObject> => {
+    const { body } = await admin.get("/admin/keys")
+    expect(v.is(keyListSchema, body)).toBe(true)
+    return objectAt(listAt(body, "keys")[id - 1])
+  }
+
+  describe("POST /admin/keys", () => {
+    test("answers 201 with id, name, secret, tier and hint, kept by no cache", async () => {
+      const answer = await admin.post("/admin/keys", ADMIN)
+      expect(answer.status).toBe(201)
+      expect(keysOf(answer.body)).toEqual(["hint", "id", "name", "ok", "secret", "tier"])
+      expect(v.is(mintedKeySchema, answer.body)).toBe(true)
+      expect(answer.body).toMatchObject({ ok: true, name: "ops", tier: "production" })
+      expect(answer.headers.get("cache-control")).toBe("no-store")
+    })
+
+    test("gives every key its own secret: rsk_ and 24 random bytes in hex", async () => {
+      const secrets = [admin.secret, customer.secret, (await mint(service(), CUSTOMER, admin)).secret]
+      for (const secret of secrets) expect(secret).toMatch(/^rsk_[0-9a-f]{48}$/)
+      expect(new Set(secrets).size).toBe(3)
+    })
+
+    test("numbers keys 1, 2, 3 …", async () => {
+      const next = (await mint(service(), CUSTOMER, admin)).id
+      expect((await mint(service(), CUSTOMER, admin)).id).toBe(next + 1)
+    })
+
+    test.each<readonly [string, JsonObject, JsonObject]>([
+      ["a customer's", { name: "acme" }, { name: "customer:acme", scope: "customer", tier: "trial" }],
+      [
+        "a customer's of tier production",
+        { name: "acme", tier: "production" },
+        { name: "customer:acme", scope: "customer", tier: "production" },
+      ],
+      [
+        "a customer's whatever it confirms",
+        { name: "acme", confirm_admin_scope: true },
+        { name: "customer:acme", scope: "customer", tier: "trial" },
+      ],
+      ["an admin's", ADMIN, { name: "ops", scope: "admin", tier: "production" }],
+      ["an admin's of tier trial", { ...ADMIN, tier: "trial" }, { name: "ops", scope: "admin", tier: "trial" }],
+      ["a name of two bytes a letter", { name: "Größe 日本 🙂" }, { name: "customer:Größe 日本 🙂" }],
+      ["the longest name", { name: "n".repeat(128) }, { name: `customer:${"n".repeat(128)}` }],
+      ["an unknown member, which is ignored", { name: "acme", colour: "red" }, { name: "customer:acme" }],
+    ])("%s key", async (_case, body, expected) => {
+      const { id } = await mint(service(), body, admin)
+      expect(await listed(id)).toMatchObject({ ...expected, run_count: 0, last_used_at: null, revoked: false })
+    })
+
+    test.each<readonly [string, JsonValue]>([
+      ["no name", {}],
+      ["an empty name", { name: "" }],
+      ["a blank name", { name: "  " }],
+      ["a name that is no text", { name: 7 }],
+      ["a name too long", { name: "n".repeat(129) }],
+      ["a name of two lines", { name: `${CANARY}\n2` }],
+      ["a name with U+0000", { name: `${CANARY}\u0000` }],
+      ["a name with an escape sequence", { name: `${CANARY}\u001b[2J` }],
+      ["a name that turns the direction of text", { name: `${CANARY}\u202e` }],
+      ["an admin's name that looks like a customer's", { ...ADMIN, name: "customer:acme" }],
+      ["an unknown scope", { name: "acme", scope: CANARY }],
+      ["the scope customer, which is asked for by none", { name: "acme", scope: "customer" }],
+      ["a scope that is null", { name: "acme", scope: null }],
+      ["scope admin without its confirmation", { name: "ops", scope: "admin" }],
+      ["scope admin with a false confirmation", { ...ADMIN, confirm_admin_scope: false }],
+      ["scope admin with the text true", { ...ADMIN, confirm_admin_scope: "true" }],
+      ["an unknown tier", { name: "acme", tier: CANARY }],
+      ["a list", [CUSTOMER]],
+    ])("refuses %s", async (_case, body) => {
+      const before = await service().db.sql`select count(*) as keys from api_key`
+      const answer = await admin.post("/admin/keys", body)
+      expectRefused(answer, 400)
+      expect(answer.text).not.toContain(CANARY)
+      expect(await service().db.sql`select count(*) as keys from api_key`).toEqual(before)
+    })
+
+    test("refuses a body that is not sent as JSON", async () => {
+      const headers = { "X-Service-Key": admin.secret ?? "", "Content-Type": "text/plain" }
+      const answer = await service().request("/admin/keys", { method: "POST", headers, body: JSON.stringify(ADMIN) })
+      expect(answer.status).toBe(400)
+    })
+  })
+
+  describe("GET /admin/keys", () => {
+    test("lists every key with exactly these members, and never a secret or its hash", async () => {
+      const { body, text } = await admin.get("/admin/keys")
+      const members = ["created_at", "id", "last_used_at", "name", "revoked", "run_count", "scope", "tier"]
+      const keys = listAt(body, "keys")
+      expect(keys.length).toBeGreaterThan(2)
+      for (const key of keys) expect(keysOf(key)).toEqual(members)
+      expect(text).not.toContain("rsk_")
+      expect(text).not.toMatch(/[0-9a-f]{32}/)
+    })
+
+    test("counts the runs of each key", async () => {
+      const { id, execute } = await mint(service(), CUSTOMER, admin)
+      for (let runs = 1; runs <= 2; runs++) {
+        await execute(request())
+        expect(await listed(id)).toMatchObject({ run_count: runs })
+      }
+    })
+
+    test("shows when a key was last used, written at most once a minute", async () => {
+      const { id, get } = await mint(service(), CUSTOMER, admin)
+      expect(await listed(id)).toMatchObject({ last_used_at: null })
+      const before = service().clock.nowMs()
+      await get("/runs")
+      const { last_used_at: first } = await listed(id)
+      expect(Date.parse(String(first))).toBeGreaterThanOrEqual(before)
+      await get("/runs")
+      expect(await listed(id)).toMatchObject({ last_used_at: first ?? "" })
+      service().clock.advance(USE_NOTED_EVERY_MS)
+      await get("/runs")
+      expect(Date.parse(String((await listed(id)).last_used_at))).toBeGreaterThanOrEqual(before + USE_NOTED_EVERY_MS)
+    })
+  })
+
+  describe("DELETE /admin/keys/{id}", () => {
+    test("revokes from the next request on; said twice it stays done", async () => {
+      const { id, get } = await mint(service(), CUSTOMER, admin)
+      expect((await get("/runs")).status).toBe(200)
+      for (let time = 0; time < 2; time++) {
+        const answer = await admin.send("DELETE", `/admin/keys/${id}`)
+        expect(answer.status).toBe(200)
+        expect(v.is(revokedKeySchema, answer.body)).toBe(true)
+        expect(answer.body).toEqual({ ok: true, id, revoked: true })
+      }
+      expectRefused(await get("/runs"), 401)
+      expect(await listed(id)).toMatchObject({ revoked: true })
+    })
+
+    test("knows no key of another number or spelling", async () => {
+      for (const id of ["0", "999999", "01", "+1", "-1", "1.0", "1e0", "9007199254740993", "x", "%31%00", "1%2F"])
+        expectRefused(await admin.send("DELETE", `/admin/keys/${id}`), 404)
+      expect(await listed(1)).toMatchObject({ revoked: false })
+    })
+  })
+
+  test("a customer gets 403 on /admin/*, before anything is said of body, key or run", async () => {
+    const before = await service().db.sql`select count(*) as keys, sum(revoked_at) as revoked from api_key`
+    const run = numberAt((await customer.execute(request())).body, "run_id")
+    const calls: readonly (readonly [string, string, JsonValue?])[] = [
+      ["GET", "/admin/keys"],
+      ["POST", "/admin/keys", ADMIN],
+      ["POST", "/admin/keys", "no object"],
+      ["DELETE", `/admin/keys/${admin.id}`],
+      ["DELETE", "/admin/keys/999999"],
+      ["DELETE", "/admin/keys/x"],
+      ["POST", `/admin/runs/${run}/publish`],
+      ["POST", "/admin/runs/999999/publish"],
+      ["POST", `/admin/runs/${run}/unpublish`],
+      ["POST", "/admin/runs/x/unpublish"],
+      ["GET", "/admin/no-such-endpoint"],
+      ["GET", "/admin"],
+    ]
+    const answers = new Set<string>()
+    for (const [method, path, body] of calls) answers.add(expectRefused(await customer.send(method, path, body), 403))
+    expect(answers.size).toBe(1)
+    expect(await service().db.sql`select count(*) as keys, sum(revoked_at) as revoked from api_key`).toEqual(before)
+  })
+
+  test("a path written another way is no way around", async () => {
+    for (const path of ["/%61dmin/keys", "/admin/./keys", "/runs/../admin/keys", "/admin%2Fkeys", "//admin/keys"])
+      expect([403, 404], path).toContain((await customer.get(path)).status)
+    for (const path of ["/ADMIN/keys", "/admin/keys/", "/health/../admin/keys", "/health/..%2fadmin/keys", "/health/"])
+      expect([401, 404], path).toContain((await caller(service()).get(path)).status)
+  })
+
+  test("an admin key that is revoked while its request is under way makes no key", async () => {
+    const doomed = await mint(service(), ADMIN, admin)
+    const before = await service().db.sql`select count(*) as keys from api_key`
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull: async stream => {
+          // Read for the first time behind the door: only then is the key revoked.
+          await admin.send("DELETE", `/admin/keys/${doomed.id}`)
+          stream.enqueue(new TextEncoder().encode(JSON.stringify(ADMIN)))
+          stream.close()
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    const headers = { "X-Service-Key": doomed.secret ?? "", "Content-Type": "application/json" }
+    const init: RequestInit & { readonly duplex: "half" } = { method: "POST", headers, body, duplex: "half" }
+    expect((await service().request("/admin/keys", init)).status).toBe(401)
+    expect(await service().db.sql`select count(*) as keys from api_key`).toEqual(before)
+  })
+
+  test("two keys may bear the same name; each is its own tenant", async () => {
+    const [one, two] = [await mint(service(), CUSTOMER, admin), await mint(service(), CUSTOMER, admin)]
+    const run = await one.execute(request())
+    expect(numberAt((await two.get("/runs")).body, "total")).toBe(0)
+    const { body } = await one.get(`/runs/${numberAt(run.body, "run_id")}/artifacts`)
+    expect(body).toMatchObject({
+      run: { tenant_id: `api-key-${one.id}` },
+      sections: {
+        request_substance: {
+          origin: {
+            authentication: { method: "api_key", api_key_id: one.id, api_key_name: "customer:acme" },
+          },
+        },
+      },
+    })
+  })
+
+  test("of the secret only the SHA-256 is stored", async () => {
+    const secret = holderOf(service(), await admin.post("/admin/keys", ADMIN)).secret ?? ""
+    const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret))
+    const rows = await service().db.sql`select * from api_key where secret_hash = ${new Uint8Array(digest)}`
+    expect(rows).toHaveLength(1)
+    expect(JSON.stringify(rows)).not.toContain(secret)
+  })
+})

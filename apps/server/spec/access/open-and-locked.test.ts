@@ -1,0 +1,123 @@
+/** Specification, "Authentication": open mode while no key was ever created, locked mode for ever after. */
+import { parseStrictJson } from "@runseal/canonical"
+import { describe, expect, test } from "vitest"
+import { eachDatabase } from "../database/databases.ts"
+import { expectRefused, listAt, numberAt } from "../harness/answer.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/keys.ts"
+import { request } from "../harness/requests.ts"
+import { standingService } from "../harness/service.ts"
+import { minted } from "../harness/tables.ts"
+
+const UNKNOWN_SECRET = `rsk_${"0".repeat(48)}`
+const MALFORMED = ["", " ", "rsk_", "x".repeat(10_000), UNKNOWN_SECRET.toUpperCase(), `${UNKNOWN_SECRET}0`, "Bearer x"]
+
+eachDatabase("open mode", open => {
+  const service = standingService(() => ({ open }))
+  const anonymous = (): Holder => caller(service())
+
+  test("admits everybody as the tenant anonymous, whatever the key header says", async () => {
+    for (const secret of [undefined, UNKNOWN_SECRET, ...MALFORMED]) {
+      const run = await caller(service(), secret).execute(request())
+      expect(run.status).toBe(200)
+      const bundle = await caller(service()).get(`/runs/${numberAt(run.body, "run_id")}/artifacts`)
+      expect(bundle.body).toMatchObject({
+        run: { tenant_id: "anonymous" },
+        sections: { request_substance: { origin: { authentication: { method: "anonymous", api_key_id: 0 } } } },
+      })
+    }
+  })
+
+  test("has no keys to list or revoke", async () => {
+    expect((await anonymous().get("/admin/keys")).body).toEqual({ ok: true, keys: [] })
+    expectRefused(await anonymous().send("DELETE", "/admin/keys/1"), 404)
+  })
+
+  test("has no admin key, and so nobody who publishes or withdraws", async () => {
+    const run = await anonymous().execute(request())
+    for (const verb of ["publish", "unpublish"])
+      for (const id of [numberAt(run.body, "run_id"), 999_999])
+        expectRefused(await anonymous().post(`/admin/runs/${id}/${verb}`), 403)
+  })
+
+  test("stays open when the first key is asked for wrongly", async () => {
+    expectRefused(await anonymous().post("/admin/keys", { name: "ops", scope: "admin" }), 400)
+    expectRefused(await anonymous().post("/admin/keys", {}), 400)
+    expect((await anonymous().get("/runs")).status).toBe(200)
+  })
+})
+
+eachDatabase("locked mode", open => {
+  const service = standingService(() => ({ open }))
+  let admin: Holder
+  const kept: readonly (readonly [method: string, path: string])[] = [
+    ["POST", "/execute"],
+    ["POST", "/execute/verify-determinism"],
+    ["POST", "/dcae/verify"],
+    ["GET", "/runs"],
+    ["GET", "/runs/1/verify"],
+    ["GET", "/admin/keys"],
+    ["POST", "/admin/keys"],
+    ["DELETE", "/admin/keys/1"],
+    ["POST", "/admin/runs/1/publish"],
+    ["GET", "/no-such-endpoint"],
+  ]
+
+  test("begins with the first key, which needs no header", async () => {
+    expect((await caller(service()).execute(request())).status).toBe(200)
+    admin = await mint(service(), ADMIN)
+    expect(admin.id).toBe(1)
+    expectRefused(await caller(service()).execute(request()), 401)
+    expect((await admin.execute(request())).status).toBe(200)
+  })
+
+  test("refuses a second key without a header, and mints none", async () => {
+    expectRefused(await caller(service()).post("/admin/keys", ADMIN), 401)
+    expect(listAt((await admin.get("/admin/keys")).body, "keys")).toHaveLength(1)
+  })
+
+  test("answers a key that is missing, malformed, unknown or revoked alike, before it looks at the request", async () => {
+    const customer = await mint(service(), CUSTOMER, admin)
+    await admin.send("DELETE", `/admin/keys/${customer.id}`)
+    const before = await minted(service().db)
+    const secrets = [undefined, ...MALFORMED, UNKNOWN_SECRET, customer.secret, `${admin.secret}, ${admin.secret}`]
+    const answers = new Set<string>()
+    for (const secret of secrets)
+      for (const [method, path] of kept) {
+        const answer = await caller(service(), secret).send(method, path)
+        expectRefused(answer, 401)
+        answers.add(`${answer.text}\n${[...answer.headers].join("\n")}`)
+      }
+    expect(answers.size, "one answer for all").toBe(1)
+    expect(await minted(service().db)).toEqual(before)
+  })
+
+  test("leaves the public endpoints open", async () => {
+    for (const path of ["/health", "/version", "/log/checkpoint", "/.well-known/runseal-trust.json"])
+      expect((await caller(service(), UNKNOWN_SECRET).get(path)).status, path).toBe(200)
+  })
+
+  test("stays locked when every key is revoked", async () => {
+    expect((await admin.send("DELETE", `/admin/keys/${admin.id}`)).status, "an admin may revoke its own key").toBe(200)
+    expectRefused(await admin.get("/runs"), 401)
+    expectRefused(await caller(service()).get("/runs"), 401)
+    expectRefused(await caller(service()).post("/admin/keys", ADMIN), 401)
+  })
+})
+
+describe("the first key", () => {
+  const service = standingService()
+
+  test("may be a customer's; then nobody administers until the operator makes an admin key at the machine", async () => {
+    const customer = await mint(service(), CUSTOMER)
+    expect((await customer.execute(request())).status).toBe(200)
+    expectRefused(await customer.post("/admin/keys", ADMIN), 403)
+    expectRefused(await caller(service()).post("/admin/keys", ADMIN), 401)
+  })
+
+  test("the envelope of a refusal is strict JSON and kept by no cache", async () => {
+    const { text, headers } = await caller(service()).get("/runs")
+    expect(parseStrictJson(text)).toMatchObject({ ok: false })
+    expect(headers.get("cache-control")).toBe("no-store")
+    expect(headers.has("www-authenticate")).toBe(false)
+  })
+})
