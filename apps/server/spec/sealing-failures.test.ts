@@ -92,6 +92,20 @@ eachDatabase("sealing", open => {
       },
     )
 
+    test("attestation: 503, nothing anchored, nothing told of the inside, and it recovers", async () => {
+      const attesting = { digest: "5e".repeat(32), algorithm: "sha256", subject_ref: CANARY }
+      const before = await sealed()
+      await refusing("attestation", async () => {
+        for (const answer of await Promise.all([1, 2, 3].map(() => service().post("/attest", attesting)))) {
+          expectUnavailable(answer)
+          expect(answer.text).not.toMatch(new RegExp(`${CANARY}|insert|trigger|PL/pgSQL`, "i"))
+        }
+      })
+      expect(await sealed()).toEqual(before)
+      expect(service().logLines.join("\n")).not.toContain(CANARY)
+      expect((await service().post("/attest", attesting)).status).toBe(201)
+    })
+
     test("reads that fail are a 503, and told nothing of the inside", async () => {
       const { db } = service()
       await service().execute(request())
