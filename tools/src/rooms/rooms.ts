@@ -47,7 +47,7 @@ export const ROOMS: readonly Room[] = [
   { path: SDK, enters: LIBS, testsEnter: ["libs/core/test"] },
   { path: "apps/verifier-cli", enters: LIBS, testsEnter: ["libs/core/test"] },
 
-  { path: "apps/server", enters: [...LIBS, SERVER], testsEnter: [SDK] },
+  { path: "apps/server", enters: [...LIBS, SERVER], testsEnter: [SDK, "libs/core/test"] },
   { path: SERVER, enters: [...LIBS, SERVER], testsEnter: [SDK], flat: true },
   { path: server("startup-error.ts"), enters: [] },
   { path: server("http"), enters: [...GIVEN, server("pipeline/submission.ts")] },
@@ -60,7 +60,7 @@ export const ROOMS: readonly Room[] = [
   { path: server("anchor"), enters: [...GIVEN, server("store")] },
   { path: server("sealing"), enters: [...GIVEN, server("pipeline"), server("anchor"), server("store")] },
   { path: server("threads"), enters: [] },
-  { path: server("report"), enters: [...GIVEN, server("threads")] },
+  { path: server("report"), enters: [...GIVEN, server("threads")], testsEnter: ["libs/core/test"] },
   // What is described is what http and access enforce.
   { path: server("discovery"), enters: [...GIVEN, server("http"), server("access")] },
   {

@@ -3,18 +3,19 @@ import type { DeclaredSection } from "@runseal/core/artifacts/declared-sections"
 import { DECLARED_NAMES, isShown } from "@runseal/core/artifacts/declared-sections"
 import { reportClaimHash, reportCompileHash } from "@runseal/core/formulas/report-claims"
 import { countValues } from "@runseal/core/kernels/kernel"
+import type { RENDER_TIME_PREFIXES } from "@runseal/core/report-pdf/verify-report-pdf"
 import type { Block, Line, Span } from "../block.ts"
 import { countOf, fact, facts, heading, line, mono, muted, remark, table } from "../spans.ts"
 import { type Part, type Subject, wordsOf } from "../subject.ts"
 import { BASES, claimsOf } from "./claims.ts"
 
-/** Stands beside every hash that is made at render time. */
-export const RENDER_TIME: Span = muted(" (render-time)")
+/** A hash that is made at render time, labelled so: the verifier does not take it for one of the record. */
+const renderTime = (prefix: (typeof RENDER_TIME_PREFIXES)[number], hash: string): Span => mono(`${prefix}${hash}`)
 
 export const legalEvidence: Part = subject => [
   heading(1, "Legal Evidence"),
   remark(
-    "Claim hashes and the compile hash are produced at render time and sealed nowhere. They cannot be recomputed with the open-source verifier; what a claim rests on can.",
+    "Claim hashes and the compile hash, marked claim: and compile:, are produced at render time and sealed nowhere. They cannot be recomputed with the open-source verifier; what a claim rests on can.",
   ),
   ...(wordsOf(subject).standing === "diagnosis"
     ? [remark("The record of a stage error is no attestation. Its claims are about the record alone.")]
@@ -36,12 +37,12 @@ function claims({ bundle }: Subject): readonly Block[] {
     line(claim_id),
     line(statement, muted(` Rests on ${evidence.map(({ member }) => member).join(", ")}.`)),
     line(basis),
-    line(mono(hash), RENDER_TIME),
+    line(renderTime("claim:", hash)),
   ])
   const hashes = made.map(({ hash }) => hash)
   return [
     ...table("Claims", columns, rows),
-    ...facts([fact("Compile hash", mono(reportCompileHash(bundle.bundle_hash, hashes)), RENDER_TIME)]),
+    ...facts([fact("Compile hash", renderTime("compile:", reportCompileHash(bundle.bundle_hash, hashes)))]),
   ]
 }
 

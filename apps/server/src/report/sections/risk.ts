@@ -1,7 +1,9 @@
 /** Risk assessment: what was searched for, found and declared. */
 import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { FindingCode } from "@runseal/core/kernels/kernel"
+import { FINDING_CODES } from "@runseal/core/kernels/kernel"
 import { isObject, member } from "@runseal/core/vocabulary/json-members"
-import type { Block } from "../block.ts"
+import type { Block, Line } from "../block.ts"
 import { declaredIn, declaredOpening, valueTable, without } from "../declared.ts"
 import { count, fact, facts, heading, line, mono, muted, paragraph, remark, said, table } from "../spans.ts"
 import type { Part } from "../subject.ts"
@@ -71,7 +73,7 @@ function reviewRemarks(adapter: string, output: boolean): readonly Block[] {
 }
 
 /** What each finding means; docs/pipeline.md explains them at length. */
-const MEANINGS: Readonly<Record<string, string>> = {
+const MEANINGS: Readonly<Record<FindingCode, string>> = {
   TIMESTAMP_UNPARSABLE: "a declared time is no RFC 3339 date-time",
   TIMESTAMP_OUT_OF_ORDER: "a declared effect was issued before the one listed before it",
   TIMESTAMP_AFTER_ADMISSION: "a declared time is later than the admission of the run",
@@ -83,6 +85,11 @@ const MEANINGS: Readonly<Record<string, string>> = {
   COST_DOES_NOT_ADD_UP: "declared input and output tokens do not add up to the declared total",
 }
 
+const meaningOf = (found: string): Line => {
+  const code = FINDING_CODES.find(known => known === found)
+  return line(code === undefined ? muted("–") : MEANINGS[code])
+}
+
 function kernelFindings({ sections: { efa } }: Bundle): readonly Block[] {
   if (efa === undefined) return [remark("No kernel ran.")]
   const rows = efa.kernels.flatMap(({ kernel, findings }) =>
@@ -90,7 +97,7 @@ function kernelFindings({ sections: { efa } }: Bundle): readonly Block[] {
       line(mono(kernel)),
       line(mono(found.code)),
       line(count(found.count)),
-      line(Object.hasOwn(MEANINGS, found.code) ? (MEANINGS[found.code] ?? "") : muted("–")),
+      meaningOf(found.code),
     ]),
   )
   const opening = remark(

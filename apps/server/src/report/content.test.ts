@@ -1,0 +1,214 @@
+import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
+import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
+import { withhold } from "@runseal/core/formulas/pre-execution"
+import { FINDING_CODES } from "@runseal/core/kernels/kernel"
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { contextOf, linesOf, reportText, sealed, textOf } from "../../spec/harness/report-samples.ts"
+import { REPORT_FORMATS, type Report } from "./block.ts"
+import { valueTable } from "./declared.ts"
+import { makeReport } from "./report.ts"
+import { briefly, count, fieldLabel, MAX_TABLE_ROWS, MAX_TEXT_LENGTH, said, unixTime } from "./spans.ts"
+
+const whole = (bundle: Bundle): Report => makeReport(bundle, contextOf(bundle), "comprehensive")
+const rowsOf = ({ blocks }: Report, caption: string): readonly (readonly string[])[] =>
+  blocks
+    .flatMap(block => (block.kind === "table" && block.caption === caption ? block.rows : []))
+    .map(r => r.map(textOf))
+
+describe("what a caller declares", () => {
+  const hostile = "\u202e</w:t>\u0007%PDF-1.7\n\u0085𝕏👩‍👩‍👧‍👦"
+
+  test("is shown whole: five hundred approvers are five hundred rows, in their order", () => {
+    const approvers = Array.from({ length: 500 }, (_, i) => ({
+      order: i,
+      actor_id: `${hostile}${i}`,
+      comment: "x".repeat(5_000),
+      delegated_by: { actor: [`boss ${i}`, null] },
+    }))
+    const rows = rowsOf(whole(sealed("ok", { declared: { authorization_chain: { approvers } } })), "Approvers")
+    expect(rows).toHaveLength(500)
+    for (const [i, row] of rows.entries()) {
+      expect(row[0]).toBe(String(i))
+      expect(row[1]).toBe(`${hostile}${i}`)
+      expect(row[3]).toContain("x".repeat(5_000))
+      expect(row[4]).toContain(`{"delegated_by":{"actor":["boss ${i}",null]}}`)
+    }
+  })
+
+  test("is cut only where that is said, and never within a character", () => {
+    const note = "🙂".repeat(MAX_TEXT_LENGTH)
+    const text = reportText(whole(sealed("ok", { declared: { attested_context: { decision_note: `a${note}` } } })))
+    expect(text).toContain("the attached bundle holds all]")
+    expect(text.isWellFormed()).toBe(true)
+    const values = Array.from({ length: MAX_TABLE_ROWS + 1 }, (_, i) => i)
+    const long = reportText(whole(sealed("ok", { declared: { reproducibility_context: { seeds: values } } })))
+    expect(long).toContain(`Shown are the first ${count(MAX_TABLE_ROWS)} of ${count(MAX_TABLE_ROWS + 1)}`)
+  })
+
+  test("is marked as the caller's word in every section that shows it", () => {
+    const { blocks } = whole(sealed("ok"))
+    const marks = blocks.filter(block => linesOf(block).map(textOf).join("").includes("Declared by the caller"))
+    expect(marks.length).toBeGreaterThanOrEqual(DECLARED_NAMES.length)
+  })
+
+  test("may be of any shape, and every value is shown with a path of its own", () => {
+    const json = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 5 })
+    fc.assert(
+      fc.property(json, value => {
+        const blocks = valueTable("values", JSON.parse(JSON.stringify(value)))
+        const rows = blocks.flatMap(block => (block.kind === "table" ? block.rows : []))
+        const paths = rows.map(row => textOf(row[0] ?? []))
+        expect(paths.filter(path => !path.endsWith("(cut)")).length).toBe(new Set(paths).size)
+      }),
+    )
+  })
+
+  test("may be lists where objects are usual", () => {
+    const report = whole(sealed("ok", { declared: { authorization_chain: { human_in_loop: { performed_by: [] } } } }))
+    expect(rowsOf(report, "Human in the loop")).toEqual([["human_in_loop.performed_by", "[]"]])
+  })
+
+  test("is told apart when it has no letters, is empty, null or no text at all", () => {
+    const found = valueTable("values", { a: "", b: null, c: {}, d: true, e: "true", f: 0.25, "g.h": 1, g: { h: 2 } })
+    const rows = found.flatMap(block => (block.kind === "table" ? block.rows : [])).map(row => row.map(textOf))
+    expect(rows).toEqual([
+      ["a", "(empty text)"],
+      ["b", "null"],
+      ["c", "{}"],
+      ["d", "true"],
+      ["e", "true"],
+      ["f", "0.25"],
+      ["g.h", "2"],
+      ['["g.h"]', "1"],
+    ])
+    expect(found.flatMap(block => (block.kind === "table" ? block.rows : [])).map(row => row[1]?.[0]?.style)[3]).toBe(
+      "mono",
+    )
+  })
+})
+
+describe("what is absent or kept back", () => {
+  test.each(DECLARED_NAMES)("a withheld %s is named as withheld, and none of its content is shown", name => {
+    const bundle = sealed("ok")
+    const shown: Bundle = { ...bundle, sections: withheld(bundle, name) }
+    const text = reportText(whole(shown))
+    expect(text).toContain(`The section ${name} is withheld`)
+    expect(text).toContain(shown.sections[name].hash)
+    for (const format of REPORT_FORMATS) makeReport(shown, contextOf(shown), format)
+  })
+
+  test("a run that declared nothing says so for each section", () => {
+    const text = reportText(whole(sealed("ok", { minimal: true })))
+    for (const name of DECLARED_NAMES) expect(text).toContain(`The caller declared nothing in ${name}.`)
+    expect(text).toContain("no AI output was sent")
+    expect(text).toContain("a release with nothing to govern")
+  })
+
+  test("an unanchored receipt is said to carry no entry", () => {
+    const bundle = sealed("pepg_deny", { receipt_anchor: "none", complete_record: false })
+    for (const format of REPORT_FORMATS) {
+      const text = reportText(makeReport(bundle, contextOf(bundle), format))
+      expect(text).toContain("The receipt carries no log entry: it is not anchored.")
+      expect(text).toContain("not anchored")
+      expect(text).toContain("SELF-CONSISTENT ONLY, NOT ANCHORED")
+    }
+  })
+
+  test("a receipt without entry in an anchored record says both", () => {
+    const text = reportText(whole(sealed("ccv_halt", { receipt_anchor: "none" })))
+    expect(text).toContain("The receipt carries no log entry: it is not anchored. The record as a whole is anchored")
+  })
+
+  test.each(["vfa.leaf.v5", "vfa.leaf.v6"] as const)("a record of %s is reported like any other", leaf => {
+    const text = reportText(whole(sealed("ok", { leaf })))
+    expect(text).toContain(leaf)
+    expect(text).toContain("VERIFIED AND ANCHORED")
+  })
+
+  test.each(["DOG", "DTL", "PEPG", "DKEC", "MACC", "AIVP_T4", "AER", "ZKSP", "DLA"] as const)(
+    "a run that failed at %s shows what had been completed, and no more",
+    failed_step => {
+      const bundle = sealed("stage_error", { failed_step })
+      const report = whole(bundle)
+      const names = Object.keys(bundle.sections).sort()
+      expect(rowsOf(report, "Sections of the record").map(([name]) => name)).toEqual([...names, ...names])
+      expect(reportText(report)).toContain(`${failed_step} (`)
+    },
+  )
+
+  test("a window that was not charged is said not to have been", () => {
+    expect(reportText(whole(sealed("ccv_halt")))).toContain("The tenant's window was not charged")
+  })
+})
+
+describe("limits of the evidence", () => {
+  test("a record that does not verify says so first, and attests nothing", () => {
+    const bundle = { ...sealed("ok"), bundle_hash: "0".repeat(64) }
+    for (const format of REPORT_FORMATS) {
+      const report = makeReport(bundle, contextOf(bundle), format)
+      const [cover, notice] = report.blocks
+      expect(cover).toMatchObject({ kind: "cover", tone: "bad", verdict: "Record does not verify" })
+      expect(notice).toMatchObject({ kind: "callout", title: "This record does not verify" })
+      expect(report.running_head).toMatchObject({ right: "Record does not verify", tone: "bad" })
+      expect(reportText(report)).not.toContain("This record attests")
+    }
+  })
+
+  test("a review by built-in rules and a review switched off are called that", () => {
+    expect(reportText(whole(sealed("ok")))).toContain("built-in deterministic rules, not by a model or a person")
+    const off = { adapter_id: "none", decision_reason: "REVIEW_DISABLED", finding_count: 0, rule_ids: [] }
+    const text = reportText(whole(sealed("ok", { review: { ...off, decision_kind: "release" } })))
+    expect(text).toContain("The review was switched off")
+  })
+
+  test("the public bundle is in the QR code when the run is published, else the instructions", () => {
+    const bundle = sealed("ok")
+    const public_url = `https://runs.example.com/public/runs/${"a".repeat(32)}/bundle.json`
+    const codes = [{}, { public_url }].map(facts =>
+      makeReport(bundle, contextOf(bundle, facts), "brief").blocks.flatMap(b => (b.kind === "qr" ? [b.content] : [])),
+    )
+    expect(codes).toEqual([["https://runs.example.com/verify"], [public_url]])
+  })
+
+  test("every finding of the kernels is explained", () => {
+    const found = sealed("ok", {
+      declared: { request_substance: { cost: { input_tokens: 1, output_tokens: 1, total_tokens: 3 } } },
+    })
+    const rows = rowsOf(whole(found), "Kernel findings")
+    expect(rows).toEqual([["DCAE", "COST_DOES_NOT_ADD_UP", "1", expect.stringContaining("do not add up")]])
+    for (const [, code, , meaning] of rowsOf(whole(sealed("ok")), "Kernel findings")) {
+      expect(FINDING_CODES).toContain(code)
+      expect(meaning).not.toBe("–")
+    }
+  })
+})
+
+describe("words", () => {
+  test("are short where a sentence holds them", () => {
+    expect(textOf(briefly("x".repeat(500)))).toBe(`${"x".repeat(96)}… (cut)`)
+    expect(textOf(briefly("route"))).toBe("route")
+  })
+
+  test("of a hash are mono, of nothing are said to be none", () => {
+    expect(said("a".repeat(64))).toEqual([{ text: "a".repeat(64), style: "mono" }])
+    expect(textOf(said(""))).toBe("(empty text)")
+  })
+
+  test("for numbers, times and fields are the same on every machine", () => {
+    expect([0, 999, 1000, 9007199254740991].map(count)).toEqual(["0", "999", "1,000", "9,007,199,254,740,991"])
+    expect(unixTime("1768478402")).toBe("2026-01-15T12:00:02Z")
+    expect(unixTime("9007199254740991")).toBe("9007199254740991 s after the Unix epoch")
+    expect(["mcd_finding_hash", "rule_ids", "envelope_id"].map(fieldLabel)).toEqual([
+      "MCD finding hash",
+      "Rule IDs",
+      "Envelope ID",
+    ])
+  })
+})
+
+const withheld = ({ sections }: Bundle, name: DeclaredName): Bundle["sections"] => ({
+  ...sections,
+  [name]: withhold(sections[name]),
+})
