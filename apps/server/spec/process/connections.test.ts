@@ -1,0 +1,217 @@
+/** The socket before any request: what is refused there is refused in the envelope, and nobody can hold a connection. */
+import { connect, type Socket } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
+import { parseStrictJson } from "@runseal/canonical"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createApp } from "../../src/app.ts"
+import { CONNECTION_LIMITS, type ConnectionLimits, type Listening, listen } from "../../src/http/listen.ts"
+import { objectAt } from "../harness/answer.ts"
+import { request } from "../harness/requests.ts"
+import { standingService } from "../harness/service.ts"
+import { minted } from "../harness/tables.ts"
+
+const service = standingService()
+/** Short, so that no test waits long for what must end. */
+const HASTY: ConnectionLimits = { ...CONNECTION_LIMITS, headMs: 300, requestMs: 600, lookMs: 50, silentMs: 2_000 }
+const open: Listening[] = []
+let patient: Listening
+let hasty: Listening
+const listening = async (limits?: ConnectionLimits): Promise<Listening> => {
+  const { fetch } = createApp(service().deps)
+  const made = await listen({ fetch, host: "127.0.0.1", port: 0, ...(limits === undefined ? {} : { limits }) })
+  open.push(made)
+  return made
+}
+beforeAll(async () => {
+  patient = await listening()
+  hasty = await listening(HASTY)
+})
+afterAll(() => Promise.all(open.map(({ stop }) => stop())))
+
+const dial = (to: Listening): Socket => connect(Number(new URL(to.url).port), "127.0.0.1")
+
+/** Sends bytes and gives everything that comes back until the server closes the connection. */
+const exchange = (to: Listening, bytes: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = dial(to)
+    let answer = ""
+    const deadline = setTimeout(() => {
+      socket.destroy()
+      reject(new Error(`the connection stays open after: ${answer}`))
+    }, 20_000)
+    socket.setEncoding("latin1").on("data", (text: string) => (answer += text))
+    // A sender who is cut off while sending may see a reset.
+    socket
+      .on("error", () => undefined)
+      .on("close", () => {
+        clearTimeout(deadline)
+        resolve(answer)
+      })
+    socket.write(bytes, "latin1")
+  })
+
+/** Exactly one answer: status line, headers, and the envelope alone. */
+function expectRefusal(answer: string, status: number): string {
+  const [head = "", body = "", ...more] = answer.split("\r\n\r\n")
+  expect(more).toEqual([])
+  expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+  expect(head).toMatch(/^content-type: application\/json/im)
+  expect(head).toMatch(/^connection: close$/im)
+  expect(head).toMatch(new RegExp(`^content-length: ${Buffer.byteLength(body)}$`, "im"))
+  const value = objectAt(parseStrictJson(body))
+  expect(Object.keys(value).sort()).toEqual(["error", "ok"])
+  expect(value.ok).toBe(false)
+  expect(value.error).toMatch(/^[A-Z].{10,}\.$/)
+  return String(value.error)
+}
+
+const CANARY = "socket-canary-77d0"
+const get = (target: string, headers = "Host: x\r\nConnection: close\r\n"): string =>
+  `GET ${target} HTTP/1.1\r\n${headers}\r\n`
+const post = (headers: string, body: string): string =>
+  `POST /execute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n${body}`
+
+type Case = readonly [what: string, bytes: string, status: number]
+const REFUSED: readonly Case[] = [
+  ["a request line that is none", `${CANARY}\r\n\r\n`, 400],
+  ["control characters", "\u0000\u0001\u0002\r\n\r\n", 400],
+  ["another protocol", "\u0016\u0003\u0001\u0002\u0000", 400],
+  ["a method that is none", `${CANARY} / HTTP/1.1\r\nHost: x\r\n\r\n`, 400],
+  ["an HTTP version that is none", `GET / HTTP/9.9\r\nHost: x\r\n\r\n`, 400],
+  ["a header without a colon", get("/health", `Host: x\r\n${CANARY}\r\n`), 400],
+  ["a header name with a space", get("/health", `Host: x\r\nBad Name: ${CANARY}\r\n`), 400],
+  ["a control character in a header", get("/health", `Host: x\r\nX-A: a\u0001${CANARY}\r\n`), 400],
+  ["a length that is none", post(`Content-Length: ${CANARY}\r\n`, ""), 400],
+  ["two lengths", post("Content-Length: 2\r\nContent-Length: 3\r\n", "{}"), 400],
+  ["a length and chunks", post("Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), 400],
+  ["a chunk size that is none", post("Transfer-Encoding: chunked\r\n", `zz${CANARY}\r\n`), 400],
+  ["chunk extensions without end", post("Transfer-Encoding: chunked\r\n", `1;${"e".repeat(40_000)}\r\n`), 413],
+  ["a head that is too large", get("/health", `Host: x\r\nX-A: ${CANARY.repeat(2000)}\r\n`), 431],
+  ["a target that is too large", get(`/${CANARY.repeat(2000)}`), 431],
+  ["no Host", get("/health", ""), 400],
+  ["two Hosts", get("/health", "Host: x\r\nHost: y\r\n"), 400],
+  ["a Host that is none", get("/health", `Host: ${CANARY} ${CANARY}\r\nConnection: close\r\n`), 400],
+  ["a Host with a path", get("/health", `Host: x/${CANARY}\r\nConnection: close\r\n`), 400],
+  ["a target that is no path", get(CANARY), 400],
+  ["an expectation that cannot be met", post(`Expect: ${CANARY}\r\nContent-Length: 2\r\n`, "{}"), 417],
+]
+
+describe("what is no request is refused in the envelope, quotes nothing and closes the connection", () => {
+  test.each(REFUSED)("%s", async (_what, bytes, status) => {
+    const before = await minted(service().db)
+    expect(expectRefusal(await exchange(patient, bytes), status)).not.toContain(CANARY)
+    expect(await minted(service().db)).toEqual(before)
+  })
+
+  test.each([
+    ["/runs/%zz", 404],
+    ["/runs/%", 404],
+    ["/runs/%00", 404],
+    ["/runs/search?route_id=%zz", undefined],
+    ["/runs?limit=%ff", 400],
+    ["/%c0%ae%c0%ae/etc", 404],
+  ])("a malformed percent-encoding in %s has an answer in the envelope", async (target, status) => {
+    const answer = await exchange(patient, get(target))
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status ?? "(200|400)"} `))
+    expect(answer).toMatch(/\r\n\r\n\{"ok":(?:true|false),/)
+  })
+
+  test("HTTP/1.0 needs no Host: health checks of load balancers speak it", async () => {
+    expect(await exchange(patient, "GET /health HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  test("the next caller is served", async () => {
+    expect(await exchange(patient, get("/health"))).toMatch(/^HTTP\/1\.1 200 /)
+  })
+})
+
+describe("garbage after a request", () => {
+  const body = JSON.stringify(request())
+
+  test("does not take the answer from a request that is being sealed", async () => {
+    const sealing = post(`Content-Length: ${body.length}\r\n`, body)
+    const answer = await exchange(patient, `${sealing}${sealing}${CANARY}\r\n\r\n`)
+    expect(answer.match(/HTTP\/1\.1 \d{3}/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"])
+    expect(answer.match(/"run_id":\d+/g)).toHaveLength(2)
+  })
+
+  test("is refused when everything before it was answered", async () => {
+    const socket = dial(patient)
+    let answer = ""
+    socket.setEncoding("latin1").on("data", (text: string) => (answer += text))
+    const closed = new Promise<void>(done => socket.on("close", () => done()))
+    socket.write("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+    while (!/\r\n\r\n\{.*\}$/s.test(answer)) await sleep(5)
+    const first = answer.length
+    socket.write(`${CANARY}\r\n\r\n`)
+    await closed
+    expectRefusal(answer.slice(first), 400)
+  })
+})
+
+describe("a sender that is too slow is ended", () => {
+  test("who sends nothing at all", async () => {
+    expectRefusal(await exchange(hasty, ""), 408)
+  })
+
+  test("who never ends the head, whatever trickles in", async () => {
+    const socket = dial(hasty)
+    let answer = ""
+    let closed = false
+    socket.setEncoding("latin1").on("data", (text: string) => (answer += text))
+    socket.on("error", () => undefined).on("close", () => (closed = true))
+    socket.write("GET /health HTTP/1.1\r\nHost: x\r\n")
+    for (let i = 0; !closed && i < 1000; i++) {
+      socket.write(`X-${i}: a\r\n`)
+      await sleep(20)
+    }
+    expect(closed).toBe(true)
+    expectRefusal(answer, 408)
+  })
+
+  test("who never ends the body; nothing is minted", async () => {
+    const before = await minted(service().db)
+    expectRefusal(await exchange(hasty, post("Content-Length: 100\r\n", '{"payload":"')), 408)
+    expect(await minted(service().db)).toEqual(before)
+  })
+
+  test("while others are served", async () => {
+    const slow = Array.from({ length: 50 }, () => exchange(hasty, "POST /execute HTTP/1.1\r\nHost: x\r\n"))
+    expect(await exchange(hasty, get("/health"))).toMatch(/^HTTP\/1\.1 200 /)
+    for (const answer of await Promise.all(slow)) expectRefusal(answer, 408)
+  })
+})
+
+test("a connection beyond the most there may be is closed; when one ends, the next is served", async () => {
+  const few = await listening({ ...CONNECTION_LIMITS, connections: 2 })
+  const held = [dial(few), dial(few)]
+  await Promise.all(held.map(socket => new Promise<void>(done => socket.once("connect", () => done()))))
+  // Connected is not yet accepted: an answer on each shows that the server has both.
+  await Promise.all(
+    held.map(
+      socket =>
+        new Promise<void>(done => {
+          socket.once("data", () => done())
+          socket.write("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        }),
+    ),
+  )
+  expect(await exchange(few, get("/health"))).toBe("")
+  const gone = new Promise<void>(done => held[0]!.once("close", () => done()))
+  held[0]!.destroy()
+  await gone
+  let answer = ""
+  for (let i = 0; answer === "" && i < 200; i++) {
+    answer = await exchange(few, get("/health"))
+    if (answer === "") await sleep(10)
+  }
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  held[1]!.destroy()
+})
+
+test("the bounds of a connection outlast a review and let go of a peer that is silent", () => {
+  const { headMs, requestMs, silentMs, keepAliveMs } = CONNECTION_LIMITS
+  expect(headMs).toBeLessThan(requestMs)
+  expect(silentMs).toBeGreaterThan(120_000 + requestMs)
+  expect(keepAliveMs).toBeGreaterThan(60_000)
+})
