@@ -1,11 +1,6 @@
+import { type ByteSink, openSink, putAscii, putString, sinkBytes } from "./byte-sink.ts"
 import { type JsonValue, MAX_DEPTH } from "./json-value.ts"
-
-declare global {
-  // ES2024, in Node since 20 and in browsers since 2023; the libs compile against ES2023.
-  interface String {
-    isWellFormed(): boolean
-  }
-}
+import { utf8Decode } from "./utf8.ts"
 
 /** A value that has no exact RFC 8785 form. `path` is the RFC 6901 JSON pointer of the refused value or member. */
 export class CanonicalizeError extends Error {
@@ -31,9 +26,6 @@ class Refusal extends Error {
 /** Up to this many keys insertion sort beats Array.prototype.sort. */
 const FEW_KEYS = 16
 
-/** Anything but text that stands between its quotes as it is: what RFC 8785 §3.2.2.2 escapes, and surrogates, paired or not. */
-const NOT_PLAIN = /[^ !#-[\]-\ud7ff\ue000-\uffff]/
-
 /**
  * The RFC 8785 (JCS) form of `value`: no whitespace, members in UTF-16 code unit order, ECMAScript number forms.
  *
@@ -43,39 +35,52 @@ const NOT_PLAIN = /[^ !#-[\]-\ud7ff\ue000-\uffff]/
  * `value` must be a tree of plain data: the work grows with the size of the text.
  */
 export function canonicalize(value: JsonValue): string {
+  return canonicalBytes(value, bytes => utf8Decode(bytes) ?? "")
+}
+
+/**
+ * What `use` makes of the UTF-8 bytes of `canonicalize(value)`. The bytes are on loan: they are overwritten once `use` has
+ * returned. Throws where `canonicalize` does.
+ */
+export function canonicalBytes<T>(value: JsonValue, use: (bytes: Uint8Array) => T): T {
+  const sink = openSink()
   try {
-    return written(value, 0)
+    write(sink, value, 0)
+    return use(sinkBytes(sink))
   } catch (error) {
     throw error instanceof Refusal ? new CanonicalizeError(error.message, error.path) : error
+  } finally {
+    sink.free = true
   }
 }
 
 /** Whether `canonicalize` accepts `value`. Never throws, unless reading a property of `value` does. */
 export function isJsonValue(value: unknown): value is JsonValue {
+  const sink = openSink()
   try {
-    written(value, 0)
+    write(sink, value, 0)
     return true
   } catch (error) {
     if (error instanceof Refusal) return false
     throw error
+  } finally {
+    sink.free = true
   }
 }
 
 /** Checks and writes `value`, which stands inside `depth` arrays and objects. */
-function written(value: unknown, depth: number): string {
-  if (typeof value === "string") return quoted(value)
-  if (typeof value === "number") return exact(value)
-  if (typeof value === "boolean" || value === null) return `${value}`
-  if (typeof value !== "object") throw new Refusal(`A value of type ${typeof value} has no JSON form.`)
-  if (depth === MAX_DEPTH) throw new Refusal(`The value is nested more than ${MAX_DEPTH} levels deep.`)
-  return Array.isArray(value) ? writtenArray(value, depth + 1) : writtenObject(value, depth + 1)
+function write(sink: ByteSink, value: unknown, depth: number): void {
+  if (typeof value === "string") writeString(sink, value)
+  else if (typeof value === "number") putAscii(sink, exact(value))
+  else if (typeof value === "boolean" || value === null) putAscii(sink, `${value}`)
+  else if (typeof value !== "object") throw new Refusal(`A value of type ${typeof value} has no JSON form.`)
+  else if (depth === MAX_DEPTH) throw new Refusal(`The value is nested more than ${MAX_DEPTH} levels deep.`)
+  else if (Array.isArray(value)) writeArray(sink, value, depth + 1)
+  else writeObject(sink, value, depth + 1)
 }
 
-/** For well-formed text JSON.stringify escapes exactly what RFC 8785 §3.2.2.2 escapes, in the same spelling. */
-function quoted(text: string): string {
-  if (!NOT_PLAIN.test(text)) return `"${text}"`
-  if (!text.isWellFormed()) throw new Refusal("A string holds a lone surrogate.")
-  return JSON.stringify(text)
+function writeString(sink: ByteSink, text: string): void {
+  if (!putString(sink, text)) throw new Refusal("A string holds a lone surrogate.")
 }
 
 /** The ECMAScript form of a number (RFC 8785 §3.2.2.3). */
@@ -86,32 +91,39 @@ function exact(value: number): string {
   return `${value}`
 }
 
-function writtenArray(items: readonly unknown[], depth: number): string {
+function writeArray(sink: ByteSink, items: readonly unknown[], depth: number): void {
   if (Object.getPrototypeOf(items) !== Array.prototype) throw new Refusal("An array has a foreign prototype.")
-  let text = "["
   let index = 0
+  putAscii(sink, "[")
   try {
-    for (; index < items.length; index++) text += `${index === 0 ? "" : ","}${written(items[index], depth)}`
+    for (; index < items.length; index++) {
+      if (index > 0) putAscii(sink, ",")
+      write(sink, items[index], depth)
+    }
   } catch (error) {
     throw error instanceof Refusal ? error.within(index) : error
   }
-  return `${text}]`
+  putAscii(sink, "]")
 }
 
-function writtenObject(object: object, depth: number): string {
+function writeObject(sink: ByteSink, object: object, depth: number): void {
   if (!isPlainObject(object)) throw new Refusal("An object is not plain data.")
   if (Object.getOwnPropertySymbols(object).length > 0) throw new Refusal("An object has a symbol as a key.")
-  let text = "{"
   let current = ""
+  let before = "{"
   try {
     for (const key of sortKeys(Object.keys(object))) {
       current = key
-      text += `${text === "{" ? "" : ","}${quoted(key)}:${written(object[key], depth)}`
+      putAscii(sink, before)
+      writeString(sink, key)
+      putAscii(sink, ":")
+      write(sink, object[key], depth)
+      before = ","
     }
   } catch (error) {
     throw error instanceof Refusal ? error.within(current) : error
   }
-  return `${text}}`
+  putAscii(sink, before === "{" ? "{}" : "}")
 }
 
 function isPlainObject(object: object): object is { readonly [key: string]: unknown } {

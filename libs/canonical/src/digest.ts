@@ -1,5 +1,5 @@
 import { sha256Hex } from "#sha256"
-import { canonicalize } from "./canonicalize.ts"
+import { canonicalBytes } from "./canonicalize.ts"
 import type { JsonValue } from "./json-value.ts"
 
 export { sha256, sha256Hex } from "#sha256"
@@ -9,5 +9,5 @@ export { sha256, sha256Hex } from "#sha256"
  * Throws `CanonicalizeError` where `canonicalize` does.
  */
 export function digest(value: JsonValue): string {
-  return sha256Hex(canonicalize(value))
+  return canonicalBytes(value, sha256Hex)
 }

@@ -1,8 +1,6 @@
 // One spelling per value (FORMATS.md §1): the decoders answer undefined to every text the encoder would not have written.
 
-// WHATWG HTML: in Node and in every browser; declared here because the libs compile without DOM types.
-declare const atob: (text: string) => string
-declare const btoa: (binary: string) => string
+export { decodeBase64, encodeBase64 } from "#base64"
 
 const HEX_OF_BYTE: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
 const MAX_INT64 = 2n ** 63n - 1n
@@ -10,7 +8,7 @@ const MAX_INT64 = 2n ** 63n - 1n
 /** Lowercase hex, two digits a byte. */
 export function encodeHex(bytes: Uint8Array): string {
   let text = ""
-  for (const byte of bytes) text += HEX_OF_BYTE[byte]
+  for (let index = 0; index < bytes.length; index++) text += HEX_OF_BYTE[bytes[index] ?? 0]
   return text
 }
 
@@ -28,33 +26,9 @@ function hexDigit(unit: number): number {
   return unit <= 0x39 ? unit - 0x30 : unit - 0x61 + 10
 }
 
-/** Base64 with padding (RFC 4648 §4). */
-export function encodeBase64(bytes: Uint8Array): string {
-  let binary = ""
-  for (const byte of bytes) binary += String.fromCharCode(byte)
-  return btoa(binary)
-}
-
 /** The texts that `decodeBase64` accepts, for documents that describe them: RFC 4648 §4 with zero pad bits. */
 export const BASE64_PATTERN: RegExp =
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/
-
-/** Bytes of padded base64 (RFC 4648 §4); undefined for missing padding, whitespace, non-zero pad bits or other alphabets. */
-export function decodeBase64(text: string): Uint8Array | undefined {
-  const binary = decodeBinary(text)
-  if (binary === undefined || btoa(binary) !== text) return undefined
-  const bytes = new Uint8Array(binary.length)
-  for (let index = 0; index < bytes.length; index++) bytes[index] = binary.charCodeAt(index)
-  return bytes
-}
-
-function decodeBinary(text: string): string | undefined {
-  try {
-    return atob(text)
-  } catch {
-    return undefined
-  }
-}
 
 /** Whether `value` is 64 lowercase hex digits. */
 export function isSha256Hex(value: unknown): value is string {

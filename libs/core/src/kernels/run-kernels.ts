@@ -1,4 +1,5 @@
 /** Runs the six kernels in their order; the same function serves the pipeline and every verifier. */
+import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
 import type { KernelRecord } from "../artifacts/sections.ts"
 import type { KernelSources } from "../formulas/kernels.ts"
 import { kernelInputHash, kernelRecord } from "../formulas/kernels.ts"
@@ -9,6 +10,7 @@ import { dcae } from "./dcae.ts"
 import { dsc } from "./dsc.ts"
 import { dse } from "./dse.ts"
 import type { KernelFunction } from "./kernel.ts"
+import { shown } from "./kernel.ts"
 import { nrep } from "./nrep.ts"
 import { tok } from "./tok.ts"
 
@@ -38,4 +40,8 @@ export function runKernels(sources: KernelSources, stated: readonly KernelRecord
 
 /** Kernels that cannot be run again on these sources because a section they read is withheld. */
 export const unrepeatableKernels = (sources: KernelSources): readonly Kernel[] =>
-  KERNELS.filter(kernel => FUNCTIONS[kernel](sources, []) === undefined)
+  isWhole(sources) ? [] : KERNELS.filter(kernel => FUNCTIONS[kernel](sources, []) === undefined)
+
+/** Whether everything that a kernel may read is there. */
+const isWhole = (sources: KernelSources): boolean =>
+  DECLARED_NAMES.every(name => isShown(sources[name])) && shown(sources.request_substance)?.origin !== undefined

@@ -126,26 +126,69 @@ const bodySchema = v.strictObject({
   }),
 })
 
+/** A body as `entryBody` writes it, character for character, with its three values. */
+const WRITTEN_BODY =
+  /^\{"apiVersion":"0\.0\.1","kind":"hashedrekord","spec":\{"data":\{"hash":\{"algorithm":"sha256","value":"([0-9a-f]{64})"\}\},"signature":\{"content":"([A-Za-z0-9+/=]*)","publicKey":\{"content":"([A-Za-z0-9+/=]*)"\}\}\}\}$/
+
+/** What a body says, before its encodings are undone. */
+interface WrittenBody extends Pick<EntryBody, "apiVersion" | "kind" | "canonical" | "digestHex"> {
+  readonly signature: string
+  readonly publicKey: string
+}
+
 /** Reads a body of the hashedrekord shape; undefined for anything else. Never throws. */
 export function parseEntryBody(bytes: Uint8Array): EntryBody | undefined {
   const text = utf8Decode(bytes)
-  const value = text === undefined ? undefined : parseJson(text)
+  const written = text === undefined ? undefined : (ownBody(text) ?? anyBody(text))
+  if (written === undefined || !isSha256Hex(written.digestHex)) return undefined
+  const { signature, publicKey, ...said } = written
+  const signatureDer = decodeBase64(signature)
+  const key = decodeKey(publicKey)
+  if (signatureDer === undefined || key === undefined) return undefined
+  return { ...said, signatureDer, ...key }
+}
+
+/** A body in our own spelling is canonical as it stands; only others are worth a parser. */
+function ownBody(text: string): WrittenBody | undefined {
+  const [, digestHex, signature, publicKey] = WRITTEN_BODY.exec(text) ?? []
+  if (digestHex === undefined || signature === undefined || publicKey === undefined) return undefined
+  return { apiVersion: ENTRY_KIND.version, kind: ENTRY_KIND.kind, canonical: true, digestHex, signature, publicKey }
+}
+
+function anyBody(text: string): WrittenBody | undefined {
+  const value = parseJson(text)
   const parsed = v.safeParse(bodySchema, value)
   if (value === undefined || !parsed.success) return undefined
   const { apiVersion, kind, spec } = parsed.output
-  const signatureDer = decodeBase64(spec.signature.content)
-  const pemBytes = decodeBase64(spec.signature.publicKey.content)
-  if (signatureDer === undefined || pemBytes === undefined || !isSha256Hex(spec.data.hash.value)) return undefined
-  const pem = utf8Decode(pemBytes)
-  const spkiDer = pem === undefined ? undefined : pemToSpki(pem)
   return {
     apiVersion,
     kind,
     canonical: canonicalize(value) === text,
     digestHex: spec.data.hash.value,
-    signatureDer,
-    ...(spkiDer === undefined ? {} : { spkiDer }),
+    signature: spec.signature.content,
+    publicKey: spec.signature.publicKey.content,
   }
+}
+
+/** Keys kept decoded, by their whole spelling: the entries of a service name the same few over and over. */
+const MAX_DECODED_KEYS = 64
+/** Longest spelling that is kept; a P-256 key takes 240 characters. */
+const MAX_KEPT_KEY_LENGTH = 512
+const decodedKeys = new Map<string, Pick<EntryBody, "spkiDer">>()
+
+/** The key behind the base64 of a PEM text, if it is one; undefined for what is no base64. */
+function decodeKey(base64: string): Pick<EntryBody, "spkiDer"> | undefined {
+  const known = decodedKeys.get(base64)
+  if (known !== undefined) return known
+  const pemBytes = decodeBase64(base64)
+  if (pemBytes === undefined) return undefined
+  const pem = utf8Decode(pemBytes)
+  const spkiDer = pem === undefined ? undefined : pemToSpki(pem)
+  const key = spkiDer === undefined ? {} : { spkiDer }
+  const [oldest] = decodedKeys.keys()
+  if (oldest !== undefined && decodedKeys.size >= MAX_DECODED_KEYS) decodedKeys.delete(oldest)
+  if (base64.length <= MAX_KEPT_KEY_LENGTH) decodedKeys.set(base64, key)
+  return key
 }
 
 /** The RFC 8785 text the log signs for the signed entry timestamp (SET); its UTF-8 bytes are the message. */

@@ -24,8 +24,8 @@ export function verifyEd25519(rawPublicKey: Uint8Array, message: Uint8Array, sig
 }
 
 function importKey(spkiDer: Uint8Array): KeyObject | undefined {
-  const der = Buffer.from(spkiDer)
-  const id = der.toString("hex")
+  const der = Buffer.from(spkiDer.buffer, spkiDer.byteOffset, spkiDer.byteLength)
+  const id = der.toString("latin1")
   const known = importedKeys.get(id)
   if (known !== undefined) return known
   const key = createKey(der)

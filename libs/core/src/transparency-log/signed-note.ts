@@ -1,13 +1,4 @@
-import {
-  concatBytes,
-  decodeBase64,
-  decodeHex,
-  encodeBase64,
-  encodeHex,
-  sha256,
-  utf8Decode,
-  utf8Encode,
-} from "@runseal/canonical"
+import { concatBytes, decodeBase64, decodeHex, encodeBase64, encodeHex, sha256, utf8Encode } from "@runseal/canonical"
 import { verifyEd25519 } from "#signatures"
 import { verifyCosignature } from "./cosignature.ts"
 
@@ -61,9 +52,6 @@ const MAX_NAME_LENGTH = 253
 const KEY_ID_BYTES = 4
 const ED25519_KEY_BYTES = 32
 const SIGNATURE_TYPES: { readonly [algorithm in NoteAlgorithm]: number } = { ed25519: 0x01, "cosignature/v1": 0x04 }
-
-const NEWLINE = 0x0a
-const SPACE = 0x20
 
 /** Takes a note apart; undefined when it is malformed or beyond a limit. Never throws. */
 export function parseNote(note: string): Note | undefined {
@@ -152,8 +140,7 @@ function isKeyName(name: string): boolean {
 
 /** Valid UTF-8 without ASCII control characters other than newline. */
 function isNoteText(text: string): boolean {
-  const bytes = utf8Encode(text)
-  return bytes.every(byte => byte >= SPACE || byte === NEWLINE) && utf8Decode(bytes) === text
+  return !/[^\n -\uffff]/.test(text) && text.isWellFormed()
 }
 
 function typedKey(algorithm: NoteAlgorithm, publicKey: Uint8Array): Uint8Array {

@@ -43,12 +43,19 @@ export function verifyText(input: string | Uint8Array, trusts: readonly TrustedK
     if (error instanceof StrictJsonError) return unreadable(`not strict JSON: ${error.message}`)
     throw error
   }
-  return verifyDocument(value, trusts)
+  return verifyJson(value, trusts)
 }
 
 /** As `verifyText`, for a value that is parsed already. */
 export function verifyDocument(value: unknown, trusts: readonly TrustedKeys[]): Report | Unreadable {
-  if (!isJsonValue(value) || !isObject(value)) return unreadable("not a JSON object that can be sealed exactly")
+  return isJsonValue(value) ? verifyJson(value, trusts) : unreadable(NO_DOCUMENT)
+}
+
+const NO_DOCUMENT = "not a JSON object that can be sealed exactly"
+
+/** Verifies a value that is known to have an exact JSON form. */
+function verifyJson(value: JsonValue, trusts: readonly TrustedKeys[]): Report | Unreadable {
+  if (!isObject(value)) return unreadable(NO_DOCUMENT)
   if (holdsNul(value)) return unreadable("a text holds U+0000, which no record of ours can")
   const known = [...trusts, PUBLIC_REKOR]
   if (value.kind === BUNDLE_KIND) {

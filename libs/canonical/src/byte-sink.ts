@@ -1,0 +1,77 @@
+import { utf8Encode } from "./utf8.ts"
+
+declare global {
+  // ES2024, in Node since 20 and in browsers since 2023; the libs compile against ES2023.
+  interface String {
+    isWellFormed(): boolean
+  }
+}
+
+/** Bytes being written front to back. JSON text is made in bytes because that is what is hashed: no string is built on the way. */
+export interface ByteSink {
+  bytes: Uint8Array
+  /** Bytes written so far. */
+  length: number
+  /** Whether the next writer may take it. */
+  free: boolean
+}
+
+/** A sealed record takes some 30 KiB. */
+const FIRST_BYTES = 65_536
+/** A sink that grew beyond this is not kept: one large document does not hold memory for ever. */
+const MAX_KEPT_BYTES = 1_048_576
+
+let kept: ByteSink = { bytes: new Uint8Array(FIRST_BYTES), length: 0, free: true }
+
+/** An empty sink: the kept one, or a new one while that is in use (a getter of the value may write as well). */
+export function openSink(): ByteSink {
+  if (!kept.free) return { bytes: new Uint8Array(FIRST_BYTES), length: 0, free: false }
+  if (kept.bytes.length > MAX_KEPT_BYTES) kept = { bytes: new Uint8Array(FIRST_BYTES), length: 0, free: true }
+  kept.free = false
+  kept.length = 0
+  return kept
+}
+
+/** What was written, without a copy. */
+export const sinkBytes = (sink: ByteSink): Uint8Array => sink.bytes.subarray(0, sink.length)
+
+/** Writes ASCII as it is. */
+export function putAscii(sink: ByteSink, text: string): void {
+  reserve(sink, text.length)
+  for (let index = 0; index < text.length; index++) sink.bytes[sink.length + index] = text.charCodeAt(index)
+  sink.length += text.length
+}
+
+/** Writes a JSON string in its RFC 8785 form (§3.2.2.2); false, and nothing, for a lone surrogate. */
+export function putString(sink: ByteSink, text: string): boolean {
+  reserve(sink, text.length + 2)
+  const { bytes, length: start } = sink
+  let at = start + 1
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (unit < 0x20 || unit > 0x7e || unit === 0x22 || unit === 0x5c) return putOther(sink, text)
+    bytes[at++] = unit
+  }
+  bytes[start] = 0x22
+  bytes[at] = 0x22
+  sink.length = at + 1
+  return true
+}
+
+/** A string beyond plain ASCII: for well-formed text JSON.stringify escapes exactly what RFC 8785 does, in the same spelling. */
+function putOther(sink: ByteSink, text: string): boolean {
+  if (!text.isWellFormed()) return false
+  const encoded = utf8Encode(JSON.stringify(text))
+  reserve(sink, encoded.length)
+  sink.bytes.set(encoded, sink.length)
+  sink.length += encoded.length
+  return true
+}
+
+function reserve(sink: ByteSink, more: number): void {
+  const needed = sink.length + more
+  if (needed <= sink.bytes.length) return
+  const bytes = new Uint8Array(2 * needed)
+  bytes.set(sink.bytes.subarray(0, sink.length))
+  sink.bytes = bytes
+}

@@ -1,0 +1,168 @@
+/**
+ * Says quickly that a value has exactly a schema's shape. The schemas stay the one statement of every shape: what is read
+ * here is what they hold, and whatever is not known here is answered with "do not know", never with yes. A verifier of
+ * many documents asks this first and lets valibot, which copies and explains, judge only the rest.
+ */
+import type * as v from "valibot"
+
+/** True: valibot accepts the value and returns its equal. False: nothing is known. */
+type Test = (value: unknown) => boolean
+
+/** Schemas and actions of valibot as they describe themselves; their fields are read with `field`. */
+type Described = { readonly kind: string; readonly type: string }
+
+const UNKNOWN: Test = () => false
+
+const tests = new WeakMap<object, Test>()
+
+/** Whether `value`, plain data, has exactly the shape of `schema`: false says only that valibot has to judge. */
+export function hasExactShape<T>(schema: v.GenericSchema<unknown, T>, value: unknown): value is T {
+  const known = tests.get(schema)
+  if (known !== undefined) return known(value)
+  const test = testOf(schema)
+  tests.set(schema, test)
+  return test(value)
+}
+
+function testOf(schema: unknown): Test {
+  if (!isDescribed(schema)) return UNKNOWN
+  const pipe = field(schema, "pipe")
+  return Array.isArray(pipe) ? pipeTest(schema, pipe.slice(1)) : bareTest(schema)
+}
+
+/** The schema itself, then each of its actions; a transformation makes another value and is not known here. */
+function pipeTest(schema: Described, actions: readonly unknown[]): Test {
+  const bare = bareTest(schema)
+  const checks = actions.filter(action => !(isDescribed(action) && action.kind === "metadata")).map(actionTest)
+  const [only, ...more] = checks
+  if (only === undefined) return bare
+  if (more.length === 0) return value => bare(value) && only(value)
+  return value => bare(value) && checks.every(check => check(value))
+}
+
+function bareTest(schema: Described): Test {
+  switch (schema.type) {
+    case "string":
+      return value => typeof value === "string"
+    case "number":
+      return value => typeof value === "number" && !Number.isNaN(value)
+    case "boolean":
+      return value => typeof value === "boolean"
+    case "literal":
+      return literalTest(field(schema, "literal"))
+    case "picklist":
+      return picklistTest(field(schema, "options"))
+    case "custom":
+      return predicate(field(schema, "check"))
+    case "array":
+      return arrayTest(testOf(field(schema, "item")))
+    case "record":
+      return recordTest(testOf(field(schema, "key")), testOf(field(schema, "value")))
+    case "union":
+    case "variant":
+      return anyTest(field(schema, "options"))
+    case "strict_object":
+      return objectTest(field(schema, "entries"))
+    default:
+      return UNKNOWN
+  }
+}
+
+function actionTest(action: unknown): Test {
+  if (!isDescribed(action)) return UNKNOWN
+  const requirement = field(action, "requirement")
+  switch (action.type) {
+    case "regex":
+      return requirement instanceof RegExp && !requirement.global && !requirement.sticky
+        ? value => typeof value === "string" && requirement.test(value)
+        : UNKNOWN
+    case "check":
+      return predicate(requirement)
+    case "min_length":
+      return typeof requirement === "number" ? value => lengthOf(value) >= requirement : UNKNOWN
+    case "max_length":
+      return typeof requirement === "number" ? value => lengthOf(value) <= requirement : UNKNOWN
+    case "length":
+      return typeof requirement === "number" ? value => lengthOf(value) === requirement : UNKNOWN
+    case "safe_integer":
+      return Number.isSafeInteger
+    case "min_value":
+      return typeof requirement === "number" ? value => typeof value === "number" && value >= requirement : UNKNOWN
+    default:
+      return UNKNOWN
+  }
+}
+
+const literalTest =
+  (literal: unknown): Test =>
+  value =>
+    value === literal
+
+function picklistTest(options: unknown): Test {
+  if (!Array.isArray(options)) return UNKNOWN
+  const known: ReadonlySet<unknown> = new Set(options)
+  return value => known.has(value)
+}
+
+/** A refinement of the schema's own: asked as it is. */
+const predicate = (check: unknown): Test => (typeof check === "function" ? value => check(value) === true : UNKNOWN)
+
+/** A list without keys beside its items. */
+const arrayTest =
+  (item: Test): Test =>
+  value =>
+    Array.isArray(value) && Object.keys(value).length === value.length && value.every(item)
+
+/** Keys that valibot passes over in records. */
+const NEVER_IN_RECORDS: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"])
+
+const recordTest =
+  (key: Test, member: Test): Test =>
+  value =>
+    isMembers(value) &&
+    Object.keys(value).every(name => !NEVER_IN_RECORDS.has(name) && key(name) && member(value[name]))
+
+function anyTest(options: unknown): Test {
+  if (!Array.isArray(options)) return UNKNOWN
+  const any = options.map(testOf)
+  return value => any.some(option => option(value))
+}
+
+/**
+ * Every required entry is there, every entry that is there is right, and there is nothing else. JSON has no undefined, so
+ * that it stands for an absent member; a member that is undefined is counted below and refused.
+ */
+function objectTest(entries: unknown): Test {
+  if (!isMembers(entries)) return UNKNOWN
+  const rows: (readonly [name: string, optional: boolean, test: Test])[] = []
+  for (const [name, entry] of Object.entries(entries)) {
+    if (!isDescribed(entry) || name in Object.prototype) return UNKNOWN
+    const optional = entry.type === "exact_optional" && field(entry, "default") === undefined
+    rows.push([name, optional, testOf(optional ? field(entry, "wrapped") : entry)])
+  }
+  return value => {
+    if (!isMembers(value)) return false
+    let found = 0
+    for (const [name, optional, test] of rows) {
+      const member = value[name]
+      if (member === undefined) {
+        if (!optional) return false
+      } else {
+        if (!test(member)) return false
+        found++
+      }
+    }
+    return Object.keys(value).length === found
+  }
+}
+
+const isMembers = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isDescribed = (value: unknown): value is Described =>
+  isMembers(value) && typeof value.kind === "string" && typeof value.type === "string"
+
+const field = (described: Described, name: string): unknown => Reflect.get(described, name)
+
+const lengthOf = (value: unknown): number =>
+  typeof value === "string" || Array.isArray(value) ? value.length : Number.NaN
