@@ -7,6 +7,7 @@ import type { JsonValue } from "@runseal/canonical"
 import { parseStrictJson } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import type { Answer } from "./answer.ts"
+import { expectDescribed } from "./described.ts"
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 /** A cold start makes the database; on a busy machine that takes its time. */
@@ -99,7 +100,14 @@ async function untilListening({ process: child, output, ended }: Started): Promi
 }
 
 /** One request over a socket; rejects when the connection ends before the whole answer came. */
-function ask(agent: Agent, method: string, url: string, body?: string): Promise<Answer> {
+async function ask(agent: Agent, method: string, url: string, body?: string): Promise<Answer> {
+  const answer = await exchange(agent, method, url, body)
+  const { pathname, search } = new URL(url)
+  expectDescribed({ method, path: pathname + search, ...answer })
+  return answer
+}
+
+function exchange(agent: Agent, method: string, url: string, body?: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = body === undefined ? {} : { "content-type": "application/json" }
     const request = httpRequest(url, { method, agent, headers }, response => {

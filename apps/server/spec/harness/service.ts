@@ -13,6 +13,7 @@ import { type Database, openDatabase } from "../../src/store/database.ts"
 import { type Answer, readAnswer } from "./answer.ts"
 import { checkHouse } from "./check-house.ts"
 import { type TestClock, testClock } from "./clock.ts"
+import { expectDescribed } from "./described.ts"
 
 export type Settings = {
   /** Absent: a database in memory. */
@@ -31,7 +32,7 @@ export type TestService = {
   readonly config: Config
   /** Every line the process log got. */
   readonly logLines: readonly string[]
-  /** The door itself. */
+  /** The door itself. Every answer is held against the OpenAPI document. */
   readonly request: (path: string, init?: RequestInit) => Promise<Response>
   readonly get: (path: string) => Promise<Answer>
   /** Sends a JSON value. */
@@ -78,7 +79,13 @@ export async function openService(settings: Settings = {}): Promise<TestService>
     },
   )
   const app = createApp(deps)
-  const request = async (path: string, init?: RequestInit): Promise<Response> => app.request(path, init)
+  const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
+    const response = await app.request(path, init)
+    const { method = "GET" } = init
+    const { status, headers } = response
+    expectDescribed({ method, path, status, headers, text: await response.clone().text() })
+    return response
+  }
   const send = async (path: string, init?: RequestInit): Promise<Answer> => readAnswer(await request(path, init))
   const postRaw: TestService["postRaw"] = (path, body, headers = JSON_TYPE) =>
     send(path, { method: "POST", headers, body })
