@@ -43,7 +43,7 @@ export const OK_WORDS: OutcomeWords = {
   stages:
     "All nine stages completed. The table names the artifacts of the stages by their hashes, in the order of the pipeline, as the execution manifest seals them. Stage REGISTRY seals a list whose hash stands in the final seal (FinalVfaHash).",
   statement:
-    "This record attests that the service admitted the run under the policy it names, ran the six kernels, found both token budgets kept on the declared count, recorded a release by the governance review, and sealed the result in the execution manifest whose hash is shown above. It does not attest that what the caller declared is true, or that the service executed the caller's program.",
+    "This record attests that the service admitted the run under the policy it names, ran the six kernels, found the declared tokens within both budgets, recorded a release by the governance review, and sealed the result in the execution manifest whose hash is shown above. It does not attest that what the caller declared is true, or that the service executed the caller's program.",
 }
 
 export const PEPG_DENY_WORDS: OutcomeWords = {

@@ -1,7 +1,7 @@
 /** Authorization and approval chain, and real-world effect: who is said to have approved, and what is said to have followed. */
 
 import type { JsonObject } from "@runseal/canonical"
-import { member } from "@runseal/core/vocabulary/json-members"
+import { isObject, member } from "@runseal/core/vocabulary/json-members"
 import type { Block } from "../block.ts"
 import type { ItemColumn } from "../declared.ts"
 import { declaredIn, declaredOpening, itemTable, valueTable, without } from "../declared.ts"
@@ -70,7 +70,7 @@ function chain(declared: JsonObject): readonly Block[] {
     ...itemTable("Approvers", approvers, APPROVERS),
     ...(approvers === undefined ? [] : [unverified]),
     ...itemTable("Threshold checks", member(declared, "threshold_checks"), THRESHOLDS),
-    ...(human === undefined ? [] : valueTable("Human in the loop", { human_in_loop: human })),
+    ...(human === undefined ? [] : valueTable("Human in the loop", isObject(human) ? human : { human_in_loop: human })),
     ...valueTable("Further values of the chain", without(declared, CHAIN_TABLES)),
   ]
 }
@@ -78,12 +78,12 @@ function chain(declared: JsonObject): readonly Block[] {
 export const realWorldEffect: Part = ({ bundle }) => {
   const declared = declaredIn(bundle, "causal_graph")
   const reported = remark(
-    "The service takes no action outside itself and observes none: effects are what the caller reports.",
+    "The service performs none of these effects and observes none: they are what the caller reports.",
   )
   return [
     heading(2, "Real-World Effect"),
     ...declaredOpening(bundle, "causal_graph"),
-    reported,
+    ...(declared === undefined ? [] : [reported]),
     ...itemTable("Effects", member(declared, "effect_log"), EFFECTS),
     ...valueTable("Related runs and further values", without(declared, ["effect_log"])),
   ]

@@ -100,7 +100,7 @@ const ending = (bundle: Bundle): Claim => {
   return claim("decided", OUTCOMES[run.outcome_kind].sentence, [
     ["manifest", manifest?.ManifestHash],
     [found?.key ?? "", found?.receipt.hash],
-    ["bundle", found === undefined && manifest === undefined ? bundle.bundle_hash : undefined],
+    ["bundle_hash", found === undefined && manifest === undefined ? bundle.bundle_hash : undefined],
   ])
 }
 
@@ -126,8 +126,8 @@ const wholeRecord = ({ anchors: { complete_record: anchor } }: Bundle): Claim | 
     "operator",
     `The whole record stands at entry ${anchor.entry.logIndex} of the log, ${logged(anchor.entry)}, as record ${count(anchor.leaf.tenant_ordinal)} of its tenant.`,
     [
-      ["bundle", anchor.leaf.bundle_hash],
-      ["record before", anchor.leaf.previous_record],
+      ["bundle_hash", anchor.leaf.bundle_hash],
+      ["previous_record", anchor.leaf.previous_record],
     ],
   )
 

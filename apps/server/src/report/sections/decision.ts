@@ -2,7 +2,7 @@
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { TranscriptStep } from "@runseal/core/vocabulary/pipeline-path"
-import type { Block, Line } from "../block.ts"
+import type { Block, Line, Span } from "../block.ts"
 import { declaredIn, declaredOpening, valueLine } from "../declared.ts"
 import type { Fact } from "../spans.ts"
 import { count, fact, facts, fieldLabel, heading, line, mono, muted, remark, said, table } from "../spans.ts"
@@ -78,6 +78,13 @@ const GATE_REASONS: Readonly<Partial<Record<TranscriptStep, (bundle: Bundle) => 
 
 const GATE_RESULTS = { passed: "passed", stopped: "ended the run", not_reached: "not reached" } as const
 
+/** A gate that ended the run decided so, except in a stage error: there it failed. */
+const gateResult = (state: keyof typeof GATE_RESULTS, { run }: Bundle): Span => {
+  if (state !== "stopped") return { text: GATE_RESULTS[state] }
+  const failed = OUTCOMES[run.outcome_kind].words.standing === "diagnosis"
+  return { text: failed ? "failed" : GATE_RESULTS.stopped, style: "bold", tone: "bad" }
+}
+
 /** A row per gate: what it decided and on what. */
 const gateRows = (bundle: Bundle): readonly (readonly Line[])[] =>
   stepStates(bundle)
@@ -87,34 +94,22 @@ const gateRows = (bundle: Bundle): readonly (readonly Line[])[] =>
       return [
         line(mono(code)),
         line(label),
-        line({ text: GATE_RESULTS[state], ...(state === "stopped" ? { style: "bold", tone: "bad" } : {}) }),
+        line(gateResult(state, bundle)),
         state === "not_reached" || reason === undefined ? line(muted("–")) : reason,
       ]
     })
 
 const GATE_COLUMNS = [
   { title: "Gate", share: 21 },
-  { title: "What it guards", share: 21 },
+  { title: "Name", share: 21 },
   { title: "Result", share: 15 },
   { title: "On what", share: 43 },
 ]
 
-export const outcomeSummary: Part = ({ bundle }) => [
-  heading(2, "Outcome Summary"),
-  timeline(bundle),
-  ...table("Gates", GATE_COLUMNS, gateRows(bundle)),
-]
+/** How far the run came, and what each gate decided. */
+export const ending: Part = ({ bundle }) => [timeline(bundle), ...table("Gates", GATE_COLUMNS, gateRows(bundle))]
 
-/** What a run that was not completed begins with: its end in one sentence, the drawing and the gates. */
-export const ending: Part = ({ bundle }) => {
-  const { run } = bundle
-  const { sentence } = OUTCOMES[run.outcome_kind]
-  return [
-    { kind: "paragraph", line: line(sentence) },
-    timeline(bundle),
-    ...table("Gates", GATE_COLUMNS, gateRows(bundle)),
-  ]
-}
+export const outcomeSummary: Part = subject => [heading(2, "Outcome Summary"), ...ending(subject)]
 
 export const policyEvaluation: Part = ({ bundle }) => {
   const { policy_evaluation: evaluation } = bundle.sections

@@ -1,9 +1,13 @@
 /** Part 5: the hash that stands for the record, and where it is anchored. */
+import { receiptOf } from "@runseal/core/artifacts/bundle"
 import type { Block } from "../block.ts"
-import { fact, facts, heading, line, mono, remark, table } from "../spans.ts"
+import { fact, facts, heading, line, mono, paragraph, remark, table } from "../spans.ts"
 import { type Part, toneOf, wordsOf } from "../subject.ts"
 import { ANCHOR_COLUMNS, anchorRows, anchorSentence } from "./anchors.ts"
 import { proofHash } from "./cover.ts"
+
+const UNANCHORED =
+  "No part of this record is anchored: its hashes agree with each other, and nothing outside it vouches for them."
 
 export const proof: Part = subject => {
   const { bundle } = subject
@@ -15,18 +19,12 @@ export const proof: Part = subject => {
     lines: [line(mono(proofHash(subject))), line(meaning)],
   }
   const rows = anchorRows(bundle)
-  const anchors =
-    rows.length === 0
-      ? [
-          remark(
-            "No part of this record is anchored: its hashes agree with each other, and nothing outside it vouches for them.",
-          ),
-        ]
-      : table("Log entries", ANCHOR_COLUMNS, rows)
+  const anchors = rows.length === 0 ? [remark(UNANCHORED)] : table("Log entries", ANCHOR_COLUMNS, rows)
+  const unanchored = receiptOf(bundle) !== undefined && bundle.anchors.receipt === undefined
   return [
     heading(1, title),
     banner,
-    { kind: "paragraph", line: anchorSentence(bundle) },
+    ...(unanchored ? [paragraph(anchorSentence(bundle))] : []),
     ...anchors,
     ...facts([
       ...(bundle.partial_manifest === undefined

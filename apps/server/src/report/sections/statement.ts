@@ -20,7 +20,7 @@ function selfCheck({ context: { verification, engine_version } }: Subject): Bloc
   const anchored = verification.verdict !== VERDICTS.unanchored
   return {
     kind: "callout",
-    tone: anchored ? "good" : "warn",
+    tone: anchored ? "accent" : "warn",
     title: "The service's own verification",
     lines: [
       line(mono(verification.verdict)),
