@@ -1,0 +1,98 @@
+/** Specification, "Run ownership": lists show the caller's runs alone; of a run of others nothing is told. */
+import type { JsonValue } from "@runseal/canonical"
+import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { beforeAll, expect, test } from "vitest"
+import { eachDatabase } from "../database/databases.ts"
+import { type Answer, expectRefused, listAt, numberAt } from "../harness/answer.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/keys.ts"
+import { CASES, type CaseName, executeEvery, STATE_OF, standingSevenStates } from "../harness/seven-states.ts"
+
+const ARTIFACT_PATHS = OUTCOME_KINDS.flatMap(kind => OUTCOMES[kind].artifact?.path ?? [])
+const PER_RUN = ["", "/verify", "/artifacts", ...ARTIFACT_PATHS.map(path => `/${path}`)]
+
+/** All but what counts the requests made. */
+const headersOf = ({ headers }: Answer): readonly (readonly [string, string])[] =>
+  [...headers].filter(([name]) => name !== "ratelimit")
+
+type RunIds = Readonly<Record<CaseName, number>>
+
+eachDatabase("ownership", open => {
+  const { service, runId } = standingSevenStates(open)
+  let [admin, owner, other]: readonly (Holder | undefined)[] = []
+  let owned: RunIds | undefined
+  const known = <T>(value: T | undefined): T => {
+    if (value === undefined) throw new Error("made before the first test")
+    return value
+  }
+
+  beforeAll(async () => {
+    // The harness executed every case in open mode; what follows is locked.
+    admin = await mint(service(), ADMIN)
+    owner = await mint(service(), CUSTOMER, admin)
+    other = await mint(service(), CUSTOMER, admin)
+    const answers = await executeEvery({ ...service(), execute: owner.execute })
+    owned = Object.fromEntries(CASES.map(name => [name, numberAt(answers[name].body, "run_id")])) as RunIds
+  })
+
+  const idsIn = (page: JsonValue): readonly number[] => listAt(page, "runs").map(run => numberAt(run, "id"))
+
+  test.each(CASES)(
+    "%s: every per-run endpoint serves the owner and answers others as if there were no run",
+    async name => {
+      const id = known(owned)[name]
+      for (const path of PER_RUN) {
+        const served = await known(owner).get(`/runs/${id}${path}`)
+        const isOther = ARTIFACT_PATHS.some(artifact => path === `/${artifact}`) && !path.endsWith(ownArtifact(name))
+        expect(served.status, path).toBe(isOther ? 404 : 200)
+        for (const stranger of [known(admin), known(other)]) {
+          const refused = await stranger.get(`/runs/${id}${path}`)
+          const unknown = await stranger.get(`/runs/999999${path}`)
+          expectRefused(refused, 404)
+          expect([refused.text, headersOf(refused)], path).toEqual([unknown.text, headersOf(unknown)])
+        }
+      }
+    },
+  )
+
+  test.each(CASES)("%s: the anonymous run of open mode belongs to nobody afterwards", async name => {
+    for (const path of PER_RUN) {
+      for (const holder of [known(admin), known(owner), known(other)])
+        expectRefused(await holder.get(`/runs/${runId(name)}${path}`), 404)
+      expectRefused(await caller(service()).get(`/runs/${runId(name)}${path}`), 401)
+    }
+  })
+
+  test("lists and searches show the caller's runs alone", async () => {
+    const own = CASES.map(name => known(owned)[name]).toReversed()
+    for (const path of ["/runs", "/runs/search", "/runs/search?limit=500"]) {
+      const mine = (await known(owner).get(path)).body
+      expect([numberAt(mine, "total"), idsIn(mine)]).toEqual([own.length, own])
+      for (const stranger of [known(admin), known(other)])
+        expect((await stranger.get(path)).body).toMatchObject({ total: 0, runs: [] })
+    }
+    for (const kind of OUTCOME_KINDS) {
+      const found = (await known(owner).get(`/runs/search?status=${kind}`)).body
+      expect(idsIn(found)).toEqual(
+        CASES.filter(name => STATE_OF[name] === kind)
+          .map(name => known(owned)[name])
+          .toReversed(),
+      )
+      expect((await known(other).get(`/runs/search?status=${kind}`)).body).toMatchObject({ total: 0, runs: [] })
+    }
+  })
+
+  test("a full hash of another's run finds nothing", async () => {
+    const [run] = listAt((await known(owner).get("/runs?limit=1")).body, "runs")
+    const { manifest_hash } = run as { readonly manifest_hash: string }
+    const search = `/runs/search?manifest_hash=${manifest_hash}`
+    expect(numberAt((await known(owner).get(search)).body, "total")).toBe(1)
+    expect(numberAt((await known(other).get(search)).body, "total")).toBe(0)
+  })
+
+  test("each key has a budget window of its own, named after it on the receipt", async () => {
+    const { body } = await known(owner).get(`/runs/${known(owned).macc_halt}/macc-halt-receipt`)
+    expect(body).toMatchObject({ macc_halt_receipt: { tenant_id: `api-key-${known(owner).id}` } })
+  })
+
+  const ownArtifact = (name: CaseName): string => OUTCOMES[STATE_OF[name]].artifact?.path ?? "none"
+})
