@@ -1,4 +1,6 @@
 /** Specification, "Tiers": a trial key is admitted to 5,000 runs in a rolling 30 days. */
+import { renameSync } from "node:fs"
+import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import { TRIAL_CAP } from "../src/access/trial-quota.ts"
 import { eachDatabase, postgresStart, postgresTitle } from "./database/databases.ts"
@@ -130,6 +132,18 @@ eachDatabase("the trial quota", open => {
     for (const status of statuses) expect([429, 503]).toContain(status)
     expect((await execute(key)).status).toBe(200)
     expectExceeded(await execute(key))
+  })
+
+  test("a run that was sealed and could not be acknowledged keeps its place", async () => {
+    const key = await keyWithLeft(1)
+    const heads = join(service().config.keysDir, "heads")
+    renameSync(heads, `${heads}-away`)
+    const answer = await execute(key)
+    renameSync(`${heads}-away`, heads)
+    expectRefused(answer, 503)
+    expectExceeded(await execute(key))
+    expect((await key.get("/runs")).body.total).toBe(1)
+    expect((await execute(admin)).status).toBe(200)
   })
 
   test("an admission that cannot be taken back at once is taken back before the next run", async () => {

@@ -107,6 +107,7 @@ function openOwnHead(keysDirectory: string, instance: string): HeadFile {
       // Looked at after the write: whoever took the file before has read this head, or it is made anew here.
       if (existsSync(path)) return
       closeSync(fd)
+      fd = undefined
     }
     fd = createHead(directory, path, head)
   }

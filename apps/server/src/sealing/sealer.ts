@@ -58,9 +58,11 @@ export function openSealer(context: SealerContext): Sealer {
   let known: LogFrontier | undefined
 
   const sealItems = async (items: readonly Item[]): Promise<readonly Place[]> => {
+    let committed = false
     try {
       const { work, places } = partition(items)
       const batch = await commitBatch(work, known, context)
+      committed = true
       known = batch.log.frontier()
       context.rememberHead(batch.log.size(), batch.log.root())
       return places.map(at => ({ batch, at }))
@@ -68,7 +70,7 @@ export function openSealer(context: SealerContext): Sealer {
       // Whatever the outcome of the commit was, the next batch reads the log's head again.
       known = undefined
       context.reportFailure(error)
-      throw error instanceof StoreError ? error : new StoreError("unavailable")
+      throw error instanceof StoreError ? error : new StoreError(committed ? "outcome_unknown" : "unavailable")
     }
   }
   const { submit, close } = createGroupCommit(sealItems, { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS })
