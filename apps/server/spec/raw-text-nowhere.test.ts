@@ -6,31 +6,13 @@ import type { Answer } from "./harness/answer.ts"
 import { EICAR, request, spending } from "./harness/requests.ts"
 import { REVIEWER_PROSE, type ReviewStub, startReviewStub } from "./harness/review-stub.ts"
 import { standingService } from "./harness/service.ts"
-import { runSql } from "./harness/tables.ts"
+import { dumpTables, spellings } from "./harness/spellings.ts"
 
 const PAYLOAD = 'payload-canary "5d20" <&> ü'
 const OUTPUT = 'output-canary "a8f1" <&> ü'
 const DECLARED = "declared-canary-77e0"
 const ROUTE = "route-canary-c4d9"
 const API_KEY = "sk-canary-reviewer-key-0b6e"
-
-/** A text as it may be written: raw, escaped in JSON, in base64 at each offset, in hex, in a URL. */
-function spellings(text: string): readonly string[] {
-  const bytes = Buffer.from(text)
-  const base64 = [0, 1, 2].map(shift => {
-    const shifted = Buffer.concat([Buffer.alloc(shift), bytes]).toString("base64")
-    return shifted.slice(shift === 0 ? 0 : 4, -4)
-  })
-  const escaped = JSON.stringify(text).slice(1, -1)
-  return [
-    text,
-    escaped,
-    JSON.stringify(escaped).slice(1, -1),
-    ...base64,
-    bytes.toString("hex"),
-    encodeURIComponent(text),
-  ]
-}
 
 /** The first word alone would show as well: a cut, a trimmed or a re-encoded text still holds it. */
 const secrets = [PAYLOAD, OUTPUT, REVIEWER_PROSE, API_KEY].flatMap(text => [
@@ -77,20 +59,7 @@ eachDatabase("raw text", open => {
     answers = made
   })
 
-  const dump = async (): Promise<string> => {
-    const { sql } = service().db
-    const tables = await sql<{ name: string }[]>`
-      select format('%I.%I', schemaname, tablename) as name from pg_tables
-      where schemaname not in ('pg_catalog', 'information_schema')`
-    expect(tables.length).toBeGreaterThanOrEqual(8)
-    const rows = await Promise.all(
-      tables.map(({ name }) => runSql(service().db, `select t::text as row from ${name} t`)),
-    )
-    return rows
-      .flat()
-      .flatMap(row => Object.values(row))
-      .join("\n")
-  }
+  const dump = (): Promise<string> => dumpTables(service().db, 8)
   const found = (text: string): readonly string[] => secrets.filter(secret => text.includes(secret))
 
   test("is in no table", async () => {

@@ -1,0 +1,109 @@
+/** Every endpoint is public, kept or administrative; what nobody named public is kept. Specification, "Authentication". */
+import { beforeAll, describe, expect, test } from "vitest"
+import { createApp } from "../../src/app.ts"
+import { expectRefused } from "../harness/answer.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/keys.ts"
+import { standingService } from "../harness/service.ts"
+
+/** All that may be read without a key: the probes, the log, the trust documents, published bundles, the description. */
+const PUBLIC: readonly string[] = [
+  "GET /health",
+  "GET /ready",
+  "GET /version",
+  "GET /log/checkpoint",
+  "GET /log/genesis",
+  "GET /log/tile/*",
+  "GET /log/entry/:index",
+  "GET /log/consistency",
+  "GET /.well-known/runseal-trust.json",
+  "GET /.well-known/trusted-root.json",
+  "GET /.well-known/service.pub",
+  "GET /runs/:id/bundle.json",
+  "GET /public/runs/:token/bundle.json",
+  "GET /openapi.json",
+  "GET /docs",
+  "GET /docs/:file",
+]
+
+/** What the specification keeps: the list of routes is found to have at least these. */
+const KEPT: readonly string[] = [
+  "POST /execute",
+  "POST /execute/verify-determinism",
+  "POST /dcae/verify",
+  "POST /attest",
+  "GET /attestations",
+  "GET /runs",
+  "GET /runs/search",
+  "GET /runs/:id",
+  "GET /runs/:id/verify",
+  "GET /runs/:id/artifacts",
+]
+const ADMINISTRATIVE: readonly string[] = [
+  "GET /admin/keys",
+  "POST /admin/keys",
+  "DELETE /admin/keys/:id",
+  "POST /admin/runs/:id/publish",
+  "POST /admin/runs/:id/unpublish",
+]
+
+describe("routes", () => {
+  const service = standingService()
+  let customer: Holder
+  let routes: readonly string[] = []
+
+  beforeAll(async () => {
+    const { routes: registered } = createApp(service().deps)
+    expect(new Set(registered.filter(({ method }) => method === "ALL").map(({ path }) => path))).toEqual(
+      new Set(["/*", "/admin/*"]),
+    )
+    routes = [
+      ...new Set(registered.filter(({ method }) => method !== "ALL").map(({ method, path }) => `${method} ${path}`)),
+    ]
+    const admin = await mint(service(), ADMIN)
+    customer = await mint(service(), CUSTOMER, admin)
+  })
+
+  const isPublic = (route: string): boolean => PUBLIC.includes(route)
+  const isAdministrative = (route: string): boolean => route.includes(" /admin/")
+
+  /** The route with something in each place. */
+  function call(route: string): readonly [method: string, path: string] {
+    const [method = "", pattern = ""] = route.split(" ")
+    const path = pattern.replace(":token", "0".repeat(32)).replace(/:\w+/g, "1").replace("*", "0/000")
+    return [method, path]
+  }
+
+  test("are all the specification names", () => {
+    expect(routes).toEqual(expect.arrayContaining([...PUBLIC, ...KEPT, ...ADMINISTRATIVE]))
+    expect(routes.filter(isAdministrative).sort()).toEqual([...ADMINISTRATIVE].sort())
+  })
+
+  test("answer without a key when they are public", async () => {
+    for (const route of routes.filter(isPublic)) {
+      const response = await service().request(call(route)[1], { method: call(route)[0] })
+      expect([401, 403, 429, 500], route).not.toContain(response.status)
+    }
+  })
+
+  test("answer 401 without a key otherwise", async () => {
+    for (const route of routes.filter(one => !isPublic(one)))
+      expectRefused(await caller(service()).send(...call(route)), 401)
+  })
+
+  test("answer 401 to every other method, also on the path of a public one", async () => {
+    for (const route of routes)
+      for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE-ME"]) {
+        const [, path] = call(route)
+        if (routes.some(known => known.startsWith(`${method} `) && call(known)[1] === path)) continue
+        expectRefused(await caller(service()).send(method, path), 401)
+      }
+  })
+
+  test("answer 403 to a customer exactly when they are administrative", async () => {
+    for (const route of routes) {
+      const { status } = await customer.send(...call(route))
+      if (isAdministrative(route)) expect(status, route).toBe(403)
+      else expect([401, 403], route).not.toContain(status)
+    }
+  })
+})
