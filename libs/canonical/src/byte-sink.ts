@@ -1,12 +1,5 @@
 import { utf8Encode } from "./utf8.ts"
 
-declare global {
-  // ES2024, in Node since 20 and in browsers since 2023; the libs compile against ES2023.
-  interface String {
-    isWellFormed(): boolean
-  }
-}
-
 /** Bytes being written front to back. JSON text is made in bytes because that is what is hashed: no string is built on the way. */
 export interface ByteSink {
   bytes: Uint8Array

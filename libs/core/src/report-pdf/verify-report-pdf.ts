@@ -3,7 +3,7 @@
  * what is checked of them is that every hash they print is one of the record's. Whoever can draw pages can draw letters
  * that only look like others: the pages alone never prove anything.
  */
-import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import { parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { isUnreadable, type Unreadable, verifyText } from "../verify/document.ts"
 import { PRINTED_HASHES_ID, type Report, VERDICTS } from "../verify/report.ts"
@@ -74,7 +74,7 @@ export async function verifyReportPdf(
 
 /** What is wrong with the hashes that the pages print; undefined when nothing is. */
 function hashProblem(runs: readonly string[], record: Uint8Array): string | undefined {
-  const text = new TextDecoder().decode(record)
+  const text = utf8Decode(record) ?? ""
   const known = new Set(text.match(/[0-9a-f]{64}/g))
   const printed = printedHashes(runs)
   const foreign = [...printed].filter(hash => !known.has(hash)).length
