@@ -96,7 +96,14 @@ export const PACKAGE_RULES: readonly PackageRule[] = [
     name: "hashing",
     modules: /^(?:node:crypto|crypto|@noble\/hashes\b.*)$/,
     names: /^(?:createHash|hash|sha\d+|default|\*)$/,
-    only: [CANONICAL, FORMULAS, TRANSPARENCY_LOG, server("anchor"), server("access")],
+    only: [
+      CANONICAL,
+      FORMULAS,
+      TRANSPARENCY_LOG,
+      server("anchor"),
+      server("access"),
+      `${server("report")}/draw/file/attachment.ts`,
+    ],
   },
   { name: "the database", modules: /^(?:drizzle-orm|postgres|@electric-sql\/pglite)(?:\/|$)/, never: NO_DATABASE },
   {
@@ -107,7 +114,7 @@ export const PACKAGE_RULES: readonly PackageRule[] = [
   {
     name: "PDF code",
     modules: /^(?:pdf-lib|@cantoo\/pdf-lib|fontkit|@pdf-lib\/fontkit)(?:\/|$)/,
-    only: [`${server("report")}/draw-pdf.ts`],
+    only: [`${server("report")}/draw`],
   },
 ]
 

@@ -1,0 +1,109 @@
+import type { FactsBlock, Line, TableBlock } from "../../block.ts"
+import type { Again, Strip } from "../page/flow.ts"
+import { type Column, passageStrips } from "../page/passage.ts"
+import { type Cell, drawRow, heightOf, type RowLook, rowStrips } from "../page/rows.ts"
+import { HAIRLINE, RULE, SETTINGS, type Setting, WASH } from "../page/style.ts"
+import { addNode, type StructureNode } from "../tags/structure.ts"
+import { wrap } from "../text/wrap.ts"
+import { BLOCK_GAP, type Place, TEXT_COLUMN } from "./place.ts"
+
+/** Between the text of neighbouring columns. */
+const GUTTER = 10
+/** A column narrower than this could not hold a stand-in. */
+const NARROWEST = 34
+const LABEL_PART = 0.29
+
+const ROW: RowLook = { padding: 3.2, rule: { ink: HAIRLINE, weight: 0.5 }, column: TEXT_COLUMN }
+const HEADER: RowLook = { padding: 3.6, rule: { ink: RULE, weight: 0.8 }, column: TEXT_COLUMN, ground: WASH.plain }
+
+export function tableStrips(block: TableBlock, place: Place): Strip[] {
+  const table = addNode(place.node, "Table")
+  const columns = columnsOf(block.columns.map(({ share }) => share))
+  const aligns = block.columns.map(({ align }) => align ?? "start")
+  const rowOf = (row: StructureNode, type: "TH" | "TD", texts: readonly Line[], setting: Setting): Cell[] =>
+    columns.map((column, index) => ({
+      node: addNode(row, type, type === "TH" ? { scope: "Column" } : {}),
+      column,
+      align: aligns[index] ?? "start",
+      lines: wrap(texts[index] ?? [], setting, column.width),
+    }))
+  const caption = passageStrips({
+    line: [{ text: block.caption }],
+    setting: SETTINGS.caption,
+    node: addNode(table, "Caption"),
+    column: TEXT_COLUMN,
+    gap: BLOCK_GAP + 3,
+    keep: true,
+  })
+  const titles = block.columns.map(({ title }): Line => [{ text: title }])
+  const headCells = rowOf(addNode(addNode(table, "THead"), "TR"), "TH", titles, SETTINGS.column_title)
+  const body = addNode(table, "TBody")
+  const head = rowStrips(headCells, HEADER)
+  const again = repeated(headCells)
+  return [
+    ...caption,
+    ...head.map((strip, index) => ({ ...strip, gap: index === 0 ? 3 : 0, keep: true })),
+    ...block.rows.flatMap((texts, index) =>
+      afterHeader(rowStrips(rowOf(addNode(body, "TR"), "TD", texts, SETTINGS.cell), ROW, again), index === 0),
+    ),
+  ]
+}
+
+export function factsStrips(rows: FactsBlock["rows"], place: Place): Strip[] {
+  if (rows.length === 0) return []
+  const table = addNode(place.node, "Table")
+  const [labels, values] = columnsOf([LABEL_PART, 1 - LABEL_PART])
+  if (labels === undefined || values === undefined) return []
+  return rows.flatMap(({ label, value, note }, index) => {
+    const row = addNode(table, "TR")
+    const name = addNode(row, "TH", { scope: "Row" })
+    const notes = note === undefined ? [] : wrap([{ text: note }], SETTINGS.note, values.width)
+    const cells: Cell[] = [
+      { node: name, column: labels, align: "start", lines: wrap([{ text: label }], SETTINGS.label, labels.width) },
+      {
+        node: addNode(row, "TD"),
+        column: values,
+        align: "start",
+        lines: [...wrap(value, SETTINGS.cell, values.width), ...notes],
+      },
+    ]
+    const strips = rowStrips(cells, ROW)
+    return index === 0
+      ? strips.map((strip, at) => (at === 0 ? { ...strip, gap: BLOCK_GAP, keep: rows.length > 1 } : strip))
+      : strips
+  })
+}
+
+/** The header above the first row is the table's own. */
+function afterHeader(strips: readonly Strip[], isFirst: boolean): Strip[] {
+  return strips.map((strip, index) => {
+    if (!isFirst || index > 0) return strip
+    const { again: _, ...rest } = strip
+    return rest
+  })
+}
+
+/** A header higher than a row may be would leave no room for rows: then it stands once. */
+function repeated(cells: readonly Cell[]): Again | undefined {
+  const height = Math.max(0, ...cells.map(cell => heightOf(cell.lines))) + 2 * HEADER.padding
+  const highest = 120
+  if (height > highest) return undefined
+  return { height, draw: (pen, top) => drawRow(pen, cells, HEADER, top, height, true) }
+}
+
+/** Columns by their shares of the width, none too narrow. */
+function columnsOf(shares: readonly number[]): Column[] {
+  const room = TEXT_COLUMN.width - GUTTER * shares.length
+  const sane = shares.map(share => (Number.isFinite(share) && share > 0 ? share : 0))
+  const total = sane.reduce((sum, share) => sum + share, 0) || 1
+  const wanted = sane.map(share => Math.max(NARROWEST, (share / total) * room))
+  const excess = wanted.reduce((sum, width) => sum + width, 0) - room
+  const spare = wanted.reduce((sum, width) => sum + (width - NARROWEST), 0)
+  let x = TEXT_COLUMN.x + GUTTER / 2
+  return wanted.map(width => {
+    const fitted = spare > 0 ? width - (excess * (width - NARROWEST)) / spare : room / shares.length
+    const column = { x, width: fitted }
+    x += fitted + GUTTER
+    return column
+  })
+}

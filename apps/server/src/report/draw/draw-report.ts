@@ -1,0 +1,28 @@
+import type { Report } from "../block.ts"
+import type { Bookmark } from "./blocks/place.ts"
+import { stripsOf } from "./blocks/strips-of.ts"
+import { writeDocument } from "./file/document.ts"
+import { documentFonts } from "./fonts/document-fonts.ts"
+import { flow } from "./page/flow.ts"
+import { drawFurniture } from "./page/furniture.ts"
+import { newPen, type Pen } from "./page/pen.ts"
+import { rootNode } from "./tags/structure.ts"
+
+/**
+ * Draws a report as a tagged PDF that carries its evidence. Pure: the same report gives the same bytes in every process.
+ * Any text is drawn: what no face holds, and what would act unseen, stands as a small labelled box.
+ */
+export async function drawReport(report: Report): Promise<Uint8Array> {
+  const fonts = documentFonts()
+  const root = rootNode()
+  const outline: Bookmark[] = []
+  const strips = report.blocks.flatMap(block => stripsOf(block, { node: root, outline }))
+  const pens: Pen[] = []
+  flow(strips, () => {
+    const pen = newPen(pens.length, fonts)
+    pens.push(pen)
+    return pen
+  })
+  for (const pen of pens) drawFurniture(pen, report, pens.length)
+  return writeDocument(report, { sheets: pens.map(({ sheet }) => sheet), fonts, root, outline })
+}

@@ -1,0 +1,60 @@
+import type { Pen } from "./pen.ts"
+import { MARGIN, TEXT_HEIGHT } from "./style.ts"
+
+/** A horizontal piece of the report that is never cut: one line of text, one row, one drawing. Lengths in points. */
+export type Strip = {
+  readonly height: number
+  /** Room above it, dropped at the top of a page. */
+  readonly gap: number
+  /** Stays on the page of the next strip. */
+  readonly keep: boolean
+  /** Begins a page of its own. */
+  readonly pageBreak?: true
+  readonly draw: (pen: Pen, top: number) => void
+  /** Drawn again above the strip when it comes first on a page: a table's header. */
+  readonly again?: Again
+}
+
+export type Again = { readonly height: number; readonly draw: (pen: Pen, top: number) => void }
+
+/** Puts strips on pages, one below the other. `open` gives the pen of a new page. */
+export function flow(strips: readonly Strip[], open: () => Pen): void {
+  let pen = open()
+  let used = 0
+  const turn = (): void => {
+    pen = open()
+    used = 0
+  }
+  for (let index = 0; index < strips.length; ) {
+    const end = endOfGroup(strips, index)
+    if (strips[index]?.pageBreak && used > 0) turn()
+    if (used > 0 && used + heightOf(strips, index, end, used) > TEXT_HEIGHT) turn()
+    for (; index < end; index++) {
+      const strip = strips[index]
+      if (strip === undefined) break
+      if (used > 0 && used + strip.gap + strip.height > TEXT_HEIGHT) turn()
+      if (used === 0 && strip.again !== undefined) {
+        strip.again.draw(pen, MARGIN.top)
+        used = strip.again.height
+      } else if (used > 0) used += strip.gap
+      strip.draw(pen, MARGIN.top + used)
+      used += strip.height
+    }
+  }
+}
+
+/** One past the last strip that stays with the strip at `start`. */
+function endOfGroup(strips: readonly Strip[], start: number): number {
+  let end = start
+  while (strips[end]?.keep && end + 1 < strips.length) end++
+  return end + 1
+}
+
+function heightOf(strips: readonly Strip[], start: number, end: number, used: number): number {
+  let height = 0
+  for (let index = start; index < end; index++) {
+    const strip = strips[index]
+    if (strip !== undefined) height += strip.height + (used + height > 0 ? strip.gap : 0)
+  }
+  return height
+}

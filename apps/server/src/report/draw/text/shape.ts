@@ -1,0 +1,93 @@
+import type { Face } from "../fonts/faces.ts"
+import { mirrored } from "./direction.ts"
+
+/** A glyph as it is placed; lengths in thousandths of the em. */
+export type Glyph = {
+  readonly id: number
+  /** The characters it stands for, as a reader extracts them. */
+  readonly text: string
+  readonly advance: number
+  readonly dx: number
+  readonly dy: number
+}
+
+/** Glyphs from left to right. */
+export type Shaped = { readonly glyphs: readonly Glyph[]; readonly width: number }
+
+/** Words that reports repeat are shaped once per thread. */
+const CACHED_WORDS = 20_000
+const CACHED_LENGTH = 48
+const cache = new Map<string, Shaped>()
+
+/** Ligatures would hide letters from a reader who counts them. */
+const FEATURES = { liga: false, clig: false, dlig: false, hlig: false }
+const SIMPLE = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u00ff]*$/
+const JOINING = /[\p{Script_Extensions=Arabic}\p{Script_Extensions=Syriac}]/u
+const NEEDS_LAYOUT =
+  /[\p{M}\p{Script_Extensions=Arabic}\p{Script=Hebrew}\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]/u
+
+/** Where ink may reach above and below the baseline, in thousandths of the text face's em: further would touch other lines. */
+export const INK_TOP = 1150
+export const INK_BOTTOM = -420
+
+/** Shapes text of one face and one direction. */
+export function shape(face: Face, text: string, rightToLeft: boolean): Shaped {
+  const key = text.length <= CACHED_LENGTH ? `${face.name}${rightToLeft ? "<" : ">"}${text}` : undefined
+  const known = key === undefined ? undefined : cache.get(key)
+  if (known !== undefined) return known
+  const shaped = shapeAfresh(face, text, rightToLeft)
+  if (key !== undefined) {
+    if (cache.size >= CACHED_WORDS) cache.clear()
+    cache.set(key, shaped)
+  }
+  return shaped
+}
+
+/** The advance that a PDF reader computes with: thousandths of the em, as written into the font's widths. */
+export function advanceOf(face: Face, glyph: number): number {
+  return Math.round((face.tables.advance(glyph) * 1000) / face.tables.unitsPerEm)
+}
+
+function shapeAfresh(face: Face, text: string, rightToLeft: boolean): Shaped {
+  const plain = (face.monospaced && SIMPLE.test(text)) || !NEEDS_LAYOUT.test(text)
+  const glyphs =
+    plain || rightToLeft !== /[\u0590-\u08ff\ufb1d-\ufeff]/.test(text) ? undefined : laidOut(face, text, rightToLeft)
+  return measured(glyphs ?? unshaped(face, text, rightToLeft))
+}
+
+function measured(glyphs: readonly Glyph[]): Shaped {
+  let width = 0
+  for (const glyph of glyphs) width += glyph.advance
+  return { glyphs, width }
+}
+
+/** One glyph per character, in their order on paper. */
+function unshaped(face: Face, text: string, rightToLeft: boolean): Glyph[] {
+  const glyphs: Glyph[] = []
+  for (const character of text) {
+    const drawn = rightToLeft ? mirrored(character) : character
+    const id = face.glyph(drawn.codePointAt(0) ?? 0) || face.glyph(character.codePointAt(0) ?? 0)
+    glyphs.push({ id, text: character, advance: advanceOf(face, id), dx: 0, dy: 0 })
+  }
+  return rightToLeft ? glyphs.reverse() : glyphs
+}
+
+/** Undefined when a glyph would stand for no character: then its text could not be told. */
+function laidOut(face: Face, text: string, rightToLeft: boolean): Glyph[] | undefined {
+  const features = JOINING.test(text) ? {} : FEATURES
+  const run = face.font.layout(text, features, undefined, undefined, rightToLeft ? "rtl" : "ltr")
+  const scale = 1000 / face.tables.unitsPerEm
+  const glyphs: Glyph[] = []
+  for (const [index, glyph] of run.glyphs.entries()) {
+    const position = run.positions[index]
+    if (glyph.id === 0 || glyph.codePoints.length === 0 || position === undefined) return undefined
+    glyphs.push({
+      id: glyph.id,
+      text: String.fromCodePoint(...glyph.codePoints),
+      advance: Math.round(position.xAdvance * scale),
+      dx: Math.round(position.xOffset * scale),
+      dy: Math.round(position.yOffset * scale),
+    })
+  }
+  return glyphs
+}
