@@ -14,21 +14,24 @@ const SENTENCE_MAX_LENGTH = 1000
 /** What a terminal or a log would obey instead of showing it. */
 const CONTROLS = /\p{Cc}+/gu
 
-/** The text of a reply with status 200. @throws HttpStatusError, ProtocolError */
-export function okText(reply: Reply): string {
-  if (reply.status !== 200) throw refusal(reply)
+/** The status of a call that was done, and of one that has made something. */
+export type DoneStatus = 200 | 201
+
+/** The text of a reply with that status. @throws HttpStatusError, ProtocolError */
+export function okText(reply: Reply, status: DoneStatus = 200): string {
+  if (reply.status !== status) throw refusal(reply)
   return textOf(reply)
 }
 
-/** The JSON object of a reply with status 200. @throws HttpStatusError, ProtocolError */
-export function okObject(reply: Reply): Received<JsonObject> {
-  const text = okText(reply)
+/** The JSON object of a reply with that status. @throws HttpStatusError, ProtocolError */
+export function okObject(reply: Reply, status?: DoneStatus): Received<JsonObject> {
+  const text = okText(reply, status)
   return { document: parseObject(text), text }
 }
 
-/** The answer of a reply with status 200. @throws HttpStatusError, ProtocolError */
-export const okAnswer = <T>(schema: v.GenericSchema<unknown, T>, reply: Reply): T =>
-  checkShape(schema, okObject(reply).document)
+/** The answer of a reply with that status. @throws HttpStatusError, ProtocolError */
+export const okAnswer = <T>(schema: v.GenericSchema<unknown, T>, reply: Reply, status?: DoneStatus): T =>
+  checkShape(schema, okObject(reply, status).document)
 
 /**
  * What the schema makes of a value. Members it does not name are left out: a service may say more than this release knows.

@@ -1,10 +1,11 @@
 /** The client of a Runseal service: one function for each thing the service does. */
-import { CanonicalizeError, canonicalize, type JsonObject, type JsonValue } from "@runseal/canonical"
+import type { JsonObject } from "@runseal/canonical"
 import { type Checkpoint, parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
 import { parseNote } from "@runseal/core/transparency-log/signed-note"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import type { ArtifactKey } from "@runseal/core/vocabulary/outcomes"
 import type { ExecuteRequest } from "@runseal/core/wire/execute"
+import { publicationTokenSchema } from "@runseal/core/wire/keys"
 import type {
   DcaeAnswer,
   DeterminismAnswer,
@@ -14,12 +15,16 @@ import type {
   RunsPage,
   VerifyAnswer,
 } from "@runseal/core/wire/runs"
-import type * as v from "valibot"
-import { checkShape, okAnswer, okObject, okText, type Received } from "./answer.ts"
+import * as v from "valibot"
+import { type Administration, administration } from "./administration.ts"
+import { okObject, okText, type Received } from "./answer.ts"
 import { ARTIFACT_DOCUMENTS, type ArtifactDocuments, artifactPath } from "./artifact-documents.ts"
+import { type AttestationCalls, attestationCalls } from "./attestation-calls.ts"
+import { as, jsonText, query, received, runPath } from "./calls.ts"
 import { InvalidArgumentError, ProtocolError, UnsupportedOperationError } from "./errors.ts"
 import type { Reply } from "./exchange.ts"
 import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
+import { listPages, type PageOptions, RUN_LISTING, type RunPages } from "./list-pages.ts"
 import {
   dcaeAnswerSchema,
   determinismAnswerSchema,
@@ -30,15 +35,16 @@ import {
   verifyAnswerSchema,
   versionAnswerSchema,
 } from "./run-answers.ts"
-import { type PageOptions, type RunPages, runPages } from "./run-pages.ts"
-import { type CallOptions, type ClientOptions, integerWithin, readSettings } from "./settings.ts"
+import { type CallOptions, type ClientOptions, readSettings } from "./settings.ts"
 import { createTransport } from "./transport.ts"
 
 /**
  * Every call rejects with a `RunsealError`: InvalidArgumentError before anything is sent, then NetworkError, TimeoutError,
  * AbortedError, ProtocolError, or an HttpStatusError of the answer's status. Calls that are safe to repeat are repeated.
  */
-export type Client = {
+export type Client = RunCalls & AttestationCalls & Administration
+
+type RunCalls = {
   /**
    * Executes a payload. Every outcome the service recorded is a result, also denied, halted and failed runs. Never repeated,
    * since each call makes a run; after a NetworkError, TimeoutError or AbortedError one may exist: look with `runs`.
@@ -65,6 +71,8 @@ export type Client = {
   ) => Promise<Received<ArtifactDocuments[Key]>>
   /** A run's sealed audit bundle. It is not judged here: give `text` to `verifyBundle`, or save it. */
   readonly bundle: (runId: number, options?: CallOptions) => Promise<Received<JsonObject>>
+  /** The bundle of a published run, as anybody reads it: without a key. Caches may serve it for an hour after its end. */
+  readonly publicBundle: (token: string, options?: CallOptions) => Promise<Received<JsonObject>>
   /** The service's own verifier on a document of ours, as text or parsed, with the service's own trust. */
   readonly dcaeVerify: (document: JsonObject | string, options?: CallOptions) => Promise<DcaeAnswer>
   readonly health: (options?: CallOptions) => Promise<HealthAnswer>
@@ -86,12 +94,14 @@ export function createClient(options: ClientOptions): Client {
   const list = (path: string, filters: RunFilters, options: PageOptions): RunPages => {
     const page = (limit: number, offset: number): Promise<RunsPage> =>
       get(path + query({ ...filters, limit, offset }), as(runsPageSchema), options)
-    return runPages(page, options)
+    return listPages(RUN_LISTING, page, options)
   }
   const verifyRun: Client["verifyRun"] = async (runId, call) =>
     await get(`${runPath(runId)}/verify`, as(verifyAnswerSchema), call)
 
   return {
+    ...attestationCalls(send),
+    ...administration(send),
     execute: async (request, call) =>
       await send({ path: "/execute", body: jsonText(request), repeatable: false }, readExecuteResult, call),
     verifyDeterminism: async (request, call) => {
@@ -112,6 +122,7 @@ export function createClient(options: ClientOptions): Client {
     artifact: async (runId, key, call) =>
       await get(`${runPath(runId)}/${artifactPath(key)}`, received(ARTIFACT_DOCUMENTS[key]), call),
     bundle: async (runId, call) => await get(`${runPath(runId)}/artifacts`, okObject, call),
+    publicBundle: async (token, call) => await getPublic(publicPath(token), okObject, call),
     dcaeVerify: async (document, call) => {
       const body = typeof document === "string" ? document : jsonText(document)
       return await send({ path: "/dcae/verify", body, repeatable: true }, as(dcaeAnswerSchema), call)
@@ -123,38 +134,9 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-const as =
-  <T>(schema: v.GenericSchema<unknown, T>) =>
-  (reply: Reply): T =>
-    okAnswer(schema, reply)
-
-const received =
-  <T>(schema: v.GenericSchema<unknown, T>) =>
-  (reply: Reply): Received<T> => {
-    const { document, text } = okObject(reply)
-    return { document: checkShape(schema, document), text }
-  }
-
-const runPath = (runId: number): string => `/runs/${integerWithin("The run id", runId, 1, Number.MAX_SAFE_INTEGER)}`
-
-/** What cannot be sealed exactly is refused here rather than rounded on the way. */
-function jsonText(value: JsonValue): string {
-  try {
-    return canonicalize(value)
-  } catch (error) {
-    if (error instanceof CanonicalizeError) throw new InvalidArgumentError(error.message, { cause: error })
-    throw error
-  }
-}
-
-function query(parameters: Readonly<Record<string, string | number | undefined>>): string {
-  const given = Object.entries(parameters).filter(([, value]) => value !== undefined)
-  return `?${given.map(([name, value]) => `${encodeURIComponent(name)}=${encode(name, `${value}`)}`).join("&")}`
-}
-
-function encode(name: string, value: string): string {
-  if (!value.isWellFormed()) throw new InvalidArgumentError(`${name} holds a lone surrogate.`)
-  return encodeURIComponent(value)
+function publicPath(token: string): string {
+  if (!v.is(publicationTokenSchema, token)) throw new InvalidArgumentError("A token is 32 lowercase hex digits.")
+  return `/public/runs/${token}/bundle.json`
 }
 
 function readCheckpoint(reply: Reply): Received<Checkpoint> {

@@ -10,7 +10,9 @@ const FIRST_BUFFER_BYTES = 65_536
 export type Call = {
   /** Beginning with a slash, encoded, with its query. */
   readonly path: string
-  /** JSON text; its presence makes the call a POST. */
+  /** Without one, GET, or POST when there is a body. */
+  readonly method?: "POST" | "DELETE"
+  /** JSON text. */
   readonly body?: string
   /** Whether doing it twice is as good as once. */
   readonly repeatable: boolean
@@ -40,7 +42,7 @@ export async function exchange(settings: Settings, call: Call, signal: AbortSign
 }
 
 const requestInit = ({ apiKey }: Settings, call: Call, signal: AbortSignal): RequestInit => ({
-  method: call.body === undefined ? "GET" : "POST",
+  method: call.method ?? (call.body === undefined ? "GET" : "POST"),
   headers: {
     accept: "application/json",
     ...(call.body === undefined ? {} : { "content-type": "application/json" }),

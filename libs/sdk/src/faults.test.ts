@@ -1,7 +1,7 @@
 /** What the client makes of a service, or of something in its place, that does not behave. */
 import type { ServerResponse } from "node:http"
 import fc from "fast-check"
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type QuickWaits, quickWaits } from "../test/quick-waits.ts"
 import { API_KEY, altered, executeAnswer, type Fault, type Service, startService } from "../test/service.ts"
 import {
@@ -65,13 +65,24 @@ const dribbles: Fault = response => {
   response.on("close", () => clearInterval(timer))
 }
 
-/** The calls that make no run, and the one that makes one. */
-const REPEATABLE: readonly (readonly [name: string, call: (client: Client) => Promise<unknown>])[] = [
+type Called = readonly (readonly [name: string, call: (client: Client) => Promise<unknown>])[]
+/** The calls that make something each time. */
+const MAKING: Called = [
+  ["execute", client => client.execute(REQUEST)],
+  ["attest", client => client.attest({ digest: "5e".repeat(32) })],
+  ["createKey", client => client.createKey({ name: "erp" })],
+]
+/** The calls that make nothing, or nothing more when they are repeated. */
+const REPEATABLE: Called = [
   ["verifyRun", client => client.verifyRun(1)],
   ["bundle", client => client.bundle(1)],
   ["health", client => client.health()],
   ["verifyDeterminism", client => client.verifyDeterminism(REQUEST)],
   ["dcaeVerify", client => client.dcaeVerify({ ...service.runs[0]!.bundle })],
+  ["attestations", client => client.attestations()[Symbol.asyncIterator]().next()],
+  ["listKeys", client => client.listKeys()],
+  ["publish", client => client.publish(1)],
+  ["unpublish", client => client.unpublish(1)],
 ]
 
 test.each([
@@ -241,16 +252,24 @@ test("retries: 0 repeats nothing", async () => {
   expect(service.asked).toHaveLength(1)
 })
 
-test.each<[string, Fault]>([
-  ["a 503", refuses(503, { "retry-after": "1" })],
-  ["a 429", refuses(429, { "retry-after": "1" })],
-  ["an answer cut off", cutsOff],
-  ["a closed connection", response => response.destroy()],
-])("execute is never repeated, not after %s: it may have made a run", async (_, fault) => {
-  service.faults.push(fault)
-  await expect(clientOf().execute(REQUEST)).rejects.toThrow(RunsealError)
-  expect(service.asked).toHaveLength(1)
-  expect(time.waits).toEqual([])
+describe.each(MAKING)("%s is never repeated", (_, call) => {
+  test.each<[string, Fault]>([
+    ["a 503", refuses(503, { "retry-after": "1" })],
+    ["a 429", refuses(429, { "retry-after": "1" })],
+    ["an answer cut off", cutsOff],
+    ["a closed connection", response => response.destroy()],
+  ])("not after %s: it may have made something", async (_, fault) => {
+    service.faults.push(fault)
+    await expect(call(clientOf())).rejects.toThrow(RunsealError)
+    expect(service.asked).toHaveLength(1)
+    expect(time.waits).toEqual([])
+  })
+})
+
+test("an answer of another status than the call's own is none: 200 made nothing, 201 was not asked for", async () => {
+  service.faults.push(says(200, "{}"), says(201, "{}"))
+  await expect(clientOf().createKey({ name: "erp" })).rejects.toMatchObject({ name: "HttpStatusError", status: 200 })
+  await expect(clientOf().run(1)).rejects.toMatchObject({ name: "HttpStatusError", status: 201 })
 })
 
 test.each([

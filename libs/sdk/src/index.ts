@@ -1,6 +1,7 @@
 /** Typed client of a Runseal service. */
 export type { JsonObject, JsonValue } from "@runseal/canonical"
 export type { ServedReceiptAnchor } from "@runseal/core/artifacts/anchor"
+export type { AttestationAnswer, ListedAttestation } from "@runseal/core/artifacts/attestation"
 export type { Manifest, PartialManifest } from "@runseal/core/artifacts/manifest"
 export type {
   AivpT4HaltReceipt,
@@ -14,7 +15,19 @@ export type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
 export { isUnreadable, type Unreadable } from "@runseal/core/verify/document"
 export { type Check, type Limitation, type Report, VERDICTS, type Verdict } from "@runseal/core/verify/report"
 export { type ArtifactKey, OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+export type { AttestationsPage } from "@runseal/core/wire/attestations"
 export type { AttestedContext, ExecuteRequest } from "@runseal/core/wire/execute"
+export type {
+  KeyList,
+  KeyScope,
+  KeyTier,
+  ListedKey,
+  MintedKey,
+  MintKeyRequest,
+  PublishedRun,
+  RevokedKey,
+  UnpublishedRun,
+} from "@runseal/core/wire/keys"
 export type {
   DcaeAnswer,
   DeterminismAnswer,
@@ -25,8 +38,10 @@ export type {
   RunsPage,
   VerifyAnswer,
 } from "@runseal/core/wire/runs"
+export type { Administration } from "./administration.ts"
 export type { Received } from "./answer.ts"
 export type { ArtifactDocuments } from "./artifact-documents.ts"
+export type { AttestArguments, AttestationCalls } from "./attestation-calls.ts"
 export { type Client, createClient } from "./client.ts"
 export {
   AbortedError,
@@ -46,8 +61,8 @@ export {
   UnsupportedOperationError,
 } from "./errors.ts"
 export type { ExecuteResult } from "./execute-result.ts"
+export type { AttestationPages, PageOptions, Pages, RunPages } from "./list-pages.ts"
 export { verifyBundle } from "./offline.ts"
 export type { Fetch, Platform } from "./platform.ts"
 export type { VersionAnswer } from "./run-answers.ts"
-export type { PageOptions, RunPages } from "./run-pages.ts"
 export type { CallOptions, ClientOptions } from "./settings.ts"

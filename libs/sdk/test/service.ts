@@ -11,6 +11,7 @@ import { exitCode } from "@runseal/core/verify/report"
 import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
 import { OUTCOME_KINDS, OUTCOMES, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { type Deployment, makeDeployment, type SealedRun, sealRun } from "../../core/test/fixtures/deployment.ts"
+import { type AdministrationFixture, administrationFixture } from "./administration.ts"
 
 export const API_KEY = "runseal_0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -41,6 +42,7 @@ export type Service = {
 export async function startService(): Promise<Service> {
   const deployment = makeDeployment({ seed: "sdk", service: "Example Run Service" })
   const runs = OUTCOME_KINDS.map(outcome => sealRun(deployment, { outcome }))
+  const administration = administrationFixture(deployment, runs)
   const asked: Asked[] = []
   const faults: Fault[] = []
   const server = createServer(async (request, response) => {
@@ -51,7 +53,7 @@ export async function startService(): Promise<Service> {
     asked.push(question)
     const fault = faults.shift()
     if (fault !== undefined) return fault(response, question)
-    const { status, body, text } = answer(deployment, runs, question)
+    const { status, body, text } = answer(deployment, runs, administration, question)
     response.writeHead(status, { "content-type": "application/json" }).end(text ?? JSON.stringify(body))
   })
   await new Promise<void>(done => server.listen(0, "127.0.0.1", done))
@@ -69,11 +71,19 @@ const ok = (body: JsonObject): Answer => ({ status: 200, body: { ok: true, ...bo
 
 const RELEASE = { service: "runseal", version: "1.0.0", orchestrator_version: "1.0.0", orchestrator_git_sha: "unknown" }
 
-function answer(deployment: Deployment, runs: readonly SealedRun[], { method, path, headers, body }: Asked): Answer {
+function answer(
+  deployment: Deployment,
+  runs: readonly SealedRun[],
+  administration: AdministrationFixture,
+  asked: Asked,
+): Answer {
+  const { method, path, headers, body } = asked
   const [name = "", query = ""] = path.split("?")
-  const open = publicAnswer(deployment, name)
+  const open = publicAnswer(deployment, name) ?? administration.publicAnswer(name)
   if (open !== undefined) return open
   if (headers["x-service-key"] !== API_KEY) return refusal(401, "A valid key is required.")
+  const administered = administration.answer(asked)
+  if (administered !== undefined) return administered
   if (method === "POST") return postAnswer(deployment, runs, name, parseStrictJson(body))
   if (name === "/runs" || name === "/runs/search") return listAnswer(runs, new URLSearchParams(query))
   const [, id = "", part = ""] = /^\/runs\/(\d+)(?:\/([a-z0-9-]+))?$/.exec(name) ?? []

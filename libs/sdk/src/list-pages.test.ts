@@ -9,7 +9,7 @@ import {
   type RunSummary,
   type RunsPage,
 } from "./index.ts"
-import { runPages } from "./run-pages.ts"
+import { listPages, RUN_LISTING } from "./list-pages.ts"
 
 let service: Service
 let client: Client
@@ -79,7 +79,8 @@ const summary = (id: number): RunSummary => ({
 
 test("a run that newer runs push onto the next page is given once", async () => {
   const ids = [5, 4, 3, 2, 1]
-  const growing = runPages(
+  const growing = listPages(
+    RUN_LISTING,
     async (limit, offset) => {
       const runs = ids.slice(offset, offset + limit).map(summary)
       const page = { ok: true, total: ids.length, limit, offset, runs } as const
@@ -93,10 +94,14 @@ test("a run that newer runs push onto the next page is given once", async () => 
 
 test("an empty page ends the list whatever the total says", async () => {
   let fetched = 0
-  const lying = runPages(async (limit, offset) => {
-    fetched++
-    return { ok: true, total: 1000, limit, offset, runs: [] }
-  }, {})
+  const lying = listPages(
+    RUN_LISTING,
+    async (limit, offset) => {
+      fetched++
+      return { ok: true, total: 1000, limit, offset, runs: [] } as const
+    },
+    {},
+  )
   expect(await idsOf(lying)).toEqual([])
   expect(fetched).toBe(1)
 })

@@ -1,0 +1,55 @@
+/** Attestations: digests of the caller's own, anchored in the service's log. FORMATS §8. */
+import {
+  type AttestationAnswer,
+  attestationAnswerSchema,
+  listedAttestationSchema,
+} from "@runseal/core/artifacts/attestation"
+import { countSchema } from "@runseal/core/vocabulary/scalars"
+import { ATTESTED_ALGORITHM, type AttestationsPage, type AttestRequest } from "@runseal/core/wire/attestations"
+import { PAGE_LIMIT_MAX } from "@runseal/core/wire/runs"
+import * as v from "valibot"
+import type { Received } from "./answer.ts"
+import { as, jsonText, query, received } from "./calls.ts"
+import { ATTESTATION_LISTING, type AttestationPages, listPages, type PageOptions } from "./list-pages.ts"
+import type { CallOptions } from "./settings.ts"
+import type { Send } from "./transport.ts"
+
+/** What is attested; `algorithm` is `sha256` when absent. */
+export type AttestArguments = Omit<AttestRequest, "algorithm"> & Partial<Pick<AttestRequest, "algorithm">>
+
+export type AttestationCalls = {
+  /**
+   * Anchors a digest. Save `text`: it verifies by itself, with `verifyBundle` or the command-line verifier. Never repeated,
+   * since each call makes an attestation; after a NetworkError, TimeoutError or AbortedError one may exist: look with
+   * `attestations`.
+   */
+  readonly attest: (request: AttestArguments, options?: CallOptions) => Promise<Received<AttestationAnswer>>
+  /** The calling key's attestations, newest first; each is a document that verifies by itself. Throws InvalidArgumentError at once. */
+  readonly attestations: (options?: PageOptions) => AttestationPages
+}
+
+const attestationsPageSchema: v.GenericSchema<unknown, AttestationsPage> = v.object({
+  ok: v.literal(true),
+  total: countSchema,
+  limit: countSchema,
+  offset: countSchema,
+  attestations: v.pipe(v.array(listedAttestationSchema), v.maxLength(PAGE_LIMIT_MAX)),
+})
+
+export const attestationCalls = (send: Send): AttestationCalls => ({
+  attest: async (request, options) => {
+    const body = jsonText({ algorithm: ATTESTED_ALGORITHM, ...request })
+    return await send({ path: "/attest", body, repeatable: false }, received(attestationAnswerSchema, 201), options)
+  },
+  attestations: (options = {}) =>
+    listPages(
+      ATTESTATION_LISTING,
+      (limit, offset) =>
+        send(
+          { path: `/attestations${query({ limit, offset })}`, repeatable: true },
+          as(attestationsPageSchema),
+          options,
+        ),
+      options,
+    ),
+})

@@ -1,0 +1,74 @@
+/** Lists, page by page. Interface specification, "GET /runs and GET /runs/search"; attestations are listed alike. */
+import type { ListedAttestation } from "@runseal/core/artifacts/attestation"
+import type { AttestationsPage } from "@runseal/core/wire/attestations"
+import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type RunSummary, type RunsPage } from "@runseal/core/wire/runs"
+import { type CallOptions, integerWithin } from "./settings.ts"
+
+/** Bounds of a list; the signal, timeout and deadline hold for each page. */
+export type PageOptions = CallOptions & {
+  /** Items of one page, 1 to 500; 50 when absent. */
+  readonly limit?: number | undefined
+  /** Items to pass over, newest first; 0 when absent. */
+  readonly offset?: number | undefined
+}
+
+/** A list, newest first. Every `for await` reads it anew; a page is fetched when it is wanted. */
+export type Pages<Page, Item> = AsyncIterable<Page> & {
+  /** Its items one by one. Those that newer ones pushed onto the next page meanwhile are not given twice. */
+  readonly items: () => AsyncIterable<Item>
+}
+export type RunPages = Pages<RunsPage, RunSummary>
+export type AttestationPages = Pages<AttestationsPage, ListedAttestation>
+
+/** How to read a page. */
+export type Listing<Page, Item> = {
+  readonly items: (page: Page) => readonly Item[]
+  readonly id: (item: Item) => number | string
+}
+export const RUN_LISTING: Listing<RunsPage, RunSummary> = { items: page => page.runs, id: run => run.id }
+export const ATTESTATION_LISTING: Listing<AttestationsPage, ListedAttestation> = {
+  items: page => page.attestations,
+  id: attestation => attestation.attestation_id,
+}
+
+type FetchPage<Page> = (limit: number, offset: number) => Promise<Page>
+
+/** @throws InvalidArgumentError */
+export function listPages<Page extends { readonly total: number }, Item>(
+  listing: Listing<Page, Item>,
+  fetchPage: FetchPage<Page>,
+  options: PageOptions,
+): Pages<Page, Item> {
+  const limit = integerWithin("limit", options.limit ?? PAGE_LIMIT_DEFAULT, 1, PAGE_LIMIT_MAX)
+  const offset = integerWithin("offset", options.offset ?? 0, 0, Number.MAX_SAFE_INTEGER)
+  const pages = (): AsyncGenerator<Page> => readPages(listing, fetchPage, limit, offset)
+  return { [Symbol.asyncIterator]: pages, items: () => readItems(listing, pages()) }
+}
+
+async function* readPages<Page extends { readonly total: number }, Item>(
+  { items }: Listing<Page, Item>,
+  fetchPage: FetchPage<Page>,
+  limit: number,
+  start: number,
+): AsyncGenerator<Page> {
+  let offset = start
+  for (;;) {
+    const page = await fetchPage(limit, offset)
+    yield page
+    const { length } = items(page)
+    offset += length
+    if (length === 0 || offset >= page.total) return
+  }
+}
+
+/** Remembers one page of ids: enough unless more than a page of items came between two pages. */
+async function* readItems<Page, Item>(
+  { items, id }: Listing<Page, Item>,
+  pages: AsyncIterable<Page>,
+): AsyncGenerator<Item> {
+  let given: ReadonlySet<number | string> = new Set()
+  for await (const page of pages) {
+    for (const item of items(page)) if (!given.has(id(item))) yield item
+    given = new Set(items(page).map(id))
+  }
+}
