@@ -11,12 +11,14 @@ const SELF = ["'self'"]
 
 const answers = secureHeaders({
   strictTransportSecurity: false,
+  xFrameOptions: "DENY",
   contentSecurityPolicy: { defaultSrc: NONE, frameAncestors: NONE },
 })
 
 /** The page of /docs runs its own scripts, and asks nobody but this service. */
 const page = secureHeaders({
   strictTransportSecurity: false,
+  xFrameOptions: "DENY",
   contentSecurityPolicy: {
     defaultSrc: NONE,
     scriptSrc: SELF,

@@ -1,0 +1,101 @@
+/** `GET /docs`: from the package, no other host, no inline script. In a real browser where Debian's Chromium is installed. */
+import { existsSync } from "node:fs"
+import type { AddressInfo } from "node:net"
+import { serve } from "@hono/node-server"
+import { type Browser, chromium, type Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createApp } from "../src/app.ts"
+import { readPageFiles } from "../src/discovery/docs-page.ts"
+import { expectRefused } from "./harness/answer.ts"
+import { ENDPOINTS } from "./harness/described.ts"
+import { standingService } from "./harness/service.ts"
+
+const service = standingService()
+
+describe("the page", () => {
+  test("loads its own files by relative addresses and has no script of its own in it", async () => {
+    const { status, headers, text } = await service().get("/docs")
+    expect(status).toBe(200)
+    expect(headers.get("content-type")).toBe("text/html; charset=utf-8")
+    const named = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, path]) => path)
+    expect(named).toHaveLength(4)
+    for (const path of named) {
+      const file = await service().get(`/${path}`)
+      expect({ path, status: file.status }).toEqual({ path, status: 200 })
+      expect(file.headers.get("x-content-type-options")).toBe("nosniff")
+    }
+    expect(text.replaceAll(/<script src="[^"]*"><\/script>/g, "")).not.toMatch(/<script|\son\w+=|style=/i)
+  })
+
+  test("may run its own scripts, ask this service, and nothing else", async () => {
+    const { headers } = await service().get("/docs")
+    expect(headers.get("content-security-policy")).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    )
+  })
+
+  test.each(["package.json", "index.js", "..%2fpackage.json", "swagger-ui.js", "__proto__", "%2e%2e"])(
+    "serves no file but those on its list: %s",
+    async name => {
+      expectRefused(await service().get(`/docs/${name}`), 404)
+    },
+  )
+
+  test("names every file that is served", async () => {
+    for (const name of readPageFiles().keys()) expect((await service().get(`/docs/${name}`)).status, name).toBe(200)
+  })
+})
+
+const CHROMIUM = "/usr/bin/chromium"
+
+describe.skipIf(!existsSync(CHROMIUM))(`in ${CHROMIUM}`, () => {
+  let browser: Browser
+  let server: ReturnType<typeof serve>
+  let page: Page
+  const asked: string[] = []
+  const complaints: string[] = []
+
+  beforeAll(async () => {
+    server = serve({ fetch: createApp(service().deps).fetch, port: 0, hostname: "127.0.0.1" })
+    await new Promise(listening => server.once("listening", listening))
+    const { port } = server.address() as AddressInfo
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] })
+    page = await browser.newPage()
+    page.on("request", request => asked.push(new URL(request.url()).host))
+    page.on("console", message => {
+      if (["error", "warning"].includes(message.type())) complaints.push(message.text())
+    })
+    page.on("pageerror", error => complaints.push(String(error)))
+    await page.goto(`http://127.0.0.1:${port}/docs`)
+    await page.locator(".opblock").first().waitFor()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await new Promise(closed => server.close(closed))
+  })
+
+  test("every endpoint is on the page", async () => {
+    expect(await page.locator(".opblock").count()).toBe(ENDPOINTS.length)
+  })
+
+  test("an endpoint can be opened and tried", async () => {
+    const block = page.locator("#operations-Service-health")
+    await block.locator(".opblock-summary").click()
+    await block.locator(".try-out__btn").click()
+    await block.locator("button.execute").click()
+    const answer = block.locator(".live-responses-table .response .microlight").first()
+    await answer.waitFor()
+    expect(await answer.innerText()).toContain('"service": "runseal"')
+  })
+
+  test("a request with a body shows its schema and its example", async () => {
+    const block = page.locator("#operations-Runs-execute")
+    await block.locator(".opblock-summary").click()
+    await block.getByText("greeter/welcome").first().waitFor()
+  })
+
+  test("no other host is asked and the console is quiet", async () => {
+    expect(new Set(asked).size, [...new Set(asked)].join()).toBe(1)
+    expect(complaints).toEqual([])
+  })
+})

@@ -1,0 +1,219 @@
+/** The OpenAPI document: complete, true, and able to find a wrong answer. */
+import type { JsonObject } from "@runseal/canonical"
+import { isObject } from "@runseal/core/vocabulary/json-members"
+import { describe, expect, test } from "vitest"
+import { createApp } from "../src/app.ts"
+import { at, textAt } from "./harness/answer.ts"
+import { type Described, DOCUMENT, ENDPOINTS, endpointOf, expectDescribed, mismatch } from "./harness/described.ts"
+import { CASES, REQUESTS, standingSevenStates } from "./harness/seven-states.ts"
+
+const { service, answers, runId } = standingSevenStates()
+
+describe("GET /openapi.json", () => {
+  test("is the document of this release, which anybody may keep for a while", async () => {
+    const { status, headers, text } = await service().get("/openapi.json")
+    expect(status).toBe(200)
+    expect(JSON.parse(text)).toEqual(DOCUMENT)
+    expect(DOCUMENT.openapi).toBe("3.1.0")
+    expect(headers.get("cache-control")).toMatch(/^public, max-age=\d+$/)
+  })
+
+  test("is not sent again to who has it", async () => {
+    const { headers } = await service().get("/openapi.json")
+    const etag = headers.get("etag") ?? ""
+    expect(etag).toMatch(/^"[0-9a-f]{64}"$/)
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      const again = await service().request("/openapi.json", { headers: { "If-None-Match": known } })
+      expect({ status: again.status, text: await again.text() }).toEqual({ status: 304, text: "" })
+    }
+    const other = await service().request("/openapi.json", { headers: { "If-None-Match": '"other"' } })
+    expect(other.status).toBe(200)
+  })
+
+  test("names the address callers use", async () => {
+    const app = createApp({ ...service().deps, baseUrl: "https://seal.example/api" })
+    expect(await (await app.request("/openapi.json")).json()).toMatchObject({
+      servers: [{ url: "https://seal.example/api" }],
+    })
+  })
+})
+
+describe("the document", () => {
+  /** A route of the application as the document writes it; a rest of a path is one parameter or more. */
+  const described = (path: string): RegExp =>
+    new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:\w+/g, "\\{\\w+\\}").replace(/\*$/, ".+")}$`)
+  const routes = () => createApp(service().deps).routes.filter(({ method }) => method !== "ALL")
+
+  test("has every route of the application", () => {
+    const missing = routes().filter(
+      ({ method, path }) => !ENDPOINTS.some(one => one.method === method && described(path).test(one.template)),
+    )
+    expect(missing.map(({ method, path }) => `${method} ${path}`)).toEqual([])
+  })
+
+  test("has no endpoint that is no route", () => {
+    const invented = ENDPOINTS.filter(
+      one => !routes().some(({ method, path }) => method === one.method && described(path).test(one.template)),
+    )
+    expect(invented.map(({ method, template }) => `${method} ${template}`)).toEqual([])
+  })
+
+  test("names each operation once", () => {
+    const ids = ENDPOINTS.map(({ operation }) => operation.operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test("finds each endpoint by its own path", () => {
+    for (const { method, template } of ENDPOINTS) {
+      const path = template.replaceAll(/\{\w+\}/g, "7")
+      expect(endpointOf(method, path)?.template, path).toBe(template)
+    }
+  })
+
+  test("says a refusal for every status in the error envelope", () => {
+    for (const { method, template, operation } of ENDPOINTS)
+      for (const [status, response] of Object.entries(operation.responses))
+        if (Number(status) >= 400 && ![422, 500].includes(Number(status)))
+          expect(response.$ref, `${method} ${template} ${status}`).toMatch(/^#\/components\/responses\//)
+  })
+
+  test("asks for a key where the door does", async () => {
+    for (const { template, operation } of ENDPOINTS) {
+      const open = /^\/(health|ready|version|openapi|docs|log|public|\.well-known)|bundle\.json$/.test(template)
+      expect(operation.security, template).toEqual(open ? [] : [{ service_key: [] }, {}])
+      expect(Object.keys(operation.responses).includes("401"), template).toBe(!open)
+    }
+  })
+
+  test("has examples that are what it asks for", () => {
+    for (const { method, template, operation } of ENDPOINTS) {
+      const body = operation.requestBody?.content["application/json"]
+      const place = ["paths", template, method.toLowerCase(), "requestBody", "content", "application/json", "schema"]
+      if (body?.example !== undefined) expect(mismatch(body.example, ...place), template).toBeUndefined()
+    }
+  })
+
+  test("describes every request that the service takes", () => {
+    for (const name of CASES)
+      expect(mismatch(REQUESTS[name], "components", "schemas", "ExecuteRequest"), name).toBeUndefined()
+  })
+
+  test.each([
+    ["a short hash", { program_id: "a1" }],
+    ["an empty route", { route_id: "" }],
+    ["a payload of another kind", { payload: 7 }],
+    ["a field attested_context has not", { attested_context: { name: "x" } }],
+    ["a signature in another alphabet", { attested_context: { actor_signature: "__-_" } }],
+    ["a negative token count", { request_substance: { cost: { total_tokens: -1 } } }],
+    ["a token count that is no integer", { request_substance: { cost: { total_tokens: 0.5 } } }],
+    ["an origin of the caller's own", { request_substance: { origin: { source_ip_hash: "x" } } }],
+    ["a list for an object", { causal_graph: [] }],
+    ["labels that are no list", { regulatory_scaffolding: { data_classification: { health: "yes" } } }],
+    ["an approver that is no object", { authorization_chain: { approvers: [7] } }],
+  ])("refuses what the service refuses: %s", async (_name, change) => {
+    const body: JsonObject = { ...REQUESTS.ok, ...change }
+    expect((await service().execute(body)).status).toBe(400)
+    expect(mismatch(body, "components", "schemas", "ExecuteRequest")).toBeDefined()
+  })
+
+  test("refuses a request without a payload", () => {
+    const { payload: _payload, ...rest }: JsonObject = REQUESTS.ok
+    expect(mismatch(rest, "components", "schemas", "ExecuteRequest")).toBeDefined()
+    expect(mismatch({ ...rest, payload_text: "" }, "components", "schemas", "ExecuteRequest")).toBeUndefined()
+  })
+})
+
+describe("an answer that is not as described is found", () => {
+  const taken = async (path: string): Promise<Described> => {
+    const { status, headers, text } = await service().get(path)
+    return { method: "GET", path, status, headers, text }
+  }
+  const changed = (answer: Described, change: (body: JsonObject) => JsonObject): Described => {
+    const body: unknown = JSON.parse(answer.text)
+    return { ...answer, text: JSON.stringify(change(body as JsonObject)) }
+  }
+
+  const PATHS = (): readonly string[] => [
+    "/health",
+    "/ready",
+    "/version",
+    "/runs?limit=2",
+    `/runs/${runId("ok")}`,
+    `/runs/${runId("ok")}/verify`,
+    `/runs/${runId("stage_error")}/verify`,
+    `/runs/${runId("ok")}/allow-token`,
+    `/runs/${runId("ccv_halt")}/ccv-halt-receipt`,
+    `/runs/${runId("ok")}/artifacts`,
+    "/runs/999999",
+    "/log/genesis",
+    "/log/entry/1",
+    "/log/consistency?first=1&second=2",
+    "/.well-known/runseal-trust.json",
+    "/nowhere",
+  ]
+
+  test("a member more, a member less, a value of another kind, at any depth", async () => {
+    for (const path of PATHS()) {
+      const answer = await taken(path)
+      expectDescribed(answer)
+      expect(() => expectDescribed(changed(answer, body => ({ ...body, more: 1 }))), path).toThrow(/additional/)
+      const { ok: _ok, kind: _kind, ...rest } = JSON.parse(answer.text)
+      expect(() => expectDescribed({ ...answer, text: JSON.stringify(rest) }), path).toThrow(/required|any|one of/)
+      for (const name of Object.keys(JSON.parse(answer.text)))
+        expect(() => expectDescribed(changed(answer, body => ({ ...body, [name]: null }))), `${path} ${name}`).toThrow()
+    }
+  })
+
+  test("a nested member more", async () => {
+    const answer = await taken(`/runs/${runId("ok")}/artifacts`)
+    const nested = (body: JsonObject, key: string): JsonObject => {
+      const inner = at(body, key)
+      return isObject(inner) ? { ...body, [key]: { ...inner, more: 1 } } : body
+    }
+    for (const key of ["run", "sections", "manifest", "allow_token", "anchors"])
+      expect(() => expectDescribed(changed(answer, body => nested(body, key))), key).toThrow()
+  })
+
+  test("another status, content type or header", async () => {
+    const answer = await taken(`/runs/${runId("ok")}/artifacts`)
+    expect(() => expectDescribed({ ...answer, status: 418 })).toThrow(/status is not described/)
+    expect(() => expectDescribed({ ...answer, status: 404 })).toThrow()
+    const plain = new Headers(answer.headers)
+    plain.set("content-type", "text/plain")
+    expect(() => expectDescribed({ ...answer, headers: plain })).toThrow(/content type/)
+    const unnamed = new Headers(answer.headers)
+    unnamed.delete("content-disposition")
+    expect(() => expectDescribed({ ...answer, headers: unnamed })).toThrow(/header Content-Disposition is missing/)
+  })
+
+  test("an execute answer under the status of another outcome", () => {
+    const { text, headers, status } = answers().ok
+    const told = { method: "POST", path: "/execute", headers, text }
+    expectDescribed({ ...told, status })
+    for (const wrong of [422, 500, 400]) expect(() => expectDescribed({ ...told, status: wrong })).toThrow()
+    expect(textAt(answers().ok.body, "manifest", "ManifestHash")).toMatch(/^[0-9a-f]{64}$/)
+  })
+})
+
+test("no answer carries an Access-Control field, and none decides on TLS", async () => {
+  const origin = { Origin: "https://elsewhere.example", "Access-Control-Request-Method": "GET" }
+  for (const [path, method] of [
+    ["/health", "GET"],
+    ["/runs", "GET"],
+    ["/runs", "OPTIONS"],
+    ["/docs", "GET"],
+    ["/openapi.json", "GET"],
+    ["/log/checkpoint", "GET"],
+    ["/execute", "OPTIONS"],
+    ["/nowhere", "GET"],
+  ] as const) {
+    const { headers } = await service().request(path, { method, headers: origin })
+    expect(
+      [...headers.keys()].filter(name => name.startsWith("access-control")),
+      path,
+    ).toEqual([])
+    expect(headers.has("strict-transport-security"), path).toBe(false)
+    expect(headers.get("x-frame-options"), path).toBe("DENY")
+    expect(headers.get("referrer-policy"), path).toBe("no-referrer")
+  }
+})
