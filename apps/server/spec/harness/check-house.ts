@@ -4,6 +4,7 @@
  * them.
  */
 import { auditorOf, checkEveryEntryExplained } from "./auditor.ts"
+import { checkAccess } from "./check-access.ts"
 import { checkAttestations } from "./check-attestations.ts"
 import { checkBudgets } from "./check-budgets.ts"
 import { checkLog } from "./check-log.ts"
@@ -19,4 +20,5 @@ export async function checkHouse(service: TestService): Promise<void> {
   const attestations = checkAttestations(auditor, service, tables)
   checkEveryEntryExplained([...bundles.flatMap(anchorsOf), ...attestations], tables.head.size)
   checkBudgets(tables, bundles)
+  checkAccess(tables, bundles)
 }

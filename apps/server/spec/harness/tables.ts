@@ -1,5 +1,5 @@
 /** Everything the database holds, as the store's own types. */
-import type { AttestationRow } from "../../src/store/access-schema.ts"
+import type { ApiKeyRow, AttestationRow, PublicationRow } from "../../src/store/access-schema.ts"
 import type { Database } from "../../src/store/database.ts"
 import type {
   LogEntryRow,
@@ -22,6 +22,9 @@ export type Tables = {
   readonly charges: readonly TokenChargeRow[]
   /** By owner, oldest first. */
   readonly attestations: readonly AttestationRow[]
+  /** By number. */
+  readonly keys: readonly ApiKeyRow[]
+  readonly publications: readonly PublicationRow[]
 }
 
 /** One consistent view: all reads in one transaction. */
@@ -39,6 +42,8 @@ export const readTables = (db: Database): Promise<Tables> =>
       windows: await sql<TenantWindowRow[]>`select * from tenant_window order by 1, 2, 3`,
       charges: await sql<TokenChargeRow[]>`select * from token_charge order by total_after, charge_id`,
       attestations: await sql<AttestationRow[]>`select * from attestation order by owner, owner_ordinal`,
+      keys: await sql<ApiKeyRow[]>`select * from api_key order by key_id`,
+      publications: await sql<PublicationRow[]>`select * from publication order by run_id`,
     }
   })
 
