@@ -39,13 +39,13 @@ export function canonicalize(value: JsonValue): string {
 }
 
 /**
- * What `use` makes of the UTF-8 bytes of `canonicalize(value)`. The bytes are on loan: they are overwritten once `use` has
- * returned. Throws where `canonicalize` does.
+ * What `use` makes of the UTF-8 bytes of `canonicalize(value)`, or of the object `value` without its own member of the name
+ * `without`. The bytes are on loan: they are overwritten once `use` has returned. Throws where `canonicalize` does.
  */
-export function canonicalBytes<T>(value: JsonValue, use: (bytes: Uint8Array) => T): T {
+export function canonicalBytes<T>(value: JsonValue, use: (bytes: Uint8Array) => T, without?: string): T {
   const sink = openSink()
   try {
-    write(sink, value, 0)
+    write(sink, value, 0, without)
     return use(sinkBytes(sink))
   } catch (error) {
     throw error instanceof Refusal ? new CanonicalizeError(error.message, error.path) : error
@@ -68,15 +68,15 @@ export function isJsonValue(value: unknown): value is JsonValue {
   }
 }
 
-/** Checks and writes `value`, which stands inside `depth` arrays and objects. */
-function write(sink: ByteSink, value: unknown, depth: number): void {
+/** Checks and writes `value`, which stands inside `depth` arrays and objects; of an object, not its member `without`. */
+function write(sink: ByteSink, value: unknown, depth: number, without?: string): void {
   if (typeof value === "string") writeString(sink, value)
   else if (typeof value === "number") putAscii(sink, exact(value))
   else if (typeof value === "boolean" || value === null) putAscii(sink, `${value}`)
   else if (typeof value !== "object") throw new Refusal(`A value of type ${typeof value} has no JSON form.`)
   else if (depth === MAX_DEPTH) throw new Refusal(`The value is nested more than ${MAX_DEPTH} levels deep.`)
   else if (Array.isArray(value)) writeArray(sink, value, depth + 1)
-  else writeObject(sink, value, depth + 1)
+  else writeObject(sink, value, depth + 1, without)
 }
 
 function writeString(sink: ByteSink, text: string): void {
@@ -106,7 +106,7 @@ function writeArray(sink: ByteSink, items: readonly unknown[], depth: number): v
   putAscii(sink, "]")
 }
 
-function writeObject(sink: ByteSink, object: object, depth: number): void {
+function writeObject(sink: ByteSink, object: object, depth: number, without: string | undefined): void {
   if (!isPlainObject(object)) throw new Refusal("An object is not plain data.")
   if (Object.getOwnPropertySymbols(object).length > 0) throw new Refusal("An object has a symbol as a key.")
   let current = ""
@@ -114,6 +114,7 @@ function writeObject(sink: ByteSink, object: object, depth: number): void {
   try {
     for (const key of sortKeys(Object.keys(object))) {
       current = key
+      if (key === without) continue
       putAscii(sink, before)
       writeString(sink, key)
       putAscii(sink, ":")

@@ -1,6 +1,6 @@
 import { sha256Hex } from "#sha256"
 import { canonicalBytes } from "./canonicalize.ts"
-import type { JsonValue } from "./json-value.ts"
+import type { JsonObject, JsonValue } from "./json-value.ts"
 
 export { sha256, sha256Hex } from "#sha256"
 
@@ -10,4 +10,9 @@ export { sha256, sha256Hex } from "#sha256"
  */
 export function digest(value: JsonValue): string {
   return canonicalBytes(value, sha256Hex)
+}
+
+/** `digest` of the object without its own member of the name `without`: what an object's own hash is taken over. */
+export function digestWithout(object: JsonObject, without: string): string {
+  return canonicalBytes(object, sha256Hex, without)
 }

@@ -1,6 +1,6 @@
 export { compareBytes, concatBytes, equalBytes } from "./bytes.ts"
 export { CanonicalizeError, canonicalize, isJsonValue } from "./canonicalize.ts"
-export { digest, sha256, sha256Hex } from "./digest.ts"
+export { digest, digestWithout, sha256, sha256Hex } from "./digest.ts"
 export {
   BASE64_PATTERN,
   decodeBase64,

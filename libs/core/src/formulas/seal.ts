@@ -3,7 +3,7 @@
  * own hash is the digest of the object without that field. FORMATS §1.
  */
 import type { JsonObject } from "@runseal/canonical"
-import { concatBytes, digest, encodeHex, sha256, utf8Encode } from "@runseal/canonical"
+import { concatBytes, digest, digestWithout, encodeHex, sha256, utf8Encode } from "@runseal/canonical"
 
 /** The object with its `hash` added. */
 export const seal = <const Body extends JsonObject>(body: Body): Body & { readonly hash: string } => ({
@@ -12,16 +12,10 @@ export const seal = <const Body extends JsonObject>(body: Body): Body & { readon
 })
 
 /** What the `hash` field of a sealed object must be. */
-export function sealHash(sealed: JsonObject): string {
-  const { hash: _, ...body } = sealed
-  return digest(body)
-}
+export const sealHash = (sealed: JsonObject): string => digestWithout(sealed, "hash")
 
 /** What `ManifestHash` of a manifest or partial manifest must be (formula_version manifest.v1). FORMATS §4. */
-export function manifestHash(manifest: JsonObject): string {
-  const { ManifestHash: _, ...body } = manifest
-  return digest(body)
-}
+export const manifestHash = (manifest: JsonObject): string => digestWithout(manifest, "ManifestHash")
 
 const HMAC_BLOCK_BYTES = 64
 

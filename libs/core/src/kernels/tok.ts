@@ -32,27 +32,34 @@ type Declared = { readonly pointer: string; readonly text: string; readonly mill
 /** Longest pointer that stands as it is, in UTF-16 units. */
 const MAX_POINTER_LENGTH = 256
 
+/** Where a value stands: its key below another place. Most places hold no time, and no pointer is written for them. */
+type Place = { readonly parent: Place | undefined; readonly key: string | number; pointer?: string }
+
 /**
- * RFC 6901 pointer of a member or item. A longer one stands as `#` and its SHA-256: many times under one long key would
- * otherwise make a list that is larger than the document by the length of that key.
+ * RFC 6901 pointer of a place. A longer one stands as `#` and its SHA-256, and what is below it continues from there: many
+ * times under one long key would otherwise make a list that is larger than the document by the length of that key.
  */
-function childPointer(pointer: string, key: string | number): string {
-  const child = `${pointer}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`
-  return child.length <= MAX_POINTER_LENGTH ? child : `#${sha256Hex(child)}`
+function pointerOf(place: Place): string {
+  if (place.pointer !== undefined) return place.pointer
+  const child = `${place.parent === undefined ? "" : pointerOf(place.parent)}/${escaped(place.key)}`
+  place.pointer = child.length <= MAX_POINTER_LENGTH ? child : `#${sha256Hex(child)}`
+  return place.pointer
 }
 
-/** Every string under a key that ends in `_at`, with its pointer. */
-function declaredTimes(value: JsonValue, pointer: string, key: string, into: Declared[]): void {
+const escaped = (key: string | number): string => String(key).replaceAll("~", "~0").replaceAll("/", "~1")
+
+/** Every string under a key that ends in `_at`, with its pointer; `key` is the nearest one above the value. */
+function declaredTimes(value: JsonValue, place: Place, key: string, into: Declared[]): void {
   if (typeof value === "string") {
-    if (key.endsWith("_at")) into.push({ pointer, text: value, millis: rfc3339Millis(value) })
+    if (key.endsWith("_at")) into.push({ pointer: pointerOf(place), text: value, millis: rfc3339Millis(value) })
   } else if (Array.isArray(value)) {
     value.forEach((item, i) => {
-      declaredTimes(item, childPointer(pointer, i), key, into)
+      declaredTimes(item, { parent: place, key: i }, key, into)
     })
   } else if (isObject(value)) {
     for (const name of Object.keys(value)) {
       const child = value[name]
-      if (child !== undefined) declaredTimes(child, childPointer(pointer, name), name, into)
+      if (child !== undefined) declaredTimes(child, { parent: place, key: name }, name, into)
     }
   }
 }
@@ -92,7 +99,7 @@ export const tok: KernelFunction = sources => {
     const section = shown(sources[name])
     if (section === undefined) return undefined
     salts.push(section.salt)
-    if (section.declared !== undefined) declaredTimes(section.declared, `/${name}`, "", times)
+    if (section.declared !== undefined) declaredTimes(section.declared, { parent: undefined, key: name }, "", times)
   }
   const admission = clockMillis(sources.envelope.admission_clock) ?? Number.NEGATIVE_INFINITY
   const approvers = items(member(shown(sources.authorization_chain)?.declared, "approvers"))
