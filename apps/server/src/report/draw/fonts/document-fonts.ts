@@ -1,7 +1,7 @@
 import type { Face } from "./faces.ts"
 
-/** A character code of a font in one document: one glyph standing for one text. */
-type Code = { readonly glyph: number; readonly text: string }
+/** A character code of a font in one document: one glyph, raised by font units, standing for one text. */
+type Code = { readonly glyph: number; readonly rise: number; readonly text: string }
 
 /** The part of a face that a document uses. Codes count from 1 in the order of use; 0 is never drawn. */
 export type UsedFont = {
@@ -30,12 +30,12 @@ export function useFont(fonts: DocumentFonts, face: Face): UsedFont {
 }
 
 /** The code that draws the glyph and is extracted as the text: one glyph may stand for several texts. */
-export function codeOf(font: UsedFont, glyph: number, text: string): number {
-  const key = `${glyph} ${text}`
+export function codeOf(font: UsedFont, { glyph, rise, text }: Code): number {
+  const key = `${glyph} ${rise} ${text}`
   const known = font.known.get(key)
   if (known !== undefined) return known
   if (font.codes.length >= MAX_CODES) throw new Error("more different glyphs than one font can number")
-  const code = font.codes.push({ glyph, text })
+  const code = font.codes.push({ glyph, rise, text })
   font.known.set(key, code)
   return code
 }

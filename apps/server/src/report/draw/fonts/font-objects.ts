@@ -2,7 +2,7 @@ import { type PDFContext, type PDFRef, PDFString } from "@cantoo/pdf-lib"
 import { sha256Hex } from "@runseal/canonical"
 import { advanceOf } from "../text/shape.ts"
 import type { UsedFont } from "./document-fonts.ts"
-import { subsetTrueType } from "./subset.ts"
+import { type Cut, subsetTrueType } from "./subset.ts"
 import { toUnicodeMap } from "./to-unicode.ts"
 
 /** Flags of a font descriptor (ISO 32000-1, table 123). */
@@ -15,15 +15,11 @@ const STEM_WIDTH = 80
 /** Writes a font with only its used glyphs: a Type 0 font over a CIDFontType2 (ISO 32000-1, 9.7). */
 export function writeFont(context: PDFContext, font: UsedFont): PDFRef {
   const { face, codes } = font
-  const places = new Map<number, number>()
-  for (const { glyph } of codes) if (!places.has(glyph)) places.set(glyph, places.size + 1)
-  const file = subsetTrueType(face.tables, [...places.keys()])
+  const { cuts, places } = cutsOf(codes)
+  const file = subsetTrueType(face.tables, cuts)
   const name = `${subsetTag(file)}+${face.postScriptName}`
   const glyphOfCode = new Uint8Array((codes.length + 1) * 2)
-  for (const [index, { glyph }] of codes.entries()) {
-    const place = places.get(glyph) ?? 0
-    glyphOfCode.set([place >> 8, place & 255], (index + 1) * 2)
-  }
+  for (const [index, place] of places.entries()) glyphOfCode.set([place >> 8, place & 255], (index + 1) * 2)
   const descendant = context.obj({
     Type: "Font",
     Subtype: "CIDFontType2",
@@ -44,6 +40,19 @@ export function writeFont(context: PDFContext, font: UsedFont): PDFRef {
       ToUnicode: context.register(context.flateStream(toUnicodeMap(codes.map(({ text }) => text)))),
     }),
   )
+}
+
+/** The glyphs behind the codes, each once, and for every code the place of its glyph. */
+function cutsOf(codes: readonly Cut[]): { readonly cuts: readonly Cut[]; readonly places: readonly number[] } {
+  const cuts: Cut[] = []
+  const known = new Map<string, number>()
+  const places = codes.map(({ glyph, rise }) => {
+    const key = `${glyph} ${rise}`
+    const place = known.get(key) ?? cuts.push({ glyph, rise })
+    known.set(key, place)
+    return place
+  })
+  return { cuts, places }
 }
 
 function writeDescriptor(context: PDFContext, { face }: UsedFont, name: string, file: Uint8Array): PDFRef {

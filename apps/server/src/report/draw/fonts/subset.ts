@@ -3,27 +3,36 @@ import { type TrueType, view } from "./truetype.ts"
 /** Tables that the glyphs' instructions need, copied as they are. */
 const COPIED = ["cvt ", "fpgm", "prep"] as const
 
-/** Where a table tells the number of glyphs. */
-const COUNT_AT = { hhea: 34, maxp: 4 } as const
-
 /** Flags of a composite glyph's part (OpenType, "glyf"). */
 const WORDS = 0x0001
+const XY_VALUES = 0x0002
 const SCALE = 0x0008
 const MORE = 0x0020
 const XY_SCALE = 0x0040
 const TWO_BY_TWO = 0x0080
 
+/** A glyph of the subset: one of the font's, moved up by `rise` font units. */
+export type Cut = { readonly glyph: number; readonly rise: number }
+
+const NOT_DEFINED: Cut = { glyph: 0, rise: 0 }
+
 /**
- * A TrueType file with only `glyphs`, numbered in that order from 1 (0 is `.notdef`), and the parts of composites behind them.
- * For PDF's CIDFontType2 (ISO 32000-1, 9.9): glyf, head, hhea, hmtx, loca, maxp and what instructions need.
+ * A TrueType file with only `cuts`, numbered in that order from 1 (0 is `.notdef`), and the parts of composites behind them.
+ * For PDF's CIDFontType2 (ISO 32000-1, 9.9): glyf, head, hhea, hmtx, loca, maxp and what instructions need. Raised marks are
+ * composites, so that a line of text keeps one baseline and whoever extracts it finds it in one piece.
  */
-export function subsetTrueType(font: TrueType, glyphs: readonly number[]): Uint8Array {
-  const chosen = [0, ...glyphs]
-  const places = new Map<number, number>()
-  for (const [place, glyph] of chosen.entries()) if (!places.has(glyph)) places.set(glyph, place)
+export function subsetTrueType(font: TrueType, cuts: readonly Cut[]): Uint8Array {
+  const chosen = [NOT_DEFINED, ...cuts]
+  const places = new Map<string, number>()
+  for (const [place, cut] of chosen.entries()) if (!places.has(keyOf(cut))) places.set(keyOf(cut), place)
   const outlines: Uint8Array[] = []
   for (let place = 0; place < chosen.length; place++) {
-    outlines.push(renumberParts(font.outline(chosen[place] ?? 0), part => placeOf(part, chosen, places)))
+    const { glyph, rise } = chosen[place] ?? NOT_DEFINED
+    const outline = font.outline(glyph)
+    const partAt = (part: number): number => placeOf(part, chosen, places)
+    outlines.push(
+      rise === 0 || outline.length < 10 ? renumberParts(outline, partAt) : raised(outline, partAt(glyph), rise),
+    )
   }
   const tables = new Map<string, Uint8Array>()
   for (const tag of COPIED) {
@@ -37,22 +46,51 @@ export function subsetTrueType(font: TrueType, glyphs: readonly number[]): Uint8
   tables.set("hmtx", metrics(font, chosen))
   const head = font.table("head")
   if (head !== undefined) tables.set("head", edited(head, setHead))
-  for (const tag of ["hhea", "maxp"] as const) {
-    const bytes = font.table(tag)
-    if (bytes !== undefined)
-      tables.set(
-        tag,
-        edited(bytes, data => data.setUint16(COUNT_AT[tag], chosen.length)),
-      )
-  }
+  const hhea = font.table("hhea")
+  if (hhea !== undefined)
+    tables.set(
+      "hhea",
+      edited(hhea, data => data.setUint16(34, chosen.length)),
+    )
+  const maxp = font.table("maxp")
+  if (maxp !== undefined)
+    tables.set(
+      "maxp",
+      edited(maxp, data => setMaximum(data, chosen.length)),
+    )
   return write(tables)
 }
 
-function placeOf(glyph: number, chosen: number[], places: Map<number, number>): number {
-  const known = places.get(glyph)
+function keyOf({ glyph, rise }: Cut): string {
+  return `${glyph} ${rise}`
+}
+
+function placeOf(glyph: number, chosen: Cut[], places: Map<string, number>): number {
+  const cut = { glyph, rise: 0 }
+  const known = places.get(keyOf(cut))
   if (known !== undefined) return known
-  places.set(glyph, chosen.length)
-  return chosen.push(glyph) - 1
+  places.set(keyOf(cut), chosen.length)
+  return chosen.push(cut) - 1
+}
+
+/** A composite of one part, moved up. */
+function raised(outline: Uint8Array, part: number, rise: number): Uint8Array {
+  const bytes = new Uint8Array(18)
+  const data = view(bytes)
+  const box = view(outline)
+  data.setInt16(0, -1)
+  for (const [at, move] of [
+    [2, 0],
+    [4, rise],
+    [6, 0],
+    [8, rise],
+  ] as const) {
+    data.setInt16(at, box.getInt16(at) + move)
+  }
+  data.setUint16(10, WORDS | XY_VALUES)
+  data.setUint16(12, part)
+  data.setInt16(16, rise)
+  return bytes
 }
 
 function renumberParts(outline: Uint8Array, place: (glyph: number) => number): Uint8Array {
@@ -68,9 +106,9 @@ function renumberParts(outline: Uint8Array, place: (glyph: number) => number): U
   return bytes
 }
 
-function metrics(font: TrueType, glyphs: readonly number[]): Uint8Array {
-  const data = new DataView(new ArrayBuffer(glyphs.length * 4))
-  for (const [place, glyph] of glyphs.entries()) {
+function metrics(font: TrueType, cuts: readonly Cut[]): Uint8Array {
+  const data = new DataView(new ArrayBuffer(cuts.length * 4))
+  for (const [place, { glyph }] of cuts.entries()) {
     data.setUint16(place * 4, font.advance(glyph))
     data.setInt16(place * 4 + 2, font.leftBearing(glyph))
   }
@@ -87,6 +125,13 @@ function edited(table: Uint8Array, edit: (data: DataView) => void): Uint8Array {
 function setHead(head: DataView): void {
   head.setUint32(8, 0)
   head.setInt16(50, 1)
+}
+
+/** The number of glyphs, and one more level of composites. */
+function setMaximum(maxp: DataView, glyphs: number): void {
+  maxp.setUint16(4, glyphs)
+  maxp.setUint16(28, Math.max(1, maxp.getUint16(28)))
+  maxp.setUint16(30, maxp.getUint16(30) + 1)
 }
 
 /** Parts one after the other on four-byte boundaries; tells where each starts and, last, where they end. */

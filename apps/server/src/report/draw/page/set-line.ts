@@ -1,6 +1,6 @@
-import { codeOf, useFont } from "../fonts/document-fonts.ts"
+import { codeOf, type UsedFont, useFont } from "../fonts/document-fonts.ts"
 import { type Box, FRAME_MARGIN } from "../text/measure.ts"
-import { advanceOf, type Glyph } from "../text/shape.ts"
+import { advanceOf } from "../text/shape.ts"
 import { utf16Hex } from "../text/utf16.ts"
 import type { TextLine } from "../text/wrap.ts"
 import { at, colour, number, type Pen, paint, strokeRectangle } from "./pen.ts"
@@ -42,40 +42,30 @@ function setRun(pen: Pen, boxes: readonly Box[], x: number, baseline: number): v
   if (first === undefined) return
   const font = useFont(pen.fonts, first.item.face)
   pen.sheet.fonts.set(font.resource, font)
-  const shown = showing(pen, boxes)
+  const shown = showing(font, boxes)
   const ink = colour(INK[first.item.tone])
   paint(pen, `BT ${ink} rg /${font.resource} ${number(first.size)} Tf 1 0 0 1 ${at(x, baseline)} Tm ${shown} ET`)
 }
 
 /** The operands of TJ: codes, and where a glyph is not where its predecessor's width would put it, the difference. */
-function showing(pen: Pen, boxes: readonly Box[]): string {
-  let operators = "["
+function showing(font: UsedFont, boxes: readonly Box[]): string {
+  let operands = ""
   let codes = ""
-  let rise = 0
   const move = (thousandths: number): void => {
     if (thousandths === 0) return
-    operators += `${codes === "" ? "" : `<${codes}>`}${-thousandths}`
+    operands += `${codes === "" ? " " : `<${codes}>`}${-thousandths}`
     codes = ""
   }
-  for (const { item, shaped, size } of boxes) {
-    const font = useFont(pen.fonts, item.face)
-    for (const glyph of shaped.glyphs) {
-      if (glyph.dy !== rise) {
-        operators += `${codes === "" ? "" : `<${codes}>`}] TJ ${number((glyph.dy * size) / 1000)} Ts [`
-        codes = ""
-        rise = glyph.dy
-      }
-      move(glyph.dx)
-      codes += codeOf(font, glyph.id, glyph.text).toString(16).padStart(4, "0")
-      move(correction(item.face, glyph))
+  const { unitsPerEm } = font.face.tables
+  for (const { shaped } of boxes) {
+    for (const { id, text, advance, dx, dy } of shaped.glyphs) {
+      move(dx)
+      const code = codeOf(font, { glyph: id, rise: Math.round((dy * unitsPerEm) / 1000), text })
+      codes += code.toString(16).padStart(4, "0")
+      move(advance - advanceOf(font.face, id) - dx)
     }
   }
-  const end = codes === "" ? "" : `<${codes}>`
-  return `${operators}${end}] TJ${rise === 0 ? "" : " 0 Ts"}`
-}
-
-function correction(face: Box["item"]["face"], glyph: Glyph): number {
-  return glyph.advance - advanceOf(face, glyph.id) - glyph.dx
+  return `[${operands}${codes === "" ? "" : `<${codes}>`}] TJ`
 }
 
 function setStandIn(pen: Pen, box: Box, size: number, x: number, baseline: number): void {
@@ -84,10 +74,6 @@ function setStandIn(pen: Pen, box: Box, size: number, x: number, baseline: numbe
   paint(pen, `/Span <</ActualText <FEFF${actual}>>> BDC`)
   strokeRectangle(pen, [x + margin, baseline - size * 0.74, box.width - 2 * margin, size * 0.92], STAND_IN, 0.45)
   const label = { ...box.item, tone: "muted" } as const
-  setRun(pen, [{ ...box, item: label }], x + (box.width - labelWidth(box)) / 2, baseline - size * 0.07)
+  setRun(pen, [{ ...box, item: label }], x, baseline - size * 0.07)
   paint(pen, "EMC")
-}
-
-function labelWidth(box: Box): number {
-  return (box.shaped.width * box.size) / 1000
 }

@@ -1,6 +1,6 @@
-import { face as openFace } from "../fonts/faces.ts"
+import { type Face, face as openFace } from "../fonts/faces.ts"
 import type { Item } from "./items.ts"
-import { type Glyph, INK_BOTTOM, INK_TOP, type Shaped, shape } from "./shape.ts"
+import { advanceOf, type Glyph, INK_BOTTOM, INK_TOP, type Shaped, shape } from "./shape.ts"
 import { missing, type StandIn } from "./visible.ts"
 
 /** An item with its room on paper; lengths in points. */
@@ -14,6 +14,7 @@ export type Box = {
   readonly standIn?: StandIn
 }
 
+const SPACE = 0x20
 const LABEL_SCALE = 0.6
 /** Between the frame of a stand-in and its label, and outside of it; parts of the text's size. */
 const LABEL_PADDING = 0.16
@@ -64,10 +65,24 @@ export function clustersOf(text: string): string[] {
 
 function standInBox(item: Item, standIn: StandIn, size: number): Box {
   const face = openFace("mono")
-  const shaped = shape(face, standIn.label, false)
   const labelSize = size * LABEL_SCALE
-  const width = (shaped.width * labelSize) / 1000 + 2 * size * (LABEL_PADDING + FRAME_MARGIN)
-  return { item: { ...item, kind: "stand_in", face, breakAfter: true }, shaped, size: labelSize, width, standIn }
+  const glyphs = framed(face, shape(face, standIn.label, false).glyphs)
+  const width = glyphs.reduce((sum, { advance }) => sum + advance, 0)
+  return {
+    item: { ...item, kind: "stand_in", face, breakAfter: true },
+    shaped: { glyphs, width },
+    size: labelSize,
+    width: (width * labelSize) / 1000,
+    standIn,
+  }
+}
+
+/** A label between spaces that reach to the ends of its box: readers that measure gaps then see none beside it. */
+function framed(face: Face, label: readonly Glyph[]): Glyph[] {
+  const padding = Math.round(((LABEL_PADDING + FRAME_MARGIN) * 1000) / LABEL_SCALE)
+  const id = face.glyph(SPACE)
+  const space = { id, text: " ", advance: padding, dy: 0 }
+  return [{ ...space, dx: 0 }, ...label, { ...space, dx: padding - advanceOf(face, id) }]
 }
 
 function isContained(box: Box): boolean {
