@@ -1,3 +1,4 @@
+import fc from "fast-check"
 import { expect, test } from "vitest"
 import { readIpAddress } from "./ip-address.ts"
 
@@ -26,3 +27,14 @@ test.each(["", "unknown", "203.0.113", "203.0.113.007", "203.0.113.7:80", "[::1]
     expect(readIpAddress(written)).toBeUndefined()
   },
 )
+
+test("an address is one address in every spelling: upper case, and as it was read before", () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), written => {
+      const read = readIpAddress(written)
+      expect(read).toBeDefined()
+      expect(readIpAddress(written.toUpperCase())).toEqual(read)
+      expect(readIpAddress(read?.text ?? "")).toEqual(read)
+    }),
+  )
+})
