@@ -134,8 +134,10 @@ function failure({ report, judgement, trusted }: Reading): readonly Line[] {
   ]
 }
 
-function adviceFor({ anchors }: Report, failed: CheckId, trusted: boolean): readonly Line[] {
+function adviceFor({ anchors, document }: Report, failed: CheckId, trusted: boolean): readonly Line[] {
   const remedy = REMEDIES[failed]
+  // An attestation has no clock of its own: another time than the entry's was written into it.
+  if (remedy === "time" && document === "attestation") return ADVICE.altered
   if (remedy !== "keys") return ADVICE[remedy]
   if (anchors.length === 0) return ADVICE.entry_missing
   return trusted ? ADVICE.keys : HOW_TO_PIN

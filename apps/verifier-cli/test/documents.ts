@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { JsonObject } from "@runseal/canonical"
+import { listedAttestation } from "../../../libs/core/src/artifacts/attestation.ts"
 import type { Bundle } from "../../../libs/core/src/artifacts/bundle.ts"
 import { withhold } from "../../../libs/core/src/formulas/pre-execution.ts"
 import { OUTCOME_KINDS } from "../../../libs/core/src/vocabulary/outcomes.ts"
@@ -31,7 +32,11 @@ export function writeDocuments(folder: string): void {
   writeFailing(deployment, whole, refusal, write)
   write("unreviewed.json", quiet)
   write("withheld.json", withheld(whole))
-  write("attestation.json", attest(deployment, { digest: bundle.bundle_hash }))
+  const attestation = attest(deployment, { digest: bundle.bundle_hash })
+  const listed = listedAttestation(attestation)
+  write("attestation.json", attestation)
+  write("listed-attestation.json", listed)
+  write("backdated-attestation.json", { ...listed, created_at: "2026-01-15T12:29:59.000Z" })
   write("allow-token.json", { ok: true, run_id: whole.run.run_id, allow_token: whole.allow_token })
   write("error-answer.json", { ok: false, error: "run not found" })
   write("twice.json", '{"kind":"vfa.audit_bundle.v1","kind":"vfa.audit_bundle.v1"}')

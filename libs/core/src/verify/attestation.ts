@@ -35,7 +35,9 @@ export function verifyAttestation(document: AttestationDocument, trusts: readonl
   checkAnchor({ leaf, entry }, { leaf, clock: undefined, ids: FIRST_ANCHOR_IDS }, trust, findings)
   const checks = findings.checks({
     shape: "the attestation has the fields it must have",
-    leaf: "digest and id are the anchored leaf's",
+    leaf: listed
+      ? "digest, id, algorithm and subject are the anchored leaf's"
+      : "digest and id are the anchored leaf's",
     entry: `log entry ${entry.logIndex} holds the leaf, signed by the service`,
     inclusion: "inclusion proof, checkpoint and timestamp are the log's",
     ...(listed ? { log_time: "created_at is the entry's log time" } : {}),
