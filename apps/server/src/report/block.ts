@@ -17,7 +17,12 @@ export type Line = readonly Span[]
 /** Opens a part and stands in the outline. */
 export type HeadingBlock = { readonly kind: "heading"; readonly level: 1 | 2 | 3; readonly text: string }
 
-export type ParagraphBlock = { readonly kind: "paragraph"; readonly line: Line }
+export type ParagraphBlock = {
+  readonly kind: "paragraph"
+  readonly line: Line
+  /** Stays on the page of what follows. */
+  readonly keep?: true
+}
 
 export type ListBlock = { readonly kind: "list"; readonly ordered: boolean; readonly items: readonly Line[] }
 
@@ -32,6 +37,8 @@ export type CalloutBlock = {
 /** Labels and their values. */
 export type FactsBlock = {
   readonly kind: "facts"
+  /** Set small and close: for looking up, not for reading. */
+  readonly dense?: true
   readonly rows: readonly { readonly label: string; readonly value: Line; readonly note?: string }[]
 }
 
@@ -39,6 +46,8 @@ export type FactsBlock = {
 export type TableBlock = {
   readonly kind: "table"
   readonly caption: string
+  /** As of facts. */
+  readonly dense?: true
   /** `share` is the column's part of the width; shares need not add up to 1. */
   readonly columns: readonly { readonly title: string; readonly share: number; readonly align?: "start" | "end" }[]
   /** Every row has a cell for every column. */

@@ -32,5 +32,5 @@ export function coverStrips(block: CoverBlock, place: Place): Strip[] {
     ...set(block.subtitle, "P", SETTINGS.subtitle),
     panelSpace(tone, 3, true),
   ]
-  return [...panel(strips, tone, 0), ...factsStrips(block.facts, place)]
+  return [...panel(strips, tone, 0), ...factsStrips({ rows: block.facts }, place)]
 }

@@ -38,7 +38,8 @@ export function headingStrips(block: HeadingBlock, place: Place): Strip[] {
 
 export function paragraphStrips(block: ParagraphBlock, place: Place): Strip[] {
   const node = addNode(place.node, "P")
-  return passageStrips({ line: block.line, setting: SETTINGS.body, node, column: TEXT_COLUMN, gap: BLOCK_GAP })
+  const { line, keep = false } = block
+  return passageStrips({ line, setting: SETTINGS.body, node, column: TEXT_COLUMN, gap: BLOCK_GAP, keep })
 }
 
 export function listStrips(block: ListBlock, place: Place): Strip[] {

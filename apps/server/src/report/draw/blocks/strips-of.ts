@@ -21,7 +21,7 @@ export function stripsOf(block: Block, place: Place): Strip[] {
     case "callout":
       return calloutStrips(block, place)
     case "facts":
-      return factsStrips(block.rows, place)
+      return factsStrips(block, place)
     case "table":
       return tableStrips(block, place)
     case "timeline":

@@ -16,7 +16,17 @@ const LABEL_PART = 0.29
 const ROW: RowLook = { padding: 3.2, rule: { ink: HAIRLINE, weight: 0.5 }, column: TEXT_COLUMN }
 const HEADER: RowLook = { padding: 3.6, rule: { ink: RULE, weight: 0.8 }, column: TEXT_COLUMN, ground: WASH.plain }
 
+/** Rows for reading, and rows for looking up. */
+const ROOMY = { row: ROW, header: HEADER, cell: SETTINGS.cell, label: SETTINGS.label }
+const DENSE = {
+  row: { ...ROW, padding: 1 },
+  header: { ...HEADER, padding: 1.6 },
+  cell: SETTINGS.dense_cell,
+  label: SETTINGS.dense_label,
+}
+
 export function tableStrips(block: TableBlock, place: Place): Strip[] {
+  const look = block.dense ? DENSE : ROOMY
   const table = addNode(place.node, "Table")
   const columns = columnsOf(block.columns.map(({ share }) => share))
   const aligns = block.columns.map(({ align }) => align ?? "start")
@@ -38,18 +48,19 @@ export function tableStrips(block: TableBlock, place: Place): Strip[] {
   const titles = block.columns.map(({ title }): Line => [{ text: title }])
   const headCells = rowOf(addNode(addNode(table, "THead"), "TR"), "TH", titles, SETTINGS.column_title)
   const body = addNode(table, "TBody")
-  const head = rowStrips(headCells, HEADER)
-  const again = repeated(headCells)
+  const head = rowStrips(headCells, look.header)
+  const again = repeated(headCells, look.header)
   return [
     ...caption,
     ...head.map((strip, index) => ({ ...strip, gap: index === 0 ? 3 : 0, keep: true })),
     ...block.rows.flatMap((texts, index) =>
-      afterHeader(rowStrips(rowOf(addNode(body, "TR"), "TD", texts, SETTINGS.cell), ROW, again), index === 0),
+      afterHeader(rowStrips(rowOf(addNode(body, "TR"), "TD", texts, look.cell), look.row, again), index === 0),
     ),
   ]
 }
 
-export function factsStrips(rows: FactsBlock["rows"], place: Place): Strip[] {
+export function factsStrips({ rows, dense }: Pick<FactsBlock, "rows" | "dense">, place: Place): Strip[] {
+  const look = dense ? DENSE : ROOMY
   if (rows.length === 0) return []
   const table = addNode(place.node, "Table")
   const [labels, values] = columnsOf([LABEL_PART, 1 - LABEL_PART])
@@ -59,15 +70,15 @@ export function factsStrips(rows: FactsBlock["rows"], place: Place): Strip[] {
     const name = addNode(row, "TH", { scope: "Row" })
     const notes = note === undefined ? [] : wrap([{ text: note }], SETTINGS.note, values.width)
     const cells: Cell[] = [
-      { node: name, column: labels, align: "start", lines: wrap([{ text: label }], SETTINGS.label, labels.width) },
+      { node: name, column: labels, align: "start", lines: wrap([{ text: label }], look.label, labels.width) },
       {
         node: addNode(row, "TD"),
         column: values,
         align: "start",
-        lines: [...wrap(value, SETTINGS.cell, values.width), ...notes],
+        lines: [...wrap(value, look.cell, values.width), ...notes],
       },
     ]
-    const strips = rowStrips(cells, ROW)
+    const strips = rowStrips(cells, look.row)
     return index === 0
       ? strips.map((strip, at) => (at === 0 ? { ...strip, gap: BLOCK_GAP, keep: rows.length > 1 } : strip))
       : strips
@@ -84,11 +95,11 @@ function afterHeader(strips: readonly Strip[], isFirst: boolean): Strip[] {
 }
 
 /** A header higher than a row may be would leave no room for rows: then it stands once. */
-function repeated(cells: readonly Cell[]): Again | undefined {
-  const height = Math.max(0, ...cells.map(cell => heightOf(cell.lines))) + 2 * HEADER.padding
+function repeated(cells: readonly Cell[], look: RowLook): Again | undefined {
+  const height = Math.max(0, ...cells.map(cell => heightOf(cell.lines))) + 2 * look.padding
   const highest = 120
   if (height > highest) return undefined
-  return { height, draw: (pen, top) => drawRow(pen, cells, HEADER, top, height, true) }
+  return { height, draw: (pen, top) => drawRow(pen, cells, look, top, height, true) }
 }
 
 /** Columns by their shares of the width, none too narrow. */

@@ -69,6 +69,8 @@ export const SETTINGS = {
   caption: setting(8.6, 12, "bold", "muted"),
   cell: setting(8.4, 12, "regular"),
   column_title: setting(7.8, 11, "bold", "muted"),
+  dense_cell: setting(7.2, 9.6, "regular"),
+  dense_label: setting(7.2, 9.6, "bold", "muted"),
   label: setting(8.4, 12, "bold", "muted"),
   note: setting(7.6, 10.8, "regular", "muted"),
   code: setting(7.8, 11.6, "mono"),
