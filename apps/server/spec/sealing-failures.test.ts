@@ -1,9 +1,12 @@
 /** FORMATS §6: log time, and what a failure of log or database leaves behind: a 503, no run, and a log that goes on. */
+import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import { describe, expect, test } from "vitest"
+import type { Submission } from "../src/pipeline/submission.ts"
+import type { SealedRun } from "../src/sealing/seal-batch.ts"
 import { eachDatabase } from "./database/databases.ts"
 import { type Answer, expectRefused, textAt } from "./harness/answer.ts"
 import { CANARY } from "./harness/refusal.ts"
-import { request } from "./harness/requests.ts"
+import { PROGRAM_ID, REGISTRY_RECORD_HASH, request } from "./harness/requests.ts"
 import { standingService } from "./harness/service.ts"
 import { minted, runSql } from "./harness/tables.ts"
 
@@ -50,6 +53,43 @@ eachDatabase("sealing", open => {
       const iso = (seconds: number): string => `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`
       const window = `${iso(created)}/${iso(created + 600)}`
       expect(textAt(bundle, "anchors", "pre_anchor", "leaf", "anchoring_window")).toBe(window)
+    })
+  })
+
+  describe("a run whose record can never verify", () => {
+    /** No request makes one: the door would refuse its program id. */
+    const submission = (program_id: string): Submission => ({
+      tenant: { tenant_id: "anonymous", owner: 0 },
+      program_id,
+      route_id: "sealing",
+      registry_record_hash: REGISTRY_RECORD_HASH,
+      payload: "p",
+      declared: {},
+      declared_tokens: 0,
+      origin: {
+        source_ip_hash: ZERO_HASH,
+        user_agent_hash: ZERO_HASH,
+        authentication: { method: "anonymous", api_key_id: 0 },
+      },
+    })
+    const together = (...programs: readonly string[]): Promise<readonly PromiseSettledResult<SealedRun>[]> =>
+      Promise.allSettled(programs.map(program => service().deps.execute(submission(program))))
+
+    test("is refused alone: every other run of its batch is sealed", async () => {
+      const results = await together(PROGRAM_ID, "none", PROGRAM_ID, PROGRAM_ID, "none")
+      const ids = results.map(result => (result.status === "fulfilled" ? result.value.bundle.run.run_id : undefined))
+      const [first = 0] = ids
+      expect(ids).toEqual([first, undefined, first + 1, first + 2, undefined])
+      for (const result of results.filter(({ status }) => status === "rejected"))
+        expect(result).toMatchObject({ reason: { name: "StoreError", code: "unavailable" } })
+      expect((await service().execute(request())).body.run_id).toBe(first + 3)
+    })
+
+    test("and alone in its batch leaves nothing behind", async () => {
+      const before = await sealed()
+      const [result] = await together("none")
+      expect(result).toMatchObject({ status: "rejected", reason: { code: "unavailable" } })
+      expect(await sealed()).toEqual(before)
     })
   })
 

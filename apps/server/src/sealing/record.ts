@@ -86,6 +86,10 @@ function refusal(draft: Draft, { key, receipt }: NonNullable<Draft["receipt"]>):
   return { partial_manifest: partial, [key]: receipt }
 }
 
+/** The failure of a record that the service's own verifier refuses. @param cause for the operator's log alone */
+export const unverified = (cause: string): StageFailure =>
+  new StageFailure({ stage: "DLA", message: "The record did not pass its own verification." }, new Error(cause))
+
 type OkBase = BundleBody & { readonly anchors: Anchors }
 
 function completed(draft: Draft, base: OkBase, anchor: Anchor<PreAnchorLeaf>, trust: TrustedKeys): BundleBody {
@@ -96,8 +100,7 @@ function completed(draft: Draft, base: OkBase, anchor: Anchor<PreAnchorLeaf>, tr
   const record = { ...base, sections }
   const failures = failuresBeforeManifest(record, [trust])
   if (failures.length > 0) {
-    const message = "The record did not pass its own verification."
-    throw new StageFailure({ stage: "DLA", message }, new Error(failures.map(check => check.message).join("; ")))
+    throw unverified(failures.map(check => check.message).join("; "))
   }
   return { ...record, manifest: executionManifest(sections, token, true) }
 }

@@ -18,13 +18,8 @@ import type { LogBuilder, LogFrontier } from "../anchor/log-builder.ts"
 import { growLog } from "../anchor/log-builder.ts"
 import type { Draft } from "../pipeline/draft.ts"
 import { inStage, StageFailure } from "../pipeline/stage-failure.ts"
-import {
-  type AttestationDraft,
-  type PlacedAttestation,
-  type SealedAttestation,
-  sealAttestation,
-} from "./attestation.ts"
-import { asStageError, finishRecord, firstLeaf, recordSeal } from "./record.ts"
+import { type AttestationDraft, type SealedAttestation, sealAttestation } from "./attestation.ts"
+import { asStageError, finishRecord, firstLeaf, recordSeal, unverified } from "./record.ts"
 
 /** Where a tenant's chain stands. */
 export type TenantHead = {
@@ -39,7 +34,7 @@ export type TenantHead = {
 export type BatchContext = {
   readonly log: LogIdentity
   readonly trust: TrustedKeys
-  /** Told of the cause of every failure of stages 7–9. */
+  /** Told of the cause of every failure of stages 7–9 and of every refusal. */
   readonly reportFault: (failure: StageFailure) => void
 }
 
@@ -68,83 +63,128 @@ export type SealedRun = {
 }
 
 export type Batch = {
-  readonly runs: readonly SealedRun[]
-  readonly attestations: readonly SealedAttestation[]
+  /** In the order of the drafts; undefined for one that is refused. */
+  readonly runs: readonly (SealedRun | undefined)[]
+  /** In the order of the attestations; undefined for one that is refused. */
+  readonly attestations: readonly (SealedAttestation | undefined)[]
   /** Every entry appended, in log order. */
   readonly entries: readonly { readonly index: number; readonly body: string }[]
   readonly tenants: ReadonlyMap<string, TenantHead>
   readonly log: LogBuilder
 }
 
-/**
- * Builds the batch. A run that fails in stages 7–9 makes everything start over from the same Moments with that run as a
- * stage_error, so each round has one failing run fewer.
- */
-export function buildBatch(work: BatchWork, start: BatchStart, context: BatchContext): Batch {
-  const failed = new Map<number, StageFailure>()
-  const batch = attempt(work, start, context, failed)
-  if (failed.size === 0) return batch
-  for (const failure of failed.values()) context.reportFault(failure)
-  const drafts = work.drafts.map((draft, i) => {
-    const failure = failed.get(i)
-    return failure === undefined ? draft : asStageError(draft, failure.fault)
-  })
-  return buildBatch({ ...work, drafts }, start, context)
+/** What is still to be sealed; undefined in the place of what is refused. */
+type Round = {
+  readonly drafts: readonly (Draft | undefined)[]
+  readonly attestations: readonly (AttestationDraft | undefined)[]
 }
 
-function attempt(
-  { drafts, attestations }: BatchWork,
-  start: BatchStart,
-  context: BatchContext,
+/** What could not be sealed in a round, by its place. */
+type Failures = { readonly runs: Map<number, StageFailure>; readonly attestations: Map<number, StageFailure> }
+
+/**
+ * Builds the batch. A run that fails in stages 7–9, or whose record does not verify, makes everything start over from the
+ * same Moments with that run as a stage_error; one that fails as a stage_error too, and an attestation that fails, is
+ * refused and the others start over without it. So each round has fewer that can fail, and no record spoils its neighbours.
+ */
+export function buildBatch(work: Round, start: BatchStart, context: BatchContext): Batch {
+  const failures: Failures = { runs: new Map(), attestations: new Map() }
+  const batch = attempt(work, start, context, failures)
+  if (batch !== undefined) return batch
+  for (const failure of [...failures.runs.values(), ...failures.attestations.values()]) context.reportFault(failure)
+  const drafts = work.drafts.map((draft, at) => afterFailure(draft, failures.runs.get(at)))
+  const attestations = work.attestations.map((draft, at) => (failures.attestations.has(at) ? undefined : draft))
+  return buildBatch({ drafts, attestations }, start, context)
+}
+
+function afterFailure(draft: Draft | undefined, failure: StageFailure | undefined): Draft | undefined {
+  if (draft === undefined || failure === undefined) return draft
+  return draft.outcome_kind === "stage_error" ? undefined : asStageError(draft, failure.fault)
+}
+
+/** Items that are there, with their places. */
+const seated = <Item>(items: readonly (Item | undefined)[]): readonly { readonly at: number; readonly item: Item }[] =>
+  items.flatMap((item, at) => (item === undefined ? [] : [{ at, item }]))
+
+/** Items put back into their places. */
+const placed = <Item>(
+  count: number,
+  items: readonly { readonly at: number; readonly item: Item }[],
+): (Item | undefined)[] => {
+  const byPlace = new Map(items.map(({ at, item }) => [at, item]))
+  return Array.from({ length: count }, (_, at) => byPlace.get(at))
+}
+
+/** Does a step for each item; where it fails, the failure is noted and the item left out. */
+const forEach = <Item extends { readonly at: number }, Made>(
+  items: readonly Item[],
   failed: Map<number, StageFailure>,
-): Batch {
+  stage: "LEDGER" | "DLA",
+  step: (item: Item) => Made,
+): readonly Made[] =>
+  items.flatMap(item => {
+    try {
+      return [inStage(stage, () => step(item))]
+    } catch (error) {
+      if (!(error instanceof StageFailure)) throw error
+      failed.set(item.at, error)
+      return []
+    }
+  })
+
+/** Seals everything of a round; undefined when something failed, which is then among the failures. */
+function attempt(round: Round, start: BatchStart, context: BatchContext, failed: Failures): Batch | undefined {
   const log = growLog(start.frontier)
   const entries: { index: number; body: string }[] = []
   const keep = <L extends AppendedLeaf>(appended: L): L => {
     entries.push({ index: appended.index, body: appended.body })
     return appended
   }
-  const runId = (i: number): number => start.next_run_id + i
-  const firsts = drafts.map((draft, i) => {
-    const leaf = firstLeaf(draft, runId(i))
-    return leaf === undefined ? undefined : keep(appendLeafEntry(context.log, log, leaf))
+  const tenants = new Map(start.tenants)
+  const numbered = seated(round.drafts).map(({ at, item }, i) => ({ at, draft: item, run_id: start.next_run_id + i }))
+
+  const begun = forEach(numbered, failed.runs, "LEDGER", seat => {
+    const leaf = firstLeaf(seat.draft, seat.run_id)
+    return { ...seat, first: leaf === undefined ? undefined : keep(appendLeafEntry(context.log, log, leaf)) }
   })
   const c1 = signHead(context.log, log, start.time)
-  const tenants = new Map(start.tenants)
-  const records = drafts.flatMap((draft, i) => {
-    const place = { run_id: runId(i), tenant_salt: tenantOf(tenants, draft).salt }
-    const first = firsts[i]
-    try {
-      const anchor = first === undefined ? undefined : inStage("LEDGER", () => anchorOf(context.log, log, first, c1))
-      return [{ draft, record: inStage("DLA", () => finishRecord(draft, place, anchor, context.trust)) }]
-    } catch (error) {
-      if (!(error instanceof StageFailure) || draft.outcome_kind === "stage_error") throw error
-      failed.set(i, error)
-      return []
-    }
+  const anchored = forEach(begun, failed.runs, "LEDGER", ({ first, ...seat }) => ({
+    ...seat,
+    anchor: first === undefined ? undefined : anchorOf(context.log, log, first, c1),
+  }))
+  const finished = forEach(anchored, failed.runs, "DLA", ({ anchor, ...seat }) => {
+    const place = { run_id: seat.run_id, tenant_salt: tenantOf(tenants, seat.draft).salt }
+    return { ...seat, ...chain(seat.draft, finishRecord(seat.draft, place, anchor, context.trust), tenants) }
   })
-  if (failed.size > 0) return { runs: [], attestations: [], entries, tenants, log }
-  const chained = records.map(({ draft, record }) => chain(draft, record, tenants))
-  const lasts = chained.map(({ leaf }) => keep(appendLeafEntry(context.log, log, leaf)))
+  // What failed until now is known before anything further is signed.
+  if (failed.runs.size > 0) return undefined
+  const lasts = finished.map(run => ({ ...run, last: keep(appendLeafEntry(context.log, log, run.leaf)) }))
   const attested = new Map(start.attested)
-  const placed = attestations.map(({ owner, leaf }): PlacedAttestation => {
-    const owner_ordinal = (attested.get(owner) ?? 0) + 1
-    attested.set(owner, owner_ordinal)
-    return { owner, owner_ordinal, appended: keep(appendLeafEntry(context.log, log, leaf)) }
+  const proposed = forEach(seated(round.attestations), failed.attestations, "LEDGER", ({ at, item }) => {
+    const owner_ordinal = (attested.get(item.owner) ?? 0) + 1
+    attested.set(item.owner, owner_ordinal)
+    return { at, owner: item.owner, owner_ordinal, appended: keep(appendLeafEntry(context.log, log, item.leaf)) }
   })
   const c2 = signHead(context.log, log, start.time)
-  const runs = chained.flatMap(({ draft, record, bundle_hash, leaf }, i) => {
-    const last = lasts[i]
-    if (last === undefined) return []
+  const runs = forEach(lasts, failed.runs, "DLA", ({ at, draft, record, bundle_hash, leaf, last }) => {
     const complete_record = anchorOf(context.log, log, last, c2)
     const bundle: Bundle = { ...record, bundle_hash, anchors: { ...record.anchors, complete_record } }
     assertVerified(bundle, VERDICTS.complete, `run ${record.run.run_id}`, context.trust)
-    return [{ draft, bundle, text: canonicalize(bundle), tenant_ordinal: leaf.tenant_ordinal }]
+    return { at, item: { draft, bundle, text: canonicalize(bundle), tenant_ordinal: leaf.tenant_ordinal } }
   })
-  const sealed = placed.map(item => sealAttestation(item, context.log, log, c2))
-  for (const { document } of sealed)
-    assertVerified(document, VERDICTS.attestation, document.attestation_id, context.trust)
-  return { runs, attestations: sealed, entries, tenants, log }
+  const attestations = forEach(proposed, failed.attestations, "DLA", proposal => {
+    const sealed = sealAttestation(proposal, context.log, log, c2)
+    assertVerified(sealed.document, VERDICTS.attestation, sealed.document.attestation_id, context.trust)
+    return { at: proposal.at, item: sealed }
+  })
+  if (failed.runs.size + failed.attestations.size > 0) return undefined
+  return {
+    runs: placed(round.drafts.length, runs),
+    attestations: placed(round.attestations.length, attestations),
+    entries,
+    tenants,
+    log,
+  }
 }
 
 function tenantOf(tenants: ReadonlyMap<string, TenantHead>, draft: Draft): TenantHead {
@@ -154,7 +194,6 @@ function tenantOf(tenants: ReadonlyMap<string, TenantHead>, draft: Draft): Tenan
 }
 
 type Chained = {
-  readonly draft: Draft
   readonly record: BundleBody
   readonly bundle_hash: string
   readonly leaf: CompleteRecordLeaf
@@ -170,7 +209,7 @@ function chain(draft: Draft, record: BundleBody, tenants: Map<string, TenantHead
     previous_record: tenant.head,
   })
   tenants.set(tenant.tenant_id, { ...tenant, record_count: leaf.tenant_ordinal, head: leafDigest(leaf) })
-  return { draft, record, bundle_hash, leaf }
+  return { record, bundle_hash, leaf }
 }
 
 /** The auditor's own verifier has the last word before anything is committed. */
@@ -181,8 +220,8 @@ function assertVerified(
   trust: TrustedKeys,
 ): void {
   const report = verifyDocument(document, [trust])
-  if (isUnreadable(report)) throw new Error(`${name} is not readable: ${report.unreadable}`)
+  if (isUnreadable(report)) throw unverified(`${name} is not readable: ${report.unreadable}`)
   if (report.verdict === verdict) return
   const failure = report.checks.find(check => check.result === "fail")
-  throw new Error(`${name} does not verify: ${failure?.id} ${failure?.message}`)
+  throw unverified(`${name} does not verify: ${failure?.id} ${failure?.message}`)
 }

@@ -98,9 +98,10 @@ function partition(items: readonly Item[]): { readonly work: BatchWork; readonly
   return { work: { drafts, attestations }, places }
 }
 
-function sealedAt<T>(sealed: readonly T[], at: number): T {
+/** @throws StoreError when the batch was sealed without the item, which is then refused alone */
+function sealedAt<T>(sealed: readonly (T | undefined)[], at: number): T {
   const found = sealed[at]
-  if (found === undefined) throw new Error("a sealed batch holds everything that it was made of")
+  if (found === undefined) throw new StoreError("unavailable")
   return found
 }
 
@@ -115,6 +116,7 @@ const commitBatch = (work: BatchWork, known: LogFrontier | undefined, context: S
     const attested = await countAttestations(tx, [...new Set(work.attestations.map(({ owner }) => owner))])
     const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time }
     const batch = buildBatch(work, start, context)
+    if (batch.entries.length === 0) throw new StoreError("unavailable")
     await writeBatch(tx, batch, head, time, context)
     return batch
   })
@@ -135,10 +137,12 @@ function newTenants(drafts: readonly Draft[]): readonly { tenant_id: string; own
 async function writeBatch(tx: Tx, batch: Batch, head: LogHeadRow, time: number, context: SealerContext): Promise<void> {
   const root = batch.log.root()
   const size = batch.log.size()
-  await insertRuns(tx, batch.runs.map(runRow))
+  const runs = batch.runs.filter(run => run !== undefined)
+  const attestations = batch.attestations.filter(attestation => attestation !== undefined)
+  await insertRuns(tx, runs.map(runRow))
   await insertAttestations(
     tx,
-    batch.attestations.map(sealed => attestationRow(sealed, time)),
+    attestations.map(sealed => attestationRow(sealed, time)),
   )
   await appendEntries(tx, {
     entries: batch.entries.map(({ index, body }) => ({ log_index: index, body, integrated_time: time })),
@@ -147,7 +151,7 @@ async function writeBatch(tx: Tx, batch: Batch, head: LogHeadRow, time: number, 
       size,
       root,
       log_time: time,
-      next_run_id: head.next_run_id + batch.runs.length,
+      next_run_id: head.next_run_id + runs.length,
       checkpoint: context.publicCheckpoint(size, root),
       epoch: head.epoch,
     },

@@ -1,0 +1,206 @@
+/** A batch is sealed whole for all that can be sealed; what cannot is a stage_error or refused, and spoils nothing else. */
+
+import { leafDigest } from "@runseal/core/formulas/leaves"
+import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
+import { emptyRange } from "@runseal/core/transparency-log/compact-range"
+import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import { VERDICTS } from "@runseal/core/verify/report"
+import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
+import fc from "fast-check"
+import { expect, test } from "vitest"
+import { newEcdsaKey } from "../anchor/keys.ts"
+import { scratchTrust } from "../anchor/trust.ts"
+import type { Draft } from "../pipeline/draft.ts"
+import { askReviewer } from "../pipeline/gates/aivp-t4.ts"
+import { type PipelineContext, runToLog } from "../pipeline/pipeline.ts"
+import type { StageFailure } from "../pipeline/stage-failure.ts"
+import { loadPolicy } from "../policy/load-policy.ts"
+import { compileSignatureLibrary } from "../policy/signature-library.ts"
+import { noReview } from "../review/reviewer.ts"
+import { type AttestationDraft, attestationDraft } from "./attestation.ts"
+import { momentSource } from "./moment-source.ts"
+import { type Batch, type BatchStart, buildBatch } from "./seal-batch.ts"
+
+const TIME = Date.UTC(2026, 4, 4, 12)
+const log = { keys: { service: newEcdsaKey(), log: newEcdsaKey() }, origin: "batch.example - 1" }
+const trust = scratchTrust(log, TIME / 1000 - 60)
+const FIRST_RUN_ID = 8
+
+const context: PipelineContext = {
+  policy: loadPolicy(undefined),
+  library: compileSignatureLibrary(),
+  region: "eu-test-1",
+  max_scan_units: 1_048_576,
+  budgets: { run_tokens: 1000, window_tokens: 1000, window_seconds: 60 },
+  system_provenance: systemProvenanceSection({
+    service: "runseal",
+    service_version: "1.0.0",
+    orchestrator_version: "1.0.0",
+    source_revision: "unknown",
+    runtime: "node",
+    runtime_version: "24",
+    platform: "test",
+    ledger_backend: "embedded",
+  }),
+  makeCharge: async ({ tokens }) => tokens,
+  askReview: askReviewer(noReview, new AbortController().signal),
+  reportFault: () => undefined,
+}
+const mint = momentSource(() => TIME)
+
+const draftOf = (tenant_id: string, declared_tokens: number): Promise<Draft> =>
+  runToLog(
+    {
+      tenant: { tenant_id, owner: 0 },
+      program_id: "a1".repeat(32),
+      route_id: "r",
+      registry_record_hash: "b2".repeat(32),
+      payload: "p",
+      declared: { request_substance: { cost: { total_tokens: declared_tokens } } },
+      declared_tokens,
+      origin: {
+        source_ip_hash: ZERO_HASH,
+        user_agent_hash: ZERO_HASH,
+        authentication: { method: "anonymous", api_key_id: 0 },
+      },
+    },
+    mint(),
+    context,
+  )
+
+/** What becomes of a draft, and how it comes about. */
+type Fate = "ok" | "halted" | "stage_error" | "halt_to_stage_error" | "refused" | "refused_at_once"
+const WRONG = "f".repeat(64)
+
+async function draftFor(fate: Fate, tenant: string): Promise<Draft> {
+  const draft = await draftOf(tenant, fate.startsWith("halt") ? 2000 : 1)
+  const { transcript, payload } = draft.sections
+  if (transcript === undefined || payload === undefined) throw new Error("every draft here comes through the pipeline")
+  switch (fate) {
+    case "ok":
+    case "halted":
+      return draft
+    // Stage 9 finds it; a stage_error has no transcript.
+    case "stage_error":
+    case "halt_to_stage_error":
+      return { ...draft, sections: { ...draft.sections, transcript: { ...transcript, hash: WRONG } } }
+    // Wrong in whatever record it is.
+    case "refused":
+      return { ...draft, sections: { ...draft.sections, payload: { ...payload, hash: WRONG } } }
+    case "refused_at_once":
+      return { ...draft, moment: { ...draft.moment, at: "yesterday" } }
+  }
+}
+
+const ATTESTED = { digest: "c3".repeat(32), algorithm: "sha256" } as const
+const attestationFor = (sound: boolean): AttestationDraft => {
+  const draft = attestationDraft(3, ATTESTED)
+  return sound ? draft : { ...draft, leaf: { ...draft.leaf, digest: "none" } }
+}
+
+const TENANTS = ["one", "two"] as const
+const start: BatchStart = {
+  frontier: { range: emptyRange, edges: [] },
+  next_run_id: FIRST_RUN_ID,
+  tenants: new Map(
+    TENANTS.map(tenant_id => [tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 4, head: "e5".repeat(32) }]),
+  ),
+  attested: new Map([[3, 7]]),
+  time: TIME / 1000,
+}
+
+const OUTCOME_OF = {
+  ok: "ok",
+  halted: "ccv_halt",
+  stage_error: "stage_error",
+  halt_to_stage_error: "stage_error",
+  refused: undefined,
+  refused_at_once: undefined,
+} as const
+
+type Planned = { readonly fate: Fate; readonly tenant: (typeof TENANTS)[number] }
+
+/** Everything sealed verifies by the public verifier; run numbers, ordinals and chains have no gap where one was refused. */
+function expectWhole(batch: Batch, plan: readonly Planned[], sound: readonly boolean[]): void {
+  expect(batch.runs.map(run => run?.bundle.run.outcome_kind)).toEqual(plan.map(({ fate }) => OUTCOME_OF[fate]))
+  const runs = batch.runs.filter(run => run !== undefined)
+  expect(runs.map(({ bundle }) => bundle.run.run_id)).toEqual(runs.map((_, i) => FIRST_RUN_ID + i))
+  for (const { text } of runs) {
+    const report = verifyText(text, [trust])
+    expect(isUnreadable(report) ? report : report.verdict).toBe(VERDICTS.complete)
+  }
+  for (const tenant_id of TENANTS) {
+    const leaves = runs
+      .filter(({ draft }) => draft.tenant.tenant_id === tenant_id)
+      .map(({ bundle }) => bundle.anchors.complete_record!.leaf)
+    const heads = ["e5".repeat(32), ...leaves.map(leafDigest)]
+    expect(leaves.map(leaf => leaf.tenant_ordinal)).toEqual(leaves.map((_, i) => 5 + i))
+    expect(leaves.map(leaf => leaf.previous_record)).toEqual(heads.slice(0, -1))
+    expect(batch.tenants.get(tenant_id)).toMatchObject({ record_count: 4 + leaves.length, head: heads.at(-1) })
+  }
+  expect(batch.attestations.map(item => item !== undefined)).toEqual(sound)
+  const attestations = batch.attestations.filter(item => item !== undefined)
+  expect(attestations.map(({ owner_ordinal }) => owner_ordinal)).toEqual(attestations.map((_, i) => 8 + i))
+  expect(batch.entries.map(({ index }) => index)).toEqual(batch.entries.map((_, i) => i))
+  expect(batch.log.size()).toBe(batch.entries.length)
+  const firsts = runs.filter(({ bundle }) => bundle.run.outcome_kind !== "stage_error").length
+  expect(batch.entries.length).toBe(firsts + runs.length + attestations.length)
+}
+
+const seal = async (
+  plan: readonly Planned[],
+  sound: readonly boolean[] = [],
+): Promise<{ batch: Batch; faults: readonly StageFailure[] }> => {
+  const drafts = await Promise.all(plan.map(({ fate, tenant }) => draftFor(fate, tenant)))
+  const faults: StageFailure[] = []
+  const reportFault = (failure: StageFailure): void => void faults.push(failure)
+  const work = { drafts, attestations: sound.map(attestationFor) }
+  return { batch: buildBatch(work, start, { log, trust, reportFault }), faults }
+}
+
+test("a run that fails in stages 7–9 is a stage_error of that stage; the others are as they were", async () => {
+  const plan: readonly Planned[] = [
+    { fate: "ok", tenant: "one" },
+    { fate: "stage_error", tenant: "one" },
+    { fate: "halted", tenant: "two" },
+    { fate: "ok", tenant: "one" },
+  ]
+  const { batch, faults } = await seal(plan, [true])
+  expectWhole(batch, plan, [true])
+  const { run, sections, manifest, allow_token } = batch.runs[1]!.bundle
+  expect(run).toMatchObject({ error_stage: "DLA", error_message: "The record did not pass its own verification." })
+  expect([sections.transcript, manifest, allow_token]).toEqual([undefined, undefined, undefined])
+  expect(faults.map(({ fault }) => fault.stage)).toEqual(["DLA"])
+})
+
+test("a record that does not verify even as a stage_error is refused alone, and the operator is told", async () => {
+  const plan: readonly Planned[] = [
+    { fate: "refused", tenant: "one" },
+    { fate: "ok", tenant: "one" },
+    { fate: "refused_at_once", tenant: "two" },
+    { fate: "halted", tenant: "two" },
+  ]
+  const { batch, faults } = await seal(plan, [true, false, true])
+  expectWhole(batch, plan, [true, false, true])
+  expect(faults.length).toBeGreaterThanOrEqual(3)
+})
+
+test("a batch of which nothing can be sealed appends nothing", async () => {
+  const plan: readonly Planned[] = [{ fate: "refused", tenant: "one" }]
+  const { batch } = await seal(plan, [false])
+  expectWhole(batch, plan, [false])
+  expect(batch.entries).toEqual([])
+})
+
+test("whatever fails in a batch, wherever it stands, all else is sealed", async () => {
+  const fate = fc.constantFrom<Fate>("ok", "halted", "stage_error", "halt_to_stage_error", "refused", "refused_at_once")
+  const planned = fc.record({ fate, tenant: fc.constantFrom(...TENANTS) })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(planned, { maxLength: 6 }),
+      fc.array(fc.boolean(), { maxLength: 3 }),
+      async (plan, sound) => expectWhole((await seal(plan, sound)).batch, plan, sound),
+    ),
+    { numRuns: 25 },
+  )
+})
