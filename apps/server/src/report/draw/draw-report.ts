@@ -4,7 +4,7 @@ import { stripsOf } from "./blocks/strips-of.ts"
 import { writeDocument } from "./file/document.ts"
 import { documentFonts } from "./fonts/document-fonts.ts"
 import { flow } from "./page/flow.ts"
-import { drawFurniture } from "./page/furniture.ts"
+import { furniture } from "./page/furniture.ts"
 import { newPen, type Pen } from "./page/pen.ts"
 import { rootNode } from "./tags/structure.ts"
 
@@ -23,6 +23,7 @@ export async function drawReport(report: Report): Promise<Uint8Array> {
     pens.push(pen)
     return pen
   })
-  for (const pen of pens) drawFurniture(pen, report, pens.length)
+  const drawOnEvery = furniture(report, pens.length)
+  for (const pen of pens) drawOnEvery(pen)
   return writeDocument(report, { sheets: pens.map(({ sheet }) => sheet), fonts, root, outline })
 }

@@ -7,12 +7,14 @@ import { heightOf } from "../page/rows.ts"
 import { setLine } from "../page/set-line.ts"
 import { type Colour, HAIRLINE, INK, PAGE, SETTINGS } from "../page/style.ts"
 import { addNode } from "../tags/structure.ts"
-import { type TextLine, wrap } from "../text/wrap.ts"
+import { firstLines, type TextLine } from "../text/wrap.ts"
 import { BLOCK_GAP, type Place, TEXT_COLUMN } from "./place.ts"
 import { paragraphStrips } from "./prose.ts"
 import { boxOf } from "./timeline.ts"
 
 const BAR_HEIGHT = 9
+/** A label longer than this is cut, visibly: the gauge is one drawing. */
+const MAX_LINES = 3
 const QR_SIZE = 92
 const QR_GUTTER = 16
 /** What a code of the highest version holds at error correction M (ISO/IEC 18004, table 7), in bytes. */
@@ -28,8 +30,13 @@ export function gaugeStrips(block: GaugeBlock, place: Place): Strip[] {
     alternative: `${block.label}: ${grouped(before)} before, ${grouped(used)} used, limit ${grouped(limit)} ${block.unit}`,
   })
   const half = TEXT_COLUMN.width / 2 - 6
-  const label = wrap([{ text: block.label, style: "bold" }], SETTINGS.cell, half)
-  const value = wrap([{ text: sum, tone: block.tone }, ...share(before + used, limit)], SETTINGS.cell, half)
+  const label = firstLines([{ text: block.label, style: "bold" }], SETTINGS.cell, half, MAX_LINES)
+  const value = firstLines(
+    [{ text: sum, tone: block.tone }, ...share(before + used, limit)],
+    SETTINGS.cell,
+    half,
+    MAX_LINES,
+  )
   const textHeight = Math.max(heightOf(label), heightOf(value))
   const height = textHeight + BAR_HEIGHT + 8
   const draw = (pen: Pen, top: number): void => {

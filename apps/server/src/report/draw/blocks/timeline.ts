@@ -5,7 +5,7 @@ import { heightOf } from "../page/rows.ts"
 import { setLine } from "../page/set-line.ts"
 import { HAIRLINE, INK, PAGE, RULE, SETTINGS, WHITE } from "../page/style.ts"
 import { addNode } from "../tags/structure.ts"
-import { type TextLine, wrap } from "../text/wrap.ts"
+import { firstLines, type TextLine } from "../text/wrap.ts"
 import { BLOCK_GAP, type Place, TEXT_COLUMN } from "./place.ts"
 
 type Step = TimelineBlock["steps"][number]
@@ -19,6 +19,8 @@ const AXIS = 11
 const TEXT_TOP = 23
 const STAGE_RADIUS = 5.2
 const GATE_RADIUS = 6.6
+/** A code or label longer than this is cut, visibly: the row is one drawing on one page. */
+const MAX_LINES = 4
 
 const TONES: Readonly<Record<Step["state"], Tone>> = { passed: "good", stopped: "bad", not_reached: "muted" }
 
@@ -55,8 +57,8 @@ function textsOf(step: Step): TextLine[] {
   const tone = step.state === "passed" ? "plain" : TONES[step.state]
   const width = STEP_WIDTH - STEP_GUTTER
   return [
-    ...wrap([{ text: step.code, style: "mono", tone }], SETTINGS.step_code, width),
-    ...wrap([{ text: step.label }], SETTINGS.step_label, width),
+    ...firstLines([{ text: step.code, style: "mono", tone }], SETTINGS.step_code, width, MAX_LINES),
+    ...firstLines([{ text: step.label }], SETTINGS.step_label, width, MAX_LINES),
   ]
 }
 

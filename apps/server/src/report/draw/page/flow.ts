@@ -27,7 +27,7 @@ export function flow(strips: readonly Strip[], open: () => Pen): void {
   }
   for (let index = 0; index < strips.length; ) {
     const end = endOfGroup(strips, index)
-    if (strips[index]?.pageBreak && used > 0) turn()
+    if (strips[index]?.pageBreak && used > 0 && end > index + 1) turn()
     if (used > 0 && used + heightOf(strips, index, end, used) > TEXT_HEIGHT) turn()
     for (; index < end; index++) {
       const strip = strips[index]
@@ -43,10 +43,10 @@ export function flow(strips: readonly Strip[], open: () => Pen): void {
   }
 }
 
-/** One past the last strip that stays with the strip at `start`. */
+/** One past the last strip that stays with the strip at `start`: a page break stays with what follows and with nothing before. */
 function endOfGroup(strips: readonly Strip[], start: number): number {
   let end = start
-  while (strips[end]?.keep && end + 1 < strips.length) end++
+  while (strips[end]?.keep && end + 1 < strips.length && !strips[end + 1]?.pageBreak) end++
   return end + 1
 }
 

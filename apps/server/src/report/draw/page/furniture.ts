@@ -1,5 +1,5 @@
-import type { Line, Report } from "../../block.ts"
-import { firstLine } from "../text/wrap.ts"
+import type { Line, Report, Tone } from "../../block.ts"
+import { firstLine, type TextLine } from "../text/wrap.ts"
 import { artifact, circle, type Pen, strokeLine } from "./pen.ts"
 import { setLine } from "./set-line.ts"
 import { HAIRLINE, INK, MARGIN, PAGE, SETTINGS, TEXT_WIDTH } from "./style.ts"
@@ -11,29 +11,41 @@ const SIGN_RADIUS = 2.4
 const RIGHT_WIDTH: number = TEXT_WIDTH * 0.45
 const GUTTER = 14
 
-/** What stands on every page: the run and its verdict on top, the page's number below. */
-export function drawFurniture(pen: Pen, report: Report, pages: number): void {
+/** Draws what stands on every page: the run and its verdict on top, the page's number below. */
+export function furniture(report: Report, pages: number): (pen: Pen) => void {
   const { running_head: head, running_foot: foot } = report
-  artifact(
-    pen,
-    () => {
-      drawPair(pen, [{ text: head.left }], [{ text: head.right, style: "bold", tone: head.tone }], HEAD_TOP, true)
-      strokeLine(pen, [MARGIN.left, HEAD_TOP + 15], [MARGIN.left + TEXT_WIDTH, HEAD_TOP + 15], HAIRLINE, 0.6)
-      strokeLine(pen, [MARGIN.left, FOOT_TOP - 6], [MARGIN.left + TEXT_WIDTH, FOOT_TOP - 6], HAIRLINE, 0.6)
-      const page = `page ${pen.sheet.index + 1} of ${pages}`
-      drawPair(pen, [{ text: foot }], [{ text: page }], FOOT_TOP, false)
-      const x = MARGIN.left + TEXT_WIDTH - SIGN_RADIUS
-      circle(pen, [x, HEAD_TOP + 5], SIGN_RADIUS, INK[head.tone], INK[head.tone], 0.1)
-    },
-    "Pagination",
-  )
+  const sign = SIGN_RADIUS * 2 + 5
+  const top = pair([{ text: head.left }], [{ text: head.right, style: "bold", tone: head.tone }], sign)
+  const bottom = firstLine([{ text: foot }], SETTINGS.running, TEXT_WIDTH - RIGHT_WIDTH - GUTTER)
+  return pen =>
+    artifact(
+      pen,
+      () => drawFurniture(pen, { top, bottom, sign, tone: head.tone }, `page ${pen.sheet.index + 1} of ${pages}`),
+      "Pagination",
+    )
 }
 
-function drawPair(pen: Pen, left: Line, right: Line, top: number, sign: boolean): void {
-  const setting = SETTINGS.running
-  const end = firstLine(right, setting, RIGHT_WIDTH)
-  const room = sign ? SIGN_RADIUS * 2 + 5 : 0
-  const start = firstLine(left, setting, TEXT_WIDTH - end.width - room - GUTTER)
-  setLine(pen, start, MARGIN.left, top)
-  setLine(pen, end, MARGIN.left + TEXT_WIDTH - room - end.width, top)
+type Furniture = {
+  readonly top: { readonly left: TextLine; readonly right: TextLine }
+  readonly bottom: TextLine
+  /** Room for the sign at the right end of the head. */
+  readonly sign: number
+  readonly tone: Tone
+}
+
+function drawFurniture(pen: Pen, { top, bottom, sign, tone }: Furniture, page: string): void {
+  const end = MARGIN.left + TEXT_WIDTH
+  setLine(pen, top.left, MARGIN.left, HEAD_TOP)
+  setLine(pen, top.right, end - sign - top.right.width, HEAD_TOP)
+  circle(pen, [end - SIGN_RADIUS, HEAD_TOP + 5], SIGN_RADIUS, INK[tone], INK[tone], 0.1)
+  strokeLine(pen, [MARGIN.left, HEAD_TOP + 15], [end, HEAD_TOP + 15], HAIRLINE, 0.6)
+  strokeLine(pen, [MARGIN.left, FOOT_TOP - 6], [end, FOOT_TOP - 6], HAIRLINE, 0.6)
+  const number = firstLine([{ text: page }], SETTINGS.running, RIGHT_WIDTH)
+  setLine(pen, bottom, MARGIN.left, FOOT_TOP)
+  setLine(pen, number, end - number.width, FOOT_TOP)
+}
+
+function pair(left: Line, right: Line, sign: number): Furniture["top"] {
+  const end = firstLine(right, SETTINGS.running, RIGHT_WIDTH)
+  return { left: firstLine(left, SETTINGS.running, TEXT_WIDTH - end.width - sign - GUTTER), right: end }
 }

@@ -58,18 +58,20 @@ export function wrap(line: Line, setting: Setting, width: number): TextLine[] {
 
 /** Cuts a passage to one line, with a visible sign of the cut. */
 export function firstLine(line: Line, setting: Setting, width: number): TextLine {
-  const lines = wrap(line, setting, width)
-  const [only] = lines
-  if (only !== undefined && lines.length === 1) return only
-  const mark: Line = [{ text: " …" }]
-  const [shortened] = wrap(line, setting, width - (wrap(mark, setting, width)[0]?.width ?? 0))
-  const [end] = wrap(mark, setting, width)
-  if (shortened === undefined || end === undefined) return { boxes: [], width: 0, ...lineOf(setting, false) }
-  return {
-    ...shortened,
-    boxes: [...shortened.boxes, ...end.boxes.map(({ box, x }) => ({ box, x: x + shortened.width }))],
-    width: shortened.width + end.width,
-  }
+  const [first] = firstLines(line, setting, width, 1)
+  return first ?? { boxes: [], width: 0, ...lineOf(setting, false) }
+}
+
+/** Cuts a passage to so many lines, with a visible sign of the cut. */
+export function firstLines(line: Line, setting: Setting, width: number, count: number): TextLine[] {
+  const whole = wrap(line, setting, width)
+  if (whole.length <= count) return whole
+  const [sign] = wrap([{ text: " …" }], setting, width)
+  const narrowed = wrap(line, setting, width - (sign?.width ?? 0)).slice(0, count)
+  const last = narrowed.pop()
+  if (last === undefined || sign === undefined) return narrowed
+  const end = sign.boxes.map(({ box, x }) => ({ box, x: x + last.width }))
+  return [...narrowed, { ...last, boxes: [...last.boxes, ...end], width: last.width + sign.width }]
 }
 
 function lineOf(setting: Setting, rightToLeft: boolean): Pick<TextLine, "leading" | "size" | "rightToLeft"> {
