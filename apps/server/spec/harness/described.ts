@@ -93,7 +93,7 @@ function patternOf({ template, operation }: Endpoint): RegExp {
 /** The operation a request is for; a HEAD is answered as its GET. */
 export function endpointOf(method: string, path: string): Endpoint | undefined {
   const asked = method === "HEAD" ? "GET" : method
-  const [pathname = ""] = path.split("?")
+  const { pathname } = new URL(path, DOCUMENT_ID)
   return MATCHERS.find(matcher => matcher.method === asked && matcher.pattern.test(pathname))
 }
 

@@ -1,0 +1,157 @@
+/**
+ * Every endpoint driven from its own description: whatever is sent, by whomever, the service does not fail, and what it
+ * answers is described. The harness holds each answer against the document; the whole house is checked at the end.
+ */
+import type { JsonObject } from "@runseal/canonical"
+import fc from "fast-check"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { type Caller, firstAdmin, newKey } from "./harness/callers.ts"
+import { checkHouse } from "./harness/check-house.ts"
+import { ENDPOINTS, type Endpoint } from "./harness/described.ts"
+import { fitting, HOSTILE, nearly } from "./harness/from-schema.ts"
+import { EICAR, request } from "./harness/requests.ts"
+import { openService, type TestService } from "./harness/service.ts"
+
+/** Requests to each endpoint; rehearsals make keys of their own and are dear. */
+const RUNS = 60
+const RUNS_OF: Readonly<Record<string, number>> = { verify_determinism: 25, dcae_verify: 40 }
+
+let service: TestService
+let admin: Caller
+let customer: Caller
+/** What the verifier is asked about, beside what only looks like it. */
+let documents: readonly JsonObject[]
+
+beforeAll(async () => {
+  service = await openService()
+  admin = await firstAdmin(service)
+  customer = await newKey(service, admin, { name: "customer" })
+  for (const caller of [admin, customer])
+    for (const payload of ["a payload", EICAR]) await caller.post("/execute", request({ payload }))
+  const read = ["/runs/1/artifacts", "/runs/2/deny-receipt", "/runs/2/artifacts"].map(path => admin.get(path))
+  documents = (await Promise.all(read)).map(({ body }) => body)
+})
+afterAll(async () => {
+  await checkHouse(service)
+  await service.close()
+})
+
+type Sent = { readonly path: string; readonly headers: Record<string, string>; readonly body?: string }
+
+const keys = (): fc.Arbitrary<Record<string, string>> =>
+  fc
+    .oneof(
+      { weight: 4, arbitrary: fc.constantFrom(admin.secret, customer.secret) },
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom("", "rsk_", `rsk_${"0".repeat(48)}`, `${admin.secret}0`, "Bearer x", "'; --"),
+      },
+      { weight: 1, arbitrary: fc.constant(undefined) },
+    )
+    .map((secret): Record<string, string> => (secret === undefined ? {} : { "X-Service-Key": secret }))
+
+/** As it may stand in an address: halves of surrogate pairs cannot. */
+const asText = (value: unknown): string =>
+  (typeof value === "string" ? value : JSON.stringify(value)).slice(0, 2000).replaceAll(/\p{Cs}/gu, "\ufffd")
+
+/** The first runs are there and belong to the two callers; the first tokens and indices too. */
+const there = fc.constantFrom("1", "2", "3", "4", "000")
+
+function paths({ template, operation }: Endpoint): fc.Arbitrary<string> {
+  const parts = template.split(/(\{\w+\})/).map(part => {
+    const parameter = operation.parameters?.find(({ name }) => `{${name}}` === part)
+    if (parameter === undefined) return fc.constant(part)
+    const encoded = HOSTILE.map(value => encodeURIComponent(asText(value)))
+    const fits = fitting(parameter.schema).map(value => encodeURIComponent(asText(value)).replaceAll("%2F", "/"))
+    return fc.oneof({ weight: 3, arbitrary: there }, { weight: 2, arbitrary: fits }, { weight: 1, arbitrary: encoded })
+  })
+  return fc.tuple(...parts).map(found => found.join(""))
+}
+
+function queries({ operation }: Endpoint): fc.Arbitrary<string> {
+  const parameters = operation.parameters?.filter(parameter => parameter.in === "query") ?? []
+  const pairs = parameters.map(({ name, schema, required }) => {
+    const value = fc.oneof({ weight: 5, arbitrary: fitting(schema) }, { weight: 1, arbitrary: HOSTILE })
+    const pair = value.map(found => [`${encodeURIComponent(name)}=${encodeURIComponent(asText(found))}`])
+    const twice = pair.map(([text = ""]) => [text, text])
+    const absent = fc.constant<string[]>([])
+    return fc.oneof(
+      { weight: required ? 1 : 8, arbitrary: absent },
+      { weight: 8, arbitrary: pair },
+      { weight: 1, arbitrary: twice },
+    )
+  })
+  const noise = fc.constantFrom([], [], [], [], [], ["unknown=1"], ["%ff"], ["__proto__=1"], ["=&&="])
+  return fc.tuple(...pairs, noise).map(found => found.flat().join("&"))
+}
+
+const NO_JSON = [
+  "",
+  "{",
+  "[]",
+  "null",
+  '{"a":1,"a":2}',
+  '{"a":1e400}',
+  `${"[".repeat(70)}`,
+  '{"\\ud800":1}',
+  "\ufeff{}",
+]
+
+function bodies({ operation }: Endpoint): fc.Arbitrary<Pick<Sent, "body"> & { readonly type: string }> {
+  const schema = operation.requestBody?.content["application/json"]?.schema
+  if (schema === undefined) return fc.constant({ type: "" })
+  const sent =
+    operation.operationId === "dcae_verify" ? fc.oneof(fitting(schema), fc.constantFrom(...documents)) : fitting(schema)
+  const json = (value: fc.Arbitrary<unknown>): fc.Arbitrary<string> => value.map(found => JSON.stringify(found))
+  const body = fc.oneof(
+    { weight: 5, arbitrary: json(sent) },
+    { weight: 5, arbitrary: json(nearly(sent)) },
+    { weight: 1, arbitrary: json(HOSTILE) },
+    { weight: 1, arbitrary: fc.constantFrom(...NO_JSON) },
+  )
+  const type = fc.oneof(
+    { weight: 20, arbitrary: fc.constant("application/json") },
+    { weight: 1, arbitrary: fc.constantFrom("text/plain", "application/json; charset=latin1", "") },
+  )
+  return fc.record({ body, type })
+}
+
+const requests = (endpoint: Endpoint): fc.Arbitrary<Sent> =>
+  fc.tuple(paths(endpoint), queries(endpoint), bodies(endpoint), keys()).map(([path, query, { body, type }, key]) => ({
+    path: query === "" ? path : `${path}?${query}`,
+    headers: { ...key, ...(type === "" ? {} : { "Content-Type": type }) },
+    ...(body === undefined ? {} : { body }),
+  }))
+
+/** Served only for a state, a token or a number that chance does not meet. */
+const RARELY_SERVED = /receipt$|public_bundle|run_bundle|docs_file|tile$/
+
+/** Revoking comes last: it takes the callers' own keys too. */
+const inOrder = ENDPOINTS.toSorted((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))
+
+describe("no request makes the service fail, and every answer is described", () => {
+  test.each(inOrder.map(endpoint => [`${endpoint.method} ${endpoint.template}`, endpoint] as const))(
+    "%s",
+    async (_name, endpoint) => {
+      const { method, operation } = endpoint
+      const seen = new Set<number>()
+      const numRuns = RUNS_OF[operation.operationId] ?? RUNS
+      await fc.assert(
+        fc.asyncProperty(requests(endpoint), async ({ path, headers, body }) => {
+          const init = { method, headers, ...(body === undefined ? {} : { body }) }
+          const { status } = await service.request(path, init)
+          seen.add(status)
+          expect(status).toBeLessThan(500)
+        }),
+        { numRuns },
+      )
+      const documented = Object.keys(operation.responses).map(Number)
+      for (const status of seen) expect([400, 401, 403, 404, ...documented]).toContain(status)
+      if (!RARELY_SERVED.test(operation.operationId))
+        expect(
+          [...seen].some(status => status < 300),
+          [...seen].join(),
+        ).toBe(true)
+    },
+  )
+})
