@@ -1,0 +1,52 @@
+/** First starts of several processes at once, on one empty database and one empty keys folder: one deployment is born. */
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseTrust } from "@runseal/core/transparency-log/trust-document"
+import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import { VERDICTS } from "@runseal/core/verify/report"
+import { afterAll, expect, test } from "vitest"
+import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
+import { numberAt } from "../harness/answer.ts"
+import { startChild } from "../harness/child.ts"
+import { request } from "../harness/requests.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "runseal-first-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The race is decided within milliseconds, each time in another place. */
+const ROUNDS = [1, 2, 3]
+
+test.skipIf(postgresStart.kind === "absent").each(ROUNDS)(
+  `two processes that start first at once are one deployment ${postgresTitle}, round %i`,
+  async round => {
+    const keysDir = join(folder, `${round}`)
+    const options = ["--data-dir", folder, "--keys-dir", keysDir, "--database-url", await newPostgresUrl()]
+    const started = await Promise.allSettled([startChild(options), startChild(options)])
+    const pair = started.flatMap(result => (result.status === "fulfilled" ? [result.value] : []))
+    try {
+      expect(started.filter(({ status }) => status === "rejected")).toEqual([])
+      const answers = (path: string): Promise<readonly string[]> =>
+        Promise.all(pair.map(async child => (await child.get(path)).text))
+
+      const [document = "", ...others] = await answers("/.well-known/runseal-trust.json")
+      expect(others).toEqual([document])
+      const [checkpoint = "", ...more] = await answers("/log/checkpoint")
+      expect(more).toEqual([checkpoint])
+      expect(checkpoint.split("\n")[1], "the log has its genesis entry and no other").toBe("1")
+      expect(readdirSync(keysDir).filter(name => name !== "heads")).toEqual(["signing-keys.json"])
+
+      const executed = await Promise.all([...pair, ...pair].map(child => child.post("/execute", request())))
+      expect(executed.map(({ body }) => numberAt(body, "run_id")).sort()).toEqual([1, 2, 3, 4])
+      const trust = parseTrust((await pair[0]!.get("/.well-known/runseal-trust.json")).body)
+      if ("problem" in trust) throw new Error(trust.problem)
+      for (const id of [1, 2, 3, 4])
+        for (const text of await answers(`/runs/${id}/artifacts`)) {
+          const report = verifyText(text, [trust])
+          expect(isUnreadable(report) ? report : report.verdict).toBe(VERDICTS.complete)
+        }
+    } finally {
+      await Promise.all(pair.map(child => child.end("SIGTERM")))
+    }
+  },
+)
