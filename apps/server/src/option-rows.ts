@@ -42,7 +42,7 @@ export const OPTION_ROWS: readonly OptionRow[] = [
   {
     flag: "--base-url <url>",
     env: "RUNSEAL_BASE_URL",
-    text: "address under which callers reach this service, given by GET /version",
+    text: "address under which callers reach this service: in GET /version and in addresses of published bundles",
   },
   {
     flag: "--policy <file>",

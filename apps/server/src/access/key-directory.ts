@@ -13,7 +13,7 @@ import { ANONYMOUS, type Caller, keyCaller } from "./caller.ts"
 export const MAX_LOOKUPS_PER_STATEMENT = 256
 /** Requests that may wait for their look-up; one more is refused at once. */
 export const MAX_WAITING_LOOKUPS = 4096
-/** One process writes a key's last use at most this often. */
+/** A key's last use is written at most this often. */
 export const USE_NOTED_EVERY_MS = 60_000
 
 /** A caller, or nobody who may enter. */
@@ -78,7 +78,7 @@ function openUseNotes({ db, nowMs, logger }: DirectoryParts) {
     while (due.size > 0) {
       const keyIds = [...due]
       due = new Set()
-      await noteUses(db, keyIds, nowMs()).catch((error: unknown) =>
+      await noteUses(db, keyIds, nowMs(), USE_NOTED_EVERY_MS).catch((error: unknown) =>
         logger.warn({ err: error }, "the last use of a key was not noted"),
       )
     }
@@ -88,7 +88,8 @@ function openUseNotes({ db, nowMs, logger }: DirectoryParts) {
     note: ({ key_id, last_used_at }: ActiveKey): void => {
       if (nowMs() - last_used_at < USE_NOTED_EVERY_MS) return
       due.add(key_id)
-      writing ??= writeAll()
+      // Not at once: all keys of one look-up go into one statement.
+      writing ??= Promise.resolve().then(writeAll)
     },
     noted: async (): Promise<void> => {
       await writing

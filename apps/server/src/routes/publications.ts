@@ -3,13 +3,14 @@ import { randomBytes } from "node:crypto"
 import { isSha256Hex, parseStrictJson } from "@runseal/canonical"
 import { textMember } from "@runseal/core/vocabulary/json-members"
 import type { PublishedRun, UnpublishedRun } from "@runseal/core/wire/keys"
-import type { Context } from "hono"
 import { Hono } from "hono"
 import { adminKeyOf } from "../access/doors.ts"
 import type { Deps } from "../deps.ts"
+import { namesEtag } from "../http/conditional.ts"
 import { notFound } from "../http/http-error.ts"
 import { readRunId } from "../http/query.ts"
 import { findPublished, publishRun, unpublishRun } from "../store/publications.ts"
+import { publicBundleUrl } from "./addresses.ts"
 
 /** 128 random bits: an address nobody guesses, so that its look-up needs no constant time. */
 const TOKEN_BYTES = 16
@@ -19,11 +20,6 @@ const TOKEN = /^[0-9a-f]{32}$/
 const CACHE_SECONDS = 3600
 
 const noSuchRun = () => notFound("There is no such run.")
-
-/** Where anybody reads the bundle: under the operator's address, else under the one the caller reached us by. */
-function publicUrl(c: Context, { baseUrl }: Deps, token: string): string {
-  return `${baseUrl ?? new URL(c.req.url).origin}/public/runs/${token}/bundle.json`
-}
 
 /** Behind the door. Only an admin key publishes, and only what it made; it withdraws anybody's. */
 export function publicationRoutes(deps: Deps): Hono {
@@ -35,7 +31,7 @@ export function publicationRoutes(deps: Deps): Hono {
     const publication = { run_id, token: candidate, published_at: deps.nowMs() }
     const token = await publishRun(deps.db, owner, publication)
     if (token === undefined) throw noSuchRun()
-    return c.json({ ok: true, run_id, token, url: publicUrl(c, deps, token) } satisfies PublishedRun)
+    return c.json({ ok: true, run_id, token, url: publicBundleUrl(c, deps, token) } satisfies PublishedRun)
   })
   app.post("/admin/runs/:id/unpublish", async c => {
     adminKeyOf(c)
@@ -58,7 +54,7 @@ export function publicBundleRoutes(deps: Deps): Hono {
     const bundle = TOKEN.test(token) ? await findPublished(deps.db, token) : undefined
     if (bundle === undefined) throw notFound("No run is published under this address.")
     const headers = { "Cache-Control": `public, max-age=${CACHE_SECONDS}`, ETag: entityTag(bundle) }
-    if (names(c.req.header("if-none-match"), headers.ETag)) return c.body(null, 304, headers)
+    if (namesEtag(c.req.header("If-None-Match"), headers.ETag)) return c.body(null, 304, headers)
     return c.body(bundle, 200, { ...headers, "Content-Type": "application/json" })
   })
   return app
@@ -69,10 +65,4 @@ function entityTag(bundle: string): string {
   const hash = textMember(parseStrictJson(bundle), "bundle_hash")
   if (hash === undefined || !isSha256Hex(hash)) throw new Error("a published bundle is unreadable")
   return `"${hash}"`
-}
-
-/** Whether If-None-Match names the tag. RFC 9110 §13.1.2: weak comparison; `*` names whatever there is. */
-function names(ifNoneMatch: string | undefined, tag: string): boolean {
-  const named = (ifNoneMatch ?? "").split(",").map(text => text.trim().replace(/^W\//, ""))
-  return named.includes(tag) || named.includes("*")
 }

@@ -84,14 +84,17 @@ export function revokeKey(source: Source, keyId: number, nowMs: number): Promise
   })
 }
 
-/** Notes that keys were used; a row that somebody else is writing is left as it is, so that nobody waits for this. */
-export function noteUses(source: Source, keyIds: readonly number[], nowMs: number): Promise<void> {
+/**
+ * Notes that keys were used, unless that was noted less than `everyMs` ago. A row that somebody else is writing is left as
+ * it is, so that nobody waits for this.
+ */
+export function noteUses(source: Source, keyIds: readonly number[], nowMs: number, everyMs: number): Promise<void> {
   return source.read(async ({ sql }) => {
     await sql`
       update api_key set last_used_at = ${nowMs} from (
         select key_id from api_key
         where key_id in (select json_array_elements_text(${JSON.stringify(keyIds)}::text::json)::bigint)
-          and last_used_at < ${nowMs}
+          and last_used_at <= ${nowMs - everyMs}
         for update skip locked
       ) as free where api_key.key_id = free.key_id`
   })

@@ -1,0 +1,114 @@
+/** Look-ups by the statement: few, bounded, and none that outlives the facts. */
+import { pino } from "pino"
+import { beforeAll, describe, expect, test } from "vitest"
+import { eachDatabase } from "../../spec/database/databases.ts"
+import type { Database } from "../store/database.ts"
+import { StoreError } from "../store/errors.ts"
+import { secretHash } from "./api-key.ts"
+import { type KeyDirectory, MAX_LOOKUPS_PER_STATEMENT, MAX_WAITING_LOOKUPS, openKeyDirectory } from "./key-directory.ts"
+import { mintKey } from "./mint-key.ts"
+
+/** Noon of a day: never used is long ago. */
+const NOW = Date.UTC(2026, 4, 4, 12)
+const UNKNOWN = `rsk_${"0".repeat(48)}`
+
+eachDatabase("the key directory", open => {
+  /** The database, counting reads, and failing while it is told to. */
+  let db: Database
+  let reads = 0
+  /** Reads that still succeed. */
+  let good = Number.POSITIVE_INFINITY
+  beforeAll(async () => {
+    const real = await open()
+    db = {
+      ...real,
+      read: work => {
+        reads++
+        return good-- > 0 ? real.read(work) : Promise.reject(new StoreError("unavailable"))
+      },
+    }
+  })
+
+  const lines: string[] = []
+  const logger = pino({}, { write: line => void lines.push(line) })
+  const directory = (): KeyDirectory => openKeyDirectory({ db, nowMs: () => NOW, logger })
+  const counted = async <T>(work: () => Promise<T>): Promise<readonly [T, number]> => {
+    reads = 0
+    return [await work(), reads]
+  }
+  const key = async (name: string) => {
+    const minted = await mintKey(db, { name, scope: "admin" }, { kind: "operator" }, NOW)
+    if (minted === undefined) throw new Error("the operator always may")
+    return minted
+  }
+
+  test("in open mode asks each time whether there is a key, once for all who wait", async () => {
+    const { admit } = directory()
+    for (let time = 0; time < 2; time++) {
+      const [callers, asked] = await counted(() => Promise.all(Array.from({ length: 100 }, () => admit(undefined))))
+      expect(new Set(callers.map(caller => caller !== "nobody" && caller.scope))).toEqual(new Set(["anonymous"]))
+      expect(asked).toBe(1)
+    }
+  })
+
+  describe("in locked mode", () => {
+    test("knows who is who of all that wait, in one statement", async () => {
+      const keys = [await key("a"), await key("b"), await key("c")]
+      const { admit, usesNoted } = directory()
+      const asked = Array.from({ length: MAX_LOOKUPS_PER_STATEMENT }, (_, i) => keys[i % 3]!)
+      const work = async () => {
+        const callers = await Promise.all(asked.map(({ secret }) => admit(secret)))
+        await usesNoted()
+        return callers
+      }
+      const [callers, statements] = await counted(work)
+      expect(callers.map(caller => caller !== "nobody" && caller.api_key_id)).toEqual(asked.map(({ id }) => id))
+      expect(statements, "whether it is locked, the keys, their last use").toBe(3)
+    })
+
+    test("asks nobody about what is spelt unlike any secret", async () => {
+      const { admit } = directory()
+      expect(await admit(undefined)).toBe("nobody")
+      const [callers, statements] = await counted(() => Promise.all([undefined, "", "rsk_1", `${UNKNOWN}0`].map(admit)))
+      expect([new Set(callers), statements]).toEqual([new Set(["nobody"]), 0])
+    })
+
+    test("takes so many that wait and no more", async () => {
+      const { admit } = directory()
+      const asked = Array.from({ length: MAX_WAITING_LOOKUPS + 1 }, () => admit(UNKNOWN))
+      await expect(asked.at(-1)).rejects.toMatchObject({ code: "unavailable" })
+      expect(new Set(await Promise.all(asked.slice(0, -1)))).toEqual(new Set(["nobody"]))
+    })
+
+    test("admits nobody while the database is out of reach, and goes on afterwards", async () => {
+      const { id, secret } = await key("d")
+      const { admit } = directory()
+      good = 0
+      await expect(admit(secret)).rejects.toBeInstanceOf(StoreError)
+      await expect(admit(undefined)).rejects.toBeInstanceOf(StoreError)
+      good = Number.POSITIVE_INFINITY
+      expect(await admit(secret)).toMatchObject({ api_key_id: id })
+    })
+
+    test("a use that cannot be noted fails no request and is told to the log without the secret", async () => {
+      const { id, secret } = await key("e")
+      const { admit, close } = directory()
+      // Whether it is locked, and the key; then nothing.
+      good = 2
+      expect(await admit(secret)).toMatchObject({ api_key_id: id })
+      await close()
+      good = Number.POSITIVE_INFINITY
+      const log = lines.join("\n")
+      expect(log).toContain("the last use of a key was not noted")
+      expect(log).not.toContain(secret)
+      expect(log).not.toContain(secretHash(secret))
+    })
+
+    test("admits nobody once it is closed", async () => {
+      const { secret } = await key("f")
+      const { admit, close } = directory()
+      await close()
+      await expect(admit(secret)).rejects.toMatchObject({ code: "unavailable" })
+    })
+  })
+})
