@@ -110,9 +110,6 @@ export type Block =
   | CodeBlock
   | PageBreakBlock
 
-export const REPORT_FORMATS = ["brief", "auditor", "legal", "comprehensive"] as const
-export type ReportFormat = (typeof REPORT_FORMATS)[number]
-
 /** Everything a PDF is made of; the same report always gives the same bytes. */
 export type Report = {
   readonly title: string

@@ -77,7 +77,7 @@ export function valueTable(caption: string, value: JsonObject | undefined): read
   const found: Rows = { rows: [], total: 0 }
   collect(value, "", found)
   const columns = [
-    { title: "Value", share: 2 },
+    { title: "Field", share: 2 },
     { title: "Declared as", share: 3 },
   ]
   return table(caption, columns, found.rows, found.total)

@@ -4,23 +4,23 @@
  */
 import { canonicalize } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
-import type { Report, ReportFormat } from "./block.ts"
-import { REPORT_FORMATS } from "./block.ts"
+import { REPORT_FORMATS, type ReportFormat } from "@runseal/core/wire/runs"
+import type { Report } from "./block.ts"
 import { authorization, realWorldEffect } from "./sections/authorization.ts"
-import { budgetsInBrief, runtimeBudget, tenantBudget, tenantState } from "./sections/budgets.ts"
+import { gauges, runtimeBudget, tenantBudget, tenantState } from "./sections/budgets.ts"
 import { enforcement, howToVerify } from "./sections/callouts.ts"
 import { modelAndExecution, requestSubstance } from "./sections/context.ts"
 import { cover, verdictOf } from "./sections/cover.ts"
-import { decision, ending, gateDecision, outcomeSummary, policyEvaluation } from "./sections/decision.ts"
+import { course, decision, outcomeSummary, policyEvaluation } from "./sections/decision.ts"
 import { evidence } from "./sections/evidence.ts"
 import { legalEvidence } from "./sections/legal.ts"
 import { metadata, pipelineHashes } from "./sections/metadata.ts"
 import { proof } from "./sections/proof.ts"
-import { diagnosis, missingFields, receiptGrounds, sealedReceipt } from "./sections/receipt.ts"
+import { diagnosis, missingFields, receiptFields, sealedReceipt } from "./sections/receipt.ts"
 import { riskAssessment } from "./sections/risk.ts"
 import { statement } from "./sections/statement.ts"
 import { executiveSummary } from "./sections/summary.ts"
-import { heading } from "./spans.ts"
+import { densely, heading } from "./spans.ts"
 import type { Part, ReportContext, Subject } from "./subject.ts"
 import { bundleFileName, reportFileName, toneOf, wordsOf } from "./subject.ts"
 
@@ -49,13 +49,13 @@ const CLAIMED: readonly Part[] = [
   realWorldEffect,
 ]
 /** What a run that was not completed is shown by: the receipt, or what a stage error left. */
-const ENDED: readonly Part[] = [ending, sealedReceipt, missingFields, diagnosis]
+const ENDED: readonly Part[] = [course, sealedReceipt, missingFields, diagnosis]
 /** Beside it, what the record holds of the request: the outcome is told already. */
 const REQUESTED: readonly Part[] = COMPLETED.filter(part => part !== outcomeSummary)
 
 /** Sections of the record by format, for a run that was completed and for one that was not. */
 const RECORD: Readonly<Record<ReportFormat, Readonly<Record<"completed" | "ended", readonly Part[]>>>> = {
-  brief: { completed: [gateDecision, outcomeSummary, budgetsInBrief], ended: [...ENDED, receiptGrounds] },
+  brief: { completed: [course, gauges], ended: [course, receiptFields, diagnosis, gauges] },
   auditor: { completed: COMPLETED, ended: [...ENDED, ...REQUESTED] },
   legal: { completed: [decision, outcomeSummary, ...CLAIMED.slice(1)], ended: [...ENDED, ...CLAIMED] },
   comprehensive: { completed: COMPLETED, ended: [...ENDED, ...REQUESTED] },
@@ -64,10 +64,8 @@ const RECORD: Readonly<Record<ReportFormat, Readonly<Record<"completed" | "ended
 /** Part 4: the sections of this outcome and format. */
 const record: Part = subject => {
   const end = subject.bundle.manifest === undefined ? "ended" : "completed"
-  return [
-    heading(1, wordsOf(subject).record_title),
-    ...RECORD[subject.format][end].flatMap(section => section(subject)),
-  ]
+  const blocks = RECORD[subject.format][end].flatMap(section => section(subject))
+  return [heading(1, wordsOf(subject).record_title), ...blocks]
 }
 
 const AUDITED: readonly ReportFormat[] = ["auditor", "comprehensive"]
@@ -97,6 +95,7 @@ export function makeReport(bundle: Bundle, context: ReportContext, format: Repor
   const { run } = bundle
   const { title } = wordsOf(subject)
   const attached = bundleFileName(run.run_id)
+  const blocks = PARTS.flatMap(([part, formats]) => (formats.includes(format) ? part(subject) : []))
   return {
     title: `${title}, run ${run.run_id}`,
     subject: `Audit report of run ${run.run_id}, outcome ${run.outcome_kind}, format ${format}`,
@@ -104,7 +103,7 @@ export function makeReport(bundle: Bundle, context: ReportContext, format: Repor
     date: run.created_at,
     running_head: { left: `Run ${run.run_id}, ${title}`, right: verdictOf(subject), tone: toneOf(subject) },
     running_foot: `${reportFileName(run.run_id, format)}, with ${attached} attached`,
-    blocks: PARTS.flatMap(([part, formats]) => (formats.includes(format) ? part(subject) : [])),
+    blocks: format === "brief" ? blocks.map(densely) : blocks,
     attachment: {
       name: attached,
       media_type: "application/json",

@@ -29,8 +29,11 @@ export const paragraph = (...pieces: readonly Piece[]): ParagraphBlock => ({
   kind: "paragraph",
   line: line(...pieces),
 })
-/** A remark on what stands around it. */
-export const remark = (text: string): ParagraphBlock => paragraph({ text, style: "italic", tone: "muted" })
+/** A remark on what follows it. */
+export const remark = (text: string): ParagraphBlock => ({
+  ...paragraph({ text, style: "italic", tone: "muted" }),
+  keep: true,
+})
 
 export type Fact = FactsBlock["rows"][number]
 /** A label and its value. */
@@ -40,6 +43,10 @@ export const factOf = (label: string, value: string | undefined): readonly Fact[
   value === undefined ? [] : [{ label, value: said(value) }]
 /** No block for no facts. */
 export const facts = (rows: readonly Fact[]): readonly Block[] => (rows.length === 0 ? [] : [{ kind: "facts", rows }])
+
+/** The same block set for looking up, when it can be. */
+export const densely = (block: Block): Block =>
+  block.kind === "facts" || block.kind === "table" ? { ...block, dense: true } : block
 
 /** A table of at most `MAX_TABLE_ROWS` rows; what is left out is said, and stands in the attached bundle. */
 export function table(

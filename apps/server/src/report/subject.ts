@@ -4,7 +4,8 @@ import type { Report as Verification } from "@runseal/core/verify/report"
 import { VERDICTS } from "@runseal/core/verify/report"
 import type { OutcomeWords } from "@runseal/core/vocabulary/outcome-words"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
-import type { Block, ReportFormat, Tone } from "./block.ts"
+import type { ReportFormat } from "@runseal/core/wire/runs"
+import type { Block, Tone } from "./block.ts"
 
 /** What is true of a run when its report is made, and stands not in its bundle. */
 export type ReportContext = {

@@ -67,9 +67,9 @@ export const anchorRows = ({ anchors }: Pick<Bundle, "anchors">): readonly (read
   })
 
 export const ANCHOR_COLUMNS = [
-  { title: "What is anchored", share: 24 },
-  { title: "Leaf", share: 24 },
-  { title: "Entry", share: 9, align: "end" },
-  { title: "Logged", share: 20 },
-  { title: "Log", share: 23 },
+  { title: "What is anchored", share: 21 },
+  { title: "Leaf", share: 25 },
+  { title: "Entry", share: 8, align: "end" },
+  { title: "Logged", share: 24 },
+  { title: "Log", share: 22 },
 ] as const

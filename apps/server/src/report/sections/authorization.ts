@@ -18,13 +18,13 @@ const APPROVERS: readonly ItemColumn[] = [
   column("Order", 7, "order"),
   {
     title: "Approver",
-    share: 22,
+    share: 20,
     members: [{ key: "actor_id" }, { key: "actor_role", label: "role" }],
   },
-  column("Approved at", 19, "approved_at"),
+  column("Approved at", 24, "approved_at"),
   {
     title: "Approved request, signature, comment",
-    share: 52,
+    share: 49,
     members: [
       { key: "approved_request_hash", label: "request" },
       { key: "signature", label: "signature" },
@@ -44,11 +44,11 @@ export const THRESHOLDS: readonly ItemColumn[] = [
 ]
 
 const EFFECTS: readonly ItemColumn[] = [
-  column("Effect", 14, "effect_kind"),
-  column("Target", 22, "target"),
+  column("Effect", 12, "effect_kind"),
+  column("Target", 17, "target"),
   column("Status", 15, "status"),
-  column("Issued at", 19, "issued_at"),
-  column("Acknowledgement hash", 30, "ack_hash"),
+  column("Issued at", 22, "issued_at"),
+  column("Acknowledgement hash", 34, "ack_hash"),
 ]
 
 const CHAIN_TABLES = ["approvers", "threshold_checks", "human_in_loop"] as const

@@ -1,9 +1,8 @@
 /** Runtime budget state, tenant budget snapshot and at-execution tenant state. */
-import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { isShown } from "@runseal/core/artifacts/declared-sections"
 import type { BudgetSnapshotSection, BudgetWindow } from "@runseal/core/artifacts/sections"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
-import type { Block, GaugeBlock } from "../block.ts"
+import type { GaugeBlock } from "../block.ts"
 import { count, countOf, fact, facts, heading, mono, muted, remark, said } from "../spans.ts"
 import type { Part } from "../subject.ts"
 
@@ -31,15 +30,10 @@ const windowGauge = ({ cap, tokens: used, total_after }: BudgetWindow): GaugeBlo
 })
 
 /** The budgets as drawings; nothing when the record holds none. */
-export const gauges = ({ sections: { budget_snapshot: budget } }: Bundle): readonly Block[] => {
+export const gauges: Part = ({ bundle: { sections } }) => {
+  const { budget_snapshot: budget } = sections
   if (budget === undefined) return []
   return budget.window === undefined ? [runGauge(budget)] : [runGauge(budget), windowGauge(budget.window)]
-}
-
-/** The budgets alone, for readers in a hurry. */
-export const budgetsInBrief: Part = ({ bundle }) => {
-  const drawn = gauges(bundle)
-  return drawn.length === 0 ? [] : [heading(2, "Budgets"), ...drawn]
 }
 
 export const runtimeBudget: Part = ({ bundle }) => {

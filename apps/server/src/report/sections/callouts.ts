@@ -2,7 +2,7 @@
 import { VERDICTS } from "@runseal/core/verify/report"
 import type { Block } from "../block.ts"
 import { line, mono } from "../spans.ts"
-import { bundleFileName, type Part, reportFileName, wordsOf } from "../subject.ts"
+import { bundleFileName, type Part, type ReportContext, reportFileName, wordsOf } from "../subject.ts"
 
 export const enforcement: Part = subject => [
   {
@@ -20,11 +20,6 @@ export const enforcement: Part = subject => [
 
 export const howToVerify: Part = ({ bundle, context, format }) => {
   const { run_id } = bundle.run
-  const { verdict } = context.verification
-  const expected =
-    verdict === VERDICTS.failed
-      ? line("When this report was made, the service's own verification ended with ", mono(verdict), ".")
-      : line("For this record its last line should be ", mono(verdict), ".")
   const callout: Block = {
     kind: "callout",
     tone: "accent",
@@ -33,17 +28,25 @@ export const howToVerify: Part = ({ bundle, context, format }) => {
       line(
         "This document is a rendering. The evidence is the sealed bundle attached to it, ",
         mono(bundleFileName(run_id)),
-        ". Verify it offline with the open-source verifier, against a trust document of the service that did not come with this report:",
+        ". Verify it offline with the open-source verifier:",
       ),
       line(mono(`verifier ${reportFileName(run_id, format)} --trust trust.json`)),
-      expected,
     ],
   }
-  return [callout, published(context)]
+  return [callout, code(context)]
 }
 
-function published({ public_url, verifier_url }: Parameters<Part>[0]["context"]): Block {
-  if (public_url === undefined)
-    return { kind: "qr", content: verifier_url, title: "Verification instructions", line: line(mono(verifier_url)) }
-  return { kind: "qr", content: public_url, title: "Public bundle of this run", line: line(mono(public_url)) }
+/** The public bundle when there is one, else the instructions; beside it what to expect. */
+function code({ public_url, verifier_url, verification: { verdict } }: ReportContext): Block {
+  const expected =
+    verdict === VERDICTS.failed
+      ? line("When this report was made, the service's own verification ended with ", mono(verdict), ".")
+      : line("The last line of the verifier should be ", mono(verdict), ".")
+  const trust = " Take the trust document from the service by another way than this report."
+  return {
+    kind: "qr",
+    content: public_url ?? verifier_url,
+    title: public_url === undefined ? "Verification instructions" : "Public bundle of this run",
+    line: line(expected, trust),
+  }
 }

@@ -26,9 +26,9 @@ export const modelAndExecution: Part = ({ bundle }) => [
 function kernels({ sections: { efa } }: Bundle): readonly Block[] {
   if (efa === undefined) return [remark("No kernel ran.")]
   const columns = [
-    { title: "Kernel", share: 10 },
-    { title: "Findings", share: 25 },
-    { title: "ExecutionID", share: 65 },
+    { title: "Kernel", share: 9 },
+    { title: "Findings", share: 34 },
+    { title: "ExecutionID", share: 57 },
   ]
   const rows = efa.kernels.map(({ kernel, findings, execution_id }) => [
     line(mono(kernel)),

@@ -12,8 +12,9 @@ import { stepStates, timeline } from "./timeline.ts"
 const DECIDED =
   "Decided by the service. A verifier checks that evaluation, token and receipt follow from each other; it does not evaluate the policy again."
 
-/** What the policy gate decided. */
-export const gateDecision: Part = ({ bundle: { sections, allow_token: token } }) => {
+/** What the policy gate decided, and beside it the decision that the caller declared. */
+export const decision: Part = ({ bundle }) => {
+  const { allow_token: token, sections } = bundle
   const { policy_evaluation: evaluation } = sections
   const gate: readonly Fact[] =
     evaluation === undefined
@@ -27,11 +28,9 @@ export const gateDecision: Part = ({ bundle: { sections, allow_token: token } })
   return [
     heading(2, "Decision"),
     ...facts([...gate, ...(token === undefined ? [] : [fact("Allow token hash", mono(token.hash))])]),
+    ...declaredDecision(bundle),
   ]
 }
-
-/** The gate's decision, and beside it the one that the caller declared. */
-export const decision: Part = subject => [...gateDecision(subject), ...declaredDecision(subject.bundle)]
 
 const DECISION_FIELDS = [
   "attested",
@@ -107,9 +106,9 @@ const GATE_COLUMNS = [
 ]
 
 /** How far the run came, and what each gate decided. */
-export const ending: Part = ({ bundle }) => [timeline(bundle), ...table("Gates", GATE_COLUMNS, gateRows(bundle))]
+export const course: Part = ({ bundle }) => [timeline(bundle), ...table("Gates", GATE_COLUMNS, gateRows(bundle))]
 
-export const outcomeSummary: Part = subject => [heading(2, "Outcome Summary"), ...ending(subject)]
+export const outcomeSummary: Part = subject => [heading(2, "Outcome Summary"), ...course(subject)]
 
 export const policyEvaluation: Part = ({ bundle }) => {
   const { policy_evaluation: evaluation } = bundle.sections

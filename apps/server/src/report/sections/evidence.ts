@@ -2,7 +2,7 @@
 import type { Check } from "@runseal/core/verify/report"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Block, Span } from "../block.ts"
-import { count, heading, line, mono, paragraph, remark, table } from "../spans.ts"
+import { count, densely, heading, line, mono, paragraph, remark, table } from "../spans.ts"
 import { bundleFileName, type Part, reportFileName, type Subject } from "../subject.ts"
 import { sectionTable } from "./receipt.ts"
 
@@ -20,7 +20,7 @@ export const evidence: Part = subject => [
   ...transcript(subject),
   heading(2, "Sections"),
   remark("The bundle hash covers every section by its hash. Sections are in the attached bundle."),
-  ...sectionTable(subject.bundle.sections),
+  ...sectionTable(subject.bundle.sections).map(densely),
 ]
 
 function checks({ context: { verification, engine_version } }: Subject): readonly Block[] {
@@ -76,10 +76,10 @@ function transcript({ bundle }: Subject): readonly Block[] {
   const title = heading(2, "Transcript")
   if (sealed === undefined) return [title, paragraph("The record has no transcript.")]
   const columns = [
-    { title: "#", share: 5, align: "end" as const },
-    { title: "Step", share: 35 },
-    { title: "Result", share: 10 },
-    { title: "Output hash", share: 50 },
+    { title: "#", share: 4, align: "end" as const },
+    { title: "Step", share: 30 },
+    { title: "Result", share: 9 },
+    { title: "Output hash", share: 57 },
   ]
   const rows = sealed.events.map(({ step, result, output_hash }, i) => [
     line(count(i + 1)),
@@ -92,6 +92,6 @@ function transcript({ bundle }: Subject): readonly Block[] {
     remark(
       "One event for each step before the log, each holding the digest of the one before. A verifier walks it through the pipeline's state machine.",
     ),
-    ...table("Transcript", columns, rows),
+    ...table("Events", columns, rows).map(densely),
   ]
 }

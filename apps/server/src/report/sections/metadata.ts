@@ -9,22 +9,23 @@ import { type Part, type Subject, wordsOf } from "../subject.ts"
 
 export const metadata: Part = subject => [
   heading(1, "Run Metadata"),
-  ...facts([...identity(subject), ...(subject.format === "brief" ? [] : origin(subject))]),
+  ...facts([...identity(subject), ...(subject.format === "brief" ? [] : [...caller(subject), ...origin(subject)])]),
 ]
 
-function identity({ bundle: { run } }: Subject): readonly Fact[] {
-  return [
-    fact("Run", String(run.run_id)),
-    fact("Created at", run.created_at),
-    fact("Pipeline Duration", pipelineDuration(durationMs(run), run.duration_us)),
-    fact("Outcome", mono(run.outcome_kind)),
-    fact("Error stage", run.error_stage === undefined ? muted("none") : mono(run.error_stage)),
-    fact("Program", mono(run.program_id)),
-    fact("Route", said(run.route_id)),
-    fact("Tenant", said(run.tenant_id)),
-    fact("Execution region", said(run.execution_region)),
-  ]
-}
+const identity = ({ bundle: { run } }: Subject): readonly Fact[] => [
+  fact("Run", String(run.run_id)),
+  fact("Created at", run.created_at),
+  fact("Pipeline Duration", pipelineDuration(durationMs(run), run.duration_us)),
+  fact("Outcome", mono(run.outcome_kind)),
+  fact("Program", mono(run.program_id)),
+  fact("Execution region", said(run.execution_region)),
+]
+
+const caller = ({ bundle: { run } }: Subject): readonly Fact[] => [
+  fact("Route", said(run.route_id)),
+  fact("Tenant", said(run.tenant_id)),
+  fact("Error stage", run.error_stage === undefined ? muted("none") : mono(run.error_stage)),
+]
 
 function origin({ bundle, context, format }: Subject): readonly Fact[] {
   const { run, sections } = bundle

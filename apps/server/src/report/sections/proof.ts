@@ -20,12 +20,13 @@ export const proof: Part = subject => {
   }
   const rows = anchorRows(bundle)
   const anchors = rows.length === 0 ? [remark(UNANCHORED)] : table("Log entries", ANCHOR_COLUMNS, rows)
+  const inBrief = subject.format === "brief" && rows.length > 0
   const unanchored = receiptOf(bundle) !== undefined && bundle.anchors.receipt === undefined
   return [
     heading(1, title),
     banner,
     ...(unanchored ? [paragraph(anchorSentence(bundle))] : []),
-    ...anchors,
+    ...(inBrief ? [] : anchors),
     ...facts([
       ...(bundle.partial_manifest === undefined
         ? []

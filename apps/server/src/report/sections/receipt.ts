@@ -5,43 +5,37 @@ import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { receiptOf } from "@runseal/core/artifacts/bundle"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Block, Line } from "../block.ts"
-import { valueLine } from "../declared.ts"
+import { joined, valueLine } from "../declared.ts"
 import type { Fact } from "../spans.ts"
 import { count, fact, facts, fieldLabel, heading, line, mono, muted, remark, said, table } from "../spans.ts"
 import type { Part } from "../subject.ts"
-import { gauges } from "./budgets.ts"
-import { governanceReview, signatureScan } from "./risk.ts"
 
 /** The receipt as it is sealed, field by field; `hash` last, which covers the others. */
-export const sealedReceipt: Part = ({ bundle }) => {
+export const receiptFields: Part = ({ bundle }) => {
   const found = receiptOf(bundle)
   if (found === undefined) return []
   const { hash, ...fields } = found.receipt
   const rows = Object.entries<JsonValue | undefined>(fields)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]): Fact => ({ label: fieldLabel(name), value: fieldLine(value) }))
+  return facts([...rows, fact("Hash", mono(hash))])
+}
+
+export const sealedReceipt: Part = subject => {
+  const fields = receiptFields(subject)
+  if (fields.length === 0) return []
   return [
     heading(2, "Sealed receipt"),
     remark("Every field of the receipt, as sealed. The hash covers all of them."),
-    ...facts([...rows, fact("Hash", mono(hash))]),
+    ...fields,
   ]
 }
 
 /** Texts of a receipt are identifiers, codes and hashes of the service. */
 const fieldLine = (value: JsonValue | undefined): Line => {
   if (typeof value === "number") return line(count(value))
-  if (Array.isArray(value)) return line(`${count(value.length)}, listed below`)
+  if (Array.isArray(value)) return joined(value.map(valueLine), ", ")
   return typeof value === "string" && value !== "" ? said(value) : valueLine(value)
-}
-
-/** What the receipt rests on beside missing fields, in few words. */
-export const receiptGrounds: Part = ({ bundle }) => {
-  const { mcd_finding, governance_review, budget_snapshot } = bundle.sections
-  return [
-    ...(mcd_finding === undefined ? [] : [heading(2, "Malicious code finding"), ...signatureScan(bundle)]),
-    ...(budget_snapshot === undefined ? [] : [heading(2, "Budgets"), ...gauges(bundle)]),
-    ...(governance_review === undefined ? [] : [heading(2, "Governance review"), ...governanceReview(bundle)]),
-  ]
 }
 
 /** The attested fields of an attestation gap. */

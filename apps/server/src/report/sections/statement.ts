@@ -9,11 +9,16 @@ export const statement: Part = subject => {
   const { limitations } = subject.context.verification
   return [
     heading(1, "Verification Statement"),
-    ...(isBroken(subject) ? brokenNotice(subject) : [paragraph(wordsOf(subject).statement), selfCheck(subject)]),
+    ...(isBroken(subject) ? brokenNotice(subject) : sound(subject)),
     heading(2, "What was not verified"),
     { kind: "list", ordered: false, items: limitations.map(({ sentence }) => line(sentence)) },
   ]
 }
+
+const sound = (subject: Subject): readonly Block[] => [
+  { ...paragraph(wordsOf(subject).statement), keep: true },
+  selfCheck(subject),
+]
 
 /** The service's own verification, as what it is. */
 function selfCheck({ context: { verification, engine_version } }: Subject): Block {
