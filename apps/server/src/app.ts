@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto"
 import type { Context } from "hono"
 import { Hono } from "hono"
 import { HTTPException } from "hono/http-exception"
+import { matchedRoutes } from "hono/route"
 import { adminOnly, authenticate } from "./access/doors.ts"
 import { limitRequests } from "./access/rate-limit.ts"
 import type { Deps } from "./deps.ts"
@@ -15,8 +16,10 @@ import { healthRoutes } from "./routes/health.ts"
 import { keyRoutes } from "./routes/keys.ts"
 import { logRoutes } from "./routes/log.ts"
 import { publicationRoutes, publicBundleRoutes } from "./routes/publications.ts"
+import { reportRoutes } from "./routes/report.ts"
 import { runRoutes } from "./routes/runs.ts"
 import { StoreError } from "./store/errors.ts"
+import type { Route } from "./watch.ts"
 
 type Routes = (deps: Deps) => Hono
 
@@ -25,7 +28,7 @@ export const PUBLIC_ROUTES: readonly Routes[] = [healthRoutes, logRoutes, public
 /** Under /admin/: answered to admin keys, and to the anonymous caller of open mode. */
 export const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, publicationRoutes]
 /** Answered to every caller, each with what is his. */
-export const KEPT_ROUTES: readonly Routes[] = [executeRoutes, runRoutes, attestationRoutes]
+export const KEPT_ROUTES: readonly Routes[] = [executeRoutes, runRoutes, reportRoutes, attestationRoutes]
 
 /** The application over its parts; `app.request()` is the same door the socket uses. */
 export function createApp(deps: Deps): Hono {
@@ -33,6 +36,7 @@ export function createApp(deps: Deps): Hono {
   app.use(securityHeaders)
   app.use(async (c, next) => {
     await next()
+    deps.watch.answered(routeOf(c), c.res.status)
     if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store")
   })
   for (const routes of PUBLIC_ROUTES) app.route("/", routes(deps))
@@ -46,6 +50,9 @@ export function createApp(deps: Deps): Hono {
   app.onError((error, c) => renderError(error, c, deps))
   return app
 }
+
+/** The route a request was for, also when it was refused before it got there; its own words stand in no metric. */
+const routeOf = (c: Context): Route | undefined => matchedRoutes(c).find(({ method }) => method !== "ALL")
 
 /** Renders a refused request or a failure as `{ok:false,error}`. What is unexpected is told to the log alone. */
 function renderError(error: unknown, c: Context, deps: Deps): Response {

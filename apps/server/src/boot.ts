@@ -16,10 +16,12 @@ import { readPolicyText, SERVICE_NAME, SERVICE_VERSION } from "./config.ts"
 import type { Deps } from "./deps.ts"
 import { openExecution } from "./execution.ts"
 import { BODY_MAX_BYTES } from "./http/json-body.ts"
+import type { PipelineContext } from "./pipeline/pipeline.ts"
 import type { StageFailure } from "./pipeline/stage-failure.ts"
 import { type CompiledPolicy, loadPolicy } from "./policy/load-policy.ts"
 import { PolicyError } from "./policy/policy-document.ts"
 import { compileSignatureLibrary } from "./policy/signature-library.ts"
+import { openRenderer } from "./report/renderer.ts"
 import { createReviewer, ReviewConfigError } from "./review/create-reviewer.ts"
 import type { Reviewer } from "./review/reviewer.ts"
 import { attestationDraft } from "./sealing/attestation.ts"
@@ -30,6 +32,7 @@ import { sourceRevision } from "./source-revision.ts"
 import { StartupError } from "./startup-error.ts"
 import { createBudgetLedger } from "./store/budget-ledger.ts"
 import type { Database } from "./store/database.ts"
+import { UNWATCHED, type Watch } from "./watch.ts"
 
 export type Service = {
   readonly deps: Deps
@@ -62,6 +65,8 @@ export type BootParts = {
   readonly logger: Logger
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
+  /** Told of what happens. Absent: nobody watches. */
+  readonly watch?: Watch
 }
 
 /** What every run says of the service that sealed it. */
@@ -77,8 +82,22 @@ const provenanceOf = (source_revision: string): SystemProvenanceSection =>
     ledger_backend: LEDGER_BACKEND,
   })
 
+/** What runs are held against. */
+const rulesOf = (config: Config, { policy }: Prepared): Pick<PipelineContext, RuleName> => ({
+  policy,
+  library: compileSignatureLibrary(),
+  region: config.region,
+  max_scan_units: BODY_MAX_BYTES,
+  budgets: {
+    run_tokens: config.runTokenBudget,
+    window_tokens: config.windowTokenBudget,
+    window_seconds: config.windowSeconds,
+  },
+})
+type RuleName = "policy" | "library" | "region" | "max_scan_units" | "budgets"
+
 /** @throws StartupError with one sentence for the operator when the service must not start */
-export async function boot({ config, prepared, db, logger, nowMs }: BootParts): Promise<Service> {
+export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATCHED }: BootParts): Promise<Service> {
   const headFile = openHeadFile(config.keysDir, randomUUID())
   const { keys, origin, genesisAt, genesis } = await openDeployment(db, config, headFile.remembered, nowMs)
   const revision = sourceRevision()
@@ -94,12 +113,18 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
     reportFault,
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     rememberHead: headFile.remember,
-    reportFailure: error => logger.error({ err: error }, "a batch was not sealed"),
+    reportFailure: error => {
+      watch.batchFailed()
+      logger.error({ err: error }, "a batch was not sealed")
+    },
+    reportSealed: watch.sealed,
+    reportCommitted: watch.committed,
   })
   const ledger = createBudgetLedger(db)
   const directory = openKeyDirectory({ db, nowMs, logger })
-  const rateLimits = openRateLimits({ db, config, secret: keys.originSecret, nowMs })
-  const trialQuota = openTrialQuota(db, nowMs)
+  const rateLimits = openRateLimits({ db, config, secret: keys.originSecret, nowMs, reportRefused: watch.limited })
+  const trialQuota = openTrialQuota(db, nowMs, () => watch.limited("trial"))
+  const renderer = openRenderer()
   const stop = new AbortController()
   const execution = openExecution({
     db,
@@ -108,19 +133,7 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
     nowMs,
     reviewer: prepared.reviewer,
     signal: stop.signal,
-    pipeline: {
-      policy: prepared.policy,
-      library: compileSignatureLibrary(),
-      region: config.region,
-      max_scan_units: BODY_MAX_BYTES,
-      budgets: {
-        run_tokens: config.runTokenBudget,
-        window_tokens: config.windowTokenBudget,
-        window_seconds: config.windowSeconds,
-      },
-      system_provenance: provenanceOf(revision),
-      reportFault,
-    },
+    pipeline: { ...rulesOf(config, prepared), system_provenance: provenanceOf(revision), reportFault },
   })
   const deps: Deps = {
     db,
@@ -132,7 +145,10 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
     trustedProxyHops: config.trustedProxyHops,
     ...execution,
     attest: (owner, request) => sealer.attest(attestationDraft(owner, request)),
+    renderReport: renderer.run,
     readiness: openReadiness({ db, nowMs }),
+    sealingQueue: sealer.waiting,
+    watch,
     originSecret: keys.originSecret,
     orchestratorVersion: SERVICE_VERSION,
     sourceRevision: revision,
@@ -146,6 +162,7 @@ export async function boot({ config, prepared, db, logger, nowMs }: BootParts): 
   }
   const close = async (): Promise<void> => {
     stop.abort()
+    await renderer.close()
     await ledger.close()
     await sealer.close()
     await directory.close()

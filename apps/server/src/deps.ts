@@ -9,10 +9,12 @@ import type { KeyDirectory } from "./access/key-directory.ts"
 import type { RateLimits } from "./access/rate-limit.ts"
 import type { TrialQuota } from "./access/trial-quota.ts"
 import type { Submission } from "./pipeline/submission.ts"
+import type { Renderer } from "./report/renderer.ts"
 import type { SealedAttestation } from "./sealing/attestation.ts"
 import type { Readiness } from "./sealing/readiness.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { Database } from "./store/database.ts"
+import type { Watch } from "./watch.ts"
 
 export type Deps = {
   readonly db: Database
@@ -31,8 +33,13 @@ export type Deps = {
   readonly rehearse: (submission: Submission) => Promise<readonly [Bundle, Bundle]>
   /** Anchors a digest for a key's id (0 = anonymous). Rejects with a 503 when nothing was acknowledged. */
   readonly attest: (owner: number, request: AttestRequest) => Promise<SealedAttestation>
+  /** Makes a report off the event loop. Rejects with JobError. */
+  readonly renderReport: Renderer["run"]
   /** Whether a run could be sealed now. Never rejects. */
   readonly readiness: () => Promise<Readiness>
+  /** Records that wait to be sealed. */
+  readonly sealingQueue: () => number
+  readonly watch: Watch
   readonly originSecret: Uint8Array
   readonly orchestratorVersion: string
   /** Commit of the source, or "unknown". */

@@ -7,7 +7,14 @@ import { rfc3339Millis } from "@runseal/core/kernels/tok"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { sha256Schema } from "@runseal/core/vocabulary/scalars"
 import { ROUTE_ID_MAX_LENGTH } from "@runseal/core/wire/execute"
-import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type RunFilters } from "@runseal/core/wire/runs"
+import {
+  PAGE_LIMIT_DEFAULT,
+  PAGE_LIMIT_MAX,
+  REPORT_FORMAT_DEFAULT,
+  REPORT_FORMATS,
+  type ReportFormat,
+  type RunFilters,
+} from "@runseal/core/wire/runs"
 import * as v from "valibot"
 import { badRequest, notFound } from "./http-error.ts"
 
@@ -70,6 +77,16 @@ export const consistencyQuerySchema: QuerySchema<{ readonly first: number; reado
   { first: integerText(1, Number.MAX_SAFE_INTEGER), second: integerText(1, Number.MAX_SAFE_INTEGER) },
   REQUIRED,
 )
+
+/** `format` of `GET /runs/{id}/report.pdf`. */
+export const reportQuerySchema: QuerySchema<{ readonly format?: ReportFormat }> = v.object({
+  format: opt(
+    v.pipe(
+      v.picklist(REPORT_FORMATS, `must be one of ${REPORT_FORMATS.join(", ")}`),
+      v.metadata({ default: REPORT_FORMAT_DEFAULT }),
+    ),
+  ),
+})
 
 /** The parameters of a URL's query that a schema names. @throws HttpError 400 naming the parameter, never its value */
 export function readQuery<T>(schema: QuerySchema<T>, url: string): T {
@@ -134,6 +151,10 @@ export function readSearch(url: string): { readonly filters: SearchFilters; read
   }
   return { filters, page: asPage(query) }
 }
+
+/** The format a report is asked for in. */
+export const readReportFormat = (url: string): ReportFormat =>
+  readQuery(reportQuerySchema, url).format ?? REPORT_FORMAT_DEFAULT
 
 /** A run id from the path; what is no positive integer names no run. */
 export function readRunId(text: string): number {

@@ -8,9 +8,10 @@ import { Hono } from "hono"
 import { callerOf } from "../access/caller.ts"
 import type { Deps } from "../deps.ts"
 import { notFound } from "../http/http-error.ts"
-import { type Page, readPage, readRunId, readSearch } from "../http/query.ts"
-import { findRun, listRuns, type RunPage, searchRuns } from "../store/runs.ts"
+import { type Page, readPage, readSearch } from "../http/query.ts"
+import { listRuns, type RunPage, searchRuns } from "../store/runs.ts"
 import type { RunRow } from "../store/schema.ts"
+import { ownRun } from "./own-run.ts"
 import { runRecord, runSummary, selfCheck, storedBundle } from "./run-views.ts"
 
 const pageAnswer = ({ total, runs }: RunPage, { limit, offset }: Page): RunsPage => ({
@@ -20,13 +21,6 @@ const pageAnswer = ({ total, runs }: RunPage, { limit, offset }: Page): RunsPage
   offset,
   runs: runs.map(runSummary),
 })
-
-/** The run of the path, if it is the caller's. */
-async function ownRun(c: Context, deps: Deps): Promise<RunRow> {
-  const row = await findRun(deps.db, callerOf(c).api_key_id, readRunId(c.req.param("id") ?? ""))
-  if (row === undefined) throw notFound("There is no such run.")
-  return row
-}
 
 export function runRoutes(deps: Deps): Hono {
   const app = new Hono()

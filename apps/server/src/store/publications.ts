@@ -40,3 +40,11 @@ export function findPublished(source: Source, token: string): Promise<RunRow["bu
     return found?.bundle
   })
 }
+
+/** The token under which a run is published; undefined when it is not. */
+export function findPublicToken(source: Source, runId: number): Promise<string | undefined> {
+  return source.read(async ({ sql }) => {
+    const [found] = await sql<Pick<PublicationRow, "token">[]>`select token from publication where run_id = ${runId}`
+    return found?.token
+  })
+}

@@ -8,6 +8,11 @@ import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 export const PAGE_LIMIT_MAX = 500
 export const PAGE_LIMIT_DEFAULT = 50
 
+/** Formats of `GET /runs/{id}/report.pdf`, and the one that is made unasked. */
+export const REPORT_FORMATS = ["brief", "auditor", "legal", "comprehensive"] as const
+export type ReportFormat = (typeof REPORT_FORMATS)[number]
+export const REPORT_FORMAT_DEFAULT: ReportFormat = "comprehensive"
+
 export type RunSummary = {
   readonly id: number
   readonly created_at: string

@@ -7,8 +7,8 @@ import {
   runsPageSchema,
   verifyAnswerSchema,
 } from "@runseal/core/wire/run-answers"
-import { pageQuerySchema, searchQuerySchema } from "../../http/query.ts"
-import { json, type Operation, RUN_ID } from "../operation.ts"
+import { pageQuerySchema, reportQuerySchema, searchQuerySchema } from "../../http/query.ts"
+import { bytes, json, type Operation, RUN_ID } from "../operation.ts"
 
 const LIST = { method: "get", tag: "Runs", access: "kept", limit: "shared" } as const
 const ONE = { ...LIST, path_parameters: { id: RUN_ID }, refusals: [404] } as const
@@ -72,6 +72,15 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     tag: "Artifacts",
     summary: "A run's sealed bundle, byte for byte",
     answers: { 200: json(bundleSchema, "The bundle, for verification offline.", SAVED_AS) },
+  },
+  {
+    ...ONE,
+    path: "/runs/{id}/report.pdf",
+    id: "report",
+    summary: "The audit report of a run, as a PDF that carries the sealed bundle",
+    description: "503 also when too many reports are being made.",
+    query: reportQuerySchema,
+    answers: { 200: bytes("application/pdf", "The report.", SAVED_AS) },
   },
   ...artifacts,
 ]

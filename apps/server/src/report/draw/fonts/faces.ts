@@ -95,7 +95,8 @@ function open(name: FaceName): Face {
     name,
     postScriptName: font.postscriptName,
     font,
-    tables: readTrueType(file),
+    // Not the Buffer itself: what a Buffer calls a slice is the same memory, and subsets change theirs.
+    tables: readTrueType(new Uint8Array(file.buffer, file.byteOffset, file.length)),
     scale: source.scale,
     monospaced: source.monospaced ?? false,
     glyph: codePoint => {

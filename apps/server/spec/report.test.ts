@@ -1,0 +1,128 @@
+/** Specification, "GET /runs/{id}/report.pdf". What stands in a report is tested beside its source. */
+import { inflateSync } from "node:zlib"
+import type { Inflate } from "@runseal/core/report-pdf/pdf-file"
+import { attachedRecord, verifyReportPdf } from "@runseal/core/report-pdf/verify-report-pdf"
+import { isUnreadable } from "@runseal/core/verify/document"
+import type { Report } from "@runseal/core/verify/report"
+import { REPORT_FORMATS } from "@runseal/core/wire/runs"
+import { describe, expect, test } from "vitest"
+import { REPORTS_WAITING_MAX } from "../src/report/renderer.ts"
+import { expectRefused, readAnswer } from "./harness/answer.ts"
+import { ADMIN, caller, holderOf } from "./harness/keys.ts"
+import { request } from "./harness/requests.ts"
+import { standingService } from "./harness/service.ts"
+import { CASES, standingSevenStates } from "./harness/seven-states.ts"
+
+const inflate: Inflate = async (data, maxBytes) => inflateSync(data, { maxOutputLength: maxBytes })
+const matrix = CASES.flatMap(name => REPORT_FORMATS.map(format => ({ name, format })))
+
+describe("the report of a run", () => {
+  const { service, runId } = standingSevenStates()
+
+  const fetched = async (path: string): Promise<{ readonly response: Response; readonly pdf: Uint8Array }> => {
+    const response = await service().request(path)
+    return { response, pdf: new Uint8Array(await response.arrayBuffer()) }
+  }
+  const judged = async (pdf: Uint8Array): Promise<Report> => {
+    const report = await verifyReportPdf(pdf, [service().deps.trust], inflate)
+    if (isUnreadable(report)) throw new Error(report.unreadable)
+    return report
+  }
+
+  test.each(matrix)(
+    "$name, $format: a PDF that carries the sealed record and prints its hashes",
+    async ({ name, format }) => {
+      const id = runId(name)
+      const { response, pdf } = await fetched(`/runs/${id}/report.pdf?format=${format}`)
+      expect(response.status).toBe(200)
+      expect(response.headers.get("content-type")).toBe("application/pdf")
+      expect(response.headers.get("content-disposition")).toBe(
+        `attachment; filename="runseal-audit-run-${id}-${format}.pdf"`,
+      )
+      expect(response.headers.get("cache-control")).toBe("no-store")
+      const report = await judged(pdf)
+      expect(report.checks.filter(check => check.result === "fail")).toEqual([])
+      expect(report.verdict).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+      const record = new TextDecoder().decode(await attachedRecord(pdf, inflate))
+      expect(record).toBe((await service().get(`/runs/${id}/artifacts`)).text)
+    },
+  )
+
+  test("is comprehensive when no format is asked for", async () => {
+    const { response, pdf } = await fetched(`/runs/${runId("ok")}/report.pdf`)
+    expect(response.headers.get("content-disposition")).toContain("-comprehensive.pdf")
+    expect(pdf).toEqual((await fetched(`/runs/${runId("ok")}/report.pdf?format=comprehensive`)).pdf)
+  })
+
+  test("is the same to the byte whenever it is made", async () => {
+    const path = `/runs/${runId("ok")}/report.pdf?format=legal`
+    const first = await fetched(path)
+    service().clock.advance(3_600_000)
+    expect((await fetched(path)).pdf).toEqual(first.pdf)
+  })
+
+  test("fails its verification when one byte of the record in it is changed", async () => {
+    const { pdf } = await fetched(`/runs/${runId("deny_by_rule")}/report.pdf`)
+    const results = await Promise.all(
+      [0.2, 0.4, 0.6, 0.8].map(async share => {
+        const changed = Uint8Array.from(pdf)
+        changed[Math.floor(changed.length * share)]! ^= 1
+        const report = await verifyReportPdf(changed, [service().deps.trust], inflate)
+        if (isUnreadable(report)) return "unreadable"
+        const same = Buffer.from(await attachedRecord(changed, inflate)).equals(await attachedRecord(pdf, inflate))
+        return same ? "the record is untouched" : report.verdict
+      }),
+    )
+    expect(results).not.toContain("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+  })
+
+  test.each(["short", "", "Brief", "brief&format=legal", "brief&format=brief"])("format=%s is a 400", async format => {
+    expectRefused(await service().get(`/runs/${runId("ok")}/report.pdf?format=${format}`), 400)
+  })
+
+  test("a run that does not exist has none", async () => {
+    expectRefused(await service().get("/runs/999999/report.pdf"), 404)
+    expectRefused(await service().get("/runs/x/report.pdf"), 404)
+  })
+
+  test("a bounded number is made and waits; the rest is told at once to try again, and nothing else stands still", async () => {
+    const asked = Array.from({ length: REPORTS_WAITING_MAX + 8 }, () =>
+      service().request(`/runs/${runId("ok")}/report.pdf`),
+    )
+    expect((await service().get("/health")).status).toBe(200)
+    const answers = await Promise.all(asked)
+    const refused = answers.filter(({ status }) => status === 503)
+    expect(answers.filter(({ status }) => status === 200).length + refused.length).toBe(answers.length)
+    expect(refused.length).toBeGreaterThan(0)
+    for (const response of refused) {
+      const answer = await readAnswer(response)
+      expectRefused(answer, 503)
+      expect(answer.headers.get("retry-after")).toMatch(/^[1-9]\d*$/)
+    }
+  })
+})
+
+describe("in locked mode the report of a run", () => {
+  const service = standingService()
+
+  test("is served only to the key that made the run; it names the public bundle while there is one", async () => {
+    const open = caller(service())
+    const admin = holderOf(service(), await open.post("/admin/keys", ADMIN))
+    const other = holderOf(service(), await admin.post("/admin/keys", { name: "other" }))
+    const { body } = await admin.execute(request())
+    const path = `/runs/${body.run_id}/report.pdf?format=brief`
+    expectRefused(await open.get(path), 401)
+    expectRefused(await other.get(path), 404)
+    const pdfOf = async (): Promise<Buffer> => {
+      const response = await service().request(path, { headers: { "X-Service-Key": admin.secret ?? "" } })
+      expect(response.status).toBe(200)
+      return Buffer.from(await response.arrayBuffer())
+    }
+    const before = await pdfOf()
+    await admin.post(`/admin/runs/${body.run_id}/publish`)
+    const published = await pdfOf()
+    expect(published.equals(before)).toBe(false)
+    await admin.post(`/admin/runs/${body.run_id}/unpublish`)
+    expect((await pdfOf()).equals(before)).toBe(true)
+  })
+})

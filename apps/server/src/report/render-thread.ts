@@ -1,0 +1,34 @@
+/** The thread that makes reports: verifies the record, writes the report, draws it. */
+
+import { parseStrictJson } from "@runseal/canonical"
+import { isUnreadable, readBundle, verifyDocument } from "@runseal/core/verify/document"
+import { isObject } from "@runseal/core/vocabulary/json-members"
+import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
+import { answerJobs } from "../threads/answer-jobs.ts"
+import { drawReport } from "./draw/draw-report.ts"
+import type { RenderJob } from "./render-job.ts"
+import { makeReport } from "./report.ts"
+
+async function render({
+  bundle: text,
+  format,
+  base_url,
+  public_url,
+  trust,
+}: RenderJob): Promise<Uint8Array<ArrayBuffer>> {
+  const value = parseStrictJson(text)
+  const bundle = isObject(value) ? readBundle(value) : { unreadable: "not an object" }
+  const verification = verifyDocument(value, [trust])
+  if ("unreadable" in bundle || isUnreadable(verification)) throw new Error("the stored bundle is unreadable")
+  const context = {
+    base_url,
+    ...(public_url === undefined ? {} : { public_url }),
+    verifier_url: `${base_url}/verify`,
+    engine_version: ENGINE_VERSION,
+    verification,
+  }
+  const pdf = await drawReport(makeReport(bundle, context, format))
+  return Uint8Array.from(pdf)
+}
+
+answerJobs(render, pdf => [pdf.buffer])

@@ -1,0 +1,15 @@
+/** The run a per-run endpoint is about. Specification, "Run ownership". */
+import type { Context } from "hono"
+import { callerOf } from "../access/caller.ts"
+import type { Deps } from "../deps.ts"
+import { notFound } from "../http/http-error.ts"
+import { readRunId } from "../http/query.ts"
+import { findRun } from "../store/runs.ts"
+import type { RunRow } from "../store/schema.ts"
+
+/** The run of the path. @throws HttpError 404 when there is none, also when it is another caller's */
+export async function ownRun(c: Context, deps: Pick<Deps, "db">): Promise<RunRow> {
+  const row = await findRun(deps.db, callerOf(c).api_key_id, readRunId(c.req.param("id") ?? ""))
+  if (row === undefined) throw notFound("There is no such run.")
+  return row
+}
