@@ -7,11 +7,11 @@ import type { Style } from "./print.ts"
 import { errorCode } from "./read-input.ts"
 import { addTrust, listTrust, removeTrust } from "./trust-command.ts"
 import { trustFolder } from "./trust-store.ts"
-import { verifyCommand } from "./verify-command.ts"
+import { isStream, verifyCommand, verifyStreamCommand } from "./verify-command.ts"
 import type { VerifyFlags } from "./verify-text.ts"
 import { VERSION } from "./version.ts"
 
-type VerifyOptions = VerifyFlags & { readonly trust: readonly string[] }
+type VerifyOptions = VerifyFlags & { readonly trust: readonly string[]; readonly ndjson: boolean }
 
 const EXIT_CODES = `
 Exit codes:
@@ -42,10 +42,13 @@ function commandLine(style: Style, keep: (answer: Answer) => void): Command {
     .option("--show-evidence-summary", "also print what a bundle says of its run", false)
     .option("--strict", "also fail on disclosed limitations, such as a software-only attestation", false)
     .option("--json", "print one JSON object instead of text", false)
+    .option("--ndjson", "the input holds one document a line; a file named .ndjson needs no option", false)
     .option("--ascii", "print ASCII only", false)
     .addHelpText("after", EXIT_CODES)
-    .action(async (argument: string, { trust, ...flags }: VerifyOptions) => {
-      keep(await verifyCommand(argument, trust, folder, flags, style))
+    .action(async (argument: string, { trust, ndjson, ...flags }: VerifyOptions) => {
+      const stream = ndjson || isStream(argument)
+      if (stream) keep(await verifyStreamCommand(argument, trust, folder, flags, style, writeOut))
+      else keep(await verifyCommand(argument, trust, folder, flags, style))
     })
   const trust = program.command("trust").description("the services whose records you believe")
   trust
@@ -67,6 +70,14 @@ function commandLine(style: Style, keep: (answer: Answer) => void): Command {
     .action((service: string) => keep(removeTrust(service, folder(), style)))
   return program
 }
+
+/** Writes to standard output. What cannot be written ends the process below, whatever is still to be read. */
+const writeOut = (text: string): Promise<void> =>
+  new Promise(written => {
+    process.stdout.write(text, error => {
+      if (!error) written()
+    })
+  })
 
 const appended = (value: string, before: readonly string[]): readonly string[] => [...before, value]
 
@@ -99,6 +110,7 @@ process.on("uncaughtException", fail)
 process.on("unhandledRejection", fail)
 process.stdout.on("error", error => {
   process.stderr.write(`verifier: the answer could not be written (${errorCode(error) ?? "unknown"}).\n`)
+  process.exit(2)
 })
 
 answerTo(process.argv.slice(2)).then(({ stdout, stderr, exit }) => {

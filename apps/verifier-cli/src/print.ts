@@ -54,7 +54,11 @@ export function printLines(lines: readonly Line[], { colour, ascii }: Style): st
 }
 
 /** Indented JSON in ASCII alone: what could act on a terminal, and everything else beyond it, is escaped. */
-export function printJson(value: unknown): string {
-  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
-  return `${JSON.stringify(value, undefined, 2).replace(/[^\n -~]/g, escaped)}\n`
+export const printJson = (value: unknown): string => `${asciiOf(JSON.stringify(value, undefined, 2))}\n`
+
+/** As `printJson`, on one line. */
+export const printJsonLine = (value: unknown): string => `${asciiOf(JSON.stringify(value))}\n`
+
+function asciiOf(json: string): string {
+  return json.replace(/[^\n -~]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
 }

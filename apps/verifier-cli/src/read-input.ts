@@ -28,6 +28,22 @@ export async function readInput(argument: string, limits: ReadLimits = DOCUMENT_
   return isAddress(argument) ? await fetchBytes(openAddress(argument), limits) : await readFile(argument, limits)
 }
 
+/**
+ * The bytes behind an argument piece by piece, of any total size for a file or standard input; what an address sends is read
+ * whole, within the limits. Throws InputError.
+ */
+export async function* readChunks(argument: string, limits: ReadLimits = DOCUMENT_LIMITS): AsyncGenerator<Uint8Array> {
+  if (argument === "-") yield* process.stdin
+  else if (isAddress(argument)) yield await fetchBytes(openAddress(argument), limits)
+  else {
+    try {
+      yield* chunksOf(argument)
+    } catch (error) {
+      throw new InputError(`${argument} could not be read: ${fileProblem(errorCode(error))}.`)
+    }
+  }
+}
+
 /** Whether an argument names something on a network rather than a file. */
 export const isAddress = (argument: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(argument)
 

@@ -2,9 +2,12 @@
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import type { Answer } from "./answer.ts"
 import { InputError } from "./input-error.ts"
+import { linesOf } from "./lines.ts"
 import type { Style } from "./print.ts"
-import { isAddress, readFile, readInput } from "./read-input.ts"
+import { DOCUMENT_LIMITS, isAddress, readChunks, readFile, readInput } from "./read-input.ts"
 import { parseTrustFile, readPinned, TRUST_LIMITS } from "./trust-store.ts"
+import type { Write } from "./verify-stream.ts"
+import { verifyStream } from "./verify-stream.ts"
 import type { VerifyFlags } from "./verify-text.ts"
 import { verifyInput } from "./verify-text.ts"
 
@@ -16,9 +19,31 @@ export async function verifyCommand(
   flags: VerifyFlags,
   style: Style,
 ): Promise<Answer> {
-  const trusts = trustFiles.length === 0 ? readPinned(folder()).map(({ keys }) => keys) : await readTrusts(trustFiles)
+  const trusts = await trustsOf(trustFiles, folder)
   return verifyInput(await readInput(argument), trusts, flags, style)
 }
+
+/** Whether the argument says by its name that it holds one document a line. */
+export const isStream = (argument: string): boolean => argument.endsWith(".ndjson")
+
+/** Verifies every line behind the argument; as `verifyCommand` otherwise. Throws InputError. */
+export async function verifyStreamCommand(
+  argument: string,
+  trustFiles: readonly string[],
+  folder: () => string,
+  flags: VerifyFlags,
+  style: Style,
+  write: Write,
+): Promise<Answer> {
+  if (flags.showEvidenceSummary)
+    throw new InputError("--show-evidence-summary speaks of one document, not of a stream.")
+  const trusts = await trustsOf(trustFiles, folder)
+  const lines = linesOf(readChunks(argument), DOCUMENT_LIMITS.maxBytes)
+  return { stdout: "", stderr: "", exit: await verifyStream(lines, trusts, flags, style, write) }
+}
+
+const trustsOf = async (trustFiles: readonly string[], folder: () => string): Promise<readonly TrustedKeys[]> =>
+  trustFiles.length === 0 ? readPinned(folder()).map(({ keys }) => keys) : await readTrusts(trustFiles)
 
 /** Keys from files alone: what a document is verified with never comes over the network in the same breath. */
 async function readTrusts(paths: readonly string[]): Promise<readonly TrustedKeys[]> {

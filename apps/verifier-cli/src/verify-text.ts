@@ -48,7 +48,7 @@ function evidenceOf(input: Uint8Array): readonly EvidenceLine[] {
 }
 
 /** The object of `--json`. Absent facts are absent keys. */
-function jsonAnswer({ report, judgement, evidence }: Reading): JsonObject {
+export function jsonAnswer({ report, judgement, evidence }: Reading): JsonObject {
   const { service, document, run_id, outcome_kind, statement, checks, limitations, withheld, anchors } = report
   const { verdict, exit, first_failure } = judgement
   return {

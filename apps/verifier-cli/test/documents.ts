@@ -39,8 +39,21 @@ export function writeDocuments(folder: string): void {
   write("backdated-attestation.json", { ...listed, created_at: "2026-01-15T12:29:59.000Z" })
   write("allow-token.json", { ok: true, run_id: whole.run.run_id, allow_token: whole.allow_token })
   write("error-answer.json", { ok: false, error: "run not found" })
+  writeStreams(deployment, whole, write)
   write("twice.json", '{"kind":"vfa.audit_bundle.v1","kind":"vfa.audit_bundle.v1"}')
   writeTrust(deployment, write)
+}
+
+/** Streams of one document a line: all good, and with every kind of trouble. */
+function writeStreams(deployment: Deployment, whole: Bundle, write: Write): void {
+  const lines = (...documents: readonly unknown[]): string => documents.map(one => `${JSON.stringify(one)}\n`).join("")
+  const refused = sealRun(deployment, { outcome: "ccv_halt" })
+  const unanchored = sealRun(deployment, { outcome: "ccv_halt", receipt_anchor: "none", complete_record: false })
+  const changed = { ...whole, run: { ...whole.run, route_id: "claims/payout" } }
+  write("good.ndjson", lines(whole, refused.bundle, refused.receipt))
+  write("doubtful.ndjson", lines(whole, unanchored.receipt))
+  write("mixed.ndjson", `${lines(whole)}\n${lines(changed, { ok: false })}{"cut":\n${lines(whole).trimEnd()}`)
+  write("empty.ndjson", "\n\r\n")
 }
 
 type Write = (name: string, value: unknown) => void

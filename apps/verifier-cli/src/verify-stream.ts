@@ -1,0 +1,119 @@
+/** Verifies a stream of documents, one a line (NDJSON): each is judged, the worst exit code stands for all. */
+import type { JsonObject } from "@runseal/canonical"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import type { Limitation } from "@runseal/core/verify/report"
+import type { ExitCode } from "./answer.ts"
+import { InputError } from "./input-error.ts"
+import { judge } from "./judgement.ts"
+import type { NumberedLine } from "./lines.ts"
+import type { Line, Span, Style } from "./print.ts"
+import { printJsonLine, printLines } from "./print.ts"
+import type { VerifyFlags } from "./verify-text.ts"
+import { jsonAnswer } from "./verify-text.ts"
+
+/** Takes text for standard output; resolves when it was taken, so that a slow reader slows the verifier. */
+export type Write = (text: string) => Promise<void>
+
+/** UTF-16 units of output kept before they are written. */
+const WRITE_LENGTH = 65_536
+const COUNT_WIDTH = 10
+
+/** How one line was judged. */
+type Judged = {
+  readonly exit: ExitCode
+  /** The verdict, or that there is none: what lines are counted by. */
+  readonly verdict: string
+  /** What a reader is told of a line that did not pass. */
+  readonly problem: string
+  readonly limitations: readonly Limitation[]
+  /** The object of `--json`. */
+  readonly json: () => JsonObject
+}
+
+const NO_VERDICT = "could not be verified"
+
+/** What is known of all lines so far. */
+type Tally = { documents: number; passed: number; exit: ExitCode; verdicts: Map<string, number>; limits: Set<string> }
+
+/**
+ * Verifies every line and writes what there is to say. Without `--json` only lines that did not pass are named, since a
+ * million that did are one number. Memory does not grow with the stream. Throws InputError when it holds no document.
+ */
+export async function verifyStream(
+  lines: AsyncIterable<NumberedLine>,
+  trusts: readonly TrustedKeys[],
+  flags: VerifyFlags,
+  style: Style,
+  write: Write,
+): Promise<ExitCode> {
+  const tally: Tally = { documents: 0, passed: 0, exit: 0, verdicts: new Map(), limits: new Set() }
+  let waiting = ""
+  for await (const line of lines) {
+    const judged = judgeLine(line, trusts, flags)
+    count(tally, judged)
+    if (flags.json) waiting += printJsonLine({ line: line.number, ...judged.json() })
+    else if (judged.exit !== 0) waiting += printLines([problemLine(line, judged)], style)
+    if (waiting.length < WRITE_LENGTH) continue
+    await write(waiting)
+    waiting = ""
+  }
+  if (tally.documents === 0) throw new InputError("The stream holds no document: expected one JSON object a line.")
+  await write(waiting + (flags.json ? printJsonLine(jsonSummary(tally)) : printLines(summaryLines(tally), style)))
+  return tally.exit
+}
+
+function judgeLine({ bytes }: NumberedLine, trusts: readonly TrustedKeys[], flags: VerifyFlags): Judged {
+  if (bytes === undefined) return unreadableLine("the line is longer than a document may be")
+  const report = verifyText(bytes, trusts)
+  if (isUnreadable(report)) return unreadableLine(report.unreadable)
+  const judgement = judge(report, flags)
+  const { verdict, exit, refused } = judgement
+  const failed = report.checks.find(check => check.result === "fail")
+  const strict = refused[0]?.sentence ?? ""
+  const problem = failed === undefined ? strict : `first failed check, ${failed.id}: ${failed.message}`
+  const json = (): JsonObject => jsonAnswer({ report, judgement, evidence: [], trusted: false })
+  return { exit, verdict, problem, limitations: report.limitations, json }
+}
+
+function unreadableLine(unreadable: string): Judged {
+  const json = (): JsonObject => ({ exit_code: 2, unreadable })
+  return { exit: 2, verdict: NO_VERDICT, problem: unreadable, limitations: [], json }
+}
+
+function count(tally: Tally, { exit, verdict, limitations }: Judged): void {
+  tally.documents++
+  if (exit === 0) tally.passed++
+  if (exit > tally.exit) tally.exit = exit
+  tally.verdicts.set(verdict, (tally.verdicts.get(verdict) ?? 0) + 1)
+  for (const { sentence } of limitations) tally.limits.add(sentence)
+}
+
+function problemLine({ number }: NumberedLine, { verdict, problem }: Judged): Line {
+  const said: Span = { text: verdict, tone: "bad" }
+  return problem === "" ? [`line ${number}: `, said] : [`line ${number}: `, said, "; ", problem]
+}
+
+/** The last line says in one sentence what became of all, and nothing else. */
+function summaryLines({ documents, passed, verdicts, limits }: Tally): readonly Line[] {
+  const all = passed === documents
+  const noun = documents === 1 ? "DOCUMENT" : "DOCUMENTS"
+  const strong = (text: string): Line => [{ text, tone: "strong" }]
+  return [
+    ...(all ? [] : [[]]),
+    strong("Verdicts"),
+    ...[...verdicts].map(([verdict, times]): Line => [`${`${times}`.padStart(COUNT_WIDTH)}  ${verdict}`]),
+    [],
+    ...(limits.size === 0
+      ? []
+      : [strong("Not verified, of some or all"), ...[...limits].map((limit): Line => [`  ${limit}`]), []]),
+    [{ text: `${passed} OF ${documents} ${noun} PASSED`, tone: all ? "good" : "bad" }],
+  ]
+}
+
+const jsonSummary = ({ documents, passed, exit, verdicts }: Tally): JsonObject => ({
+  documents,
+  passed,
+  exit_code: exit,
+  verdicts: Object.fromEntries(verdicts),
+})
