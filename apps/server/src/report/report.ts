@@ -102,7 +102,7 @@ export function makeReport(bundle: Bundle, context: ReportContext, format: Repor
     language: "en",
     date: run.created_at,
     running_head: { left: `Run ${run.run_id}, ${title}`, right: verdictOf(subject), tone: toneOf(subject) },
-    running_foot: `${reportFileName(run.run_id, format)}, with ${attached} attached`,
+    running_foot: reportFileName(run.run_id, format),
     blocks: format === "brief" ? blocks.map(densely) : blocks,
     attachment: {
       name: attached,
