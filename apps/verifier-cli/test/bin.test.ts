@@ -1,7 +1,8 @@
 /** The starting file: which code it runs, and what it says when it has none that this Node can run. */
-import { execFile } from "node:child_process"
+import { execFile, execFileSync } from "node:child_process"
 import {
-  mkdirSync,
+  copyFileSync,
+  cpSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -11,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { VERSION } from "../src/version.ts"
 import { build, PACKAGE, placeBin } from "./installed.ts"
@@ -37,7 +38,7 @@ test("the version is the package's", () => {
 })
 
 test("the starting file can be executed", () => {
-  expect(statSync(join(PACKAGE, "bin/verifier.mjs")).mode & 0o111).toBe(0o111)
+  expect(statSync(join(PACKAGE, "bin/verifier.cjs")).mode & 0o111).toBe(0o111)
 })
 
 test("a built verifier runs alone, with nothing installed beside it", async () => {
@@ -58,12 +59,35 @@ test("a cache folder that cannot be made only makes it slower", async () => {
   expect(code).toBe(0)
 })
 
-test("what is built is preferred to the sources", async () => {
-  const built = join(folder, "package/dist/verifier.cjs")
-  mkdirSync(dirname(built))
-  writeFileSync(built, 'process.stdout.write("built")')
-  symlinkSync(join(PACKAGE, "src"), join(folder, "package/src"))
-  expect((await run([bin])).stdout).toBe("built")
+/** A checkout in which the verifier was built, as far as the starting file sees it; gives the package's folder. */
+function checkout(): string {
+  for (const part of ["libs", "node_modules"]) symlinkSync(join(PACKAGE, "../..", part), join(folder, part))
+  const own = join(folder, "apps/verifier-cli")
+  for (const part of ["src", "build", "bin"]) cpSync(join(PACKAGE, part), join(own, part), { recursive: true })
+  copyFileSync(join(PACKAGE, "package.json"), join(own, "package.json"))
+  execFileSync(process.execPath, [join(own, "build/make-verifier.node.ts"), join(own, "dist/verifier.cjs")])
+  return own
+}
+
+/** Makes the version tell which code ran, without changing what was built. */
+const mark = (own: string, version: string): void =>
+  writeFileSync(join(own, "src/version.ts"), `export const VERSION = "${version}"\n`)
+
+test("in a checkout the built file runs as long as its sources are what it was built of", async () => {
+  const own = checkout()
+  const start = join(own, "bin/verifier.cjs")
+  expect((await run([start, "--version"], { XDG_CACHE_HOME: join(folder, "caches") })).stdout).toBe(`${VERSION}\n`)
+  expect(readdirSync(join(folder, "caches/runseal/verifier"))).toHaveLength(1)
+  mark(own, "changed")
+  expect((await run([start, "--version"])).stdout).toBe("changed\n")
+})
+
+test("in a checkout a built file that is not the one its stamp names does not run", async () => {
+  const own = checkout()
+  writeFileSync(join(own, "dist/verifier.cjs"), 'process.stdout.write("another")')
+  expect((await run([join(own, "bin/verifier.cjs"), "--version"])).stdout).toBe(`${VERSION}\n`)
+  rmSync(join(own, "dist/sources.json"))
+  expect((await run([join(own, "bin/verifier.cjs"), "--version"])).stdout).toBe(`${VERSION}\n`)
 })
 
 test("without a build the sources run on a Node that strips types", async () => {

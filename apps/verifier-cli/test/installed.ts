@@ -13,7 +13,7 @@ const OUTFILE = "dist/verifier.cjs"
 export function build(outfile: string): void {
   const { scripts } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"))
   const command: string = scripts.build.replace(OUTFILE, outfile)
-  execFileSync("/bin/sh", ["-c", `${command} --log-level=error`], {
+  execFileSync("/bin/sh", ["-c", command], {
     cwd: PACKAGE,
     env: { ...process.env, PATH: `${MODULES_BIN}:${process.env.PATH}` },
   })
@@ -21,9 +21,9 @@ export function build(outfile: string): void {
 
 /** Copies the starting file into a package folder of its own. */
 export function placeBin(folder: string): string {
-  const bin = join(folder, "bin/verifier.mjs")
+  const bin = join(folder, "bin/verifier.cjs")
   mkdirSync(dirname(bin), { recursive: true })
-  copyFileSync(join(PACKAGE, "bin/verifier.mjs"), bin)
+  copyFileSync(join(PACKAGE, "bin/verifier.cjs"), bin)
   chmodSync(bin, 0o755)
   return bin
 }

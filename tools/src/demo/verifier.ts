@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process"
 import { plainEnvironment } from "./service.ts"
 
-export const VERIFIER = "apps/verifier-cli/bin/verifier.mjs"
+export const VERIFIER = "apps/verifier-cli/bin/verifier.cjs"
 const VERIFY_TIMEOUT_MS = 60_000
 
 export type Verification = {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-const VERIFIER = fileURLToPath(new URL("../../../verifier-cli/bin/verifier.mjs", import.meta.url))
+const VERIFIER = fileURLToPath(new URL("../../../verifier-cli/bin/verifier.cjs", import.meta.url))
 /** A cold start compiles the sources; on a busy machine that takes its time. */
 const DEADLINE_MS = 60_000
 
