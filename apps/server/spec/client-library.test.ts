@@ -1,9 +1,12 @@
 /** Specification, "Client library": the SDK against the real service, its fetch going straight to the application's door. */
+import { inflateSync } from "node:zlib"
+import { attachedRecord } from "@runseal/core/report-pdf/verify-report-pdf"
 import {
   BadRequestError,
   type Client,
   createClient,
   type ExecuteRequest,
+  InvalidArgumentError,
   isUnreadable,
   NotFoundError,
   UnsupportedOperationError,
@@ -55,6 +58,15 @@ test("run, bundle, artifact, health, version, checkpoint and trust are read", as
   expect((await client.version()).log_origin).toBe(service().deps.logOrigin)
   expect((await client.logCheckpoint()).document.origin).toBe(service().deps.logOrigin)
   expect((await client.trust()).document.kind).toBe("vfa.trust.v1")
+})
+
+test("a report is a PDF that carries the bundle; another format is refused before anything is sent", async () => {
+  const pdf = await client.report(runId("ok"), { format: "brief" })
+  const record = await attachedRecord(pdf, async (data, maxBytes) => inflateSync(data, { maxOutputLength: maxBytes }))
+  expect(new TextDecoder().decode(record)).toBe((await client.bundle(runId("ok"))).text)
+  // @ts-expect-error a format that there is not
+  await expect(client.report(runId("ok"), { format: "short" })).rejects.toThrow(InvalidArgumentError)
+  await expect(client.report(999_999)).rejects.toThrow(NotFoundError)
 })
 
 test.each(CASES)("the bundle of %s is verified offline as it was received", async name => {

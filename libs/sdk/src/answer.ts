@@ -1,6 +1,7 @@
 /** Reading an answer: strict JSON of a known shape, or it is not ours. */
 import { type JsonObject, type JsonValue, parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
 import { issueText } from "@runseal/core/artifacts/schema-issue"
+import { isPdf } from "@runseal/core/report-pdf/verify-report-pdf"
 import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
 import * as v from "valibot"
 import { type HttpStatusError, ProtocolError, statusError } from "./errors.ts"
@@ -27,6 +28,13 @@ export function okText(reply: Reply, status: DoneStatus = 200): string {
 export function okObject(reply: Reply, status?: DoneStatus): Received<JsonObject> {
   const text = okText(reply, status)
   return { document: parseObject(text), text }
+}
+
+/** The bytes of a PDF. @throws HttpStatusError, ProtocolError */
+export function okPdf(reply: Reply): Uint8Array {
+  if (reply.status !== 200) throw refusal(reply)
+  if (!isPdf(reply.bytes)) throw new ProtocolError("it is no PDF")
+  return reply.bytes
 }
 
 /** The answer of a reply with that status. @throws HttpStatusError, ProtocolError */

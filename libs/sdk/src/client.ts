@@ -6,18 +6,20 @@ import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import type { ArtifactKey } from "@runseal/core/vocabulary/outcomes"
 import type { ExecuteRequest } from "@runseal/core/wire/execute"
 import { publicationTokenSchema } from "@runseal/core/wire/keys"
-import type {
-  DcaeAnswer,
-  DeterminismAnswer,
-  HealthAnswer,
-  RunFilters,
-  RunRecord,
-  RunsPage,
-  VerifyAnswer,
+import {
+  type DcaeAnswer,
+  type DeterminismAnswer,
+  type HealthAnswer,
+  REPORT_FORMATS,
+  type ReportFormat,
+  type RunFilters,
+  type RunRecord,
+  type RunsPage,
+  type VerifyAnswer,
 } from "@runseal/core/wire/runs"
 import * as v from "valibot"
 import { type Administration, administration } from "./administration.ts"
-import { okObject, okText, type Received } from "./answer.ts"
+import { okObject, okPdf, okText, type Received } from "./answer.ts"
 import { ARTIFACT_DOCUMENTS, type ArtifactDocuments, artifactPath } from "./artifact-documents.ts"
 import { type AttestationCalls, attestationCalls } from "./attestation-calls.ts"
 import { as, jsonText, query, received, runPath } from "./calls.ts"
@@ -43,6 +45,9 @@ import { createTransport } from "./transport.ts"
  * AbortedError, ProtocolError, or an HttpStatusError of the answer's status. Calls that are safe to repeat are repeated.
  */
 export type Client = RunCalls & AttestationCalls & Administration
+
+/** `format` is comprehensive by default. */
+export type ReportOptions = CallOptions & { readonly format?: ReportFormat }
 
 type RunCalls = {
   /**
@@ -71,6 +76,8 @@ type RunCalls = {
   ) => Promise<Received<ArtifactDocuments[Key]>>
   /** A run's sealed audit bundle. It is not judged here: give `text` to `verifyBundle`, or save it. */
   readonly bundle: (runId: number, options?: CallOptions) => Promise<Received<JsonObject>>
+  /** A run's audit report as a PDF. It carries the bundle: `verifier report.pdf` judges it offline. */
+  readonly report: (runId: number, options?: ReportOptions) => Promise<Uint8Array>
   /** The bundle of a published run, as anybody reads it: without a key. Caches may serve it for an hour after its end. */
   readonly publicBundle: (token: string, options?: CallOptions) => Promise<Received<JsonObject>>
   /** The service's own verifier on a document of ours, as text or parsed, with the service's own trust. */
@@ -122,6 +129,11 @@ export function createClient(options: ClientOptions): Client {
     artifact: async (runId, key, call) =>
       await get(`${runPath(runId)}/${artifactPath(key)}`, received(ARTIFACT_DOCUMENTS[key]), call),
     bundle: async (runId, call) => await get(`${runPath(runId)}/artifacts`, okObject, call),
+    report: async (runId, { format, ...call } = {}) => {
+      if (format !== undefined && !REPORT_FORMATS.includes(format))
+        throw new InvalidArgumentError(`A report's format is one of ${REPORT_FORMATS.join(", ")}.`)
+      return await get(`${runPath(runId)}/report.pdf${format === undefined ? "" : query({ format })}`, okPdf, call)
+    },
     publicBundle: async (token, call) => await getPublic(publicPath(token), okObject, call),
     dcaeVerify: async (document, call) => {
       const body = typeof document === "string" ? document : jsonText(document)

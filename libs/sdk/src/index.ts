@@ -32,6 +32,7 @@ export type {
   DcaeAnswer,
   DeterminismAnswer,
   HealthAnswer,
+  ReportFormat,
   RunFilters,
   RunRecord,
   RunSummary,
@@ -42,7 +43,7 @@ export type { Administration } from "./administration.ts"
 export type { Received } from "./answer.ts"
 export type { ArtifactDocuments } from "./artifact-documents.ts"
 export type { AttestArguments, AttestationCalls } from "./attestation-calls.ts"
-export { type Client, createClient } from "./client.ts"
+export { type Client, createClient, type ReportOptions } from "./client.ts"
 export {
   AbortedError,
   BadRequestError,
