@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { decodeJsonEscapes, foldText, searchForms } from "./fold-text.ts"
+import { decodeJsonEscapes, foldText, searchForms, unmaskText } from "./fold-text.ts"
 
 describe("the folded form", () => {
   test.each([
@@ -21,6 +21,43 @@ describe("the folded form", () => {
 
   test("keeps line breaks and tabs", () => {
     expect(foldText("a\tb\r\nc é")).toBe("a\tb\r\nc e")
+  })
+
+  /** What unmasking is, said of the whole text at once. */
+  const unmaskedAtOnce = (text: string): string => {
+    const invisible = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]|[^\P{Cc}\t\n\r]/gu
+    const seen = decodeJsonEscapes(text).replace(invisible, "").normalize("NFKD").replace(invisible, "")
+    return seen.replace(/\p{Z}/gu, " ")
+  }
+
+  test("of each character alone is that of the whole text", () => {
+    const unit = fc.constantFrom(
+      "\u0301",
+      "\u0315",
+      "\u0316",
+      "a",
+      "가",
+      "\u1161",
+      "\ufdfa",
+      "Ω",
+      "\\u0301",
+      "\\ud83d\\ude00",
+    )
+    const texts = fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit }))
+    fc.assert(
+      fc.property(texts, text => {
+        expect(unmaskText(text)).toBe(unmaskedAtOnce(text))
+      }),
+    )
+  })
+
+  test("of every character there is, beside a mark and a syllable, is that of the whole text", () => {
+    for (let code = 0; code < 0x11_0000; code += 1) {
+      const text = `${String.fromCodePoint(code)}\u0316a\u0301${String.fromCodePoint(code)}\u1161`
+      const unmasked = unmaskText(text)
+      if (unmasked !== unmaskedAtOnce(text))
+        expect({ code, unmasked }).toEqual({ code, unmasked: unmaskedAtOnce(text) })
+    }
   })
 
   test("is at most 18 times as long as the text", () => {

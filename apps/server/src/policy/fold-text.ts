@@ -3,6 +3,8 @@
  * Both are lowercase; signatures are written in lowercase.
  */
 
+import { characterMap } from "./character-map.ts"
+
 /** Text in which folding changes nothing but case: printable ASCII and common white space, no backslash. */
 const PLAIN = /^[\t\n\r\x20-\x5b\x5d-\x7e]*$/
 
@@ -21,7 +23,13 @@ const LOOKALIKES = "aаα bвβ cсϲ eеёε hһн iіιї jј kкκ lӏ mмμ 
 const LATIN_OF: ReadonlyMap<string, string> = new Map(
   LOOKALIKES.split(" ").flatMap(([latin = "", ...others]) => others.map((other): [string, string] => [other, latin])),
 )
-const LOOKALIKE = new RegExp(`[${[...LATIN_OF.keys()].join("")}]`, "g")
+/** Letters that look Latin made Latin. */
+const latinized = characterMap(letter => LATIN_OF.get(letter) ?? letter)
+
+/** Compatibility forms and accents resolved, what is invisible removed, every space a space. */
+const visible = characterMap(character =>
+  character.replace(INVISIBLE, "").normalize("NFKD").replace(INVISIBLE, "").replace(SPACE, " "),
+)
 
 /** Undoes one level of JSON string escapes, wherever they stand: payloads often are JSON text inside a JSON string. */
 export function decodeJsonEscapes(text: string): string {
@@ -35,19 +43,13 @@ export function decodeJsonEscapes(text: string): string {
 /**
  * Text without disguise: JSON escapes decoded once, compatibility forms and accents resolved (NFKD without marks),
  * invisible characters removed, every space a space.
- * Linear: marks go before NFKD, whose reordering of long runs of marks is quadratic. NFKD makes at most 18 code units
- * of one (UAX #15), so the result is bounded by its input.
+ * Linear, and of each character alone: all that NFKD does across characters is to reorder marks, and marks are removed.
+ * NFKD makes at most 18 code units of one (UAX #15), so the result is bounded by its input.
  */
-export function unmaskText(text: string): string {
-  return decodeJsonEscapes(text).replace(INVISIBLE, "").normalize("NFKD").replace(INVISIBLE, "").replace(SPACE, " ")
-}
+export const unmaskText = (text: string): string => visible(decodeJsonEscapes(text))
 
 /** The folded form: unmasked, lowercase, lookalike letters Latin. */
-export function foldText(text: string): string {
-  return unmaskText(text)
-    .toLowerCase()
-    .replace(LOOKALIKE, letter => LATIN_OF.get(letter) ?? letter)
-}
+export const foldText = (text: string): string => latinized(unmaskText(text).toLowerCase())
 
 /** Whether `unmaskText` would give the text back unchanged, at the price of one look at each character. */
 export const isPlain = (text: string): boolean => PLAIN.test(text)

@@ -1,0 +1,49 @@
+/** Replaces the characters of a text one by one, by rules that look at no neighbours. Each character's is learnt once. */
+
+const UNKNOWN = 0
+const SAME = 1
+const OTHER = 2
+
+const CODE_POINTS = 0x11_0000
+/** Parts of a result that are joined at a time: joining one by one would make a rope that is slow to read. */
+const PARTS_JOINED = 4096
+
+/**
+ * A function that replaces each code point by what `rule` makes of it, in one pass. What is learnt is bounded by the
+ * characters that exist; what stays as it is, as most do, costs one look.
+ * @param rule must be pure; it is given one code point as a string, which is a lone surrogate where the text has one
+ */
+export function characterMap(rule: (character: string) => string): (text: string) => string {
+  const kinds = new Uint8Array(CODE_POINTS)
+  const forms = new Map<number, string>()
+  const learn = (code: number): number => {
+    const character = String.fromCodePoint(code)
+    const form = rule(character)
+    const kind = form === character ? SAME : OTHER
+    if (kind === OTHER) forms.set(code, form)
+    kinds[code] = kind
+    return kind
+  }
+  return text => {
+    let done = ""
+    let parts: string[] = []
+    let kept = 0
+    for (let i = 0; i < text.length; ) {
+      const code = text.codePointAt(i) ?? 0
+      const next = i + (code > 0xffff ? 2 : 1)
+      const kind = kinds[code]
+      if ((kind === undefined || kind === UNKNOWN ? learn(code) : kind) === OTHER) {
+        if (kept < i) parts.push(text.slice(kept, i))
+        parts.push(forms.get(code) ?? "")
+        kept = next
+        if (parts.length >= PARTS_JOINED) {
+          done += parts.join("")
+          parts = []
+        }
+      }
+      i = next
+    }
+    if (kept === 0) return text
+    return done + parts.join("") + text.slice(kept)
+  }
+}
