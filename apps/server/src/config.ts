@@ -43,6 +43,9 @@ export type Config = {
     readonly apiKey?: string
     readonly timeoutMs: number
   }
+  /** Port of the metrics; absent: none. 0 lets the system choose. */
+  readonly metricsPort?: number
+  readonly metricsHost: string
   readonly logLevel: string
   /** Make an admin key of this name instead of starting. */
   readonly mintAdminKey?: string
@@ -107,6 +110,7 @@ function word(options: Options, name: string, flag: string, accept: RegExp, rule
   return text
 }
 
+const HOST = [/^[^\s]{1,253}$/, "a host name or address"] as const
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 const MAX_PORT = 65_535
 /** A year: longer windows would outlive any budget period we know of. */
@@ -123,7 +127,7 @@ function fromOptions(options: Options, env: Readonly<Record<string, string | und
   const databaseUrl = url(options, "databaseUrl", "--database-url", ["postgres:", "postgresql:"])
   const baseUrl = url(options, "baseUrl", "--base-url", ["http:", "https:"])
   return {
-    host: word(options, "host", "--host", /^[^\s]{1,253}$/, "a host name or address"),
+    host: word(options, "host", "--host", ...HOST),
     port: integer(options, "port", "--port", 0, MAX_PORT),
     dataDir,
     keysDir: options.keysDir ?? join(dataDir, "keys"),
@@ -143,6 +147,10 @@ function fromOptions(options: Options, env: Readonly<Record<string, string | und
     windowSeconds: integer(options, "windowSeconds", "--window-seconds", 1, MAX_WINDOW_SECONDS),
     ...limitOptions(options),
     reviewer: reviewerOptions(options, env),
+    ...(options.metricsPort === undefined
+      ? {}
+      : { metricsPort: integer(options, "metricsPort", "--metrics-port", 0, MAX_PORT) }),
+    metricsHost: word(options, "metricsHost", "--metrics-host", ...HOST),
     logLevel: options.logLevel ?? "info",
     ...(options.mintAdminKey === undefined ? {} : { mintAdminKey: keyName(options.mintAdminKey) }),
   }

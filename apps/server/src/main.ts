@@ -2,12 +2,15 @@
 import { join } from "node:path"
 import { pino } from "pino"
 import { createApp } from "./app.ts"
-import { boot, prepare } from "./boot.ts"
+import { boot, prepare, type Service } from "./boot.ts"
 import { type Config, readConfig } from "./config.ts"
-import { listen } from "./http/listen.ts"
+import { type Listening, listen } from "./http/listen.ts"
+import { listenForMetrics } from "./metrics/listen.ts"
+import { createMetrics, type Metrics } from "./metrics/metrics.ts"
 import { mintAdminKey } from "./mint-admin-key.ts"
 import { StartupError } from "./startup-error.ts"
 import { type Database, openDatabase } from "./store/database.ts"
+import { UNWATCHED } from "./watch.ts"
 
 const openStore = ({ databaseUrl, dataDir }: Config, say: (sentence: string) => void): Promise<Database> =>
   databaseUrl === undefined
@@ -15,6 +18,28 @@ const openStore = ({ databaseUrl, dataDir }: Config, say: (sentence: string) => 
     : openDatabase({ kind: "postgres", url: databaseUrl }, say)
 
 const toOperator = (sentence: string): void => void process.stderr.write(`runseal: ${sentence}\n`)
+
+type Doors = { readonly callers: Listening; readonly metrics: Listening | undefined }
+
+/** The metrics first: whoever finds the service listening finds them too. */
+async function openDoors(
+  { host, port, metricsHost, metricsPort }: Config,
+  service: Service,
+  metrics?: Metrics,
+): Promise<Doors> {
+  const { deps } = service
+  metrics?.read({ waiting: deps.sealingQueue, readiness: deps.readiness })
+  const watched =
+    metrics === undefined || metricsPort === undefined
+      ? undefined
+      : await listenForMetrics(metrics, metricsHost, metricsPort)
+  try {
+    return { callers: await listen({ fetch: createApp(deps).fetch, host, port }), metrics: watched }
+  } catch (error) {
+    await watched?.stop()
+    throw error
+  }
+}
 
 async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env)
@@ -24,24 +49,26 @@ async function main(): Promise<void> {
   // Refused before a database is made.
   const prepared = prepare(config)
   const db = await openStore(config, sentence => logger.info(sentence))
-  const service = await boot({ config, prepared, db, logger, nowMs: Date.now }).catch(async (error: unknown) => {
+  const metrics = config.metricsPort === undefined ? undefined : createMetrics()
+  const watch = metrics?.watch ?? UNWATCHED
+  const service = await boot({ config, prepared, db, logger, nowMs: Date.now, watch }).catch(async (error: unknown) => {
     await db.close()
     throw error
   })
-  const listening = await listen({ fetch: createApp(service.deps).fetch, host: config.host, port: config.port }).catch(
-    async (error: unknown) => {
-      await service.close()
-      throw error
-    },
-  )
-  logger.info({ url: listening.url, log: service.deps.logOrigin }, "listening")
+  const doors = await openDoors(config, service, metrics).catch(async (error: unknown) => {
+    await service.close()
+    throw error
+  })
+  if (doors.metrics !== undefined) logger.info({ url: doors.metrics.url }, "metrics")
+  logger.info({ url: doors.callers.url, log: service.deps.logOrigin }, "listening")
   let stopping = false
   const stop = async (signal: string): Promise<void> => {
     if (stopping) return
     stopping = true
     logger.info({ signal }, "stopping")
-    await listening.stop()
+    await doors.callers.stop()
     await service.close()
+    await doors.metrics?.stop()
     logger.info("stopped")
   }
   for (const signal of ["SIGINT", "SIGTERM"] as const)

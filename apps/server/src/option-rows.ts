@@ -110,6 +110,17 @@ export const OPTION_ROWS: readonly OptionRow[] = [
     fallback: "20000",
   },
   {
+    flag: "--metrics-port <port>",
+    env: "RUNSEAL_METRICS_PORT",
+    text: "port of GET /metrics for Prometheus; 0 lets the system choose (default: no metrics)",
+  },
+  {
+    flag: "--metrics-host <host>",
+    env: "RUNSEAL_METRICS_HOST",
+    text: "address the metrics are served on",
+    fallback: "127.0.0.1",
+  },
+  {
     flag: "--log-level <level>",
     env: "RUNSEAL_LOG_LEVEL",
     text: "what the process log holds",

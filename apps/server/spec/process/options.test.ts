@@ -24,7 +24,16 @@ const dataDir = join(folder, "data")
 const OPTIONS = [
   ...["host", "port", "data-dir", "keys-dir", "log-origin", "database-url", "region", "base-url", "policy"],
   ...["run-token-budget", "window-token-budget", "window-seconds", "aivp", "aivp-base-url", "aivp-model"],
-  ...["aivp-timeout", "log-level", "rate-limit", "attest-rate-limit", "anonymous-rate-limit", "trust-proxy"],
+  ...[
+    "aivp-timeout",
+    "metrics-port",
+    "metrics-host",
+    "log-level",
+    "rate-limit",
+    "attest-rate-limit",
+    "anonymous-rate-limit",
+    "trust-proxy",
+  ],
 ]
 
 describe("--help", () => {
@@ -88,6 +97,8 @@ const BAD_OPTIONS: readonly Refused[] = [
   ["a reviewer address that is none", ["--aivp-base-url", "localhost"], /--aivp-base-url/],
   ["a review deadline of 0", ["--aivp-timeout", "0"], /--aivp-timeout/],
   ["a review deadline near the log's tolerance", ["--aivp-timeout", "600000"], /--aivp-timeout/],
+  ["a metrics port out of range", ["--metrics-port", "65536"], /--metrics-port/],
+  ["an empty metrics host", ["--metrics-host", ""], /--metrics-host/],
   ["an unknown log level", ["--log-level", "loud"], /--log-level/],
 ]
 

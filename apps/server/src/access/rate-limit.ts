@@ -44,13 +44,15 @@ export type RateLimitParts = {
   /** The deployment's origin secret: addresses are counted under their HMACs. */
   readonly secret: Uint8Array
   readonly nowMs: () => number
+  /** Told of each request that is refused. */
+  readonly reportRefused: (name: LimitName) => void
 }
 
 /** Counts in the database where several processes may share it, in memory where there is only one. */
 const openCounter = (db: Database, nowMs: () => number): RequestCounter =>
   db.kind === "postgres" ? storeCounter(db, nowMs) : memoryCounter(nowMs)
 
-export function openRateLimits({ db, config, secret, nowMs }: RateLimitParts): RateLimits {
+export function openRateLimits({ db, config, secret, nowMs, reportRefused }: RateLimitParts): RateLimits {
   const counter = openCounter(db, nowMs)
   const limitOf = (name: LimitName, { api_key_id }: Caller): number => {
     if (name === "attest") return config.attestRateLimit
@@ -59,7 +61,9 @@ export function openRateLimits({ db, config, secret, nowMs }: RateLimitParts): R
   return {
     admit: async (name, caller, address) => {
       const counted = await counter.count(`${whoOf(caller, address, secret)}:${name}`)
-      return allowanceOf(name, limitOf(name, caller), counted, nowMs())
+      const allowance = allowanceOf(name, limitOf(name, caller), counted, nowMs())
+      if (!allowance.admitted) reportRefused(name)
+      return allowance
     },
     close: counter.close,
   }

@@ -38,7 +38,8 @@ export type TrialQuota = {
   readonly close: () => Promise<void>
 }
 
-export function openTrialQuota(db: Database, nowMs: () => number): TrialQuota {
+/** @param reportRefused told of each run that is refused */
+export function openTrialQuota(db: Database, nowMs: () => number, reportRefused: () => void): TrialQuota {
   const bounds = { batch: MAX_PER_BATCH, waiting: MAX_WAITING }
   const sweeping = createHousekeeping(sweeper(db), SWEEP_EVERY_MS)
   const withdrawals = openWithdrawals(db)
@@ -54,7 +55,10 @@ export function openTrialQuota(db: Database, nowMs: () => number): TrialQuota {
       if (!isLimited(caller)) return run()
       const admission_id = randomUUID()
       const result = await admissions.submit({ admission_id, key_id: caller.api_key_id })
-      if (!result.admitted) throw quotaExceeded(result.free_at - nowMs())
+      if (!result.admitted) {
+        reportRefused()
+        throw quotaExceeded(result.free_at - nowMs())
+      }
       return run().catch(async (error: unknown) => {
         if (mintedNothing(error)) await withdrawals.withdraw(admission_id)
         throw error

@@ -19,6 +19,7 @@ import { insertRuns } from "../store/runs.ts"
 import type { LogHeadRow, RunRow } from "../store/schema.ts"
 import type { Tx } from "../store/session.ts"
 import { lockTenants, updateTenants } from "../store/tenants.ts"
+import type { Watch } from "../watch.ts"
 import type { AttestationDraft, SealedAttestation } from "./attestation.ts"
 import { nextLogTime } from "./log-clock.ts"
 import type { Batch, BatchContext, BatchWork, SealedRun } from "./seal-batch.ts"
@@ -34,6 +35,8 @@ export type Sealer = {
   readonly seal: (draft: Draft) => Promise<SealedRun>
   /** The same for an attestation. */
   readonly attest: (draft: AttestationDraft) => Promise<SealedAttestation>
+  /** Records that wait for a batch to begin. */
+  readonly waiting: () => number
   /** Seals what waits and takes nothing more. */
   readonly close: () => Promise<void>
 }
@@ -48,6 +51,10 @@ export type SealerContext = BatchContext & {
   readonly rememberHead: (size: number, root: Uint8Array) => void
   /** Told why a batch failed; everything in it is refused. */
   readonly reportFailure: (error: unknown) => void
+  /** Told what was acknowledged, seconds after it was submitted. */
+  readonly reportSealed: Watch["sealed"]
+  /** Told of each batch that was committed. */
+  readonly reportCommitted: Watch["committed"]
 }
 
 type Item = { readonly run: Draft } | { readonly attestation: AttestationDraft }
@@ -65,6 +72,7 @@ export function openSealer(context: SealerContext): Sealer {
       committed = true
       known = batch.log.frontier()
       context.rememberHead(batch.log.size(), batch.log.root())
+      context.reportCommitted(items.length)
       return places.map(at => ({ batch, at }))
     } catch (error) {
       // Whatever the outcome of the commit was, the next batch reads the log's head again.
@@ -73,20 +81,29 @@ export function openSealer(context: SealerContext): Sealer {
       throw error instanceof StoreError ? error : new StoreError(committed ? "outcome_unknown" : "unavailable")
     }
   }
-  const { submit, close } = createGroupCommit(sealItems, { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS })
+  const { submit, waiting, close } = createGroupCommit(sealItems, { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS })
 
   return {
     seal: async draft => {
+      const since = performance.now()
       const { batch, at } = await submit({ run: draft })
-      return sealedAt(batch.runs, at)
+      const sealed = sealedAt(batch.runs, at)
+      context.reportSealed(sealed.bundle.run.outcome_kind, secondsSince(since))
+      return sealed
     },
     attest: async draft => {
+      const since = performance.now()
       const { batch, at } = await submit({ attestation: draft })
-      return sealedAt(batch.attestations, at)
+      const sealed = sealedAt(batch.attestations, at)
+      context.reportSealed("attestation", secondsSince(since))
+      return sealed
     },
+    waiting,
     close,
   }
 }
+
+const secondsSince = (since: number): number => (performance.now() - since) / 1000
 
 /** The items by kind, and the place of each among its kind. */
 function partition(items: readonly Item[]): { readonly work: BatchWork; readonly places: readonly number[] } {

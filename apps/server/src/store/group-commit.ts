@@ -14,6 +14,8 @@ export type GroupCommit<Item, Result> = {
    * @throws StoreError "unavailable" when too many wait or the group is closed; otherwise what its batch met
    */
   readonly submit: (item: Item) => Promise<Result>
+  /** Items that wait for a batch to begin. */
+  readonly waiting: () => number
   /** Refuses new items and resolves when those that wait are settled. */
   readonly close: () => Promise<void>
 }
@@ -44,6 +46,7 @@ export function createGroupCommit<Item, Result>(
         // Not at once: whoever is released by the same event is to be in the first batch too.
         writing ??= Promise.resolve().then(writeAll)
       }),
+    waiting: () => queue.length,
     close: async () => {
       closed = true
       await writing

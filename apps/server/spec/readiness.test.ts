@@ -1,0 +1,111 @@
+/** `GET /ready`: whether a run could be sealed now, found in bounded time and at bounded cost. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { openReadiness, READINESS_STANDS_MS } from "../src/sealing/readiness.ts"
+import { type Database, openDatabase } from "../src/store/database.ts"
+import { eachDatabase } from "./database/databases.ts"
+import { expectRefused, keysOf, textAt } from "./harness/answer.ts"
+import { request } from "./harness/requests.ts"
+import { standingService } from "./harness/service.ts"
+
+eachDatabase("readiness", open => {
+  const service = standingService(() => ({ open }))
+
+  test("a service that could seal is ready and says how long its log is", async () => {
+    const { status, headers, body } = await service().get("/ready")
+    expect(status).toBe(200)
+    expect(keysOf(body)).toEqual(["checked_at", "log_size", "ok", "ready"])
+    expect(body).toMatchObject({ ok: true, ready: true, log_size: 1 })
+    expect(headers.get("cache-control")).toBe("no-store")
+  })
+
+  test("a finding stands for a second", async () => {
+    const before = (await service().get("/ready")).body
+    await service().execute(request())
+    service().clock.advance(READINESS_STANDS_MS)
+    const after = (await service().get("/ready")).body
+    expect(Number(after.log_size)).toBeGreaterThan(Number(before.log_size))
+    expect(textAt(after, "checked_at") > textAt(before, "checked_at")).toBe(true)
+  })
+
+  test("a clock behind the log's time is not ready until it has caught up; /health answers all the same", async () => {
+    await service().execute(request())
+    service().clock.advance(-120_000)
+    const error = expectRefused(await service().get("/ready"), 503)
+    expect(error).toMatch(/clock/)
+    expect((await service().get("/health")).status).toBe(200)
+    service().clock.advance(120_000 + READINESS_STANDS_MS)
+    expect((await service().get("/ready")).status).toBe(200)
+  })
+})
+
+describe("asking the database", () => {
+  let db: Database
+  let asked = 0
+  let now = 1_000_000
+  /** A log without a record yet: its head's time is long past. */
+  const nowMs = (): number => now
+  const counted = (): Database => ({
+    ...db,
+    read: work => {
+      asked++
+      return db.read(work)
+    },
+  })
+  beforeEach(async () => {
+    asked = 0
+    db = await openDatabase({ kind: "memory" })
+  })
+  afterEach(() => db.close())
+
+  test("happens once a second, however many ask here", async () => {
+    const readiness = openReadiness({ db: counted(), nowMs })
+    const found = await Promise.all(Array.from({ length: 1000 }, readiness))
+    expect(found.every(({ ready }) => ready)).toBe(true)
+    expect(asked).toBe(1)
+    now += READINESS_STANDS_MS - 1
+    await readiness()
+    expect(asked).toBe(1)
+    now += 1
+    await readiness()
+    expect(asked).toBe(2)
+  })
+
+  test("a clock that was set back makes no finding stand longer", async () => {
+    const readiness = openReadiness({ db: counted(), nowMs })
+    await readiness()
+    now -= 10_000
+    await readiness()
+    expect(asked).toBe(2)
+  })
+
+  test("a database out of reach is not ready", async () => {
+    const readiness = openReadiness({ db: counted(), nowMs })
+    await db.close()
+    expect(await readiness()).toMatchObject({ ready: false, reason: "The database is not available." })
+  })
+
+  test("a stuck database is not ready in bounded time, is never asked twice at once, and comes back", async () => {
+    const readiness = openReadiness({ db: counted(), nowMs, deadlineMs: 50 })
+    let release: () => void = () => undefined
+    const gate = new Promise<void>(open => {
+      release = open
+    })
+    let stuck: Promise<void> = Promise.resolve()
+    await new Promise<void>(holding => {
+      stuck = db.transaction(async () => {
+        holding()
+        await gate
+      })
+    })
+    for (let times = 0; times < 3; times++) {
+      expect(await readiness()).toMatchObject({ ready: false, reason: "The database does not answer." })
+      now += READINESS_STANDS_MS
+    }
+    expect(asked).toBe(1)
+    release()
+    await stuck
+    // Whatever was stuck is through before this is.
+    await db.sql`select 1`
+    expect(await readiness()).toMatchObject({ ready: true })
+  })
+})

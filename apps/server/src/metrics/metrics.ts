@@ -1,0 +1,124 @@
+/**
+ * What is watched, in Prometheus' terms. No label comes from a caller: outcomes, limits, registered routes and classes of
+ * status are closed lists, so that no request makes a time series of its own.
+ */
+import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
+import type { Readiness } from "../sealing/readiness.ts"
+import type { Watch } from "../watch.ts"
+
+/** Seconds from a single commit on a quick disk to the deadline of most callers. */
+const SEALING_BUCKETS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
+const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+
+/** What is read when the metrics are asked for. */
+export type Gauges = {
+  /** Records that wait to be sealed. */
+  readonly waiting: () => number
+  readonly readiness: () => Promise<Readiness>
+}
+
+export type Metrics = {
+  readonly watch: Watch
+  /** From here on the gauges are read too. */
+  readonly read: (gauges: Gauges) => void
+  /** The text exposition format and its media type. */
+  readonly expose: () => Promise<{ readonly text: string; readonly type: string }>
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  return {
+    watch: openWatch(registry),
+    read: gauges => registerGauges(registry, gauges),
+    expose: async () => ({ text: await registry.metrics(), type: registry.contentType }),
+  }
+}
+
+function openWatch(registry: Registry): Watch {
+  const registers = [registry]
+  const runs = new Counter({
+    name: "runseal_runs_total",
+    help: "Runs sealed and acknowledged, by outcome.",
+    labelNames: ["outcome"],
+    registers,
+  })
+  const attestations = new Counter({
+    name: "runseal_attestations_total",
+    help: "Attestations anchored and acknowledged.",
+    registers,
+  })
+  const sealing = new Histogram({
+    name: "runseal_sealing_seconds",
+    help: "From the sealer's queue to the durable record, for runs and attestations.",
+    buckets: SEALING_BUCKETS,
+    registers,
+  })
+  const batches = new Histogram({
+    name: "runseal_batch_records",
+    help: "Runs and attestations of one transaction.",
+    buckets: BATCH_BUCKETS,
+    registers,
+  })
+  const failures = new Counter({
+    name: "runseal_batch_failures_total",
+    help: "Batches that were not committed; everything in them was refused.",
+    registers,
+  })
+  const refusals = new Counter({
+    name: "runseal_limit_refusals_total",
+    help: "Requests refused with 429, by limit.",
+    labelNames: ["limit"],
+    registers,
+  })
+  const answers = new Counter({
+    name: "runseal_http_answers_total",
+    help: "HTTP answers by method and route, as registered, and class of status.",
+    labelNames: ["method", "route", "status"],
+    registers,
+  })
+  for (const outcome of OUTCOME_KINDS) runs.inc({ outcome }, 0)
+  for (const limit of ["shared", "attest", "trial"]) refusals.inc({ limit }, 0)
+  return {
+    answered: (route, status) =>
+      answers.inc({
+        method: route?.method ?? "other",
+        route: route?.path ?? "other",
+        status: `${Math.floor(status / 100)}xx`,
+      }),
+    sealed: (kind, seconds) => {
+      sealing.observe(seconds)
+      if (kind === "attestation") attestations.inc()
+      else runs.inc({ outcome: kind })
+    },
+    committed: records => batches.observe(records),
+    batchFailed: () => failures.inc(),
+    limited: limit => refusals.inc({ limit }),
+  }
+}
+
+function registerGauges(registry: Registry, { waiting, readiness }: Gauges): void {
+  const registers = [registry]
+  const queue: Gauge = new Gauge({
+    name: "runseal_sealing_queue_records",
+    help: "Runs and attestations that wait to be sealed.",
+    registers,
+    collect: () => queue.set(waiting()),
+  })
+  const size: Gauge = new Gauge({
+    name: "runseal_log_entries",
+    help: "Entries of the log; the last that was read while the database is not usable.",
+    registers,
+    collect: async () => {
+      const found = await readiness()
+      if (found.ready) size.set(found.log_size)
+    },
+  })
+  const ready: Gauge = new Gauge({
+    name: "runseal_ready",
+    help: "1 while database and log are usable, else 0.",
+    registers,
+    collect: async () => ready.set((await readiness()).ready ? 1 : 0),
+  })
+}
