@@ -7,6 +7,7 @@ import { heightOf } from "../page/rows.ts"
 import { setLine } from "../page/set-line.ts"
 import { type Colour, HAIRLINE, INK, PAGE, SETTINGS } from "../page/style.ts"
 import { addNode } from "../tags/structure.ts"
+import { wellFormed } from "../text/utf16.ts"
 import { firstLines, type TextLine } from "../text/wrap.ts"
 import { BLOCK_GAP, type Place, TEXT_COLUMN } from "./place.ts"
 import { paragraphStrips } from "./prose.ts"
@@ -86,9 +87,11 @@ function grouped(value: number): string {
 
 /** A code beside its text; content that no code can hold stands in the text alone. */
 export function qrStrips(block: QrBlock, place: Place): Strip[] {
-  if (Buffer.byteLength(block.content) > QR_MAX_BYTES)
+  const content = wellFormed(block.content)
+  if (Buffer.byteLength(content) > QR_MAX_BYTES) {
     return paragraphStrips({ kind: "paragraph", line: block.line }, place)
-  const { data, size } = encode(block.content, { ecc: "M", border: 0 })
+  }
+  const { data, size } = encode(content, { ecc: "M", border: 0 })
   const column: Column = {
     x: TEXT_COLUMN.x + QR_SIZE + QR_GUTTER,
     width: TEXT_COLUMN.width - QR_SIZE - QR_GUTTER,

@@ -31,9 +31,11 @@ export function readTrueType(file: Uint8Array): TrueType {
     if (bytes === undefined) throw new Error(`font table ${tag} is missing`)
     return view(bytes)
   }
-  const [head, hhea, maxp, hmtx, loca, os2, post] = ["head", "hhea", "maxp", "hmtx", "loca", "OS/2", "post"].map(need)
+  const [head, hhea, maxp, hmtx, loca] = ["head", "hhea", "maxp", "hmtx", "loca"].map(need)
+  const os2 = viewOf(tables.get("OS/2"))
+  const post = viewOf(tables.get("post"))
   const glyf = tables.get("glyf")
-  if (!head || !hhea || !maxp || !hmtx || !loca || !os2 || !post || !glyf) throw new Error("font tables are missing")
+  if (!head || !hhea || !maxp || !hmtx || !loca || !glyf) throw new Error("font tables are missing")
   const longOffsets = head.getInt16(50) === 1
   const fullMetrics = hhea.getUint16(34)
   const offset = (glyph: number): number => (longOffsets ? loca.getUint32(glyph * 4) : loca.getUint16(glyph * 2) * 2)
@@ -43,8 +45,8 @@ export function readTrueType(file: Uint8Array): TrueType {
     glyphCount: maxp.getUint16(4),
     ascent: hhea.getInt16(4),
     descent: hhea.getInt16(6),
-    capHeight: os2.getUint16(0) >= 2 ? os2.getInt16(88) : hhea.getInt16(4),
-    italicAngle: post.getInt32(4) / 65536,
+    capHeight: os2 !== undefined && os2.getUint16(0) >= 2 ? os2.getInt16(88) : hhea.getInt16(4),
+    italicAngle: (post?.getInt32(4) ?? 0) / 65536,
     box: boxAt(head, 36),
     table,
     advance: glyph => hmtx.getUint16(Math.min(glyph, fullMetrics - 1) * 4),
@@ -60,6 +62,10 @@ export function readTrueType(file: Uint8Array): TrueType {
 
 export function view(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function viewOf(bytes: Uint8Array | undefined): DataView | undefined {
+  return bytes && view(bytes)
 }
 
 function boxAt(data: DataView, at: number): Box {

@@ -7,8 +7,9 @@ import { HAIRLINE, INK, MARGIN, PAGE, SETTINGS, TEXT_WIDTH } from "./style.ts"
 const HEAD_TOP = 38
 const FOOT_TOP: number = PAGE.height - 44
 const SIGN_RADIUS = 2.4
-/** The head's right part and the page number may take this much; the left parts have what is left. */
+/** The head's right part may take this much; the left part has what is left. */
 const RIGHT_WIDTH: number = TEXT_WIDTH * 0.45
+const NUMBER_WIDTH = 90
 const GUTTER = 14
 
 /** Draws what stands on every page: the run and its verdict on top, the page's number below. */
@@ -16,7 +17,7 @@ export function furniture(report: Report, pages: number): (pen: Pen) => void {
   const { running_head: head, running_foot: foot } = report
   const sign = SIGN_RADIUS * 2 + 5
   const top = pair([{ text: head.left }], [{ text: head.right, style: "bold", tone: head.tone }], sign)
-  const bottom = firstLine([{ text: foot }], SETTINGS.running, TEXT_WIDTH - RIGHT_WIDTH - GUTTER)
+  const bottom = firstLine([{ text: foot }], SETTINGS.running, TEXT_WIDTH - NUMBER_WIDTH - GUTTER)
   return pen =>
     artifact(
       pen,
@@ -40,7 +41,7 @@ function drawFurniture(pen: Pen, { top, bottom, sign, tone }: Furniture, page: s
   circle(pen, [end - SIGN_RADIUS, HEAD_TOP + 5], SIGN_RADIUS, INK[tone], INK[tone], 0.1)
   strokeLine(pen, [MARGIN.left, HEAD_TOP + 15], [end, HEAD_TOP + 15], HAIRLINE, 0.6)
   strokeLine(pen, [MARGIN.left, FOOT_TOP - 6], [end, FOOT_TOP - 6], HAIRLINE, 0.6)
-  const number = firstLine([{ text: page }], SETTINGS.running, RIGHT_WIDTH)
+  const number = firstLine([{ text: page }], SETTINGS.running, NUMBER_WIDTH)
   setLine(pen, bottom, MARGIN.left, FOOT_TOP)
   setLine(pen, number, end - number.width, FOOT_TOP)
 }

@@ -13,6 +13,8 @@ export type Item = {
   readonly face: Face
   /** UAX #9 embedding level; odd runs from right to left. */
   readonly level: number
+  /** The span it comes from. */
+  readonly part: number
   readonly standIn?: StandIn
   /** A line may end after it. */
   readonly breakAfter: boolean
@@ -53,7 +55,7 @@ export function itemsOf(
   )
   const items: Item[] = []
   for (const [index, span] of spans.entries()) {
-    addItems(items, parts[index] ?? [], levels[index] ?? new Uint8Array(), span, setting)
+    addItems(items, parts[index] ?? [], levels[index] ?? new Uint8Array(), lookOf(span, index, setting))
   }
   return { items, rightToLeft }
 }
@@ -90,8 +92,13 @@ function partsOf(text: string, style: FontStyle): Part[] {
   return parts
 }
 
-function addItems(items: Item[], parts: readonly Part[], levels: Uint8Array, span: Span, setting: Setting): void {
-  const look = { style: span.style ?? setting.style, tone: span.tone ?? setting.tone }
+type Look = Pick<Item, "style" | "tone" | "part">
+
+function lookOf(span: Span, part: number, setting: Setting): Look {
+  return { style: span.style ?? setting.style, tone: span.tone ?? setting.tone, part }
+}
+
+function addItems(items: Item[], parts: readonly Part[], levels: Uint8Array, look: Look): void {
   let at = 0
   for (const part of parts) {
     if (part.standIn !== undefined) {

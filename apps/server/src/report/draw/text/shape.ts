@@ -26,6 +26,9 @@ const JOINING = /[\p{Script_Extensions=Arabic}\p{Script_Extensions=Syriac}]/u
 const NEEDS_LAYOUT =
   /[\p{M}\p{Script_Extensions=Arabic}\p{Script=Hebrew}\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]/u
 
+/** A glyph without ink and room, where a face has it: ZWNJ. */
+const ZERO_WIDTH = 0x200c
+
 /** Where ink may reach above and below the baseline, in thousandths of the text face's em: further would touch other lines. */
 export const INK_TOP = 1150
 export const INK_BOTTOM = -420
@@ -81,13 +84,27 @@ function laidOut(face: Face, text: string, rightToLeft: boolean): Glyph[] | unde
   for (const [index, glyph] of run.glyphs.entries()) {
     const position = run.positions[index]
     if (glyph.id === 0 || glyph.codePoints.length === 0 || position === undefined) return undefined
+    const characters = glyph.codePoints.map(code => String.fromCodePoint(code))
+    const text = rightToLeft ? splitLigature(face, characters, glyphs) : characters.join("")
     glyphs.push({
       id: glyph.id,
-      text: String.fromCodePoint(...glyph.codePoints),
+      text,
       advance: Math.round(position.xAdvance * scale),
       dx: Math.round(position.xOffset * scale),
       dy: Math.round(position.yOffset * scale),
     })
   }
   return glyphs
+}
+
+/**
+ * What a ligature's own code reads as. Readers differ in how they turn around what one code of right-to-left text reads as, so
+ * each further letter gets a code of its own, without ink or room, to the left; the ligature keeps the first letter.
+ */
+function splitLigature(face: Face, characters: readonly string[], glyphs: Glyph[]): string {
+  const id = face.glyph(ZERO_WIDTH)
+  const [first = "", ...others] = characters
+  if (id === 0 || advanceOf(face, id) !== 0 || face.tables.ink(id) !== undefined) return characters.join("")
+  for (const text of others.reverse()) glyphs.push({ id, text, advance: 0, dx: 0, dy: 0 })
+  return first
 }

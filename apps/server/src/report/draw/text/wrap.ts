@@ -17,7 +17,7 @@ export type TextLine = {
 /** A hash of 64 digits keeps its line as long as it can be set at this part of its size. */
 const SMALLEST_HASH = 0.8
 const HASH = /^(?:[0-9a-z]{1,12}:)?[0-9a-f]{64}$/
-/** Where a hash that is too long for its column may break. */
+/** A hash that is too long for its column breaks after a multiple of so many digits. */
 const HASH_PARTS = [32, 16, 8]
 /** A word too long for its column rather breaks after one of these, if it comes late enough in the line. */
 const SOFT = /[/_.:,;=&?@|\\-]/
@@ -159,8 +159,11 @@ function partsThatFit(box: Box, { width, size }: Wrapping): Box[] {
 function betterBreak(clusters: readonly string[], start: number, end: number, item: Item): number {
   if (end >= clusters.length) return end
   if (item.style === "mono" && HASH.test(item.text)) {
-    const length = HASH_PARTS.find(part => part <= end - start)
-    if (length !== undefined) return start + length
+    const digits = item.text.indexOf(":") + 1
+    for (const part of HASH_PARTS) {
+      const cut = digits + Math.floor((end - digits) / part) * part
+      if (cut > start) return cut
+    }
   }
   const earliest = start + Math.ceil((end - start) * SOFT_REACH)
   for (let at = end; at > earliest; at--) if (SOFT.test(clusters[at - 1] ?? "")) return at
@@ -170,7 +173,7 @@ function betterBreak(clusters: readonly string[], start: number, end: number, it
 function textLine(boxes: readonly Box[], setting: Setting, rightToLeft: boolean): TextLine {
   let last = boxes.length
   while (boxes[last - 1]?.item.kind === "space") last--
-  const ordered = visualOrder(boxes.slice(0, last).map(box => ({ box, level: box.item.level })))
+  const ordered = visualOrder(boxes.slice(0, last).map(box => ({ box, level: box.item.level, part: box.item.part })))
   let x = 0
   const placed = ordered.map(({ box }) => {
     const at = { box, x }
