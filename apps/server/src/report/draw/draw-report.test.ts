@@ -80,7 +80,7 @@ describe("the file", () => {
   })
 
   test.skipIf(!poppler)("has the structure of its blocks (skipped without poppler)", async () => {
-    const { text } = askTool("pdfinfo", await drawReport(reportWith(everyKind())), "-struct-text", "FILE")
+    const { text } = askTool("pdfinfo", await drawReport(reportWith(everyKind())), "-struct", "FILE")
     for (const node of [
       "Document",
       "H1",
@@ -101,8 +101,7 @@ describe("the file", () => {
     ]) {
       expect(text).toMatch(new RegExp(`^ *${node}\\b`, "m"))
     }
-    expect(text).not.toContain("page 1 of")
-    expect(text.match(/"Number"/g), "a repeated header is read once").toHaveLength(1)
+    expect(text.match(/^ *TH\b/gm), "a repeated header is told once").toHaveLength(4)
   })
 
   test.skipIf(!poppler)("carries its evidence as it was sealed (skipped without poppler)", async () => {
