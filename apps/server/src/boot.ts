@@ -16,13 +16,14 @@ import { readPolicyText, SERVICE_NAME, SERVICE_VERSION } from "./config.ts"
 import type { Deps } from "./deps.ts"
 import { openExecution } from "./execution.ts"
 import { BODY_MAX_BYTES } from "./http/json-body.ts"
+import { type Inspection, openInspection } from "./inspection/inspection.ts"
 import type { PipelineContext } from "./pipeline/pipeline.ts"
 import type { StageFailure } from "./pipeline/stage-failure.ts"
 import { type CompiledPolicy, loadPolicy } from "./policy/load-policy.ts"
 import { PolicyError } from "./policy/policy-document.ts"
-import { compileSignatureLibrary } from "./policy/signature-library.ts"
+import { compileSignatureLibrary, type SignatureLibrary } from "./policy/signature-library.ts"
 import { openRenderer } from "./report/renderer.ts"
-import { createReviewer, ReviewConfigError } from "./review/create-reviewer.ts"
+import { createReviewer, processWorld, ReviewConfigError } from "./review/create-reviewer.ts"
 import type { Reviewer } from "./review/reviewer.ts"
 import { attestationDraft } from "./sealing/attestation.ts"
 import { openDeployment } from "./sealing/deployment.ts"
@@ -41,14 +42,21 @@ export type Service = {
 }
 
 /** What can be judged of the options before a database is made. */
-export type Prepared = { readonly policy: CompiledPolicy; readonly reviewer: Reviewer }
+export type Prepared = {
+  readonly policy: CompiledPolicy
+  readonly library: SignatureLibrary
+  readonly inspection: Inspection
+  readonly reviewer: Reviewer
+}
 
 /** Reads the policy and makes the reviewer. @throws StartupError naming what is wrong with either */
 export function prepare(config: Config): Prepared {
   try {
     const text = readPolicyText(config)
     const policy = loadPolicy(text === undefined ? undefined : parseStrictJson(text))
-    return { policy, reviewer: createReviewer(config.reviewer) }
+    const library = compileSignatureLibrary()
+    const inspection = openInspection(library)
+    return { policy, library, inspection, reviewer: createReviewer(config.reviewer, processWorld, inspection.review) }
   } catch (error) {
     if (error instanceof PolicyError || error instanceof StrictJsonError)
       throw new StartupError(`--policy ${config.policyFile}: ${error.message}`)
@@ -83,9 +91,10 @@ const provenanceOf = (source_revision: string): SystemProvenanceSection =>
   })
 
 /** What runs are held against. */
-const rulesOf = (config: Config, { policy }: Prepared): Pick<PipelineContext, RuleName> => ({
+const rulesOf = (config: Config, { policy, library, inspection }: Prepared): Pick<PipelineContext, RuleName> => ({
   policy,
-  library: compileSignatureLibrary(),
+  library,
+  scan: inspection.scan,
   region: config.region,
   max_scan_units: BODY_MAX_BYTES,
   budgets: {
@@ -94,7 +103,7 @@ const rulesOf = (config: Config, { policy }: Prepared): Pick<PipelineContext, Ru
     window_seconds: config.windowSeconds,
   },
 })
-type RuleName = "policy" | "library" | "region" | "max_scan_units" | "budgets"
+type RuleName = "policy" | "library" | "scan" | "region" | "max_scan_units" | "budgets"
 
 /** @throws StartupError with one sentence for the operator when the service must not start */
 export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATCHED }: BootParts): Promise<Service> {
@@ -162,6 +171,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
   }
   const close = async (): Promise<void> => {
     stop.abort()
+    await prepared.inspection.close()
     await renderer.close()
     await ledger.close()
     await sealer.close()

@@ -60,6 +60,14 @@ export const ROOMS: readonly Room[] = [
   { path: server("anchor"), enters: [...GIVEN, server("store")] },
   { path: server("sealing"), enters: [...GIVEN, server("pipeline"), server("anchor"), server("store")] },
   { path: server("threads"), enters: [] },
+  // What it cannot look through is a failed stage or a refused request, and never looked through.
+  {
+    path: server("inspection"),
+    enters: [
+      ...GIVEN,
+      ...["policy", "review", "threads", "pipeline/stage-failure.ts", "http/http-error.ts"].map(server),
+    ],
+  },
   { path: server("report"), enters: [...GIVEN, server("threads")], testsEnter: ["libs/core/test"] },
   // What is described is what http and access enforce.
   { path: server("metrics"), enters: [...GIVEN, server("sealing"), server("http")] },

@@ -106,7 +106,7 @@ async function walk(
 
   const gap = admissionGate(submission, envelope, context.policy)
   if (gap !== undefined) return stopped(gap)
-  const pepg = pepgGate(submission, envelope, base.payload, context)
+  const pepg = await pepgGate(submission, envelope, base.payload, context)
   if ("stop" in pepg) return stopped(pepg.stop)
   const { allow_token } = pepg.pass
   const { policy_evaluation } = done({ policy_evaluation: pepg.pass.policy_evaluation })

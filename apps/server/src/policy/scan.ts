@@ -23,6 +23,9 @@ export interface SignatureMatch {
   readonly location: string
 }
 
+/** Scans the texts of a run; rejects when it could not. */
+export type Scan = (texts: readonly ScanText[]) => Promise<SignatureMatch | undefined>
+
 /** Stands between joined texts; no signature matches it (`signature-library.ts`), so none matches across two. */
 const SEPARATOR = "\u0000"
 

@@ -10,7 +10,7 @@ import { BUILTIN_RULES, builtinReviewer, NOT_COVERED } from "./builtin-rules.ts"
 import { REVIEW_REASON_CODES } from "./reviewer.ts"
 
 const signal = new AbortController().signal
-const review = (ai_output_text: string) => builtinReviewer.review({ ai_output_text, route_id: "r" }, signal)
+const review = (ai_output_text: string) => builtinReviewer().review({ ai_output_text, route_id: "r" }, signal)
 
 /** Base64 of no meaning, in the places of key material; assembled, so that no scanner takes this file for a leak. */
 const noise = (length: number): string => "Qm9ndXMgbWF0ZXJpYWwgZm9yIHRlc3Rz".repeat(20).slice(0, length)

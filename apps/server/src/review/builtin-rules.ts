@@ -2,7 +2,6 @@
  * The built-in reviewer: deterministic rules for secrets and personal data, no network. It finds what has a shape;
  * it does not understand text. `BUILTIN_RULES` and `NOT_COVERED` are what the documentation says of it.
  */
-import { scheduler } from "node:timers/promises"
 import type { ReviewDecision } from "@runseal/core/artifacts/sections"
 import { RE2Set } from "re2js"
 import { isPlain, unmaskText } from "../policy/fold-text.ts"
@@ -157,9 +156,6 @@ function rulesFor(forms: readonly string[]): readonly BuiltinRule[] {
   return BUILTIN_RULES.filter(rule => rule.trigger === undefined || hit.has(rule))
 }
 
-/** Code units beyond which other work gets its turn between two rules. */
-const LONG_TEXT = 64 * 1024
-
 const decided = (found: readonly { rule: BuiltinRule; count: number }[]): ReviewResult => {
   const [gravest] = found
   return {
@@ -172,18 +168,22 @@ const decided = (found: readonly { rule: BuiltinRule; count: number }[]): Review
 
 /**
  * Reviews a text as given and, where that differs, unmasked: a key inside a JSON string has `\n` for its line breaks.
- * Deterministic; a finding in both forms counts once.
+ * Deterministic and linear; a finding in both forms counts once.
  */
-export const builtinReviewer: Reviewer = {
-  adapter_id: "builtin-rules",
-  async review({ ai_output_text: text }) {
-    const forms = isPlain(text) ? [text] : [text, unmaskText(text)]
-    const found: { rule: BuiltinRule; count: number }[] = []
-    for (const rule of rulesFor(forms)) {
-      const count = Math.max(...forms.map(rule.count))
-      if (count > 0) found.push({ rule, count })
-      if (text.length > LONG_TEXT) await scheduler.yield()
-    }
-    return decided(found)
-  },
+export function reviewText(text: string): ReviewResult {
+  const forms = isPlain(text) ? [text] : [text, unmaskText(text)]
+  const found = rulesFor(forms).flatMap(rule => {
+    const count = Math.max(...forms.map(rule.count))
+    return count > 0 ? [{ rule, count }] : []
+  })
+  return decided(found)
 }
+
+/** Reviews a text by the rules, here or elsewhere. */
+export type ReviewText = (text: string) => Promise<ReviewResult>
+
+/** The built-in reviewer. @param review where the rules are applied; absent: here, at once */
+export const builtinReviewer = (review: ReviewText = async text => reviewText(text)): Reviewer => ({
+  adapter_id: "builtin-rules",
+  review: ({ ai_output_text }) => review(ai_output_text),
+})

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { anthropicReviewer } from "./anthropic.ts"
 import { boundedQueue } from "./bounded-queue.ts"
-import { builtinReviewer } from "./builtin-rules.ts"
+import { builtinReviewer, type ReviewText } from "./builtin-rules.ts"
 import type { ExchangeWorld } from "./exchange.ts"
 import { type ModelApi, openAiReviewer } from "./openai.ts"
 import { noReview, type Reviewer, ReviewFailure } from "./reviewer.ts"
@@ -97,11 +97,16 @@ export const processWorld: ExchangeWorld = {
 
 /**
  * The configured reviewer.
+ * @param review where the built-in rules are applied; absent: here, at once
  * @throws ReviewConfigError at start, when the configuration cannot work
  */
-export function createReviewer(config: ReviewerConfig, world: ExchangeWorld = processWorld): Reviewer {
+export function createReviewer(
+  config: ReviewerConfig,
+  world: ExchangeWorld = processWorld,
+  review?: ReviewText,
+): Reviewer {
   if (config.kind === "none") return noReview
-  if (config.kind === "builtin") return builtinReviewer
+  if (config.kind === "builtin") return builtinReviewer(review)
   const { create, baseUrl } = MODEL_REVIEWERS[config.kind]
   return governed(create(modelApi(config, baseUrl), world), config.timeoutMs ?? DEFAULT_REVIEW_TIMEOUT_MS)
 }

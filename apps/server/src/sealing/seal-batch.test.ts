@@ -15,6 +15,7 @@ import { askReviewer } from "../pipeline/gates/aivp-t4.ts"
 import { type PipelineContext, runToLog } from "../pipeline/pipeline.ts"
 import type { StageFailure } from "../pipeline/stage-failure.ts"
 import { loadPolicy } from "../policy/load-policy.ts"
+import { scanTexts } from "../policy/scan.ts"
 import { compileSignatureLibrary } from "../policy/signature-library.ts"
 import { noReview } from "../review/reviewer.ts"
 import { type AttestationDraft, attestationDraft } from "./attestation.ts"
@@ -26,9 +27,11 @@ const log = { keys: { service: newEcdsaKey(), log: newEcdsaKey() }, origin: "bat
 const trust = scratchTrust(log, TIME / 1000 - 60)
 const FIRST_RUN_ID = 8
 
+const library = compileSignatureLibrary()
 const context: PipelineContext = {
   policy: loadPolicy(undefined),
-  library: compileSignatureLibrary(),
+  library,
+  scan: async texts => scanTexts(library, texts),
   region: "eu-test-1",
   max_scan_units: 1_048_576,
   budgets: { run_tokens: 1000, window_tokens: 1000, window_seconds: 60 },

@@ -11,8 +11,8 @@ import {
 } from "@runseal/core/formulas/decision"
 import { evaluatePolicy } from "../../policy/evaluate-policy.ts"
 import type { CompiledPolicy } from "../../policy/load-policy.ts"
-import type { ScanText } from "../../policy/scan.ts"
-import { declaredTexts, scanTexts } from "../../policy/scan.ts"
+import type { Scan, ScanText } from "../../policy/scan.ts"
+import { declaredTexts } from "../../policy/scan.ts"
 import type { SignatureLibrary } from "../../policy/signature-library.ts"
 import type { Stop } from "../draft.ts"
 import type { Submission } from "../submission.ts"
@@ -21,6 +21,8 @@ import { policyInput } from "./policy-facts.ts"
 export type PepgContext = {
   readonly policy: CompiledPolicy
   readonly library: SignatureLibrary
+  /** Looks for the library's signatures. */
+  readonly scan: Scan
   readonly region: string
   /** Bound on the declared strings scanned: the largest body the server accepts. */
   readonly max_scan_units: number
@@ -38,8 +40,12 @@ function scanned(submission: Submission, maxUnits: number): readonly ScanText[] 
   ]
 }
 
-function find(submission: Submission, envelope: EnvelopeSection, context: PepgContext): McdFinding | undefined {
-  const match = scanTexts(context.library, scanned(submission, context.max_scan_units))
+async function find(
+  submission: Submission,
+  envelope: EnvelopeSection,
+  context: PepgContext,
+): Promise<McdFinding | undefined> {
+  const match = await context.scan(scanned(submission, context.max_scan_units))
   if (match === undefined) return undefined
   return mcdFinding(envelope, {
     category: match.category,
@@ -56,14 +62,14 @@ const matched = (finding: McdFinding): PepgDecision => ({
   matched_rule_ids: [],
 })
 
-export function pepgGate(
+export async function pepgGate(
   submission: Submission,
   envelope: EnvelopeSection,
   payload: PayloadSection,
   context: PepgContext,
-): PepgResult {
+): Promise<PepgResult> {
   const { policy, library } = context
-  const finding = find(submission, envelope, context)
+  const finding = await find(submission, envelope, context)
   const decision =
     finding === undefined ? evaluatePolicy(policy, policyInput(submission, envelope, payload)) : matched(finding)
   const evaluation = policyEvaluationSection(envelope, policy, decision, library.library_hash, finding)

@@ -1,0 +1,39 @@
+/** What the inspection thread is asked and answers. */
+import type { ScanText, SignatureMatch } from "../policy/scan.ts"
+import type { ReviewResult } from "../review/reviewer.ts"
+
+/** Neighbouring texts of one location in one string: a hundred thousand strings are slow to hand to a thread. */
+export type PackedTexts = {
+  readonly location: string
+  readonly joined: string
+  /** Where each text ends in `joined`, in code units. */
+  readonly ends: Uint32Array
+}
+
+export type InspectJob =
+  | { readonly kind: "scan"; readonly texts: readonly PackedTexts[] }
+  | { readonly kind: "review"; readonly text: string }
+
+export type Inspected = { readonly match: SignatureMatch | undefined } | { readonly review: ReviewResult }
+
+export function packTexts(texts: readonly ScanText[]): readonly PackedTexts[] {
+  const groups: { location: string; texts: string[] }[] = []
+  for (const { location, text } of texts) {
+    const group = groups.at(-1)
+    if (group?.location === location) group.texts.push(text)
+    else groups.push({ location, texts: [text] })
+  }
+  return groups.map(({ location, texts }) => {
+    let end = 0
+    const ends = Uint32Array.from(texts, text => {
+      end += text.length
+      return end
+    })
+    return { location, joined: texts.join(""), ends }
+  })
+}
+
+export const unpackTexts = (groups: readonly PackedTexts[]): readonly ScanText[] =>
+  groups.flatMap(({ location, joined, ends }) =>
+    Array.from(ends, (end, i) => ({ location, text: joined.slice(i === 0 ? 0 : ends[i - 1], end) })),
+  )
