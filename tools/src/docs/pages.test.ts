@@ -69,6 +69,15 @@ describe("docs/operations.md", () => {
     for (const { flag, fallback } of told.filter(option => option.fallback !== ""))
       expect(`${flag} ${written.find(option => option.flag === flag)?.fallback}`).toBe(`${flag} ${fallback}`)
   })
+
+  test("has every metric", () => {
+    const metrics = [...read("apps/server/src/metrics/metrics.ts").matchAll(/name: "(runseal_\w+)"/g)].map(
+      ([, name]) => name,
+    )
+    expect(metrics.length).toBeGreaterThan(5)
+    const written = [...read("docs/operations.md").matchAll(/^\| `(runseal_\w+)` \|/gm)].map(([, name]) => name)
+    expect(written.toSorted()).toEqual(metrics.toSorted())
+  })
 })
 
 describe("docs/api.md", () => {

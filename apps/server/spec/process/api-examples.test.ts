@@ -1,0 +1,72 @@
+/**
+ * The examples of docs/api.md, run as they stand there: a block after `<!-- answers STATUS: KEYS -->` is given to a shell,
+ * and its curl must be answered with that status and exactly those keys.
+ */
+import { execFile } from "node:child_process"
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { type Child, startChild } from "../harness/child.ts"
+
+const ROOT = fileURLToPath(new URL("../../../..", import.meta.url))
+const api = readFileSync(join(ROOT, "docs/api.md"), "utf8")
+
+type Example = { readonly status: number; readonly keys: readonly string[]; readonly script: string }
+
+const examples: readonly Example[] = [
+  ...api.matchAll(/^<!-- answers (\d{3})(?:: ([\w ]+))? -->\n```sh\n([\s\S]*?)^```$/gm),
+].map(([, status, keys = "", script = ""]) => ({
+  status: Number(status),
+  keys: keys.split(" ").filter(key => key !== ""),
+  script,
+}))
+
+/** The first key locks the deployment: its example comes last. */
+const inOrder = examples.toSorted((a, b) => Number(a.script.includes("/admin/")) - Number(b.script.includes("/admin/")))
+
+test("docs/api.md has examples, and each curl of this service is one", () => {
+  expect(examples.length).toBeGreaterThan(6)
+  const curls = api.match(/^curl /gm)?.length
+  expect(examples.filter(({ script }) => script.startsWith("curl "))).toHaveLength(curls ?? 0)
+})
+
+describe.skipIf(!existsSync("/usr/bin/curl"))("docs/api.md, run with curl", () => {
+  const folder = mkdtempSync(join(tmpdir(), "runseal-examples-"))
+  let child: Child
+
+  /** Runs a block in a folder where the repository's examples are, against the child instead of port 8080. */
+  const run = async (script: string): Promise<string> => {
+    const written = script
+      .replaceAll("localhost:8080", child.url)
+      .replaceAll("curl -s", "curl -s -w '%{stderr}%{http_code}'")
+    const path = `${join(ROOT, "node_modules/.bin")}:${process.env.PATH}`
+    const text = written.replaceAll("npx verifier", "verifier")
+    const env = { ...process.env, PATH: path }
+    const { stdout, stderr } = await promisify(execFile)("/bin/sh", ["-ec", text], { cwd: folder, env })
+    return `${stderr}\n${stdout}`
+  }
+
+  beforeAll(async () => {
+    symlinkSync(join(ROOT, "examples"), join(folder, "examples"))
+    child = await startChild(["--data-dir", join(folder, "data")])
+    const trust = await child.get("/.well-known/runseal-trust.json")
+    writeFileSync(join(folder, "trust.json"), trust.text)
+  })
+  afterAll(async () => {
+    await child.end("SIGTERM")
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test.each(inOrder.map(example => [example.script.split("\n")[0], example] as const))("%s", async (_line, example) => {
+    const [status = "", ...rest] = (await run(example.script)).split("\n")
+    expect(Number(status)).toBe(example.status)
+    if (example.keys.length === 0) return
+    const file = / -o (\S+)/.exec(example.script)?.[1]
+    const text = file === undefined ? rest.join("\n") : readFileSync(join(folder, file), "utf8")
+    expect(Object.keys(JSON.parse(text)).toSorted()).toEqual(example.keys.toSorted())
+    if (example.script.includes("npx verifier")) expect(rest.join("\n")).toMatch(/VERIFIED AND ANCHORED/)
+  })
+})
