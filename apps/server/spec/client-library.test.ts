@@ -1,6 +1,6 @@
 /** Specification, "Client library": the SDK against the real service, its fetch going straight to the application's door. */
 import { inflateSync } from "node:zlib"
-import { attachedRecord } from "@runseal/core/report-pdf/verify-report-pdf"
+import { readReportPdf } from "@runseal/core/report-pdf/verify-report-pdf"
 import {
   BadRequestError,
   type Client,
@@ -9,6 +9,7 @@ import {
   InvalidArgumentError,
   isUnreadable,
   NotFoundError,
+  type ReportOptions,
   UnsupportedOperationError,
   VERDICTS,
   verifyBundle,
@@ -62,10 +63,11 @@ test("run, bundle, artifact, health, version, checkpoint and trust are read", as
 
 test("a report is a PDF that carries the bundle; another format is refused before anything is sent", async () => {
   const pdf = await client.report(runId("ok"), { format: "brief" })
-  const record = await attachedRecord(pdf, async (data, maxBytes) => inflateSync(data, { maxOutputLength: maxBytes }))
-  expect(new TextDecoder().decode(record)).toBe((await client.bundle(runId("ok"))).text)
-  // @ts-expect-error a format that there is not
-  await expect(client.report(runId("ok"), { format: "short" })).rejects.toThrow(InvalidArgumentError)
+  const file = await readReportPdf(pdf, async (data, maxBytes) => inflateSync(data, { maxOutputLength: maxBytes }))
+  if ("unreadable" in file) throw new Error(file.unreadable)
+  expect(new TextDecoder().decode(file.record)).toBe((await client.bundle(runId("ok"))).text)
+  const unknown: ReportOptions = JSON.parse('{"format":"short"}')
+  await expect(client.report(runId("ok"), unknown)).rejects.toThrow(InvalidArgumentError)
   await expect(client.report(999_999)).rejects.toThrow(NotFoundError)
 })
 

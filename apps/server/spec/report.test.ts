@@ -1,7 +1,7 @@
 /** Specification, "GET /runs/{id}/report.pdf". What stands in a report is tested beside its source. */
 import { inflateSync } from "node:zlib"
 import type { Inflate } from "@runseal/core/report-pdf/pdf-file"
-import { attachedRecord, verifyReportPdf } from "@runseal/core/report-pdf/verify-report-pdf"
+import { type ReportFile, readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"
 import { isUnreadable } from "@runseal/core/verify/document"
 import type { Report } from "@runseal/core/verify/report"
 import { REPORT_FORMATS } from "@runseal/core/wire/runs"
@@ -12,6 +12,7 @@ import { ADMIN, caller, holderOf } from "./harness/keys.ts"
 import { request } from "./harness/requests.ts"
 import { standingService } from "./harness/service.ts"
 import { CASES, standingSevenStates } from "./harness/seven-states.ts"
+import { verifyWithCli } from "./harness/verifier.ts"
 
 const inflate: Inflate = async (data, maxBytes) => inflateSync(data, { maxOutputLength: maxBytes })
 const matrix = CASES.flatMap(name => REPORT_FORMATS.map(format => ({ name, format })))
@@ -23,8 +24,13 @@ describe("the report of a run", () => {
     const response = await service().request(path)
     return { response, pdf: new Uint8Array(await response.arrayBuffer()) }
   }
-  const judged = async (pdf: Uint8Array): Promise<Report> => {
-    const report = await verifyReportPdf(pdf, [service().deps.trust], inflate)
+  const opened = async (pdf: Uint8Array): Promise<ReportFile> => {
+    const file = await readReportPdf(pdf, inflate)
+    if ("unreadable" in file) throw new Error(file.unreadable)
+    return file
+  }
+  const judged = (file: ReportFile): Report => {
+    const report = verifyReportFile(file, [service().deps.trust])
     if (isUnreadable(report)) throw new Error(report.unreadable)
     return report
   }
@@ -40,11 +46,11 @@ describe("the report of a run", () => {
         `attachment; filename="runseal-audit-run-${id}-${format}.pdf"`,
       )
       expect(response.headers.get("cache-control")).toBe("no-store")
-      const report = await judged(pdf)
+      const file = await opened(pdf)
+      const report = judged(file)
       expect(report.checks.filter(check => check.result === "fail")).toEqual([])
       expect(report.verdict).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
-      const record = new TextDecoder().decode(await attachedRecord(pdf, inflate))
-      expect(record).toBe((await service().get(`/runs/${id}/artifacts`)).text)
+      expect(new TextDecoder().decode(file.record)).toBe((await service().get(`/runs/${id}/artifacts`)).text)
     },
   )
 
@@ -63,17 +69,30 @@ describe("the report of a run", () => {
 
   test("fails its verification when one byte of the record in it is changed", async () => {
     const { pdf } = await fetched(`/runs/${runId("deny_by_rule")}/report.pdf`)
+    const { record } = await opened(pdf)
     const results = await Promise.all(
       [0.2, 0.4, 0.6, 0.8].map(async share => {
         const changed = Uint8Array.from(pdf)
         changed[Math.floor(changed.length * share)]! ^= 1
-        const report = await verifyReportPdf(changed, [service().deps.trust], inflate)
+        const file = await readReportPdf(changed, inflate)
+        if ("unreadable" in file) return "unreadable"
+        const report = verifyReportFile(file, [service().deps.trust])
         if (isUnreadable(report)) return "unreadable"
-        const same = Buffer.from(await attachedRecord(changed, inflate)).equals(await attachedRecord(pdf, inflate))
-        return same ? "the record is untouched" : report.verdict
+        return Buffer.from(file.record).equals(record) ? "the record is untouched" : report.verdict
       }),
     )
     expect(results).not.toContain("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+  })
+
+  test("verifies with the command line from its file, and fails there when its record says something else", async () => {
+    const { pdf } = await fetched(`/runs/${runId("ccv_halt")}/report.pdf?format=brief`)
+    const trust = (await service().get("/.well-known/runseal-trust.json")).text
+    const honest = await verifyWithCli(pdf, trust)
+    expect(honest.stdout).toContain("printed_hashes")
+    expect(honest).toMatchObject({ exit: 0, verdict: "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED" })
+    const cut = await verifyWithCli(pdf.subarray(0, -1024), trust)
+    expect(cut).toMatchObject({ exit: 2, stdout: "" })
+    expect(cut.stderr).toContain("not an audit report of ours")
   })
 
   test.each(["short", "", "Brief", "brief&format=legal", "brief&format=brief"])("format=%s is a 400", async format => {

@@ -34,7 +34,7 @@ function commandLine(style: Style, keep: (answer: Answer) => void): Command {
   program
     .configureHelp({ optionDescription: option => option.description })
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, "verifier:")) })
-    .description("Verifies a sealed record offline: an audit bundle, a receipt or an attestation.")
+    .description("Verifies a sealed record offline: an audit bundle, a receipt, an attestation, or a report in PDF.")
     .version(VERSION)
     .argument("<document>", "a file, - for standard input, or an https address")
     .option("--trust <file>", "believe this trust document instead of the pinned ones (repeatable)", appended, [])

@@ -1,4 +1,5 @@
 /** `verifier <document>`: reads what the command line names and verifies it. */
+import { isPdf } from "@runseal/core/report-pdf/is-pdf"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import type { Answer } from "./answer.ts"
 import { InputError } from "./input-error.ts"
@@ -20,7 +21,10 @@ export async function verifyCommand(
   style: Style,
 ): Promise<Answer> {
   const trusts = await trustsOf(trustFiles, folder)
-  return verifyInput(await readInput(argument), trusts, flags, style)
+  const input = await readInput(argument)
+  if (!isPdf(input)) return verifyInput(input, trusts, flags, style)
+  const { verifyReport } = await import("./report-file.ts")
+  return verifyReport(input, trusts, flags, style)
 }
 
 /** Whether the argument says by its name that it holds one document a line. */

@@ -2,9 +2,10 @@
 import type { JsonObject } from "@runseal/canonical"
 import { parseStrictJson } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
-import { isUnreadable, readBundle, verifyText } from "@runseal/core/verify/document"
+import { isUnreadable, readBundle, type Unreadable, verifyText } from "@runseal/core/verify/document"
 import type { EvidenceLine } from "@runseal/core/verify/evidence-summary"
 import { evidenceSummary } from "@runseal/core/verify/evidence-summary"
+import type { Report } from "@runseal/core/verify/report"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import type { Answer } from "./answer.ts"
 import { refused, said } from "./answer.ts"
@@ -31,7 +32,17 @@ export function verifyInput(
   flags: VerifyFlags,
   style: Style,
 ): Answer {
-  const report = verifyText(input, trusts)
+  return answerOf(verifyText(input, trusts), input, trusts, flags, style)
+}
+
+/** What is said of a report. @param input the record it is about, as its bytes. */
+export function answerOf(
+  report: Report | Unreadable,
+  input: Uint8Array,
+  trusts: readonly TrustedKeys[],
+  flags: VerifyFlags,
+  style: Style,
+): Answer {
   if (isUnreadable(report)) return refused(`this cannot be verified: ${report.unreadable}`, style)
   const judgement = judge(report, flags)
   const evidence = flags.showEvidenceSummary && report.document === "bundle" ? evidenceOf(input) : []

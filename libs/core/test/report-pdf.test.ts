@@ -1,10 +1,11 @@
 import { inflateSync } from "node:zlib"
-import { canonicalize } from "@runseal/canonical"
+import { canonicalize, sha256Hex } from "@runseal/canonical"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { isPdf } from "../src/report-pdf/is-pdf.ts"
 import type { Inflate } from "../src/report-pdf/pdf-file.ts"
-import { attachedRecord, isPdf, verifyReportPdf } from "../src/report-pdf/verify-report-pdf.ts"
-import { isUnreadable } from "../src/verify/document.ts"
+import { readReportPdf, verifyReportFile } from "../src/report-pdf/verify-report-pdf.ts"
+import { isUnreadable, type Unreadable } from "../src/verify/document.ts"
 import type { Report } from "../src/verify/report.ts"
 import { makeDeployment, receiptAnswer, sealRun } from "./fixtures/deployment.ts"
 import { type SmallPdf, smallPdf } from "./fixtures/small-pdf.ts"
@@ -19,14 +20,22 @@ const inflate: Inflate = async (data, maxBytes) => inflateSync(data, { maxOutput
 const made = (changes: Partial<SmallPdf> = {}): Uint8Array =>
   smallPdf({ attachments: [record], pages: [[`Bundle hash ${seal}`, "Page 1 of 1"]], ...changes })
 
+async function answer(pdf: Uint8Array): Promise<Report | Unreadable> {
+  const file = await readReportPdf(pdf, inflate)
+  return "unreadable" in file ? file : verifyReportFile(file, [deployment.trust])
+}
 async function verified(pdf: Uint8Array): Promise<Report> {
-  const report = await verifyReportPdf(pdf, [deployment.trust], inflate)
+  const report = await answer(pdf)
   if (isUnreadable(report)) throw new Error(report.unreadable)
   return report
 }
 async function refusal(pdf: Uint8Array): Promise<string> {
-  const report = await verifyReportPdf(pdf, [deployment.trust], inflate)
+  const report = await answer(pdf)
   return isUnreadable(report) ? report.unreadable : `judged: ${report.verdict}`
+}
+async function recordOf(pdf: Uint8Array): Promise<string> {
+  const file = await readReportPdf(pdf, inflate)
+  return "unreadable" in file ? file.unreadable : new TextDecoder().decode(file.record)
 }
 
 describe("a report", () => {
@@ -37,7 +46,7 @@ describe("a report", () => {
   })
 
   test.each([true, false])("gives back the record it carries, to the byte (compressed: %s)", async compress => {
-    expect(new TextDecoder().decode(await attachedRecord(made({ compress }), inflate))).toBe(record)
+    expect(await recordOf(made({ compress }))).toBe(record)
   })
 
   test("has the verdict of its record, and says what its pages print", async () => {
@@ -53,6 +62,15 @@ describe("a report", () => {
   test("may print hashes made at render time, when they are labelled so", async () => {
     const pages = [[seal, `claim:${foreign}`, `compile:${foreign}`]]
     expect((await verified(made({ pages }))).checks.at(-1)?.result).toBe("pass")
+  })
+
+  test("may print a longer run of hex digits of its record in pieces, wherever they are broken", async () => {
+    const long = Array.from({ length: 40 }, (_, i) => sha256Hex(`${i}`)).join("")
+    const declared = { attested_context: { decision_note: long } }
+    const { bundle: other } = sealRun(deployment, { outcome: "ok", declared })
+    const pages = [[other.bundle_hash, long.slice(0, 77), long.slice(77, 154), long.slice(154)]]
+    const pdf = made({ attachments: [canonicalize(other)], pages })
+    expect((await verified(pdf)).checks.at(-1)?.result).toBe("pass")
   })
 
   test("fails when its record was changed", async () => {
@@ -133,9 +151,9 @@ describe("a file that is no report of ours is refused", () => {
         async changes => {
           const changed = Uint8Array.from(pdf)
           for (const [at, byte] of changes) changed[at] = byte
-          const report = await verifyReportPdf(changed, [deployment.trust], inflate)
+          const report = await answer(changed)
           if (isUnreadable(report) || report.verdict === "FAILED") return
-          expect(new TextDecoder().decode(await attachedRecord(changed, inflate))).toBe(record)
+          expect(await recordOf(changed)).toBe(record)
         },
       ),
     )

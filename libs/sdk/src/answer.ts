@@ -1,7 +1,7 @@
 /** Reading an answer: strict JSON of a known shape, or it is not ours. */
 import { type JsonObject, type JsonValue, parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
 import { issueText } from "@runseal/core/artifacts/schema-issue"
-import { isPdf } from "@runseal/core/report-pdf/verify-report-pdf"
+import { isPdf } from "@runseal/core/report-pdf/is-pdf"
 import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
 import * as v from "valibot"
 import { type HttpStatusError, ProtocolError, statusError } from "./errors.ts"

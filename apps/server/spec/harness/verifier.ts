@@ -19,13 +19,13 @@ export type Verification = {
 
 /**
  * Verifies a document that was saved to a file, or one at an http address, against a trust document.
- * @param document text of the document, or its address
+ * @param document text or bytes of the document, or its address
  */
-export async function verifyWithCli(document: string, trust: string): Promise<Verification> {
+export async function verifyWithCli(document: string | Uint8Array, trust: string): Promise<Verification> {
   const folder = mkdtempSync(join(tmpdir(), "runseal-cli-"))
   try {
     writeFileSync(join(folder, "trust.json"), trust)
-    const address = /^https?:/.test(document)
+    const address = typeof document === "string" && /^https?:/.test(document)
     if (!address) writeFileSync(join(folder, "document.json"), document)
     return await run(folder, [address ? document : "document.json", "--trust", "trust.json"])
   } finally {

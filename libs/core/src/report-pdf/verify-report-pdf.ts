@@ -6,15 +6,11 @@
 import { parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { isUnreadable, type Unreadable, verifyText } from "../verify/document.ts"
-import { PRINTED_HASHES_ID, type Report, VERDICTS } from "../verify/report.ts"
+import { limitation, PRINTED_HASHES_ID, type Report, VERDICTS } from "../verify/report.ts"
 import { isObject } from "../vocabulary/json-members.ts"
 import { type Inflate, member, openPdf, type PdfFile } from "./pdf-file.ts"
 import { PdfError, type PdfValue } from "./pdf-value.ts"
 import { pagesOf, printedRuns } from "./report-text.ts"
-
-/** Whether bytes begin as a PDF does. */
-export const isPdf = (bytes: Uint8Array): boolean =>
-  [0x25, 0x50, 0x44, 0x46, 0x2d].every((byte, at) => bytes[at] === byte)
 
 /** Made when the report was rendered and labelled so: no hash of the record. Specification, "GET /runs/{id}/report.pdf". */
 export const RENDER_TIME_PREFIXES = ["claim:", "compile:"] as const
@@ -22,11 +18,6 @@ const PRINTED_HASH = new RegExp(`(${RENDER_TIME_PREFIXES.join("|")})?([0-9a-f]{6
 
 /** Levels of the name tree in which attachments are listed. */
 const MAX_TREE_DEPTH = 8
-
-/** The record inside a report, as its bytes. @throws PdfError when it holds none, or more than one */
-export async function attachedRecord(bytes: Uint8Array, inflate: Inflate): Promise<Uint8Array> {
-  return recordIn(openPdf(bytes, inflate))
-}
 
 async function recordIn(file: PdfFile): Promise<Uint8Array> {
   const catalog = file.resolve(file.trailer.entries.get("Root"))
@@ -49,41 +40,55 @@ function attachments(file: PdfFile, reference: PdfValue | undefined, depth: numb
   return [...here, ...below]
 }
 
-/**
- * Verifies the record a report carries, and that the pages print the record's seal and no hash that is not the record's.
- * Hostile input never throws.
- */
-export async function verifyReportPdf(
-  bytes: Uint8Array,
-  trusts: readonly TrustedKeys[],
-  inflate: Inflate,
-): Promise<Report | Unreadable> {
+/** What a report is made of, as far as a verifier looks at it. */
+export type ReportFile = {
+  /** The sealed record it carries, as its bytes. */
+  readonly record: Uint8Array
+  readonly pages: number
+  /** The runs of text its pages print, in the order of drawing. */
+  readonly runs: readonly string[]
+}
+
+/** Reads a report. Hostile input never throws. */
+export async function readReportPdf(bytes: Uint8Array, inflate: Inflate): Promise<ReportFile | Unreadable> {
   try {
     const file = openPdf(bytes, inflate)
-    const record = await recordIn(file)
-    const report = verifyText(record, trusts)
-    if (isUnreadable(report)) return { unreadable: `the record in the PDF is ${report.unreadable}` }
-    if (report.document !== "bundle") return { unreadable: "the PDF carries no audit bundle" }
-    const runs = await printedRuns(file)
-    return withPages(report, pagesOf(file).length, hashProblem(runs, record), runs)
+    return { record: await recordIn(file), pages: pagesOf(file).length, runs: await printedRuns(file) }
   } catch (error) {
     if (error instanceof PdfError) return { unreadable: `not an audit report of ours: ${error.message}` }
     throw error
   }
 }
 
+/** Verifies the record that a report carries, and what its pages print of it. */
+export function verifyReportFile(file: ReportFile, trusts: readonly TrustedKeys[]): Report | Unreadable {
+  const report = verifyText(file.record, trusts)
+  if (isUnreadable(report)) return { unreadable: `the record in the PDF is ${report.unreadable}` }
+  return report.document === "bundle" ? withPages(report, file) : { unreadable: "the PDF carries no audit bundle" }
+}
+
 /** What is wrong with the hashes that the pages print; undefined when nothing is. */
 function hashProblem(runs: readonly string[], record: Uint8Array): string | undefined {
   const text = utf8Decode(record) ?? ""
-  const known = new Set(text.match(/[0-9a-f]{64}/g))
   const printed = printedHashes(runs)
-  const foreign = [...printed].filter(hash => !known.has(hash)).length
+  const foreign = foreignTo(text, printed)
   if (foreign > 0)
     return `The pages print ${foreign} hash${foreign === 1 ? "" : "es"} that the attached record does not hold.`
   const seal = sealOf(text)
   return seal !== undefined && !printed.has(seal)
     ? "The pages do not print the hash that seals the attached record."
     : undefined
+}
+
+/**
+ * How many of the hashes stand nowhere in a text. A longer run of hex digits holds every 64 of its digits: pages break it
+ * where their columns end.
+ */
+function foreignTo(text: string, hashes: ReadonlySet<string>): number {
+  const unknown = new Set(hashes)
+  for (const [run] of text.matchAll(/[0-9a-f]{64,}/g))
+    for (let at = 0; at + 64 <= run.length && unknown.size > 0; at++) unknown.delete(run.slice(at, at + 64))
+  return unknown.size
 }
 
 /** The hashes of the record that the pages print: 64 digits drawn in one run, but for those labelled as made at render time. */
@@ -104,7 +109,8 @@ function sealOf(text: string): string | undefined {
   }
 }
 
-function withPages(report: Report, pages: number, problem: string | undefined, runs: readonly string[]): Report {
+function withPages(report: Report, { pages, runs, record }: ReportFile): Report {
+  const problem = hashProblem(runs, record)
   const count = printedHashes(runs).size
   const what = `${pages} pages print ${count} hashes, the record's seal among them; all are in the attached record.`
   const check = {
@@ -113,6 +119,8 @@ function withPages(report: Report, pages: number, problem: string | undefined, r
     message: problem ?? what,
   } as const
   const checks = [...report.checks, check]
-  if (problem === undefined) return { ...report, checks }
-  return { ...report, checks, verdict: VERDICTS.failed, first_failure: report.first_failure ?? check.id }
+  const limitations = [...report.limitations, limitation("pages_rendered")]
+  if (problem === undefined) return { ...report, checks, limitations }
+  const first_failure = report.first_failure ?? check.id
+  return { ...report, checks, limitations, verdict: VERDICTS.failed, first_failure }
 }

@@ -64,6 +64,10 @@ export const LIMITATIONS = {
     strict: true,
   },
   review_disabled: { sentence: "AI output was present and its governance review was switched off.", strict: true },
+  pages_rendered: {
+    sentence: "A report's pages are a rendering: their hashes were compared with the record, their words were not.",
+    strict: false,
+  },
   withheld_section: {
     sentence: "A declared section is withheld: only its hash could be checked.",
     strict: true,
