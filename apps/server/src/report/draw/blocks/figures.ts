@@ -72,8 +72,15 @@ function drawBar(pen: Pen, tokens: { before: number; used: number; limit: number
 
 function share(sum: number, limit: number): Line {
   if (limit === 0) return []
-  const percent = Math.round((sum / limit) * 1000) / 10
-  return [{ text: ` (${percent} %)`, tone: "muted" }]
+  return [{ text: ` (${percent(sum, limit)} %)`, tone: "muted" }]
+}
+
+/** One decimal, but never nothing for something, nor the limit for what is above or below it. */
+function percent(sum: number, limit: number): string {
+  const tenths = (sum / limit) * 1000
+  if (sum > limit) return String(Math.ceil(tenths) / 10)
+  if (tenths > 0 && tenths < 1) return "< 0.1"
+  return String(Math.floor(tenths) / 10)
 }
 
 function amount(value: number): number {

@@ -2,7 +2,7 @@ import type { FactsBlock, Line, TableBlock } from "../../block.ts"
 import type { Again, Strip } from "../page/flow.ts"
 import { type Column, passageStrips } from "../page/passage.ts"
 import { type Cell, drawRow, heightOf, type RowLook, rowStrips } from "../page/rows.ts"
-import { HAIRLINE, RULE, SETTINGS, type Setting, WASH } from "../page/style.ts"
+import { HAIRLINE, RULE, SETTINGS, type Setting, TEXT_HEIGHT, WASH } from "../page/style.ts"
 import { addNode, type StructureNode } from "../tags/structure.ts"
 import { wrap } from "../text/wrap.ts"
 import { BLOCK_GAP, type Place, TEXT_COLUMN } from "./place.ts"
@@ -12,6 +12,8 @@ const GUTTER = 10
 /** A column narrower than this could not hold a stand-in. */
 const NARROWEST = 34
 const LABEL_PART = 0.29
+/** A table up to this height is not split: a sixth of a page. */
+const SHORT_TABLE: number = TEXT_HEIGHT / 6
 
 const ROW: RowLook = { padding: 3.2, rule: { ink: HAIRLINE, weight: 0.5 }, column: TEXT_COLUMN }
 const HEADER: RowLook = { padding: 3.6, rule: { ink: RULE, weight: 0.8 }, column: TEXT_COLUMN, ground: WASH.plain }
@@ -50,12 +52,13 @@ export function tableStrips(block: TableBlock, place: Place): Strip[] {
   const body = addNode(table, "TBody")
   const head = rowStrips(headCells, look.header)
   const again = repeated(headCells, look.header)
+  const rows = block.rows.flatMap((texts, index) =>
+    afterHeader(rowStrips(rowOf(addNode(body, "TR"), "TD", texts, look.cell), look.row, again), index === 0),
+  )
   return [
     ...caption,
     ...head.map((strip, index) => ({ ...strip, gap: index === 0 ? 3 : 0, keep: true })),
-    ...block.rows.flatMap((texts, index) =>
-      afterHeader(rowStrips(rowOf(addNode(body, "TR"), "TD", texts, look.cell), look.row, again), index === 0),
-    ),
+    ...wellSplit(rows),
   ]
 }
 
@@ -65,7 +68,7 @@ export function factsStrips({ rows, dense }: Pick<FactsBlock, "rows" | "dense">,
   const table = addNode(place.node, "Table")
   const [labels, values] = columnsOf([LABEL_PART, 1 - LABEL_PART])
   if (labels === undefined || values === undefined) return []
-  return rows.flatMap(({ label, value, note }, index) => {
+  const strips = rows.flatMap(({ label, value, note }) => {
     const row = addNode(table, "TR")
     const name = addNode(row, "TH", { scope: "Row" })
     const notes = note === undefined ? [] : wrap([{ text: note }], SETTINGS.note, values.width)
@@ -78,10 +81,18 @@ export function factsStrips({ rows, dense }: Pick<FactsBlock, "rows" | "dense">,
         lines: [...wrap(value, look.cell, values.width), ...notes],
       },
     ]
-    const strips = rowStrips(cells, look.row)
-    return index === 0
-      ? strips.map((strip, at) => (at === 0 ? { ...strip, gap: BLOCK_GAP, keep: rows.length > 1 } : strip))
-      : strips
+    return rowStrips(cells, look.row)
+  })
+  return wellSplit(strips).map((strip, index) => (index === 0 ? { ...strip, gap: BLOCK_GAP } : strip))
+}
+
+/** Short tables stay on one page; of others no row stands alone before or after the turn of a page. */
+function wellSplit(strips: readonly Strip[]): Strip[] {
+  const height = strips.reduce((sum, strip) => sum + strip.height, 0)
+  const last = strips.length - 1
+  return strips.map((strip, index) => {
+    const keep = index < last && (height <= SHORT_TABLE || index === 0 || index === last - 1)
+    return keep ? { ...strip, keep } : strip
   })
 }
 
