@@ -112,6 +112,20 @@ describe("RFC 8785 §3.2: strings and order", () => {
         .join(",")}}`,
     )
   })
+  test("a value that writes another while it is written is written as it stands", () => {
+    const value = {
+      a: 1,
+      get b() {
+        return canonicalize({ inner: [1, 2] })
+      },
+    }
+    expect(canonicalize(value)).toBe('{"a":1,"b":"{\\"inner\\":[1,2]}"}')
+  })
+  test("a text of any length and alphabet is written whole", () => {
+    const long = ["é".repeat(40_000), "x".repeat(200_000), "\n".repeat(30_000), "😀".repeat(20_000)]
+    expect(canonicalize(long)).toBe(JSON.stringify(long))
+    expect(canonicalize({ a: 1 })).toBe('{"a":1}')
+  })
   test("the value is left as it was", () => {
     const value = Object.freeze({ b: Object.freeze([2, 1]), a: 1 })
     expect(canonicalize(value)).toBe('{"a":1,"b":[2,1]}')

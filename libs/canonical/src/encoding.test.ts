@@ -1,5 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import * as node from "./base64.node.ts"
+import * as portable from "./base64.portable.ts"
 import {
   BASE64_PATTERN,
   decodeBase64,
@@ -121,4 +123,24 @@ test("a SHA-256 in hex is 64 lowercase digits and a string", () => {
   ]) {
     expect(isSha256Hex(other)).toBe(false)
   }
+})
+
+test("Node's and the browser's base64 agree on every text and all bytes", () => {
+  const anyText = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 20 }),
+    fc.base64String({ maxLength: 40 }),
+    fc.stringMatching(/^[A-Za-z0-9+/=_ \n-]{0,12}$/),
+  )
+  fc.assert(
+    fc.property(anyText, text => {
+      expect(node.decodeBase64(text)).toEqual(portable.decodeBase64(text))
+    }),
+    { numRuns: 1000 },
+  )
+  fc.assert(
+    fc.property(bytesArbitrary, bytes => {
+      expect(node.encodeBase64(bytes)).toBe(portable.encodeBase64(bytes))
+      expect(node.decodeBase64(node.encodeBase64(bytes))).toEqual(bytes)
+    }),
+  )
 })

@@ -1,5 +1,4 @@
 import { decodeBase64, encodeBase64, equalBytes, sha256Hex, utf8Encode } from "@runseal/canonical"
-import { verifyEcdsaP256 } from "#signatures"
 import { type EntryCheckpoint, keyHintOf, parseEntryCheckpoint, parseOrigin } from "./checkpoint.ts"
 import { isLowS, isStrictDerSignature } from "./ecdsa-der.ts"
 import {
@@ -13,6 +12,7 @@ import { hashLeaf, verifyInclusion } from "./merkle.ts"
 import { decodeSafeDecimal } from "./safe-decimal.ts"
 import { isValidAt, type LogKey, P256_KEY_DETAILS, type ServiceKey, type TrustedKeys } from "./trusted-keys.ts"
 import { isSignedCheckpoint } from "./verified-checkpoints.ts"
+import { isSigned, type VerifiedSignatures } from "./verified-signatures.ts"
 
 /**
  * Everything that must hold of a profile-A entry. The Sigstore tools check less: some skip the proof's root and size, none
@@ -110,7 +110,7 @@ const RULES: { readonly [id in EntryCheckId]: Rule } = {
 
 /**
  * Runs every check on an entry of `transparencyLogEntrySchema`'s shape and stops at none. Never throws. Costs three ECDSA
- * verifications, two when the checkpoint was verified before with the same `trust` object.
+ * verifications, two when the checkpoint was verified before with the same `trust` object, none when `trust.verified` knows all.
  */
 export function checkEntry(entry: TransparencyLogEntry, expected: ExpectedEntry): EntryReport {
   const facts = gatherFacts(entry, expected)
@@ -165,9 +165,12 @@ function serviceKeyProblem({ body, serviceKey, time, trust }: Facts): string | u
   return revoked ? `Service key ${serviceKey.keyId} was revoked by the log time.` : undefined
 }
 
-function bodySignatureProblem({ body, preimage }: Facts): string | undefined {
+function bodySignatureProblem({ body, preimage, trust }: Facts): string | undefined {
   if (body?.spkiDer === undefined) return "The entry body names no public key."
-  return signatureProblem("service's signature", body.spkiDer, preimage, body.signatureDer, { highS: false })
+  return signatureProblem("service's signature", body.spkiDer, preimage, body.signatureDer, {
+    rekor: false,
+    verified: trust.verified,
+  })
 }
 
 function proofIndexProblem({ entry, trust }: Facts): string | undefined {
@@ -217,7 +220,7 @@ function promiseProblem({ entry, logKey, logIndex, bodyBytes, time, trust }: Fac
   const body = encodeBase64(bodyBytes)
   const payload = signedEntryTimestampPayload({ body, integratedTime: time, logId, logIndex })
   const signature = bytesOf(entry.inclusionPromise.signedEntryTimestamp)
-  return signatureProblem("signed entry timestamp", logKey.spki, utf8Encode(payload), signature, { highS: trust.rekor })
+  return signatureProblem("signed entry timestamp", logKey.spki, utf8Encode(payload), signature, trust)
 }
 
 function logKeyProblem(logKey: LogKey | undefined, time: number): string | undefined {
@@ -230,11 +233,11 @@ function signatureProblem(
   spki: Uint8Array,
   message: Uint8Array,
   der: Uint8Array,
-  allow: { readonly highS: boolean },
+  { rekor: mayBeHighS, verified }: { readonly rekor: boolean; readonly verified?: VerifiedSignatures | undefined },
 ): string | undefined {
   if (!isStrictDerSignature(der)) return `The ${name} is not strict DER.`
-  if (!allow.highS && !isLowS(der)) return `The ${name} is not in its low-S form.`
-  return verifyEcdsaP256(spki, message, der) ? undefined : `The ${name} is not valid.`
+  if (!mayBeHighS && !isLowS(der)) return `The ${name} is not in its low-S form.`
+  return isSigned(spki, message, der, verified) ? undefined : `The ${name} is not valid.`
 }
 
 /** −1, which is no index, no size and no time, for text outside the schema. */
