@@ -94,7 +94,8 @@ export function followChain(runs: readonly SavedRun[], folders: Folders, story: 
   story.state(`without the denied runs: ${problem ?? "no gap was found"}`, problem !== undefined)
 }
 
-function savedBundle(path: string): Bundle {
+/** A saved bundle. @throws Error when the file holds none */
+export function savedBundle(path: string): Bundle {
   const value = parseStrictJson(readFileSync(path))
   const bundle = isObject(value) ? readBundle(value) : { unreadable: "not an object" }
   if ("unreadable" in bundle) throw new Error(`${path}: ${bundle.unreadable}`)

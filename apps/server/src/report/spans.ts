@@ -59,8 +59,8 @@ export function table(
   const block = { kind: "table", caption, columns, rows: shown } as const
   if (shown.length === total) return [block]
   return [
-    block,
     remark(`Shown are the first ${count(shown.length)} of ${count(total)}; the attached bundle holds all.`),
+    block,
   ]
 }
 

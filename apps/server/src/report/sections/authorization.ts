@@ -67,8 +67,8 @@ function chain(declared: JsonObject): readonly Block[] {
   const human = member(declared, "human_in_loop")
   const unverified = remark("Signatures of approvers are shown as declared; the service verifies none of them.")
   return [
-    ...itemTable("Approvers", approvers, APPROVERS),
     ...(approvers === undefined ? [] : [unverified]),
+    ...itemTable("Approvers", approvers, APPROVERS),
     ...itemTable("Threshold checks", member(declared, "threshold_checks"), THRESHOLDS),
     ...(human === undefined ? [] : valueTable("Human in the loop", isObject(human) ? human : { human_in_loop: human })),
     ...valueTable("Further values of the chain", without(declared, CHAIN_TABLES)),

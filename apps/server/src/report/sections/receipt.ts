@@ -62,9 +62,9 @@ export const diagnosis: Part = ({ bundle }) => {
     ...facts([
       fact("Failed step", stage === undefined ? muted("not named") : line(mono(stage), ` (${STEP_LABELS[stage]})`)),
       fact("The service said", run.error_message === undefined ? muted("nothing") : said(run.error_message)),
+      fact("The cause", "stands in the operator's process log, which is no part of this record"),
       fact("Sections completed", mono(Object.keys(sections).sort().join(", "))),
     ]),
-    remark("The cause stands in the operator's process log, which is no part of this record."),
   ]
 }
 
