@@ -4,6 +4,7 @@ import { sha256Hex } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { everyKind, HASH, lineOf, reportWith } from "../../../spec/harness/drawable-reports.ts"
 import { askTool, hasTool } from "../../../spec/harness/pdf-tools.ts"
+import type { Block } from "../block.ts"
 import { drawReport } from "./draw-report.ts"
 
 const latin1 = (pdf: Uint8Array): string => Buffer.from(pdf).toString("latin1")
@@ -148,6 +149,22 @@ describe.skipIf(!poppler)("the text that pdftotext gives back (skipped without i
     "สวัสดี",
   ])("is the text: %s", async text => {
     expect(await textOf(text)).toContain(text)
+  })
+
+  test("of a gauge never gives the limit's share to what is above it, nor nothing to something", async () => {
+    const gauge = (used: number): Block => ({
+      kind: "gauge",
+      label: "g",
+      before: 0,
+      used,
+      limit: 1e6,
+      unit: "tokens",
+      tone: "bad",
+    })
+    const pdf = await drawReport(reportWith([1e6 + 1, 1e6, 1e6 - 1, 1, 0].map(gauge)))
+    const { text } = askTool("pdftotext", pdf, "FILE", "-")
+    expect([...text.matchAll(/\((.*) %\)/g)].map(([, share]) => share)).toEqual(["100.1", "100", "99.9", "< 0.1", "0"])
+    expect(text).toContain("1,000,001 of 1,000,000 tokens")
   })
 
   test("shows what would act without showing", async () => {

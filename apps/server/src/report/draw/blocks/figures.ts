@@ -18,6 +18,8 @@ const BAR_HEIGHT = 9
 const MAX_LINES = 3
 const QR_SIZE = 92
 const QR_GUTTER = 16
+/** White above a code: four modules of the smallest code (ISO/IEC 18004, 6.3.8). */
+const QUIET_ZONE: number = (4 * QR_SIZE) / 21
 /** What a code of the highest version holds at error correction M (ISO/IEC 18004, table 7), in bytes. */
 const QR_MAX_BYTES = 2331
 
@@ -134,7 +136,7 @@ function besides(text: readonly Strip[], drawCode: (pen: Pen, top: number) => vo
   const strips: Strip[] = []
   let height = 0
   for (const [index, strip] of text.entries()) {
-    const gap = index === 0 ? BLOCK_GAP + 3 : strip.gap
+    const gap = index === 0 ? QUIET_ZONE : strip.gap
     const draw: Strip["draw"] = index > 0 ? strip.draw : withCode(strip, drawCode)
     strips.push({ ...strip, gap, draw, keep: strip.keep || height < QR_SIZE })
     height += strip.height + (index === 0 ? 0 : strip.gap)

@@ -109,9 +109,9 @@ function addItems(items: Item[], parts: readonly Part[], levels: Uint8Array, loo
       continue
     }
     for (const [text, level] of levelRuns(part.text, levels, at)) {
-      for (const piece of pieces(text)) {
+      for (const piece of pieces(text, look.style)) {
         const kind = piece === " " ? "space" : "word"
-        const breakAfter = kind === "space" || IDEOGRAPHIC.test(piece) || piece.endsWith("-")
+        const breakAfter = kind === "space" || IDEOGRAPHIC.test(piece) || (look.style !== "mono" && piece.endsWith("-"))
         items.push({ kind, text: piece, face: part.face, ...look, level, breakAfter, newline: false })
       }
     }
@@ -131,11 +131,12 @@ function levelRuns(text: string, levels: Uint8Array, from: number): (readonly [s
   return runs
 }
 
-/** Cuts at spaces, after hyphens within words, and around ideographs. */
-function pieces(text: string): string[] {
+/** Cuts at spaces, after hyphens within words, which those of codes are not, and around ideographs. */
+function pieces(text: string, style: FontStyle): string[] {
   const cut: string[] = []
   for (const word of text.match(/ |[^ ]+/g) ?? []) {
-    if (PRINTABLE_ASCII.test(word)) cut.push(...(word.match(/.*?[A-Za-z0-9]-(?=[A-Za-z])|.+/g) ?? [word]))
+    if (style === "mono" && !IDEOGRAPHIC.test(word)) cut.push(word)
+    else if (PRINTABLE_ASCII.test(word)) cut.push(...(word.match(/.*?[A-Za-z0-9]-(?=[A-Za-z])|.+/g) ?? [word]))
     else if (IDEOGRAPHIC.test(word)) cut.push(...ideographs(word))
     else cut.push(word)
   }
