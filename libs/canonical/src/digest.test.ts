@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { CanonicalizeError, digest, sha256, sha256Hex, utf8Encode } from "./index.ts"
+import { CanonicalizeError, digest, digestWithout, sha256, sha256Hex, utf8Encode } from "./index.ts"
 import * as noble from "./sha256.noble.ts"
 import * as node from "./sha256.node.ts"
 
@@ -43,4 +43,12 @@ describe("digest (FORMATS §1)", () => {
   test("refuses what has no canonical form", () => {
     expect(() => digest({ a: Number.NaN })).toThrow(CanonicalizeError)
   })
+})
+
+test("a digest without a member is that of the object without it, at the top level alone", () => {
+  const sealed = { kind: "x", hash: "h", inner: { hash: "i" }, list: [{ hash: "j" }] }
+  const { hash: _, ...body } = sealed
+  expect(digestWithout(sealed, "hash")).toBe(digest(body))
+  expect(digestWithout(body, "hash")).toBe(digest(body))
+  expect(digestWithout({ hash: "h" }, "hash")).toBe(digest({}))
 })
