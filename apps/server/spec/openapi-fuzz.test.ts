@@ -5,10 +5,10 @@
 import type { JsonObject } from "@runseal/canonical"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { type Caller, firstAdmin, newKey } from "./harness/callers.ts"
 import { checkHouse } from "./harness/check-house.ts"
 import { ENDPOINTS, type Endpoint } from "./harness/described.ts"
 import { fitting, HOSTILE, nearly } from "./harness/from-schema.ts"
+import { ADMIN, type Holder, mint } from "./harness/keys.ts"
 import { EICAR, request } from "./harness/requests.ts"
 import { openService, type TestService } from "./harness/service.ts"
 
@@ -17,15 +17,15 @@ const RUNS = 60
 const RUNS_OF: Readonly<Record<string, number>> = { verify_determinism: 25, dcae_verify: 40 }
 
 let service: TestService
-let admin: Caller
-let customer: Caller
+let admin: Holder
+let customer: Holder
 /** What the verifier is asked about, beside what only looks like it. */
 let documents: readonly JsonObject[]
 
 beforeAll(async () => {
   service = await openService()
-  admin = await firstAdmin(service)
-  customer = await newKey(service, admin, { name: "customer" })
+  admin = await mint(service, ADMIN)
+  customer = await mint(service, { name: "customer" }, admin)
   for (const caller of [admin, customer])
     for (const payload of ["a payload", EICAR]) await caller.post("/execute", request({ payload }))
   const read = ["/runs/1/artifacts", "/runs/2/deny-receipt", "/runs/2/artifacts"].map(path => admin.get(path))

@@ -4,7 +4,7 @@ import { WINDOW_MS } from "../src/access/request-counter.ts"
 import { readConfig } from "../src/config.ts"
 import { eachDatabase, postgresStart, postgresTitle } from "./database/databases.ts"
 import { type Answer, expectRefused } from "./harness/answer.ts"
-import { type Caller, firstAdmin, newKey } from "./harness/callers.ts"
+import { ADMIN, CUSTOMER, type Holder, heldAt, mint } from "./harness/keys.ts"
 import { request } from "./harness/requests.ts"
 import { standingService } from "./harness/service.ts"
 import { minted, runSql } from "./harness/tables.ts"
@@ -41,13 +41,13 @@ test("the limits are 100 requests and 30 attestations a minute, unless the opera
 
 eachDatabase("rate limits of keys", open => {
   const service = standingService(() => ({ open, config: LIMITS }))
-  let admin: Caller
-  let alice: Caller
-  let bob: Caller
+  let admin: Holder
+  let alice: Holder
+  let bob: Holder
   beforeAll(async () => {
-    admin = await firstAdmin(service())
-    alice = await newKey(service(), admin, {})
-    bob = await newKey(service(), admin, { tier: "production" })
+    admin = await mint(service(), ADMIN)
+    alice = await mint(service(), CUSTOMER, admin)
+    bob = await mint(service(), { ...CUSTOMER, tier: "production" }, admin)
   })
   /** Every test has windows of its own. */
   beforeEach(() => service().clock.advance(WINDOW_MS))
@@ -78,7 +78,7 @@ eachDatabase("rate limits of keys", open => {
     expect(left.toSorted()).toEqual(["0", "1", "2", "3", "4"])
   })
 
-  const SHARING: readonly (readonly [name: string, ask: (caller: Caller) => Promise<Answer>, status: number])[] = [
+  const SHARING: readonly (readonly [name: string, ask: (caller: Holder) => Promise<Answer>, status: number])[] = [
     ["POST /execute", caller => caller.post("/execute", request()), 200],
     ["POST /execute, refused", caller => caller.post("/execute", {}), 400],
     ["POST /execute/verify-determinism", caller => caller.post("/execute/verify-determinism", request()), 200],
@@ -181,15 +181,15 @@ describe.skipIf(postgresStart.kind === "absent")(`rate limits ${postgresTitle}`,
 
     test("hold over both: of 130 requests at once exactly 100 are answered, of 40 attestations 30", async () => {
       const [one, two] = twins()
-      const admin = await firstAdmin(one)
-      const customer = await newKey(two, admin, { tier: "production" })
-      const ask = (i: number): Promise<Answer> => customer.get("/runs?limit=1", i % 2 === 0 ? one : two)
+      const admin = await mint(one, ADMIN)
+      const customer = await mint(two, { ...CUSTOMER, tier: "production" }, admin)
+      const ask = (i: number): Promise<Answer> => heldAt(i % 2 === 0 ? one : two, customer).get("/runs?limit=1")
       const answers = await Promise.all(Array.from({ length: 130 }, (_, i) => ask(i)))
       const answered = answers.filter(({ status }) => status === 200)
       expect(answered).toHaveLength(100)
       const left = answered.map(({ headers }) => Number(/r=(\d+)/.exec(headers.get("RateLimit") ?? "")?.[1]))
       expect(left.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => i))
-      const attest = (i: number): Promise<Answer> => customer.post("/attest", DIGEST, i % 2 === 0 ? one : two)
+      const attest = (i: number): Promise<Answer> => heldAt(i % 2 === 0 ? one : two, customer).post("/attest", DIGEST)
       const attested = await Promise.all(Array.from({ length: 40 }, (_, i) => attest(i)))
       expect(attested.filter(({ status }) => status === 201)).toHaveLength(30)
       expect(attested.filter(({ status }) => status === 429)).toHaveLength(10)
@@ -221,7 +221,7 @@ describe.skipIf(postgresStart.kind === "absent")(`rate limits ${postgresTitle}`,
       const [anonymous = ""] = await buckets()
       expect(anonymous).toMatch(/^address:[0-9a-f]{32}:shared$/)
       service.clock.advance(WINDOW_MS)
-      const admin = await firstAdmin(service)
+      const admin = await mint(service, ADMIN)
       await admin.get("/runs")
       await service.deps.rateLimits.close()
       expect(await buckets()).toEqual([`key:${admin.id}:shared`])

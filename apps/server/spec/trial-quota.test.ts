@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest"
 import { TRIAL_CAP } from "../src/access/trial-quota.ts"
 import { eachDatabase, postgresStart, postgresTitle } from "./database/databases.ts"
 import { type Answer, expectRefused } from "./harness/answer.ts"
-import { type Caller, firstAdmin, newKey } from "./harness/callers.ts"
+import { ADMIN, CUSTOMER, type Holder, heldAt, mint } from "./harness/keys.ts"
 import { request, spending } from "./harness/requests.ts"
 import { standingService, type TestService } from "./harness/service.ts"
 import { CASES, REQUESTS, standingSevenStates } from "./harness/seven-states.ts"
@@ -16,18 +16,19 @@ const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 
 /** Admissions as `runs` runs, made `ago` milliseconds ago, would have left them. */
-async function seed({ db, clock }: TestService, { id }: Caller, runs: number, ago = 0): Promise<void> {
+async function seed({ db, clock }: TestService, { id }: Holder, runs: number, ago = 0): Promise<void> {
   const at = clock.nowMs() - ago
   const name = `'seed ${id} ${at} ' || i`
   await runSql(db, `insert into trial_admission select ${name}, ${id}, ${at} from generate_series(1, ${runs}) i`)
 }
 
-async function admissions({ db }: TestService, { id }: Caller): Promise<number> {
+async function admissions({ db }: TestService, { id }: Holder): Promise<number> {
   const [row] = await db.sql<{ count: number }[]>`select count(*) as count from trial_admission where key_id = ${id}`
   return row?.count ?? 0
 }
 
-const execute = (caller: Caller, service?: TestService): Promise<Answer> => caller.post("/execute", request(), service)
+const execute = (holder: Holder, service?: TestService): Promise<Answer> =>
+  (service === undefined ? holder : heldAt(service, holder)).execute(request())
 
 function expectExceeded(answer: Answer): number {
   expect(expectRefused(answer, 429)).toContain("trial_quota_exceeded")
@@ -49,13 +50,13 @@ test("the cap is 5,000 runs in 30 days", () => {
 eachDatabase("the trial quota", open => {
   const most = Number.MAX_SAFE_INTEGER
   const service = standingService(() => ({ open, config: { runTokenBudget: most, windowTokenBudget: most } }))
-  let admin: Caller
+  let admin: Holder
   beforeAll(async () => {
-    admin = await firstAdmin(service())
+    admin = await mint(service(), ADMIN)
   })
-  const trialKey = (): Promise<Caller> => newKey(service(), admin, {})
+  const trialKey = (): Promise<Holder> => mint(service(), CUSTOMER, admin)
   /** A trial key with so many runs left. */
-  const keyWithLeft = async (runs: number): Promise<Caller> => {
+  const keyWithLeft = async (runs: number): Promise<Holder> => {
     const key = await trialKey()
     await seed(service(), key, TRIAL_CAP.runs - runs)
     return key
@@ -103,7 +104,7 @@ eachDatabase("the trial quota", open => {
   })
 
   test("production and admin keys have no quota, and nothing is counted for them", async () => {
-    for (const key of [await newKey(service(), admin, { tier: "production" }), admin]) {
+    for (const key of [await mint(service(), { ...CUSTOMER, tier: "production" }, admin), admin]) {
       await seed(service(), key, TRIAL_CAP.runs)
       expect((await execute(key)).status).toBe(200)
       expect(await admissions(service(), key)).toBe(TRIAL_CAP.runs)
@@ -170,7 +171,7 @@ describe("runs of every outcome", () => {
   const { service } = standingSevenStates()
 
   test("count: refused, halted and failed ones are runs", async () => {
-    const key = await newKey(service(), await firstAdmin(service()), {})
+    const key = await mint(service(), CUSTOMER, await mint(service(), ADMIN))
     for (const name of CASES) await key.post("/execute", REQUESTS[name])
     expect((await key.get("/runs")).body.total).toBe(CASES.length)
     expect(await admissions(service(), key)).toBe(CASES.length)
@@ -181,7 +182,7 @@ describe("a key that is used up", () => {
   const service = standingService(() => ({ config: { rateLimit: 2 } }))
 
   test("meets its rate limit first; the quota's 429 counts against it and carries its fields", async () => {
-    const key = await newKey(service(), await firstAdmin(service()), {})
+    const key = await mint(service(), CUSTOMER, await mint(service(), ADMIN))
     await seed(service(), key, TRIAL_CAP.runs)
     const answer = await execute(key)
     expectExceeded(answer)
@@ -195,8 +196,8 @@ describe("admissions older than the period", () => {
   const service = standingService()
 
   test("are removed, of keys that are used and of others", async () => {
-    const admin = await firstAdmin(service())
-    const [idle, busy] = [await newKey(service(), admin, {}), await newKey(service(), admin, {})]
+    const admin = await mint(service(), ADMIN)
+    const [idle, busy] = [await mint(service(), CUSTOMER, admin), await mint(service(), CUSTOMER, admin)]
     for (const key of [idle, busy]) await seed(service(), key, 100)
     service().clock.advance(30 * DAY_MS)
     const { trialQuota } = service().deps
@@ -213,7 +214,7 @@ describe.skipIf(postgresStart.kind === "absent")(`the trial quota of two service
 
   test("holds over both: 30 requests at once with 10 runs left are exactly 10 runs", async () => {
     const [one, two] = twins()
-    const key = await newKey(two, await firstAdmin(one), {})
+    const key = await mint(two, CUSTOMER, await mint(one, ADMIN))
     await seed(one, key, TRIAL_CAP.runs - 10)
     const asked = Array.from({ length: 30 }, (_, i) => execute(key, i % 2 === 0 ? one : two))
     expectExactly(await Promise.all(asked), 10)

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest"
 import { postgresStart, postgresTitle } from "../database/databases.ts"
 import { expectRefused, listAt, numberAt, textAt } from "../harness/answer.ts"
-import { ADMIN, at, CUSTOMER, caller, type Holder, holderOf, mint } from "../harness/keys.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, heldAt, holderOf, mint } from "../harness/keys.ts"
 import { request } from "../harness/requests.ts"
 import { standingService } from "../harness/service.ts"
 import { standingTwins } from "../harness/twin-services.ts"
@@ -22,7 +22,7 @@ describe.skipIf(postgresStart.kind === "absent")(`two services ${postgresTitle}`
       const [one, two] = twins()
       const admin = holderOf(one, made!)
       for (const service of [one, two]) {
-        expect(listAt((await at(service, admin).get("/admin/keys")).body, "keys")).toHaveLength(1)
+        expect(listAt((await heldAt(service, admin).get("/admin/keys")).body, "keys")).toHaveLength(1)
         expectRefused(await caller(service).get("/runs"), 401)
       }
     })
@@ -33,7 +33,7 @@ describe.skipIf(postgresStart.kind === "absent")(`two services ${postgresTitle}`
     let admin: Holder | undefined
     const admins = async (): Promise<readonly [Holder, Holder]> => {
       admin ??= await mint(twins()[0], ADMIN)
-      return [at(twins()[0], admin), at(twins()[1], admin)]
+      return [heldAt(twins()[0], admin), heldAt(twins()[1], admin)]
     }
 
     test("made at the same time are numbered without a gap, each once", async () => {
@@ -52,7 +52,7 @@ describe.skipIf(postgresStart.kind === "absent")(`two services ${postgresTitle}`
       const [here] = await admins()
       for (let round = 0; round < 5; round++) {
         const customer = await mint(twins()[0], CUSTOMER, here)
-        const there = at(twins()[1], customer)
+        const there = heldAt(twins()[1], customer)
         expect((await there.get("/runs")).status).toBe(200)
         // Requests under way keep the other's look-ups busy while the key is revoked.
         const busy = Promise.all(Array.from({ length: AT_ONCE }, () => there.get("/runs")))

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
 import type { Answer } from "../harness/answer.ts"
 import { numberAt, textAt } from "../harness/answer.ts"
-import { ADMIN, at, CUSTOMER, caller, type Holder, mint } from "../harness/keys.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, heldAt, mint } from "../harness/keys.ts"
 import { fullRequest, request } from "../harness/requests.ts"
 import { standingService } from "../harness/service.ts"
 import { dumpTables, spellings } from "../harness/spellings.ts"
@@ -63,7 +63,7 @@ eachDatabase("secrets", open => {
     const statuses: number[] = []
     try {
       for (const holder of [...holders, caller(service())]) {
-        const answer = await at(service(), holder).get("/runs")
+        const answer = await heldAt(service(), holder).get("/runs")
         statuses.push(answer.status)
         expect(found(answer.text)).toEqual([])
         const minted = await holder.post("/admin/keys", ADMIN)

@@ -52,4 +52,8 @@ export const mint = async (service: Door, body: JsonObject, minter: Holder = cal
   holderOf(service, await minter.post("/admin/keys", body))
 
 /** The same key at another service of the same database. */
-export const at = (service: Door, { id, name, secret }: Holder): Holder => ({ ...caller(service, secret), id, name })
+export const heldAt = (service: Door, { id, name, secret }: Holder): Holder => ({
+  ...caller(service, secret),
+  id,
+  name,
+})
