@@ -1,14 +1,19 @@
+import { inflateSync } from "node:zlib"
+import { sha256Hex } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
 import { withhold } from "@runseal/core/formulas/pre-execution"
 import { FINDING_CODES } from "@runseal/core/kernels/kernel"
+import type { Inflate } from "@runseal/core/report-pdf/pdf-file"
+import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"
 import { REPORT_FORMATS } from "@runseal/core/wire/runs"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { contextOf, linesOf, reportText, sealed, textOf } from "../../spec/harness/report-samples.ts"
+import { contextOf, linesOf, reportDeployment, reportText, sealed, textOf } from "../../spec/harness/report-samples.ts"
 import type { Report } from "./block.ts"
 import { valueTable } from "./declared.ts"
+import { drawReport } from "./draw/draw-report.ts"
 import { makeReport } from "./report.ts"
 import { briefly, count, fieldLabel, MAX_TABLE_ROWS, MAX_TEXT_LENGTH, said, unixTime } from "./spans.ts"
 
@@ -69,6 +74,23 @@ describe("what a caller declares", () => {
   test("may be lists where objects are usual", () => {
     const report = whole(sealed("ok", { declared: { authorization_chain: { human_in_loop: { performed_by: [] } } } }))
     expect(rowsOf(report, "Human in the loop")).toEqual([["performed_by", "[]"]])
+  })
+
+  test("may hold long runs of hex digits, in any column, without a doubt about the hashes that are printed", async () => {
+    const long = Array.from({ length: 12 }, (_, i) => sha256Hex(`${i}`)).join("")
+    const bundle = sealed("ok", {
+      declared: {
+        attested_context: { decision_note: long },
+        authorization_chain: { approvers: [{ comment: long, approved_request_hash: long, other: [long] }] },
+        causal_graph: { effect_log: [{ ack_hash: long, target: `0x${long.slice(1)}` }], further: { [long]: long } },
+      },
+    })
+    const inflate: Inflate = async (data, maxBytes) => inflateSync(data, { maxOutputLength: maxBytes })
+    const file = await readReportPdf(await drawReport(whole(bundle)), inflate)
+    if ("unreadable" in file) throw new Error(file.unreadable)
+    expect(verifyReportFile(file, [reportDeployment.trust])).toMatchObject({
+      verdict: "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED",
+    })
   })
 
   test("is told apart when it has no letters, is empty, null or no text at all", () => {
