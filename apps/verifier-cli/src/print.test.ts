@@ -1,6 +1,7 @@
+import { escapeControls, MAX_PIECE_LENGTH } from "@runseal/core/reading/printable"
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { escapeControls, MAX_SPAN_LENGTH, printJson, printLines } from "./print.ts"
+import { printJson, printLines } from "./print.ts"
 
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 const plain = { colour: false, ascii: false }
@@ -25,7 +26,7 @@ test("text without such characters is printed as it is", () => {
 })
 
 test("a long piece is cut and says by how much", () => {
-  expect(printLines([["x".repeat(MAX_SPAN_LENGTH + 7)]], plain)).toBe(`${"x".repeat(MAX_SPAN_LENGTH)}… (7 more)\n`)
+  expect(printLines([["x".repeat(MAX_PIECE_LENGTH + 7)]], plain)).toBe(`${"x".repeat(MAX_PIECE_LENGTH)}… (7 more)\n`)
 })
 
 test("ASCII output holds ASCII alone", () => {

@@ -1,5 +1,6 @@
 /** From lines of marked text to what a terminal shows. Nothing of a document reaches the terminal unescaped: all text passes here. */
 import { styleText } from "node:util"
+import { codePoint, printable } from "@runseal/core/reading/printable"
 
 export type Tone = "good" | "bad" | "warn" | "quiet" | "strong"
 /** A piece of a line; plain when it is bare text. */
@@ -13,9 +14,6 @@ export type Style = {
   readonly ascii: boolean
 }
 
-/** UTF-16 units shown of one piece: a document's author does not decide how much a reader scrolls. */
-export const MAX_SPAN_LENGTH = 400
-
 const FORMATS: Readonly<Record<Tone, Parameters<typeof styleText>[0]>> = {
   good: "green",
   bad: ["red", "bold"],
@@ -27,19 +25,10 @@ const FORMATS: Readonly<Record<Tone, Parameters<typeof styleText>[0]>> = {
 /** What stands in ASCII output for the signs that the verifier writes itself. */
 const ASCII_SIGNS: Readonly<Record<string, string>> = { "✓": "+", "✗": "x", "–": "-", "◐": "~", "×": "x", "…": "..." }
 
-/** Control, format (bidi overrides, zero-width), line-separator and surrogate characters: what can repaint or reorder a line. */
-const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 const NOT_ASCII = /[^ -~]/gu
 
-const codePoint = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
-
-/** The text with every character that could act on a terminal written as `\u{…}`. */
-export const escapeControls = (text: string): string => text.replace(UNSAFE, codePoint)
-
 function shown(text: string, ascii: boolean): string {
-  const more = text.length - MAX_SPAN_LENGTH
-  const cut = more > 0 ? `${text.slice(0, MAX_SPAN_LENGTH)}… (${more} more)` : text
-  const safe = escapeControls(cut)
+  const safe = printable(text)
   return ascii ? safe.replace(NOT_ASCII, character => ASCII_SIGNS[character] ?? codePoint(character)) : safe
 }
 

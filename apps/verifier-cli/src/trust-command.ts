@@ -1,9 +1,10 @@
 /** `verifier trust add | list | remove`. */
+import { TRUST_PATH } from "@runseal/core/reading/trust-rows"
 import type { Answer } from "./answer.ts"
 import { refused, said } from "./answer.ts"
 import type { Line, Style } from "./print.ts"
 import { isAddress, openAddress, readInput } from "./read-input.ts"
-import { PINNING_MEANS, TRUST_PATH, trustLines } from "./trust-lines.ts"
+import { PINNING_MEANS, trustLines } from "./trust-lines.ts"
 import type { PinResult } from "./trust-store.ts"
 import { parseTrustFile, pin, readPinned, TRUST_LIMITS, unpin } from "./trust-store.ts"
 

@@ -6,10 +6,11 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, wri
 import { homedir } from "node:os"
 import { join } from "node:path"
 import { canonicalize, type JsonValue, parseStrictJson, StrictJsonError, sha256Hex } from "@runseal/canonical"
+import { escapeControls } from "@runseal/core/reading/printable"
+import { MAX_TRUST_BYTES } from "@runseal/core/reading/trust-rows"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { InputError } from "./input-error.ts"
-import { escapeControls } from "./print.ts"
 import type { ReadLimits } from "./read-input.ts"
 import { DOCUMENT_LIMITS } from "./read-input.ts"
 
@@ -17,9 +18,7 @@ import { DOCUMENT_LIMITS } from "./read-input.ts"
 export type TrustFile = { readonly keys: TrustedKeys; readonly text: string }
 export type PinnedTrust = TrustFile & { readonly path: string }
 
-/** One trust document with every list at its bound stays below a mebibyte. */
-export const TRUST_LIMITS: ReadLimits = { ...DOCUMENT_LIMITS, maxBytes: 1_048_576 }
-const MAX_TRUST_BYTES = TRUST_LIMITS.maxBytes
+export const TRUST_LIMITS: ReadLimits = { ...DOCUMENT_LIMITS, maxBytes: MAX_TRUST_BYTES }
 /** Documents a store may hold: every one is read for every verification. */
 export const MAX_PINNED = 64
 const OWNER_ONLY_FOLDER = 0o700

@@ -1,12 +1,9 @@
 /** One verification, pure: the document's bytes, the keys the user trusts and the flags give the answer. */
 import type { JsonObject } from "@runseal/canonical"
-import { parseStrictJson } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
-import { isUnreadable, readBundle, type Unreadable, verifyText } from "@runseal/core/verify/document"
-import type { EvidenceLine } from "@runseal/core/verify/evidence-summary"
-import { evidenceSummary } from "@runseal/core/verify/evidence-summary"
+import { isUnreadable, type Unreadable, verifyText } from "@runseal/core/verify/document"
+import { evidenceOf } from "@runseal/core/verify/evidence-summary"
 import type { Report } from "@runseal/core/verify/report"
-import { isObject } from "@runseal/core/vocabulary/json-members"
 import type { Answer } from "./answer.ts"
 import { refused, said } from "./answer.ts"
 import type { JudgeFlags } from "./judgement.ts"
@@ -50,12 +47,6 @@ export function answerOf(
   const reading = { report, judgement, evidence, trusted }
   if (!flags.json) return said(reportLines(reading), style, judgement.exit)
   return { stdout: printJson(jsonAnswer(reading)), stderr: "", exit: judgement.exit }
-}
-
-function evidenceOf(input: Uint8Array): readonly EvidenceLine[] {
-  const value = parseStrictJson(input)
-  const bundle = readBundle(isObject(value) ? value : {})
-  return "unreadable" in bundle ? [] : evidenceSummary(bundle)
 }
 
 /** The object of `--json`. Absent facts are absent keys. */

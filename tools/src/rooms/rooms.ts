@@ -40,6 +40,7 @@ export const ROOMS: readonly Room[] = [
   { path: KERNELS, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS] },
   { path: VERIFY, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, KERNELS, TRANSPARENCY_LOG] },
   { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, TRANSPARENCY_LOG, VERIFY] },
+  { path: `${CORE}/reading`, enters: [CANONICAL, TRANSPARENCY_LOG, VERIFY] },
   // The answer of a verification over HTTP carries the verifier's report as it is.
   { path: WIRE, enters: [CANONICAL, VOCABULARY, TRANSPARENCY_LOG, ARTIFACTS, `${VERIFY}/report.ts`] },
 
@@ -48,6 +49,8 @@ export const ROOMS: readonly Room[] = [
   { path: "apps/verifier-cli", enters: LIBS, testsEnter: ["libs/core/test"] },
 
   { path: "apps/server", enters: [...LIBS, SERVER], testsEnter: [SDK, "libs/core/test"] },
+  // A PostgreSQL of one's own, for the tests and the bench.
+  { path: "apps/server/cluster", enters: [] },
   { path: SERVER, enters: [...LIBS, SERVER], testsEnter: [SDK], flat: true },
   { path: server("startup-error.ts"), enters: [] },
   { path: server("http"), enters: [...GIVEN, server("pipeline/submission.ts")] },
@@ -80,7 +83,7 @@ export const ROOMS: readonly Room[] = [
     ],
   },
 
-  { path: "tools", enters: [...LIBS, SDK, SERVER] },
+  { path: "tools", enters: [...LIBS, SDK, SERVER, "apps/server/cluster"] },
 ]
 
 export interface PackageRule {

@@ -1,12 +1,22 @@
 /** A short account of what a bundle holds, for people. Nothing here is checked; the report says what was. */
+import { parseStrictJson } from "@runseal/canonical"
 import type { Bundle } from "../artifacts/bundle.ts"
 import { receiptOf } from "../artifacts/bundle.ts"
 import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
+import { isObject } from "../vocabulary/json-members.ts"
+import { readBundle } from "./document.ts"
 
 export type EvidenceLine = { readonly label: string; readonly value: string }
 
 const line = (label: string, value: string | number | undefined): readonly EvidenceLine[] =>
   value === undefined ? [] : [{ label, value: `${value}` }]
+
+/** The summary of a text that was verified as a bundle; empty for any other. @throws StrictJsonError when it is no JSON */
+export function evidenceOf(input: Uint8Array): readonly EvidenceLine[] {
+  const value = parseStrictJson(input)
+  const bundle = readBundle(isObject(value) ? value : {})
+  return "unreadable" in bundle ? [] : evidenceSummary(bundle)
+}
 
 /** Labelled facts of the record in reading order. */
 export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {

@@ -1,0 +1,44 @@
+/** What a report says, in a person's words: the same in every program that shows one. */
+import { UNTRUSTED_ADVICE } from "../verify/anchor-check.ts"
+import type { AnchorFacts, CheckResult, Report, Verdict } from "../verify/report.ts"
+import { VERDICTS } from "../verify/report.ts"
+import { unixTime } from "./unix-time.ts"
+
+const NAMES: Readonly<Record<Report["document"], string>> = {
+  bundle: "Audit bundle",
+  receipt: "Receipt",
+  attestation: "Attestation",
+}
+
+/** The sign that stands before a check. */
+export const MARKS: Readonly<Record<CheckResult, string>> = { pass: "✓", fail: "✗", absent: "–", withheld: "◐" }
+
+/** What was verified, and with whose keys. */
+export function titleOf({ document, run_id, outcome_kind, service, anchors }: Report): string {
+  const run = run_id === undefined ? "" : ` of run ${run_id}`
+  const outcome = outcome_kind === undefined ? "" : `, outcome ${outcome_kind}`
+  const untrusted = anchors.length === 0 ? "" : ", held against no key you trust"
+  const keys = service === undefined ? untrusted : `, held against the keys of ${service}`
+  return `${NAMES[document]}${run}${outcome}${keys}`
+}
+
+/** A check's sentence without its advice, which has a section of its own. */
+export const shortMessage = (message: string): string =>
+  message.replace(UNTRUSTED_ADVICE, "no key you trust made this log entry")
+
+/** Where in the log an entry stands, and since when. */
+export const anchorText = ({ leaf_version, log_index, integrated_time }: AnchorFacts): string =>
+  `entry ${log_index}, logged ${unixTime(Number(integrated_time))}, ${leaf_version}`
+
+export const isUnanchored = (verdict: Verdict): boolean =>
+  verdict === VERDICTS.unanchored || verdict === VERDICTS.receipt_unanchored
+
+/** Said together with a verdict that `isUnanchored`. */
+export const UNANCHORED_MEANS =
+  "No log entry: the hashes agree with each other, and whoever made the document could have made them agree."
+
+/** How good the news of a verdict is. */
+export function verdictTone(verdict: Verdict): "good" | "warn" | "bad" {
+  if (verdict === VERDICTS.failed) return "bad"
+  return isUnanchored(verdict) ? "warn" : "good"
+}

@@ -1,0 +1,19 @@
+/** Text of a document as a person may see it. A document's author decides neither how a line looks nor how much a reader scrolls. */
+
+/** UTF-16 units shown of one piece of text. */
+export const MAX_PIECE_LENGTH = 400
+
+/** Control, format (bidi overrides, zero-width), line-separator and surrogate characters: what can repaint or reorder a line. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/** A character by its number, as `\u{…}`. */
+export const codePoint = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
+
+/** The text with every character that could act on a terminal or on the order of a line written as `\u{…}`. */
+export const escapeControls = (text: string): string => text.replace(UNSAFE, codePoint)
+
+/** The text as one line of bounded length: a longer one says by how much it was cut. */
+export function printable(text: string): string {
+  const more = text.length - MAX_PIECE_LENGTH
+  return escapeControls(more > 0 ? `${text.slice(0, MAX_PIECE_LENGTH)}… (${more} more)` : text)
+}

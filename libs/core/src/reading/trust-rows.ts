@@ -1,0 +1,43 @@
+/** Whom a trust document makes a reader believe. */
+import { encodeHex } from "@runseal/canonical"
+import { keyIdOfSpki } from "../transparency-log/spki.ts"
+import type { TrustedKeys, Validity } from "../transparency-log/trusted-keys.ts"
+import { unixTime } from "./unix-time.ts"
+
+/** Path under which every Runseal service publishes its trust document. */
+export const TRUST_PATH = "/.well-known/runseal-trust.json"
+
+/** Bytes of a trust document: one with every list at its bound stays below. */
+export const MAX_TRUST_BYTES = 1_048_576
+
+export type TrustRow = {
+  readonly label: string
+  readonly value: string
+  /** Since when and until when it counts. */
+  readonly detail?: string
+}
+
+/** Service, log and the fingerprints of all keys. A fingerprint is the SHA-256 of a key's SubjectPublicKeyInfo. */
+export function trustRows(keys: TrustedKeys): readonly TrustRow[] {
+  return [
+    { label: "service", value: keys.service },
+    { label: "log", value: keys.origin },
+    ...keys.serviceKeys.map(key => {
+      const revoked = key.revokedFrom === undefined ? "" : `, revoked from ${unixTime(key.revokedFrom)}`
+      return { label: "service key", value: key.keyId, detail: validity(key) + revoked }
+    }),
+    ...keys.logKeys.map(key => ({
+      label: "log key",
+      value: encodeHex(keyIdOfSpki(key.spki)),
+      detail: `${validity(key)}, ${key.baseUrl}`,
+    })),
+    ...keys.checkpointKeys.map(key => ({
+      label: "checkpoint",
+      value: `${key.name}+${key.keyId} (${key.algorithm})`,
+    })),
+    ...(keys.leafV7From === undefined ? [] : [{ label: "leaf v7 only", value: `from ${unixTime(keys.leafV7From)}` }]),
+  ]
+}
+
+const validity = ({ validFrom, validTo }: Validity): string =>
+  `valid from ${unixTime(validFrom)}${validTo === undefined ? "" : ` to ${unixTime(validTo)}`}`
