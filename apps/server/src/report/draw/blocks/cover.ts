@@ -1,7 +1,7 @@
 import type { CoverBlock } from "../../block.ts"
 import type { Strip } from "../page/flow.ts"
 import { passageStrips } from "../page/passage.ts"
-import { SETTINGS } from "../page/style.ts"
+import { SETTINGS, type Setting } from "../page/style.ts"
 import { addNode } from "../tags/structure.ts"
 import type { Place } from "./place.ts"
 import { ground, PANEL_COLUMN, panel, panelSpace } from "./prose.ts"
@@ -14,7 +14,7 @@ export function coverStrips(block: CoverBlock, place: Place): Strip[] {
   const title = { level: 1, title: block.title, page: 0, y: 0 } as const
   const bookmark = { ...title }
   place.outline.push(bookmark)
-  const set = (text: string, type: "H1" | "P", setting: (typeof SETTINGS)["verdict"]): Strip[] =>
+  const set = (text: string, type: "H1" | "P", setting: Setting): Strip[] =>
     passageStrips({
       line: [{ text, ...(setting === SETTINGS.verdict && { tone }) }],
       setting,

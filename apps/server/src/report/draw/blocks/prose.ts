@@ -1,6 +1,6 @@
 import type { CalloutBlock, CodeBlock, HeadingBlock, Line, ListBlock, ParagraphBlock, Tone } from "../../block.ts"
 import type { Strip } from "../page/flow.ts"
-import { passageStrips } from "../page/passage.ts"
+import { type Column, passageStrips } from "../page/passage.ts"
 import { artifact, fillRectangle, marked, type Pen } from "../page/pen.ts"
 import { setLine } from "../page/set-line.ts"
 import { INK, SETTINGS, WASH } from "../page/style.ts"
@@ -85,10 +85,10 @@ export function calloutStrips(block: CalloutBlock, place: Place): Strip[] {
 }
 
 /** Where text stands in a panel. */
-export const PANEL_COLUMN = {
+export const PANEL_COLUMN: Column = {
   x: TEXT_COLUMN.x + PANEL_BAR + PANEL_PADDING,
   width: TEXT_COLUMN.width - PANEL_BAR - 2 * PANEL_PADDING,
-} as const
+}
 
 /** Strips between the top and bottom of a panel. */
 export function panel(strips: readonly Strip[], tone: Tone, gap: number = BLOCK_GAP + 3): Strip[] {

@@ -1,7 +1,7 @@
 import type { FactsBlock, Line, TableBlock } from "../../block.ts"
 import type { Again, Strip } from "../page/flow.ts"
 import { type Column, passageStrips } from "../page/passage.ts"
-import { type Cell, drawRow, heightOf, type RowLook, rowStrips } from "../page/rows.ts"
+import { type Cell, type CellLine, drawRow, heightOfCell, linesIn, type RowLook, rowStrips } from "../page/rows.ts"
 import { HAIRLINE, RULE, SETTINGS, type Setting, TEXT_HEIGHT, WASH } from "../page/style.ts"
 import { addNode, type StructureNode } from "../tags/structure.ts"
 import { wrap } from "../text/wrap.ts"
@@ -34,10 +34,12 @@ export function tableStrips(block: TableBlock, place: Place): Strip[] {
   const aligns = block.columns.map(({ align }) => align ?? "start")
   const rowOf = (row: StructureNode, type: "TH" | "TD", texts: readonly Line[], setting: Setting): Cell[] =>
     columns.map((column, index) => ({
-      node: addNode(row, type, type === "TH" ? { scope: "Column" } : {}),
       column,
       align: aligns[index] ?? "start",
-      lines: wrap(texts[index] ?? [], setting, column.width),
+      lines: linesIn(
+        addNode(row, type, type === "TH" ? { scope: "Column" } : {}),
+        wrap(texts[index] ?? [], setting, column.width),
+      ),
     }))
   const caption = passageStrips({
     line: [{ text: block.caption }],
@@ -71,14 +73,15 @@ export function factsStrips({ rows, dense }: Pick<FactsBlock, "rows" | "dense">,
   const strips = rows.flatMap(({ label, value, note }) => {
     const row = addNode(table, "TR")
     const name = addNode(row, "TH", { scope: "Row" })
-    const notes = note === undefined ? [] : wrap([{ text: note }], SETTINGS.note, values.width)
+    const content = addNode(row, "TD")
+    const set = (line: Line, setting: Setting): CellLine[] =>
+      linesIn(addNode(content, "P"), wrap(line, setting, values.width))
     const cells: Cell[] = [
-      { node: name, column: labels, align: "start", lines: wrap([{ text: label }], look.label, labels.width) },
+      { column: labels, align: "start", lines: linesIn(name, wrap([{ text: label }], look.label, labels.width)) },
       {
-        node: addNode(row, "TD"),
         column: values,
         align: "start",
-        lines: [...wrap(value, look.cell, values.width), ...notes],
+        lines: [...set(value, look.cell), ...(note === undefined ? [] : set([{ text: note }], SETTINGS.note))],
       },
     ]
     return rowStrips(cells, look.row)
@@ -107,7 +110,7 @@ function afterHeader(strips: readonly Strip[], isFirst: boolean): Strip[] {
 
 /** A header higher than a row may be would leave no room for rows: then it stands once. */
 function repeated(cells: readonly Cell[], look: RowLook): Again | undefined {
-  const height = Math.max(0, ...cells.map(cell => heightOf(cell.lines))) + 2 * look.padding
+  const height = Math.max(0, ...cells.map(heightOfCell)) + 2 * look.padding
   const highest = 120
   if (height > highest) return undefined
   return { height, draw: (pen, top) => drawRow(pen, cells, look, top, height, true) }

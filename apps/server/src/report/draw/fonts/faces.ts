@@ -25,7 +25,18 @@ type Source = { readonly file: string; readonly scale: number; readonly monospac
 const PLEX = "@expo-google-fonts/ibm-plex-sans"
 const DEJAVU = "dejavu-fonts-ttf/ttf"
 
-const SOURCES = {
+export type FaceName =
+  | "text"
+  | "text_bold"
+  | "text_italic"
+  | "mono"
+  | "world"
+  | "world_bold"
+  | "world_mono"
+  | "han"
+  | "hangul"
+
+const SOURCES: Readonly<Record<FaceName, Source>> = {
   text: { file: `${PLEX}/400Regular/IBMPlexSans_400Regular.ttf`, scale: 1 },
   text_bold: { file: `${PLEX}/600SemiBold/IBMPlexSans_600SemiBold.ttf`, scale: 1 },
   text_italic: { file: `${PLEX}/400Regular_Italic/IBMPlexSans_400Regular_Italic.ttf`, scale: 1 },
@@ -42,9 +53,7 @@ const SOURCES = {
     scale: 0.97,
   },
   hangul: { file: "@expo-google-fonts/gowun-dodum/400Regular/GowunDodum_400Regular.ttf", scale: 1 },
-} as const satisfies Record<string, Source>
-
-export type FaceName = keyof typeof SOURCES
+}
 
 /** Faces to look in, best first. The large ones are opened when a text first needs them. */
 const CHAINS: Readonly<Record<FontStyle, readonly FaceName[]>> = {
@@ -86,7 +95,7 @@ const HAN =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\u3000-\u33ff\ufe30-\ufe4f\uff00-\uffef\u2000-\u2bff]/u
 
 function open(name: FaceName): Face {
-  const source: Source = SOURCES[name]
+  const source = SOURCES[name]
   const file = readFileSync(createRequire(import.meta.url).resolve(source.file))
   const font = create(file)
   if (!("glyphForCodePoint" in font)) throw new Error("font file is a collection")

@@ -6,12 +6,17 @@ import { artifact, fillRectangle, marked, type Pen, strokeLine } from "./pen.ts"
 import { setLine } from "./set-line.ts"
 import { type Colour, TEXT_HEIGHT } from "./style.ts"
 
-/** A cell: its lines, already broken to its column. */
+/** A cell: its lines, already broken to its column, and the node each belongs to. */
 export type Cell = {
-  readonly node: StructureNode
   readonly column: Column
   readonly align: "start" | "end"
-  readonly lines: readonly TextLine[]
+  readonly lines: readonly CellLine[]
+}
+
+export type CellLine = { readonly node: StructureNode; readonly line: TextLine }
+
+export function linesIn(node: StructureNode, lines: readonly TextLine[]): CellLine[] {
+  return lines.map(line => ({ node, line }))
 }
 
 export type RowLook = {
@@ -28,7 +33,7 @@ const WHOLE_ROW: number = TEXT_HEIGHT * 0.4
 
 /** One strip for a row, or, for a high one, one strip for each of its lines. */
 export function rowStrips(cells: readonly Cell[], look: RowLook, again?: Again): Strip[] {
-  const height = Math.max(0, ...cells.map(cell => heightOf(cell.lines))) + 2 * look.padding
+  const height = Math.max(0, ...cells.map(heightOfCell)) + 2 * look.padding
   if (height <= WHOLE_ROW) {
     const draw = (pen: Pen, top: number): void => drawRow(pen, cells, look, top, height)
     return [{ height, gap: 0, keep: false, draw, ...(again && { again }) }]
@@ -51,17 +56,21 @@ export function drawRow(
     if (look.ground !== undefined) fillRectangle(pen, look.column.x, top, look.column.width, height, look.ground)
     ruleBelow(pen, look, top + height)
   })
-  for (const cell of cells) {
-    const draw = (): void => {
-      let y = top + look.padding
-      for (const line of cell.lines) {
-        setLine(pen, line, startOf(line, cell.column, cell.align), y)
-        y += line.leading
-      }
+  for (const { column, align, lines } of cells) {
+    let y = top + look.padding
+    for (const { node, line } of lines) {
+      const lineTop = y
+      const draw = (): void => setLine(pen, line, startOf(line, column, align), lineTop)
+      if (repeated) artifact(pen, draw, "Pagination")
+      else marked(pen, node, draw)
+      y += line.leading
     }
-    if (repeated) artifact(pen, draw, "Pagination")
-    else marked(pen, cell.node, draw)
   }
+}
+
+/** The height of a cell's text. */
+export function heightOfCell(cell: Cell): number {
+  return heightOf(cell.lines.map(({ line }) => line))
 }
 
 export function heightOf(lines: readonly TextLine[]): number {
@@ -74,8 +83,8 @@ function slice(cells: readonly Cell[], look: RowLook, index: number, count: numb
   const first = index === 0
   const last = index === count - 1
   const lines = cells.flatMap(cell => {
-    const line = cell.lines[index]
-    return line === undefined ? [] : [{ cell, line }]
+    const found = cell.lines[index]
+    return found === undefined ? [] : [{ cell, ...found }]
   })
   const leading = Math.max(0, ...lines.map(({ line }) => line.leading))
   return {
@@ -85,8 +94,8 @@ function slice(cells: readonly Cell[], look: RowLook, index: number, count: numb
     ...(again && { again }),
     draw: (pen, top) => {
       const start = top + (first ? look.padding : 0)
-      for (const { cell, line } of lines) {
-        marked(pen, cell.node, () => setLine(pen, line, startOf(line, cell.column, cell.align), start))
+      for (const { cell, node, line } of lines) {
+        marked(pen, node, () => setLine(pen, line, startOf(line, cell.column, cell.align), start))
       }
       if (last) artifact(pen, () => ruleBelow(pen, look, start + leading + look.padding))
     },

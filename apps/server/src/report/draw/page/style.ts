@@ -56,8 +56,29 @@ function setting(size: number, leading: number, style: Setting["style"], tone: T
   return { size, leading, style, tone }
 }
 
+export type SettingName =
+  | "verdict"
+  | "cover_title"
+  | "subtitle"
+  | "h1"
+  | "h2"
+  | "h3"
+  | "body"
+  | "callout_title"
+  | "caption"
+  | "cell"
+  | "column_title"
+  | "dense_cell"
+  | "dense_label"
+  | "label"
+  | "note"
+  | "code"
+  | "running"
+  | "step_code"
+  | "step_label"
+
 /** The type scale. */
-export const SETTINGS = {
+export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   verdict: setting(23, 29, "bold"),
   cover_title: setting(10, 14, "bold", "muted"),
   subtitle: setting(10.5, 15, "regular", "plain"),
@@ -77,4 +98,4 @@ export const SETTINGS = {
   running: setting(7.6, 10, "regular", "muted"),
   step_code: setting(6.6, 8.6, "mono"),
   step_label: setting(6.8, 8.8, "regular", "muted"),
-} as const satisfies Record<string, Setting>
+}

@@ -105,10 +105,11 @@ function place(wrapping: Wrapping, box: Box): void {
   wrapping.used += box.width
 }
 
-/** A space that does not fit is what the line ends with. */
+/** A space that does not fit is what the line ends with: it hangs over the edge, without ink. */
 function placeSpace(wrapping: Wrapping, space: Box): void {
-  if (wrapping.used + space.width <= wrapping.width) place(wrapping, space)
-  else endLine(wrapping)
+  const fits = wrapping.used + space.width <= wrapping.width
+  place(wrapping, space)
+  if (!fits) endLine(wrapping)
 }
 
 function placeWord(wrapping: Wrapping, word: readonly Box[]): void {
@@ -173,6 +174,7 @@ function betterBreak(clusters: readonly string[], start: number, end: number, it
 function textLine(boxes: readonly Box[], setting: Setting, rightToLeft: boolean): TextLine {
   let last = boxes.length
   while (boxes[last - 1]?.item.kind === "space") last--
+  const space = rightToLeft ? undefined : boxes[last]
   const ordered = visualOrder(boxes.slice(0, last).map(box => ({ box, level: box.item.level, part: box.item.part })))
   let x = 0
   const placed = ordered.map(({ box }) => {
@@ -180,5 +182,7 @@ function textLine(boxes: readonly Box[], setting: Setting, rightToLeft: boolean)
     x += box.width
     return at
   })
+  // Whoever reads line after line finds the space between their words; the line is no wider for it.
+  if (space !== undefined) placed.push({ box: space, x })
   return { boxes: placed, width: x, ...lineOf(setting, rightToLeft) }
 }
