@@ -53,7 +53,7 @@ export function table(
   caption: string,
   columns: TableBlock["columns"],
   rows: TableBlock["rows"],
-  total = rows.length,
+  total: number = rows.length,
 ): readonly Block[] {
   const shown = rows.slice(0, MAX_TABLE_ROWS)
   const block = { kind: "table", caption, columns, rows: shown } as const

@@ -1,5 +1,15 @@
 /** What the tables' columns are made of: each has the type of its row's property, and none is nullable. */
-import { bigint, boolean, customType, type PgColumn, type PgTableWithColumns } from "drizzle-orm/pg-core"
+import type { HasDefault, IsPrimaryKey, NotNull } from "drizzle-orm"
+import {
+  bigint,
+  boolean,
+  customType,
+  type PgBigInt53BuilderInitial,
+  type PgBooleanBuilderInitial,
+  type PgColumn,
+  type PgCustomColumnBuilder,
+  type PgTableWithColumns,
+} from "drizzle-orm/pg-core"
 
 /** A table whose rows have the shape `Row`, no column nullable. Columns bear the names of the properties. */
 export type TableOf<Row extends object> = PgTableWithColumns<{
@@ -28,6 +38,17 @@ type ColumnOf<Data> = PgColumn<{
 export type OneRow = { readonly only: boolean }
 
 /** An integer within ±(2^53−1). */
-export const number = () => bigint({ mode: "number" }).notNull()
-export const bytes = customType<{ data: Uint8Array }>({ dataType: () => "bytea" })
-export const onlyRow = () => boolean().primaryKey().default(true)
+export const number = (): NotNull<PgBigInt53BuilderInitial<"">> => bigint({ mode: "number" }).notNull()
+
+type BytesColumn = PgCustomColumnBuilder<{
+  name: ""
+  dataType: "custom"
+  columnType: "PgCustomColumn"
+  data: Uint8Array
+  driverParam: unknown
+  enumValues: undefined
+}>
+export const bytes: () => BytesColumn = customType<{ data: Uint8Array }>({ dataType: () => "bytea" })
+
+export const onlyRow = (): HasDefault<IsPrimaryKey<NotNull<PgBooleanBuilderInitial<"">>>> =>
+  boolean().primaryKey().default(true)
