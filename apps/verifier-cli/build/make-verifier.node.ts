@@ -4,10 +4,10 @@
  *
  *   node make-verifier.node.ts <file to write>
  */
-import { hash } from "node:crypto"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import { sha256Hex } from "@runseal/canonical"
 import { buildSync } from "esbuild"
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url))
@@ -17,9 +17,9 @@ const SETTINGS = ["package.json", "../../libs/core/package.json", "../../libs/ca
 const outfile = resolve(process.argv[2] ?? "")
 const stamp = join(dirname(outfile), "sources.json")
 
-const digestOf = (path: string): string => hash("sha256", readFileSync(path))
+const digestOf = (path: string): string => sha256Hex(readFileSync(path))
 const digestOfAll = (paths: readonly string[]): string =>
-  hash("sha256", paths.map(path => `${digestOf(join(PACKAGE, path))} ${path}\n`).join(""))
+  sha256Hex(paths.map(path => `${digestOf(join(PACKAGE, path))} ${path}\n`).join(""))
 
 function bundle(): readonly string[] {
   const { metafile } = buildSync({

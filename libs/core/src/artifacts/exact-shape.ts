@@ -124,8 +124,8 @@ const recordTest =
 
 function anyTest(options: unknown): Test {
   if (!Array.isArray(options)) return UNKNOWN
-  const any = options.map(testOf)
-  return value => any.some(option => option(value))
+  const each = options.map(testOf)
+  return value => each.some(option => option(value))
 }
 
 /**
