@@ -111,7 +111,9 @@ export const PACKAGE_RULES: readonly PackageRule[] = [
     name: "hashing",
     modules: /^(?:node:crypto|crypto|@noble\/hashes\b.*)$/,
     names: /^(?:createHash|hash|sha\d+|default|\*)$/,
+    // The verifier's starting file compares the sources before it loads any of them.
     only: [
+      "apps/verifier-cli/bin",
       CANONICAL,
       FORMULAS,
       TRANSPARENCY_LOG,
@@ -144,6 +146,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/core", CORE],
   ["@runseal/sdk", "libs/sdk/src"],
   ["@runseal/verifier", "apps/verifier-cli/src"],
+  ["@runseal/server/postgres-cluster", "apps/server/cluster/postgres-cluster.ts"],
   ["@runseal/server", SERVER],
   ["@runseal/tools", "tools/src"],
   ["#base64", "libs/canonical/src/base64.portable.ts"],
