@@ -18,13 +18,20 @@ import { logRoutes } from "./routes/log.ts"
 import { publicationRoutes, publicBundleRoutes } from "./routes/publications.ts"
 import { reportRoutes } from "./routes/report.ts"
 import { runRoutes } from "./routes/runs.ts"
+import { verifyPageRoutes } from "./routes/verify-page.ts"
 import { StoreError } from "./store/errors.ts"
 import type { Route } from "./watch.ts"
 
 type Routes = (deps: Deps) => Hono
 
 /** Answered to anybody. Everything else stands behind the door and needs a caller. */
-export const PUBLIC_ROUTES: readonly Routes[] = [healthRoutes, logRoutes, publicBundleRoutes, discoveryRoutes]
+export const PUBLIC_ROUTES: readonly Routes[] = [
+  healthRoutes,
+  logRoutes,
+  publicBundleRoutes,
+  verifyPageRoutes,
+  discoveryRoutes,
+]
 /** Under /admin/: answered to admin keys, and to the anonymous caller of open mode. */
 export const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, publicationRoutes]
 /** Answered to every caller, each with what is his. */

@@ -23,6 +23,8 @@ const WIRE = `${CORE}/wire`
 const SDK = "libs/sdk"
 const SERVER = "apps/server/src"
 
+const VERIFY_PAGE = "apps/verify-page/src"
+
 const LIBS = [CANONICAL, CORE]
 const server = (name: string): string => `${SERVER}/${name}`
 /** What every room of the server may know: the libraries, its options, the parts it is given, how a start is refused. */
@@ -47,6 +49,8 @@ export const ROOMS: readonly Room[] = [
   // Their tests judge the records that core's own fixtures seal.
   { path: SDK, enters: LIBS, testsEnter: ["libs/core/test"] },
   { path: "apps/verifier-cli", enters: LIBS, testsEnter: ["libs/core/test"] },
+
+  { path: VERIFY_PAGE, enters: LIBS },
 
   { path: "apps/server", enters: [...LIBS, SERVER], testsEnter: [SDK, "libs/core/test"] },
   // A PostgreSQL of one's own, for the tests and the bench.
@@ -74,7 +78,10 @@ export const ROOMS: readonly Room[] = [
   { path: server("report"), enters: [...GIVEN, server("threads")], testsEnter: ["libs/core/test"] },
   // What is described is what http and access enforce.
   { path: server("metrics"), enters: [...GIVEN, server("sealing"), server("http")] },
-  { path: server("discovery"), enters: [...GIVEN, server("http"), server("access")] },
+  {
+    path: server("discovery"),
+    enters: [...GIVEN, server("http"), server("access"), `${VERIFY_PAGE}/load-page`],
+  },
   {
     path: server("routes"),
     enters: [
@@ -106,7 +113,7 @@ const NO_DATABASE = [...["pipeline", "routes", "http", "policy", "review", "repo
 /** Packages and the rooms they stay in; tests are free. */
 export const PACKAGE_RULES: readonly PackageRule[] = [
   // A *.node.ts file is loaded by Node alone, chosen by its package's import conditions.
-  { name: "Node's own modules", modules: /^node:/, never: ["libs"], except: /\.node\.ts$/ },
+  { name: "Node's own modules", modules: /^node:/, never: ["libs", VERIFY_PAGE], except: /\.node\.ts$/ },
   {
     name: "hashing",
     modules: /^(?:node:crypto|crypto|@noble\/hashes\b.*)$/,
@@ -147,6 +154,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/sdk", "libs/sdk/src"],
   ["@runseal/verifier", "apps/verifier-cli/src"],
   ["@runseal/server/postgres-cluster", "apps/server/cluster/postgres-cluster.ts"],
+  ["@runseal/verify-page", VERIFY_PAGE],
   ["@runseal/server", SERVER],
   ["@runseal/tools", "tools/src"],
   ["#base64", "libs/canonical/src/base64.portable.ts"],

@@ -20,6 +20,8 @@ const PUBLIC: readonly string[] = [
   "GET /.well-known/service.pub",
   "GET /runs/:id/bundle.json",
   "GET /public/runs/:token/bundle.json",
+  "GET /public/runs/:token",
+  "GET /verify",
   "GET /openapi.json",
   "GET /docs",
   "GET /docs/:file",

@@ -5,8 +5,7 @@
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { sha256Hex, utf8Encode } from "@runseal/canonical"
-
-export type PageFile = { readonly type: string; readonly bytes: Uint8Array<ArrayBuffer>; readonly etag: string }
+import type { ServedFile } from "../http/send-file.ts"
 
 /** Addresses are relative, so that the page works behind a proxy that adds a prefix. */
 const HTML = `<!doctype html>
@@ -47,14 +46,14 @@ const PACKAGE_FILES: readonly (readonly [name: string, type: string])[] = [
 /** Name of the page itself among its files. */
 export const PAGE = "index.html"
 
-const pageFile = (type: string, bytes: Uint8Array): PageFile => ({
+const pageFile = (type: string, bytes: Uint8Array): ServedFile => ({
   type,
   bytes: new Uint8Array(bytes),
   etag: `"${sha256Hex(bytes)}"`,
 })
 
 /** Every file of the page by its name, read once. */
-export function readPageFiles(): ReadonlyMap<string, PageFile> {
+export function readPageFiles(): ReadonlyMap<string, ServedFile> {
   const shipped = PACKAGE_FILES.map(([name, type]) => {
     const path = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`))
     return [name, pageFile(type, readFileSync(path))] as const

@@ -120,11 +120,12 @@ function responsesObject(operation: Operation, write: SchemaWriter): object {
   return responses
 }
 
-function answerObject({ description, content, headers = {} }: Answer, write: SchemaWriter): object {
+function answerObject({ description, content, or_page, headers = {} }: Answer, write: SchemaWriter): object {
+  const page = or_page === true ? { "text/html": { schema: { type: "string" } } } : {}
   return {
     description,
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
-    ...(content === undefined ? {} : { content: { [content.type]: mediaType(content, write) } }),
+    ...(content === undefined ? {} : { content: { [content.type]: mediaType(content, write), ...page } }),
   }
 }
 

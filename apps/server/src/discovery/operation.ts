@@ -16,6 +16,8 @@ export type Answer = {
   readonly description: string
   /** Absent for an answer without a body. */
   readonly content?: { readonly type: string; readonly schema?: AnySchema; readonly binary?: true }
+  /** A browser gets a page in its place. */
+  readonly or_page?: true
   readonly headers?: Readonly<Record<string, AnswerHeader>>
 }
 

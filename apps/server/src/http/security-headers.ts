@@ -33,4 +33,12 @@ const page = secureHeaders({
 
 const isPage = (path: string): boolean => path === "/docs" || path.startsWith("/docs/")
 
-export const securityHeaders: MiddlewareHandler = (c, next) => (isPage(c.req.path) ? page : answers)(c, next)
+/** A page that brings a policy of its own, made for its own script, keeps it. */
+export const securityHeaders: MiddlewareHandler = async (c, next) => {
+  let own: string | null = null
+  await (isPage(c.req.path) ? page : answers)(c, async () => {
+    await next()
+    own = c.res.headers.get("Content-Security-Policy")
+  })
+  if (own !== null) c.res.headers.set("Content-Security-Policy", own)
+}

@@ -7,7 +7,7 @@ import { Hono } from "hono"
 import { adminKeyOf } from "../access/doors.ts"
 import type { Deps } from "../deps.ts"
 import { namesEtag } from "../http/conditional.ts"
-import { notFound } from "../http/http-error.ts"
+import { type HttpError, notFound } from "../http/http-error.ts"
 import { readRunId } from "../http/query.ts"
 import { findPublished, publishRun, unpublishRun } from "../store/publications.ts"
 import { publicBundleUrl } from "./addresses.ts"
@@ -20,6 +20,13 @@ const TOKEN = /^[0-9a-f]{32}$/
 const CACHE_SECONDS = 3600
 
 const noSuchRun = () => notFound("There is no such run.")
+
+/** Refuses a token under which nothing is published. */
+export const noSuchPublication = (): HttpError => notFound("No run is published under this address.")
+
+/** The bundle published under a token, which may be any text; undefined when nothing is. */
+export const findPublication = async ({ db }: Pick<Deps, "db">, token: string): Promise<string | undefined> =>
+  TOKEN.test(token) ? await findPublished(db, token) : undefined
 
 /** Behind the door. Only an admin key publishes, and only what it made; it withdraws anybody's. */
 export function publicationRoutes(deps: Deps): Hono {
@@ -50,9 +57,8 @@ export function publicBundleRoutes(deps: Deps): Hono {
     throw notFound("No bundle is served at this address; a published run is read under its token.")
   })
   app.get("/public/runs/:token/bundle.json", async c => {
-    const token = c.req.param("token")
-    const bundle = TOKEN.test(token) ? await findPublished(deps.db, token) : undefined
-    if (bundle === undefined) throw notFound("No run is published under this address.")
+    const bundle = await findPublication(deps, c.req.param("token"))
+    if (bundle === undefined) throw noSuchPublication()
     const headers = { "Cache-Control": `public, max-age=${CACHE_SECONDS}`, ETag: entityTag(bundle) }
     if (namesEtag(c.req.header("If-None-Match"), headers.ETag)) return c.body(null, 304, headers)
     return c.body(bundle, 200, { ...headers, "Content-Type": "application/json" })

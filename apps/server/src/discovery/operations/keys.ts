@@ -9,12 +9,17 @@ import {
   unpublishedRunSchema,
 } from "@runseal/core/wire/keys"
 import { BODY_MAX_BYTES } from "../../http/json-body.ts"
-import { json, type Operation, RUN_ID } from "../operation.ts"
+import { bytes, json, type Operation, type PathParameter, RUN_ID, refusal } from "../operation.ts"
 
 const ADMIN = { tag: "Keys and publication", access: "admin" } as const
 const PUBLIC = { method: "get", tag: "Published bundles", access: "public" } as const
 
 const ETAG = { description: "The bundle's hash.", schema: { type: "string" }, required: true }
+const TOKEN: PathParameter = {
+  schema: { type: "string", pattern: "^[0-9a-f]{32}$" },
+  description: "Token of the publication.",
+  example: "0".repeat(32),
+}
 const CACHED = { description: "An hour at most.", schema: { type: "string" }, required: true }
 
 export const KEY_OPERATIONS: readonly Operation[] = [
@@ -72,18 +77,28 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     path: "/public/runs/{token}/bundle.json",
     id: "public_bundle",
     summary: "A published run's bundle",
-    path_parameters: {
-      token: {
-        schema: { type: "string", pattern: "^[0-9a-f]{32}$" },
-        description: "Token of the publication.",
-        example: "0".repeat(32),
-      },
-    },
+    path_parameters: { token: TOKEN },
     answers: {
       200: json(bundleSchema, "The bundle, byte for byte as it was sealed.", { ETag: ETAG, "Cache-Control": CACHED }),
       304: { description: "Unchanged since the ETag of If-None-Match." },
     },
     refusals: [404, 503],
+  },
+  {
+    ...PUBLIC,
+    path: "/public/runs/{token}",
+    id: "public_run",
+    summary: "A published run, verified in the visitor's browser",
+    path_parameters: { token: TOKEN },
+    answers: {
+      200: bytes("text/html", "The page of /verify, which fetches the bundle and verifies it."),
+      304: { description: "Unchanged since the ETag of If-None-Match." },
+      404: {
+        ...refusal("No run is published under this token: the envelope, or to a browser the page."),
+        or_page: true,
+      },
+    },
+    refusals: [503],
   },
   {
     ...PUBLIC,

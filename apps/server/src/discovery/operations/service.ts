@@ -50,6 +50,18 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
   },
   {
     ...SERVICE,
+    path: "/verify",
+    id: "verify_page",
+    summary: "A page that verifies records in the visitor's browser",
+    description:
+      "Takes a bundle, a receipt, an attestation or a report; nothing that it is given leaves the visitor's machine.",
+    answers: {
+      200: bytes("text/html", "The page; it may be saved and opened from disk."),
+      304: { description: "Unchanged since the ETag of If-None-Match." },
+    },
+  },
+  {
+    ...SERVICE,
     path: "/docs/{file}",
     id: "docs_file",
     summary: "Scripts and styles of the page",

@@ -1,0 +1,31 @@
+/** The page that verifies records in the visitor's browser. docs/decisions/0050-verify-page.md. */
+import { sha256Hex, utf8Encode } from "@runseal/canonical"
+import { loadPage } from "@runseal/verify-page/load-page"
+import type { ServedFile } from "../http/send-file.ts"
+
+export type VerifyPageFile = ServedFile & {
+  /** Content-Security-Policy: the page's own, and that no other page frames it. */
+  readonly policy: string
+}
+
+async function load(): Promise<VerifyPageFile> {
+  const { html, policy } = await loadPage()
+  const bytes = new Uint8Array(utf8Encode(html))
+  return {
+    type: "text/html; charset=utf-8",
+    bytes,
+    etag: `"${sha256Hex(bytes)}"`,
+    policy: `${policy}; frame-ancestors 'none'`,
+  }
+}
+
+let loading: Promise<VerifyPageFile> | undefined
+
+/** Made when it is first asked for, once for all who ask meanwhile; a failure is not kept. */
+export function verifyPage(): Promise<VerifyPageFile> {
+  loading ??= load().catch((error: unknown) => {
+    loading = undefined
+    throw error
+  })
+  return loading
+}

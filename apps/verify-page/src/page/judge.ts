@@ -1,0 +1,30 @@
+/** One verification: the engine of every verifier, given a document's bytes and the keys that are believed. */
+import { isPdf } from "@runseal/core/report-pdf/is-pdf"
+import type { Inflate } from "@runseal/core/report-pdf/pdf-file"
+import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { isUnreadable, type Unreadable, verifyText } from "@runseal/core/verify/document"
+import { type EvidenceLine, evidenceOf } from "@runseal/core/verify/evidence-summary"
+import type { Report } from "@runseal/core/verify/report"
+import { collect } from "./read-bounded.ts"
+
+export type Reading = { readonly report: Report; readonly evidence: readonly EvidenceLine[] }
+
+const inflate: Inflate = async (data, maxBytes) => {
+  const inflated = new Blob([new Uint8Array(data)]).stream().pipeThrough(new DecompressionStream("deflate"))
+  const bytes = await collect(inflated, maxBytes)
+  if (bytes === undefined) throw new Error("the stream is longer than it may be")
+  return bytes
+}
+
+/** Verifies a document or an audit report in PDF. Hostile bytes never throw. @param trusts keys from outside the document */
+export async function judge(bytes: Uint8Array, trusts: readonly TrustedKeys[]): Promise<Reading | Unreadable> {
+  if (!isPdf(bytes)) return readingOf(verifyText(bytes, trusts), bytes)
+  const file = await readReportPdf(bytes, inflate)
+  return "unreadable" in file ? file : readingOf(verifyReportFile(file, trusts), file.record)
+}
+
+function readingOf(report: Report | Unreadable, record: Uint8Array): Reading | Unreadable {
+  if (isUnreadable(report)) return report
+  return { report, evidence: report.document === "bundle" ? evidenceOf(record) : [] }
+}

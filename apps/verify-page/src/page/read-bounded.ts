@@ -1,0 +1,52 @@
+/** Reads files and answers, never more than a bound. */
+import { concatBytes } from "@runseal/canonical"
+
+/** Why something could not be read, in one sentence. */
+export type ReadProblem = { readonly problem: string }
+
+/** Milliseconds a server has to send a document. */
+const DEADLINE_MS = 30_000
+
+const tooLarge = (maxBytes: number): ReadProblem => ({ problem: `It is larger than ${maxBytes} bytes.` })
+
+/** The bytes of a chosen or dropped file. */
+export async function readFile(file: File, maxBytes: number): Promise<Uint8Array | ReadProblem> {
+  if (file.size > maxBytes) return tooLarge(maxBytes)
+  try {
+    return new Uint8Array(await file.arrayBuffer())
+  } catch {
+    // A folder, or a file that was moved meanwhile.
+    return { problem: "The browser could not read it." }
+  }
+}
+
+/** The bytes at an address of this service; no cookie is sent and no redirect followed. */
+export async function readAddress(address: string, maxBytes: number): Promise<Uint8Array | ReadProblem> {
+  try {
+    const signal = AbortSignal.timeout(DEADLINE_MS)
+    const response = await fetch(address, { credentials: "omit", redirect: "error", signal })
+    if (response.status === 404) return { problem: "There is nothing at this address." }
+    if (!response.ok || response.body === null)
+      return { problem: `The service answered with status ${response.status}.` }
+    return (await collect(response.body, maxBytes)) ?? tooLarge(maxBytes)
+  } catch {
+    return { problem: "The service could not be reached." }
+  }
+}
+
+/** All bytes of a stream; undefined when there are more than `maxBytes`. */
+export async function collect(stream: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array | undefined> {
+  const reader = stream.getReader()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return concatBytes(...chunks)
+    size += value.length
+    if (size > maxBytes) {
+      await reader.cancel()
+      return undefined
+    }
+    chunks.push(value)
+  }
+}

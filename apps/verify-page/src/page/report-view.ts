@@ -1,0 +1,75 @@
+/** A verification as the page shows it: verdict, what to do, every check, what was not verified, what the record says. */
+import {
+  anchorText,
+  isUnanchored,
+  MARKS,
+  shortMessage,
+  titleOf,
+  UNANCHORED_MEANS,
+  verdictTone,
+} from "@runseal/core/reading/account"
+import { adviceOf, remedyFor, SAME_ADDRESS, UNVOUCHED } from "@runseal/core/reading/advice"
+import { TRUST_PATH } from "@runseal/core/reading/trust-rows"
+import type { Unreadable } from "@runseal/core/verify/document"
+import type { Check, CheckResult, Report } from "@runseal/core/verify/report"
+import { element, facts, list, type Piece, paragraphs, section } from "./elements.ts"
+import type { Reading } from "./judge.ts"
+
+const RESULTS: Readonly<Record<CheckResult, string>> = {
+  pass: "passed",
+  fail: "failed",
+  absent: "nothing to check",
+  withheld: "only its hash was checked",
+}
+
+const TONE_MARKS = { good: MARKS.pass, warn: "!", bad: MARKS.fail } as const
+
+/** @param service name of the service whose keys are believed */
+export function reportPieces({ report, evidence }: Reading, service: string | undefined): readonly Piece[] {
+  const { verdict, statement, checks, limitations, anchors } = report
+  const tone = verdictTone(verdict)
+  return [
+    element("h2", `verdict ${tone}`, `${TONE_MARKS[tone]} ${verdict}`),
+    element("p", "", `${titleOf(report)}.`),
+    ...(statement === undefined ? [] : [element("p", "", `The record says: ${statement}`)]),
+    ...(isUnanchored(verdict) ? [element("p", "note warn", UNANCHORED_MEANS)] : []),
+    ...failurePieces(report, service),
+    ...section("Checked", element("ul", "checks", ...checks.map(checkItem))),
+    ...section("Not verified", ...list(limitations.map(({ sentence }) => sentence))),
+    ...section("Log entries", ...facts(anchors.map(anchor => ({ label: anchor.slot, value: anchorText(anchor) })))),
+    ...section("What the record says", ...facts(evidence)),
+  ]
+}
+
+/** What is shown when there was nothing to verify. */
+export const unreadablePieces = ({ unreadable }: Unreadable): readonly Piece[] => [
+  element("h2", "verdict bad", "✗ NOTHING WAS VERIFIED"),
+  element("p", "", `This cannot be verified: ${unreadable}.`),
+]
+
+const checkItem = ({ id, result, message }: Check): HTMLElement => {
+  const mark = element("span", "mark", MARKS[result])
+  mark.setAttribute("aria-hidden", "true")
+  return element(
+    "li",
+    result,
+    mark,
+    element("code", "", id, element("span", "unseen", ` ${RESULTS[result]}: `)),
+    element("span", "said", shortMessage(message)),
+  )
+}
+
+function failurePieces(report: Report, service: string | undefined): readonly Piece[] {
+  const failed = report.checks.find(({ result }) => result === "fail")
+  if (failed === undefined) return []
+  const first = element("p", "note bad", `First failed check, ${failed.id}: ${shortMessage(failed.message)}`)
+  const remedy = remedyFor(report, failed.id, service !== undefined && service === report.service)
+  const advice = remedy === "untrusted" ? HOW_TO_LOAD : adviceOf(remedy, "load it on this page")
+  return [first, ...section("What to do", ...paragraphs(advice))]
+}
+
+const HOW_TO_LOAD: readonly string[] = [
+  UNVOUCHED,
+  `Take the address of the service from where you know it (contract, documentation), not from the record. Save https://SERVICE${TRUST_PATH}, load it on this page, and compare the fingerprints it shows with those the service gives elsewhere.`,
+  SAME_ADDRESS,
+]
