@@ -1,9 +1,6 @@
 /** A mebibyte that is slow to look through: judged like any other, and nobody else waits for it. */
-import { monitorEventLoopDelay } from "node:perf_hooks"
 import { describe, expect, test } from "vitest"
 import { LARGE_TEXT_UNITS } from "../src/inspection/inspection.ts"
-import { scanTexts } from "../src/policy/scan.ts"
-import { compileSignatureLibrary } from "../src/policy/signature-library.ts"
 import { textAt } from "./harness/answer.ts"
 import { EICAR, request } from "./harness/requests.ts"
 import { standingService } from "./harness/service.ts"
@@ -35,13 +32,6 @@ describe("a large text", () => {
 test("others are answered while the slowest text is scanned", async () => {
   /** A mebibyte in which each character unfolds into eighteen. */
   const payload = "\ufdfa".repeat(340_000)
-  const library = compileSignatureLibrary()
-  const begun = performance.now()
-  scanTexts(library, [{ location: "payload", text: payload }])
-  const onMainThreadMs = performance.now() - begun
-
-  const delay = monitorEventLoopDelay({ resolution: 5 })
-  delay.enable()
   let answered = false
   const answer = service()
     .execute(request({ payload }))
@@ -54,9 +44,7 @@ test("others are answered while the slowest text is scanned", async () => {
     others += 1
     await new Promise(done => setTimeout(done, 5))
   }
-  delay.disable()
   expect((await answer).status).toBe(200)
+  // On the main thread the scan would be one pause, with an answer before it and one behind.
   expect(others).toBeGreaterThan(5)
-  // On the main thread the longest pause would be all that the scan takes.
-  expect(delay.max / 1e6).toBeLessThan(onMainThreadMs / 2)
 })

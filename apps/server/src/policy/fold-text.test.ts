@@ -76,7 +76,7 @@ describe("the folded form", () => {
   ])("is made in linear time of %s", (_, text) => {
     const start = performance.now()
     expect(foldText(text).length).toBeLessThanOrEqual(18 * text.length)
-    expect(performance.now() - start).toBeLessThan(5000)
+    expect(performance.now() - start).toBeLessThan(30_000)
   })
 })
 

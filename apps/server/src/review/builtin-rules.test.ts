@@ -156,7 +156,7 @@ describe("the rules", () => {
   ])("review a mebibyte of %s in seconds at most", async (_, unit) => {
     const start = performance.now()
     await review(unit.repeat(Math.ceil(MIB / unit.length)).slice(0, MIB))
-    expect(performance.now() - start).toBeLessThan(15_000)
+    expect(performance.now() - start).toBeLessThan(60_000)
   })
 
   test("a trigger never hides a finding", () => {

@@ -131,7 +131,7 @@ describe.each([
     server.answer = answer
     const start = performance.now()
     expect((await failureOf(review(processWorld, AbortSignal.timeout(150)))).code).toBe("timeout")
-    expect(performance.now() - start).toBeLessThan(5000)
+    expect(performance.now() - start).toBeLessThan(20_000)
   })
 
   test.each<[string, Answer]>([

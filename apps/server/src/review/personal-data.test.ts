@@ -171,6 +171,6 @@ describe("every count", () => {
     const text = fill(unit)
     const start = performance.now()
     for (const count of counts) expect(count(text)).toBeLessThanOrEqual(2 * MAX_FINDINGS_PER_RULE)
-    expect(performance.now() - start).toBeLessThan(10_000)
+    expect(performance.now() - start).toBeLessThan(60_000)
   })
 })
