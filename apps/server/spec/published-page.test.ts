@@ -1,0 +1,81 @@
+/** `GET /public/runs/{token}`: a published run for people, verified in their own browser. */
+import { beforeAll, describe, expect, test } from "vitest"
+import { createApp } from "../src/app.ts"
+import { expectRefused, numberAt, textAt } from "./harness/answer.ts"
+import { CHROMIUM, HAS_CHROMIUM, standingVisitor } from "./harness/browser.ts"
+import { ADMIN, type Holder, mint } from "./harness/keys.ts"
+import { request } from "./harness/requests.ts"
+import { standingService } from "./harness/service.ts"
+import { shown } from "./harness/verify-page-parts.ts"
+
+const service = standingService(() => ({ config: { rateLimit: 2, anonymousRateLimit: 2 } }))
+let admin: Holder
+let run_id = 0
+let token = ""
+const UNKNOWN = "0".repeat(32)
+const BROWSER = { headers: { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" } }
+
+beforeAll(async () => {
+  admin = await mint(service(), ADMIN)
+  run_id = numberAt((await admin.execute(request())).body, "run_id")
+  token = textAt((await admin.post(`/admin/runs/${run_id}/publish`)).body, "token")
+})
+
+describe("the page of a published run", () => {
+  test("is the page of /verify, with its policy, for anybody", async () => {
+    const verify = await service().get("/verify")
+    const { status, headers, text } = await service().get(`/public/runs/${token}`)
+    expect({ status, text }).toEqual({ status: 200, text: verify.text })
+    expect(headers.get("content-security-policy")).toBe(verify.headers.get("content-security-policy"))
+    expect(Number(/^public, max-age=(\d+)$/.exec(headers.get("cache-control") ?? "")?.[1])).toBeLessThanOrEqual(3600)
+    expect(headers.get("vary")).toBe("Accept")
+  })
+
+  test("neither page is limited", async () => {
+    for (let i = 0; i < 4; i++)
+      for (const path of ["/verify", `/public/runs/${token}`, `/public/runs/${UNKNOWN}`]) {
+        const { status, headers } = await service().get(path)
+        expect(status, path).not.toBe(429)
+        expect(headers.get("ratelimit"), path).toBeNull()
+      }
+  })
+
+  test.each([UNKNOWN, "x", `${UNKNOWN}0`, UNKNOWN.toUpperCase().replace("0", "A"), "%00", "..%2f..%2fadmin"])(
+    "without a run under the token a program gets the envelope, a browser the page: %s",
+    async unknown => {
+      const path = `/public/runs/${unknown}`
+      expectRefused(await service().get(path), 404)
+      const page = await service().request(path, BROWSER)
+      expect(page.status).toBe(404)
+      expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8")
+      expect(page.headers.get("content-security-policy")).toContain("script-src 'sha256-")
+      expect(page.headers.get("cache-control")).toBe("no-store")
+    },
+  )
+})
+
+describe.skipIf(!HAS_CHROMIUM)(`in ${CHROMIUM}`, () => {
+  const { address, visit } = standingVisitor(() => createApp(service().deps))
+
+  test("fetches the bundle and verifies it at once, and says what keys of the same address are worth", async () => {
+    const { page, asked, complaints } = await visit(`/public/runs/${token}`)
+    const found = await shown(page, "The published bundle")
+    expect(found.verdict).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+    expect(found.text).toContain(`Audit bundle of run ${run_id}, outcome ok, held against the keys of`)
+    expect(await page.locator("#keys").innerText()).toContain("Never rely on the trust document of the address")
+    expect(await page.getByRole("link", { name: "Save its bundle" }).getAttribute("href")).toBe(`${token}/bundle.json`)
+    const paths = [`/public/runs/${token}`, "/.well-known/runseal-trust.json", `/public/runs/${token}/bundle.json`]
+    expect([...asked].sort()).toEqual(paths.map(path => address() + path).sort())
+    expect(complaints).toEqual([])
+  })
+
+  test("says that nothing is published there, also after the run was withdrawn", async () => {
+    await admin.post(`/admin/runs/${run_id}/unpublish`)
+    for (const gone of [token, UNKNOWN]) {
+      const { page } = await visit(`/public/runs/${gone}`)
+      const found = await shown(page, "The published bundle")
+      expect(found.verdict).toBe("NOTHING WAS VERIFIED")
+      expect(found.text).toContain("There is nothing at this address")
+    }
+  })
+})

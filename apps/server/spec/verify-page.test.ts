@@ -1,0 +1,289 @@
+/** `GET /verify`: one file, which verifies in the visitor's browser what it is given. In a real one where Chromium is installed. */
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { pathToFileURL } from "node:url"
+import { encodeBase64, sha256, utf8Encode } from "@runseal/canonical"
+import { shortMessage } from "@runseal/core/reading/account"
+import { printable } from "@runseal/core/reading/printable"
+import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import { loadPage } from "@runseal/verify-page/load-page"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
+import { createApp } from "../src/app.ts"
+import { CHROMIUM, HAS_CHROMIUM, standingVisitor, type Visit } from "./harness/browser.ts"
+import { standingService } from "./harness/service.ts"
+import { CASES, standingSevenStates } from "./harness/seven-states.ts"
+import { choose, drop, type Handed, shown, verified } from "./harness/verify-page-parts.ts"
+
+/** What a visitor on a slow line loads at most. */
+const MAX_PAGE_BYTES = 200_000
+
+describe("the page", () => {
+  const service = standingService()
+
+  test("is one file that asks for no other, and is small", async () => {
+    const { status, headers, text } = await service().get("/verify")
+    expect(status).toBe(200)
+    expect(headers.get("content-type")).toBe("text/html; charset=utf-8")
+    const markup = text.replaceAll(/<(script|style)>[\s\S]*?<\/\1>/g, "")
+    expect(markup.match(/\b(?:src|srcset|action|style|on\w+)=/g) ?? []).toEqual([])
+    expect([...markup.matchAll(/href="([^"]*)"/g)].map(([, address]) => address?.slice(0, 5))).toEqual(["data:"])
+    expect(Buffer.byteLength(text)).toBeLessThan(MAX_PAGE_BYTES)
+  })
+
+  test("runs its own script and style, and may ask this service alone", async () => {
+    const { headers, text } = await service().get("/verify")
+    const hash = (tag: string): string => {
+      const [, inner = ""] = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(text) ?? []
+      expect(inner.length).toBeGreaterThan(1000)
+      return `'sha256-${encodeBase64(sha256(utf8Encode(inner)))}'`
+    }
+    const own = `default-src 'none'; script-src ${hash("script")}; style-src ${hash("style")}; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'`
+    expect(headers.get("content-security-policy")).toBe(`${own}; frame-ancestors 'none'`)
+    expect(text).toContain(`<meta http-equiv="Content-Security-Policy" content="${own}">`)
+    expect(headers.get("x-content-type-options")).toBe("nosniff")
+    expect(headers.get("x-frame-options")).toBe("DENY")
+  })
+
+  test("may be kept for a while and is not sent again to who has it", async () => {
+    const { headers } = await service().get("/verify")
+    expect(headers.get("cache-control")).toBe("public, max-age=300")
+    const etag = headers.get("etag") ?? ""
+    const again = await service().request("/verify", { headers: { "If-None-Match": etag } })
+    expect({ status: again.status, text: await again.text() }).toEqual({ status: 304, text: "" })
+  })
+
+  test("is what its sources make, never an older one", async () => {
+    expect((await service().get("/verify")).text).toBe((await loadPage()).html)
+  })
+})
+
+describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
+  const { service, runId } = standingSevenStates()
+  const { address, visit } = standingVisitor(() => createApp(service().deps))
+  const stranger = makeDeployment({ seed: "stranger", service: "A stranger's service" })
+  const strangersTrust: Handed = { name: "stranger.json", bytes: JSON.stringify(stranger.trustDocument) }
+  const visits: Visit[] = []
+  let page: Visit["page"]
+  const folder = mkdtempSync(join(tmpdir(), "runseal-page-"))
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  const visited: typeof visit = async (path, options) => {
+    const made = await visit(path, options)
+    visits.push(made)
+    return made
+  }
+  const bundle = async (name: (typeof CASES)[number] = "ok"): Promise<string> =>
+    (await service().get(`/runs/${runId(name)}/artifacts`)).text
+  const report = async (): Promise<Uint8Array> => {
+    const response = await service().request(`/runs/${runId("ok")}/report.pdf?format=brief`)
+    expect(response.status).toBe(200)
+    return new Uint8Array(await response.arrayBuffer())
+  }
+  const serviceTrust = async (): Promise<Handed> => ({
+    name: "runseal-trust.json",
+    bytes: (await service().get("/.well-known/runseal-trust.json")).text,
+  })
+
+  beforeAll(async () => {
+    page = (await visited("/verify")).page
+  })
+
+  /** Holds the result against what the same engine says in Node. */
+  const expectAsInNode = async (name: string, text: string): Promise<void> => {
+    const said = verifyText(text, [service().deps.trust])
+    if (isUnreadable(said)) throw new Error(said.unreadable)
+    const found = await verified(page, { name, bytes: text })
+    expect(found.verdict).toBe(said.verdict)
+    expect(found.checks).toEqual(
+      said.checks.map(({ id, result, message }) => [id, result, printable(shortMessage(message))]),
+    )
+    for (const { sentence } of said.limitations) expect(found.text).toContain(sentence)
+    if (said.statement !== undefined) expect(found.text).toContain(said.statement)
+  }
+
+  test("says whose keys it believes, with their fingerprints, and that they are to be compared", async () => {
+    const { trust } = service().deps
+    const keys = page.locator("#keys")
+    await keys.locator("summary").click()
+    const text = await keys.innerText()
+    expect(text).toContain(`Those of ${trust.service}, as this address (${new URL(address()).host}) publishes them.`)
+    for (const { keyId } of trust.serviceKeys) expect(text).toContain(keyId)
+    expect(text).toContain("compare the fingerprints")
+  })
+
+  test.each(CASES)("judges the bundle of %s as the command line does", async name => {
+    await expectAsInNode(`${name}.json`, await bundle(name))
+  })
+
+  test("judges receipts and attestations as the command line does", async () => {
+    await expectAsInNode("receipt.json", (await service().get(`/runs/${runId("ccv_halt")}/ccv-halt-receipt`)).text)
+    const made = await service().post("/attest", { digest: "5e".repeat(32), algorithm: "sha256" })
+    await expectAsInNode("attestation.json", made.text)
+  })
+
+  test("judges a report in PDF by the bundle that it carries", async () => {
+    const found = await verified(page, { name: "report.pdf", bytes: await report() })
+    expect(found.verdict).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+    expect(found.checks.at(-1)?.slice(0, 2)).toEqual(["printed_hashes", "pass"])
+    expect(found.text).toContain("A report's pages are a rendering")
+  })
+
+  test("verifies nothing of a report that was cut", async () => {
+    const found = await verified(page, { name: "cut.pdf", bytes: (await report()).subarray(0, -100) })
+    expect(found.verdict).toBe("NOTHING WAS VERIFIED")
+    expect(found.text).toContain("it was cut")
+  })
+
+  test("finds one changed byte, names the check and says what to do", async () => {
+    const changed = (await bundle()).replace(
+      /"payload_hash":"(.)/,
+      (_, digit) => `"payload_hash":"${digit === "0" ? "1" : "0"}`,
+    )
+    const found = await verified(page, { name: "changed.json", bytes: changed })
+    expect(found.verdict).toBe("FAILED")
+    expect(found.text).toMatch(/First failed check, sections: /)
+    expect(found.text).toContain("What to do")
+    expect(found.text).toContain("keep both as evidence")
+  })
+
+  test("reads a file that is dropped on it, and one that was changed and chosen again", async () => {
+    const text = await bundle()
+    await drop(page, "#document-zone", { name: "dropped.json", bytes: text })
+    expect((await shown(page, "dropped.json")).verdict).toMatch(/^VERIFIED/)
+    await choose(page, "document", { name: "dropped.json", bytes: text.replace("vfa", "vfx") })
+    await page.locator("#result .verdict.bad").waitFor()
+    await drop(page, "body", { name: "beside.json", bytes: text })
+    expect(page.url()).toBe(`${address()}/verify`)
+  })
+
+  test("summarises the evidence of a bundle", async () => {
+    const { text } = await verified(page, { name: "ok.json", bytes: await bundle() })
+    expect(text).toContain("What the record says")
+    expect(text).toContain(JSON.parse(await bundle()).bundle_hash)
+  })
+
+  test.each([
+    ["no JSON", "{", "not strict JSON"],
+    ["an error answer", '{"ok":false,"error":"x"}', "this is an error answer"],
+    ["nothing", "", "not strict JSON"],
+  ])("verifies nothing of %s", async (name, bytes, sentence) => {
+    const found = await verified(page, { name, bytes })
+    expect(found.verdict).toBe("NOTHING WAS VERIFIED")
+    expect(found.text).toContain(sentence)
+  })
+
+  test("reads no file of more than 64 MiB", async () => {
+    const path = join(folder, "huge.json")
+    writeFileSync(path, "")
+    truncateSync(path, 64 * 1024 * 1024 + 1)
+    await page.locator("#document-file").setInputFiles(path)
+    expect((await shown(page, "huge.json")).text).toContain("It is larger than 67108864 bytes.")
+  })
+
+  test("believes no trust document that is handed over as a record, and none that is damaged", async () => {
+    const { text } = await verified(page, { ...(await serviceTrust()), name: "as-record.json" })
+    expect(text).toContain("it is a trust document, no record")
+    await choose(page, "trust", { name: "damaged.json", bytes: '{"kind":"vfa.trust.v1"}' })
+    await page.locator("#trust-note").filter({ hasText: "damaged.json is no trust document to rely on." }).waitFor()
+    expect(await page.locator("#keys").innerText()).toContain("as this address")
+  })
+
+  test("holds a record against the keys of the visitor's file, and judges anew when the file changes", async () => {
+    const { page: other } = await visited("/verify")
+    await verified(other, { name: "ok.json", bytes: await bundle() })
+    await choose(other, "trust", strangersTrust)
+    await other.locator("#result .verdict.bad").waitFor()
+    const failed = await shown(other, "ok.json")
+    expect(failed.verdict).toBe("FAILED")
+    expect(failed.text).toContain("No trust document of yours vouches for the log and the service key of this record.")
+    expect(await other.locator("#keys").innerText()).toContain("A stranger's service, from your file stranger.json")
+    await drop(other, "#trust-zone", await serviceTrust())
+    await other.locator("#result .verdict.good").waitFor()
+    const foreign = await verified(other, {
+      name: "foreign.json",
+      bytes: JSON.stringify(sealRun(stranger, { outcome: "ok" }).bundle),
+    })
+    expect(foreign.verdict).toBe("FAILED")
+  })
+
+  test("shows hostile text as text", async () => {
+    const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>\u202e`
+    const deployment = makeDeployment({ seed: "hostile", service: hostile })
+    const { bundle: sealed } = sealRun(deployment, { outcome: "ok" })
+    const forged = JSON.stringify({ ...sealed, run: { ...sealed.run, tenant_id: hostile, route_id: hostile } })
+    const { page: other } = await visited("/verify")
+    await choose(other, "trust", { name: `${hostile}.json`, bytes: JSON.stringify(deployment.trustDocument) })
+    await other.locator("#keys").filter({ hasText: "from your file" }).waitFor()
+    for (const bytes of [forged, JSON.stringify(sealed), `{"${hostile}": 1}`, hostile]) {
+      await choose(other, "document", { name: hostile, bytes })
+      await other.locator("#result .verdict").waitFor()
+    }
+    expect(await other.locator("main img, main script, #result a").count()).toBe(0)
+    expect(await other.title()).toBe("Verify a Runseal record")
+    expect(await other.locator("main").innerText()).not.toContain("\u202e")
+    expect(await other.locator("#keys").innerText()).toContain("<img src=x onerror=")
+  })
+
+  test("can be used by keyboard, and tells what happens to who cannot see it", async () => {
+    const { page: other } = await visited("/verify")
+    await other.keyboard.press("Tab")
+    expect(await other.evaluate(() => document.activeElement?.id)).toBe("document-file")
+    const [chooser] = await Promise.all([other.waitForEvent("filechooser"), other.keyboard.press("Enter")])
+    await chooser.setFiles({ name: "ok.json", mimeType: "application/json", buffer: Buffer.from(await bundle()) })
+    await shown(other, "ok.json")
+    const status = other.getByRole("status")
+    expect(await status.innerText()).toBe("ok.json: VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+    expect(await other.getByRole("heading", { level: 1 }).count()).toBe(1)
+    expect(await other.getByLabel("Choose a file, or drop it here").count()).toBe(1)
+  })
+
+  test("needs no network once it is loaded", async () => {
+    const { page: other } = await visited("/verify")
+    await other.locator("#keys").filter({ hasText: "as this address" }).waitFor()
+    await other.context().setOffline(true)
+    expect((await verified(other, { name: "report.pdf", bytes: await report() })).verdict).toMatch(/^VERIFIED/)
+  })
+
+  test("opened from disk it knows no keys but those it is given", async () => {
+    const path = join(folder, "verify.html")
+    writeFileSync(path, (await service().get("/verify")).text)
+    const { page: other, asked } = await visited(pathToFileURL(path).href)
+    const untrusted = await verified(other, { name: "ok.json", bytes: await bundle() })
+    expect(untrusted.verdict).toBe("FAILED")
+    expect(untrusted.text).toContain("Save https://SERVICE/.well-known/runseal-trust.json")
+    await choose(other, "trust", await serviceTrust())
+    await other.locator("#result .verdict.good").waitFor()
+    expect((await verified(other, { name: "report.pdf", bytes: await report() })).verdict).toMatch(/^VERIFIED/)
+    expect(asked).toEqual([pathToFileURL(path).href])
+  })
+
+  test("asked for itself and the trust document alone, and broke no policy", () => {
+    const allowed = new Set([`${address()}/verify`, `${address()}/.well-known/runseal-trust.json`])
+    const served = visits.flatMap(({ asked }) => asked).filter(url => !url.startsWith("file:"))
+    expect(served.filter(url => !allowed.has(url))).toEqual([])
+    expect(visits.flatMap(({ complaints }) => complaints)).toEqual([])
+  })
+
+  test("the browser itself would refuse markup made of text, scripts from elsewhere, and other hosts", async () => {
+    const { page: other } = await visit("/verify")
+    const refused = await other.evaluate(async () => {
+      const attempt = async (act: () => unknown): Promise<string> => {
+        try {
+          await act()
+          return "done"
+        } catch {
+          return "refused"
+        }
+      }
+      return [
+        await attempt(() => {
+          document.body.innerHTML = "<p>x</p>"
+        }),
+        await attempt(() => fetch("https://other.example/")),
+      ]
+    })
+    expect(refused).toEqual(["refused", "refused"])
+  })
+})
