@@ -1,4 +1,4 @@
-/** A real PostgreSQL cluster for tests: in a folder of its own, on a free loopback port, with fsync on. */
+/** A real PostgreSQL cluster for tests and benches: in a folder of its own, on a free loopback port, with fsync on. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import {
@@ -24,6 +24,8 @@ export type PostgresCluster = {
   readonly createDatabase: (name: string) => Promise<string>
   /** Stops the server as a crash would and starts it again on the same files. */
   readonly crashAndRestart: () => Promise<void>
+  /** Process id of the server. */
+  readonly pid: () => number
   readonly stop: () => Promise<void>
 }
 
@@ -94,6 +96,7 @@ async function runCluster(
       await end(server, "SIGQUIT")
       server = await start()
     },
+    pid: () => server.pid ?? 0,
     stop: async () => {
       await end(server, "SIGINT")
       rmSync(folder, { recursive: true, force: true })
