@@ -14,7 +14,7 @@ import { trustDocument, trustedKeysOf } from "./anchor/trust.ts"
 import type { Config } from "./config.ts"
 import { readPolicyText, SERVICE_NAME, SERVICE_VERSION } from "./config.ts"
 import type { Deps } from "./deps.ts"
-import { openExecution } from "./execution.ts"
+import { type ExecutionParts, openExecution } from "./execution.ts"
 import { BODY_MAX_BYTES } from "./http/json-body.ts"
 import { type Inspection, openInspection } from "./inspection/inspection.ts"
 import type { PipelineContext } from "./pipeline/pipeline.ts"
@@ -105,6 +105,18 @@ const rulesOf = (config: Config, { policy, library, inspection }: Prepared): Pic
 })
 type RuleName = "policy" | "library" | "scan" | "region" | "max_scan_units" | "budgets"
 
+/** What every run is held against and says of the service. */
+export const pipelineOf = (
+  config: Config,
+  prepared: Prepared,
+  revision: string,
+  reportFault: PipelineContext["reportFault"],
+): ExecutionParts["pipeline"] => ({
+  ...rulesOf(config, prepared),
+  system_provenance: provenanceOf(revision),
+  reportFault,
+})
+
 /** @throws StartupError with one sentence for the operator when the service must not start */
 export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATCHED }: BootParts): Promise<Service> {
   const headFile = openHeadFile(config.keysDir, randomUUID())
@@ -142,7 +154,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     nowMs,
     reviewer: prepared.reviewer,
     signal: stop.signal,
-    pipeline: { ...rulesOf(config, prepared), system_provenance: provenanceOf(revision), reportFault },
+    pipeline: pipelineOf(config, prepared, revision, reportFault),
   })
   const deps: Deps = {
     db,

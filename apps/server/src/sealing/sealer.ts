@@ -122,8 +122,11 @@ function sealedAt<T>(sealed: readonly (T | undefined)[], at: number): T {
   return found
 }
 
-/** One transaction: lock the log's head, build on it, write everything. */
-const commitBatch = (work: BatchWork, known: LogFrontier | undefined, context: SealerContext): Promise<Batch> =>
+/**
+ * One transaction: lock the log's head, build on it, write everything.
+ * @param known where the log stood last; read from the store when it is not there any more
+ */
+export const commitBatch = (work: BatchWork, known: LogFrontier | undefined, context: SealerContext): Promise<Batch> =>
   context.db.transaction(async tx => {
     const head = await lockHead(tx)
     const time = nextLogTime(head.log_time, context.nowMs())

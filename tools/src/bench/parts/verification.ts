@@ -11,10 +11,11 @@ import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
+import { median, type Row, sectionOf } from "../row.ts"
+import type { Part } from "./bench.ts"
 import { microsPerCall, type Work } from "./processor-time.ts"
-import { median, type Row } from "./row.ts"
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url))
+const ROOT = fileURLToPath(new URL("../../../../", import.meta.url))
 const VECTORS = `${ROOT}libs/core/vectors/`
 const CLI = `${ROOT}apps/verifier-cli/`
 const VERIFIER = `${CLI}bin/verifier.cjs`
@@ -26,9 +27,14 @@ const STREAM_LINES = 3000
 const STARTS = 15
 const MICROS = "µs"
 
-/** Every row on verification; takes about half a minute and two processes. Throws when a document does not verify. */
-export async function measureVerification(): Promise<readonly Row[]> {
-  return [...libraryRows(), ...startRows(), streamRow()]
+/** Takes about half a minute and two processes. Throws when a document does not verify. */
+export const verification: Part = {
+  name: "verification",
+  about: "what verifying costs, in the library and on the command line",
+  run: async ({ say }) => {
+    say("verification")
+    return [sectionOf("Verification", [...libraryRows(), ...startRows(), streamRow()])]
+  },
 }
 
 function libraryRows(): readonly Row[] {

@@ -2,7 +2,7 @@
  * Processor time of pieces of work, measured in turn so that a machine whose speed drifts treats all alike. All threads of the
  * process count, the collector's and the compiler's as well: that is what a core is kept busy with.
  */
-import { median } from "./row.ts"
+import { median } from "../row.ts"
 
 /** A piece of work and how many calls of it one run makes. */
 export type Work = { readonly calls: number; readonly run: () => void }

@@ -1,0 +1,141 @@
+/** What is asked of the service under load: bodies of the size and shape that callers send. */
+import type { JsonObject } from "@runseal/canonical"
+import type { LoadRequest } from "./load/job.ts"
+
+/** Different bodies in rotation, so that nothing that remembers a body looks better than it is. */
+const VARIANTS = 97
+
+const hash = (letter: string): string => letter.repeat(64)
+
+const minimal = (number: number): JsonObject => ({
+  program_id: hash("a"),
+  route_id: "payments/approve",
+  registry_record_hash: hash("b"),
+  payload: `Approve invoice ${4000 + number} over ${100 + number} EUR.`,
+})
+
+const approver = (order: number): JsonObject => ({
+  order,
+  actor_id: `clerk-${order}@example.com`,
+  actor_role: "accounts payable",
+  approved_at: "2026-05-04T11:00:00Z",
+  approved_request_hash: hash("e"),
+  signature: "c2lnbmF0dXJlIG9mIGFuIGFwcHJvdmVy",
+  comment: "Checked against the purchase order and the delivery note.",
+})
+
+/** Every section the specification names, between 2 and 4 KB. */
+const full = (number: number): JsonObject => ({
+  ...minimal(number),
+  ai_output_text: `Invoice ${4000 + number} matches purchase order ${number}: the amount is within the limit, so it is approved.`,
+  attested_context: {
+    attested: true,
+    actor_id: `agent-${number}`,
+    actor_role: "treasurer",
+    authorization_policy: "two-eyes",
+    actor_signature: "c2lnbmF0dXJl",
+    model_provider: "example",
+    model_name: "model-a",
+    model_version: "2026-01",
+    model_temperature: 0.25,
+    prompt_hash: hash("c"),
+    decision_kind: "approve",
+    decision_result: "approved",
+    decision_note: `Within limits; case ${number}.`,
+  },
+  request_substance: {
+    prompt: { hash: hash("c"), template_id: "invoice-1" },
+    output: { hash: hash("d") },
+    post_processing: { steps: ["trim", "normalise", "redact"] },
+    cost: { input_tokens: 1200 + number, output_tokens: 300, total_tokens: 1500 + number },
+    latency: { total_ms: 1200, queue_ms: 40, model_ms: 1160 },
+    origin: { channel: "erp", system: "sap-prod-2" },
+    authentication: { method: "sso", assurance: "aal2" },
+  },
+  authorization_chain: {
+    approvers: [1, 2, 3].map(approver),
+    threshold_checks: [
+      {
+        name: "amount",
+        threshold_value: 1000,
+        observed_value: 100 + number,
+        unit: "EUR",
+        operator: "<=",
+        breached: false,
+      },
+      {
+        name: "daily total",
+        threshold_value: 50_000,
+        observed_value: 12_500,
+        unit: "EUR",
+        operator: "<=",
+        breached: false,
+      },
+    ],
+    human_in_loop: {
+      required: true,
+      performed: true,
+      performed_by: "anna",
+      performed_at: "2026-05-04T11:00:00Z",
+      review_mode: "four-eyes",
+      review_outcome: "approved",
+    },
+  },
+  regulatory_scaffolding: { data_classification: { personal: ["name", "iban", "address"], health: [] } },
+  causal_graph: {
+    effect_log: [
+      {
+        effect_kind: "funds_transfer",
+        target: "bank",
+        status: "issued",
+        issued_at: "2026-05-04T11:30:00Z",
+        ack_hash: hash("f"),
+      },
+      {
+        effect_kind: "ledger_entry",
+        target: "erp",
+        status: "confirmed",
+        issued_at: "2026-05-04T11:30:01Z",
+        ack_hash: hash("0"),
+      },
+    ],
+  },
+  reproducibility_context: {
+    runtime: "node",
+    seeds: [1, 2, 3],
+    container: `registry.example/agent@sha256:${hash("9")}`,
+  },
+})
+
+const execute = (body: JsonObject, status: number): LoadRequest => ({
+  method: "POST",
+  path: "/execute",
+  body: JSON.stringify(body),
+  status,
+})
+
+const numbers = Array.from({ length: VARIANTS }, (_, number) => number)
+
+/** The least a run may carry. */
+export const MINIMAL: readonly LoadRequest[] = numbers.map(number => execute(minimal(number), 200))
+
+/** Completed runs with every section; each charges its caller's budget window. */
+export const FULL: readonly LoadRequest[] = numbers.map(number => execute(full(number), 200))
+
+/** More than one run may declare: the run is charged to nobody and halted. */
+const overBudget = (number: number): LoadRequest =>
+  execute({ ...full(number), request_substance: { cost: { total_tokens: 2_000_000 } } }, 422)
+
+/** The EICAR test string, in two parts so that no scanner stops at this file. */
+const EICAR = ["X5O!P%@AP[4\\PZX54(P^)7CC)7}", "$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"].join("")
+const denied = (number: number): LoadRequest => execute({ ...full(number), payload: EICAR }, 422)
+
+/** One run in ten is refused: half by policy, half by a budget. */
+export const MIXED: readonly LoadRequest[] = numbers.map(number => {
+  if (number % 20 === 7) return overBudget(number)
+  return number % 20 === 17 ? denied(number) : execute(full(number), 200)
+})
+
+/** Bytes of a body, the mean over the variants. */
+export const meanBytes = (requests: readonly LoadRequest[]): number =>
+  Math.round(requests.reduce((sum, { body = "" }) => sum + Buffer.byteLength(body), 0) / requests.length)

@@ -1,0 +1,151 @@
+/** The load generator: one job by IPC, one result back. Loopback only. */
+
+import { type LoadConnection, openConnection } from "./connection.ts"
+import type { LoadJob, LoadReply, LoadRequest, LoadResult } from "./job.ts"
+
+const LOOPBACK = "127.0.0.1"
+/** Requests that may be due and unsent; past it the rate is more than the server can take, and the job fails. */
+const MAX_DUE = 20_000
+/** Letters shown of an answer that was not right. */
+const SHOWN = 300
+
+/** The requests as bytes, made before the load begins: every combination comes round in turn. */
+type Turn = { readonly bytes: Buffer; readonly status: number }
+
+function bytesOf({ method, path, body = "" }: LoadRequest, host: string, secret: string | undefined): Buffer {
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    `Host: ${host}`,
+    ...(secret === undefined ? [] : [`X-Service-Key: ${secret}`]),
+    ...(method === "GET" ? [] : ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`]),
+  ]
+  return Buffer.from(`${lines.join("\r\n")}\r\n\r\n${body}`)
+}
+
+/** Heads are small and bodies few, so that a turn is one concatenation of the two. */
+function turns({ urls, requests, secrets }: LoadJob): () => Turn {
+  const host = new URL(urls[0] ?? "").host
+  let turn = 0
+  return () => {
+    const request = requests[turn % requests.length]
+    if (request === undefined) throw new Error("a job has at least one request")
+    const secret = secrets.length === 0 ? undefined : secrets[turn % secrets.length]
+    turn++
+    return { bytes: bytesOf(request, host, secret), status: request.status }
+  }
+}
+
+const pick = (sorted: Float64Array, share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+
+function resultOf(latencies: readonly number[], seconds: number): LoadResult {
+  const sorted = Float64Array.from(latencies).sort()
+  const answers = sorted.length
+  return {
+    answers,
+    perSecond: answers / seconds,
+    p50: pick(sorted, 0.5),
+    p99: pick(sorted, 0.99),
+    slowest: pick(sorted, 1),
+  }
+}
+
+/** Asks with one connection; `since` is when the request was due. */
+type Ask = (connection: LoadConnection, since: number, then: () => void) => void
+
+async function run(job: LoadJob, fail: (cause: string) => void): Promise<LoadResult> {
+  if (job.urls.some(url => new URL(url).hostname !== LOOPBACK)) throw new Error(`only ${LOOPBACK} is put under load`)
+  const connections = await Promise.all(
+    Array.from({ length: job.connections }, (_, i) => openConnection(job.urls[i % job.urls.length] ?? "", fail)),
+  )
+  const next = turns(job)
+  const begin = performance.now()
+  const counted = begin + job.warmSeconds * 1000
+  const end = counted + job.seconds * 1000
+  const latencies: number[] = []
+  const ask: Ask = (connection, since, then) => {
+    const { bytes, status } = next()
+    connection.send(bytes, (received, text) => {
+      if (received !== status) return fail(`status ${received} where ${status} is right: ${text().slice(0, SHOWN)}`)
+      const now = performance.now()
+      // What was due at a fixed instant counts however late it was answered.
+      const at = job.perSecond === undefined ? now : since
+      if (at >= counted && at < end) latencies.push(now - since)
+      then()
+    })
+  }
+  await (job.perSecond === undefined
+    ? closedLoop(connections, ask, end)
+    : openLoop(connections, ask, { begin, end, perSecond: job.perSecond }, fail))
+  for (const connection of connections) connection.close()
+  return resultOf(latencies, job.seconds)
+}
+
+/** Every connection asks again as soon as it is answered. */
+const closedLoop = async (connections: readonly LoadConnection[], ask: Ask, end: number): Promise<void> => {
+  await Promise.all(
+    connections.map(
+      connection =>
+        new Promise<void>(resolve => {
+          const again = (): void => {
+            const now = performance.now()
+            if (now >= end) resolve()
+            else ask(connection, now, again)
+          }
+          again()
+        }),
+    ),
+  )
+}
+
+type Schedule = { readonly begin: number; readonly end: number; readonly perSecond: number }
+
+/** Requests fall due at fixed instants and wait for a free connection; the wait is part of their latency. */
+const openLoop = (
+  connections: readonly LoadConnection[],
+  ask: Ask,
+  { begin, end, perSecond }: Schedule,
+  fail: (cause: string) => void,
+): Promise<void> =>
+  new Promise(resolve => {
+    const idle = [...connections]
+    const due: number[] = []
+    let scheduled = 0
+    const send = (): void => {
+      while (due.length > 0 && idle.length > 0) {
+        const [since, connection] = [due.shift(), idle.pop()]
+        if (since === undefined || connection === undefined) return
+        ask(connection, since, () => {
+          idle.push(connection)
+          send()
+        })
+      }
+    }
+    const tick = (): void => {
+      const now = Math.min(performance.now(), end)
+      for (; begin + (scheduled * 1000) / perSecond < now; scheduled++) due.push(begin + (scheduled * 1000) / perSecond)
+      if (due.length > MAX_DUE) fail(`the server does not keep up with ${perSecond} requests a second`)
+      send()
+      const done = now >= end && due.length === 0 && idle.length === connections.length
+      if (done) resolve()
+      else setTimeout(tick, 1)
+    }
+    tick()
+  })
+
+const tell = (reply: LoadReply): void => void process.send?.(reply)
+
+process.once("message", (job: LoadJob) => {
+  const fail = (failure: string): void => {
+    tell({ failure })
+    process.disconnect()
+    setImmediate(() => process.exit(1))
+  }
+  run(job, fail).then(
+    result => {
+      tell({ result })
+      process.disconnect()
+    },
+    (error: unknown) => fail(String(error)),
+  )
+})

@@ -1,0 +1,58 @@
+/** A load with what it cost: processor time, WAL, syncs and space a run. */
+
+import type { LoadJob, LoadResult } from "./load/job.ts"
+import { load } from "./load/load.ts"
+import type { DatabaseLook } from "./servers/database-server.ts"
+import type { ServerProcess } from "./servers/server-process.ts"
+
+/** Per answer; undefined where it is not told. */
+export type Cost = {
+  readonly serverMicros: number
+  readonly databaseMicros: number | undefined
+  readonly walBytes: number | undefined
+  readonly walSyncs: number | undefined
+  readonly diskBytes: number | undefined
+}
+
+export type Measured = LoadResult & {
+  readonly cost: Cost
+  /** Of the slowest server, milliseconds. */
+  readonly loopDelayP99: number
+  /** Bytes, of all servers, at the end. */
+  readonly memory: number
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+
+/**
+ * Puts servers under a load that is counted from its first answer on.
+ * @param lookAtDatabase absent for an embedded one
+ */
+export async function measure(
+  servers: readonly ServerProcess[],
+  job: Omit<LoadJob, "urls">,
+  lookAtDatabase?: () => Promise<DatabaseLook>,
+): Promise<Measured> {
+  const urls = servers.map(({ url }) => url)
+  if (job.warmSeconds > 0) await load({ ...job, urls, seconds: job.warmSeconds, warmSeconds: 0 })
+  const look = () => Promise.all(servers.map(server => server.look()))
+  const [before, databaseBefore] = [await look(), await lookAtDatabase?.()]
+  const result = await load({ ...job, urls, warmSeconds: 0 })
+  const [after, databaseAfter] = [await look(), await lookAtDatabase?.()]
+  const spent = (of: (database: DatabaseLook) => number | undefined): number | undefined => {
+    const [from, to] = [databaseBefore && of(databaseBefore), databaseAfter && of(databaseAfter)]
+    return from === undefined || to === undefined ? undefined : (to - from) / result.answers
+  }
+  return {
+    ...result,
+    cost: {
+      serverMicros: (sum(after.map(({ micros }) => micros)) - sum(before.map(({ micros }) => micros))) / result.answers,
+      databaseMicros: spent(({ micros }) => micros),
+      walBytes: spent(({ walBytes }) => walBytes),
+      walSyncs: spent(({ walSyncs }) => walSyncs),
+      diskBytes: spent(({ size }) => size),
+    },
+    loopDelayP99: Math.max(...after.map(({ loopDelayP99 }) => loopDelayP99)),
+    memory: sum(after.map(({ memory }) => memory)),
+  }
+}

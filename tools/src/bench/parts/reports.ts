@@ -1,0 +1,93 @@
+/** Reports: how long one takes, and what others notice of it. */
+import { FULL } from "../bodies.ts"
+import type { LoadRequest } from "../load/job.ts"
+import { type Measured, measure } from "../measured-load.ts"
+import { USUAL_CONNECTIONS } from "../plan.ts"
+import { readable, type Section, sectionOf } from "../row.ts"
+import { openDeployment } from "../servers/deployment.ts"
+import type { ServerProcess } from "../servers/server-process.ts"
+import type { Bench, Part } from "./bench.ts"
+import { loadSection } from "./load-table.ts"
+
+/** Reports asked for at the same time: one is drawn, one waits. */
+const READERS = 2
+/** Runs a second beside reports: well below what either core could do alone. */
+const RUNS_BESIDE = 50
+/** The runs whose reports are drawn. */
+const REPORTED = 16
+
+export const reports: Part = {
+  name: "reports",
+  about: "reports alone and beside runs",
+  run: measureReports,
+}
+
+async function measureReports({ plan, database, say }: Bench): Promise<readonly Section[]> {
+  const deployment = await openDeployment("reports", 1, database)
+  const service = await deployment.start()
+  const [secret = ""] = deployment.secrets()
+  const job = { secrets: [secret], connections: USUAL_CONNECTIONS, warmSeconds: 0, seconds: plan.heatSeconds }
+  say("reports: heating")
+  await measure([service], { ...job, requests: FULL })
+  const reading = {
+    ...job,
+    requests: await reportRequests(service, secret),
+    connections: READERS,
+    seconds: plan.heatSeconds,
+  }
+  const running = { ...job, requests: FULL, perSecond: RUNS_BESIDE, seconds: plan.seconds + plan.heatSeconds }
+  await measure([service], reading)
+  say("reports alone, runs alone, both")
+  const drawn = await measure([service], reading, deployment.lookAtDatabase)
+  const alone = await measure([service], running, deployment.lookAtDatabase)
+  const both = await beside(service, reading, running)
+  await service.stop()
+  deployment.remove()
+  const due = `open loop, ${RUNS_BESIDE} a second due`
+  return [
+    loadSection("Reports", [
+      {
+        what: "GET /runs/{id}/report.pdf, comprehensive",
+        measured: drawn,
+        note: `${READERS} readers, nothing else asked`,
+      },
+      { what: "POST /execute, no reports", measured: alone, note: due },
+      {
+        what: "POST /execute, reports drawn all the time",
+        measured: both.running,
+        note: `${due}; service µs include the reports'`,
+      },
+    ]),
+    sectionOf("Event-loop delay of the service, p99", [
+      { what: "while reports are drawn", value: drawn.loopDelayP99, unit: "ms", note: "" },
+      { what: "while runs are sealed", value: alone.loopDelayP99, unit: "ms", note: `${RUNS_BESIDE} a second` },
+      {
+        what: "while both are done",
+        value: both.running.loopDelayP99,
+        unit: "ms",
+        note: `${readable(both.reading.perSecond)} reports a second beside`,
+      },
+    ]),
+  ]
+}
+
+type Job = Parameters<typeof measure>[1]
+
+async function beside(
+  service: ServerProcess,
+  reading: Job,
+  running: Job,
+): Promise<{ readonly reading: Measured; readonly running: Measured }> {
+  const [found, measured] = await Promise.all([
+    measure([service], { ...reading, seconds: running.seconds }),
+    measure([service], running),
+  ])
+  return { reading: found, running: measured }
+}
+
+/** The runs are the newest of their caller: numbers count up over all callers, and nobody else has called. */
+async function reportRequests({ url }: ServerProcess, secret: string): Promise<readonly LoadRequest[]> {
+  const checked = await fetch(`${url}/runs/${REPORTED}`, { headers: { "X-Service-Key": secret } })
+  if (checked.status !== 200) throw new Error(`fewer than ${REPORTED} runs were made`)
+  return Array.from({ length: REPORTED }, (_, i) => ({ method: "GET", path: `/runs/${i + 1}/report.pdf`, status: 200 }))
+}

@@ -1,0 +1,106 @@
+/** A PostgreSQL of the bench's own, and what its counters say. */
+import { readdirSync, readFileSync } from "node:fs"
+import { type PostgresCluster, startPostgresCluster } from "@runseal/server/postgres-cluster"
+import postgres from "postgres"
+
+/** What a database server has used so far. */
+export type DatabaseLook = {
+  /** Processor time of the server and all its processes, microseconds; undefined where the system does not tell. */
+  readonly micros: number | undefined
+  readonly walBytes: number
+  readonly walSyncs: number
+  /** Bytes of the database. */
+  readonly size: number
+}
+
+export type DatabaseServer = {
+  /** As its own words give it. */
+  readonly version: string
+  readonly createDatabase: PostgresCluster["createDatabase"]
+  readonly look: (databaseUrl: string) => Promise<DatabaseLook>
+  readonly stop: () => Promise<void>
+}
+
+/** Starts one, or says why this machine cannot. */
+export async function startDatabaseServer(): Promise<DatabaseServer | { readonly absent: string }> {
+  const start = await startPostgresCluster()
+  if (start.kind === "absent") return { absent: start.reason }
+  const { cluster } = start
+  const version = await withClient(cluster.url, async sql => {
+    const [row] = await sql<{ version: string }[]>`select current_setting('server_version') as version`
+    return row?.version ?? "of unknown version"
+  })
+  return {
+    version,
+    createDatabase: cluster.createDatabase,
+    look: url => lookAt(url, cluster.pid()),
+    stop: cluster.stop,
+  }
+}
+
+const withClient = async <T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> => {
+  const sql = postgres(url, { max: 1 })
+  return work(sql).finally(() => sql.end())
+}
+
+/** PostgreSQL 18 counts syncs of the WAL in pg_stat_io, those before it in pg_stat_wal. */
+const SYNCS_MOVED_IN = 180_000
+
+const lookAt = (url: string, pid: number): Promise<DatabaseLook> =>
+  withClient(url, async sql => {
+    const [facts] = await sql<{ bytes: string; size: string; version: number }[]>`
+      select wal_bytes::text as bytes, pg_database_size(current_database())::text as size,
+        current_setting('server_version_num')::int as version from pg_stat_wal`
+    if (facts === undefined) throw new Error("PostgreSQL keeps its statistics")
+    const [syncs] =
+      facts.version >= SYNCS_MOVED_IN
+        ? await sql<
+            { syncs: string }[]
+          >`select coalesce(sum(fsyncs), 0)::text as syncs from pg_stat_io where object = 'wal'`
+        : await sql<{ syncs: string }[]>`select wal_sync::text as syncs from pg_stat_wal`
+    return {
+      micros: processorMicros(pid),
+      walBytes: Number(facts.bytes),
+      walSyncs: Number(syncs?.syncs ?? Number.NaN),
+      size: Number(facts.size),
+    }
+  })
+
+/** Linux counts processor time in hundredths of a second, whatever the kernel's own tick is. proc(5). */
+const MICROS_PER_TICK = 10_000
+
+/** Processor time of a process, its children and those it has waited for. */
+function processorMicros(parent: number): number | undefined {
+  try {
+    const all = readdirSync("/proc")
+      .filter(name => /^\d+$/.test(name))
+      .flatMap(statOf)
+    return all
+      .filter(({ pid, ppid }) => pid === parent || ppid === parent)
+      .reduce((sum, { pid, own, reaped }) => sum + own + (pid === parent ? reaped : 0), 0)
+  } catch {
+    return undefined
+  }
+}
+
+type Stat = { readonly pid: number; readonly ppid: number; readonly own: number; readonly reaped: number }
+
+function statOf(pid: string): readonly Stat[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8")
+    // The name in parentheses may hold anything; what follows it is numbers.
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
+    const ticks = (first: number): number => Number(fields[first]) + Number(fields[first + 1])
+    return [
+      {
+        pid: Number(pid),
+        ppid: Number(fields[1]),
+        own: ticks(11) * MICROS_PER_TICK,
+        reaped: ticks(13) * MICROS_PER_TICK,
+      },
+    ]
+  } catch {
+    // It has ended meanwhile.
+    return []
+  }
+}

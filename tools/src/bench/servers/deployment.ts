@@ -1,0 +1,78 @@
+/** A deployment to measure: a database, keys of callers, options that let every request through. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseStrictJson } from "@runseal/canonical"
+import { textMember } from "@runseal/core/vocabulary/json-members"
+import type { DatabaseLook, DatabaseServer } from "./database-server.ts"
+import { NAIVE, SERVICE, type ServerProcess, startServer } from "./server-process.ts"
+
+/** Limits that no bench reaches: what is measured is the service, not its refusals. */
+const OPEN_DOORS = ["--rate-limit", "1000000000", "--window-token-budget", `${Number.MAX_SAFE_INTEGER}`]
+/** Keys that are made at the same time. */
+const MINTS_AT_ONCE = 16
+
+export type Deployment = {
+  /** Starts one more process of it. */
+  readonly start: () => Promise<ServerProcess>
+  /** Starts the yardstick on it, with that many transactions open at most. */
+  readonly startNaive: (lanes: number) => Promise<ServerProcess>
+  /** Secrets of customer keys, in production tier. Made with the first process. */
+  readonly secrets: () => readonly string[]
+  /** Absent for an embedded database. */
+  readonly lookAtDatabase?: () => Promise<DatabaseLook>
+  /** After its processes have stopped. */
+  readonly remove: () => void
+}
+
+/**
+ * @param keys of callers, as many as are to be in rotation
+ * @param server absent: the embedded database in the deployment's folder
+ */
+export async function openDeployment(name: string, keys: number, server?: DatabaseServer): Promise<Deployment> {
+  const folder = mkdtempSync(join(tmpdir(), "runseal-bench-"))
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }))
+  const url = await server?.createDatabase(name)
+  const options = [
+    "--port",
+    "0",
+    "--data-dir",
+    folder,
+    ...OPEN_DOORS,
+    ...(url === undefined ? [] : ["--database-url", url]),
+  ]
+  const secrets: string[] = []
+  return {
+    start: async () => {
+      const started = await startServer(SERVICE, options)
+      if (secrets.length === 0) secrets.push(...(await mintKeys(started.url, keys)))
+      return started
+    },
+    startNaive: lanes => startServer(NAIVE, [`${lanes}`, ...options]),
+    secrets: () => secrets,
+    ...(server === undefined || url === undefined ? {} : { lookAtDatabase: () => server.look(url) }),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+async function mintKeys(url: string, keys: number): Promise<readonly string[]> {
+  const admin = await mintKey(url, { name: "bench", scope: "admin", confirm_admin_scope: true })
+  const secrets: string[] = []
+  const mintSome = async (): Promise<void> => {
+    while (secrets.length < keys) {
+      // Taken before it is made: several are under way.
+      const at = secrets.push("") - 1
+      secrets[at] = await mintKey(url, { name: `caller ${at}`, tier: "production" }, admin)
+    }
+  }
+  await Promise.all(Array.from({ length: MINTS_AT_ONCE }, mintSome))
+  return secrets
+}
+
+async function mintKey(url: string, key: object, admin?: string): Promise<string> {
+  const headers = { "Content-Type": "application/json", ...(admin === undefined ? {} : { "X-Service-Key": admin }) }
+  const response = await fetch(`${url}/admin/keys`, { method: "POST", headers, body: JSON.stringify(key) })
+  const secret = textMember(parseStrictJson(await response.text()), "secret")
+  if (response.status !== 201 || secret === undefined) throw new Error(`a key was not made: ${response.status}`)
+  return secret
+}
