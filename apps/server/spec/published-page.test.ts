@@ -55,27 +55,35 @@ describe("the page of a published run", () => {
 })
 
 describe.skipIf(!HAS_CHROMIUM)(`in ${CHROMIUM}`, () => {
-  const { address, visit } = standingVisitor(() => createApp(service().deps))
+  /** As behind a proxy that serves us under a path of its own. */
+  const PREFIX = "/seal"
+  const { address, visit } = standingVisitor(() => {
+    const app = createApp(service().deps)
+    return {
+      fetch: ({ url, method, headers }) => app.fetch(new Request(url.replace(PREFIX, ""), { method, headers })),
+    }
+  })
 
   test("fetches the bundle and verifies it at once, and says what keys of the same address are worth", async () => {
-    const { page, asked, complaints } = await visit(`/public/runs/${token}`)
+    const { page, asked, complaints } = await visit(`${PREFIX}/public/runs/${token}`)
     const found = await shown(page, "The published bundle")
     expect(found.verdict).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
     expect(found.text).toContain(`Audit bundle of run ${run_id}, outcome ok, held against the keys of`)
     expect(await page.locator("#keys").innerText()).toContain("Never rely on the trust document of the address")
     expect(await page.getByRole("link", { name: "Save its bundle" }).getAttribute("href")).toBe(`${token}/bundle.json`)
     const paths = [`/public/runs/${token}`, "/.well-known/runseal-trust.json", `/public/runs/${token}/bundle.json`]
-    expect([...asked].sort()).toEqual(paths.map(path => address() + path).sort())
+    expect([...asked].sort()).toEqual(paths.map(path => address() + PREFIX + path).sort())
     expect(complaints).toEqual([])
   })
 
   test("says that nothing is published there, also after the run was withdrawn", async () => {
     await admin.post(`/admin/runs/${run_id}/unpublish`)
     for (const gone of [token, UNKNOWN]) {
-      const { page } = await visit(`/public/runs/${gone}`)
+      const { page } = await visit(`${PREFIX}/public/runs/${gone}`)
       const found = await shown(page, "The published bundle")
       expect(found.verdict).toBe("NOTHING WAS VERIFIED")
       expect(found.text).toContain("There is nothing at this address")
+      expect(await page.getByRole("link").count()).toBe(0)
     }
   })
 })

@@ -10,11 +10,12 @@ import { reportPieces, unreadablePieces } from "./report-view.ts"
 import { type Believed, keysOf, readTrust, trustPieces } from "./trust.ts"
 
 type Source = { readonly name: string; readonly read: () => Promise<Uint8Array | ReadProblem> }
-type Document = { readonly name: string; readonly bytes: Uint8Array }
+/** What was read and is judged again when the keys change. */
+type Held = { readonly name: string; readonly bytes: Uint8Array }
 
 const place = placeOf(location)
 let believed: Believed = { from: "nobody" }
-let current: Document | undefined
+let current: Held | undefined
 /** Counts what was asked for, so that a late answer never replaces a newer one. */
 let turn = 0
 
@@ -22,6 +23,7 @@ const say = (text: string): void => fill(byId("status"), text)
 
 function show(name: string, outcome: string, ...pieces: readonly Piece[]): void {
   fill(byId("result"), ...pieces)
+  byId("result").setAttribute("aria-busy", "false")
   say(`${name}: ${outcome}`)
 }
 
@@ -54,13 +56,11 @@ async function verify(): Promise<void> {
   await drawn()
   await ready
   if (mine !== turn) return
-  const [keys] = keysOf(believed)
   const judged = await judge(bytes, keysOf(believed))
   if (mine !== turn) return
-  byId("result").setAttribute("aria-busy", "false")
   if ("unreadable" in judged)
     return show(name, "nothing was verified", ...unreadablePieces(hinted(judged.unreadable, bytes)))
-  show(name, judged.report.verdict, ...reportPieces(judged, keys?.service))
+  show(name, judged.report.verdict, ...reportPieces(judged, believed))
 }
 
 /** A trust document is never believed because it was handed over as a record. */
@@ -105,12 +105,13 @@ async function openPublished(address: string): Promise<void> {
   byId("document-heading").textContent = "Published run"
   byId("lead").textContent =
     "This run was published. Your browser fetches its sealed record and verifies it itself; the service's word is not taken for it."
+  await take({ name: "The published bundle", read: () => readAddress(address, DEFAULT_MAX_BYTES) })
+  if (current === undefined) return
   const link = document.createElement("a")
   link.href = address
   link.download = ""
   link.textContent = "Save its bundle"
   fill(byId("document-note"), link, element("span", "", ", to keep it or to verify it on your own machine."))
-  await take({ name: "The published bundle", read: () => readAddress(address, DEFAULT_MAX_BYTES) })
 }
 
 /** A fault of the page itself: nothing counts as verified. */

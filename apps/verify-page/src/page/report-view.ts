@@ -14,6 +14,7 @@ import type { Unreadable } from "@runseal/core/verify/document"
 import type { Check, CheckResult, Report } from "@runseal/core/verify/report"
 import { element, facts, list, type Piece, paragraphs, section } from "./elements.ts"
 import type { Reading } from "./judge.ts"
+import { type Believed, keysOf } from "./trust.ts"
 
 const RESULTS: Readonly<Record<CheckResult, string>> = {
   pass: "passed",
@@ -24,16 +25,16 @@ const RESULTS: Readonly<Record<CheckResult, string>> = {
 
 const TONE_MARKS = { good: MARKS.pass, warn: "!", bad: MARKS.fail } as const
 
-/** @param service name of the service whose keys are believed */
-export function reportPieces({ report, evidence }: Reading, service: string | undefined): readonly Piece[] {
+export function reportPieces({ report, evidence }: Reading, believed: Believed): readonly Piece[] {
   const { verdict, statement, checks, limitations, anchors } = report
   const tone = verdictTone(verdict)
+  const sameAddress = report.service !== undefined && believed.from === "service"
   return [
     element("h2", `verdict ${tone}`, `${TONE_MARKS[tone]} ${verdict}`),
-    element("p", "", `${titleOf(report)}.`),
+    element("p", "", `${titleOf(report)}${sameAddress ? ", as this address publishes them" : ""}.`),
     ...(statement === undefined ? [] : [element("p", "", `The record says: ${statement}`)]),
     ...(isUnanchored(verdict) ? [element("p", "note warn", UNANCHORED_MEANS)] : []),
-    ...failurePieces(report, service),
+    ...failurePieces(report, believed),
     ...section("Checked", element("ul", "checks", ...checks.map(checkItem))),
     ...section("Not verified", ...list(limitations.map(({ sentence }) => sentence))),
     ...section("Log entries", ...facts(anchors.map(anchor => ({ label: anchor.slot, value: anchorText(anchor) })))),
@@ -59,11 +60,15 @@ const checkItem = ({ id, result, message }: Check): HTMLElement => {
   )
 }
 
-function failurePieces(report: Report, service: string | undefined): readonly Piece[] {
+function failurePieces(report: Report, believed: Believed): readonly Piece[] {
   const failed = report.checks.find(({ result }) => result === "fail")
   if (failed === undefined) return []
   const first = element("p", "note bad", `First failed check, ${failed.id}: ${shortMessage(failed.message)}`)
-  const remedy = remedyFor(report, failed.id, service !== undefined && service === report.service)
+  const remedy = remedyFor(
+    report,
+    failed.id,
+    keysOf(believed).some(({ service }) => service === report.service),
+  )
   const advice = remedy === "untrusted" ? HOW_TO_LOAD : adviceOf(remedy, "load it on this page")
   return [first, ...section("What to do", ...paragraphs(advice))]
 }
