@@ -4,7 +4,8 @@
  */
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { sha256Hex, utf8Encode } from "@runseal/canonical"
+import { utf8Encode } from "@runseal/canonical"
+import { entityTag } from "../http/conditional.ts"
 import type { ServedFile } from "../http/send-file.ts"
 
 /** Addresses are relative, so that the page works behind a proxy that adds a prefix. */
@@ -49,7 +50,7 @@ export const PAGE = "index.html"
 const pageFile = (type: string, bytes: Uint8Array): ServedFile => ({
   type,
   bytes: new Uint8Array(bytes),
-  etag: `"${sha256Hex(bytes)}"`,
+  etag: entityTag(bytes),
 })
 
 /** Every file of the page by its name, read once. */

@@ -1,6 +1,7 @@
 /** The page that verifies records in the visitor's browser. docs/decisions/0050-verify-page.md. */
-import { sha256Hex, utf8Encode } from "@runseal/canonical"
+import { utf8Encode } from "@runseal/canonical"
 import { loadPage } from "@runseal/verify-page/load-page"
+import { entityTag } from "../http/conditional.ts"
 import type { ServedFile } from "../http/send-file.ts"
 
 export type VerifyPageFile = ServedFile & {
@@ -14,7 +15,7 @@ async function load(): Promise<VerifyPageFile> {
   return {
     type: "text/html; charset=utf-8",
     bytes,
-    etag: `"${sha256Hex(bytes)}"`,
+    etag: entityTag(bytes),
     policy: `${policy}; frame-ancestors 'none'`,
   }
 }

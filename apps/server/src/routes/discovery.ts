@@ -1,9 +1,10 @@
 /** `GET /openapi.json` and `GET /docs`: what the service offers, for programs and for people. */
-import { sha256Hex, utf8Encode } from "@runseal/canonical"
+import { utf8Encode } from "@runseal/canonical"
 import { Hono } from "hono"
 import type { Deps } from "../deps.ts"
 import { PAGE, readPageFiles } from "../discovery/docs-page.ts"
 import { openApiDocument } from "../discovery/openapi.ts"
+import { entityTag } from "../http/conditional.ts"
 import { notFound } from "../http/http-error.ts"
 import { type ServedFile, sendFile } from "../http/send-file.ts"
 
@@ -18,7 +19,7 @@ function lazily<T>(make: () => T): () => T {
 
 function documentFile(baseUrl: string | undefined): ServedFile {
   const bytes = new Uint8Array(utf8Encode(JSON.stringify(openApiDocument(baseUrl))))
-  return { type: "application/json", bytes, etag: `"${sha256Hex(bytes)}"` }
+  return { type: "application/json", bytes, etag: entityTag(bytes) }
 }
 
 const pageFiles = lazily(readPageFiles)

@@ -1,15 +1,14 @@
 /** Publishing and withdrawing runs, and what anybody reads of them. Specification, "Publication states of a run". */
 import { randomBytes } from "node:crypto"
-import { isSha256Hex, parseStrictJson } from "@runseal/canonical"
-import { textMember } from "@runseal/core/vocabulary/json-members"
+import { utf8Encode } from "@runseal/canonical"
 import type { PublishedRun, UnpublishedRun } from "@runseal/core/wire/keys"
 import { Hono } from "hono"
 import { adminKeyOf } from "../access/doors.ts"
 import type { Deps } from "../deps.ts"
-import { namesEtag } from "../http/conditional.ts"
+import { entityTag, namesEtag } from "../http/conditional.ts"
 import { type HttpError, notFound } from "../http/http-error.ts"
 import { readRunId } from "../http/query.ts"
-import { findPublished, publishRun, unpublishRun } from "../store/publications.ts"
+import { findPublished, isPublished, publishRun, unpublishRun } from "../store/publications.ts"
 import { publicBundleUrl } from "./addresses.ts"
 
 /** 128 random bits: an address nobody guesses, so that its look-up needs no constant time. */
@@ -24,9 +23,9 @@ const noSuchRun = () => notFound("There is no such run.")
 /** Refuses a token under which nothing is published. */
 export const noSuchPublication = (): HttpError => notFound("No run is published under this address.")
 
-/** The bundle published under a token, which may be any text; undefined when nothing is. */
-export const findPublication = async ({ db }: Pick<Deps, "db">, token: string): Promise<string | undefined> =>
-  TOKEN.test(token) ? await findPublished(db, token) : undefined
+/** Whether a run is published under a token, which may be any text. */
+export const hasPublication = async ({ db }: Pick<Deps, "db">, token: string): Promise<boolean> =>
+  TOKEN.test(token) && (await isPublished(db, token))
 
 /** Behind the door. Only an admin key publishes, and only what it made; it withdraws anybody's. */
 export function publicationRoutes(deps: Deps): Hono {
@@ -57,18 +56,12 @@ export function publicBundleRoutes(deps: Deps): Hono {
     throw notFound("No bundle is served at this address; a published run is read under its token.")
   })
   app.get("/public/runs/:token/bundle.json", async c => {
-    const bundle = await findPublication(deps, c.req.param("token"))
+    const token = c.req.param("token")
+    const bundle = TOKEN.test(token) ? await findPublished(deps.db, token) : undefined
     if (bundle === undefined) throw noSuchPublication()
-    const headers = { "Cache-Control": `public, max-age=${CACHE_SECONDS}`, ETag: entityTag(bundle) }
+    const headers = { "Cache-Control": `public, max-age=${CACHE_SECONDS}`, ETag: entityTag(utf8Encode(bundle)) }
     if (namesEtag(c.req.header("If-None-Match"), headers.ETag)) return c.body(null, 304, headers)
     return c.body(bundle, 200, { ...headers, "Content-Type": "application/json" })
   })
   return app
-}
-
-/** The bundle's own hash names its bytes: they never change. @throws Error when the stored text is no bundle */
-function entityTag(bundle: string): string {
-  const hash = textMember(parseStrictJson(bundle), "bundle_hash")
-  if (hash === undefined || !isSha256Hex(hash)) throw new Error("a published bundle is unreadable")
-  return `"${hash}"`
 }

@@ -4,7 +4,7 @@ import { Hono } from "hono"
 import type { Deps } from "../deps.ts"
 import { verifyPage } from "../discovery/verify-page.ts"
 import { sendFile } from "../http/send-file.ts"
-import { findPublication, noSuchPublication } from "./publications.ts"
+import { hasPublication, noSuchPublication } from "./publications.ts"
 
 /** Before the door. */
 export function verifyPageRoutes(deps: Deps): Hono {
@@ -12,7 +12,7 @@ export function verifyPageRoutes(deps: Deps): Hono {
   app.get("/verify", sendPage)
   app.get("/public/runs/:token", async c => {
     c.header("Vary", "Accept")
-    if ((await findPublication(deps, c.req.param("token"))) !== undefined) return await sendPage(c)
+    if (await hasPublication(deps, c.req.param("token"))) return await sendPage(c)
     if (!readsPages(c)) throw noSuchPublication()
     // To a person the page itself says that nothing is there.
     const { type, bytes, policy } = await verifyPage()

@@ -41,6 +41,14 @@ export function findPublished(source: Source, token: string): Promise<RunRow["bu
   })
 }
 
+/** Whether a run is published under a token. */
+export function isPublished(source: Source, token: string): Promise<boolean> {
+  return source.read(async ({ sql }) => {
+    const found = await sql`select from publication where token = ${token}`
+    return found.length === 1
+  })
+}
+
 /** The token under which a run is published; undefined when it is not. */
 export function findPublicToken(source: Source, runId: number): Promise<string | undefined> {
   return source.read(async ({ sql }) => {

@@ -14,7 +14,7 @@ import { bytes, json, type Operation, type PathParameter, RUN_ID, refusal } from
 const ADMIN = { tag: "Keys and publication", access: "admin" } as const
 const PUBLIC = { method: "get", tag: "Published bundles", access: "public" } as const
 
-const ETAG = { description: "The bundle's hash.", schema: { type: "string" }, required: true }
+const ETAG = { description: "SHA-256 of the bytes.", schema: { type: "string" }, required: true }
 const TOKEN: PathParameter = {
   schema: { type: "string", pattern: "^[0-9a-f]{32}$" },
   description: "Token of the publication.",
