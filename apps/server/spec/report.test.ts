@@ -51,6 +51,12 @@ describe("the report of a run", () => {
       expect(report.checks.filter(check => check.result === "fail")).toEqual([])
       expect(report.verdict).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
       expect(new TextDecoder().decode(file.record)).toBe((await service().get(`/runs/${id}/artifacts`)).text)
+      const pages =
+        Buffer.from(pdf)
+          .toString("latin1")
+          .match(/\/Type \/Page\b/g)?.length ?? 0
+      if (format === "brief") expect(pages).toBe(2)
+      else expect(pages).toBeGreaterThan(2)
     },
   )
 

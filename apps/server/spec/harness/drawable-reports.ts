@@ -5,6 +5,7 @@ export function reportWith(blocks: readonly Block[], more: Partial<Report> = {})
   return {
     title: "Title of the report",
     subject: "Subject of the report",
+    density: "roomy",
     language: "en",
     date: "2026-11-21T10:11:12.345Z",
     running_head: { left: "left head", right: "right head", tone: "good" },
@@ -62,7 +63,13 @@ export function everyKind(): Block[] {
       rows: Array.from({ length: 60 }, (_, row) => [lineOf(`${row + 1}`), lineOf(`name of row ${row + 1}`)]),
     },
     { kind: "gauge", label: "Budget", before: 10, used: 20, limit: 100, unit: "tokens", tone: "good" },
-    { kind: "qr", content: "https://runs.example.com/verify", title: "Scan", line: lineOf("beside the code") },
+    {
+      kind: "callout",
+      tone: "accent",
+      title: "Scan",
+      lines: [lineOf("beside the code")],
+      code: "https://runs.example.com/verify",
+    },
     { kind: "code", lines: ["verifier report.pdf", "  --trust trust.json"] },
     { kind: "page_break" },
     { kind: "heading", level: 3, text: "Smallest part" },

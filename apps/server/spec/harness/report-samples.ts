@@ -52,8 +52,6 @@ export function linesOf(block: Block): readonly Line[] {
       return plain(block.alternative)
     case "gauge":
       return plain(block.label)
-    case "qr":
-      return [...plain(block.title), block.line]
     case "code":
       return plain(...block.lines)
     case "page_break":

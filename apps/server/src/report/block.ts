@@ -3,6 +3,9 @@
  * `draw` gives a block its ink. Every text may hold any Unicode a caller sent.
  */
 
+/** How close a report is set: for reading, or everything at a glance on few pages. */
+export type Density = "roomy" | "compact"
+
 /** What a colour would say. */
 export type Tone = "plain" | "muted" | "accent" | "good" | "warn" | "bad"
 
@@ -32,13 +35,13 @@ export type CalloutBlock = {
   readonly tone: Tone
   readonly title: string
   readonly lines: readonly Line[]
+  /** Stands beside it as a QR code; the lines say what it holds, for readers who do not scan. */
+  readonly code?: string
 }
 
 /** Labels and their values. */
 export type FactsBlock = {
   readonly kind: "facts"
-  /** Set small and close: for looking up, not for reading. */
-  readonly dense?: true
   readonly rows: readonly { readonly label: string; readonly value: Line; readonly note?: string }[]
 }
 
@@ -46,7 +49,7 @@ export type FactsBlock = {
 export type TableBlock = {
   readonly kind: "table"
   readonly caption: string
-  /** As of facts. */
+  /** Set small and close: for looking up, not for reading. */
   readonly dense?: true
   /** `share` is the column's part of the width; shares need not add up to 1. */
   readonly columns: readonly { readonly title: string; readonly share: number; readonly align?: "start" | "end" }[]
@@ -78,9 +81,6 @@ export type GaugeBlock = {
   readonly tone: Tone
 }
 
-/** A QR code beside the text that it holds. */
-export type QrBlock = { readonly kind: "qr"; readonly content: string; readonly title: string; readonly line: Line }
-
 /** Text set line by line as it is: commands. */
 export type CodeBlock = { readonly kind: "code"; readonly lines: readonly string[] }
 
@@ -106,7 +106,6 @@ export type Block =
   | TableBlock
   | TimelineBlock
   | GaugeBlock
-  | QrBlock
   | CodeBlock
   | PageBreakBlock
 
@@ -114,6 +113,7 @@ export type Block =
 export type Report = {
   readonly title: string
   readonly subject: string
+  readonly density: Density
   /** BCP 47. */
   readonly language: string
   /** RFC 3339: the run's own time; no clock is read. */

@@ -191,7 +191,9 @@ describe("limits of the evidence", () => {
     const bundle = sealed("ok")
     const public_url = `https://runs.example.com/public/runs/${"a".repeat(32)}/bundle.json`
     const codes = [{}, { public_url }].map(facts =>
-      makeReport(bundle, contextOf(bundle, facts), "brief").blocks.flatMap(b => (b.kind === "qr" ? [b.content] : [])),
+      makeReport(bundle, contextOf(bundle, facts), "brief").blocks.flatMap(b =>
+        b.kind === "callout" ? (b.code ?? []) : [],
+      ),
     )
     expect(codes).toEqual([["https://runs.example.com/verify"], [public_url]])
   })

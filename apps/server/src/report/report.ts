@@ -16,11 +16,11 @@ import { evidence } from "./sections/evidence.ts"
 import { legalEvidence } from "./sections/legal.ts"
 import { metadata, pipelineHashes } from "./sections/metadata.ts"
 import { proof } from "./sections/proof.ts"
-import { diagnosis, missingFields, receiptFields, sealedReceipt } from "./sections/receipt.ts"
+import { diagnosis, missingFields, sealedReceipt } from "./sections/receipt.ts"
 import { riskAssessment } from "./sections/risk.ts"
 import { statement } from "./sections/statement.ts"
 import { executiveSummary } from "./sections/summary.ts"
-import { densely, heading } from "./spans.ts"
+import { heading } from "./spans.ts"
 import type { Part, ReportContext, Subject } from "./subject.ts"
 import { bundleFileName, reportFileName, toneOf, wordsOf } from "./subject.ts"
 
@@ -55,7 +55,7 @@ const REQUESTED: readonly Part[] = COMPLETED.filter(part => part !== outcomeSumm
 
 /** Sections of the record by format, for a run that was completed and for one that was not. */
 const RECORD: Readonly<Record<ReportFormat, Readonly<Record<"completed" | "ended", readonly Part[]>>>> = {
-  brief: { completed: [course, gauges], ended: [course, receiptFields, diagnosis, gauges] },
+  brief: { completed: [course, gauges], ended: [course, gauges, sealedReceipt, diagnosis] },
   auditor: { completed: COMPLETED, ended: [...ENDED, ...REQUESTED] },
   legal: { completed: [decision, outcomeSummary, ...CLAIMED.slice(1)], ended: [...ENDED, ...CLAIMED] },
   comprehensive: { completed: COMPLETED, ended: [...ENDED, ...REQUESTED] },
@@ -99,11 +99,12 @@ export function makeReport(bundle: Bundle, context: ReportContext, format: Repor
   return {
     title: `${title}, run ${run.run_id}`,
     subject: `Audit report of run ${run.run_id}, outcome ${run.outcome_kind}, format ${format}`,
+    density: format === "brief" ? "compact" : "roomy",
     language: "en",
     date: run.created_at,
     running_head: { left: `Run ${run.run_id}, ${title}`, right: verdictOf(subject), tone: toneOf(subject) },
     running_foot: reportFileName(run.run_id, format),
-    blocks: format === "brief" ? blocks.map(densely) : blocks,
+    blocks,
     attachment: {
       name: attached,
       media_type: "application/json",

@@ -45,8 +45,7 @@ export const factOf = (label: string, value: string | undefined): readonly Fact[
 export const facts = (rows: readonly Fact[]): readonly Block[] => (rows.length === 0 ? [] : [{ kind: "facts", rows }])
 
 /** The same block set for looking up, when it can be. */
-export const densely = (block: Block): Block =>
-  block.kind === "facts" || block.kind === "table" ? { ...block, dense: true } : block
+export const densely = (block: Block): Block => (block.kind === "table" ? { ...block, dense: true } : block)
 
 /** A table of at most `MAX_TABLE_ROWS` rows; what is left out is said, and stands in the attached bundle. */
 export function table(

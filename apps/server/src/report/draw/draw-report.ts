@@ -6,6 +6,7 @@ import { documentFonts } from "./fonts/document-fonts.ts"
 import { flow } from "./page/flow.ts"
 import { furniture } from "./page/furniture.ts"
 import { newPen, type Pen } from "./page/pen.ts"
+import { STYLES } from "./page/style.ts"
 import { rootNode } from "./tags/structure.ts"
 
 /**
@@ -16,14 +17,15 @@ export async function drawReport(report: Report): Promise<Uint8Array> {
   const fonts = documentFonts()
   const root = rootNode()
   const outline: Bookmark[] = []
-  const strips = report.blocks.flatMap(block => stripsOf(block, { node: root, outline }))
+  const style = STYLES[report.density]
+  const strips = report.blocks.flatMap(block => stripsOf(block, { node: root, outline, style }))
   const pens: Pen[] = []
-  flow(strips, () => {
+  flow(strips, style.area, () => {
     const pen = newPen(pens.length, fonts)
     pens.push(pen)
     return pen
   })
-  const drawOnEvery = furniture(report, pens.length)
+  const drawOnEvery = furniture(report, style, pens.length)
   for (const pen of pens) drawOnEvery(pen)
   return writeDocument(report, { sheets: pens.map(({ sheet }) => sheet), fonts, root, outline })
 }

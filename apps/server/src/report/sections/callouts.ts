@@ -1,6 +1,6 @@
 /** Parts 2 and 3: enforcement, not observation; and how to verify. */
 import { VERDICTS } from "@runseal/core/verify/report"
-import type { Block } from "../block.ts"
+import type { Block, Line } from "../block.ts"
 import { line, mono } from "../spans.ts"
 import { bundleFileName, type Part, type ReportContext, reportFileName, wordsOf } from "../subject.ts"
 
@@ -18,8 +18,11 @@ export const enforcement: Part = subject => [
   },
 ]
 
+/** What to do, what to expect, and where the code beside it leads: the public bundle when there is one, else the instructions. */
 export const howToVerify: Part = ({ bundle, context, format }) => {
   const { run_id } = bundle.run
+  const { public_url, verifier_url } = context
+  const address = public_url ?? verifier_url
   const callout: Block = {
     kind: "callout",
     tone: "accent",
@@ -31,22 +34,15 @@ export const howToVerify: Part = ({ bundle, context, format }) => {
         ". Verify it offline with the open-source verifier:",
       ),
       line(mono(`verifier ${reportFileName(run_id, format)} --trust trust.json`)),
+      line(expected(context), " Take the trust document from the service by another way than this report."),
+      line(public_url === undefined ? "Verification instructions: " : "Public bundle of this run: ", mono(address)),
     ],
+    code: address,
   }
-  return [callout, code(context)]
+  return [callout]
 }
 
-/** The public bundle when there is one, else the instructions; beside it what to expect. */
-function code({ public_url, verifier_url, verification: { verdict } }: ReportContext): Block {
-  const expected =
-    verdict === VERDICTS.failed
-      ? line("When this report was made, the service's own verification ended with ", mono(verdict), ".")
-      : line("The last line of the verifier should be ", mono(verdict), ".")
-  const trust = " Take the trust document from the service by another way than this report."
-  return {
-    kind: "qr",
-    content: public_url ?? verifier_url,
-    title: public_url === undefined ? "Verification instructions" : "Public bundle of this run",
-    line: line(expected, trust),
-  }
-}
+const expected = ({ verification: { verdict } }: ReportContext): Line =>
+  verdict === VERDICTS.failed
+    ? line("When this report was made, the service's own verification ended with ", mono(verdict), ".")
+    : line("The last line of the verifier should be ", mono(verdict), ".")

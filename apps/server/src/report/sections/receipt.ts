@@ -11,7 +11,7 @@ import { count, fact, facts, fieldLabel, heading, line, mono, muted, remark, sai
 import type { Part } from "../subject.ts"
 
 /** The receipt as it is sealed, field by field; `hash` last, which covers the others. */
-export const receiptFields: Part = ({ bundle }) => {
+const receiptFields: Part = ({ bundle }) => {
   const found = receiptOf(bundle)
   if (found === undefined) return []
   const { hash, ...fields } = found.receipt

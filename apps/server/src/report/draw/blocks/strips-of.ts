@@ -1,10 +1,12 @@
 import type { Block } from "../../block.ts"
 import type { Strip } from "../page/flow.ts"
+import { calloutStrips, codeStrips } from "./callout.ts"
 import { coverStrips } from "./cover.ts"
-import { gaugeStrips, qrStrips } from "./figures.ts"
+import { factsStrips } from "./facts.ts"
+import { gaugeStrips } from "./gauge.ts"
 import type { Place } from "./place.ts"
-import { calloutStrips, codeStrips, headingStrips, listStrips, paragraphStrips } from "./prose.ts"
-import { factsStrips, tableStrips } from "./tables.ts"
+import { headingStrips, listStrips, paragraphStrips } from "./prose.ts"
+import { tableStrips } from "./tables.ts"
 import { timelineStrips } from "./timeline.ts"
 
 /** The ink of a block. Its part of the logical structure and of the outline is added to the place. */
@@ -28,8 +30,6 @@ export function stripsOf(block: Block, place: Place): Strip[] {
       return timelineStrips(block, place)
     case "gauge":
       return gaugeStrips(block, place)
-    case "qr":
-      return qrStrips(block, place)
     case "code":
       return codeStrips(block, place)
     case "page_break":

@@ -3,7 +3,9 @@ import { expect, test } from "vitest"
 import { documentFonts } from "../fonts/document-fonts.ts"
 import { flow, type Strip } from "./flow.ts"
 import { newPen } from "./pen.ts"
-import { MARGIN, PAGE, TEXT_HEIGHT } from "./style.ts"
+import { STYLES } from "./style.ts"
+
+const { area } = STYLES.roomy
 
 type Drawn = { readonly strip: number; readonly page: number; readonly top: number; readonly again: boolean }
 type Shape = { height: number; gap: number; keep: boolean; repeats: boolean; breaks: boolean }
@@ -25,7 +27,7 @@ function drawn(shapes: readonly Shape[]): { drawn: Drawn[]; pages: number } {
     }
   })
   let pages = 0
-  flow(strips, () => newPen(pages++, documentFonts()))
+  flow(strips, area, () => newPen(pages++, documentFonts()))
   return { drawn: list, pages }
 }
 
@@ -43,12 +45,12 @@ test("every strip is drawn once, in order, within the text area", () => {
       const { drawn: list } = drawn(shapes)
       const own = list.filter(({ again }) => !again)
       expect(own.map(({ strip }) => strip)).toEqual(shapes.map((_, index) => index))
-      let last: { page: number; bottom: number } = { page: 0, bottom: MARGIN.top }
+      let last: { page: number; bottom: number } = { page: 0, bottom: area.top }
       for (const { strip, page, top } of own) {
         const bottom = top + (shapes[strip]?.height ?? 0)
         if (page === last.page) expect(top).toBeGreaterThanOrEqual(last.bottom)
         else expect(page).toBe(last.page + 1)
-        expect(bottom).toBeLessThanOrEqual(PAGE.height - MARGIN.bottom + 0.01)
+        expect(bottom).toBeLessThanOrEqual(area.top + area.height + 0.01)
         last = { page, bottom }
       }
     }),
@@ -63,7 +65,7 @@ const line = (more: Partial<Shape> = {}): Shape => ({
   breaks: false,
   ...more,
 })
-const LINES_ON_PAGE = Math.floor(TEXT_HEIGHT / 100)
+const LINES_ON_PAGE = Math.floor(area.height / 100)
 
 test("what is kept with the next goes to its page", () => {
   const shapes = Array.from({ length: LINES_ON_PAGE + 1 }, (_, index) => line({ keep: index === LINES_ON_PAGE - 1 }))
@@ -78,7 +80,7 @@ test("a header is drawn again above the first row of each further page, and only
   const shapes = Array.from({ length: 3 * LINES_ON_PAGE }, (_, index) => line({ repeats: index > 0 }))
   const { drawn: list, pages } = drawn(shapes)
   expect(list.filter(({ again }) => again).map(({ page, top }) => [page, top])).toEqual(
-    Array.from({ length: pages - 1 }, (_, page) => [page + 1, MARGIN.top]),
+    Array.from({ length: pages - 1 }, (_, page) => [page + 1, area.top]),
   )
 })
 

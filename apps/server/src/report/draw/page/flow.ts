@@ -1,5 +1,5 @@
 import type { Pen } from "./pen.ts"
-import { MARGIN, TEXT_HEIGHT } from "./style.ts"
+import type { Style } from "./style.ts"
 
 /** A horizontal piece of the report that is never cut: one line of text, one row, one drawing. Lengths in points. */
 export type Strip = {
@@ -17,8 +17,8 @@ export type Strip = {
 
 export type Again = { readonly height: number; readonly draw: (pen: Pen, top: number) => void }
 
-/** Puts strips on pages, one below the other. `open` gives the pen of a new page. */
-export function flow(strips: readonly Strip[], open: () => Pen): void {
+/** Puts strips on pages, one below the other in the text area. `open` gives the pen of a new page. */
+export function flow(strips: readonly Strip[], { top, height }: Style["area"], open: () => Pen): void {
   let pen = open()
   let used = 0
   const turn = (): void => {
@@ -28,16 +28,16 @@ export function flow(strips: readonly Strip[], open: () => Pen): void {
   for (let index = 0; index < strips.length; ) {
     const end = endOfGroup(strips, index)
     if (strips[index]?.pageBreak && used > 0 && end > index + 1) turn()
-    if (used > 0 && used + heightOf(strips, index, end, used) > TEXT_HEIGHT) turn()
+    if (used > 0 && used + heightOf(strips, index, end, used) > height) turn()
     for (; index < end; index++) {
       const strip = strips[index]
       if (strip === undefined) break
-      if (used > 0 && used + strip.gap + strip.height > TEXT_HEIGHT) turn()
+      if (used > 0 && used + strip.gap + strip.height > height) turn()
       if (used === 0 && strip.again !== undefined) {
-        strip.again.draw(pen, MARGIN.top)
+        strip.again.draw(pen, top)
         used = strip.again.height
       } else if (used > 0) used += strip.gap
-      strip.draw(pen, MARGIN.top + used)
+      strip.draw(pen, top + used)
       used += strip.height
     }
   }

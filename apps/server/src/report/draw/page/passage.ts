@@ -4,10 +4,7 @@ import { type TextLine, wrap } from "../text/wrap.ts"
 import type { Strip } from "./flow.ts"
 import { marked, type Pen } from "./pen.ts"
 import { setLine } from "./set-line.ts"
-import type { Setting } from "./style.ts"
-
-/** A column of the page: where text stands. */
-export type Column = { readonly x: number; readonly width: number }
+import type { Column, Setting } from "./style.ts"
 
 export type Passage = {
   readonly line: Line

@@ -1,10 +1,10 @@
 import type { StructureNode } from "../tags/structure.ts"
 import type { TextLine } from "../text/wrap.ts"
 import type { Again, Strip } from "./flow.ts"
-import { type Column, startOf } from "./passage.ts"
+import { startOf } from "./passage.ts"
 import { artifact, fillRectangle, marked, type Pen, strokeLine } from "./pen.ts"
 import { setLine } from "./set-line.ts"
-import { type Colour, TEXT_HEIGHT } from "./style.ts"
+import { type Colour, type Column, PAGE } from "./style.ts"
 
 /** A cell: its lines, already broken to its column, and the node each belongs to. */
 export type Cell = {
@@ -29,7 +29,7 @@ export type RowLook = {
 }
 
 /** A row higher than this may go on on the next page. */
-const WHOLE_ROW: number = TEXT_HEIGHT * 0.4
+const WHOLE_ROW: number = PAGE.height / 3
 
 /** One strip for a row, or, for a high one, one strip for each of its lines. */
 export function rowStrips(cells: readonly Cell[], look: RowLook, again?: Again): Strip[] {

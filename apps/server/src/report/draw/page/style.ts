@@ -1,13 +1,10 @@
-import type { Tone } from "../../block.ts"
+import type { Density, Tone } from "../../block.ts"
 
 /** Points: 1/72 inch; ISO 216 A4. */
 export const PAGE = { width: 595.28, height: 841.89 } as const
 
-/** The text area. */
-export const MARGIN = { left: 56, right: 56, top: 74, bottom: 66 } as const
-
-export const TEXT_WIDTH: number = PAGE.width - MARGIN.left - MARGIN.right
-export const TEXT_HEIGHT: number = PAGE.height - MARGIN.top - MARGIN.bottom
+/** A column of the page: where text stands. */
+export type Column = { readonly x: number; readonly width: number }
 
 /** Red, green, blue in sRGB, 0 to 1. */
 export type Colour = readonly [number, number, number]
@@ -77,7 +74,7 @@ export type SettingName =
   | "step_code"
   | "step_label"
 
-/** The type scale. */
+/** The type scale of a report for reading. */
 export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   verdict: setting(23, 29, "bold"),
   cover_title: setting(10, 14, "bold", "muted"),
@@ -98,4 +95,79 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   running: setting(7.6, 10, "regular", "muted"),
   step_code: setting(6.6, 8.6, "mono"),
   step_label: setting(6.8, 8.8, "regular", "muted"),
+}
+
+/** The type scale of a report on few pages: nothing below 7 points but the drawing's labels. */
+const COMPACT_SETTINGS: Readonly<Record<SettingName, Setting>> = {
+  ...SETTINGS,
+  verdict: setting(19, 23, "bold"),
+  cover_title: setting(9, 12, "bold", "muted"),
+  subtitle: setting(9, 12, "regular", "plain"),
+  h1: setting(12, 15, "bold", "accent"),
+  h2: setting(9.4, 12, "bold"),
+  h3: setting(8.6, 11, "bold", "muted"),
+  body: setting(8.4, 11.4, "regular"),
+  callout_title: setting(8.8, 11.8, "bold"),
+  caption: setting(7.8, 10, "bold", "muted"),
+  cell: setting(7.2, 9.6, "regular"),
+  column_title: setting(7.2, 9.6, "bold", "muted"),
+  label: setting(7.2, 9.6, "bold", "muted"),
+  note: setting(7, 9.4, "regular", "muted"),
+  code: setting(7.4, 10.4, "mono"),
+  running: setting(7.2, 9.6, "regular", "muted"),
+}
+
+/** How close a report is set, and what that comes to: lengths in points. */
+export type Style = {
+  /** The text area, from the page's left and top edge. */
+  readonly area: { readonly left: number; readonly top: number; readonly width: number; readonly height: number }
+  /** The whole width of the text area. */
+  readonly column: Column
+  /** Tops of the lines that stand on every page. */
+  readonly head: number
+  readonly foot: number
+  readonly settings: Readonly<Record<SettingName, Setting>>
+  /** Room above blocks, above headings by level, and above items of a list. */
+  readonly gaps: { readonly block: number; readonly heading: readonly [number, number, number]; readonly item: number }
+  readonly panelPadding: number
+  /** Side of a QR code. */
+  readonly code: number
+  /** Set for looking up: tables are dense, short facts stand two in a row, a gauge stands in one line. */
+  readonly compact: boolean
+}
+
+type Margins = { readonly side: number; readonly top: number; readonly bottom: number }
+
+function styleOf(margins: Margins, more: Omit<Style, "area" | "column">): Style {
+  const width = PAGE.width - 2 * margins.side
+  const height = PAGE.height - margins.top - margins.bottom
+  return { ...more, area: { left: margins.side, top: margins.top, width, height }, column: { x: margins.side, width } }
+}
+
+/** A report's style by its density. */
+export const STYLES: Readonly<Record<Density, Style>> = {
+  roomy: styleOf(
+    { side: 56, top: 74, bottom: 66 },
+    {
+      head: 38,
+      foot: PAGE.height - 44,
+      settings: SETTINGS,
+      gaps: { block: 9, heading: [24, 17, 13], item: 3 },
+      panelPadding: 11,
+      code: 92,
+      compact: false,
+    },
+  ),
+  compact: styleOf(
+    { side: 50, top: 56, bottom: 46 },
+    {
+      head: 31,
+      foot: PAGE.height - 34,
+      settings: COMPACT_SETTINGS,
+      gaps: { block: 6, heading: [12, 8, 7], item: 1.5 },
+      panelPadding: 8,
+      code: 78,
+      compact: true,
+    },
+  ),
 }

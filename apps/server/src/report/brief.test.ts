@@ -1,0 +1,57 @@
+/** `brief` is two pages for a manager. */
+import type { Bundle } from "@runseal/core/artifacts/bundle"
+import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
+import { describe, expect, test } from "vitest"
+import type { RunSpec } from "../../../../libs/core/test/fixtures/run-spec.ts"
+import { hasTool } from "../../spec/harness/pdf-tools.ts"
+import { overlapsIn, wordsIn } from "../../spec/harness/pdf-words.ts"
+import { contextOf, sealed } from "../../spec/harness/report-samples.ts"
+import { drawReport } from "./draw/draw-report.ts"
+import { PAGE, STYLES } from "./draw/page/style.ts"
+import { makeReport } from "./report.ts"
+import { MAX_SHORT_LENGTH } from "./spans.ts"
+import type { ReportContext } from "./subject.ts"
+
+const poppler = hasTool("pdftotext")
+const PUBLIC_URL = `https://evidence.runs.example.com/public/runs/${"a".repeat(32)}/bundle.json`
+
+const briefOf = (bundle: Bundle, facts: Partial<ReportContext> = {}): Promise<Uint8Array> =>
+  drawReport(makeReport(bundle, contextOf(bundle, facts), "brief"))
+const pagesOf = (pdf: Uint8Array): number =>
+  Buffer.from(pdf)
+    .toString("latin1")
+    .match(/\/Type \/Page\b/g)?.length ?? 0
+
+describe.each(OUTCOME_KINDS)("the brief of %s", kind => {
+  test("has two pages, published or not", async () => {
+    expect(pagesOf(await briefOf(sealed(kind)))).toBe(2)
+    expect(pagesOf(await briefOf(sealed(kind), { public_url: PUBLIC_URL }))).toBe(2)
+  })
+
+  test.each<Omit<RunSpec, "outcome">>([
+    { minimal: true },
+    { complete_record: false, receipt_anchor: "none" },
+    { denied_by: "rule", failed_step: "DOG" },
+  ])("has two pages for a run with %j", async spec => {
+    expect(pagesOf(await briefOf(sealed(kind, spec)))).toBe(2)
+  })
+
+  test("has two pages when tenant, route and region have names of a line", async () => {
+    const bundle = sealed(kind)
+    const name = "treasury operations / payments / approvals / emea".repeat(2).slice(0, MAX_SHORT_LENGTH)
+    const named = { ...bundle, run: { ...bundle.run, tenant_id: name, route_id: name, execution_region: name } }
+    expect(pagesOf(await drawReport(makeReport(named, contextOf(bundle, { public_url: PUBLIC_URL }), "brief")))).toBe(2)
+  })
+
+  test.skipIf(!poppler)("has no word on another, nor outside its margins (skipped without poppler)", async () => {
+    const words = wordsIn(await briefOf(sealed(kind), { public_url: PUBLIC_URL }))
+    expect(words.length).toBeGreaterThan(300)
+    expect(overlapsIn(words)).toEqual([])
+    const { area, head, foot } = STYLES.compact
+    const outside = words.filter(
+      ({ left, right, top, bottom }) =>
+        left < area.left - 1 || right > PAGE.width - area.left + 1 || top < head - 3 || bottom > foot + 13,
+    )
+    expect(outside).toEqual([])
+  })
+})

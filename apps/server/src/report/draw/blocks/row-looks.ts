@@ -1,0 +1,34 @@
+import type { Strip } from "../page/flow.ts"
+import type { RowLook } from "../page/rows.ts"
+import { HAIRLINE, PAGE, RULE, type Setting, type Style, WASH } from "../page/style.ts"
+
+/** A table up to this height is not split. */
+const SHORT_TABLE: number = PAGE.height / 7
+
+export type RowLooks = {
+  readonly row: RowLook
+  readonly header: RowLook
+  readonly cell: Setting
+  readonly label: Setting
+}
+
+/** Rows for reading, or rows for looking up: these in a compact report always. */
+export function rowLooks({ settings, column, compact }: Style, dense = false): RowLooks {
+  const close = compact || dense
+  return {
+    row: { padding: close ? 1 : 3.2, rule: { ink: HAIRLINE, weight: 0.5 }, column },
+    header: { padding: close ? 1.6 : 3.6, rule: { ink: RULE, weight: 0.8 }, column, ground: WASH.plain },
+    cell: close ? settings.dense_cell : settings.cell,
+    label: close ? settings.dense_label : settings.label,
+  }
+}
+
+/** Short tables stay on one page; of others no row stands alone before or after the turn of a page. */
+export function wellSplit(strips: readonly Strip[]): Strip[] {
+  const height = strips.reduce((sum, strip) => sum + strip.height, 0)
+  const last = strips.length - 1
+  return strips.map((strip, index) => {
+    const keep = index < last && (height <= SHORT_TABLE || index === 0 || index === last - 1)
+    return keep ? { ...strip, keep } : strip
+  })
+}
