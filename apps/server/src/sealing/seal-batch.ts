@@ -10,7 +10,7 @@ import { tenantCommitment } from "@runseal/core/formulas/decision"
 import { completeRecordLeaf, leafDigest } from "@runseal/core/formulas/leaves"
 import { bundleHash } from "@runseal/core/formulas/manifest"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
-import { isUnreadable, verifyDocument } from "@runseal/core/verify/document"
+import { isUnreadable, verifyJson } from "@runseal/core/verify/document"
 import { VERDICTS, type Verdict } from "@runseal/core/verify/report"
 import type { AppendedLeaf, LogIdentity } from "../anchor/embedded-log.ts"
 import { anchorOf, appendLeafEntry, signHead } from "../anchor/embedded-log.ts"
@@ -169,8 +169,9 @@ function attempt(round: Round, start: BatchStart, context: BatchContext, failed:
   const runs = forEach(lasts, failed.runs, "DLA", ({ at, draft, record, bundle_hash, leaf, last }) => {
     const complete_record = anchorOf(context.log, log, last, c2)
     const bundle: Bundle = { ...record, bundle_hash, anchors: { ...record.anchors, complete_record } }
+    const text = canonicalize(bundle)
     assertVerified(bundle, VERDICTS.complete, `run ${record.run.run_id}`, context.trust)
-    return { at, item: { draft, bundle, text: canonicalize(bundle), tenant_ordinal: leaf.tenant_ordinal } }
+    return { at, item: { draft, bundle, text, tenant_ordinal: leaf.tenant_ordinal } }
   })
   const attestations = forEach(proposed, failed.attestations, "DLA", proposal => {
     const sealed = sealAttestation(proposal, context.log, log, c2)
@@ -212,14 +213,14 @@ function chain(draft: Draft, record: BundleBody, tenants: Map<string, TenantHead
   return { record, bundle_hash, leaf }
 }
 
-/** The auditor's own verifier has the last word before anything is committed. */
+/** The auditor's own verifier has the last word before anything is committed. @param document as it was canonicalized */
 function assertVerified(
   document: Bundle | AttestationAnswer,
   verdict: Verdict,
   name: string,
   trust: TrustedKeys,
 ): void {
-  const report = verifyDocument(document, [trust])
+  const report = verifyJson(document, [trust])
   if (isUnreadable(report)) throw unverified(`${name} is not readable: ${report.unreadable}`)
   if (report.verdict === verdict) return
   const failure = report.checks.find(check => check.result === "fail")

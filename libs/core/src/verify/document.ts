@@ -53,8 +53,8 @@ export function verifyDocument(value: unknown, trusts: readonly TrustedKeys[]): 
 
 const NO_DOCUMENT = "not a JSON object that can be sealed exactly"
 
-/** Verifies a value that is known to have an exact JSON form. */
-function verifyJson(value: JsonValue, trusts: readonly TrustedKeys[]): Report | Unreadable {
+/** As `verifyDocument`, for a value that `canonicalize` has accepted as it is. */
+export function verifyJson(value: JsonValue, trusts: readonly TrustedKeys[]): Report | Unreadable {
   if (!isObject(value)) return unreadable(NO_DOCUMENT)
   if (holdsNul(value)) return unreadable("a text holds U+0000, which no record of ours can")
   const known = [...trusts, PUBLIC_REKOR]
