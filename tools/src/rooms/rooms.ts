@@ -52,7 +52,7 @@ export const ROOMS: readonly Room[] = [
 
   { path: VERIFY_PAGE, enters: LIBS },
 
-  { path: "apps/server", enters: [...LIBS, SERVER], testsEnter: [SDK, "libs/core/test"] },
+  { path: "apps/server", enters: [...LIBS, SERVER], testsEnter: [SDK, `${VERIFY_PAGE}/load-page`, "libs/core/test"] },
   // A PostgreSQL of one's own, for the tests and the bench.
   { path: "apps/server/cluster", enters: [] },
   { path: SERVER, enters: [...LIBS, SERVER], testsEnter: [SDK], flat: true },

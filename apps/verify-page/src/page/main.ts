@@ -105,6 +105,9 @@ async function openPublished(address: string): Promise<void> {
   byId("document-heading").textContent = "Published run"
   byId("lead").textContent =
     "This run was published. Your browser fetches its sealed record and verifies it itself; the service's word is not taken for it."
+  byId("document-zone").classList.add("small")
+  byId("document-call").textContent = "Choose another file, or drop it here"
+  byId("document-hint").hidden = true
   await take({ name: "The published bundle", read: () => readAddress(address, DEFAULT_MAX_BYTES) })
   if (current === undefined) return
   const link = document.createElement("a")
