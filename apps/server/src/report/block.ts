@@ -23,7 +23,7 @@ export type HeadingBlock = { readonly kind: "heading"; readonly level: 1 | 2 | 3
 export type ParagraphBlock = {
   readonly kind: "paragraph"
   readonly line: Line
-  /** Stays on the page of what follows. */
+  /** Stays on the page of what follows, unless a heading follows. */
   readonly keep?: true
 }
 

@@ -1,4 +1,4 @@
-import type { Report } from "../block.ts"
+import type { Block, Report } from "../block.ts"
 import type { Bookmark } from "./blocks/place.ts"
 import { stripsOf } from "./blocks/strips-of.ts"
 import { writeDocument } from "./file/document.ts"
@@ -18,7 +18,9 @@ export async function drawReport(report: Report): Promise<Uint8Array> {
   const root = rootNode()
   const outline: Bookmark[] = []
   const style = STYLES[report.density]
-  const strips = report.blocks.flatMap(block => stripsOf(block, { node: root, outline, style }))
+  const strips = report.blocks.flatMap((block, index) =>
+    stripsOf(untied(block, report.blocks[index + 1]), { node: root, outline, style }),
+  )
   const pens: Pen[] = []
   flow(strips, style.area, () => {
     const pen = newPen(pens.length, fonts)
@@ -28,4 +30,9 @@ export async function drawReport(report: Report): Promise<Uint8Array> {
   const drawOnEvery = furniture(report, style, pens.length)
   for (const pen of pens) drawOnEvery(pen)
   return writeDocument(report, { sheets: pens.map(({ sheet }) => sheet), fonts, root, outline })
+}
+
+/** A heading opens something new: no paragraph before it stays with it. */
+function untied(block: Block, next: Block | undefined): Block {
+  return block.kind === "paragraph" && next?.kind === "heading" ? { kind: "paragraph", line: block.line } : block
 }

@@ -28,15 +28,15 @@ export const legalEvidence: Part = subject => [
 function claims({ bundle }: Subject): readonly Block[] {
   const made = claimsOf(bundle).map(claim => ({ ...claim, hash: reportClaimHash(bundle.bundle_hash, claim) }))
   const columns = [
-    { title: "Claim", share: 7 },
-    { title: "Statement, and what it rests on", share: 34 },
-    { title: "Whose word", share: 18 },
+    { title: "Claim", share: 6 },
+    { title: "Statement", share: 28 },
+    { title: "Whose word, and what it rests on", share: 25 },
     { title: "Claim hash", share: 41 },
   ]
   const rows = made.map(({ claim_id, statement, basis, evidence, hash }) => [
     line(claim_id),
-    line(statement, muted(` Rests on ${evidence.map(({ member }) => member).join(", ")}.`)),
-    line(basis),
+    line(statement),
+    line(`${basis}; `, muted(`rests on ${evidence.map(({ member }) => member).join(", ")}`)),
     line(renderTime("claim:", hash)),
   ])
   const hashes = made.map(({ hash }) => hash)

@@ -4,7 +4,7 @@ import type { Manifest } from "@runseal/core/artifacts/manifest"
 import type { Stage } from "@runseal/core/vocabulary/outcomes"
 import { pipelineDuration } from "../pipeline-duration.ts"
 import type { Fact } from "../spans.ts"
-import { countOf, fact, facts, heading, line, mono, muted, paragraph, said, table } from "../spans.ts"
+import { countOf, densely, fact, facts, heading, line, mono, muted, paragraph, said, table } from "../spans.ts"
 import { type Part, type Subject, wordsOf } from "../subject.ts"
 
 export const metadata: Part = subject => [
@@ -89,5 +89,5 @@ export const pipelineHashes: Part = subject => {
     { title: "Hash", share: 61 },
   ]
   const rows = STAGE_HASHES.map(([stage, field]) => [line(mono(stage)), line(field), line(mono(manifest[field]))])
-  return [...opening, ...table("Pipeline-stage hashes", columns, rows)]
+  return [...opening, ...table("Pipeline-stage hashes", columns, rows).map(densely)]
 }

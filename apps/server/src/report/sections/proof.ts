@@ -26,12 +26,12 @@ export const proof: Part = subject => {
     heading(1, title),
     banner,
     ...(unanchored ? [paragraph(anchorSentence(bundle))] : []),
-    ...(inBrief ? [] : anchors),
     ...facts([
       ...(bundle.partial_manifest === undefined
         ? []
         : [fact("Partial manifest hash", mono(bundle.partial_manifest.ManifestHash))]),
       fact("Bundle hash", mono(bundle.bundle_hash)),
     ]),
+    ...(inBrief ? [] : anchors),
   ]
 }

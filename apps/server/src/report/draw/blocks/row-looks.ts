@@ -3,7 +3,9 @@ import type { RowLook } from "../page/rows.ts"
 import { HAIRLINE, PAGE, RULE, type Setting, type Style, WASH } from "../page/style.ts"
 
 /** A table up to this height is not split. */
-const SHORT_TABLE: number = PAGE.height / 7
+const SHORT_TABLE: number = PAGE.height / 6
+/** Rows at the beginning and at the end of a longer table that are not parted. */
+const TOGETHER = 3
 
 export type RowLooks = {
   readonly row: RowLook
@@ -23,12 +25,12 @@ export function rowLooks({ settings, column, compact }: Style, dense = false): R
   }
 }
 
-/** Short tables stay on one page; of others no row stands alone before or after the turn of a page. */
+/** Short tables stay on one page; of others some rows stand together before and after the turn of a page. */
 export function wellSplit(strips: readonly Strip[]): Strip[] {
   const height = strips.reduce((sum, strip) => sum + strip.height, 0)
   const last = strips.length - 1
   return strips.map((strip, index) => {
-    const keep = index < last && (height <= SHORT_TABLE || index === 0 || index === last - 1)
+    const keep = index < last && (height <= SHORT_TABLE || index < TOGETHER - 1 || index > last - TOGETHER)
     return keep ? { ...strip, keep } : strip
   })
 }
