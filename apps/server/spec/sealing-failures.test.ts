@@ -3,6 +3,7 @@ import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import { describe, expect, test } from "vitest"
 import type { Submission } from "../src/pipeline/submission.ts"
 import type { SealedRun } from "../src/sealing/seal-batch.ts"
+import { FAULT_TOLD_EVERY_MS } from "../src/store-faults.ts"
 import { eachDatabase } from "./database/databases.ts"
 import { type Answer, expectRefused, textAt } from "./harness/answer.ts"
 import { CANARY } from "./harness/refusal.ts"
@@ -160,6 +161,23 @@ eachDatabase("sealing", open => {
       }
     })
 
+    test("is told to the process log at once, then once in ten seconds with how many requests met it", async () => {
+      service().clock.advance(FAULT_TOLD_EVERY_MS)
+      const [first = 0, later] = [service().logLines.length, 5]
+      await runSql(service().db, "alter table run rename to run_hidden")
+      for (let i = 0; i <= later; i++) await service().get(`/runs?${CANARY}`)
+      service().clock.advance(FAULT_TOLD_EVERY_MS)
+      await service().get("/runs")
+      await runSql(service().db, "alter table run_hidden rename to run")
+      const lines = service().logLines.slice(first)
+      const told = { level: 40, msg: "the record store failed requests", code: "rolled_back", sqlstate: "42P01" }
+      expect(lines.map(line => JSON.parse(line))).toEqual([
+        expect.objectContaining({ ...told, requests: expect.any(Number) }),
+        expect.objectContaining({ ...told, requests: 1 + later }),
+      ])
+      expect(lines.join()).not.toMatch(new RegExp(`${CANARY}|select|/runs`))
+    })
+
     test("a stored document that is no record is a 500 that names a request id and nothing of the inside", async () => {
       const { sql } = service().db
       await service().execute(request())
@@ -170,7 +188,11 @@ eachDatabase("sealing", open => {
       for (const answer of answers) {
         const error = expectRefused(answer, 500)
         const [id = "none"] = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(error) ?? []
-        expect(service().logLines.filter(line => line.includes(id))).toHaveLength(1)
+        const told = service().logLines.filter(line => line.includes(id))
+        expect(told.map(line => JSON.parse(line))).toEqual([
+          expect.objectContaining({ method: "GET", route: expect.stringMatching(/^\/runs\/:id/) }),
+        ])
+        expect(told.join()).not.toContain("/runs/1")
         expect(error).not.toMatch(/at |\.ts|unreadable/)
       }
     })

@@ -20,6 +20,7 @@ import { reportRoutes } from "./routes/report.ts"
 import { runRoutes } from "./routes/runs.ts"
 import { verifyPageRoutes } from "./routes/verify-page.ts"
 import { StoreError } from "./store/errors.ts"
+import { openStoreFaults } from "./store-faults.ts"
 import type { Route } from "./watch.ts"
 
 type Routes = (deps: Deps) => Hono
@@ -54,7 +55,11 @@ export function createApp(deps: Deps): Hono {
   app.use(limitRequests(deps))
   for (const routes of KEPT_ROUTES) app.route("/", routes(deps))
   app.notFound(c => c.json({ ok: false, error: "There is no such endpoint." }, 404))
-  app.onError((error, c) => renderError(error, c, deps))
+  const reportFault = openStoreFaults(deps)
+  app.onError((error, c) => {
+    if (error instanceof StoreError) reportFault(error)
+    return renderError(error, c, deps)
+  })
   return app
 }
 
@@ -66,7 +71,9 @@ function renderError(error: unknown, c: Context, deps: Deps): Response {
   const known = asHttpError(error)
   if (known !== undefined) return c.json({ ok: false, error: known.message }, known.status, known.headers)
   const request_id = randomUUID()
-  deps.logger.error({ err: error, request_id, method: c.req.method, path: c.req.path }, "request failed")
+  // The route as registered: a path holds what a caller wrote.
+  const route = routeOf(c)
+  deps.logger.error({ err: error, request_id, method: route?.method, route: route?.path }, "request failed")
   return c.json(
     { ok: false, error: `The server failed; the operator finds the cause under request ${request_id}.` },
     500,
