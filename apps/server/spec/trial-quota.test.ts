@@ -103,7 +103,13 @@ eachDatabase("the trial quota", open => {
     expect((await key.post("/attest", { digest: "c3".repeat(32), algorithm: "sha256" })).status).toBe(201)
   })
 
-  test("production and admin keys have no quota, and nothing is counted for them", async () => {
+  test("the tier makes the quota: an admin key of tier trial has it too", async () => {
+    const key = await mint(service(), { ...ADMIN, tier: "trial" }, admin)
+    await seed(service(), key, TRIAL_CAP.runs)
+    expectExceeded(await execute(key))
+  })
+
+  test("keys of tier production have no quota, and nothing is counted for them", async () => {
     for (const key of [await mint(service(), { ...CUSTOMER, tier: "production" }, admin), admin]) {
       await seed(service(), key, TRIAL_CAP.runs)
       expect((await execute(key)).status).toBe(200)
