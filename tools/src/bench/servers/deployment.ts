@@ -31,7 +31,8 @@ export type Deployment = {
  */
 export async function openDeployment(name: string, keys: number, server?: DatabaseServer): Promise<Deployment> {
   const folder = mkdtempSync(join(tmpdir(), "runseal-bench-"))
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }))
+  const clear = (): void => rmSync(folder, { recursive: true, force: true })
+  process.once("exit", clear)
   const url = await server?.createDatabase(name)
   const options = [
     "--port",
@@ -51,7 +52,10 @@ export async function openDeployment(name: string, keys: number, server?: Databa
     startNaive: lanes => startServer(NAIVE, [`${lanes}`, ...options]),
     secrets: () => secrets,
     ...(server === undefined || url === undefined ? {} : { lookAtDatabase: () => server.look(url) }),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => {
+      process.off("exit", clear)
+      clear()
+    },
   }
 }
 
