@@ -13,8 +13,7 @@ const ENDS_SCRIPT = /<\/script|<!--|<script/i
 
 /** @throws Error when the sources do not build */
 export async function buildPage(): Promise<string> {
-  const script = await bundled(ENTRY)
-  const style = await bundled(`${FOLDER}page.css`)
+  const [script = "", style = ""] = await bundled([ENTRY, `${FOLDER}page.css`])
   if (ENDS_SCRIPT.test(script) || /<\/style/i.test(style)) throw new Error("the page's script or style would end early")
   const policy = [
     "default-src 'none'",
@@ -36,24 +35,28 @@ export async function buildPage(): Promise<string> {
   )
 }
 
-/** Loaded when it is needed: a package that ships the page built needs no bundler. */
-async function bundled(entry: string): Promise<string> {
-  const { build } = await import("esbuild")
-  const { outputFiles } = await build({
-    entryPoints: [entry],
-    bundle: true,
-    minify: true,
-    write: false,
-    platform: "browser",
-    format: "iife",
-    target: "es2022",
-    charset: "utf8",
-    logLevel: "silent",
-  })
-  const [file] = outputFiles
-  if (file === undefined) throw new Error("the page was not built")
-  return file.text.trim()
+/** The entries as the text of one file each. The bundler is loaded here: a package that ships the page built needs none. */
+async function bundled(entries: readonly string[]): Promise<readonly string[]> {
+  const { build, stop } = await import("esbuild")
+  try {
+    const builds = await Promise.all(entries.map(entry => build({ ...BUNDLING, entryPoints: [entry] })))
+    return builds.flatMap(({ outputFiles }) => outputFiles.map(({ text }) => text.trim()))
+  } finally {
+    // It would wait for more to build as long as this process lives.
+    await stop()
+  }
 }
+
+const BUNDLING = {
+  bundle: true,
+  minify: true,
+  write: false,
+  platform: "browser",
+  format: "iife",
+  target: "es2022",
+  charset: "utf8",
+  logLevel: "silent",
+} as const
 
 /** CSP Level 3, "hash-source". */
 const hashOf = (text: string): string => `sha256-${encodeBase64(sha256(utf8Encode(text)))}`
