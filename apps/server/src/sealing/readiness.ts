@@ -1,9 +1,9 @@
 /**
- * Whether a run could be sealed now: the database answers, and the log's clock is one that the sealer takes. Asked of the
- * database at most once a second and never twice at the same time, however many ask here.
+ * Whether a run could be sealed now: the database answers and takes writes, and the log's clock is one that the sealer takes.
+ * Asked of the database at most once a second and never twice at the same time, however many ask here.
  */
 import type { Database } from "../store/database.ts"
-import { readHead } from "../store/log-store.ts"
+import { readHead, takesWrites } from "../store/log-store.ts"
 import { nextLogTime } from "./log-clock.ts"
 
 /** How long a finding stands, in milliseconds. */
@@ -32,16 +32,18 @@ export function openReadiness({
   let finding: { readonly promise: Promise<Readiness>; readonly at: number } | undefined
 
   const ask = async (): Promise<Readiness> => {
-    const found = await readHead(db).catch(() => undefined)
+    const found = await lookAt(db).catch(() => undefined)
     const checked_at = nowMs()
     if (found === undefined) return { ready: false, reason: "The database is not available.", checked_at }
-    if (nextLogTime(found.log_time, checked_at) === undefined)
+    const { head, writable } = found
+    if (!writable) return { ready: false, reason: "The database takes no writes.", checked_at }
+    if (nextLogTime(head.log_time, checked_at) === undefined)
       return {
         ready: false,
         reason: "The clock is behind the log's time; nothing is sealed until it has caught up.",
         checked_at,
       }
-    return { ready: true, log_size: found.size, checked_at }
+    return { ready: true, log_size: head.size, checked_at }
   }
 
   const find = async (): Promise<Readiness> => {
@@ -63,6 +65,10 @@ export function openReadiness({
     return finding.promise
   }
 }
+
+/** On one connection. */
+const lookAt = (db: Database) =>
+  db.read(async session => ({ head: await readHead(session), writable: await takesWrites(session) }))
 
 async function withinDeadline<T>(work: Promise<T>, deadlineMs: number, late: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined

@@ -36,7 +36,10 @@ function remembering(key: EcdsaKey): EcdsaKey {
 }
 
 /** A function that seals drafts of one Moment, all on the same scratch log. */
-export function openRehearsal(at: string, reportFault: (failure: StageFailure) => void): (draft: Draft) => Bundle {
+export function openRehearsal(
+  at: string,
+  reportFault: (failure: StageFailure) => void,
+): (draft: Draft) => Promise<Bundle> {
   const time = clockSeconds(at) ?? 0
   const log: LogIdentity = {
     keys: { service: remembering(newEcdsaKey()), log: remembering(newEcdsaKey()) },
@@ -48,11 +51,12 @@ export function openRehearsal(at: string, reportFault: (failure: StageFailure) =
   const keyIds = { service_key_id: service.keyId, log_key_id: logKey.keyId, checkpoint_key_id: logKey.keyId }
   appendLeafEntry(log, genesis, genesisLeaf({ origin: log.origin, genesis_clock: at, ...keyIds }))
   const frontier = genesis.frontier()
-  return draft => {
+  return async draft => {
     const { tenant_id } = draft.tenant
     const tenants = new Map([[tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 0, head: ZERO_HASH }]])
     const start = { frontier, next_run_id: SCRATCH_RUN_ID, tenants, attested: new Map(), time }
-    const [run] = buildBatch({ drafts: [draft], attestations: [] }, start, { log, trust, reportFault }).runs
+    const { runs } = await buildBatch({ drafts: [draft], attestations: [] }, start, { log, trust, reportFault })
+    const [run] = runs
     if (run === undefined) throw new Error("a rehearsal seals its one run")
     return run.bundle
   }

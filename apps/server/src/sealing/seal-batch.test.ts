@@ -158,7 +158,7 @@ const seal = async (
   const faults: StageFailure[] = []
   const reportFault = (failure: StageFailure): void => void faults.push(failure)
   const work = { drafts, attestations: sound.map(attestationFor) }
-  return { batch: buildBatch(work, start, { log, trust, reportFault }), faults }
+  return { batch: await buildBatch(work, start, { log, trust, reportFault }), faults }
 }
 
 test("a run that fails in stages 7–9 is a stage_error of that stage; the others are as they were", async () => {

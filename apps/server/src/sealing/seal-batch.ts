@@ -2,6 +2,7 @@
  * Builds one batch of records and attestations in memory: run numbers, log entries, records, complete-record leaves,
  * attestation leaves. Nothing here is stored; the sealer's transaction keeps all of it or none. FORMATS §6.
  */
+import { setImmediate } from "node:timers/promises"
 import { canonicalize } from "@runseal/canonical"
 import type { CompleteRecordLeaf } from "@runseal/core/artifacts/anchor"
 import type { AttestationAnswer } from "@runseal/core/artifacts/attestation"
@@ -87,9 +88,9 @@ type Failures = { readonly runs: Map<number, StageFailure>; readonly attestation
  * same Moments with that run as a stage_error; one that fails as a stage_error too, and an attestation that fails, is
  * refused and the others start over without it. So each round has fewer that can fail, and no record spoils its neighbours.
  */
-export function buildBatch(work: Round, start: BatchStart, context: BatchContext): Batch {
+export async function buildBatch(work: Round, start: BatchStart, context: BatchContext): Promise<Batch> {
   const failures: Failures = { runs: new Map(), attestations: new Map() }
-  const batch = attempt(work, start, context, failures)
+  const batch = await attempt(work, start, context, failures)
   if (batch !== undefined) return batch
   for (const failure of [...failures.runs.values(), ...failures.attestations.values()]) context.reportFault(failure)
   const drafts = work.drafts.map((draft, at) => afterFailure(draft, failures.runs.get(at)))
@@ -115,25 +116,47 @@ const placed = <Item>(
   return Array.from({ length: count }, (_, at) => byPlace.get(at))
 }
 
-/** Does a step for each item; where it fails, the failure is noted and the item left out. */
-const forEach = <Item extends { readonly at: number }, Made>(
+/** Longest that a batch keeps the event loop to itself, in milliseconds; one step may take longer. */
+const TURN_MS = 5
+
+/** A function that resolves at once within a turn; after it, when everybody else has had theirs. */
+function takingTurns(): () => Promise<void> {
+  let until = performance.now() + TURN_MS
+  return async () => {
+    if (performance.now() < until) return
+    await setImmediate()
+    until = performance.now() + TURN_MS
+  }
+}
+
+/** Does a step for each item in turn; where it fails, the failure is noted and the item left out. */
+const forEach = async <Item extends { readonly at: number }, Made>(
   items: readonly Item[],
   failed: Map<number, StageFailure>,
   stage: "LEDGER" | "DLA",
   step: (item: Item) => Made,
-): readonly Made[] =>
-  items.flatMap(item => {
+): Promise<readonly Made[]> => {
+  const made: Made[] = []
+  const myTurn = takingTurns()
+  for (const item of items) {
+    await myTurn()
     try {
-      return [inStage(stage, () => step(item))]
+      made.push(inStage(stage, () => step(item)))
     } catch (error) {
       if (!(error instanceof StageFailure)) throw error
       failed.set(item.at, error)
-      return []
     }
-  })
+  }
+  return made
+}
 
 /** Seals everything of a round; undefined when something failed, which is then among the failures. */
-function attempt(round: Round, start: BatchStart, context: BatchContext, failed: Failures): Batch | undefined {
+async function attempt(
+  round: Round,
+  start: BatchStart,
+  context: BatchContext,
+  failed: Failures,
+): Promise<Batch | undefined> {
   const log = growLog(start.frontier)
   const entries: { index: number; body: string }[] = []
   const keep = <L extends AppendedLeaf>(appended: L): L => {
@@ -143,16 +166,16 @@ function attempt(round: Round, start: BatchStart, context: BatchContext, failed:
   const tenants = new Map(start.tenants)
   const numbered = seated(round.drafts).map(({ at, item }, i) => ({ at, draft: item, run_id: start.next_run_id + i }))
 
-  const begun = forEach(numbered, failed.runs, "LEDGER", seat => {
+  const begun = await forEach(numbered, failed.runs, "LEDGER", seat => {
     const leaf = firstLeaf(seat.draft, seat.run_id)
     return { ...seat, first: leaf === undefined ? undefined : keep(appendLeafEntry(context.log, log, leaf)) }
   })
   const c1 = signHead(context.log, log, start.time)
-  const anchored = forEach(begun, failed.runs, "LEDGER", ({ first, ...seat }) => ({
+  const anchored = await forEach(begun, failed.runs, "LEDGER", ({ first, ...seat }) => ({
     ...seat,
     anchor: first === undefined ? undefined : anchorOf(context.log, log, first, c1),
   }))
-  const finished = forEach(anchored, failed.runs, "DLA", ({ anchor, ...seat }) => {
+  const finished = await forEach(anchored, failed.runs, "DLA", ({ anchor, ...seat }) => {
     const place = { run_id: seat.run_id, tenant_salt: tenantOf(tenants, seat.draft).salt }
     return { ...seat, ...chain(seat.draft, finishRecord(seat.draft, place, anchor, context.trust), tenants) }
   })
@@ -160,20 +183,20 @@ function attempt(round: Round, start: BatchStart, context: BatchContext, failed:
   if (failed.runs.size > 0) return undefined
   const lasts = finished.map(run => ({ ...run, last: keep(appendLeafEntry(context.log, log, run.leaf)) }))
   const attested = new Map(start.attested)
-  const proposed = forEach(seated(round.attestations), failed.attestations, "LEDGER", ({ at, item }) => {
+  const proposed = await forEach(seated(round.attestations), failed.attestations, "LEDGER", ({ at, item }) => {
     const owner_ordinal = (attested.get(item.owner) ?? 0) + 1
     attested.set(item.owner, owner_ordinal)
     return { at, owner: item.owner, owner_ordinal, appended: keep(appendLeafEntry(context.log, log, item.leaf)) }
   })
   const c2 = signHead(context.log, log, start.time)
-  const runs = forEach(lasts, failed.runs, "DLA", ({ at, draft, record, bundle_hash, leaf, last }) => {
+  const runs = await forEach(lasts, failed.runs, "DLA", ({ at, draft, record, bundle_hash, leaf, last }) => {
     const complete_record = anchorOf(context.log, log, last, c2)
     const bundle: Bundle = { ...record, bundle_hash, anchors: { ...record.anchors, complete_record } }
     const text = canonicalize(bundle)
     assertVerified(bundle, VERDICTS.complete, `run ${record.run.run_id}`, context.trust)
     return { at, item: { draft, bundle, text, tenant_ordinal: leaf.tenant_ordinal } }
   })
-  const attestations = forEach(proposed, failed.attestations, "DLA", proposal => {
+  const attestations = await forEach(proposed, failed.attestations, "DLA", proposal => {
     const sealed = sealAttestation(proposal, context.log, log, c2)
     assertVerified(sealed.document, VERDICTS.attestation, sealed.document.attestation_id, context.trust)
     return { at: proposal.at, item: sealed }

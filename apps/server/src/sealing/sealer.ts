@@ -135,7 +135,7 @@ export const commitBatch = (work: BatchWork, known: LogFrontier | undefined, con
     const tenants = await lockTenants(tx, newTenants(work.drafts))
     const attested = await countAttestations(tx, [...new Set(work.attestations.map(({ owner }) => owner))])
     const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time }
-    const batch = buildBatch(work, start, context)
+    const batch = await buildBatch(work, start, context)
     if (batch.entries.length === 0) throw new StoreError("unavailable")
     await writeBatch(tx, batch, head, time, context)
     return batch
