@@ -84,6 +84,16 @@ describe("asking the database", () => {
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database is not available." })
   })
 
+  test("a database that takes no writes is not ready, until it does", async () => {
+    const readiness = openReadiness({ db: counted(), nowMs })
+    await db.sql`set default_transaction_read_only = on`
+    expect(await readiness()).toMatchObject({ ready: false, reason: "The database takes no writes." })
+    await db.sql`set default_transaction_read_only = off`
+    now += READINESS_STANDS_MS
+    expect(await readiness()).toMatchObject({ ready: true })
+    expect(asked).toBe(2)
+  })
+
   test("a stuck database is not ready in bounded time, is never asked twice at once, and comes back", async () => {
     const readiness = openReadiness({ db: counted(), nowMs, deadlineMs: 50 })
     let release: () => void = () => undefined

@@ -50,6 +50,15 @@ export function readHead(source: Source): Promise<LogHeadRow> {
   )
 }
 
+/** Whether the log could grow: a standby, and a database that is kept from writing, answer reads all the same. */
+export function takesWrites(source: Source): Promise<boolean> {
+  return source.read(async ({ sql }) => {
+    const [row] = await sql<{ writable: boolean }[]>`
+      select current_setting('transaction_read_only') = 'off' as writable`
+    return row?.writable === true
+  })
+}
+
 function onlyRow<T>([row]: readonly T[]): T {
   if (row === undefined) throw new StoreError("corrupt")
   return row

@@ -20,7 +20,7 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
     id: "ready",
     summary: "Whether database and log are usable",
     description: "Found at most once a second, however often it is asked.",
-    answers: { 200: json(readyAnswerSchema, "The database answers and the log could take an entry.") },
+    answers: { 200: json(readyAnswerSchema, "The database takes writes and the log could take an entry.") },
     refusals: [503],
   },
   {
