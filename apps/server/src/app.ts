@@ -26,7 +26,7 @@ import type { Route } from "./watch.ts"
 type Routes = (deps: Deps) => Hono
 
 /** Answered to anybody. Everything else stands behind the door and needs a caller. */
-export const PUBLIC_ROUTES: readonly Routes[] = [
+const PUBLIC_ROUTES: readonly Routes[] = [
   healthRoutes,
   logRoutes,
   publicBundleRoutes,
@@ -34,9 +34,9 @@ export const PUBLIC_ROUTES: readonly Routes[] = [
   discoveryRoutes,
 ]
 /** Under /admin/: answered to admin keys, and to the anonymous caller of open mode. */
-export const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, publicationRoutes]
+const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, publicationRoutes]
 /** Answered to every caller, each with what is his. */
-export const KEPT_ROUTES: readonly Routes[] = [executeRoutes, runRoutes, reportRoutes, attestationRoutes]
+const KEPT_ROUTES: readonly Routes[] = [executeRoutes, runRoutes, reportRoutes, attestationRoutes]
 
 /** The application over its parts; `app.request()` is the same door the socket uses. */
 export function createApp(deps: Deps): Hono {

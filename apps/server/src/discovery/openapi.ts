@@ -15,7 +15,7 @@ import { RUN_OPERATIONS } from "./operations/runs.ts"
 import { SERVICE_OPERATIONS } from "./operations/service.ts"
 import { RATE_LIMIT_HEADERS, REFUSALS, refusalsOf } from "./refusals.ts"
 
-export const OPERATIONS: readonly Operation[] = [
+const OPERATIONS: readonly Operation[] = [
   ...EXECUTE_OPERATIONS,
   ...RUN_OPERATIONS,
   ...ATTESTATION_OPERATIONS,

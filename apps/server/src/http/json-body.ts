@@ -7,7 +7,7 @@ import { badRequest, HttpError } from "./http-error.ts"
 /** Largest request body in bytes. FORMATS §8. */
 export const BODY_MAX_BYTES = 1_048_576
 /** Deepest nesting of a request body; a bundle wraps it in two further levels. */
-export const BODY_MAX_DEPTH = 64
+const BODY_MAX_DEPTH = 64
 
 export type BodyLimits = { readonly maxBytes: number; readonly maxDepth: number }
 const REQUEST_LIMITS: BodyLimits = { maxBytes: BODY_MAX_BYTES, maxDepth: BODY_MAX_DEPTH }
