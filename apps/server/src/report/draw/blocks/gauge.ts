@@ -66,7 +66,7 @@ export function gaugeStrips(block: GaugeBlock, place: Place): Strip[] {
       drawBar(pen, layout, amounts, INK[block.tone], top + barTop)
     })
   }
-  return [{ height, gap: layout.gap, keep: false, draw }]
+  return [{ height, gap: layout.gap, keep: layout.below, draw }]
 }
 
 function setLines(pen: Pen, lines: readonly TextLine[], top: number, x: (line: TextLine) => number): void {

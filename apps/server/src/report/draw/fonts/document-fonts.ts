@@ -1,3 +1,4 @@
+import type { Shaped } from "../text/shape.ts"
 import type { Face } from "./faces.ts"
 
 /** A character code of a font in one document: one glyph, raised by font units, standing for one text. */
@@ -10,6 +11,8 @@ export type UsedFont = {
   readonly resource: string
   readonly codes: Code[]
   readonly known: Map<string, number>
+  /** What words already set are written as. */
+  readonly words: WeakMap<Shaped, readonly (string | number)[]>
 }
 
 export type DocumentFonts = { readonly used: Map<string, UsedFont> }
@@ -24,7 +27,13 @@ export function documentFonts(): DocumentFonts {
 export function useFont(fonts: DocumentFonts, face: Face): UsedFont {
   const known = fonts.used.get(face.name)
   if (known !== undefined) return known
-  const font: UsedFont = { face, resource: `F${fonts.used.size + 1}`, codes: [], known: new Map() }
+  const font: UsedFont = {
+    face,
+    resource: `F${fonts.used.size + 1}`,
+    codes: [],
+    known: new Map(),
+    words: new WeakMap(),
+  }
   fonts.used.set(face.name, font)
   return font
 }

@@ -1,6 +1,6 @@
 import { codeOf, type UsedFont, useFont } from "../fonts/document-fonts.ts"
 import { type Box, FRAME_MARGIN } from "../text/measure.ts"
-import { advanceOf } from "../text/shape.ts"
+import { advanceOf, type Shaped } from "../text/shape.ts"
 import { utf16Hex } from "../text/utf16.ts"
 import type { TextLine } from "../text/wrap.ts"
 import { at, colour, number, type Pen, paint, strokeRectangle } from "./pen.ts"
@@ -56,16 +56,27 @@ function showing(font: UsedFont, boxes: readonly Box[]): string {
     operands += `${codes === "" ? " " : `<${codes}>`}${-thousandths}`
     codes = ""
   }
-  const { unitsPerEm } = font.face.tables
   for (const { shaped } of boxes) {
-    for (const { id, text, advance, dx, dy } of shaped.glyphs) {
-      move(dx)
-      const code = codeOf(font, { glyph: id, rise: Math.round((dy * unitsPerEm) / 1000), text })
-      codes += code.toString(16).padStart(4, "0")
-      move(advance - advanceOf(font.face, id) - dx)
+    for (const part of codesOf(font, shaped)) {
+      if (typeof part === "number") move(part)
+      else codes += part
     }
   }
   return `[${operands}${codes === "" ? "" : `<${codes}>`}] TJ`
+}
+
+/** Hexadecimal codes, and moves between them in thousandths; made once for a word of a document. */
+function codesOf(font: UsedFont, shaped: Shaped): readonly (string | number)[] {
+  const known = font.words.get(shaped)
+  if (known !== undefined) return known
+  const { unitsPerEm } = font.face.tables
+  const parts = shaped.glyphs.flatMap(({ id, text, advance, dx, dy }) => {
+    const code = codeOf(font, { glyph: id, rise: Math.round((dy * unitsPerEm) / 1000), text })
+    return [dx, code.toString(16).padStart(4, "0"), advance - advanceOf(font.face, id) - dx]
+  })
+  const written = parts.filter(part => part !== 0)
+  font.words.set(shaped, written)
+  return written
 }
 
 function setStandIn(pen: Pen, box: Box, size: number, x: number, baseline: number): void {

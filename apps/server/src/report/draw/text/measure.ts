@@ -1,6 +1,6 @@
 import { type Face, face as openFace } from "../fonts/faces.ts"
 import type { Item } from "./items.ts"
-import { advanceOf, type Glyph, INK_BOTTOM, INK_TOP, type Shaped, shape } from "./shape.ts"
+import { advanceOf, type Glyph, type Shaped, shape } from "./shape.ts"
 import { missing, type StandIn } from "./visible.ts"
 
 /** An item with its room on paper; lengths in points. */
@@ -19,8 +19,6 @@ const LABEL_SCALE = 0.6
 /** Between the frame of a stand-in and its label, and outside of it; parts of the text's size. */
 const LABEL_PADDING = 0.16
 export const FRAME_MARGIN = 0.06
-/** How far ink may reach to the left and right of a glyph's own room, in thousandths of the em. */
-const OVERHANG = 420
 
 const MARK = /\p{M}/u
 
@@ -70,7 +68,7 @@ function standInBox(item: Item, standIn: StandIn, size: number): Box {
   const width = glyphs.reduce((sum, { advance }) => sum + advance, 0)
   return {
     item: { ...item, kind: "stand_in", face, breakAfter: true },
-    shaped: { glyphs, width },
+    shaped: { glyphs, width, contained: true },
     size: labelSize,
     width: (width * labelSize) / 1000,
     standIn,
@@ -85,16 +83,6 @@ function framed(face: Face, label: readonly Glyph[]): Glyph[] {
   return [{ ...space, dx: 0 }, ...label, { ...space, dx: padding - advanceOf(face, id) }]
 }
 
-function isContained(box: Box): boolean {
-  return box.item.kind === "space" || (box.shaped.width > 0 && box.shaped.glyphs.every(glyph => hasRoom(box, glyph)))
-}
-
-function hasRoom({ item }: Box, glyph: Glyph): boolean {
-  const { tables, scale } = item.face
-  const ink = tables.ink(glyph.id)
-  if (ink === undefined) return true
-  const [left, bottom, right, top] = ink.map(edge => (edge * 1000) / tables.unitsPerEm)
-  if (left === undefined || bottom === undefined || right === undefined || top === undefined) return false
-  if ((top + glyph.dy) * scale > INK_TOP || (bottom + glyph.dy) * scale < INK_BOTTOM) return false
-  return glyph.advance === 0 || (left + glyph.dx >= -OVERHANG && right + glyph.dx <= glyph.advance + OVERHANG)
+function isContained({ item, shaped }: Box): boolean {
+  return item.kind === "space" || shaped.contained
 }

@@ -11,8 +11,8 @@ export type Glyph = {
   readonly dy: number
 }
 
-/** Glyphs from left to right. */
-export type Shaped = { readonly glyphs: readonly Glyph[]; readonly width: number }
+/** Glyphs from left to right, and whether their ink stays in the room of their own line. */
+export type Shaped = { readonly glyphs: readonly Glyph[]; readonly width: number; readonly contained: boolean }
 
 /** Words that reports repeat are shaped once per thread. */
 const CACHED_WORDS = 20_000
@@ -32,6 +32,8 @@ const ZERO_WIDTH = 0x200c
 /** Where ink may reach above and below the baseline, in thousandths of the text face's em: further would touch other lines. */
 export const INK_TOP = 1150
 export const INK_BOTTOM = -420
+/** How far ink may reach to the left and right of a glyph's own room, in thousandths of the em. */
+const OVERHANG = 420
 
 /** Shapes text of one face and one direction. */
 export function shape(face: Face, text: string, rightToLeft: boolean): Shaped {
@@ -55,13 +57,22 @@ function shapeAfresh(face: Face, text: string, rightToLeft: boolean): Shaped {
   const plain = (face.monospaced && SIMPLE.test(text)) || !NEEDS_LAYOUT.test(text)
   const glyphs =
     plain || rightToLeft !== /[\u0590-\u08ff\ufb1d-\ufeff]/.test(text) ? undefined : laidOut(face, text, rightToLeft)
-  return measured(glyphs ?? unshaped(face, text, rightToLeft))
+  return measured(face, glyphs ?? unshaped(face, text, rightToLeft))
 }
 
-function measured(glyphs: readonly Glyph[]): Shaped {
+function measured(face: Face, glyphs: readonly Glyph[]): Shaped {
   let width = 0
   for (const glyph of glyphs) width += glyph.advance
-  return { glyphs, width }
+  return { glyphs, width, contained: width > 0 && glyphs.every(glyph => hasRoom(face, glyph)) }
+}
+
+function hasRoom({ tables, scale }: Face, glyph: Glyph): boolean {
+  const ink = tables.ink(glyph.id)
+  if (ink === undefined) return true
+  const [left, bottom, right, top] = ink.map(edge => (edge * 1000) / tables.unitsPerEm)
+  if (left === undefined || bottom === undefined || right === undefined || top === undefined) return false
+  if ((top + glyph.dy) * scale > INK_TOP || (bottom + glyph.dy) * scale < INK_BOTTOM) return false
+  return glyph.advance === 0 || (left + glyph.dx >= -OVERHANG && right + glyph.dx <= glyph.advance + OVERHANG)
 }
 
 /** One glyph per character, in their order on paper. */
