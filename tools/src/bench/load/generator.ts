@@ -137,6 +137,8 @@ const tell = (reply: LoadReply): void => void process.send?.(reply)
 
 process.once("message", (job: LoadJob) => {
   const fail = (failure: string): void => {
+    // Only the first cause is told: the others follow from it.
+    if (!process.connected) return
     tell({ failure })
     process.disconnect()
     setImmediate(() => process.exit(1))
