@@ -7,9 +7,10 @@ import { EXHIBITS, exhibitName, GALLERY } from "./gallery-plan.ts"
 
 const gallery = fileURLToPath(new URL(`../../../${GALLERY}`, import.meta.url))
 
-test("every outcome is shown in the comprehensive format, a completed run in all four", () => {
+test("every outcome is shown in brief and comprehensive, a completed run in all four formats", () => {
   const names = EXHIBITS.map(exhibitName)
-  for (const outcome of OUTCOME_KINDS) expect(names).toContain(`${outcome}-comprehensive`)
+  for (const outcome of OUTCOME_KINDS)
+    expect(names).toEqual(expect.arrayContaining([`${outcome}-brief`, `${outcome}-comprehensive`]))
   for (const format of REPORT_FORMATS) expect(names).toContain(`ok-${format}`)
   expect(new Set(names).size).toBe(names.length)
 })

@@ -6,9 +6,9 @@ export type Exhibit = { readonly outcome: OutcomeKind; readonly format: ReportFo
 
 /** The formats in which a run of the outcome is shown. */
 const formatsOf = (outcome: OutcomeKind): readonly ReportFormat[] =>
-  outcome === "ok" ? REPORT_FORMATS : ["comprehensive"]
+  outcome === "ok" ? REPORT_FORMATS : ["brief", "comprehensive"]
 
-/** Every outcome in the comprehensive format, a completed run in all four. */
+/** Every outcome in brief and comprehensive, a completed run in all four formats. */
 export const EXHIBITS: readonly Exhibit[] = OUTCOME_KINDS.flatMap(outcome =>
   formatsOf(outcome).map(format => ({ outcome, format })),
 )
@@ -34,8 +34,8 @@ export function galleryPage(
   return [
     "# Example reports",
     "",
-    "Reports of the runs of `npm run demo`, one for every outcome, and of a completed run in all four formats. `npm run gallery` makes",
-    "them anew; it needs `pdftoppm` (poppler-utils). What stands in a report: [report.md](../report.md).",
+    "Reports of the runs of `npm run demo`: every outcome in brief and comprehensive, a completed run in all four formats. `npm run gallery`",
+    "makes them anew; it needs `pdftoppm` (poppler-utils). What stands in a report: [report.md](../report.md).",
     "",
     ...shown,
   ].join("\n")
