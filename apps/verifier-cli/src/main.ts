@@ -7,7 +7,7 @@ import type { Style } from "./print.ts"
 import { errorCode } from "./read-input.ts"
 import { addTrust, listTrust, removeTrust } from "./trust-command.ts"
 import { trustFolder } from "./trust-store.ts"
-import { isStream, verifyCommand, verifyStreamCommand } from "./verify-command.ts"
+import { isStream, trustsOf, verifyCommand, verifyStreamCommand } from "./verify-command.ts"
 import type { VerifyFlags } from "./verify-text.ts"
 import { VERSION } from "./version.ts"
 
@@ -20,6 +20,10 @@ Exit codes:
   2  not readable, not a document of ours, wrong usage, or the verifier itself failed
 
 Nothing goes to the network unless <document> is an address.`
+
+const EXPORT_OPTIONS = `
+--trust, --strict and --ascii mean what they mean for a verification, which comes first: what FAILED or is not anchored
+is not exported, and the exit code is 1.`
 
 function styleFor(argv: readonly string[]): Style {
   const { NO_COLOR: noColour = "", TERM: terminal } = process.env
@@ -49,6 +53,21 @@ function commandLine(style: Style, keep: (answer: Answer) => void): Command {
       const stream = ndjson || isStream(argument)
       if (stream) keep(await verifyStreamCommand(argument, trust, folder, flags, style, writeOut))
       else keep(await verifyCommand(argument, trust, folder, flags, style))
+    })
+  program
+    .command("export")
+    .description("write a record's log entries for other people's tools, such as cosign")
+    .argument("<document>", "a file, - for standard input, or an https address")
+    .requiredOption("--sigstore <dir>", "the folder for leaves, Sigstore bundles and keys; made when it is not there")
+    .option("--force", "write over files of the same names", false)
+    .addHelpText("after", EXPORT_OPTIONS)
+    .action(async (argument: string, { sigstore, force }: { readonly sigstore: string; readonly force: boolean }) => {
+      const { exportSigstore } = await import("./export-command.ts")
+      const { trust, strict, ...others } = program.opts<VerifyOptions>()
+      const misused = Object.values<unknown>({ ...others, ascii: false }).includes(true)
+      if (misused)
+        throw new InputError("Of the verifier's own options only --trust, --strict and --ascii go with export.")
+      keep(await exportSigstore(argument, { folder: sigstore, force, strict }, await trustsOf(trust, folder), style))
     })
   const trust = program.command("trust").description("the services whose records you believe")
   trust

@@ -2,9 +2,8 @@
 import { inflate } from "node:zlib"
 import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
-import type { Answer } from "./answer.ts"
-import type { Style } from "./print.ts"
-import { answerOf, type VerifyFlags } from "./verify-text.ts"
+import type { Unreadable } from "@runseal/core/verify/document"
+import type { Report } from "@runseal/core/verify/report"
 
 const inflateBounded = (data: Uint8Array, maxBytes: number): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
@@ -13,14 +12,12 @@ const inflateBounded = (data: Uint8Array, maxBytes: number): Promise<Uint8Array>
     )
   })
 
+/** A document's report, and the record it is about as its bytes. */
+export type Verified = { readonly report: Report | Unreadable; readonly record: Uint8Array }
+
 /** Verifies an audit report by the record that it carries. */
-export async function verifyReport(
-  pdf: Uint8Array,
-  trusts: readonly TrustedKeys[],
-  flags: VerifyFlags,
-  style: Style,
-): Promise<Answer> {
+export async function verifyReport(pdf: Uint8Array, trusts: readonly TrustedKeys[]): Promise<Verified> {
   const file = await readReportPdf(pdf, inflateBounded)
-  if ("unreadable" in file) return answerOf(file, pdf, trusts, flags, style)
-  return answerOf(verifyReportFile(file, trusts), file.record, trusts, flags, style)
+  if ("unreadable" in file) return { report: file, record: pdf }
+  return { report: verifyReportFile(file, trusts), record: file.record }
 }

@@ -10,7 +10,7 @@ import { parseTrustFile, readPinned, TRUST_LIMITS } from "./trust-store.ts"
 import type { Write } from "./verify-stream.ts"
 import { verifyStream } from "./verify-stream.ts"
 import type { VerifyFlags } from "./verify-text.ts"
-import { verifyInput } from "./verify-text.ts"
+import { answerOf, verifyInput } from "./verify-text.ts"
 
 /** Verifies the document behind the argument with the keys of `trustFiles`, or with the pinned ones. Throws InputError. */
 export async function verifyCommand(
@@ -24,7 +24,8 @@ export async function verifyCommand(
   const input = await readInput(argument)
   if (!isPdf(input)) return verifyInput(input, trusts, flags, style)
   const { verifyReport } = await import("./report-file.ts")
-  return verifyReport(input, trusts, flags, style)
+  const { report, record } = await verifyReport(input, trusts)
+  return answerOf(report, record, trusts, flags, style)
 }
 
 /** Whether the argument says by its name that it holds one document a line. */
@@ -46,7 +47,8 @@ export async function verifyStreamCommand(
   return { stdout: "", stderr: "", exit: await verifyStream(lines, trusts, flags, style, write) }
 }
 
-const trustsOf = async (trustFiles: readonly string[], folder: () => string): Promise<readonly TrustedKeys[]> =>
+/** The keys of these files, or the pinned ones when none is named. Throws InputError. */
+export const trustsOf = async (trustFiles: readonly string[], folder: () => string): Promise<readonly TrustedKeys[]> =>
   trustFiles.length === 0 ? readPinned(folder()).map(({ keys }) => keys) : await readTrusts(trustFiles)
 
 /** Keys from files alone: what a document is verified with never comes over the network in the same breath. */

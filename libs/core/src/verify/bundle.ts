@@ -47,7 +47,7 @@ export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[]): Re
     outcome_kind: run.outcome_kind,
     withheld: withheldNames(bundle),
     limitations: limitationsOf(bundle),
-    anchors: anchorFacts(bundle),
+    anchors: bundleAnchors(bundle).map(({ slot, anchor }) => anchorFact(slot, anchor)),
   }
 }
 
@@ -232,15 +232,18 @@ function statementOf({ run }: Bundle): string {
   return run.outcome_kind === "stage_error" ? `${sentence} Failed stage: ${run.error_stage ?? "unknown"}.` : sentence
 }
 
-function anchorFacts({ anchors }: Bundle): readonly AnchorFacts[] {
-  const facts = (slot: AnchorFacts["slot"], anchor: Anchor | undefined): readonly AnchorFacts[] =>
-    anchor === undefined ? [] : [anchorFact(slot, anchor)]
+/** The anchors of a record in the order in which they were made. */
+export function bundleAnchors({ anchors }: Bundle): readonly SlottedAnchor[] {
+  const { pre_anchor, receipt, complete_record } = anchors
   return [
-    ...facts("pre_anchor", anchors.pre_anchor),
-    ...facts("receipt", anchors.receipt),
-    ...facts("complete_record", anchors.complete_record),
+    ...(pre_anchor === undefined ? [] : [{ slot: "pre_anchor", anchor: pre_anchor } as const]),
+    ...(receipt === undefined ? [] : [{ slot: "receipt", anchor: receipt } as const]),
+    ...(complete_record === undefined ? [] : [{ slot: "complete_record", anchor: complete_record } as const]),
   ]
 }
+
+/** An anchor and the place it takes in its document. */
+export type SlottedAnchor = { readonly slot: AnchorFacts["slot"]; readonly anchor: Anchor }
 
 /** Where an anchor stands in the log. */
 export const anchorFact = (slot: AnchorFacts["slot"], { leaf, entry }: Anchor): AnchorFacts => ({

@@ -1,0 +1,61 @@
+/** `verifier export <document> --sigstore DIR`: verifies, then writes what other people's tools need to do the same. */
+import { utf8Encode } from "@runseal/canonical"
+import { titleOf, verdictTone } from "@runseal/core/reading/account"
+import { isPdf } from "@runseal/core/report-pdf/is-pdf"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import { anchorsOf } from "@runseal/core/verify/document-anchors"
+import { sigstoreExport } from "@runseal/core/verify/sigstore-export"
+import type { Answer } from "./answer.ts"
+import { refused, said } from "./answer.ts"
+import { writeNewFiles } from "./export-folder.ts"
+import { checkLines, README_NAME, readmeText } from "./export-readme.ts"
+import type { Style } from "./print.ts"
+import { readInput } from "./read-input.ts"
+import type { Verified } from "./report-file.ts"
+import { answerOf } from "./verify-text.ts"
+
+export type ExportFlags = {
+  /** Where the files go. */
+  readonly folder: string
+  /** Whether files of the same names are replaced. */
+  readonly force: boolean
+  /** As for a verification. */
+  readonly strict: boolean
+}
+
+/** Exports the anchors of a record that verifies; any other is answered as a verification answers, and nothing is written. Throws InputError. */
+export async function exportSigstore(
+  argument: string,
+  { folder, force, strict }: ExportFlags,
+  trusts: readonly TrustedKeys[],
+  style: Style,
+): Promise<Answer> {
+  const { report, record } = await verified(await readInput(argument), trusts)
+  const flags = { allowUnanchored: false, showEvidenceSummary: false, json: false, strict }
+  const answer = answerOf(report, record, trusts, flags, style)
+  if (isUnreadable(report) || answer.exit === 2) return answer
+  const exported = answer.exit === 0 ? sigstoreExport(anchorsOf(record, report.document), trusts) : undefined
+  if (exported === undefined) {
+    const reason = report.anchors.length === 0 ? ": the record carries no log entry" : ""
+    return { ...answer, exit: 1, stderr: refused(`nothing was exported${reason}.`, style).stderr }
+  }
+  const readme = { name: README_NAME, bytes: utf8Encode(readmeText(report, exported)) }
+  const files = [...exported.files, readme]
+  writeNewFiles(folder, files, force)
+  const lines = [
+    [titleOf(report)],
+    [{ text: report.verdict, tone: verdictTone(report.verdict) }],
+    [],
+    [`Written to ${folder}: ${files.map(({ name }) => name).join(", ")}`],
+    [],
+    ...checkLines(exported),
+  ]
+  return said(lines, style)
+}
+
+async function verified(input: Uint8Array, trusts: readonly TrustedKeys[]): Promise<Verified> {
+  if (!isPdf(input)) return { report: verifyText(input, trusts), record: input }
+  const { verifyReport } = await import("./report-file.ts")
+  return await verifyReport(input, trusts)
+}

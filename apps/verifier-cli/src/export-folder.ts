@@ -1,0 +1,26 @@
+/** Writes the files of an export. */
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type { ExportedFile } from "@runseal/core/verify/sigstore-export"
+import { InputError } from "./input-error.ts"
+import { errorCode } from "./read-input.ts"
+
+/**
+ * Writes every file, in order, into a folder that is made when it is not there. Without `replace` a file that exists is
+ * left and nothing is written; a link is never followed. Throws InputError.
+ */
+export function writeNewFiles(folder: string, files: readonly ExportedFile[], replace: boolean): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+    const taken = files.find(({ name }) => existsSync(join(folder, name)))
+    if (taken !== undefined && !replace)
+      throw new InputError(`${join(folder, taken.name)} exists, and nothing was written: add --force to replace it.`)
+    for (const { name, bytes } of files) {
+      if (replace) rmSync(join(folder, name), { force: true })
+      writeFileSync(join(folder, name), bytes, { flag: "wx" })
+    }
+  } catch (error) {
+    if (error instanceof InputError) throw error
+    throw new InputError(`The export could not be written to ${folder} (${errorCode(error) ?? "unknown"}).`)
+  }
+}

@@ -1,0 +1,47 @@
+/** What an export says of itself, on the terminal and in its README. */
+import { titleOf } from "@runseal/core/reading/account"
+import type { Report } from "@runseal/core/verify/report"
+import { type ExportedAnchor, type SigstoreExport, TRUSTED_ROOT_NAME } from "@runseal/core/verify/sigstore-export"
+import { type Line, printLines } from "./print.ts"
+import { VERSION } from "./version.ts"
+
+export const README_NAME = "README.txt"
+
+/** The command by which a stranger verifies one anchor, from within the folder. */
+export const cosignCommand = ({ key, bundle, leaf }: ExportedAnchor): string =>
+  `cosign verify-blob --key ${key} --bundle ${bundle} --trusted-root ${TRUSTED_ROOT_NAME} ${leaf}`
+
+/** How to verify the export with cosign. */
+export const checkLines = ({ anchors }: SigstoreExport): readonly Line[] => [
+  ["In that folder, with cosign 3 (cosign 2 wants --new-bundle-format besides):"],
+  ...anchors.map((anchor): Line => [`  ${cosignCommand(anchor)}`]),
+]
+
+/** The README in ASCII: names from outside are escaped as on a terminal. */
+export function readmeText(report: Report, exported: SigstoreExport): string {
+  const keys = [...new Set(exported.anchors.map(({ key }) => key))]
+  const lines: readonly Line[] = [
+    [titleOf(report)],
+    [`Verified by verifier ${VERSION} before it was exported: ${report.verdict}`],
+    [],
+    ...exported.anchors.flatMap(({ slot, log_index, leaf, bundle }): readonly Line[] => [
+      [`${leaf}: the exact bytes that the service's key signed and log entry ${log_index} commits to (${slot})`],
+      [`${bundle}: that signature and log entry, as a Sigstore bundle v0.3`],
+    ]),
+    ...keys.map((key): Line => [`${key}: the service's public key`]),
+    [`${TRUSTED_ROOT_NAME}: the log's public key`],
+    [],
+    ...checkLines(exported),
+    [],
+    [
+      "Both keys were taken from the exporting user's trust document, not from the record. Whoever was given this folder",
+    ],
+    ["by somebody else must compare them with those that the service publishes."],
+    [],
+    [
+      "These tools check the signature and the place in the log. They do not check that the leaf is the record's, nor that",
+    ],
+    ["it was logged within 600 s of the record's clock: only the verifier, given the record itself, does."],
+  ]
+  return printLines(lines, { ascii: true, colour: false })
+}

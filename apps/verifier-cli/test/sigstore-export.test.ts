@@ -1,0 +1,52 @@
+/** What `verifier export --sigstore` writes, held against Sigstore's own verifier. */
+import { createPublicKey } from "node:crypto"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { encodeBase64 } from "@runseal/canonical"
+import { bundleFromJSON } from "@sigstore/bundle"
+import { TrustedRoot } from "@sigstore/protobuf-specs"
+import { toSignedEntity, toTrustMaterial, Verifier } from "@sigstore/verify"
+import { afterAll, describe, expect, test } from "vitest"
+import { keyIdOfSpki, pemToSpki } from "../../../libs/core/src/transparency-log/spki.ts"
+import { RUN_SAMPLES } from "../../../libs/core/test/fixtures/corpus.ts"
+import { exportCorpus, exportOfAnother, type Material, SPOILERS } from "./sigstore-exports.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "runseal-export-"))
+afterAll(() => rmSync(folder, { recursive: true }))
+const exported = await exportCorpus(folder)
+const another = await exportOfAnother(folder)
+
+/** As a user of sigstore-js verifies who trusts this one key, whatever the bundle calls it. Throws what it refuses. */
+function verify({ leaf, bundle, key, root }: Material): void {
+  const trusted = { publicKey: createPublicKey(key), validFor: () => true }
+  const trust = toTrustMaterial(TrustedRoot.fromJSON(JSON.parse(root)), () => trusted)
+  new Verifier(trust).verify(toSignedEntity(bundleFromJSON(JSON.parse(bundle)), leaf))
+}
+
+describe("every exported anchor", () => {
+  test.each(exported)("$name: sigstore-js accepts it", ({ material }) => {
+    verify(material)
+  })
+
+  test.each(exported)("$name: names its key by the key's SHA-256", ({ material: { bundle, key } }) => {
+    const { hint } = JSON.parse(bundle).verificationMaterial.publicKey
+    expect(hint).toBe(encodeBase64(keyIdOfSpki(pemToSpki(key)!)))
+  })
+
+  test("the corpus has anchors of every kind, of every outcome that is anchored", () => {
+    const names = exported.map(({ name }) => name)
+    for (const [name, , { receipt_anchor, complete_record }] of RUN_SAMPLES) {
+      const anchored = receipt_anchor !== "none" || complete_record !== false
+      expect(names.some(one => one.startsWith(`${name}, `))).toBe(anchored)
+    }
+    const slots = new Set(names.map(name => name.split(", ")[1]))
+    expect(slots).toEqual(new Set(["pre_anchor", "receipt", "complete_record", "attestation"]))
+  })
+})
+
+describe.each(SPOILERS)("%s", (_, spoil) => {
+  test.each(exported)("$name: sigstore-js refuses it", ({ material }) => {
+    expect(() => verify(spoil(material, another))).toThrow()
+  })
+})

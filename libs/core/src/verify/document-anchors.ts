@@ -1,0 +1,32 @@
+/** The anchors of a document that was verified, for who hands them on. */
+import { parseStrictJson } from "@runseal/canonical"
+import { isObject } from "../vocabulary/json-members.ts"
+import { RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
+import { parseAttestation } from "./attestation.ts"
+import { bundleAnchors, type SlottedAnchor } from "./bundle.ts"
+import { readBundle } from "./document.ts"
+import { parseReceiptDocument } from "./receipt.ts"
+import type { Report } from "./report.ts"
+
+/**
+ * The anchors in the order of the report.
+ * @param input the text that was verified
+ * @param document what its report calls it; empty for a text that is something else
+ * @throws StrictJsonError when it is no JSON
+ */
+export function anchorsOf(input: Uint8Array, document: Report["document"]): readonly SlottedAnchor[] {
+  const value = parseStrictJson(input)
+  if (!isObject(value)) return []
+  if (document === "bundle") {
+    const bundle = readBundle(value)
+    return "unreadable" in bundle ? [] : bundleAnchors(bundle)
+  }
+  if (document === "attestation") {
+    const parsed = parseAttestation(value)
+    return parsed.ok ? [{ slot: "attestation", anchor: parsed.value }] : []
+  }
+  const key = RECEIPT_KEYS.find(name => Object.hasOwn(value, name))
+  const read = key === undefined ? "no receipt" : parseReceiptDocument(value, key)
+  if (typeof read === "string" || read.receipt_anchor === undefined) return []
+  return [{ slot: "receipt", anchor: read.receipt_anchor }]
+}

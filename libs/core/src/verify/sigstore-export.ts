@@ -1,0 +1,85 @@
+/**
+ * What other people's tools need to verify the anchors of a record: for each its leaf and a Sigstore bundle, and the public
+ * keys to hold them against. Keys come from the trust document alone, never from the record.
+ */
+import { decodeBase64, equalBytes, utf8Encode } from "@runseal/canonical"
+import { leafText } from "../formulas/leaves.ts"
+import { parseEntryBody, type TransparencyLogEntry } from "../transparency-log/log-entry.ts"
+import { sigstoreBundle } from "../transparency-log/sigstore-bundle.ts"
+import { spkiToPem } from "../transparency-log/spki.ts"
+import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
+import { formatTrustedRoot } from "../transparency-log/trusted-root.ts"
+import { chooseTrust } from "./anchor-check.ts"
+import type { SlottedAnchor } from "./bundle.ts"
+
+/** A file to write; its name is one of a few words of ours, without folder. */
+export type ExportedFile = { readonly name: string; readonly bytes: Uint8Array }
+
+/** The names of the files that verify one anchor together. */
+export type ExportedAnchor = {
+  readonly slot: SlottedAnchor["slot"]
+  readonly log_index: string
+  readonly leaf: string
+  readonly bundle: string
+  readonly key: string
+}
+
+export type SigstoreExport = {
+  readonly files: readonly ExportedFile[]
+  readonly anchors: readonly ExportedAnchor[]
+}
+
+export const TRUSTED_ROOT_NAME = "trusted_root.json"
+
+/**
+ * The files for the anchors of a record that was verified with these trusts and did not fail: at most three anchors, and as
+ * many keys. Undefined when there is no anchor, or when the trusts do not vouch for one of them.
+ */
+export function sigstoreExport(
+  anchors: readonly SlottedAnchor[],
+  trusts: readonly TrustedKeys[],
+): SigstoreExport | undefined {
+  const [first] = anchors
+  const trust = first && chooseTrust(first.anchor.entry, trusts)
+  if (trust === undefined) return undefined
+  const parts = anchors.map(({ slot, anchor }) => {
+    const [spki, bundle] = [serviceKeyOf(anchor.entry, trust), sigstoreBundle(anchor.entry)]
+    return spki && bundle && { slot, anchor, bundle, pem: spkiToPem(spki) }
+  })
+  const known = parts.filter(part => part !== undefined)
+  if (known.length < parts.length) return undefined
+  const pems = [...new Set(known.map(({ pem }) => pem))]
+  const files = known.flatMap(({ slot, anchor, bundle }) => [
+    file(leafName(slot), leafText(anchor.leaf)),
+    file(bundleName(slot), indented(bundle)),
+  ])
+  return {
+    files: [
+      ...files,
+      ...pems.map((pem, at) => file(keyName(at), pem)),
+      file(TRUSTED_ROOT_NAME, indented(formatTrustedRoot(trust.logKeys))),
+    ],
+    anchors: known.map(({ slot, anchor, pem }) => ({
+      slot,
+      log_index: anchor.entry.logIndex,
+      leaf: leafName(slot),
+      bundle: bundleName(slot),
+      key: keyName(pems.indexOf(pem)),
+    })),
+  }
+}
+
+/** The trusted service key that the entry names. */
+function serviceKeyOf(entry: TransparencyLogEntry, trust: TrustedKeys): Uint8Array | undefined {
+  const body = decodeBase64(entry.canonicalizedBody)
+  const named = body && parseEntryBody(body)?.spkiDer
+  return named && trust.serviceKeys.find(({ spki }) => equalBytes(spki, named))?.spki
+}
+
+const leafName = (slot: SlottedAnchor["slot"]): string => `${slot}.leaf.json`
+const bundleName = (slot: SlottedAnchor["slot"]): string => `${slot}.sigstore.json`
+/** A record has one service key unless the service changed its key between two of its anchors. */
+const keyName = (at: number): string => (at === 0 ? "service.pub" : `service-${at + 1}.pub`)
+
+const file = (name: string, text: string): ExportedFile => ({ name, bytes: utf8Encode(text) })
+const indented = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`
