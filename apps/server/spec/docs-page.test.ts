@@ -34,7 +34,7 @@ describe("the page", () => {
     )
   })
 
-  test.each(["package.json", "index.js", "..%2fpackage.json", "swagger-ui.js", "__proto__", "%2e%2e"])(
+  test.each(["package.json", "index.html", "index.js", "..%2fpackage.json", "swagger-ui.js", "__proto__", "%2e%2e"])(
     "serves no file but those on its list: %s",
     async name => {
       expectRefused(await service().get(`/docs/${name}`), 404)
@@ -42,7 +42,8 @@ describe("the page", () => {
   )
 
   test("names every file that is served", async () => {
-    for (const name of readPageFiles().keys()) expect((await service().get(`/docs/${name}`)).status, name).toBe(200)
+    for (const name of readPageFiles().files.keys())
+      expect((await service().get(`/docs/${name}`)).status, name).toBe(200)
   })
 })
 

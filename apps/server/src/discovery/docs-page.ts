@@ -44,8 +44,11 @@ const PACKAGE_FILES: readonly (readonly [name: string, type: string])[] = [
   ["favicon-32x32.png", "image/png"],
 ]
 
-/** Name of the page itself among its files. */
-export const PAGE = "index.html"
+export type DocsPage = {
+  readonly page: ServedFile
+  /** What the page loads, by name. */
+  readonly files: ReadonlyMap<string, ServedFile>
+}
 
 const pageFile = (type: string, bytes: Uint8Array): ServedFile => ({
   type,
@@ -53,15 +56,14 @@ const pageFile = (type: string, bytes: Uint8Array): ServedFile => ({
   etag: entityTag(bytes),
 })
 
-/** Every file of the page by its name, read once. */
-export function readPageFiles(): ReadonlyMap<string, ServedFile> {
+/** The page and its files. The page is none of them: its links are relative to the address it stands at. */
+export function readPageFiles(): DocsPage {
   const shipped = PACKAGE_FILES.map(([name, type]) => {
     const path = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`))
     return [name, pageFile(type, readFileSync(path))] as const
   })
-  return new Map([
-    [PAGE, pageFile("text/html; charset=utf-8", utf8Encode(HTML))],
-    ["page.js", pageFile(JAVASCRIPT, utf8Encode(PAGE_SCRIPT))],
-    ...shipped,
-  ])
+  return {
+    page: pageFile("text/html; charset=utf-8", utf8Encode(HTML)),
+    files: new Map([["page.js", pageFile(JAVASCRIPT, utf8Encode(PAGE_SCRIPT))], ...shipped]),
+  }
 }

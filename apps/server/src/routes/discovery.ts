@@ -2,7 +2,7 @@
 import { utf8Encode } from "@runseal/canonical"
 import { Hono } from "hono"
 import type { Deps } from "../deps.ts"
-import { PAGE, readPageFiles } from "../discovery/docs-page.ts"
+import { readPageFiles } from "../discovery/docs-page.ts"
 import { openApiDocument } from "../discovery/openapi.ts"
 import { entityTag } from "../http/conditional.ts"
 import { notFound } from "../http/http-error.ts"
@@ -22,18 +22,18 @@ function documentFile(baseUrl: string | undefined): ServedFile {
   return { type: "application/json", bytes, etag: entityTag(bytes) }
 }
 
-const pageFiles = lazily(readPageFiles)
+const docs = lazily(readPageFiles)
 
 export function discoveryRoutes({ baseUrl }: Deps): Hono {
   const app = new Hono()
   const document = lazily(() => documentFile(baseUrl))
   const file = (name: string): ServedFile => {
-    const found = pageFiles().get(name)
+    const found = docs().files.get(name)
     if (found === undefined) throw notFound("There is no such file.")
     return found
   }
   app.get("/openapi.json", c => sendFile(c, document()))
-  app.get("/docs", c => sendFile(c, file(PAGE)))
+  app.get("/docs", c => sendFile(c, docs().page))
   app.get("/docs/:file", c => sendFile(c, file(c.req.param("file"))))
   return app
 }
