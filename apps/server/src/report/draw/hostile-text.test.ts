@@ -2,11 +2,13 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { lineOf, reportWith } from "../../../spec/harness/drawable-reports.ts"
 import { askTool, hasTool } from "../../../spec/harness/pdf-tools.ts"
-import type { Block } from "../block.ts"
+import { type PlacedWord, wordsIn } from "../../../spec/harness/pdf-words.ts"
+import type { Block, Density } from "../block.ts"
 import { drawReport } from "./draw-report.ts"
-import { PAGE } from "./page/style.ts"
+import { PAGE, STYLES } from "./page/style.ts"
 
 const poppler = hasTool("pdftotext")
+const DENSITIES: readonly Density[] = ["roomy", "compact"]
 /** Every code point there is, lone surrogates among them. */
 const anyText = fc.string({
   unit: fc.integer({ min: 0, max: 0x10ffff }).map(code => String.fromCodePoint(code)),
@@ -62,15 +64,14 @@ function everywhere(text: string): Block[] {
   ]
 }
 
-/** Every word that poppler finds has its box on the page, left and right within the margins. */
-function wordsOutside(pdf: Uint8Array): string[] {
-  const { text } = askTool("pdftotext", pdf, "-bbox", "FILE", "-")
-  const words = [...text.matchAll(/<word xMin="([-\d.]+)" yMin="([-\d.]+)" xMax="([-\d.]+)" yMax="([-\d.]+)">/g)]
+/** Words that poppler finds beyond the page, or beyond its margins at the left and right. */
+function wordsOutside(pdf: Uint8Array): PlacedWord[] {
+  const words = wordsIn(pdf)
   expect(words.length).toBeGreaterThan(0)
-  return words.flatMap(([word, ...edges]) => {
-    const [left = -1, top = -1, right = 1e9, bottom = 1e9] = edges.map(Number)
-    return left < 50 || right > PAGE.width - 50 || top < 0 || bottom > PAGE.height ? [word] : []
-  })
+  const margin = STYLES.compact.area.left - 1
+  return words.filter(
+    ({ left, top, right, bottom }) => left < margin || right > PAGE.width - margin || top < 0 || bottom > PAGE.height,
+  )
 }
 
 describe("any text in any place", () => {
@@ -78,8 +79,9 @@ describe("any text in any place", () => {
     await fc.assert(
       fc.asyncProperty(rowdy, async text => {
         const head = { left: text, right: text, tone: "bad" } as const
+        const density = text.length % 2 === 0 ? "roomy" : "compact"
         const pdf = await drawReport(
-          reportWith(everywhere(text), { title: text, running_head: head, running_foot: text }),
+          reportWith(everywhere(text), { density, title: text, running_head: head, running_foot: text }),
         )
         expect(Buffer.from(pdf).toString("latin1")).not.toMatch(/NaN|undefined|Infinity/)
       }),
@@ -89,7 +91,9 @@ describe("any text in any place", () => {
 
   test.skipIf(!poppler)("stays on the page (skipped without poppler)", async () => {
     const texts = fc.sample(rowdy, { numRuns: 25, seed: 7 })
-    expect(wordsOutside(await drawReport(reportWith(texts.flatMap(everywhere))))).toEqual([])
+    for (const density of DENSITIES) {
+      expect(wordsOutside(await drawReport(reportWith(texts.flatMap(everywhere), { density })))).toEqual([])
+    }
   })
 })
 
