@@ -68,9 +68,7 @@ async function run(job: LoadJob, fail: (cause: string) => void): Promise<LoadRes
     connection.send(bytes, (received, text) => {
       if (received !== status) return fail(`status ${received} where ${status} is right: ${text().slice(0, SHOWN)}`)
       const now = performance.now()
-      // What was due at a fixed instant counts however late it was answered.
-      const at = job.perSecond === undefined ? now : since
-      if (at >= counted && at < end) latencies.push(now - since)
+      if (since >= counted) latencies.push(now - since)
       then()
     })
   }
@@ -78,7 +76,8 @@ async function run(job: LoadJob, fail: (cause: string) => void): Promise<LoadRes
     ? closedLoop(connections, ask, end)
     : openLoop(connections, ask, { begin, end, perSecond: job.perSecond }, fail))
   for (const connection of connections) connection.close()
-  return resultOf(latencies, job.seconds)
+  // What was under way at the end is answered and counts, with the time it took.
+  return resultOf(latencies, (performance.now() - counted) / 1000)
 }
 
 /** Every connection asks again as soon as it is answered. */

@@ -28,7 +28,7 @@ export type LoadJob = {
 }
 
 export type LoadResult = {
-  /** Answers within the counted seconds. */
+  /** To everything asked within the counted seconds. */
   readonly answers: number
   readonly perSecond: number
   /** Milliseconds. */
