@@ -166,7 +166,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     trustedProxyHops: config.trustedProxyHops,
     ...execution,
     attest: (owner, request) => sealer.attest(attestationDraft(owner, request)),
-    renderReport: renderer.run,
+    renderReport: renderer.render,
     readiness: openReadiness({ db, nowMs }),
     sealingQueue: sealer.waiting,
     watch,

@@ -34,7 +34,7 @@ export type Deps = {
   /** Anchors a digest for a key's id (0 = anonymous). Rejects with a 503 when nothing was acknowledged. */
   readonly attest: (owner: number, request: AttestRequest) => Promise<SealedAttestation>
   /** Makes a report off the event loop. Rejects with JobError. */
-  readonly renderReport: Renderer["run"]
+  readonly renderReport: Renderer["render"]
   /** Whether a run could be sealed now. Never rejects. */
   readonly readiness: () => Promise<Readiness>
   /** Records that wait to be sealed. */

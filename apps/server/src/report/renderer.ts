@@ -1,20 +1,40 @@
 /** Reports are made one at a time, off the event loop. Specification, "GET /runs/{id}/report.pdf". */
-import { type JobThread, openJobThread } from "../threads/job-thread.ts"
+import { JobError, openJobThread } from "../threads/job-thread.ts"
 import type { RenderJob } from "./render-job.ts"
 
 /** Reports that may wait for the one being made: some seconds of work. */
 export const REPORTS_WAITING_MAX = 16
+/** Reports of one caller that are made or wait, so that nobody keeps all others from theirs. */
+export const REPORTS_PER_CALLER_MAX = 4
 /** The longest report, of thousands of approvers, takes seconds. */
 const REPORT_DEADLINE_MS = 60_000
 const REPORT_HEAP_MIB = 512
 
-/** PDF bytes for a job. */
-export type Renderer = JobThread<RenderJob, Uint8Array<ArrayBuffer>>
+export type Renderer = {
+  /** The report as a PDF, for the key of that id (0 = anonymous). Rejects with JobError. */
+  readonly render: (owner: number, job: RenderJob) => Promise<Uint8Array<ArrayBuffer>>
+  readonly close: () => Promise<void>
+}
 
 /** The thread starts with the first report that is asked for. */
-export const openRenderer = (): Renderer =>
-  openJobThread(new URL("./render-thread.ts", import.meta.url), {
-    waiting: REPORTS_WAITING_MAX,
-    deadlineMs: REPORT_DEADLINE_MS,
-    heapMiB: REPORT_HEAP_MIB,
-  })
+export function openRenderer(): Renderer {
+  const { run, close } = openJobThread<RenderJob, Uint8Array<ArrayBuffer>>(
+    new URL("./render-thread.ts", import.meta.url),
+    { waiting: REPORTS_WAITING_MAX, deadlineMs: REPORT_DEADLINE_MS, heapMiB: REPORT_HEAP_MIB },
+  )
+  // A caller stands here only while reports of his are under way: the thread's queue bounds it.
+  const underWay = new Map<number, number>()
+  const change = (owner: number, by: 1 | -1): void => {
+    const count = (underWay.get(owner) ?? 0) + by
+    if (count === 0) underWay.delete(owner)
+    else underWay.set(owner, count)
+  }
+  return {
+    render: async (owner, job) => {
+      if ((underWay.get(owner) ?? 0) >= REPORTS_PER_CALLER_MAX) throw new JobError("busy", "too many of one caller")
+      change(owner, 1)
+      return await run(job).finally(() => change(owner, -1))
+    },
+    close,
+  }
+}
