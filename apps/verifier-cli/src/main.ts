@@ -4,6 +4,7 @@ import type { Answer } from "./answer.ts"
 import { refused } from "./answer.ts"
 import { InputError } from "./input-error.ts"
 import type { Style } from "./print.ts"
+import { progressOn } from "./progress.ts"
 import { errorCode } from "./read-input.ts"
 import { addTrust, listTrust, removeTrust } from "./trust-command.ts"
 import { trustFolder } from "./trust-store.ts"
@@ -24,6 +25,12 @@ Nothing goes to the network unless <document> is an address.`
 const EXPORT_OPTIONS = `
 --trust, --strict and --ascii mean what they mean for a verification, which comes first: what FAILED or is not anchored
 is not exported, and the exit code is 1.`
+
+const AUDIT_OPTIONS = `
+--trust, --json and --ascii mean what they mean for a verification. Exit codes:
+  0  the log is whole and what it was
+  1  FAILED: it is not signed by whom you trust, contradicts itself, or is not the log that was seen before
+  2  it could not be read`
 
 function styleFor(argv: readonly string[]): Style {
   const { NO_COLOR: noColour = "", TERM: terminal } = process.env
@@ -68,6 +75,22 @@ function commandLine(style: Style, keep: (answer: Answer) => void): Command {
       if (misused)
         throw new InputError("Of the verifier's own options only --trust, --strict and --ascii go with export.")
       keep(await exportSigstore(argument, { folder: sigstore, force, strict }, await trustsOf(trust, folder), style))
+    })
+  program
+    .command("log")
+    .description("the log that a service keeps")
+    .command("audit")
+    .description("rebuild the whole log, and hold it to every checkpoint that was seen before")
+    .argument("<log>", "a service's address, or a folder with a copy of its log")
+    .option("--quick", "rebuild only what is new since the last audit that passed", false)
+    .addHelpText("after", AUDIT_OPTIONS)
+    .action(async (argument: string, { quick }: { readonly quick: boolean }) => {
+      const { auditCommand } = await import("./log-command.ts")
+      const { trust, json, ascii, ...others } = program.opts<VerifyOptions & { readonly ascii: boolean }>()
+      if (Object.values<unknown>(others).includes(true))
+        throw new InputError("Of the verifier's own options only --trust, --json and --ascii go with log audit.")
+      const options = { quick, json, folder: folder() }
+      keep(await auditCommand(argument, await trustsOf(trust, folder), options, style, progressOn(process.stderr)))
     })
   const trust = program.command("trust").description("the services whose records you believe")
   trust

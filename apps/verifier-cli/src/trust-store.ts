@@ -23,7 +23,7 @@ export const TRUST_LIMITS: ReadLimits = { ...DOCUMENT_LIMITS, maxBytes: MAX_TRUS
 export const MAX_PINNED = 64
 const OWNER_ONLY_FOLDER = 0o700
 const OWNER_ONLY_FILE = 0o600
-/** Hex digits of the service name's hash in a file name: names that read alike get files of their own. */
+/** Hex digits of the name's hash in a file name: names that read alike get files of their own. */
 const NAME_HASH_DIGITS = 16
 const MAX_READABLE_NAME = 40
 
@@ -106,8 +106,9 @@ export function pin(folder: string, document: TrustFile, replace: boolean): PinR
   if (same.some(({ text }) => text === document.text)) return { result: "already_pinned" }
   const [other] = same
   if (other !== undefined && !replace) return { result: "conflict", pinned: other }
-  write(folder, fileName(service), document.text)
-  for (const { path } of same) if (path !== join(folder, fileName(service))) remove(path)
+  const name = `${storeName(service)}.json`
+  writeWhole(folder, name, document.text)
+  for (const { path } of same) if (path !== join(folder, name)) remove(path)
   return { result: other === undefined ? "pinned" : "replaced" }
 }
 
@@ -118,8 +119,8 @@ export function unpin(folder: string, service: string): boolean {
   return pinned.length > 0
 }
 
-/** Whole or not at all: written beside its place and moved there. */
-function write(folder: string, name: string, text: string): void {
+/** Writes a file of the store for its owner alone, whole or not at all: beside its place, then moved there. Throws InputError. */
+export function writeWhole(folder: string, name: string, text: string): void {
   const waiting = join(folder, `.${name}.${process.pid}`)
   try {
     mkdirSync(folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
@@ -139,12 +140,13 @@ function remove(path: string): void {
   }
 }
 
-function fileName(service: string): string {
-  const readable = service
+/** A file name, without its ending, for what is kept about a service or a log of that name. */
+export function storeName(name: string): string {
+  const readable = name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .slice(0, MAX_READABLE_NAME)
-  return `${readable}-${sha256Hex(service).slice(0, NAME_HASH_DIGITS)}.json`
+  return `${readable}-${sha256Hex(name).slice(0, NAME_HASH_DIGITS)}`
 }
 
 const isMissing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT"

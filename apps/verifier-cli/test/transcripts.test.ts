@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { writeDocuments } from "./documents.ts"
 import { install, PACKAGE } from "./installed.ts"
+import { writeLogs } from "./small-log.ts"
 import { formatTranscript, parseTranscript, runCommand, type Step } from "./transcript.ts"
 
 const TRANSCRIPTS = join(PACKAGE, "transcripts")
@@ -19,6 +20,7 @@ let path: string
 
 beforeAll(async () => {
   writeDocuments(documents)
+  writeLogs(documents)
   path = install(root)
   server = await serve(documents)
 })

@@ -27,13 +27,14 @@ export async function verifyWithCli(document: string | Uint8Array, trust: string
     writeFileSync(join(folder, "trust.json"), trust)
     const address = typeof document === "string" && /^https?:/.test(document)
     if (!address) writeFileSync(join(folder, "document.json"), document)
-    return await run(folder, [address ? document : "document.json", "--trust", "trust.json"])
+    return await runVerifier(folder, [address ? document : "document.json", "--trust", "trust.json"])
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
 
-function run(folder: string, args: readonly string[]): Promise<Verification> {
+/** Runs the verifier in a folder, which is its home and holds its trust store. */
+export function runVerifier(folder: string, args: readonly string[]): Promise<Verification> {
   const env = { PATH: process.env.PATH, HOME: folder, RUNSEAL_TRUST_DIR: join(folder, "trust"), NO_COLOR: "1" }
   return new Promise(resolve => {
     const options = { cwd: folder, env, timeout: DEADLINE_MS }

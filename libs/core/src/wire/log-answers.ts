@@ -1,5 +1,5 @@
 /** What the log's endpoints answer in JSON, and the trust document as it is published. FORMATS §6–7. */
-import { BASE64_PATTERN } from "@runseal/canonical"
+import { BASE64_PATTERN, type JsonValue } from "@runseal/canonical"
 import * as v from "valibot"
 import type { GenesisLeaf } from "../artifacts/anchor.ts"
 import { jsonObjectSchema } from "../artifacts/json-schema.ts"
@@ -28,6 +28,12 @@ export const genesisAnswerSchema: v.GenericSchema<unknown, GenesisAnswer> = v.st
     checkpoint_key_id: sha256Schema,
   }),
 })
+
+/** What a genesis answer says, for who fetched one; undefined for any other value. Never throws. */
+export function readGenesisAnswer(value: JsonValue): GenesisAnswer | undefined {
+  const parsed = v.safeParse(genesisAnswerSchema, value)
+  return parsed.success ? parsed.output : undefined
+}
 
 /** `GET /log/entry/{index}`. */
 export type LogEntryAnswer = {

@@ -1,0 +1,159 @@
+/**
+ * The audit of a log: its checkpoint is signed by whom the user trusts, the whole tree is built again from its entries, and every
+ * checkpoint seen before is part of it. Memory holds a frontier and a few files, however long the log.
+ */
+import { encodeBase64, equalBytes, parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
+import type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
+import { rootOf } from "@runseal/core/transparency-log/compact-range"
+import { verifyNote } from "@runseal/core/transparency-log/signed-note"
+import { TILE_WIDTH } from "@runseal/core/transparency-log/tiles"
+import { emptyStart, type RebuildStart, rebuildTree, startFromTiles } from "@runseal/core/transparency-log/tree-rebuild"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { genesisProblem } from "@runseal/core/verify/genesis"
+import { readGenesisAnswer } from "@runseal/core/wire/log-answers"
+import { inOrder } from "./in-order.ts"
+import { InputError } from "./input-error.ts"
+import { AuditFailure } from "./log-failure.ts"
+import { checkHead, holdTo, proveBeginnings } from "./log-history.ts"
+import type { LogSource } from "./log-source.ts"
+import { compareTile, readEntryRow, tileReader } from "./log-tiles.ts"
+import type { ReadLimits } from "./read-input.ts"
+import { CHECKPOINT_LIMITS, headOf, keepSeen, readSeen, type SeenCheckpoint } from "./seen-checkpoints.ts"
+
+/** Bundles read ahead, each with its tile: twice as many requests at one time. */
+const READ_AHEAD = 2
+/** A log beyond this is not begun: some eight million requests. */
+export const MAX_AUDITED_ENTRIES = 1_000_000_000
+const GENESIS_LIMITS: ReadLimits = { maxBytes: 65_536, deadlineMs: 30_000 }
+
+export type AuditRequest = {
+  readonly source: LogSource
+  readonly trusts: readonly TrustedKeys[]
+  /** The trust store, beside which checkpoints are kept. */
+  readonly folder: string
+  /** Go on from the last checkpoint that passed, instead of from the first entry. */
+  readonly quick: boolean
+  /** This machine's clock, RFC 3339. */
+  readonly now: string
+  /** Told how many entries of how many were taken. */
+  readonly progress: (done: number, total: number) => void
+}
+
+/** What is known of the log once its checkpoint was found signed. */
+export type Audited = {
+  readonly trust: TrustedKeys
+  readonly head: Checkpoint
+  /** The signed note. */
+  readonly checkpoint: string
+  /** What was seen before this audit. */
+  readonly seen: readonly SeenCheckpoint[]
+  /** The last checkpoint that passed, when the audit went on from it. */
+  readonly base?: SeenCheckpoint
+}
+export type LogAudit = { readonly audited?: Audited; readonly failure?: AuditFailure }
+
+/** Audits a log. What fails is in the answer; what cannot be read rejects with InputError. */
+export async function auditLog(request: AuditRequest): Promise<LogAudit> {
+  let audited: Audited | undefined
+  try {
+    audited = await openAudit(request)
+    // Kept before anything else is judged: a checkpoint was signed, whatever stands behind it.
+    keep(request, audited, false)
+    await checkLog(request, audited)
+    keep(request, audited, true)
+    return { audited }
+  } catch (failure) {
+    if (!(failure instanceof AuditFailure)) throw failure
+    return { failure, ...(audited === undefined ? {} : { audited }) }
+  }
+}
+
+function keep({ folder, now }: AuditRequest, { head, checkpoint }: Audited, passed: boolean): void {
+  keepSeen(folder, head.origin, { seen_at: now, checkpoint, passed, head })
+}
+
+/** The log's checkpoint, signed by the log of a trust document of the user's. */
+async function openAudit({ source, trusts, folder, quick }: AuditRequest): Promise<Audited> {
+  const checkpoint = utf8Decode(await source.read("checkpoint", CHECKPOINT_LIMITS))
+  const head = checkpoint === undefined ? undefined : headOf(checkpoint)
+  if (checkpoint === undefined || head === undefined)
+    throw new InputError(`${source.name} holds no log: its checkpoint is no signed note of a tree head.`)
+  const trust = signerOf(checkpoint, head, trusts)
+  if (head.size === 0) throw new AuditFailure("checkpoint", "The log is empty: not even its birth is in it.")
+  if (head.size > MAX_AUDITED_ENTRIES)
+    throw new InputError(`A log of more than ${MAX_AUDITED_ENTRIES} entries is not audited.`)
+  const seen = readSeen(folder, head.origin)
+  const base = quick ? seen.findLast(({ passed }) => passed) : undefined
+  return { trust, head, checkpoint, seen, ...(base === undefined ? {} : { base }) }
+}
+
+/** The log itself must have signed: what only witnesses signed is not its word. */
+function signerOf(checkpoint: string, { origin }: Checkpoint, trusts: readonly TrustedKeys[]): TrustedKeys {
+  const known = trusts.filter(trust => trust.origin === origin)
+  if (known.length === 0) throw new AuditFailure("checkpoint", `No trust document of yours is of the log ${origin}.`)
+  const signer = known.find(trust =>
+    verifyNote(checkpoint, trust.checkpointKeys)?.signers.some(({ key }) => key.algorithm === "ed25519"),
+  )
+  if (signer !== undefined) return signer
+  throw new AuditFailure(
+    "checkpoint",
+    `The checkpoint of ${origin} is not signed with a checkpoint key of the trust document.`,
+  )
+}
+
+async function checkLog(request: AuditRequest, audited: Audited): Promise<void> {
+  const { source } = request
+  const { head, seen, base } = audited
+  checkHead(head, seen)
+  const tree = rebuildTree(base === undefined ? emptyStart : await goOnFrom(source, base, audited))
+  // What was seen of the size that is signed now was judged above; the tree's own root is judged last.
+  const hold = holdTo(seen.filter(one => one.head.size < head.size))
+  const first = Math.floor(tree.size() / TILE_WIDTH)
+  const end = tree.size() === head.size ? first : Math.ceil(head.size / TILE_WIDTH)
+  const rows = inOrder(first, end, READ_AHEAD, index => readEntryRow(source, index, head.size))
+  for await (const { entries, hashes } of rows) {
+    if (tree.size() === 0) await checkGenesis(source, entries[0], audited.trust)
+    for (const hash of hashes.slice(tree.size() % TILE_WIDTH)) {
+      for (const tile of tree.take(hash)) await compareTile(source, tile)
+      hold(tree.size(), tree.root)
+    }
+    request.progress(tree.size(), head.size)
+  }
+  for (const tile of tree.partialTiles()) await compareTile(source, tile)
+  if (!equalBytes(tree.root(), head.root))
+    throw new AuditFailure(
+      "root",
+      `The entries make the root ${encodeBase64(tree.root())}, and the checkpoint signs ${encodeBase64(head.root)}.`,
+    )
+}
+
+/**
+ * The tree of a checkpoint that passed, from the tiles of the log as it is now: its frontier has the root that was seen, and what
+ * is built on it must have the root that is signed now, which together prove consistency. What was seen since then is proved
+ * to be part of it; what was seen before, the audit of that day has proved.
+ */
+async function goOnFrom(source: LogSource, base: SeenCheckpoint, { head, seen }: Audited): Promise<RebuildStart> {
+  const readTile = tileReader(source, head.size)
+  await proveBeginnings([base], head, readTile)
+  await proveBeginnings(seen.slice(seen.lastIndexOf(base) + 1), base.head, readTile)
+  const start = await startFromTiles(base.head.size, readTile)
+  holdTo([base])(start.range.size, () => rootOf(start.range))
+  return start
+}
+
+/** Entry 0, which goes into the rebuilt tree, is the birth of the log that the trust document speaks of. */
+async function checkGenesis(source: LogSource, entry: Uint8Array | undefined, trust: TrustedKeys): Promise<void> {
+  const answer = readGenesisAnswer(parseGenesis(await source.read("genesis", GENESIS_LIMITS), source))
+  if (answer === undefined) throw new AuditFailure("genesis", "What the log shows as its genesis is none.")
+  const problem = genesisProblem(answer.leaf, entry ?? Uint8Array.of(), trust)
+  if (problem !== undefined) throw new AuditFailure("genesis", problem)
+}
+
+function parseGenesis(bytes: Uint8Array, { name }: LogSource): ReturnType<typeof parseStrictJson> {
+  try {
+    return parseStrictJson(bytes)
+  } catch (error) {
+    if (error instanceof StrictJsonError) throw new InputError(`The genesis of ${name} is not strict JSON.`)
+    throw error
+  }
+}

@@ -1,0 +1,155 @@
+/** `verifier log audit <address|folder>`: what an audit found, as a person or a program reads it. */
+import { encodeBase64, type JsonObject } from "@runseal/canonical"
+import { MARKS } from "@runseal/core/reading/account"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { limitation } from "@runseal/core/verify/report"
+import type { Answer } from "./answer.ts"
+import { said } from "./answer.ts"
+import type { Audited, LogAudit } from "./log-audit.ts"
+import { auditLog } from "./log-audit.ts"
+import { AUDIT_CHECKS, type AuditCheck, type AuditFailure } from "./log-failure.ts"
+import { openLog } from "./log-source.ts"
+import { paragraph } from "./paragraph.ts"
+import type { Line, Style } from "./print.ts"
+import { printJson } from "./print.ts"
+import type { Progress } from "./progress.ts"
+import { type SeenCheckpoint, seenPath } from "./seen-checkpoints.ts"
+
+export type AuditOptions = { readonly quick: boolean; readonly json: boolean; readonly folder: string }
+
+/** The last line of standard output. */
+export const AUDIT_VERDICTS = { whole: "LOG VERIFIED", quick: "LOG EXTENSION VERIFIED", failed: "FAILED" } as const
+
+/** What an audit leaves open, whatever it finds. */
+const LEFT_OPEN = [
+  limitation("operator_log").sentence,
+  "Entries hold digests and signatures: that each stands for a good record, only the record's verification shows.",
+]
+const HOW_TO_TRUST =
+  "A log is audited with the checkpoint key of a trust document that came to you another way: see verifier trust add --help, or name its file with --trust."
+const LABEL_WIDTH = 14
+const CHECK_WIDTH = 12
+
+/** Audits the log behind the argument. Throws InputError. */
+export async function auditCommand(
+  argument: string,
+  trusts: readonly TrustedKeys[],
+  { quick, json, folder }: AuditOptions,
+  style: Style,
+  progress: Progress,
+): Promise<Answer> {
+  const now = new Date().toISOString()
+  const request = { source: openLog(argument), trusts, folder, quick, now, progress: progress.show }
+  const audit = await auditLog(request).finally(progress.end)
+  const exit = audit.failure === undefined ? 0 : 1
+  if (json) return { stdout: printJson(jsonAnswer(audit)), stderr: "", exit }
+  return said(auditLines(audit, folder), style, exit)
+}
+
+const verdictOf = ({ audited, failure }: LogAudit): string => {
+  if (failure !== undefined) return AUDIT_VERDICTS.failed
+  return audited?.base === undefined ? AUDIT_VERDICTS.whole : AUDIT_VERDICTS.quick
+}
+
+/** The object of `--json`. Absent facts are absent keys. */
+function jsonAnswer(audit: LogAudit): JsonObject {
+  const { audited, failure } = audit
+  return {
+    verdict: verdictOf(audit),
+    exit_code: failure === undefined ? 0 : 1,
+    ...(failure === undefined ? {} : { first_failure: failure.check, message: failure.message }),
+    ...(audited === undefined ? {} : jsonFacts(audited)),
+    ...(failure?.contradicts === undefined ? {} : { contradicts: jsonSeen(failure.contradicts) }),
+    limitations: LEFT_OPEN,
+  }
+}
+
+/** How many trees were seen; one that passed has two records. */
+const treesOf = (seen: readonly SeenCheckpoint[]): number =>
+  new Set(seen.map(({ head }) => `${head.size} ${encodeBase64(head.root)}`)).size
+
+const jsonSeen = ({ seen_at, checkpoint }: { seen_at: string; checkpoint: string }): JsonObject => ({
+  seen_at,
+  checkpoint,
+})
+
+const jsonFacts = ({ trust, head, checkpoint, seen, base }: Audited): JsonObject => ({
+  service: trust.service,
+  origin: head.origin,
+  tree_size: head.size,
+  root_hash: encodeBase64(head.root),
+  checkpoint,
+  rebuilt_from: base?.head.size ?? 0,
+  checkpoints_seen_before: treesOf(seen),
+})
+
+function auditLines(audit: LogAudit, folder: string): readonly Line[] {
+  const { audited, failure } = audit
+  const heading = (text: string): readonly Line[] => [[], [{ text, tone: "strong" }]]
+  return [
+    ...(audited === undefined ? [] : [...factLines(audited, folder), ...heading("Checked")]),
+    ...(audited === undefined || failure !== undefined ? [] : passedLines(audited)),
+    ...(failure === undefined ? [] : failureLines(failure, audited)),
+    ...(failure === undefined ? [...heading("Not verified"), ...LEFT_OPEN.flatMap(paragraph)] : []),
+    [],
+    [{ text: verdictOf(audit), tone: failure === undefined ? "good" : "bad" }],
+  ]
+}
+
+const row = (label: string, value: string): Line => [`  ${label.padEnd(LABEL_WIDTH)}${value}`]
+
+function factLines({ trust, head, seen }: Audited, folder: string): readonly Line[] {
+  const [oldest, newest] = [seen[0], seen.at(-1)]
+  const span = oldest === undefined || newest === undefined ? "" : `, from ${oldest.seen_at} to ${newest.seen_at}`
+  return [
+    [{ text: "Log", tone: "strong" }],
+    row("service", trust.service),
+    row("origin", head.origin),
+    row("entries", `${head.size}`),
+    row("root", encodeBase64(head.root)),
+    row("seen before", `${treesOf(seen)}${span}`),
+    row("kept in", seenPath(folder, head.origin)),
+  ]
+}
+
+function passedLines({ head, seen, base }: Audited): readonly Line[] {
+  const from = base?.head.size ?? 0
+  const told: Readonly<Record<AuditCheck, string>> = {
+    checkpoint: "signed with a checkpoint key of the trust document",
+    history: seen.length === 0 ? "nothing was seen before" : "every checkpoint seen before is part of this log",
+    genesis: base === undefined ? "entry 0 is the birth of this log, with its keys" : "not read again",
+    entries: `${head.size - from} rebuilt${from === 0 ? "" : `, from entry ${from} on`}; each is what its tile holds`,
+    tiles: "each row follows from the row below",
+    root: "the tree has the root that is signed",
+  }
+  const unread = (check: AuditCheck): boolean =>
+    (check === "genesis" && base !== undefined) || (check === "history" && seen.length === 0)
+  return AUDIT_CHECKS.map(check => [
+    "  ",
+    unread(check) ? { text: MARKS.absent, tone: "quiet" } : { text: MARKS.pass, tone: "good" },
+    ` ${check.padEnd(CHECK_WIDTH)}${told[check]}`,
+  ])
+}
+
+function failureLines({ check, message, contradicts }: AuditFailure, audited: Audited | undefined): readonly Line[] {
+  const note = (text: string): readonly Line[] =>
+    text
+      .trimEnd()
+      .split("\n")
+      .map(line => (line === "" ? [] : [`    ${line}`]))
+  return [
+    ["  ", { text: MARKS.fail, tone: "bad" }, ` ${check}`],
+    ...paragraph(message),
+    ...(contradicts === undefined || audited === undefined
+      ? []
+      : [
+          [],
+          [`  Seen at ${contradicts.seen_at}:`],
+          ...note(contradicts.checkpoint),
+          ["  Shown now:"],
+          ...note(audited.checkpoint),
+          ["  Keep both: together they show others what this log has signed."],
+        ]),
+    ...(audited === undefined ? [[], ...paragraph(HOW_TO_TRUST)] : []),
+  ]
+}

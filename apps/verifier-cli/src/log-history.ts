@@ -1,0 +1,61 @@
+/** Holds a log to the checkpoints that were seen of it before: it may grow, and nothing else. RFC 6962 §2.1.2. */
+import { encodeBase64, equalBytes } from "@runseal/canonical"
+import type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
+import { verifyConsistency } from "@runseal/core/transparency-log/merkle"
+import { buildConsistencyProof, type ReadTile } from "@runseal/core/transparency-log/tiles"
+import { AuditFailure } from "./log-failure.ts"
+import type { SeenCheckpoint } from "./seen-checkpoints.ts"
+
+/** A root found for a tree of a size. Throws AuditFailure when another was signed and seen. */
+export type HoldToSeen = (size: number, root: () => Uint8Array) => void
+
+/** The check to call with every size a rebuild comes through; the root is computed only where something was seen. */
+export function holdTo(seen: readonly SeenCheckpoint[]): HoldToSeen {
+  const bySize = new Map<number, SeenCheckpoint[]>()
+  for (const one of seen) bySize.set(one.head.size, [...(bySize.get(one.head.size) ?? []), one])
+  return (size, root) => {
+    for (const one of bySize.get(size) ?? []) if (!equalBytes(root(), one.head.root)) throw changedPast(one, root())
+  }
+}
+
+/** Refuses a checkpoint that is smaller than one seen before, or of the same size with another root. */
+export function checkHead({ size, root }: Checkpoint, seen: readonly SeenCheckpoint[]): void {
+  const largest = seen.reduce<SeenCheckpoint | undefined>(
+    (most, one) => (most === undefined || one.head.size > most.head.size ? one : most),
+    undefined,
+  )
+  if (largest !== undefined && largest.head.size > size)
+    throw new AuditFailure(
+      "history",
+      `The log shrank, or this is an older copy of it: it shows ${size} entries, and had ${largest.head.size} when it was seen at ${largest.seen_at}.`,
+    )
+  holdTo(seen)(size, () => root)
+}
+
+/**
+ * Proves from tiles that trees seen before are beginnings of a tree.
+ * @param base the tree, of which `readTile` reads; what it gives is believed only as far as the proof leads to both roots
+ */
+export async function proveBeginnings(
+  seen: readonly SeenCheckpoint[],
+  base: Checkpoint,
+  readTile: ReadTile,
+): Promise<void> {
+  for (const one of seen) {
+    const { size, root } = one.head
+    if (size === 0 || size > base.size) continue
+    const proof = await buildConsistencyProof(size, base.size, readTile)
+    if (verifyConsistency({ size1: size, size2: base.size, root1: root, root2: base.root, proof })) continue
+    throw changedPast(one)
+  }
+}
+
+function changedPast(one: SeenCheckpoint, found?: Uint8Array): AuditFailure {
+  const { size, root } = one.head
+  const now = found === undefined ? "and its tiles lead to another now" : `and has ${encodeBase64(found)} now`
+  return new AuditFailure(
+    "history",
+    `The log was forked or its past changed: its first ${size} entries had the root ${encodeBase64(root)} when it was seen at ${one.seen_at}, ${now}.`,
+    one,
+  )
+}

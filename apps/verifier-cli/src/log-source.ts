@@ -1,0 +1,26 @@
+/** Where an audited log is read from: a service's address, or a folder that holds a copy with the same paths. */
+import { join } from "node:path"
+import { InputError } from "./input-error.ts"
+import { isAddress, openAddress, type ReadLimits, readFile, readInput } from "./read-input.ts"
+
+/** Where a service serves its log. */
+const LOG_PATH = "/log/"
+
+export type LogSource = {
+  /** As the user gave it. */
+  readonly name: string
+  /** The bytes behind a path of the log, such as `checkpoint` or `tile/0/000`. Rejects with InputError. */
+  readonly read: (path: string, limits: ReadLimits) => Promise<Uint8Array>
+}
+
+/** Opens an address (a bare `https://host` means its `/log/`) or a folder; nothing is read yet. Throws InputError. */
+export function openLog(argument: string): LogSource {
+  if (!isAddress(argument)) {
+    if (argument === "-") throw new InputError("A log is an address or a folder, not standard input.")
+    return { name: argument, read: (path, limits) => readFile(join(argument, path), limits) }
+  }
+  const url = openAddress(argument)
+  if (url.search !== "" || url.hash !== "") throw new InputError("The address of a log has no ? and no #.")
+  const base = new URL(url.pathname === "/" ? LOG_PATH : `${url.pathname.replace(/\/+$/, "")}/`, url)
+  return { name: argument, read: (path, limits) => readInput(new URL(path, base).href, limits) }
+}

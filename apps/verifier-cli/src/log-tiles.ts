@@ -1,0 +1,60 @@
+/** Tiles and entry bundles of an audited log: read whole, of the size that the audited tree gives them. C2SP tlog-tiles. */
+import { equalBytes } from "@runseal/canonical"
+import { decodeEntryBundle, MAX_ENTRY_BYTES } from "@runseal/core/transparency-log/entry-bundle"
+import { HASH_BYTES, hashLeaf } from "@runseal/core/transparency-log/merkle"
+import { type ReadTile, TILE_WIDTH, tilePath, tileWidth } from "@runseal/core/transparency-log/tiles"
+import type { RebuiltTile } from "@runseal/core/transparency-log/tree-rebuild"
+import { AuditFailure } from "./log-failure.ts"
+import type { LogSource } from "./log-source.ts"
+import type { ReadLimits } from "./read-input.ts"
+
+/** Time for each file of the log. */
+const DEADLINE_MS = 30_000
+const LENGTH_BYTES = 2
+const TILE_LIMITS: ReadLimits = { maxBytes: TILE_WIDTH * HASH_BYTES, deadlineMs: DEADLINE_MS }
+const BUNDLE_LIMITS: ReadLimits = {
+  maxBytes: TILE_WIDTH * (LENGTH_BYTES + MAX_ENTRY_BYTES),
+  deadlineMs: DEADLINE_MS,
+}
+
+/** Up to 256 entries and their leaf hashes, which the tile of row 0 holds as well. */
+export type EntryRow = { readonly entries: readonly Uint8Array[]; readonly hashes: readonly Uint8Array[] }
+
+async function wholeTile(source: LogSource, level: number, index: number, width: number): Promise<Uint8Array> {
+  const path = tilePath({ level, index, width })
+  const tile = await source.read(path, TILE_LIMITS)
+  if (tile.length === width * HASH_BYTES) return tile
+  throw new AuditFailure("tiles", `${path} holds ${tile.length} bytes, not ${width} hashes.`)
+}
+
+/**
+ * Reads the first hashes of any tile out of the tile as the tree of `size` leaves has it, so that a copy needs no other
+ * widths. Rejects with AuditFailure or InputError.
+ */
+export const tileReader =
+  (source: LogSource, size: number): ReadTile =>
+  async (level, index, width) => {
+    const tile = await wholeTile(source, level, index, tileWidth(level, index, size))
+    return tile.subarray(0, width * HASH_BYTES)
+  }
+
+/** Bundle `index` of the log of `size` entries, held against its tile. Rejects with AuditFailure or InputError. */
+export async function readEntryRow(source: LogSource, index: number, size: number): Promise<EntryRow> {
+  const width = tileWidth(0, index, size)
+  const path = tilePath({ level: "entries", index, width })
+  const [bundle, tile] = await Promise.all([source.read(path, BUNDLE_LIMITS), wholeTile(source, 0, index, width)])
+  const entries = decodeEntryBundle(bundle, width)
+  if (entries === undefined) throw new AuditFailure("entries", `${path} does not hold ${width} entries.`)
+  const hashes = entries.map(hashLeaf)
+  const other = hashes.findIndex((hash, at) => !equalBytes(hash, tile.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES)))
+  if (other === -1) return { entries, hashes }
+  const place = tilePath({ level: 0, index, width })
+  throw new AuditFailure("entries", `Entry ${index * TILE_WIDTH + other} is not the one that ${place} commits to.`)
+}
+
+/** Holds a tile of row 1 or above against what lies below it. Rejects with AuditFailure or InputError. */
+export async function compareTile(source: LogSource, { level, index, hashes }: RebuiltTile): Promise<void> {
+  const width = hashes.length / HASH_BYTES
+  if (equalBytes(await wholeTile(source, level, index, width), hashes)) return
+  throw new AuditFailure("tiles", `${tilePath({ level, index, width })} does not follow from the tiles below it.`)
+}

@@ -1,0 +1,147 @@
+/** Logs as a service publishes them, of any length, with keys that follow from a seed. Made with the tree code, not with the audit's. */
+import { mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { concatBytes, encodeBase64, encodeHex, utf8Encode } from "@runseal/canonical"
+import { genesisLeaf, leafDigest, leafText } from "../../../libs/core/src/formulas/leaves.ts"
+import { formatCheckpoint } from "../../../libs/core/src/transparency-log/checkpoint.ts"
+import { appendLeaf, emptyRange, rootOf } from "../../../libs/core/src/transparency-log/compact-range.ts"
+import { toLowS } from "../../../libs/core/src/transparency-log/ecdsa-der.ts"
+import { encodeEntryBundle } from "../../../libs/core/src/transparency-log/entry-bundle.ts"
+import { entryBody } from "../../../libs/core/src/transparency-log/log-entry.ts"
+import { signedNote } from "../../../libs/core/src/transparency-log/log-signing.ts"
+import { hashLeaf } from "../../../libs/core/src/transparency-log/merkle.ts"
+import { formatVkey, noteKey } from "../../../libs/core/src/transparency-log/signed-note.ts"
+import { ed25519Spki, keyIdOfSpki } from "../../../libs/core/src/transparency-log/spki.ts"
+import { tileOfNode, tilePath } from "../../../libs/core/src/transparency-log/tiles.ts"
+import type { TrustDocument } from "../../../libs/core/src/transparency-log/trust-document.ts"
+import { P256_KEY_DETAILS } from "../../../libs/core/src/transparency-log/trusted-keys.ts"
+import { formatTrustedRoot } from "../../../libs/core/src/transparency-log/trusted-root.ts"
+import { ed25519Key, p256Key } from "../../../libs/core/test/fixtures/keys.ts"
+
+const HOST = "runseal.local"
+const BORN = "2026-01-01T00:00:00.000Z"
+const BORN_SECONDS = Date.parse(BORN) / 1000
+const TILE = 256
+
+export type LogOptions = {
+  readonly size: number
+  /** Keys follow from it. */
+  readonly seed?: string
+  readonly treeId?: string
+  /** From which entry on the log tells another history. */
+  readonly forkedAt?: number
+  /** Signs the checkpoint in place of the log's own key. */
+  readonly signedBy?: string
+  /** Signs entry 0 in place of the service's own key. */
+  readonly birthSignedBy?: string
+}
+
+/** Every file of a log by its path, and who vouches for it. */
+export type SmallLog = { readonly files: ReadonlyMap<string, Uint8Array>; readonly trustDocument: TrustDocument }
+
+/** A log of `size` entries: its birth, and entries that say which they are. */
+export function smallLog({
+  size,
+  seed = "a log",
+  treeId = "4127",
+  forkedAt = size,
+  signedBy = seed,
+  birthSignedBy = seed,
+}: LogOptions): SmallLog {
+  const origin = `${HOST} - ${treeId}`
+  const keys = { service: p256Key(seed, "service", "rfc6979"), log: p256Key(seed, "log", "rfc6979") }
+  const checkpointKey = ed25519Key(seed, "checkpoint")
+  const leaf = genesisLeaf({
+    origin,
+    genesis_clock: BORN,
+    service_key_id: keys.service.keyId,
+    log_key_id: keys.log.keyId,
+    checkpoint_key_id: encodeHex(keyIdOfSpki(ed25519Spki(checkpointKey.raw))),
+  })
+  const birth = entryBody({
+    digestHex: leafDigest(leaf),
+    signatureDer: toLowS(p256Key(birthSignedBy, "service", "rfc6979").sign(utf8Encode(leafText(leaf)))),
+    spkiDer: keys.service.spki,
+  })
+  const entry = (at: number): string => (at === 0 ? birth : `entry ${at}${at < forkedAt ? "" : " of another history"}`)
+  const entries = Array.from({ length: size }, (_, at) => utf8Encode(entry(at)))
+  const { files, root } = filesOf(entries)
+  files.set("checkpoint", signedHead(signedBy, origin, size, root))
+  files.set("genesis", utf8Encode(JSON.stringify({ ok: true, log_index: 0, leaf })))
+  return { files, trustDocument: trustFor(origin, keys, checkpointKey.raw) }
+}
+
+/** A head of any size, signed with the checkpoint key that follows from a seed. */
+export function signedHead(seed: string, origin: string, size: number, root: Uint8Array): Uint8Array {
+  const { raw, sign } = ed25519Key(seed, "checkpoint")
+  return utf8Encode(
+    signedNote(formatCheckpoint({ origin, size, root, extensions: [] }), noteKey(HOST, "ed25519", raw), sign),
+  )
+}
+
+type Keys = { readonly service: ReturnType<typeof p256Key>; readonly log: ReturnType<typeof p256Key> }
+
+const trustFor = (origin: string, { service, log }: Keys, checkpointKey: Uint8Array): TrustDocument => ({
+  kind: "vfa.trust.v1",
+  service: "Example Run Service",
+  trusted_root: formatTrustedRoot([
+    {
+      logId: encodeBase64(log.id),
+      spki: log.spki,
+      keyDetails: P256_KEY_DETAILS,
+      baseUrl: `https://${HOST}`,
+      validFrom: BORN_SECONDS,
+    },
+  ]),
+  origin,
+  service_keys: [{ key_id: service.keyId, spki: encodeBase64(service.spki), valid_from: BORN }],
+  checkpoint_keys: [formatVkey(noteKey(HOST, "ed25519", checkpointKey))],
+})
+
+function filesOf(entries: readonly Uint8Array[]): { files: Map<string, Uint8Array>; root: Uint8Array } {
+  let range = emptyRange
+  const tiles = new Map<string, { level: number; index: number; hashes: Uint8Array[] }>()
+  for (const entry of entries) {
+    const appended = appendLeaf(range, hashLeaf(entry))
+    range = appended.range
+    for (const node of appended.nodes) {
+      const { level, index, first, count } = tileOfNode(node)
+      if (count > 1) continue
+      const tile = tiles.get(`${level}/${index}`) ?? { level, index, hashes: [] }
+      tile.hashes[first] = node.hash
+      tiles.set(`${level}/${index}`, tile)
+    }
+  }
+  const files = new Map<string, Uint8Array>()
+  for (const { level, index, hashes } of tiles.values())
+    files.set(tilePath({ level, index, width: hashes.length }), concatBytes(...hashes))
+  for (let start = 0; start < entries.length; start += TILE) {
+    const bundle = entries.slice(start, start + TILE)
+    files.set(tilePath({ level: "entries", index: start / TILE, width: bundle.length }), encodeEntryBundle(bundle))
+  }
+  return { files, root: rootOf(range) }
+}
+
+/** Puts a log into a folder as a mirror holds it, in place of what was there. */
+export function writeLog(folder: string, { files }: SmallLog): void {
+  rmSync(folder, { recursive: true, force: true })
+  for (const [path, bytes] of files) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), bytes)
+  }
+}
+
+/** The logs of the transcripts: one as it was, grown, forked, damaged, cut and signed by a stranger, and its trust document. */
+export function writeLogs(folder: string): void {
+  const log = smallLog({ size: 600 })
+  writeFileSync(join(folder, "log-trust.json"), JSON.stringify(log.trustDocument))
+  writeLog(join(folder, "log"), log)
+  writeLog(join(folder, "log-grown"), smallLog({ size: 900 }))
+  writeLog(join(folder, "log-forked"), smallLog({ size: 900, forkedAt: 550 }))
+  writeLog(join(folder, "log-of-a-stranger"), smallLog({ size: 10, signedBy: "a stranger" }))
+  const path = "tile/entries/001"
+  writeLog(join(folder, "log-damaged"), log)
+  writeFileSync(join(folder, "log-damaged", path), (log.files.get(path) ?? Uint8Array.of()).with(-1, 0))
+  writeLog(join(folder, "log-cut"), log)
+  rmSync(join(folder, "log-cut", path))
+}
