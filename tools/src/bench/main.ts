@@ -16,7 +16,7 @@ const PARTS: readonly Part[] = [execute, processes, embedded, reads, reports, ve
 
 const HELP = `npm run bench -- [--quick] [--write] [part …]
 
-  --quick   shorter counts, fewer kinds of load: orientation in about a minute and a half
+  --quick   shorter counts, fewer kinds of load: orientation in about two minutes
   --write   keeps the tables in docs/performance.md
 
 ${PARTS.map(({ name, about }) => `  ${name.padEnd(14)}${about}`).join("\n")}
