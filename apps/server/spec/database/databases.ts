@@ -1,7 +1,7 @@
 /** Runs a suite on every kind of database the store supports. */
 import { afterAll, describe } from "vitest"
-import { type Database, openDatabase } from "../../src/store/database.ts"
 import { startPostgresCluster } from "../../cluster/postgres-cluster.ts"
+import { type Database, openDatabase } from "../../src/store/database.ts"
 
 /** The cluster of this test file; absent where the machine has no PostgreSQL. */
 export const postgresStart = await startPostgresCluster()
