@@ -99,7 +99,10 @@ const closedLoop = async (connections: readonly LoadConnection[], ask: Ask, end:
 
 type Schedule = { readonly begin: number; readonly end: number; readonly perSecond: number }
 
-/** Requests fall due at fixed instants and wait for a free connection; the wait is part of their latency. */
+/**
+ * Requests fall due at fixed instants and wait for a free connection; the wait is part of their latency. Connections take
+ * turns: a service lets go of one that says nothing for seconds.
+ */
 const openLoop = (
   connections: readonly LoadConnection[],
   ask: Ask,
@@ -112,7 +115,7 @@ const openLoop = (
     let scheduled = 0
     const send = (): void => {
       while (due.length > 0 && idle.length > 0) {
-        const [since, connection] = [due.shift(), idle.pop()]
+        const [since, connection] = [due.shift(), idle.shift()]
         if (since === undefined || connection === undefined) return
         ask(connection, since, () => {
           idle.push(connection)
