@@ -19,8 +19,11 @@ const CLOSE_TIMEOUT_SECONDS = 5
 
 export type Connection = {
   readonly client: StoreClient
-  /** Rejects when the connection is lost. Whatever waits for an answer waits for this too, or it may wait for ever. */
-  readonly lost: Promise<never>
+  /**
+   * Settles as `answer` does, or rejects when the connection is lost. Whatever waits for an answer waits through this, or it
+   * may wait for ever. A promise of the loss would not do: whoever raced with it would be kept until the connection ends.
+   */
+  readonly orLost: <T>(answer: PromiseLike<T>) => Promise<T>
 }
 
 export type ConnectionPool = {
@@ -46,9 +49,8 @@ export function createConnectionPool(size: number, openClient: OpenClient): Conn
   let closed = false
 
   const open = (): Connection => {
-    const connection = openConnection(openClient)
+    const connection = openConnection(openClient, () => live.delete(connection))
     live.add(connection)
-    connection.lost.catch(() => live.delete(connection))
     return connection
   }
   const idleOrNew = (): Connection => {
@@ -88,16 +90,33 @@ export function createConnectionPool(size: number, openClient: OpenClient): Conn
   }
 }
 
-function openConnection(openClient: OpenClient): Connection {
-  let lose: (error: Error) => void = () => {}
-  const lost = new Promise<never>((_resolve, reject) => {
-    lose = reject
-  })
+function openConnection(openClient: OpenClient, gone: () => void): Connection {
+  const waiting = new Set<(error: Error) => void>()
+  let loss: Error | undefined
   const client = openClient(() => {
+    if (loss !== undefined) return
     Object.assign(client.options, { host: [], socket: failingSocket })
-    lose(connectionClosed())
+    loss = connectionClosed()
+    gone()
+    for (const reject of waiting) reject(loss)
+    waiting.clear()
   })
-  return { client, lost }
+  const orLost: Connection["orLost"] = answer =>
+    new Promise((resolve, reject) => {
+      if (loss === undefined) waiting.add(reject)
+      else reject(loss)
+      answer.then(
+        value => {
+          waiting.delete(reject)
+          resolve(value)
+        },
+        (error: unknown) => {
+          waiting.delete(reject)
+          reject(error)
+        },
+      )
+    })
+  return { client, orLost }
 }
 
 /** A socket that fails as soon as it is there: the driver rejects what it was to send, one statement after the other. */

@@ -101,10 +101,10 @@ async function openThread(kind: Database["kind"], thread: PgliteThread, ended: (
 function databaseOver(kind: Database["kind"], pool: ConnectionPool, ended: () => Promise<void>): Database {
   const read: Database["read"] = work =>
     withStoreErrors(() =>
-      pool.lease(async ({ client, lost }) => {
+      pool.lease(async ({ client, orLost }) => {
         const { session, end } = openSession(client)
         try {
-          return await Promise.race([work(session), lost])
+          return await orLost(work(session))
         } finally {
           end()
         }

@@ -14,24 +14,24 @@ export async function runTransaction<T>(connection: Connection, work: (tx: Tx) =
   return result
 }
 
-async function beginAndWork<T>({ client, lost }: Connection, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function beginAndWork<T>({ client, orLost }: Connection, work: (tx: Tx) => Promise<T>): Promise<T> {
   const { session, end } = openSession(client)
   try {
-    await Promise.race([client.unsafe("begin"), lost])
-    return await Promise.race([work(session), lost])
+    await orLost(client.unsafe("begin"))
+    return await orLost(work(session))
   } catch (error) {
     end()
     // A connection that was lost has rolled back, and this only fails.
-    await Promise.race([client.unsafe("rollback"), lost]).catch(() => {})
+    await orLost(client.unsafe("rollback")).catch(() => {})
     throw storeErrorFrom(error)
   } finally {
     end()
   }
 }
 
-async function commit({ client, lost }: Connection): Promise<void> {
+async function commit({ client, orLost }: Connection): Promise<void> {
   try {
-    const { command } = await Promise.race([client.unsafe("commit"), lost])
+    const { command } = await orLost(client.unsafe("commit"))
     // The server's answer when a statement of the transaction had failed and nobody minded.
     if (command !== "COMMIT") throw new StoreError("rolled_back")
   } catch (thrown) {

@@ -1,6 +1,7 @@
 /** Reports: how long one takes, and what others notice of it. */
 import { FULL } from "../bodies.ts"
-import type { LoadRequest } from "../load/job.ts"
+import type { LoadRequest, LoadResult } from "../load/job.ts"
+import { load } from "../load/load.ts"
 import { type Measured, measure } from "../measured-load.ts"
 import { USUAL_CONNECTIONS } from "../plan.ts"
 import { readable, type Section, sectionOf } from "../row.ts"
@@ -77,12 +78,13 @@ async function beside(
   service: ServerProcess,
   reading: Job,
   running: Job,
-): Promise<{ readonly reading: Measured; readonly running: Measured }> {
-  const [found, measured] = await Promise.all([
-    measure([service], { ...reading, seconds: running.seconds }),
+): Promise<{ readonly reading: LoadResult; readonly running: Measured }> {
+  // The service is looked at by one of the two: a look begins its figures anew.
+  const [read, measured] = await Promise.all([
+    load({ ...reading, urls: [service.url], seconds: running.seconds }),
     measure([service], running),
   ])
-  return { reading: found, running: measured }
+  return { reading: read, running: measured }
 }
 
 /** The runs are the newest of their caller: numbers count up over all callers, and nobody else has called. */
