@@ -99,6 +99,20 @@ export const log_tile: TableOf<LogTileRow> = pgTable(
   ],
 )
 
+/** The newest checkpoint that enough witnesses cosigned. No row before the first. */
+export type WitnessedCheckpointRow = {
+  /** Entries of its tree. */
+  readonly size: number
+  /** The published checkpoint of that tree with the witnesses' lines, a signed note. */
+  readonly checkpoint: string
+}
+
+export const witnessed_checkpoint: TableOf<WitnessedCheckpointRow & OneRow> = pgTable(
+  "witnessed_checkpoint",
+  { only: onlyRow(), size: number(), checkpoint: text().notNull() },
+  table => [check("witnessed_checkpoint_one_row", sql`${table.only}`)],
+)
+
 /** Head of a tenant's chain of complete records. FORMATS §5. */
 export type TenantRow = {
   readonly tenant_id: string
