@@ -1,4 +1,4 @@
-/** The tables of access: keys, publications, limits; and the attestations of `POST /attest`. */
+/** The tables of access: keys, publications, limits, idempotency keys; and the attestations of `POST /attest`. */
 import type { KeyScope, KeyTier } from "@runseal/core/wire/keys"
 import { sql } from "drizzle-orm"
 import { check, index, pgTable, text, unique } from "drizzle-orm/pg-core"
@@ -112,4 +112,30 @@ export const attestation: TableOf<AttestationRow> = pgTable(
     document: text().notNull(),
   },
   table => [unique("attestation_owner_ordinal").on(table.owner, table.owner_ordinal)],
+)
+
+/** What is known of an idempotency key: the charge that was made for it, and the record that was sealed under it. */
+export type IdempotencyKeyRow = {
+  /** SHA-256 of owner, endpoint and key, 64 hex digits: what a caller chose as a key is not kept. */
+  readonly key_hash: string
+  /** SHA-256 of the request that was charged or sealed under the key, 64 hex digits; "" before either. */
+  readonly request_digest: string
+  /** The charge that stands for the key's run; "" = none. */
+  readonly charge_id: string
+  /** Number of the run or id of the attestation; "" before one is sealed. */
+  readonly record_id: string
+  /** Milliseconds since the epoch: from when on the row is kept for the retention. */
+  readonly kept_at: number
+}
+
+export const idempotency_key: TableOf<IdempotencyKeyRow> = pgTable(
+  "idempotency_key",
+  {
+    key_hash: text().primaryKey(),
+    request_digest: text().notNull(),
+    charge_id: text().notNull(),
+    record_id: text().notNull(),
+    kept_at: number(),
+  },
+  table => [index("idempotency_key_kept").on(table.kept_at)],
 )
