@@ -1,14 +1,12 @@
 import { describe, expect, test } from "vitest"
 import { VERDICTS } from "../src/verify/report.ts"
-import { MAIN_SAMPLES, sealCorpus } from "./fixtures/corpus.ts"
+import { sealCorpus } from "./fixtures/corpus.ts"
 import { makeDeployment } from "./fixtures/deployment.ts"
 import { asJson } from "./fixtures/json.ts"
 import { knownValues } from "./fixtures/mutations.ts"
 import { tryChanges } from "./fixtures/surviving-changes.ts"
 
 const TIMEOUT_MS = 180_000
-/** Tried on each value of the older and smaller samples; the main ones get every change there is. */
-const CHANGES_PER_VALUE = 6
 
 const { trust, ...deployment } = makeDeployment()
 const { runs, receipts, attestations } = sealCorpus({ trust, ...deployment })
@@ -38,20 +36,19 @@ const PERMITTED_IN_RECEIPTS: Readonly<Record<string, readonly string[]>> = {
 describe("whatever single value is changed, it does not verify", () => {
   const stopped = bundles.filter(({ spec }) => spec.outcome !== "ok")
   test.each(stopped)("in the bundle $name", { timeout: TIMEOUT_MS }, ({ name, document }) => {
-    const perValue = MAIN_SAMPLES.includes(name) ? Number.POSITIVE_INFINITY : CHANGES_PER_VALUE
-    const { count, survivors } = tryChanges(document, known, trust, perValue)
+    const { count, survivors } = tryChanges(document, known, trust)
     expect(survivors).toEqual(PERMITTED_IN_BUNDLES[name] ?? [])
-    expect(count).toBeGreaterThan(500)
+    expect(count).toBeGreaterThan(3000)
   })
 
   test.each(answers)("in the receipt $name", ({ name, document }) => {
-    const { count, survivors } = tryChanges(document, known, trust, Number.POSITIVE_INFINITY)
+    const { count, survivors } = tryChanges(document, known, trust)
     expect(survivors).toEqual(PERMITTED_IN_RECEIPTS[name] ?? [])
     expect(count).toBeGreaterThan(300)
   })
 
   test.each(attested)("in the attestation $name", ({ document }) => {
-    const { count, survivors } = tryChanges(document, known, trust, Number.POSITIVE_INFINITY)
+    const { count, survivors } = tryChanges(document, known, trust)
     expect(survivors).toEqual([])
     expect(count).toBeGreaterThan(500)
   })

@@ -2,7 +2,7 @@
 import { decodeBase64, encodeHex, equalBytes, utf8Encode } from "@runseal/canonical"
 import type { GenesisLeaf } from "../artifacts/anchor.ts"
 import { leafDigest, leafText } from "../formulas/leaves.ts"
-import { parseEntryBody } from "../transparency-log/log-entry.ts"
+import { ENTRY_KIND, parseEntryBody } from "../transparency-log/log-entry.ts"
 import { ed25519Spki, keyIdOfSpki } from "../transparency-log/spki.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { isSigned } from "../transparency-log/verified-signatures.ts"
@@ -14,6 +14,8 @@ import { isSigned } from "../transparency-log/verified-signatures.ts"
 export function genesisProblem(leaf: GenesisLeaf, entry: Uint8Array, trust: TrustedKeys): string | undefined {
   const body = parseEntryBody(entry)
   if (body?.spkiDer === undefined) return "Entry 0 is no log entry signed with a bare key."
+  if (body.kind !== ENTRY_KIND.kind || body.apiVersion !== ENTRY_KIND.version || !body.canonical)
+    return "Entry 0 is no canonical log entry of the kind that services write."
   if (body.digestHex !== leafDigest(leaf)) return "Entry 0 does not sign the genesis leaf that is shown with it."
   if (leaf.origin !== trust.origin) return "Entry 0 was made for a log of another origin."
   const service = trust.serviceKeys.find(({ keyId }) => keyId === leaf.service_key_id)
