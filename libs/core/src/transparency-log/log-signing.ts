@@ -1,5 +1,6 @@
 import { utf8Encode } from "@runseal/canonical"
 import { formatCheckpoint, keyHintOf, parseOrigin } from "./checkpoint.ts"
+import { cosignatureMessage, encodeCosignature } from "./cosignature.ts"
 import { toLowS } from "./ecdsa-der.ts"
 import { type EntryTimestamp, signedEntryTimestampPayload } from "./log-entry.ts"
 import { formatNote, type NoteKey, noteSignatureLine } from "./signed-note.ts"
@@ -41,4 +42,10 @@ export function signedEntryTimestamp(timestamp: EntryTimestamp, sign: SignEcdsaP
 export function signedNote(text: string, key: NoteKey, sign: SignEd25519): string {
   const { name, keyId } = key
   return formatNote(text, [noteSignatureLine({ name, keyId, signature: sign(utf8Encode(text)) })])
+}
+
+/** A witness's signature line under a checkpoint with this text, with its newline; `time` in Unix seconds. */
+export function cosignatureLine({ name, keyId }: NoteKey, time: number, text: string, sign: SignEd25519): string {
+  const signature = encodeCosignature(time, sign(cosignatureMessage(time, text)))
+  return noteSignatureLine({ name, keyId, signature })
 }
