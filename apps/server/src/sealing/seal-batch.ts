@@ -20,6 +20,7 @@ import { growLog } from "../anchor/log-builder.ts"
 import type { Draft } from "../pipeline/draft.ts"
 import { inStage, StageFailure } from "../pipeline/stage-failure.ts"
 import { type AttestationDraft, type SealedAttestation, sealAttestation } from "./attestation.ts"
+import type { KeyedItem } from "./keyed-items.ts"
 import { asStageError, finishRecord, firstLeaf, recordSeal, unverified } from "./record.ts"
 
 /** Where a tenant's chain stands. */
@@ -43,6 +44,8 @@ export type BatchContext = {
 export type BatchWork = {
   readonly drafts: readonly Draft[]
   readonly attestations: readonly AttestationDraft[]
+  /** Those that came under an idempotency key. */
+  readonly keyed?: readonly KeyedItem[]
 }
 
 export type BatchStart = {
@@ -75,7 +78,7 @@ export type Batch = {
 }
 
 /** What is still to be sealed; undefined in the place of what is refused. */
-type Round = {
+export type Round = {
   readonly drafts: readonly (Draft | undefined)[]
   readonly attestations: readonly (AttestationDraft | undefined)[]
 }

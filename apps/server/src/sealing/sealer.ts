@@ -14,6 +14,7 @@ import { countAttestations, insertAttestations } from "../store/attestations.ts"
 import type { Database } from "../store/database.ts"
 import { StoreError } from "../store/errors.ts"
 import { createGroupCommit } from "../store/group-commit.ts"
+import type { KeyClaim } from "../store/idempotency-keys.ts"
 import { appendEntries, loadFrontier, lockHead } from "../store/log-store.ts"
 import { insertRuns } from "../store/runs.ts"
 import type { LogHeadRow, RunRow } from "../store/schema.ts"
@@ -21,8 +22,9 @@ import type { Tx } from "../store/session.ts"
 import { lockTenants, updateTenants } from "../store/tenants.ts"
 import type { Watch } from "../watch.ts"
 import type { AttestationDraft, SealedAttestation } from "./attestation.ts"
+import { type KeyedItem, keepSealed, withoutTaken } from "./keyed-items.ts"
 import { nextLogTime } from "./log-clock.ts"
-import type { Batch, BatchContext, BatchWork, SealedRun } from "./seal-batch.ts"
+import type { Batch, BatchContext, BatchWork, Round, SealedRun } from "./seal-batch.ts"
 import { buildBatch } from "./seal-batch.ts"
 
 /** Most runs and attestations in one transaction. */
@@ -31,10 +33,13 @@ export const BATCH_MAX_ITEMS = 256
 export const QUEUE_MAX_ITEMS = 4096
 
 export type Sealer = {
-  /** Seals a draft; resolves once its record is durable. Rejects with StoreError when nothing was acknowledged. */
-  readonly seal: (draft: Draft) => Promise<SealedRun>
+  /**
+   * Seals a draft; resolves once its record is durable. Rejects with StoreError when nothing was acknowledged, and so it does
+   * when another record stands for the claim's key.
+   */
+  readonly seal: (draft: Draft, claim?: KeyClaim) => Promise<SealedRun>
   /** The same for an attestation. */
-  readonly attest: (draft: AttestationDraft) => Promise<SealedAttestation>
+  readonly attest: (draft: AttestationDraft, claim?: KeyClaim) => Promise<SealedAttestation>
   /** Records that wait for a batch to begin. */
   readonly waiting: () => number
   /** Seals what waits and takes nothing more. */
@@ -57,7 +62,10 @@ export type SealerContext = BatchContext & {
   readonly reportCommitted: Watch["committed"]
 }
 
-type Item = { readonly run: Draft } | { readonly attestation: AttestationDraft }
+type Item = ({ readonly run: Draft } | { readonly attestation: AttestationDraft }) & {
+  /** Of an item under an idempotency key. */
+  readonly claim: KeyClaim | undefined
+}
 /** Where an item's document is in the batch that sealed it: among the runs or among the attestations. */
 type Place = { readonly batch: Batch; readonly at: number }
 
@@ -84,16 +92,16 @@ export function openSealer(context: SealerContext): Sealer {
   const { submit, waiting, close } = createGroupCommit(sealItems, { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS })
 
   return {
-    seal: async draft => {
+    seal: async (draft, claim) => {
       const since = performance.now()
-      const { batch, at } = await submit({ run: draft })
+      const { batch, at } = await submit({ run: draft, claim })
       const sealed = sealedAt(batch.runs, at)
       context.reportSealed(sealed.bundle.run.outcome_kind, secondsSince(since))
       return sealed
     },
-    attest: async draft => {
+    attest: async (draft, claim) => {
       const since = performance.now()
-      const { batch, at } = await submit({ attestation: draft })
+      const { batch, at } = await submit({ attestation: draft, claim })
       const sealed = sealedAt(batch.attestations, at)
       context.reportSealed("attestation", secondsSince(since))
       return sealed
@@ -109,10 +117,14 @@ const secondsSince = (since: number): number => (performance.now() - since) / 10
 function partition(items: readonly Item[]): { readonly work: BatchWork; readonly places: readonly number[] } {
   const drafts: Draft[] = []
   const attestations: AttestationDraft[] = []
-  const places = items.map(item =>
-    "run" in item ? drafts.push(item.run) - 1 : attestations.push(item.attestation) - 1,
-  )
-  return { work: { drafts, attestations }, places }
+  const keyed: KeyedItem[] = []
+  const places = items.map(item => {
+    const isRun = "run" in item
+    const at = isRun ? drafts.push(item.run) - 1 : attestations.push(item.attestation) - 1
+    if (item.claim !== undefined) keyed.push({ kind: isRun ? "run" : "attestation", at, claim: item.claim })
+    return at
+  })
+  return { work: { drafts, attestations, keyed }, places }
 }
 
 /** @throws StoreError when the batch was sealed without the item, which is then refused alone */
@@ -135,11 +147,18 @@ export const commitBatch = (work: BatchWork, known: LogFrontier | undefined, con
     const tenants = await lockTenants(tx, newTenants(work.drafts))
     const attested = await countAttestations(tx, [...new Set(work.attestations.map(({ owner }) => owner))])
     const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time }
-    const batch = await buildBatch(work, start, context)
-    if (batch.entries.length === 0) throw new StoreError("unavailable")
-    await writeBatch(tx, batch, head, time, context)
+    const now = context.nowMs()
+    const round = await withoutTaken(tx, work, now)
+    const batch = await buildBatch(round, start, context)
+    if (batch.entries.length > 0) {
+      await writeBatch(tx, batch, head, time, context)
+      await keepSealed(tx, work, batch, now)
+    } else if (isAsked(round)) throw new StoreError("unavailable")
     return batch
   })
+
+const isAsked = ({ drafts, attestations }: Round): boolean =>
+  [...drafts, ...attestations].some(item => item !== undefined)
 
 const isAt = (known: LogFrontier | undefined, head: LogHeadRow): known is LogFrontier =>
   known !== undefined && known.range.size === head.size && equalBytes(rootOf(known.range), head.root)
