@@ -46,7 +46,7 @@ describe("a job thread", () => {
   test("lets a bounded number wait and refuses the rest at once", async () => {
     const { run } = open()
     const jobs = Array.from({ length: 6 }, (_, i) => problemOf(run({ say: `${i}` })))
-    expect(await Promise.all(jobs)).toEqual(["none", "none", "none", "busy", "busy", "busy"])
+    expect(await Promise.all(jobs)).toEqual(["none", "none", "none", "none", "busy", "busy"])
   })
 
   test("tells a failure to its job alone", async () => {
@@ -69,12 +69,18 @@ describe("a job thread", () => {
     expect(await next).toEqual(["next", 1])
   })
 
-  test("refuses what waits when it is closed, and everything after", async () => {
+  test("is handed several jobs ahead, and those it had not begun when it was lost wait for the next thread", async () => {
+    const { run } = open({ ahead: 3, waiting: 1 })
+    const jobs = [run({ say: "a" }), run({ exit: true }), run({ say: "b" }), run({ say: "c" })].map(problemOf)
+    expect(await problemOf(run({ say: "d" }))).toBe("busy")
+    expect(await Promise.all(jobs)).toEqual(["none", "failed", "none", "none"])
+  })
+
+  test("refuses whatever is not done when it is closed, and everything after", async () => {
     const { run, close } = open()
     const jobs = [problemOf(run({ hang: true })), problemOf(run({ say: "waits" }))]
-    await Promise.resolve()
     await close()
-    expect(await Promise.all(jobs)).toEqual(["failed", "closed"])
+    expect(await Promise.all(jobs)).toEqual(["closed", "closed"])
     expect(await problemOf(run({ say: "late" }))).toBe("closed")
   })
 })

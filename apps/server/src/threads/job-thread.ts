@@ -5,15 +5,17 @@
 import { Worker } from "node:worker_threads"
 
 export type JobBounds = {
-  /** Jobs that may wait beside the one that runs. */
+  /** Jobs that may wait beside those handed to the thread. */
   readonly waiting: number
+  /** Jobs the thread is handed at once, so that it need not wait for the event loop between two; 1 when absent. */
+  readonly ahead?: number
   /** Milliseconds one job may run. */
   readonly deadlineMs: number
   /** Heap of the thread, MiB. */
   readonly heapMiB: number
 }
 
-/** What the thread answers to a job. */
+/** What the thread answers to a job, in the order in which it was handed them. */
 export type JobReply<Result> = { readonly result: Result } | { readonly failure: string }
 
 /** Why a job has no result: too many wait, it took too long, the service stops, or the work itself failed. */
@@ -32,7 +34,7 @@ export class JobError extends Error {
 export type JobThread<Job, Result> = {
   /** Rejects with JobError. */
   readonly run: (job: Job) => Promise<Result>
-  /** Refuses what waits, ends the thread. */
+  /** Refuses what is not done, ends the thread. */
   readonly close: () => Promise<void>
 }
 
@@ -42,43 +44,65 @@ type Waiting<Job, Result> = {
   readonly reject: (error: JobError) => void
 }
 
-/** @param module of the thread: it answers every message, a Job, with one JobReply. */
-export function openJobThread<Job, Result>(module: URL, bounds: JobBounds): JobThread<Job, Result> {
+/** A started thread and what it was handed, the job it works on first. */
+type Hand<Job, Result> = { readonly worker: Worker; readonly handed: Waiting<Job, Result>[] }
+
+/**
+ * @param module of the thread: it answers every message, a Job, with one JobReply
+ * @param data what the thread finds as its `workerData`
+ */
+export function openJobThread<Job, Result>(module: URL, bounds: JobBounds, data?: unknown): JobThread<Job, Result> {
+  const { ahead = 1, deadlineMs, heapMiB } = bounds
   const queue: Waiting<Job, Result>[] = []
-  let worker: Worker | undefined
-  let running: Promise<void> | undefined
+  let hand: Hand<Job, Result> | undefined
+  let deadline: NodeJS.Timeout | undefined
   let closed = false
 
-  const thread = (): Worker => {
-    if (worker !== undefined) return worker
-    const started = new Worker(module, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: bounds.heapMiB } })
-    // Lost between two jobs: the next one starts another. What is lost within a job is told to that job.
-    started.on("error", () => {})
-    started.once("exit", () => {
-      if (worker === started) worker = undefined
+  const watchFirst = (watched: Hand<Job, Result>): void => {
+    clearTimeout(deadline)
+    if (watched.handed.length === 0) return
+    deadline = setTimeout(() => lose(watched, new JobError("late", "a job took too long")), deadlineMs)
+  }
+  /** Ends a thread: the job it worked on fails with it, what it had not begun waits for the next. */
+  const lose = (lost: Hand<Job, Result>, error: JobError): void => {
+    if (hand !== lost) return
+    hand = undefined
+    clearTimeout(deadline)
+    lost.worker.terminate().catch(() => {})
+    const [first, ...untouched] = lost.handed
+    first?.reject(error)
+    queue.unshift(...untouched)
+    handOver()
+  }
+  const start = (): Hand<Job, Result> => {
+    const resourceLimits = { maxOldGenerationSizeMb: heapMiB }
+    const worker = new Worker(module, { execArgv: [], resourceLimits, workerData: data })
+    const started: Hand<Job, Result> = { worker, handed: [] }
+    worker.on("message", (reply: JobReply<Result>) => {
+      if (hand !== started) return
+      const done = started.handed.shift()
+      if ("result" in reply) done?.resolve(reply.result)
+      else done?.reject(new JobError("failed", reply.failure))
+      watchFirst(started)
+      handOver()
     })
-    started.unref()
-    worker = started
+    worker.on("error", error => lose(started, new JobError("failed", error.message)))
+    worker.once("exit", () => lose(started, new JobError("failed", "the thread ended")))
+    worker.unref()
     return started
   }
-  const end = async (): Promise<void> => {
-    const ending = worker
-    worker = undefined
-    await ending?.terminate()
-  }
-
-  const work = async (): Promise<void> => {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      const { job, resolve, reject } = next
+  const handOver = (): void => {
+    while (queue.length > 0 && (hand?.handed.length ?? 0) < ahead) {
+      const next = queue.shift()
+      if (next === undefined) return
       try {
-        resolve(await answerOf<Job, Result>(thread(), job, bounds.deadlineMs))
-      } catch (error) {
-        const problem = error instanceof JobError ? error : new JobError("failed", "the thread could not be used")
-        if (problem.problem === "late") await end()
-        reject(problem)
+        hand ??= start()
+        hand.worker.postMessage(next.job)
+        if (hand.handed.push(next) === 1) watchFirst(hand)
+      } catch {
+        next.reject(new JobError("failed", "the thread could not be used"))
       }
     }
-    running = undefined
   }
 
   return {
@@ -87,31 +111,16 @@ export function openJobThread<Job, Result>(module: URL, bounds: JobBounds): JobT
         if (closed) return reject(new JobError("closed", "the service stops"))
         if (queue.length >= bounds.waiting) return reject(new JobError("busy", "too many jobs wait"))
         queue.push({ job, resolve, reject })
-        running ??= Promise.resolve().then(work)
+        handOver()
       }),
     close: async () => {
       closed = true
-      for (const { reject } of queue.splice(0)) reject(new JobError("closed", "the service stops"))
-      await end()
-      await running
+      clearTimeout(deadline)
+      const ending = hand
+      hand = undefined
+      for (const { reject } of [...(ending?.handed ?? []), ...queue.splice(0)])
+        reject(new JobError("closed", "the service stops"))
+      await ending?.worker.terminate()
     },
   }
-}
-
-/** One job's answer; whatever ends the thread ends the job. */
-function answerOf<Job, Result>(worker: Worker, job: Job, deadlineMs: number): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const settle = (finish: () => void): void => {
-      clearTimeout(deadline)
-      worker.off("message", onReply).off("error", onError).off("exit", onExit)
-      finish()
-    }
-    const onReply = (reply: JobReply<Result>): void =>
-      settle(() => ("result" in reply ? resolve(reply.result) : reject(new JobError("failed", reply.failure))))
-    const onError = (error: Error): void => settle(() => reject(new JobError("failed", error.message)))
-    const onExit = (): void => settle(() => reject(new JobError("failed", "the thread ended")))
-    const deadline = setTimeout(() => settle(() => reject(new JobError("late", "a job took too long"))), deadlineMs)
-    worker.on("message", onReply).on("error", onError).on("exit", onExit)
-    worker.postMessage(job)
-  })
 }
