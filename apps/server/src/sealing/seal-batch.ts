@@ -7,6 +7,7 @@ import { canonicalize } from "@runseal/canonical"
 import type { CompleteRecordLeaf } from "@runseal/core/artifacts/anchor"
 import type { AttestationAnswer } from "@runseal/core/artifacts/attestation"
 import type { Bundle, BundleBody } from "@runseal/core/artifacts/bundle"
+import type { ExportStatement } from "@runseal/core/artifacts/export-statement"
 import { tenantCommitment } from "@runseal/core/formulas/decision"
 import { completeRecordLeaf, leafDigest } from "@runseal/core/formulas/leaves"
 import { bundleHash } from "@runseal/core/formulas/manifest"
@@ -20,6 +21,7 @@ import { growLog } from "../anchor/log-builder.ts"
 import type { Draft } from "../pipeline/draft.ts"
 import { inStage, StageFailure } from "../pipeline/stage-failure.ts"
 import { type AttestationDraft, type SealedAttestation, sealAttestation } from "./attestation.ts"
+import { type ExportDraft, type SealedStatement, type StatementDraft, sealStatement } from "./export-statement.ts"
 import type { KeyedItem } from "./keyed-items.ts"
 import { asStageError, finishRecord, firstLeaf, recordSeal, unverified } from "./record.ts"
 
@@ -44,6 +46,7 @@ export type BatchContext = {
 export type BatchWork = {
   readonly drafts: readonly Draft[]
   readonly attestations: readonly AttestationDraft[]
+  readonly exports?: readonly ExportDraft[]
   /** Those that came under an idempotency key. */
   readonly keyed?: readonly KeyedItem[]
 }
@@ -71,6 +74,8 @@ export type Batch = {
   readonly runs: readonly (SealedRun | undefined)[]
   /** In the order of the attestations; undefined for one that is refused. */
   readonly attestations: readonly (SealedAttestation | undefined)[]
+  /** In the order of the exports; undefined for one that is refused. */
+  readonly statements: readonly (SealedStatement | undefined)[]
   /** Every entry appended, in log order. */
   readonly entries: readonly { readonly index: number; readonly body: string }[]
   readonly tenants: ReadonlyMap<string, TenantHead>
@@ -81,24 +86,28 @@ export type Batch = {
 export type Round = {
   readonly drafts: readonly (Draft | undefined)[]
   readonly attestations: readonly (AttestationDraft | undefined)[]
+  /** Of exports: each speaks of its tenant's chain as it stands before the batch. */
+  readonly statements?: readonly (StatementDraft | undefined)[]
 }
 
 /** What could not be sealed in a round, by its place. */
-type Failures = { readonly runs: Map<number, StageFailure>; readonly attestations: Map<number, StageFailure> }
+type Failures = Readonly<Record<"runs" | "attestations" | "statements", Map<number, StageFailure>>>
 
 /**
  * Builds the batch. A run that fails in stages 7–9, or whose record does not verify, makes everything start over from the
- * same Moments with that run as a stage_error; one that fails as a stage_error too, and an attestation that fails, is
+ * same Moments with that run as a stage_error; one that fails as a stage_error too, and an attestation or statement that fails, is
  * refused and the others start over without it. So each round has fewer that can fail, and no record spoils its neighbours.
  */
 export async function buildBatch(work: Round, start: BatchStart, context: BatchContext): Promise<Batch> {
-  const failures: Failures = { runs: new Map(), attestations: new Map() }
+  const failures: Failures = { runs: new Map(), attestations: new Map(), statements: new Map() }
   const batch = await attempt(work, start, context, failures)
   if (batch !== undefined) return batch
-  for (const failure of [...failures.runs.values(), ...failures.attestations.values()]) context.reportFault(failure)
+  for (const failed of [failures.runs, failures.attestations, failures.statements])
+    for (const failure of failed.values()) context.reportFault(failure)
   const drafts = work.drafts.map((draft, at) => afterFailure(draft, failures.runs.get(at)))
   const attestations = work.attestations.map((draft, at) => (failures.attestations.has(at) ? undefined : draft))
-  return buildBatch({ drafts, attestations }, start, context)
+  const statements = work.statements?.map((draft, at) => (failures.statements.has(at) ? undefined : draft)) ?? []
+  return buildBatch({ drafts, attestations, statements }, start, context)
 }
 
 function afterFailure(draft: Draft | undefined, failure: StageFailure | undefined): Draft | undefined {
@@ -169,6 +178,10 @@ async function attempt(
   const tenants = new Map(start.tenants)
   const numbered = seated(round.drafts).map(({ at, item }, i) => ({ at, draft: item, run_id: start.next_run_id + i }))
 
+  // Before the batch's records: what a statement speaks of stands before it in the log, and nothing else does.
+  const stated = await forEach(seated(round.statements ?? []), failed.statements, "LEDGER", ({ at, item }) => {
+    return { at, draft: item, appended: keep(appendLeafEntry(context.log, log, item.leaf)) }
+  })
   const begun = await forEach(numbered, failed.runs, "LEDGER", seat => {
     const leaf = firstLeaf(seat.draft, seat.run_id)
     return { ...seat, first: leaf === undefined ? undefined : keep(appendLeafEntry(context.log, log, leaf)) }
@@ -204,10 +217,16 @@ async function attempt(
     assertVerified(sealed.document, VERDICTS.attestation, sealed.document.attestation_id, context.trust)
     return { at: proposal.at, item: sealed }
   })
-  if (failed.runs.size + failed.attestations.size > 0) return undefined
+  const statements = await forEach(stated, failed.statements, "DLA", ({ at, draft, appended }) => {
+    const sealed = sealStatement(draft, appended, context.log, log, c2)
+    assertVerified(sealed.document, VERDICTS.export_statement, "an export statement", context.trust)
+    return { at, item: sealed }
+  })
+  if (failed.runs.size + failed.attestations.size + failed.statements.size > 0) return undefined
   return {
     runs: placed(round.drafts.length, runs),
     attestations: placed(round.attestations.length, attestations),
+    statements: placed(round.statements?.length ?? 0, statements),
     entries,
     tenants,
     log,
@@ -241,7 +260,7 @@ function chain(draft: Draft, record: BundleBody, tenants: Map<string, TenantHead
 
 /** The auditor's own verifier has the last word before anything is committed. @param document as it was canonicalized */
 function assertVerified(
-  document: Bundle | AttestationAnswer,
+  document: Bundle | AttestationAnswer | ExportStatement,
   verdict: Verdict,
   name: string,
   trust: TrustedKeys,

@@ -22,6 +22,7 @@ import type { Tx } from "../store/session.ts"
 import { lockTenants, updateTenants } from "../store/tenants.ts"
 import type { Watch } from "../watch.ts"
 import type { AttestationDraft, SealedAttestation } from "./attestation.ts"
+import { type ExportDraft, type SealedStatement, stateExports } from "./export-statement.ts"
 import { type KeyedItem, keepSealed, withoutTaken } from "./keyed-items.ts"
 import { nextLogTime } from "./log-clock.ts"
 import type { Batch, BatchContext, BatchWork, Round, SealedRun } from "./seal-batch.ts"
@@ -40,6 +41,8 @@ export type Sealer = {
   readonly seal: (draft: Draft, claim?: KeyClaim) => Promise<SealedRun>
   /** The same for an attestation. */
   readonly attest: (draft: AttestationDraft, claim?: KeyClaim) => Promise<SealedAttestation>
+  /** Seals the statement of an export, of the chain as it stands when the statement is sealed. */
+  readonly state: (draft: ExportDraft) => Promise<SealedStatement>
   /** Records that wait for a batch to begin. */
   readonly waiting: () => number
   /** Seals what waits and takes nothing more. */
@@ -62,11 +65,15 @@ export type SealerContext = BatchContext & {
   readonly reportCommitted: Watch["committed"]
 }
 
-type Item = ({ readonly run: Draft } | { readonly attestation: AttestationDraft }) & {
+type Item = (
+  | { readonly run: Draft }
+  | { readonly attestation: AttestationDraft }
+  | { readonly export: ExportDraft }
+) & {
   /** Of an item under an idempotency key. */
   readonly claim: KeyClaim | undefined
 }
-/** Where an item's document is in the batch that sealed it: among the runs or among the attestations. */
+/** Where an item's document is in the batch that sealed it: among the runs, the attestations or the statements. */
 type Place = { readonly batch: Batch; readonly at: number }
 
 export function openSealer(context: SealerContext): Sealer {
@@ -106,6 +113,10 @@ export function openSealer(context: SealerContext): Sealer {
       context.reportSealed("attestation", secondsSince(since))
       return sealed
     },
+    state: async draft => {
+      const { batch, at } = await submit({ export: draft, claim: undefined })
+      return sealedAt(batch.statements, at)
+    },
     waiting,
     close,
   }
@@ -117,14 +128,16 @@ const secondsSince = (since: number): number => (performance.now() - since) / 10
 function partition(items: readonly Item[]): { readonly work: BatchWork; readonly places: readonly number[] } {
   const drafts: Draft[] = []
   const attestations: AttestationDraft[] = []
+  const exports: ExportDraft[] = []
   const keyed: KeyedItem[] = []
   const places = items.map(item => {
+    if ("export" in item) return exports.push(item.export) - 1
     const isRun = "run" in item
     const at = isRun ? drafts.push(item.run) - 1 : attestations.push(item.attestation) - 1
     if (item.claim !== undefined) keyed.push({ kind: isRun ? "run" : "attestation", at, claim: item.claim })
     return at
   })
-  return { work: { drafts, attestations, keyed }, places }
+  return { work: { drafts, attestations, exports, keyed }, places }
 }
 
 /** @throws StoreError when the batch was sealed without the item, which is then refused alone */
@@ -144,16 +157,18 @@ export const commitBatch = (work: BatchWork, known: LogFrontier | undefined, con
     const time = nextLogTime(head.log_time, context.nowMs())
     if (time === undefined) throw new StoreError("unavailable")
     const frontier = isAt(known, head) ? known : await loadFrontier(tx, head)
-    const tenants = await lockTenants(tx, newTenants(work.drafts))
+    const { exports = [] } = work
+    const tenants = await lockTenants(tx, newTenants([...work.drafts, ...exports]))
+    const statements = await stateExports(tx, exports, tenants, context.reportFailure)
     const attested = await countAttestations(tx, [...new Set(work.attestations.map(({ owner }) => owner))])
     const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time }
     const now = context.nowMs()
     const round = await withoutTaken(tx, work, now)
-    const batch = await buildBatch(round, start, context)
+    const batch = await buildBatch({ ...round, statements }, start, context)
     if (batch.entries.length > 0) {
       await writeBatch(tx, batch, head, time, context)
       await keepSealed(tx, work, batch, now)
-    } else if (isAsked(round)) throw new StoreError("unavailable")
+    } else if (isAsked(round) || exports.length > 0) throw new StoreError("unavailable")
     return batch
   })
 
@@ -164,7 +179,9 @@ const isAt = (known: LogFrontier | undefined, head: LogHeadRow): known is LogFro
   known !== undefined && known.range.size === head.size && equalBytes(rootOf(known.range), head.root)
 
 /** The batch's tenants in sorted order, each with the salt it gets if it is new. */
-function newTenants(drafts: readonly Draft[]): readonly { tenant_id: string; owner: number; salt: string }[] {
+function newTenants(
+  drafts: readonly Pick<Draft, "tenant">[],
+): readonly { tenant_id: string; owner: number; salt: string }[] {
   const owners = new Map(drafts.map(({ tenant }) => [tenant.tenant_id, tenant.owner]))
   return [...owners.keys()].sort().map(tenant_id => ({
     tenant_id,

@@ -1,7 +1,7 @@
 /** Heads of the tenants' chains of complete records. FORMATS §5: ordinals count 1, 2, 3 … within a tenant without a gap. */
 import { StoreError } from "./errors.ts"
 import type { TenantRow } from "./schema.ts"
-import type { Tx } from "./session.ts"
+import type { Source, Tx } from "./session.ts"
 
 /** `previous_record` of a tenant's first record. */
 export const NO_RECORD: string = "0".repeat(64)
@@ -36,6 +36,14 @@ export async function lockTenants(
   const foreign = claims.some(({ tenant_id, owner }) => tenants.get(tenant_id)?.owner !== owner)
   if (foreign) throw new StoreError("conflict", { message: "A tenant belongs to another owner." })
   return tenants
+}
+
+/** Records of a tenant's chain so far; 0 for a tenant that has not sealed anything. */
+export async function readRecordCount(source: Source, tenantId: string): Promise<number> {
+  const [row] = await source.read(
+    ({ sql }) => sql<Pick<TenantRow, "record_count">[]>`select record_count from tenant where tenant_id = ${tenantId}`,
+  )
+  return row?.record_count ?? 0
 }
 
 const tenantId = ({ tenant_id }: TenantClaim): string => tenant_id

@@ -7,6 +7,7 @@ import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
 import { transparencyLogEntrySchema } from "../transparency-log/log-entry.ts"
 import {
   clockSchema,
+  countSchema,
   envelopeIdSchema,
   nonEmptySchema,
   ordinalSchema,
@@ -96,6 +97,31 @@ export type AttestationLeaf = {
   readonly attestation_id: string
 }
 
+/**
+ * What the service states of a tenant's chain when it exports records: where the chain ends, and which piece of it is
+ * exported. The four facts of the piece stand together, or none of them when no record is in it.
+ */
+export type ExportStatementLeaf = {
+  readonly leaf_version: "vfa.export_statement.v1"
+  readonly tenant_commitment: string
+  /** When the export was asked for. */
+  readonly export_clock: string
+  /** Records of the chain as of this log entry. */
+  readonly head_ordinal: number
+  /** Digest of the last one's complete-record leaf; 64 zeros when there is none. */
+  readonly head: string
+  /** Admitted at or after, as asked; absent: since ever. */
+  readonly from?: string
+  /** Admitted at or before, as asked; absent: until now. */
+  readonly to?: string
+  readonly first_ordinal?: number
+  readonly last_ordinal?: number
+  /** What the first exported record names as its predecessor. */
+  readonly previous_record?: string
+  /** Digest of the last exported record's complete-record leaf. */
+  readonly last_record?: string
+}
+
 /** Index 0 of an embedded log: no user record ever sits there. */
 export type GenesisLeaf = {
   readonly leaf_version: "vfa.genesis.v1"
@@ -106,7 +132,13 @@ export type GenesisLeaf = {
   readonly checkpoint_key_id: string
 }
 
-export type Leaf = PreAnchorLeaf | ReceiptLeaf | CompleteRecordLeaf | AttestationLeaf | GenesisLeaf
+export type Leaf =
+  | PreAnchorLeaf
+  | ReceiptLeaf
+  | CompleteRecordLeaf
+  | AttestationLeaf
+  | ExportStatementLeaf
+  | GenesisLeaf
 
 export type Anchor<L extends Leaf = Leaf> = { readonly leaf: L; readonly entry: TransparencyLogEntry }
 
@@ -184,6 +216,20 @@ export const attestationLeafSchema: v.GenericSchema<unknown, AttestationLeaf> = 
   algorithm: v.literal("sha256"),
   subject_ref: v.exactOptional(v.pipe(v.string(), v.maxLength(SUBJECT_REF_MAX_LENGTH))),
   attestation_id: nonEmptySchema,
+})
+
+export const exportStatementLeafSchema: v.GenericSchema<unknown, ExportStatementLeaf> = v.strictObject({
+  leaf_version: v.literal("vfa.export_statement.v1"),
+  tenant_commitment: sha256Schema,
+  export_clock: clockSchema,
+  head_ordinal: countSchema,
+  head: sha256Schema,
+  from: v.exactOptional(clockSchema),
+  to: v.exactOptional(clockSchema),
+  first_ordinal: v.exactOptional(ordinalSchema),
+  last_ordinal: v.exactOptional(ordinalSchema),
+  previous_record: v.exactOptional(sha256Schema),
+  last_record: v.exactOptional(sha256Schema),
 })
 
 const anchorOf = <L extends Leaf>(leaf: v.GenericSchema<unknown, L>): v.GenericSchema<unknown, Anchor<L>> =>

@@ -4,6 +4,7 @@ import { canonicalize, digest } from "@runseal/canonical"
 import type {
   AttestationLeaf,
   CompleteRecordLeaf,
+  ExportStatementLeaf,
   GenesisLeaf,
   Leaf,
   PreAnchorLeaf,
@@ -165,6 +166,12 @@ export const runRecordHash = (run: RunFacts, sectionHashes: Readonly<Record<stri
 /** The leaf that anchors a digest of the caller's. */
 export const attestationLeaf = (facts: Omit<AttestationLeaf, "leaf_version">): AttestationLeaf => ({
   leaf_version: "vfa.attestation.v1",
+  ...facts,
+})
+
+/** The leaf that states where a tenant's chain ends and which piece of it is exported. */
+export const exportStatementLeaf = (facts: Omit<ExportStatementLeaf, "leaf_version">): ExportStatementLeaf => ({
+  leaf_version: "vfa.export_statement.v1",
   ...facts,
 })
 

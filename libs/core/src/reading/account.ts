@@ -8,6 +8,7 @@ const NAMES: Readonly<Record<Report["document"], string>> = {
   bundle: "Audit bundle",
   receipt: "Receipt",
   attestation: "Attestation",
+  export_statement: "Export statement",
 }
 
 /** The sign that stands before a check. */

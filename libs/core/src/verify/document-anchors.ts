@@ -1,5 +1,7 @@
 /** The anchors of a document that was verified, for who hands them on. */
 import { parseStrictJson } from "@runseal/canonical"
+import { exportStatementSchema } from "../artifacts/export-statement.ts"
+import { parseExact } from "../artifacts/parse-exact.ts"
 import { isObject } from "../vocabulary/json-members.ts"
 import { RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
 import { parseAttestation } from "./attestation.ts"
@@ -24,6 +26,10 @@ export function anchorsOf(input: Uint8Array, document: Report["document"]): read
   if (document === "attestation") {
     const parsed = parseAttestation(value)
     return parsed.ok ? [{ slot: "attestation", anchor: parsed.value }] : []
+  }
+  if (document === "export_statement") {
+    const parsed = parseExact(exportStatementSchema, value)
+    return parsed.ok ? [{ slot: "export_statement", anchor: parsed.value }] : []
   }
   const key = RECEIPT_KEYS.find(name => Object.hasOwn(value, name))
   const read = key === undefined ? "no receipt" : parseReceiptDocument(value, key)

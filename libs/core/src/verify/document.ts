@@ -3,14 +3,16 @@ import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { isJsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { Bundle } from "../artifacts/bundle.ts"
 import { bundleSchema } from "../artifacts/bundle.ts"
+import { exportStatementSchema } from "../artifacts/export-statement.ts"
 import { parseExact } from "../artifacts/parse-exact.ts"
 import { publicRekorTrust } from "../transparency-log/rekor-root.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { holdsNul, isObject } from "../vocabulary/json-members.ts"
 import { RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
-import { BUNDLE_KIND } from "../vocabulary/versions.ts"
+import { BUNDLE_KIND, EXPORT_KIND } from "../vocabulary/versions.ts"
 import { parseAttestation, verifyAttestation } from "./attestation.ts"
 import { verifyBundle } from "./bundle.ts"
+import { verifyExportStatement } from "./export-statement.ts"
 import { parseReceiptDocument, verifyReceipt } from "./receipt.ts"
 import type { Report } from "./report.ts"
 
@@ -62,6 +64,10 @@ export function verifyJson(value: JsonValue, trusts: readonly TrustedKeys[]): Re
     const bundle = readBundle(value)
     return "unreadable" in bundle ? bundle : verifyBundle(bundle, known)
   }
+  if (value.kind === EXPORT_KIND) {
+    const parsed = parseExact(exportStatementSchema, value)
+    return parsed.ok ? verifyExportStatement(parsed.value, known) : unreadable(parsed.problem)
+  }
   const key = RECEIPT_KEYS.find(name => Object.hasOwn(value, name))
   if (key !== undefined) {
     const document = parseReceiptDocument(value, key)
@@ -87,5 +93,5 @@ function adviceFor(value: JsonObject): string {
     return "an allow token is not checked alone: save the run's bundle from /runs/{id}/artifacts and verify that"
   if (value.ok === false)
     return "this is an error answer, not a sealed record: save the run's bundle or receipt and verify that"
-  return "not a Runseal document: expected an audit bundle, a receipt answer or an attestation"
+  return "not a Runseal document: expected an audit bundle, a receipt answer, an attestation or an export statement"
 }

@@ -29,6 +29,7 @@ export const VERDICTS = {
   anchored: "VERIFIED AND ANCHORED",
   receipt: "RECEIPT VERIFIED AND ANCHORED",
   attestation: "ATTESTATION VERIFIED AND ANCHORED",
+  export_statement: "EXPORT STATEMENT VERIFIED AND ANCHORED",
   receipt_unanchored: "RECEIPT SELF-CONSISTENT ONLY, NOT ANCHORED",
   unanchored: "SELF-CONSISTENT ONLY, NOT ANCHORED",
   failed: "FAILED",
@@ -51,6 +52,25 @@ export const LIMITATIONS = {
   chain_tail: {
     sentence:
       "One record cannot show that later records of the tenant were not dropped; compare with a witnessed chain head.",
+    strict: false,
+  },
+  statement_alone: {
+    sentence:
+      "The statement alone shows no record: whether all that it speaks of are there, verify the whole export with --complete.",
+    strict: false,
+  },
+  later_records: {
+    sentence: "Records sealed after the export statement are not spoken of.",
+    strict: false,
+  },
+  second_chain: {
+    sentence:
+      "Nothing here shows that the service keeps one chain only for this tenant: it shows when two statements or records give one ordinal two digests.",
+    strict: false,
+  },
+  stated_range: {
+    sentence:
+      "That no record outside this piece of the chain was admitted in the time asked for, and that the chain goes on from it to its stated end, is the service's signed word; an export without from and to proves both.",
     strict: false,
   },
   run_number_not_bound: { sentence: "Receipt anchor v1 does not bind the run number.", strict: false },
@@ -79,7 +99,7 @@ export type LimitationCode = keyof typeof LIMITATIONS
 export const limitation = (code: LimitationCode): Limitation => ({ code, ...LIMITATIONS[code] })
 
 export type AnchorFacts = {
-  readonly slot: "pre_anchor" | "receipt" | "complete_record" | "attestation"
+  readonly slot: "pre_anchor" | "receipt" | "complete_record" | "attestation" | "export_statement"
   readonly leaf_version: string
   readonly log_index: string
   /** Unix seconds, decimal. */
@@ -87,7 +107,7 @@ export type AnchorFacts = {
 }
 
 export type Report = {
-  readonly document: "bundle" | "receipt" | "attestation"
+  readonly document: "bundle" | "receipt" | "attestation" | "export_statement"
   readonly verdict: Verdict
   readonly checks: readonly Check[]
   readonly first_failure?: CheckId

@@ -2,6 +2,8 @@
 
 export const FORMULA_VERSION = "manifest.v1"
 export const BUNDLE_KIND = "vfa.audit_bundle.v1"
+/** First line of an export: what the lines after it must be. */
+export const EXPORT_KIND = "vfa.export.v1"
 /** The verifier engine's release, given beside verdicts. */
 export const ENGINE_VERSION = "runseal-verify-1.0.0"
 
@@ -25,4 +27,5 @@ export const RECEIPT_LEAF_VERSIONS = ["vfa.receipt_anchor.v1", "vfa.receipt_anch
 export type ReceiptLeafVersion = (typeof RECEIPT_LEAF_VERSIONS)[number]
 export const COMPLETE_RECORD_LEAF_VERSION = "vfa.complete_record.v1"
 export const ATTESTATION_LEAF_VERSION = "vfa.attestation.v1"
+export const EXPORT_STATEMENT_LEAF_VERSION = "vfa.export_statement.v1"
 export const GENESIS_LEAF_VERSION = "vfa.genesis.v1"

@@ -1,0 +1,47 @@
+/**
+ * The first line of `GET /runs/export`: the service's anchored statement of what the lines after it are. It verifies by itself,
+ * and with the records after it proves that they are complete. FORMATS §5, `vfa.export_statement.v1`.
+ */
+import * as v from "valibot"
+import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
+import { transparencyLogEntrySchema } from "../transparency-log/log-entry.ts"
+import { nonEmptySchema, sha256Schema } from "../vocabulary/scalars.ts"
+import { EXPORT_KIND } from "../vocabulary/versions.ts"
+import type { Anchor, ExportStatementLeaf } from "./anchor.ts"
+import { exportStatementLeafSchema } from "./anchor.ts"
+
+export type ExportStatement = {
+  readonly kind: typeof EXPORT_KIND
+  /** Tenant and salt open the leaf's `tenant_commitment`. */
+  readonly tenant_id: string
+  readonly tenant_salt: string
+  readonly leaf: ExportStatementLeaf
+  readonly entry: TransparencyLogEntry
+}
+
+export const exportStatementSchema: v.GenericSchema<unknown, ExportStatement> = v.strictObject({
+  kind: v.literal(EXPORT_KIND),
+  tenant_id: nonEmptySchema,
+  tenant_salt: sha256Schema,
+  leaf: exportStatementLeafSchema,
+  entry: transparencyLogEntrySchema,
+})
+
+/** The statement of an anchored leaf. */
+export const exportStatement = (
+  tenant: Pick<ExportStatement, "tenant_id" | "tenant_salt">,
+  { leaf, entry }: Anchor<ExportStatementLeaf>,
+): ExportStatement => ({ kind: EXPORT_KIND, ...tenant, leaf, entry })
+
+/** The exported piece of a chain. */
+export type ChainPiece = Required<
+  Pick<ExportStatementLeaf, "first_ordinal" | "last_ordinal" | "previous_record" | "last_record">
+>
+
+/** The piece that a leaf speaks of; undefined when no record is in it. */
+export function chainPiece(leaf: ExportStatementLeaf): ChainPiece | undefined {
+  const { first_ordinal, last_ordinal, previous_record, last_record } = leaf
+  if (first_ordinal === undefined || last_ordinal === undefined) return undefined
+  if (previous_record === undefined || last_record === undefined) return undefined
+  return { first_ordinal, last_ordinal, previous_record, last_record }
+}
