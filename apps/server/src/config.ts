@@ -8,6 +8,7 @@ import { Command, CommanderError, Option } from "commander"
 import * as v from "valibot"
 import { OPTION_ROWS, REVIEWER_KINDS, type ReviewerKind } from "./option-rows.ts"
 import { StartupError } from "./startup-error.ts"
+import { MAX_WITNESSES, parseWitness, type Witness } from "./witnessing/witness.ts"
 
 export const SERVICE_NAME = "runseal"
 export const SERVICE_VERSION = "1.0.0"
@@ -43,6 +44,10 @@ export type Config = {
     readonly apiKey?: string
     readonly timeoutMs: number
   }
+  /** Who is asked to cosign the log's checkpoints; no two of one name or key. */
+  readonly witnesses: readonly Witness[]
+  /** Cosignatures with which a checkpoint counts as witnessed. */
+  readonly witnessesNeeded: number
   /** Port of the metrics; absent: none. 0 lets the system choose. */
   readonly metricsPort?: number
   readonly metricsHost: string
@@ -56,11 +61,13 @@ function command(): Command {
   const program = new Command("runseal").description(
     "Run attestation service: executes, gates, seals and anchors runs.",
   )
-  for (const { flag, env, text, fallback, choices } of OPTION_ROWS) {
+  for (const { flag, env, text, fallback, choices, repeatable } of OPTION_ROWS) {
     const option = new Option(flag, text)
     if (env !== undefined) option.env(env)
     if (fallback !== undefined) option.default(fallback)
     if (choices !== undefined) option.choices([...choices])
+    if (repeatable)
+      option.argParser((value: string, before?: string) => (before === undefined ? value : `${before} ${value}`))
     program.addOption(option)
   }
   return program.version(SERVICE_VERSION).helpOption("--help", "show this help").exitOverride()
@@ -147,6 +154,7 @@ function fromOptions(options: Options, env: Readonly<Record<string, string | und
     windowSeconds: integer(options, "windowSeconds", "--window-seconds", 1, MAX_WINDOW_SECONDS),
     ...limitOptions(options),
     reviewer: reviewerOptions(options, env),
+    ...witnessOptions(options),
     ...(options.metricsPort === undefined
       ? {}
       : { metricsPort: integer(options, "metricsPort", "--metrics-port", 0, MAX_PORT) }),
@@ -190,6 +198,31 @@ function reviewerOptions(options: Options, env: Readonly<Record<string, string |
     ...(apiKey === undefined || apiKey === "" ? {} : { apiKey }),
     timeoutMs: integer(options, "aivpTimeout", "--aivp-timeout", 1, MAX_REVIEW_TIMEOUT_MS),
   }
+}
+
+function witnessOptions(options: Options): Pick<Config, "witnesses" | "witnessesNeeded"> {
+  const witnesses = (options.witness ?? "")
+    .split(/\s+/)
+    .filter(text => text !== "")
+    .map(witnessOf)
+  for (const part of ["name", "publicKey"] as const)
+    if (new Set(witnesses.map(({ key }) => String(key[part]))).size < witnesses.length)
+      throw new StartupError("--witness: two witnesses have the same name or key")
+  if (witnesses.length > MAX_WITNESSES) throw new StartupError(`--witness may be given ${MAX_WITNESSES} times at most`)
+  const most = witnesses.length
+  // More than half: any two checkpoints that are witnessed then have a witness in common.
+  if (options.witnessesNeeded === undefined) return { witnesses, witnessesNeeded: Math.floor(most / 2) + 1 }
+  if (most === 0) throw new StartupError("--witnesses-needed needs --witness")
+  return { witnesses, witnessesNeeded: integer(options, "witnessesNeeded", "--witnesses-needed", 1, most) }
+}
+
+function witnessOf(text: string): Witness {
+  const witness = parseWitness(text)
+  if (witness === undefined)
+    throw new StartupError(
+      "--witness must be the cosignature key of a witness, =, and its https address (http on this machine only)",
+    )
+  return witness
 }
 
 /** Text of the policy file; undefined when the built-in policy is in force. */

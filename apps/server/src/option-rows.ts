@@ -10,6 +10,8 @@ type OptionRow = {
   readonly text: string
   readonly fallback?: string
   readonly choices?: readonly string[]
+  /** May be given several times; its variable holds the values with spaces between them. */
+  readonly repeatable?: true
 }
 
 /** Every option, in the order of `--help`. */
@@ -108,6 +110,17 @@ export const OPTION_ROWS: readonly OptionRow[] = [
     env: "RUNSEAL_AIVP_TIMEOUT",
     text: "deadline of one review with all its retries, in milliseconds",
     fallback: "20000",
+  },
+  {
+    flag: "--witness <key=url>",
+    env: "RUNSEAL_WITNESS",
+    text: "ask this witness to cosign the log's checkpoints: its verifier key, =, its address; repeatable",
+    repeatable: true,
+  },
+  {
+    flag: "--witnesses-needed <count>",
+    env: "RUNSEAL_WITNESSES_NEEDED",
+    text: "cosignatures with which a checkpoint counts as witnessed (default: more than half of the witnesses)",
   },
   {
     flag: "--metrics-port <port>",

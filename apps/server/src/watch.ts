@@ -1,5 +1,6 @@
 /** What the service tells whoever watches it: that something happened and how long it took, never what it was about. */
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import type { WitnessFault } from "./witnessing/ask-witness.ts"
 
 /** A route as it was registered, such as `GET /runs/:id`. */
 export type Route = { readonly method: string; readonly path: string }
@@ -15,6 +16,11 @@ export type Watch = {
   readonly batchFailed: () => void
   /** A request was refused because a limit was reached. */
   readonly limited: (limit: "shared" | "attest" | "trial") => void
+  /** A witness cosigned a tree of so many entries, at this time by its clock (Unix seconds). */
+  readonly cosigned: (witness: string, size: number, time: number) => void
+  readonly notCosigned: (witness: string, fault: WitnessFault) => void
+  /** Enough witnesses cosigned a tree of so many entries. */
+  readonly witnessed: (size: number) => void
 }
 
 const ignore = (): void => undefined
@@ -25,4 +31,7 @@ export const UNWATCHED: Watch = {
   committed: ignore,
   batchFailed: ignore,
   limited: ignore,
+  cosigned: ignore,
+  notCosigned: ignore,
+  witnessed: ignore,
 }

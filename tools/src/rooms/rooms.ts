@@ -65,6 +65,7 @@ export const ROOMS: readonly Room[] = [
   { path: server("pipeline"), enters: [...GIVEN, server("policy"), server("review")] },
   { path: server("store"), enters: GIVEN },
   { path: server("anchor"), enters: [...GIVEN, server("store")] },
+  { path: server("witnessing"), enters: [...GIVEN, server("store")] },
   { path: server("sealing"), enters: [...GIVEN, server("pipeline"), server("anchor"), server("store")] },
   { path: server("threads"), enters: [] },
   // What it cannot look through is a failed stage or a refused request, and never looked through.

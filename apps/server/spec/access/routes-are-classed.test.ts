@@ -11,6 +11,7 @@ const PUBLIC: readonly string[] = [
   "GET /ready",
   "GET /version",
   "GET /log/checkpoint",
+  "GET /log/witnessed-checkpoint",
   "GET /log/genesis",
   "GET /log/tile/*",
   "GET /log/entry/:index",

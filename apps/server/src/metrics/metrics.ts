@@ -1,6 +1,6 @@
 /**
- * What is watched, in Prometheus' terms. No label comes from a caller: outcomes, limits, registered routes and classes of
- * status are closed lists, so that no request makes a time series of its own.
+ * What is watched, in Prometheus' terms. No label comes from a caller: outcomes, limits, registered routes, classes of
+ * status and the operator's witnesses are closed lists, so that no request makes a time series of its own.
  */
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
@@ -95,6 +95,41 @@ function openWatch(registry: Registry): Watch {
     committed: records => batches.observe(records),
     batchFailed: () => failures.inc(),
     limited: limit => refusals.inc({ limit }),
+    ...watchWitnesses(registers),
+  }
+}
+
+function watchWitnesses(registers: Registry[]): Pick<Watch, "cosigned" | "notCosigned" | "witnessed"> {
+  const size = new Gauge({
+    name: "runseal_witness_cosigned_entries",
+    help: "Entries of the tree that a witness cosigned last.",
+    labelNames: ["witness"],
+    registers,
+  })
+  const time = new Gauge({
+    name: "runseal_witness_cosigned_time_seconds",
+    help: "When a witness cosigned last, by its clock, in Unix seconds.",
+    labelNames: ["witness"],
+    registers,
+  })
+  const faults = new Counter({
+    name: "runseal_witness_failures_total",
+    help: "Requests for a cosignature that brought none, by witness and fault.",
+    labelNames: ["witness", "fault"],
+    registers,
+  })
+  const witnessed = new Gauge({
+    name: "runseal_witnessed_entries",
+    help: "Entries of the last tree that enough witnesses cosigned.",
+    registers,
+  })
+  return {
+    cosigned: (witness, entries, seconds) => {
+      size.set({ witness }, entries)
+      time.set({ witness }, seconds)
+    },
+    notCosigned: (witness, fault) => faults.inc({ witness, fault }),
+    witnessed: entries => witnessed.set(entries),
   }
 }
 

@@ -14,6 +14,7 @@ import type { Deps } from "../deps.ts"
 import { badRequest, notFound } from "../http/http-error.ts"
 import { consistencyQuerySchema, readQuery } from "../http/query.ts"
 import { readEntries, readHead, readTile } from "../store/log-store.ts"
+import { readWitnessed } from "../store/witnessed-checkpoint.ts"
 
 const IMMUTABLE = { "Cache-Control": "public, max-age=31536000, immutable" }
 const FRESH = { "Cache-Control": "no-cache" }
@@ -52,9 +53,23 @@ async function consistencyAnswer(deps: Deps, url: string): Promise<object> {
   return { ok: true, first, second, hashes: proof.map(encodeBase64) }
 }
 
+/** The newest checkpoint; with the witnesses' lines once enough of them cosigned that very one. */
+async function newestCheckpoint({ db }: Deps): Promise<string> {
+  const { checkpoint } = await readHead(db)
+  const witnessed = await readWitnessed(db)
+  return witnessed?.checkpoint.startsWith(checkpoint) === true ? witnessed.checkpoint : checkpoint
+}
+
+async function witnessedCheckpoint({ db }: Deps): Promise<string> {
+  const witnessed = await readWitnessed(db)
+  if (witnessed === undefined) throw notFound("No checkpoint of this log was cosigned by enough witnesses.")
+  return witnessed.checkpoint
+}
+
 export function logRoutes(deps: Deps): Hono {
   const app = new Hono()
-  app.get("/log/checkpoint", async c => c.text((await readHead(deps.db)).checkpoint, 200, FRESH))
+  app.get("/log/checkpoint", async c => c.text(await newestCheckpoint(deps), 200, FRESH))
+  app.get("/log/witnessed-checkpoint", async c => c.text(await witnessedCheckpoint(deps), 200, FRESH))
   app.get("/log/genesis", c => c.json({ ok: true, log_index: 0, leaf: deps.genesis }, 200, IMMUTABLE))
   app.get("/log/tile/*", async c => {
     const address = parseTilePath(c.req.path.slice("/log/".length))

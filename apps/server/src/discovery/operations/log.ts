@@ -40,8 +40,17 @@ export const LOG_OPERATIONS: readonly Operation[] = [
     path: "/log/checkpoint",
     id: "checkpoint",
     summary: "The current checkpoint, a signed note",
+    description: "With the witnesses' cosignatures once enough of them cosigned this very checkpoint.",
     answers: { 200: bytes("text/plain", "C2SP tlog-checkpoint.") },
     refusals: [503],
+  },
+  {
+    ...LOG,
+    path: "/log/witnessed-checkpoint",
+    id: "witnessed_checkpoint",
+    summary: "The newest checkpoint that enough witnesses cosigned",
+    answers: { 200: bytes("text/plain", "C2SP tlog-checkpoint with tlog-cosignature lines.") },
+    refusals: [404, 503],
   },
   {
     ...LOG,

@@ -1,0 +1,92 @@
+/**
+ * One exchange with a witness, C2SP tlog-witness. Bounded in time and in bytes, and only with the address that the operator
+ * gave: no redirect is followed.
+ */
+import { utf8Decode } from "@runseal/canonical"
+import { type Cosignature, cosignatureOf } from "@runseal/core/transparency-log/cosigned-note"
+import { parseNote } from "@runseal/core/transparency-log/signed-note"
+import {
+  ADD_CHECKPOINT,
+  type AddCheckpoint,
+  formatAddCheckpoint,
+  parseTreeSize,
+} from "@runseal/core/transparency-log/witness-messages"
+import type { Witness } from "./witness.ts"
+
+/** For one request, its whole answer included. */
+export const DEADLINE_MS = 5000
+/** Bytes of an answer, after any content encoding is undone. A cosignature line is some 150. */
+export const MAX_ANSWER_BYTES = 16_384
+
+/** Why a witness did not cosign. Closed, since metrics name it. */
+export const WITNESS_FAULTS = ["unreachable", "refused", "invalid", "contradicted"] as const
+/**
+ * `unreachable`: no whole answer in time. `refused`: a status that speaks of the request. `invalid`: an answer beside the
+ * protocol, such as a cosignature that does not verify. `contradicted`: the witness knows another past of this log.
+ */
+export type WitnessFault = (typeof WITNESS_FAULTS)[number]
+
+/** Why there is no cosignature. */
+export type Refusal = {
+  readonly fault: WitnessFault
+  /** Of the witness's answer. */
+  readonly status?: number
+  /** Entries that the witness says it cosigned. */
+  readonly witness_size?: number
+}
+
+/** `size`: what the witness cosigned last is of another size than it was told. */
+export type WitnessAnswer = { readonly cosignature: Cosignature } | { readonly size: number } | Refusal
+
+/** Asks for a cosignature, which is verified. Never rejects. */
+export async function askWitness(witness: Witness, request: AddCheckpoint, stop: AbortSignal): Promise<WitnessAnswer> {
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(DEADLINE_MS)])
+  try {
+    const response = await fetch(new URL(ADD_CHECKPOINT, witness.url), {
+      method: "POST",
+      redirect: "manual",
+      headers: { "content-type": "text/plain; charset=utf-8" },
+      body: formatAddCheckpoint(request),
+      signal,
+    })
+    const body = await readBounded(response)
+    return body === undefined
+      ? { fault: "invalid", status: response.status }
+      : judge(response.status, body, witness, request)
+  } catch {
+    return { fault: "unreachable" }
+  }
+}
+
+function judge(status: number, body: string, witness: Witness, { oldSize, checkpoint }: AddCheckpoint): WitnessAnswer {
+  if (status === 200) {
+    const cosignature = cosignatureIn(body, checkpoint, witness)
+    return cosignature === undefined ? { fault: "invalid", status } : { cosignature }
+  }
+  if (status === 422) return { fault: "contradicted", status }
+  if (status !== 409) return { fault: "refused", status }
+  const size = parseTreeSize(body)
+  // Of the size that was named, it has another root.
+  if (size === oldSize) return { fault: "contradicted", status }
+  return size === undefined ? { fault: "invalid", status } : { size }
+}
+
+/** The witness's cosignature of this checkpoint; lines of other keys are passed over. */
+function cosignatureIn(lines: string, checkpoint: string, { key }: Witness): Cosignature | undefined {
+  const [asked, answered] = [parseNote(checkpoint), parseNote(checkpoint + lines)]
+  // Lines that hold an empty one would make another note of the two.
+  if (answered === undefined || answered.text !== asked?.text) return undefined
+  return cosignatureOf(answered, key)
+}
+
+/** The body as text; undefined when it is too long or no UTF-8. */
+async function readBounded({ body }: Response): Promise<string | undefined> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength
+    if (size > MAX_ANSWER_BYTES) return undefined
+    chunks.push(chunk)
+  }
+  return utf8Decode(Buffer.concat(chunks))
+}

@@ -1,0 +1,80 @@
+/**
+ * Gets the log's checkpoints cosigned, beside everything else: nobody who seals waits for a witness. In each round all witnesses
+ * are asked about the same checkpoint, the newest, so that one checkpoint bears all their cosignatures.
+ */
+import { setTimeout } from "node:timers/promises"
+import type { Config } from "../config.ts"
+import { StoreError } from "../store/errors.ts"
+import { readHead } from "../store/log-store.ts"
+import { keepWitnessed, readWitnessed } from "../store/witnessed-checkpoint.ts"
+import type { Watch } from "../watch.ts"
+import { ask, isDue, newStanding, type Standing, type StandingContext } from "./standing.ts"
+
+/** Between two rounds at least, in milliseconds. */
+const ROUND_MS = 1000
+/** Between two looks at a log that this process does not grow, in milliseconds. */
+const LOOK_MS = 5000
+
+export type CosignerContext = StandingContext & {
+  readonly config: Pick<Config, "witnesses" | "witnessesNeeded">
+  readonly watch: Pick<Watch, "cosigned" | "notCosigned" | "witnessed">
+}
+
+export type Cosigner = {
+  /** The log has grown. */
+  readonly wake: () => void
+  /** Ends requests under way. */
+  readonly close: () => Promise<void>
+}
+
+/** Begins to ask. Without witnesses nothing is done. */
+export function openCosigner(context: CosignerContext): Cosigner {
+  const stop = new AbortController()
+  let bell = new AbortController()
+  const ended = context.config.witnesses.length === 0 ? Promise.resolve() : playRounds()
+  return {
+    wake: () => bell.abort(),
+    close: async () => {
+      stop.abort()
+      await ended
+    },
+  }
+
+  async function playRounds(): Promise<void> {
+    let standings: readonly Standing[] = []
+    while (!stop.signal.aborted) {
+      try {
+        if (standings.length === 0) standings = await openStandings(context)
+        await playRound(standings, context, stop.signal)
+      } catch (error) {
+        // A database that does not answer is told of elsewhere.
+        context.logger[error instanceof StoreError ? "debug" : "error"]({ err: error }, "the witnesses were not asked")
+      }
+      await pause(ROUND_MS, stop.signal)
+      await pause(LOOK_MS, AbortSignal.any([stop.signal, bell.signal]))
+      bell = new AbortController()
+    }
+  }
+}
+
+/** Resolves after the time, or when the signal aborts. */
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  setTimeout(ms, undefined, { signal }).catch(() => undefined)
+
+/** A witness that knows better says so. */
+async function openStandings({ db, config }: CosignerContext): Promise<readonly Standing[]> {
+  const known = await readWitnessed(db)
+  return config.witnesses.map(witness => newStanding(witness, known?.size ?? 0))
+}
+
+async function playRound(standings: readonly Standing[], context: CosignerContext, stop: AbortSignal): Promise<void> {
+  const { db, config, watch } = context
+  const head = await readHead(db)
+  const due = standings.filter(standing => isDue(standing, head))
+  if (due.length === 0) return
+  await Promise.all(due.map(standing => ask(standing, head, context, stop)))
+  const lines = standings.flatMap(({ last }) => (last?.checkpoint === head.checkpoint ? [last.cosignature.line] : []))
+  if (stop.aborted || lines.length < config.witnessesNeeded) return
+  await keepWitnessed(db, { size: head.size, checkpoint: head.checkpoint + lines.join("") })
+  watch.witnessed(head.size)
+}
