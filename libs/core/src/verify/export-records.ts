@@ -1,0 +1,107 @@
+/** The records of an export, held one after the other to its statement: what is missing, doubled, out of order, or another's. */
+import type { CompleteRecordLeaf } from "../artifacts/anchor.ts"
+import type { Bundle } from "../artifacts/bundle.ts"
+import { type ChainPiece, chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
+import { leafDigest } from "../formulas/leaves.ts"
+import { type OrdinalGap, ordinalGaps } from "./ordinal-gaps.ts"
+
+/** What is wrong with the record that was taken, or, at the end, with those that were not. */
+export type RecordProblem = { readonly sentence: string; readonly tenant_ordinal?: number }
+
+export type RecordsFold = {
+  /** Takes the next record, whether or not it verifies by itself. */
+  readonly take: (bundle: Bundle) => readonly RecordProblem[]
+  /** What never came. */
+  readonly end: () => readonly RecordProblem[]
+  /** Records of the piece so far, each counted once. */
+  readonly found: () => number
+  /** Of them those admitted outside the time asked for: they were sealed among the others. */
+  readonly outside: () => number
+}
+
+/** A record in its place, or beyond one that is missing. */
+type Placed = { readonly leaf: CompleteRecordLeaf; readonly digest: string; readonly log_index: number }
+
+export function foldRecords(statement: ExportStatement): RecordsFold {
+  const piece = chainPiece(statement.leaf)
+  const gaps = ordinalGaps()
+  let next = piece?.first_ordinal ?? 1
+  let before: Placed | undefined
+  let found = 0
+  let outside = 0
+
+  const behind = (leaf: CompleteRecordLeaf): string => {
+    if (!gaps.fill(leaf.tenant_ordinal)) return "stands here again"
+    found++
+    return `stands out of order, behind record ${next - 1}`
+  }
+  const advance = (bundle: Bundle, here: Placed, within: ChainPiece): readonly string[] => {
+    const problems = linkProblems(here, before, statement, within)
+    const { tenant_ordinal } = here.leaf
+    if (!wasAskedFor(bundle, statement)) {
+      outside++
+      const end = tenant_ordinal === within.first_ordinal || tenant_ordinal === within.last_ordinal
+      if (end) problems.push("ends the piece and was admitted outside the time asked for")
+    }
+    found++
+    next = tenant_ordinal + 1
+    before = here
+    return problems
+  }
+  return {
+    take: bundle => {
+      const anchor = bundle.anchors.complete_record
+      // Its own verification says that it lacks its anchor.
+      if (anchor === undefined) return []
+      const { leaf, entry } = anchor
+      const { tenant_ordinal } = leaf
+      const told = (sentence: string): RecordProblem => ({ sentence: `${nameOf(leaf)} ${sentence}`, tenant_ordinal })
+      if (leaf.tenant_commitment !== statement.leaf.tenant_commitment)
+        return [{ sentence: `run ${leaf.run_id} is a record of another tenant` }]
+      if (piece === undefined || tenant_ordinal < piece.first_ordinal || tenant_ordinal > piece.last_ordinal)
+        return [told("is not of the piece that the statement speaks of")]
+      if (tenant_ordinal < next) return [told(behind(leaf))]
+      const skipped = tenant_ordinal > next && gaps.open({ first: next, last: tenant_ordinal - 1 })
+      const here = { leaf, digest: leafDigest(leaf), log_index: Number(entry.logIndex) }
+      return [...(skipped ? [missing(skipped)] : []), ...advance(bundle, here, piece).map(told)]
+    },
+    end: () => {
+      const tail = piece === undefined || next > piece.last_ordinal ? [] : [{ first: next, last: piece.last_ordinal }]
+      return [...gaps.left(), ...tail].map(missing)
+    },
+    found: () => found,
+    outside: () => outside,
+  }
+}
+
+const missing = ({ first, last }: OrdinalGap): RecordProblem => ({
+  sentence: first === last ? `record ${first} is missing` : `records ${first} to ${last} are missing`,
+  tenant_ordinal: first,
+})
+
+const nameOf = ({ tenant_ordinal, run_id }: CompleteRecordLeaf): string => `record ${tenant_ordinal} (run ${run_id})`
+
+/** What is wrong between a record and its neighbours: the one before it, the ends that are stated, their places in the log. */
+function linkProblems(
+  { leaf, digest, log_index }: Placed,
+  before: Placed | undefined,
+  { entry }: ExportStatement,
+  { first_ordinal, last_ordinal, previous_record, last_record }: ChainPiece,
+): string[] {
+  const { tenant_ordinal } = leaf
+  const problems: string[] = []
+  if (tenant_ordinal === first_ordinal && leaf.previous_record !== previous_record)
+    problems.push("does not name the record before it that the statement gives")
+  const follows = before !== undefined && before.leaf.tenant_ordinal === tenant_ordinal - 1
+  if (follows && leaf.previous_record !== before.digest)
+    problems.push(`does not follow ${nameOf(before.leaf)}: it names another record before it`)
+  if (tenant_ordinal === last_ordinal && digest !== last_record)
+    problems.push("is not the one that the statement gives as the last")
+  if (before !== undefined && log_index <= before.log_index) problems.push(`was logged before ${nameOf(before.leaf)}`)
+  if (log_index >= Number(entry.logIndex)) problems.push("was logged after the statement that counts it")
+  return problems
+}
+
+/** Whether a record was admitted in the time asked for. Clocks have one spelling and sort as text. */
+const wasAskedFor = ({ run }: Bundle, { leaf: { from, to } }: ExportStatement): boolean =>
+  (from === undefined || run.created_at >= from) && (to === undefined || run.created_at <= to)
