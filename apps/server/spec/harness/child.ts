@@ -62,6 +62,13 @@ export async function runToEnd(options: readonly string[], env: NodeJS.ProcessEn
   return ended.finally(() => clearTimeout(deadline))
 }
 
+/** Starts the server and kills it after a time, wherever its start has come to. */
+export async function killedStart(options: readonly string[], afterMs: number): Promise<Ended> {
+  const { process: child, ended } = launch(["--port", "0", ...options], {})
+  const timer = setTimeout(() => child.kill("SIGKILL"), afterMs)
+  return ended.finally(() => clearTimeout(timer))
+}
+
 /** Starts the server on a free port and waits until it listens. */
 export async function startChild(options: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Child> {
   const started = launch(["--port", "0", "--rate-limit", UNLIMITED, ...options], env)

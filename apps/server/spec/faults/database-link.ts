@@ -1,0 +1,82 @@
+/**
+ * A TCP link between a server and its PostgreSQL that can fail: cut while a COMMIT is on its way, be down, or be slow to bring
+ * the answer of a COMMIT, as a disk is whose sync takes its time. The disk itself is not slowed: what else the database writes
+ * is as fast as ever.
+ */
+import { once } from "node:events"
+import { connect, createServer, type Socket } from "node:net"
+
+export type LinkMode =
+  | { readonly kind: "whole" }
+  /** Cuts the connection at its next COMMIT, before the database gets it or after it has acted on it. */
+  | { readonly kind: "cut"; readonly when: "before" | "after" }
+  /** Every connection is cut, and none is made. */
+  | { readonly kind: "down" }
+  /** Holds what the database says to a COMMIT for so many milliseconds, asked anew each time. */
+  | { readonly kind: "slow"; readonly delayMs: () => number }
+
+export type DatabaseLink = {
+  /** The database's address by way of the link. */
+  readonly url: string
+  readonly set: (mode: LinkMode) => void
+  readonly close: () => void
+}
+
+/** The end of the message with which postgres.js commits: a simple query, PostgreSQL documentation "Message Formats". */
+const COMMIT = "commit\0"
+/** Long enough for the database to act on a COMMIT before its connection is cut. */
+const ACTED_MS = 100
+
+export async function openLink(databaseUrl: string): Promise<DatabaseLink> {
+  let mode: LinkMode = { kind: "whole" }
+  const target = new URL(databaseUrl)
+  const open = new Set<Socket>()
+  const proxy = createServer(client => {
+    const server = connect(Number(target.port), target.hostname)
+    const end = (): void => {
+      for (const socket of [client, server]) {
+        socket.destroy()
+        open.delete(socket)
+      }
+    }
+    for (const socket of [client, server]) open.add(socket.on("error", end).on("close", end))
+    if (mode.kind === "down") return end()
+    // What the database says is passed on in order, behind whatever is held back.
+    let held = Promise.resolve()
+    let cut = false
+    server.on("data", said => {
+      held = held.then(() => void (cut || client.destroyed || client.write(said)))
+    })
+    client.on("data", said => {
+      const commits = said.includes(COMMIT)
+      const cutting = commits && mode.kind === "cut"
+      if (commits && mode.kind === "slow") {
+        const ms = mode.delayMs()
+        held = held.then(() => new Promise(done => setTimeout(done, ms)))
+      }
+      if (cutting) {
+        cut = true
+        setTimeout(end, ACTED_MS)
+      }
+      if (!cutting || (mode.kind === "cut" && mode.when === "after")) server.write(said)
+    })
+  })
+  proxy.listen(0, "127.0.0.1")
+  await once(proxy, "listening")
+  const address = proxy.address()
+  if (address === null || typeof address === "string") throw new Error("the link has no port")
+  const cutAll = (): void => {
+    for (const socket of open) socket.destroy()
+  }
+  return {
+    url: Object.assign(new URL(databaseUrl), { port: `${address.port}` }).href,
+    set: next => {
+      mode = next
+      if (next.kind === "down") cutAll()
+    },
+    close: () => {
+      proxy.close()
+      cutAll()
+    },
+  }
+}

@@ -1,0 +1,131 @@
+/** Load from a bounded number of clients, each with one request under way, who remember every answer. */
+import { setTimeout as sleep } from "node:timers/promises"
+import type { JsonObject } from "@runseal/canonical"
+import type { Answer } from "../harness/answer.ts"
+import { expectDescribed } from "../harness/described.ts"
+import { caller, type Door, type Holder } from "../harness/keys.ts"
+import { fullRequest, request, spending } from "../harness/requests.ts"
+import { isBusy, isRecord, type Memory, type Sent } from "./memory.ts"
+
+/** What a tenant may spend in a window; load spends more, so that budgets close while it runs. */
+export const WINDOW_TOKENS = 3000
+/** What a run may declare. */
+export const RUN_TOKENS = 1000
+/** Pause of a client that was refused or cut off. */
+const PAUSE_MS = 25
+
+/** The real socket of a server; every answer is held against the OpenAPI document. */
+export const doorTo = (url: string): Door => ({
+  request: async (path, init = {}) => {
+    const response = await fetch(url + path, init)
+    const { status, headers } = response
+    expectDescribed({ method: init.method ?? "GET", path, status, headers, text: await response.clone().text() })
+    return response
+  },
+})
+
+export const holdersAt = (url: string, secrets: readonly string[]): readonly Holder[] =>
+  secrets.map(secret => caller(doorTo(url), secret))
+
+const DIGEST = "5".repeat(64)
+type Kind = { readonly path: Sent["path"]; readonly body: (name: string) => JsonObject }
+const execute = (body: (name: string) => JsonObject): Kind => ({ path: "/execute", body })
+/** Sections of all kinds, charges, runs beyond the budget of a run, attestations. */
+const KINDS: readonly Kind[] = [
+  execute(route_id => request({ route_id })),
+  execute(route_id => spending(7, { route_id })),
+  execute(route_id => fullRequest({ route_id })),
+  execute(route_id => spending(RUN_TOKENS + 1, { route_id })),
+  execute(route_id => spending(53, { route_id })),
+  { path: "/attest", body: subject_ref => ({ digest: DIGEST, algorithm: "sha256", subject_ref }) },
+]
+
+/** The next request of a deployment's clients. */
+export function nextRequest(memory: Memory, callers: number): Sent {
+  const n = memory.sent.length
+  const kind = KINDS[n % KINDS.length]!
+  const name = `fault/${n}`
+  const sent: Sent = { name, caller: Math.floor(n / KINDS.length) % callers, path: kind.path, body: kind.body(name) }
+  memory.sent.push(sent)
+  return sent
+}
+
+/** Sends a request once and remembers what came. Gives the answer, or undefined when the connection was cut. */
+export async function send(sent: Sent, holders: readonly Holder[], memory: Memory): Promise<Answer | undefined> {
+  const holder = holders[sent.caller]!
+  const answer = await holder.post(sent.path, sent.body).catch(excuseCut)
+  if (answer === undefined) return undefined
+  if (isRecord(answer)) sent.acknowledged = answer
+  else if (!isBusy(answer)) memory.unexpected.push(`${sent.name}: ${answer.status} ${answer.text}`)
+  return answer
+}
+
+/** A connection that was cut; whatever else was thrown is a fault of the answer. */
+function excuseCut(error: unknown): undefined {
+  if (error instanceof TypeError) return undefined
+  throw error
+}
+
+export type Load = {
+  /** Records acknowledged by this load. */
+  readonly acknowledged: () => number
+  /** Requests that were refused or cut off. */
+  readonly unacknowledged: () => number
+  /** Longest that an answer of any kind took, in milliseconds. */
+  readonly slowest: () => number
+  /** Takes no further request and resolves when those under way have ended. */
+  readonly stop: () => Promise<void>
+}
+
+export type LoadOptions = {
+  readonly memory: Memory
+  readonly secrets: readonly string[]
+  readonly connections: number
+  /** Whether clients go on after their connection was cut; otherwise each ends. */
+  readonly persistent: boolean
+}
+
+/** Keeps a request under way on each connection, spread over the servers. */
+export function startLoad(urls: readonly string[], { memory, secrets, connections, persistent }: LoadOptions): Load {
+  const servers = urls.map(url => holdersAt(url, secrets))
+  const first = memory.sent.length
+  const mine = new Set<Sent>()
+  let stopped = false
+  let slowest = 0
+  const keepAsking = async (client: number): Promise<void> => {
+    const holders = servers[client % servers.length]!
+    while (!stopped) {
+      const sent = nextRequest(memory, secrets.length)
+      mine.add(sent)
+      const since = performance.now()
+      const answer = await send(sent, holders, memory)
+      slowest = Math.max(slowest, performance.now() - since)
+      if (answer === undefined && !persistent) return
+      if (sent.acknowledged === undefined) await sleep(PAUSE_MS)
+    }
+  }
+  const clients = Array.from({ length: connections }, (_, i) => keepAsking(first + i))
+  const acknowledged = (): number => [...mine].filter(sent => sent.acknowledged !== undefined).length
+  return {
+    acknowledged,
+    unacknowledged: () => mine.size - acknowledged(),
+    slowest: () => slowest,
+    stop: async () => {
+      stopped = true
+      await Promise.all(clients)
+    },
+  }
+}
+
+/** Waits for something to become true; gives up after a time that no working service needs. */
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  deadlineMs = 60_000,
+): Promise<void> {
+  const end = Date.now() + deadlineMs
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error(`${what}: not within ${deadlineMs} ms`)
+    await sleep(10)
+  }
+}

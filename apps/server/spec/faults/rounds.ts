@@ -1,0 +1,17 @@
+/** How much of the suite runs, and what its randomness is: all from two variables, so that a failure can be run again. */
+import { createHash } from "node:crypto"
+
+/** Kills under load in the whole suite; the other faults follow in proportion. `npm test` runs a small part. */
+export const ROUNDS: number = Number(process.env.FAULT_ROUNDS ?? 4)
+export const SEED: number = Number(process.env.FAULT_SEED ?? 1)
+
+/** Whether the faults that take long by their nature run too. */
+export const WHOLE: boolean = ROUNDS >= 20
+
+/** A part of the rounds, at least one. */
+export const roundsOf = (part: number): number => Math.max(1, Math.round(ROUNDS * part))
+
+/** A number from 0 up to, not including, 1: the same for the same seed, name and round, whatever else was drawn. */
+export function drawn(name: string, round: number): number {
+  return createHash("sha256").update(`${SEED} ${name} ${round}`).digest().readUInt32BE() / 2 ** 32
+}
