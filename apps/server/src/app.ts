@@ -12,6 +12,7 @@ import { securityHeaders } from "./http/security-headers.ts"
 import { attestationRoutes } from "./routes/attestations.ts"
 import { discoveryRoutes } from "./routes/discovery.ts"
 import { executeRoutes } from "./routes/execute.ts"
+import { exportRoutes } from "./routes/export.ts"
 import { healthRoutes } from "./routes/health.ts"
 import { keyRoutes } from "./routes/keys.ts"
 import { logRoutes } from "./routes/log.ts"
@@ -36,7 +37,7 @@ const PUBLIC_ROUTES: readonly Routes[] = [
 /** Under /admin/: answered to admin keys, and to the anonymous caller of open mode. */
 const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, publicationRoutes]
 /** Answered to every caller, each with what is his. */
-const KEPT_ROUTES: readonly Routes[] = [executeRoutes, runRoutes, reportRoutes, attestationRoutes]
+const KEPT_ROUTES: readonly Routes[] = [executeRoutes, exportRoutes, runRoutes, reportRoutes, attestationRoutes]
 
 /** The application over its parts; `app.request()` is the same door the socket uses. */
 export function createApp(deps: Deps): Hono {

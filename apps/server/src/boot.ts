@@ -27,6 +27,7 @@ import { createReviewer, processWorld, ReviewConfigError } from "./review/create
 import type { Reviewer } from "./review/reviewer.ts"
 import { attestationDraft } from "./sealing/attestation.ts"
 import { openDeployment } from "./sealing/deployment.ts"
+import { openExports } from "./sealing/exports.ts"
 import { openReadiness } from "./sealing/readiness.ts"
 import { openSealer } from "./sealing/sealer.ts"
 import { sourceRevision } from "./source-revision.ts"
@@ -146,6 +147,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
   const rateLimits = openRateLimits({ db, config, secret: keys.originSecret, nowMs, reportRefused: watch.limited })
   const trialQuota = openTrialQuota(db, nowMs, () => watch.limited("trial"))
   const renderer = openRenderer()
+  const reportCut = (error: unknown): void => logger.error({ err: error }, "an export was cut off")
   const stop = new AbortController()
   const execution = openExecution({
     db,
@@ -166,6 +168,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     trustedProxyHops: config.trustedProxyHops,
     ...execution,
     attest: (owner, request) => sealer.attest(attestationDraft(owner, request)),
+    openExport: openExports({ db, sealer, nowMs, reportFailure: reportCut }).open,
     renderReport: renderer.render,
     readiness: openReadiness({ db, nowMs }),
     sealingQueue: sealer.waiting,

@@ -11,6 +11,7 @@ import type { TrialQuota } from "./access/trial-quota.ts"
 import type { Submission } from "./pipeline/submission.ts"
 import type { Renderer } from "./report/renderer.ts"
 import type { SealedAttestation } from "./sealing/attestation.ts"
+import type { Exports } from "./sealing/exports.ts"
 import type { Readiness } from "./sealing/readiness.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { Database } from "./store/database.ts"
@@ -33,6 +34,8 @@ export type Deps = {
   readonly rehearse: (submission: Submission) => Promise<readonly [Bundle, Bundle]>
   /** Anchors a digest for a key's id (0 = anonymous). Rejects with a 503 when nothing was acknowledged. */
   readonly attest: (owner: number, request: AttestRequest) => Promise<SealedAttestation>
+  /** The lines of a tenant's export, its statement sealed first; undefined when too many are under way. Rejects with a 503. */
+  readonly openExport: Exports["open"]
   /** Makes a report off the event loop. Rejects with JobError. */
   readonly renderReport: Renderer["render"]
   /** Whether a run could be sealed now. Never rejects. */

@@ -5,7 +5,7 @@
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { rfc3339Millis } from "@runseal/core/kernels/tok"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import { sha256Schema } from "@runseal/core/vocabulary/scalars"
+import { clockMillis, sha256Schema } from "@runseal/core/vocabulary/scalars"
 import { ROUTE_ID_MAX_LENGTH } from "@runseal/core/wire/execute"
 import {
   PAGE_LIMIT_DEFAULT,
@@ -70,6 +70,17 @@ export const searchQuerySchema: QuerySchema<Partial<Page> & RunFilters> = v.obje
   status: opt(v.picklist(OUTCOME_KINDS, `must be one of ${OUTCOME_KINDS.join(", ")}`)),
   from: opt(instantText),
   to: opt(instantText),
+})
+
+/** Bounds of `GET /runs/export`: as of a search, within the years that a clock of ours can say. */
+const clockText = v.pipe(
+  instantText,
+  v.check(text => clockMillis(clockOf(rfc3339Millis(text))) !== undefined, "must be in the years 0000 to 9999 of UTC"),
+)
+const clockOf = (millis: number | undefined): string => (millis === undefined ? "" : new Date(millis).toISOString())
+export const exportQuerySchema: QuerySchema<{ readonly from?: string; readonly to?: string }> = v.object({
+  from: opt(clockText),
+  to: opt(clockText),
 })
 
 /** Tree sizes of `GET /log/consistency`. */
@@ -140,16 +151,27 @@ export type SearchFilters = {
 export function readSearch(url: string): { readonly filters: SearchFilters; readonly page: Page } {
   const query = readQuery(searchQuerySchema, url)
   const { manifest_hash, program_id, route_id, status } = query
-  const [from, to] = [rfc3339Millis(query.from ?? ""), rfc3339Millis(query.to ?? "")]
   const filters = {
     ...(manifest_hash === undefined ? {} : { manifest_hash_prefix: manifest_hash }),
     ...(program_id === undefined ? {} : { program_id }),
     ...(route_id === undefined ? {} : { route_id }),
     ...(status === undefined ? {} : { status }),
+    ...asRange(query),
+  }
+  return { filters, page: asPage(query) }
+}
+
+/** When the records of an export were admitted. */
+export const readExportRange = (url: string): Pick<SearchFilters, "from_ms" | "to_ms"> =>
+  asRange(readQuery(exportQuerySchema, url))
+
+/** Both ends are included. */
+function asRange(query: { readonly from?: string; readonly to?: string }): Pick<SearchFilters, "from_ms" | "to_ms"> {
+  const [from, to] = [rfc3339Millis(query.from ?? ""), rfc3339Millis(query.to ?? "")]
+  return {
     ...(from === undefined ? {} : { from_ms: from }),
     ...(to === undefined ? {} : { to_ms: to + 1 }),
   }
-  return { filters, page: asPage(query) }
 }
 
 /** The format a report is asked for in. */

@@ -74,7 +74,7 @@ export async function stateExports(
     try {
       stated.push(head && (await stateExport(tx, draft, head)))
     } catch (error) {
-      if (error instanceof StoreError) throw error
+      if (error instanceof StoreError && error.code !== "corrupt") throw error
       report(error)
       stated.push(undefined)
     }

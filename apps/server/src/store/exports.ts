@@ -1,5 +1,6 @@
 /** What an export reads of an owner's chain (the id of an API key; 0 = anonymous). */
-import { and, asc, eq, gte, lt, lte, max, min, sql } from "drizzle-orm"
+import { and, asc, eq, gte, lt, lte, max, min } from "drizzle-orm"
+import { StoreError } from "./errors.ts"
 import { run } from "./schema.ts"
 import type { Source } from "./session.ts"
 
@@ -39,31 +40,28 @@ export async function findSpan(
   return typeof first === "number" && typeof last === "number" ? { first, last } : undefined
 }
 
-/** Most records and bytes of one page: a page ends with the record that goes past the bytes, so it holds at least one. */
-const PAGE_RECORDS = 64
-const PAGE_BYTES = 1_048_576
+/** Records of one page: at their largest, which the largest request makes, some 20 MB. */
+const PAGE_RECORDS = 16
 
-/** The bundles of the next records from `first` on, at most to `last`, in the order of the chain: RFC 8785 texts. */
-export function readBundles(source: Source, owner: number, { first, last }: OrdinalSpan): Promise<readonly string[]> {
-  return source.read(async ({ orm }) => {
-    const bytes = sql<number>`octet_length(${run.bundle})`
-    const before = sql<number>`sum(${bytes}) over (order by ${run.owner_ordinal}) - ${bytes}`.as("before")
-    const rows = orm
-      .select({ bundle: run.bundle, ordinal: run.owner_ordinal, before })
+/**
+ * The bundles of the next records of a piece, in the order of the chain: RFC 8785 texts. Who asks again for those that follow
+ * holds a connection for one page only.
+ * @throws StoreError "corrupt" when one of them is not there
+ */
+export async function readBundles(
+  source: Source,
+  owner: number,
+  { first, last }: OrdinalSpan,
+): Promise<readonly string[]> {
+  const end = Math.min(last, first + PAGE_RECORDS - 1)
+  const rows = await source.read(({ orm }) =>
+    orm
+      .select({ ordinal: run.owner_ordinal, bundle: run.bundle })
       .from(run)
-      .where(
-        and(
-          eq(run.owner, owner),
-          gte(run.owner_ordinal, first),
-          lte(run.owner_ordinal, Math.min(last, first + PAGE_RECORDS - 1)),
-        ),
-      )
-      .as("page")
-    const page = await orm
-      .select({ bundle: rows.bundle })
-      .from(rows)
-      .where(lt(rows.before, PAGE_BYTES))
-      .orderBy(asc(rows.ordinal))
-    return page.map(({ bundle }) => bundle)
-  })
+      .where(and(eq(run.owner, owner), gte(run.owner_ordinal, first), lte(run.owner_ordinal, end)))
+      .orderBy(asc(run.owner_ordinal)),
+  )
+  const whole = rows.length === end - first + 1 && rows.every(({ ordinal }, at) => ordinal === first + at)
+  if (!whole) throw new StoreError("corrupt")
+  return rows.map(({ bundle }) => bundle)
 }

@@ -7,7 +7,7 @@ import {
   runsPageSchema,
   verifyAnswerSchema,
 } from "@runseal/core/wire/run-answers"
-import { pageQuerySchema, reportQuerySchema, searchQuerySchema } from "../../http/query.ts"
+import { exportQuerySchema, pageQuerySchema, reportQuerySchema, searchQuerySchema } from "../../http/query.ts"
 import { bytes, json, type Operation, RUN_ID } from "../operation.ts"
 
 const LIST = { method: "get", tag: "Runs", access: "kept", limit: "shared" } as const
@@ -49,6 +49,16 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     summary: "The caller's runs that match every filter, newest first",
     query: searchQuerySchema,
     answers: { 200: json(runsPageSchema, "A page of run summaries.") },
+  },
+  {
+    ...LIST,
+    path: "/runs/export",
+    id: "export_runs",
+    summary: "The caller's records, oldest first, with a statement that proves them complete",
+    description:
+      "One JSON document a line: an export statement, anchored in the log, then the bundles that it speaks of. They are the shortest piece of the caller's chain with every record admitted from `from` to `to`. An answer that ends early lacks records, and `verifier export.ndjson --complete` says which. 503 also when too many exports are being read.",
+    query: exportQuerySchema,
+    answers: { 200: bytes("application/x-ndjson", "The statement and the records.", SAVED_AS) },
   },
   {
     ...ONE,

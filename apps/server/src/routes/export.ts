@@ -1,0 +1,25 @@
+/** The caller's records with a statement that proves them complete. FORMATS §5, `vfa.export_statement.v1`. */
+import { Hono } from "hono"
+import { callerOf } from "../access/caller.ts"
+import type { Deps } from "../deps.ts"
+import { unavailable } from "../http/http-error.ts"
+import { readExportRange } from "../http/query.ts"
+
+const HEADERS = {
+  "Content-Type": "application/x-ndjson",
+  "Content-Disposition": 'attachment; filename="runseal-export.ndjson"',
+}
+
+export function exportRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.get("/runs/export", async c => {
+    const range = readExportRange(c.req.url)
+    // Nothing is stated for who reads nothing.
+    if (c.req.raw.method === "HEAD") return c.body(null, 200, HEADERS)
+    const lines = await deps.openExport(callerOf(c).tenant, range)
+    if (lines === undefined)
+      throw unavailable("The export cannot be made now: too many are being read. Try again when one of them is done.")
+    return c.body(lines, 200, HEADERS)
+  })
+  return app
+}

@@ -1,0 +1,112 @@
+/** Exports: a statement that is sealed first, then the records that it speaks of, page by page. Interface: `GET /runs/export`. */
+import { utf8Encode } from "@runseal/canonical"
+import { chainPiece } from "@runseal/core/artifacts/export-statement"
+import type { Tenant } from "../pipeline/submission.ts"
+import type { Database } from "../store/database.ts"
+import { type AdmittedRange, readBundles } from "../store/exports.ts"
+import { draftExport, type SealedStatement } from "./export-statement.ts"
+import type { Sealer } from "./sealer.ts"
+
+/** Exports that are sent at one time, and of them those of one caller: each holds a page of records. */
+export const EXPORTS_MAX = 8
+export const EXPORTS_PER_CALLER_MAX = 4
+/** Longest that a page waits to be taken, in milliseconds: who reads slower than that is let go of. */
+export const PAGE_DEADLINE_MS = 300_000
+
+export type Exports = {
+  /**
+   * Seals the statement of a tenant's export and gives its lines, NDJSON: the statement and, in the order of the chain, the
+   * records. Undefined when too many exports are under way. A stream that ends early has failed.
+   * @throws StoreError when nothing was stated
+   */
+  readonly open: (tenant: Tenant, range: AdmittedRange) => Promise<ReadableStream<Uint8Array> | undefined>
+}
+
+export type ExportsContext = {
+  readonly db: Database
+  readonly sealer: Pick<Sealer, "state">
+  readonly nowMs: () => number
+  /** Told why a stream was cut. */
+  readonly reportFailure: (error: unknown) => void
+}
+
+export function openExports({ db, sealer, nowMs, reportFailure }: ExportsContext): Exports {
+  const underWay: number[] = []
+  const isFull = (owner: number): boolean =>
+    underWay.length >= EXPORTS_MAX || underWay.filter(other => other === owner).length >= EXPORTS_PER_CALLER_MAX
+  return {
+    open: async (tenant, range) => {
+      const { owner } = tenant
+      if (isFull(owner)) return undefined
+      underWay.push(owner)
+      const end = (): void => void underWay.splice(underWay.indexOf(owner), 1)
+      try {
+        const clock = new Date(nowMs()).toISOString()
+        const statement = await sealer.state(await draftExport(db, tenant, clock, range))
+        return streamOf(pagesOf(db, owner, statement), end, reportFailure)
+      } catch (error) {
+        end()
+        throw error
+      }
+    },
+  }
+}
+
+/** The lines of an export. What a statement speaks of is never changed, so that no transaction need hold it. */
+async function* pagesOf(db: Database, owner: number, { document, text }: SealedStatement): AsyncGenerator<Uint8Array> {
+  yield utf8Encode(`${text}\n`)
+  const piece = chainPiece(document.leaf)
+  if (piece === undefined) return
+  const last = piece.last_ordinal
+  for (let first = piece.first_ordinal; first <= last; ) {
+    const bundles = await readBundles(db, owner, { first, last })
+    yield utf8Encode(bundles.map(bundle => `${bundle}\n`).join(""))
+    first += bundles.length
+  }
+}
+
+/** Reads a page only when the last one was taken. @param end told once, however the stream ends */
+function streamOf(
+  pages: AsyncGenerator<Uint8Array>,
+  end: () => void,
+  reportFailure: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
+  let deadline: NodeJS.Timeout | undefined
+  let ended = false
+  const finish = (): void => {
+    clearTimeout(deadline)
+    if (!ended) end()
+    ended = true
+  }
+  const expect = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    deadline = setTimeout(() => {
+      finish()
+      controller.error(new Error("an export was not read any more"))
+    }, PAGE_DEADLINE_MS).unref()
+  }
+  return new ReadableStream(
+    {
+      start: expect,
+      pull: async controller => {
+        clearTimeout(deadline)
+        try {
+          const page = await pages.next()
+          if (ended) return
+          if (page.done) {
+            finish()
+            controller.close()
+          } else {
+            controller.enqueue(page.value)
+            expect(controller)
+          }
+        } catch (error) {
+          finish()
+          reportFailure(error)
+          controller.error(error)
+        }
+      },
+      cancel: finish,
+    },
+    { highWaterMark: 0 },
+  )
+}
