@@ -1,11 +1,8 @@
 /** The socket before any request: what is refused there is refused in the envelope, and nobody can hold a connection. */
-import { connect, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
-import { parseStrictJson } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { createApp } from "../../src/app.ts"
-import { CONNECTION_LIMITS, type ConnectionLimits, type Listening, listen } from "../../src/http/listen.ts"
-import { objectAt } from "../harness/answer.ts"
+import { CONNECTION_LIMITS, type ConnectionLimits, type Listening } from "../../src/http/listen.ts"
+import { dial, exchange, expectRefusal, listenOn } from "../harness/raw-socket.ts"
 import { request } from "../harness/requests.ts"
 import { standingService } from "../harness/service.ts"
 import { minted } from "../harness/tables.ts"
@@ -17,8 +14,7 @@ const open: Listening[] = []
 let patient: Listening
 let hasty: Listening
 const listening = async (limits?: ConnectionLimits): Promise<Listening> => {
-  const { fetch } = createApp(service().deps)
-  const made = await listen({ fetch, host: "127.0.0.1", port: 0, ...(limits === undefined ? {} : { limits }) })
+  const made = await listenOn(service(), limits)
   open.push(made)
   return made
 }
@@ -27,43 +23,6 @@ beforeAll(async () => {
   hasty = await listening(HASTY)
 })
 afterAll(() => Promise.all(open.map(({ stop }) => stop())))
-
-const dial = (to: Listening): Socket => connect(Number(new URL(to.url).port), "127.0.0.1")
-
-/** Sends bytes and gives everything that comes back until the server closes the connection. */
-const exchange = (to: Listening, bytes: string): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const socket = dial(to)
-    let answer = ""
-    const deadline = setTimeout(() => {
-      socket.destroy()
-      reject(new Error(`the connection stays open after: ${answer}`))
-    }, 20_000)
-    socket.setEncoding("latin1").on("data", (text: string) => (answer += text))
-    // A sender who is cut off while sending may see a reset.
-    socket
-      .on("error", () => undefined)
-      .on("close", () => {
-        clearTimeout(deadline)
-        resolve(answer)
-      })
-    socket.write(bytes, "latin1")
-  })
-
-/** Exactly one answer: status line, headers, and the envelope alone. */
-function expectRefusal(answer: string, status: number): string {
-  const [head = "", body = "", ...more] = answer.split("\r\n\r\n")
-  expect(more).toEqual([])
-  expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
-  expect(head).toMatch(/^content-type: application\/json/im)
-  expect(head).toMatch(/^connection: close$/im)
-  expect(head).toMatch(new RegExp(`^content-length: ${Buffer.byteLength(body)}$`, "im"))
-  const value = objectAt(parseStrictJson(body))
-  expect(Object.keys(value).sort()).toEqual(["error", "ok"])
-  expect(value.ok).toBe(false)
-  expect(value.error).toMatch(/^[A-Z].{10,}\.$/)
-  return String(value.error)
-}
 
 const CANARY = "socket-canary-77d0"
 const get = (target: string, headers = "Host: x\r\nConnection: close\r\n"): string =>

@@ -44,19 +44,26 @@ const isJson = (contentType: string | null): boolean =>
 
 const isPlain = (encoding: string | null): boolean => encoding === null || encoding.trim().toLowerCase() === "identity"
 
+/** A body as it was received, and what it says. */
+export type JsonBody = { readonly bytes: Uint8Array; readonly object: JsonObject }
+
+/** The body as a JSON object. @throws HttpError as `readJsonBody` */
+export const readJsonObject = async (request: Request, limits?: BodyLimits): Promise<JsonObject> =>
+  (await readJsonBody(request, limits)).object
+
 /**
- * The body as a JSON object.
+ * The body as a JSON object, with its bytes.
  * @throws HttpError 400 for what is not strict JSON or no object, 413 for size
  */
-export async function readJsonObject(request: Request, limits: BodyLimits = REQUEST_LIMITS): Promise<JsonObject> {
+export async function readJsonBody(request: Request, limits: BodyLimits = REQUEST_LIMITS): Promise<JsonBody> {
   // Demanded also because a browser cannot send it to another origin without asking first.
   if (!isJson(request.headers.get("content-type"))) throw badRequest("Content-Type must be application/json.")
   if (!isPlain(request.headers.get("content-encoding"))) throw badRequest("Content-Encoding is not supported.")
   const bytes = await readBytes(request, limits.maxBytes)
   try {
-    const value = parseStrictJson(bytes, limits)
-    if (!isObject(value)) throw badRequest("The body must be a JSON object.")
-    return value
+    const object = parseStrictJson(bytes, limits)
+    if (!isObject(object)) throw badRequest("The body must be a JSON object.")
+    return { bytes, object }
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error
     throw badRequest(`The body is not strict JSON: ${error.message}`)

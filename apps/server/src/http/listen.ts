@@ -2,7 +2,7 @@
 import { createServer } from "node:http"
 import { getRequestListener } from "@hono/node-server"
 import { StartupError } from "../startup-error.ts"
-import { HEAD_MAX_BYTES, refuseExpectation, refuseUnreadable, socketRefusals } from "./socket-refusals.ts"
+import { HEAD_MAX_BYTES, refuseUnreadable, socketRefusals } from "./socket-refusals.ts"
 
 /** Bounds of a connection, all in milliseconds but the last. */
 export type ConnectionLimits = {
@@ -69,7 +69,7 @@ export function listen({ fetch, host, port, limits = CONNECTION_LIMITS }: Listen
     "request",
     refusals.guard((incoming, outgoing) => void listener(incoming, outgoing)),
   )
-  server.on("checkExpectation", refuseExpectation)
+  server.on("checkExpectation", refusals.refuseExpectation)
   server.on("clientError", refusals.onClientError)
 
   const stop = (): Promise<void> =>

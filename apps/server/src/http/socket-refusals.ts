@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { RequestError } from "@hono/node-server"
+import { connectionTurns, type Exchange } from "./connection-turns.ts"
 
 /** Largest head of a request, its request line and all header fields, in bytes. */
 export const HEAD_MAX_BYTES = 16_384
@@ -16,6 +17,9 @@ type Refusal = { readonly status: string; readonly error: string }
 
 const MALFORMED: Refusal = { status: "400 Bad Request", error: "The request is not well-formed HTTP/1.1." }
 const NO_HOST: Refusal = { status: "400 Bad Request", error: "A request must have exactly one Host header field." }
+const DOTTED: Refusal = { status: "400 Bad Request", error: "A path has no dot segments and no backslash." }
+const OLD_CODING: Refusal = { status: "400 Bad Request", error: "HTTP/1.0 has no Transfer-Encoding." }
+const NO_CODING: Refusal = { status: "501 Not Implemented", error: "No transfer coding but chunked is understood." }
 const UNADDRESSED = "The request's target and Host header field are not an address."
 const UNMET: Refusal = { status: "417 Expectation Failed", error: "Nothing can be expected but 100-continue." }
 
@@ -36,7 +40,12 @@ const codeOf = (error: Error): string => ("code" in error && typeof error.code =
 
 const bodyOf = ({ error }: Refusal): string => JSON.stringify({ ok: false, error })
 
-const HEADERS = { "Content-Type": "application/json", "Cache-Control": "no-store", Connection: "close" } as const
+const HEADERS = {
+  "Content-Type": "application/json",
+  "Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+  Connection: "close",
+} as const
 
 function messageOf(refusal: Refusal): string {
   const body = bodyOf(refusal)
@@ -52,13 +61,32 @@ function refuse(outgoing: ServerResponse, refusal: Refusal): void {
   outgoing.writeHead(Number(code), { ...HEADERS, "Content-Length": Buffer.byteLength(body) }).end(body)
 }
 
-/** Refuses an `Expect` other than `100-continue`. RFC 9110 §10.1.1. */
-export const refuseExpectation = (_incoming: IncomingMessage, outgoing: ServerResponse): void => refuse(outgoing, UNMET)
-
 /** HTTP/1.1 asks for exactly one Host (RFC 9112 §3.2); HTTP/1.0, which some health checks still speak, for none. */
 function lacksHost({ httpVersion, headersDistinct }: IncomingMessage): boolean {
   const hosts = headersDistinct.host?.length ?? 0
   return hosts > 1 || (hosts === 0 && httpVersion !== "1.0")
+}
+
+/** A segment that stands for the place or the one above it, also percent-encoded; and the backslash, which some read as a slash. */
+const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?=\/|$)|\\|%5c/i
+
+const CHUNKS_LAST = /(?:^|,)[ \t]*chunked$/i
+
+/**
+ * Why the application must not see a request although it is HTTP/1.1: another reader on its way may have read it otherwise.
+ * A proxy that keeps a path holds the path it was sent against its list, where we would serve what the dots lead to.
+ */
+function unclear(incoming: IncomingMessage): Refusal | undefined {
+  if (lacksHost(incoming)) return NO_HOST
+  const [path = ""] = (incoming.url ?? "").split(/[?#]/, 1)
+  if (DOT_SEGMENT.test(path)) return DOTTED
+  const coding = incoming.headers["transfer-encoding"]
+  if (coding === undefined) return undefined
+  // RFC 9112 §6.1 and §6.3: it is faulty framing in HTTP/1.0 and where the chunks are not last; what is coded below them
+  // would be taken for the body.
+  if (incoming.httpVersion === "1.0") return OLD_CODING
+  if (!CHUNKS_LAST.test(coding)) return MALFORMED
+  return coding.toLowerCase() === "chunked" ? undefined : NO_CODING
 }
 
 /** The answer to a request that could not be handed to the application: its Host or target makes no address. */
@@ -67,11 +95,11 @@ export function refuseUnreadable(error: unknown): Response {
   return Response.json({ ok: false, error: sentence }, { status, headers: HEADERS })
 }
 
-type Exchange = { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse }
-
 export type SocketRefusals = {
-  /** Takes every request first; gives to the application what it may see. */
+  /** Takes every request first; gives to the application what it may see, one of a connection at a time. */
   readonly guard: (listener: RequestListener) => RequestListener
+  /** Takes requests with an `Expect` other than `100-continue`. RFC 9110 §10.1.1. */
+  readonly refuseExpectation: RequestListener
   /** Takes the server's `clientError`. */
   readonly onClientError: (error: Error, socket: Duplex) => void
 }
@@ -79,23 +107,9 @@ type RequestListener = (incoming: IncomingMessage, outgoing: ServerResponse) => 
 
 /** The refusals of one server. */
 export function socketRefusals(): SocketRefusals {
-  const underWay = new WeakMap<Duplex, Set<Exchange>>()
+  const turns = connectionTurns()
+  /** Connections that are ending: whatever they go on to send is not looked at. */
   const refused = new WeakSet<Duplex>()
-
-  const exchangesOf = (socket: Duplex): readonly Exchange[] => [...(underWay.get(socket) ?? [])]
-
-  const note = (exchange: Exchange): void => {
-    const { incoming, outgoing } = exchange
-    const exchanges = underWay.get(incoming.socket) ?? new Set()
-    underWay.set(incoming.socket, exchanges.add(exchange))
-    let open = 2
-    const settle = (): void => {
-      open -= 1
-      if (open === 0) exchanges.delete(exchange)
-    }
-    incoming.once("close", settle)
-    outgoing.once("close", settle)
-  }
 
   const end = (socket: Duplex, message?: string): void => {
     if (message === undefined) socket.end()
@@ -103,28 +117,39 @@ export function socketRefusals(): SocketRefusals {
     setTimeout(() => socket.destroy(), LINGER_MS).unref()
   }
 
+  /** Ends a connection with what it is still owed, or with `message` when nothing is under way. */
+  const endAfterAnswers = (socket: Duplex, message?: string): void => {
+    const exchanges = turns.underWay(socket)
+    // Requests that came whole are answered first, and by their own answer alone: who reads a refusal in its place
+    // would take a run that is being sealed for one that never was.
+    const whole = exchanges.filter(({ incoming, outgoing }) => incoming.complete && !outgoing.writableFinished)
+    const last = whole.at(-1)
+    if (last !== undefined) last.outgoing.once("close", () => end(socket))
+    else if (exchanges.some(({ outgoing }) => outgoing.headersSent)) end(socket)
+    else end(socket, message)
+  }
+
+  /** Serves a request in its turn, unless its connection is ending. A refusal is the last answer of its connection. */
+  const take = (exchange: Exchange, refusal: Refusal | undefined, serve: RequestListener): void => {
+    const { incoming, outgoing } = exchange
+    const { socket } = incoming
+    if (refused.has(socket)) return
+    if (refusal !== undefined) refused.add(socket)
+    const answer = (): void => (refusal === undefined ? serve(incoming, outgoing) : refuse(outgoing, refusal))
+    if (turns.take(exchange, answer)) return
+    refused.add(socket)
+    socket.pause()
+    endAfterAnswers(socket)
+  }
+
   return {
-    guard: listener => (incoming, outgoing) => {
-      note({ incoming, outgoing })
-      if (lacksHost(incoming)) refuse(outgoing, NO_HOST)
-      else listener(incoming, outgoing)
-    },
+    guard: listener => (incoming, outgoing) => take({ incoming, outgoing }, unclear(incoming), listener),
+    refuseExpectation: (incoming, outgoing) => take({ incoming, outgoing }, UNMET, () => undefined),
     onClientError: (error, socket) => {
-      // Whatever a refused sender goes on to send is an error again.
       if (refused.has(socket)) return
       refused.add(socket)
-      if (!socket.writable) {
-        socket.destroy()
-        return
-      }
-      const exchanges = exchangesOf(socket)
-      // Requests that came whole are answered first, and by their own answer alone: who reads a refusal in its place
-      // would take a run that is being sealed for one that never was.
-      const whole = exchanges.filter(({ incoming, outgoing }) => incoming.complete && !outgoing.writableFinished)
-      const last = whole.at(-1)
-      if (last !== undefined) last.outgoing.once("close", () => end(socket))
-      else if (exchanges.some(({ outgoing }) => outgoing.headersSent)) end(socket)
-      else end(socket, messageOf(REFUSALS[codeOf(error)] ?? MALFORMED))
+      if (socket.writable) endAfterAnswers(socket, messageOf(REFUSALS[codeOf(error)] ?? MALFORMED))
+      else socket.destroy()
     },
   }
 }

@@ -1,0 +1,110 @@
+/** Who asks for much and reads little holds one answer and one connection, for a bounded time; others are served meanwhile. */
+import type { Socket } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterAll, describe, expect, test } from "vitest"
+import { PIPELINED_MAX } from "../../src/http/connection-turns.ts"
+import { CONNECTION_LIMITS, type ConnectionLimits, type Listening, listen } from "../../src/http/listen.ts"
+import { dial, exchange, listenOn, statusesIn } from "../harness/raw-socket.ts"
+import { standingService } from "../harness/service.ts"
+
+const opened: Listening[] = []
+const sockets: Socket[] = []
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy()
+  await Promise.all(opened.map(({ stop }) => stop()))
+})
+
+/** More than the system takes off our hands for a reader who does not read. */
+const LARGE = Buffer.alloc(32 * 1024 * 1024, "x")
+const get = (path: string, headers = ""): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`
+const CLOSE = "Connection: close\r\n"
+
+/** A server of answers that are too large for anybody's buffer, and of small ones; counts those it is asked for at a time. */
+async function serving(limits: Partial<ConnectionLimits> = {}) {
+  const seen = { asked: 0, atOnce: 0, most: 0 }
+  const fetch = async (request: Request): Promise<Response> => {
+    const { pathname } = new URL(request.url)
+    if (pathname === "/small") return new Response("small")
+    seen.asked++
+    seen.atOnce++
+    seen.most = Math.max(seen.most, seen.atOnce)
+    await sleep(1)
+    seen.atOnce--
+    return new Response(LARGE)
+  }
+  const listening = await listen({ fetch, host: "127.0.0.1", port: 0, limits: { ...CONNECTION_LIMITS, ...limits } })
+  opened.push(listening)
+  return { listening, seen }
+}
+
+/** A connection whose answers nobody reads. */
+function deaf(to: Listening, bytes: string): Socket {
+  const socket = dial(to).on("error", () => undefined)
+  sockets.push(socket)
+  socket.pause()
+  socket.write(bytes)
+  return socket
+}
+
+const closed = (socket: Socket): Promise<void> => new Promise(done => socket.resume().once("close", () => done()))
+
+describe("a connection that asks on without reading", () => {
+  test("has one answer made at a time, and none after the one it does not read", async () => {
+    const { listening, seen } = await serving()
+    deaf(listening, get("/large").repeat(PIPELINED_MAX))
+    expect(statusesIn(await exchange(listening, get("/small", CLOSE)))).toEqual([200])
+    await sleep(300)
+    expect(seen).toEqual({ asked: 1, atOnce: 0, most: 1 })
+  })
+
+  test("is ended when more wait than may, and gets the answers to those that may", async () => {
+    const { listening } = await serving()
+    const answer = await exchange(listening, get("/small").repeat(2000))
+    expect(statusesIn(answer)).toHaveLength(PIPELINED_MAX + 1)
+    expect(statusesIn(await exchange(listening, get("/small", CLOSE)))).toEqual([200])
+  })
+
+  test("holds up nobody else, whatever number of such connections there is", async () => {
+    const { listening, seen } = await serving()
+    for (let i = 0; i < 20; i++) deaf(listening, get("/large").repeat(2000))
+    for (let i = 0; i < 20; i++) expect(statusesIn(await exchange(listening, get("/small", CLOSE)))).toEqual([200])
+    expect(seen.asked).toBeLessThanOrEqual(20)
+  })
+})
+
+describe("a connection on which nothing moves is let go", () => {
+  test("while it does not read its answer", async () => {
+    const { listening } = await serving({ silentMs: 400 })
+    const socket = deaf(listening, get("/large"))
+    const gone = new Promise<void>(done => socket.once("close", () => done()))
+    // Not resumed: a reader who reads nothing does not see the end either, so the server is asked.
+    await sleep(1500)
+    socket.resume()
+    await gone
+    expect(socket.bytesRead).toBeLessThan(LARGE.length)
+  })
+
+  test("between two requests", async () => {
+    const { listening } = await serving({ keepAliveMs: 300, lookMs: 50 })
+    const socket = dial(listening)
+    sockets.push(socket)
+    socket.write(get("/small"))
+    await closed(socket)
+    expect(socket.bytesRead).toBeGreaterThan(0)
+  })
+})
+
+describe("the service", () => {
+  const service = standingService()
+
+  test("answers while hundreds of connections idle, send slowly or read nothing", async () => {
+    const listening = await listenOn(service())
+    opened.push(listening)
+    const slow = ["", "GET /health HTTP/1.1\r\n", 'POST /execute HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"a"']
+    for (let i = 0; i < 300; i++) deaf(listening, slow[i % slow.length] ?? "")
+    for (let i = 0; i < 30; i++) deaf(listening, get("/docs/swagger-ui-bundle.js").repeat(40))
+    for (let i = 0; i < 5; i++) expect(statusesIn(await exchange(listening, get("/health", CLOSE)))).toEqual([200])
+    for (let i = 0; i < 5; i++) expect(statusesIn(await exchange(listening, get("/runs", CLOSE)))).toEqual([200])
+    for (const socket of sockets.splice(0)) socket.destroy()
+  })
+})
