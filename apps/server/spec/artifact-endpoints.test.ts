@@ -4,6 +4,7 @@ import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { describe, expect, test } from "vitest"
 import { expectRefused, keysOf, objectAt } from "./harness/answer.ts"
 import { CASES, type CaseName, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
+import { readStoredBundle } from "./harness/stored-bundle.ts"
 
 const { service, answers, runId } = standingSevenStates()
 
@@ -93,11 +94,10 @@ describe.each(CASES)("GET /runs/{id}/artifacts of %s", name => {
 
   test("serves the sealed bundle whole, to be saved as a file", async () => {
     const { status, headers, text } = await bundle()
-    const [row] = await service().db.sql<{ bundle: string }[]>`select bundle from run where run_id = ${runId(name)}`
     expect(status).toBe(200)
     expect(headers.get("content-type")).toMatch(/^application\/json/)
     expect(headers.get("content-disposition")).toMatch(/^attachment; filename="[\w.-]+\.json"$/)
-    expect(text).toBe(row?.bundle)
+    expect(text).toBe(await readStoredBundle(service().db, runId(name)))
   })
 
   test("verifies offline as it was served", async () => {

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest"
 import { checkHouse } from "./harness/check-house.ts"
 import { executeEvery, standingSevenStates } from "./harness/seven-states.ts"
+import { readStoredBundle, writeStoredBundle } from "./harness/stored-bundle.ts"
 import { runSql } from "./harness/tables.ts"
 
 const { service } = standingSevenStates()
@@ -48,8 +49,13 @@ const FORGERIES: readonly Forgery[] = [
   turned("run", "manifest_hash", ONE_RUN),
   replaced("run", "execution_region", "eu", "us", ONE_RUN),
   raised("run", "duration_us", ONE_RUN),
-  replaced("run", "bundle", "eu-test-1", "eu-test-2", ONE_RUN),
-  lengthened("run", "bundle", ONE_RUN),
+  forgery(
+    "run",
+    "bundle",
+    "set_byte(bundle, 300, get_byte(bundle, 300) # 1)",
+    "set_byte(bundle, 300, get_byte(bundle, 300) # 1)",
+    ONE_RUN,
+  ),
   raised("tenant", "record_count"),
   turned("tenant", "head"),
   turned("tenant", "salt"),
@@ -59,14 +65,31 @@ const FORGERIES: readonly Forgery[] = [
   raised("token_charge", "total_after", "tokens = 42"),
 ]
 
-test.each(FORGERIES)("a change of %s is found", async (_place, change, undo) => {
-  const { db } = service()
-  await runSql(db, change)
-  const found = await checkHouse(service()).then(
+const whatIsFound = (): Promise<string> =>
+  checkHouse(service()).then(
     () => "nothing",
     (error: unknown) => String(error),
   )
+
+test.each(FORGERIES)("a change of %s is found", async (_place, change, undo) => {
+  const { db } = service()
+  await runSql(db, change)
+  const found = await whatIsFound()
   await runSql(db, undo)
+  expect(found).not.toBe("nothing")
+  await checkHouse(service())
+})
+
+test.each([
+  ["another word", (text: string) => text.replaceAll("eu-test-1", "eu-test-2")],
+  ["a blank at its end", (text: string) => `${text} `],
+])("a change of the text of run.bundle is found: %s", async (_what, change) => {
+  const { db } = service()
+  const bundle = await readStoredBundle(db, 3)
+  expect(change(bundle)).not.toBe(bundle)
+  await writeStoredBundle(db, 3, change(bundle))
+  const found = await whatIsFound()
+  await writeStoredBundle(db, 3, bundle)
   expect(found).not.toBe("nothing")
   await checkHouse(service())
 })

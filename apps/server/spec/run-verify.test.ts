@@ -5,6 +5,7 @@ import { eachDatabase } from "./database/databases.ts"
 import { keysOf, objectAt, textAt } from "./harness/answer.ts"
 import { referenceDigest, referenceText } from "./harness/auditor.ts"
 import { CASES, type CaseName, standingSevenStates } from "./harness/seven-states.ts"
+import { readStoredBundle, writeStoredBundle } from "./harness/stored-bundle.ts"
 
 eachDatabase("GET /runs/{id}/verify", open => {
   const { service, answers, runId } = standingSevenStates(open)
@@ -42,16 +43,15 @@ eachDatabase("GET /runs/{id}/verify", open => {
 
   /** Changes the stored bundle of a run for the time of a test, as whoever holds the database could. */
   const tampered = async (name: CaseName, change: (bundle: string) => string, look: () => Promise<void>) => {
-    const { sql } = service().db
-    const [row] = await sql<{ bundle: string }[]>`select bundle from run where run_id = ${runId(name)}`
-    const { bundle } = row!
+    const { db } = service()
+    const bundle = await readStoredBundle(db, runId(name))
     const changed = change(bundle)
     expect(changed).not.toBe(bundle)
-    await sql`update run set bundle = ${changed} where run_id = ${runId(name)}`
+    await writeStoredBundle(db, runId(name), changed)
     try {
       await look()
     } finally {
-      await sql`update run set bundle = ${bundle} where run_id = ${runId(name)}`
+      await writeStoredBundle(db, runId(name), bundle)
     }
   }
 

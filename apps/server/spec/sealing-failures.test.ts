@@ -9,6 +9,7 @@ import { type Answer, expectRefused, textAt } from "./harness/answer.ts"
 import { CANARY } from "./harness/refusal.ts"
 import { PROGRAM_ID, REGISTRY_RECORD_HASH, request } from "./harness/requests.ts"
 import { standingService } from "./harness/service.ts"
+import { readStoredBundle, writeStoredBundle } from "./harness/stored-bundle.ts"
 import { minted, runSql } from "./harness/tables.ts"
 
 function expectUnavailable(answer: Answer): void {
@@ -179,12 +180,12 @@ eachDatabase("sealing", open => {
     })
 
     test("a stored document that is no record is a 500 that names a request id and nothing of the inside", async () => {
-      const { sql } = service().db
+      const { db } = service()
       await service().execute(request())
-      const [row] = await sql<{ bundle: string }[]>`select bundle from run where run_id = 1`
-      await sql`update run set bundle = ${`{"kind":"${CANARY}"}`} where run_id = 1`
+      const bundle = await readStoredBundle(db, 1)
+      await writeStoredBundle(db, 1, `{"kind":"${CANARY}"}`)
       const answers = [await service().get("/runs/1"), await service().get("/runs/1/allow-token")]
-      await sql`update run set bundle = ${row!.bundle} where run_id = 1`
+      await writeStoredBundle(db, 1, bundle)
       for (const answer of answers) {
         const error = expectRefused(answer, 500)
         const [id = "none"] = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(error) ?? []

@@ -1,14 +1,15 @@
 /** Everything the database holds, as the store's own types. */
 import type { ApiKeyRow, AttestationRow, PublicationRow } from "../../src/store/access-schema.ts"
 import type { Database } from "../../src/store/database.ts"
-import type {
-  LogEntryRow,
-  LogHeadRow,
-  LogTileRow,
-  RunRow,
-  TenantRow,
-  TenantWindowRow,
-  TokenChargeRow,
+import {
+  type LogEntryRow,
+  type LogHeadRow,
+  type LogTileRow,
+  type RunRow,
+  run,
+  type TenantRow,
+  type TenantWindowRow,
+  type TokenChargeRow,
 } from "../../src/store/schema.ts"
 
 export type Tables = {
@@ -29,7 +30,7 @@ export type Tables = {
 
 /** One consistent view: all reads in one transaction. */
 export const readTables = (db: Database): Promise<Tables> =>
-  db.transaction(async ({ sql }) => {
+  db.transaction(async ({ sql, orm }) => {
     await sql`set transaction isolation level repeatable read`
     const [head] = await sql<LogHeadRow[]>`select * from log_head`
     if (head === undefined) throw new Error("there is no log head")
@@ -37,7 +38,7 @@ export const readTables = (db: Database): Promise<Tables> =>
       head,
       entries: await sql<LogEntryRow[]>`select * from log_entry order by log_index`,
       tiles: await sql<LogTileRow[]>`select * from log_tile order by level, tile_index`,
-      runs: await sql<RunRow[]>`select * from run order by run_id`,
+      runs: await orm.select().from(run).orderBy(run.run_id),
       tenants: await sql<TenantRow[]>`select * from tenant order by tenant_id`,
       windows: await sql<TenantWindowRow[]>`select * from tenant_window order by 1, 2, 3`,
       charges: await sql<TokenChargeRow[]>`select * from token_charge order by total_after, charge_id`,

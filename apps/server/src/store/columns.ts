@@ -10,6 +10,7 @@ import {
   type PgCustomColumnBuilder,
   type PgTableWithColumns,
 } from "drizzle-orm/pg-core"
+import { packBundle, unpackBundle } from "./bundle-text.ts"
 
 /** A table whose rows have the shape `Row`, no column nullable. Columns bear the names of the properties. */
 export type TableOf<Row extends object> = PgTableWithColumns<{
@@ -40,15 +41,22 @@ export type OneRow = { readonly only: boolean }
 /** An integer within ±(2^53−1). */
 export const number = (): NotNull<PgBigInt53BuilderInitial<"">> => bigint({ mode: "number" }).notNull()
 
-type BytesColumn = PgCustomColumnBuilder<{
+type CustomColumn<Data> = PgCustomColumnBuilder<{
   name: ""
   dataType: "custom"
   columnType: "PgCustomColumn"
-  data: Uint8Array
+  data: Data
   driverParam: unknown
   enumValues: undefined
 }>
-export const bytes: () => BytesColumn = customType<{ data: Uint8Array }>({ dataType: () => "bytea" })
+export const bytes: () => CustomColumn<Uint8Array> = customType<{ data: Uint8Array }>({ dataType: () => "bytea" })
+
+/** A bundle's text, packed. Only drizzle packs and unpacks it: other statements do so themselves. */
+export const packedBundle: () => CustomColumn<string> = customType<{ data: string; driverData: Uint8Array }>({
+  dataType: () => "bytea",
+  toDriver: packBundle,
+  fromDriver: unpackBundle,
+})
 
 export const onlyRow = (): HasDefault<IsPrimaryKey<NotNull<PgBooleanBuilderInitial<"">>>> =>
   boolean().primaryKey().default(true)

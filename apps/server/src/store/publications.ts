@@ -1,5 +1,6 @@
 /** Published runs: whose bundle anybody reads under a token. */
 import type { PublicationRow } from "./access-schema.ts"
+import { unpackBundle } from "./bundle-text.ts"
 import type { RunRow } from "./schema.ts"
 import type { Source } from "./session.ts"
 
@@ -35,9 +36,9 @@ export function unpublishRun(source: Source, runId: number): Promise<boolean> {
 /** The sealed document published under a token; undefined when nothing is. */
 export function findPublished(source: Source, token: string): Promise<RunRow["bundle"] | undefined> {
   return source.read(async ({ sql }) => {
-    const [found] = await sql<Pick<RunRow, "bundle">[]>`
+    const [found] = await sql<{ bundle: Uint8Array }[]>`
       select bundle from publication join run using (run_id) where token = ${token}`
-    return found?.bundle
+    return found === undefined ? undefined : unpackBundle(found.bundle)
   })
 }
 

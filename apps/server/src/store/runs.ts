@@ -2,6 +2,7 @@
 
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { and, count, desc, eq, getTableColumns, gt, gte, like, lt, lte, max, type SQL } from "drizzle-orm"
+import { packBundle } from "./bundle-text.ts"
 import { insertRows } from "./insert-rows.ts"
 import { type RunRow, type RunSummaryRow, run } from "./schema.ts"
 import type { Session, Source, Tx } from "./session.ts"
@@ -32,7 +33,8 @@ const { bundle: _bundle, disclosure_seed: _seed, ...SUMMARY_COLUMNS } = getTable
 
 /** Stores sealed runs. */
 export async function insertRuns(tx: Tx, runs: readonly RunRow[]): Promise<void> {
-  await insertRows(tx, "run", RUN_COLUMNS, runs)
+  const packed = runs.map(row => ({ ...row, bundle: packBundle(row.bundle) }))
+  await insertRows(tx, "run", RUN_COLUMNS, packed)
 }
 
 const RUN_COLUMNS = [

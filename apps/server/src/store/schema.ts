@@ -1,12 +1,12 @@
 /**
- * The tables. Sealed documents are `text`: jsonb rewrites the bytes that were hashed. Tree hashes are `bytea`; digests that
+ * The tables. Sealed documents are texts, bundles packed ones: jsonb rewrites the bytes that were hashed. Tree hashes are `bytea`; digests that
  * are shown, compared or searched by prefix are lowercase hex. Numbers are `bigint` within ±(2^53−1), where JSON is exact.
  * After a change here or in access-schema.ts, `npx drizzle-kit generate` in apps/server writes the migration.
  */
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { sql } from "drizzle-orm"
 import { check, index, pgTable, primaryKey, text, unique } from "drizzle-orm/pg-core"
-import { bytes, number, type OneRow, onlyRow, type TableOf } from "./columns.ts"
+import { bytes, number, type OneRow, onlyRow, packedBundle, type TableOf } from "./columns.ts"
 
 /** What the first start fixed for good; a start with other values is refused. FORMATS §6. */
 export type DeploymentRow = {
@@ -203,7 +203,7 @@ export type RunRow = RunSummaryRow & {
   readonly disclosure_seed: Uint8Array
 }
 
-/** Every index serves one read within an owner; each costs every sealed run. */
+/** Every index serves one read within an owner, newest first, and counts without a look at the rows; each costs every sealed run. */
 export const run: TableOf<RunRow> = pgTable(
   "run",
   {
@@ -218,15 +218,17 @@ export const run: TableOf<RunRow> = pgTable(
     manifest_hash: text().notNull(),
     execution_region: text().notNull(),
     duration_us: number(),
-    bundle: text().notNull(),
+    bundle: packedBundle().notNull(),
     disclosure_seed: bytes().notNull(),
   },
   table => [
     unique("run_owner_ordinal").on(table.owner, table.owner_ordinal),
     index("run_manifest_hash").on(table.owner, table.manifest_hash.op("text_pattern_ops")),
-    index("run_program").on(table.owner, table.program_id),
-    index("run_route").on(table.owner, table.route_id),
-    index("run_created").on(table.owner, table.created_at),
-    index("run_refused").on(table.owner, table.outcome_kind).where(sql`${table.outcome_kind} <> 'ok'`),
+    index("run_program").on(table.owner, table.program_id, table.owner_ordinal),
+    index("run_route").on(table.owner, table.route_id, table.owner_ordinal),
+    index("run_created").on(table.owner, table.created_at, table.owner_ordinal),
+    index("run_refused")
+      .on(table.owner, table.outcome_kind, table.owner_ordinal)
+      .where(sql`${table.outcome_kind} <> 'ok'`),
   ],
 )

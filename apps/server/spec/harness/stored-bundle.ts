@@ -1,0 +1,15 @@
+/** A run's bundle behind the service's back, as whoever holds the database could read and change it. */
+import { packBundle, unpackBundle } from "../../src/store/bundle-text.ts"
+import type { Database } from "../../src/store/database.ts"
+
+/** The text that is stored. */
+export async function readStoredBundle({ sql }: Pick<Database, "sql">, runId: number): Promise<string> {
+  const [row] = await sql<{ bundle: Uint8Array }[]>`select bundle from run where run_id = ${runId}`
+  if (row === undefined) throw new Error(`there is no run ${runId}`)
+  return unpackBundle(row.bundle)
+}
+
+/** Puts another text in its place. */
+export async function writeStoredBundle({ sql }: Pick<Database, "sql">, runId: number, text: string): Promise<void> {
+  await sql`update run set bundle = ${packBundle(text)} where run_id = ${runId}`
+}
