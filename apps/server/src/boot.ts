@@ -5,6 +5,7 @@ import type { SystemProvenanceSection } from "@runseal/core/artifacts/sections"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { spkiToPem } from "@runseal/core/transparency-log/spki"
 import type { Logger } from "pino"
+import { openIdempotencyKeys } from "./access/idempotency.ts"
 import { openKeyDirectory } from "./access/key-directory.ts"
 import { openRateLimits } from "./access/rate-limit.ts"
 import { openTrialQuota } from "./access/trial-quota.ts"
@@ -146,6 +147,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
   const directory = openKeyDirectory({ db, nowMs, logger })
   const rateLimits = openRateLimits({ db, config, secret: keys.originSecret, nowMs, reportRefused: watch.limited })
   const trialQuota = openTrialQuota(db, nowMs, () => watch.limited("trial"))
+  const idempotencyKeys = openIdempotencyKeys(db, nowMs)
   const renderer = openRenderer()
   const reportCut = (error: unknown): void => logger.error({ err: error }, "an export was cut off")
   const stop = new AbortController()
@@ -165,9 +167,10 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     keys: directory,
     rateLimits,
     trialQuota,
+    idempotencyKeys,
     trustedProxyHops: config.trustedProxyHops,
     ...execution,
-    attest: (owner, request) => sealer.attest(attestationDraft(owner, request)),
+    attest: (owner, request, claim) => sealer.attest(attestationDraft(owner, request), claim),
     openExport: openExports({ db, sealer, nowMs, reportFailure: reportCut }).open,
     renderReport: renderer.render,
     readiness: openReadiness({ db, nowMs }),
@@ -186,13 +189,8 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
   }
   const close = async (): Promise<void> => {
     stop.abort()
-    await prepared.inspection.close()
-    await renderer.close()
-    await ledger.close()
-    await sealer.close()
-    await directory.close()
-    await rateLimits.close()
-    await trialQuota.close()
+    const access = [directory, rateLimits, trialQuota, idempotencyKeys]
+    for (const part of [prepared.inspection, renderer, ledger, sealer, ...access]) await part.close()
     headFile.close()
     await db.close()
   }

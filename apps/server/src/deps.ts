@@ -5,6 +5,7 @@ import type { Bundle } from "@runseal/core/artifacts/bundle"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import type { AttestRequest } from "@runseal/core/wire/attestations"
 import type { Logger } from "pino"
+import type { IdempotencyKeys } from "./access/idempotency.ts"
 import type { KeyDirectory } from "./access/key-directory.ts"
 import type { RateLimits } from "./access/rate-limit.ts"
 import type { TrialQuota } from "./access/trial-quota.ts"
@@ -15,6 +16,7 @@ import type { Exports } from "./sealing/exports.ts"
 import type { Readiness } from "./sealing/readiness.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { Database } from "./store/database.ts"
+import type { KeyClaim } from "./store/idempotency-keys.ts"
 import type { Watch } from "./watch.ts"
 
 export type Deps = {
@@ -26,14 +28,18 @@ export type Deps = {
   readonly keys: KeyDirectory
   readonly rateLimits: RateLimits
   readonly trialQuota: TrialQuota
+  readonly idempotencyKeys: IdempotencyKeys
   /** Proxies in front whose X-Forwarded-For is believed. */
   readonly trustedProxyHops: number
-  /** Takes a submission through the pipeline and seals it. Rejects with a 4xx or 503, never with half a run. */
-  readonly execute: (submission: Submission) => Promise<SealedRun>
+  /**
+   * Takes a submission through the pipeline and seals it, as the one run of its claim's key. Rejects with a 4xx or 503, never
+   * with half a run.
+   */
+  readonly execute: (submission: Submission, claim?: KeyClaim) => Promise<SealedRun>
   /** Runs a submission twice under one Moment; nothing is stored, charged or anchored. */
   readonly rehearse: (submission: Submission) => Promise<readonly [Bundle, Bundle]>
   /** Anchors a digest for a key's id (0 = anonymous). Rejects with a 503 when nothing was acknowledged. */
-  readonly attest: (owner: number, request: AttestRequest) => Promise<SealedAttestation>
+  readonly attest: (owner: number, request: AttestRequest, claim?: KeyClaim) => Promise<SealedAttestation>
   /** The lines of a tenant's export, its statement sealed first; undefined when too many are under way. Rejects with a 503. */
   readonly openExport: Exports["open"]
   /** Makes a report off the event loop. Rejects with JobError. */

@@ -11,6 +11,8 @@ import { openRehearsal } from "./sealing/rehearsal.ts"
 import type { Sealer } from "./sealing/sealer.ts"
 import type { BudgetLedger } from "./store/budget-ledger.ts"
 import type { Database } from "./store/database.ts"
+import { StoreError } from "./store/errors.ts"
+import type { KeyClaim } from "./store/idempotency-keys.ts"
 import { readWindowTotal } from "./store/tenant-windows.ts"
 
 export type ExecutionParts = {
@@ -41,14 +43,17 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
   const { db, sealer, ledger, pipeline, nowMs } = parts
   const mint = momentSource(nowMs)
   const askReview: AskReview = askReviewer(parts.reviewer, parts.signal)
-  const makeCharge: MakeCharge = async charge => {
-    const made = await ledger.charge(charge)
-    if (!made.ok) throw overflow()
-    return made.total_after
-  }
-  const context: PipelineContext = { ...pipeline, makeCharge, askReview }
+  const chargeAs =
+    (claim: KeyClaim | undefined): MakeCharge =>
+    async charge => {
+      const made = await ledger.charge({ ...charge, claim })
+      if (made.ok) return made.total_after
+      throw made.reason === "overflow" ? overflow() : new StoreError("conflict")
+    }
+  const context = { ...pipeline, askReview }
   return {
-    execute: async submission => sealer.seal(await runToLog(submission, mint(), context)),
+    execute: async (submission, claim) =>
+      sealer.seal(await runToLog(submission, mint(), { ...context, makeCharge: chargeAs(claim) }), claim),
     rehearse: async submission => {
       const moment = mint()
       const wouldBe: MakeCharge = once(async ({ tenant_id, window_seconds, window_start, tokens }) => {

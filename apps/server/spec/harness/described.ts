@@ -24,7 +24,7 @@ export type ResponseObject = {
 }
 export type Parameter = {
   readonly name: string
-  readonly in: "path" | "query"
+  readonly in: "path" | "query" | "header"
   readonly required: boolean
   readonly schema: object
   readonly "x-many-segments"?: true

@@ -2,6 +2,11 @@
  * The OpenAPI 3.1 document, made of the schemas the server enforces. The tests hold every route, every status and every
  * answer of the whole suite against it.
  */
+import {
+  IDEMPOTENCY_KEY_HEADER,
+  IDEMPOTENCY_KEY_MAX_LENGTH,
+  IDEMPOTENCY_REPLAYED_HEADER,
+} from "@runseal/core/wire/idempotency-key"
 import { KEY_HEADER } from "../access/doors.ts"
 import { SERVICE_VERSION } from "../config.ts"
 import { NAMED_SCHEMAS } from "./components.ts"
@@ -66,7 +71,11 @@ function pathsObject(write: SchemaWriter): object {
 
 function operationObject(operation: Operation, write: SchemaWriter): object {
   const { id, tag, summary, description, access, body } = operation
-  const parameters = [...pathParameters(operation), ...queryParameters(operation, write)]
+  const parameters = [
+    ...pathParameters(operation),
+    ...queryParameters(operation, write),
+    ...(operation.idempotent === undefined ? [] : [IDEMPOTENCY_KEY]),
+  ]
   return {
     operationId: id,
     tags: [tag],
@@ -78,6 +87,22 @@ function operationObject(operation: Operation, write: SchemaWriter): object {
     ...(body === undefined ? {} : { requestBody: bodyObject(body, write) }),
     responses: responsesObject(operation, write),
   }
+}
+
+/** draft-ietf-httpapi-idempotency-key-header. */
+const IDEMPOTENCY_KEY = {
+  name: IDEMPOTENCY_KEY_HEADER,
+  in: "header",
+  required: false,
+  description: `Makes the request safe to send again: a later one with this key and the same body gets the first answer. One string of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters, in double quotes.`,
+  schema: { type: "string" },
+  example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
+}
+const REPLAYED: Answer["headers"] = {
+  [IDEMPOTENCY_REPLAYED_HEADER]: {
+    description: "The answer was given before, to the first request under this idempotency key.",
+    schema: { const: "true" },
+  },
 }
 
 const pathParameters = ({ path_parameters = {} }: Operation): readonly object[] =>
@@ -110,10 +135,11 @@ const bodyObject = ({ schema, max_bytes, example }: NonNullable<Operation["body"
 
 function responsesObject(operation: Operation, write: SchemaWriter): object {
   const limited = operation.limit === undefined ? {} : RATE_LIMIT_HEADERS
+  const common = { ...limited, ...(operation.idempotent === undefined ? {} : REPLAYED) }
   const responses: Record<string, object> = {}
   for (const [status, answer] of Object.entries(operation.answers)) {
     if (answer === undefined) continue
-    responses[status] = answerObject({ ...answer, headers: { ...answer.headers, ...limited } }, write)
+    responses[status] = answerObject({ ...answer, headers: { ...answer.headers, ...common } }, write)
   }
   for (const status of refusalsOf(operation))
     responses[status] = { $ref: `#/components/responses/${REFUSALS[status].name}` }

@@ -40,6 +40,8 @@ export type Operation = {
   readonly access: Access
   /** The limit a request counts against. */
   readonly limit?: "shared" | "attest"
+  /** Takes an idempotency key. */
+  readonly idempotent?: true
   readonly path_parameters?: Readonly<Record<string, PathParameter>>
   readonly query?: QuerySchema<unknown>
   readonly body?: { readonly schema: AnySchema; readonly max_bytes: number; readonly example?: object }

@@ -31,6 +31,13 @@ export const REFUSALS: Readonly<Record<ErrorStatus, { readonly name: string; rea
   401: { name: "Unauthorized", answer: refusal("The deployment is locked and the key is absent, unknown or revoked.") },
   403: { name: "Forbidden", answer: refusal("An admin key is needed.") },
   404: { name: "NotFound", answer: refusal("There is no such thing, or it belongs to another key.") },
+  409: {
+    name: "KeyInUse",
+    answer: refusal(
+      "The idempotency key was used with another body; with Retry-After, its first request is still under way.",
+      { "Retry-After": { ...SECONDS, required: false } },
+    ),
+  },
   413: { name: "TooLarge", answer: refusal("The body is too large.") },
   429: {
     name: "TooManyRequests",
@@ -50,13 +57,14 @@ export const REFUSALS: Readonly<Record<ErrorStatus, { readonly name: string; rea
 
 /** Statuses of an operation's refusals, ascending, without those it describes itself. */
 export function refusalsOf(operation: Operation): readonly ErrorStatus[] {
-  const { access, limit, query, body, answers, unfailing, refusals = [] } = operation
+  const { access, limit, idempotent, query, body, answers, unfailing, refusals = [] } = operation
   // Whoever needs a key is looked up, and a look-up can fail.
   const kept: readonly ErrorStatus[] = access === "public" ? [] : [401, 503]
   const found = new Set<ErrorStatus>([
     ...kept,
     ...(access === "admin" ? ([403] as const) : []),
     ...(limit === undefined ? [] : ([429] as const)),
+    ...(idempotent === undefined ? [] : ([400, 409] as const)),
     ...(query === undefined ? [] : ([400] as const)),
     ...(body === undefined ? [] : ([400, 413] as const)),
     ...refusals,

@@ -5,11 +5,12 @@ import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import type { AttestationsPage } from "@runseal/core/wire/attestations"
 import { Hono } from "hono"
 import { callerOf } from "../access/caller.ts"
+import { claimOf, replayedField } from "../access/idempotency.ts"
 import type { Deps } from "../deps.ts"
 import { readAttestBody } from "../http/attest-body.ts"
-import { readJsonObject } from "../http/json-body.ts"
+import { readJsonBody } from "../http/json-body.ts"
 import { type Page, readPage } from "../http/query.ts"
-import { type AttestationPage, listAttestations } from "../store/attestations.ts"
+import { type AttestationPage, findAttestation, listAttestations } from "../store/attestations.ts"
 
 /** @throws Error when the stored text is no attestation: the database was changed from outside */
 function listed(document: string): ListedAttestation {
@@ -29,10 +30,14 @@ const pageAnswer = ({ total, documents }: AttestationPage, { limit, offset }: Pa
 export function attestationRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.post("/attest", async c => {
-    const request = readAttestBody(await readJsonObject(c.req.raw))
-    const { text } = await deps.attest(callerOf(c).api_key_id, request)
+    const { bytes, object } = await readJsonBody(c.req.raw)
+    const claim = claimOf(c, bytes)
+    const owner = callerOf(c).api_key_id
+    const attest = async (): Promise<string> => (await deps.attest(owner, readAttestBody(object), claim)).text
+    const settled = claim === undefined ? { made: await attest() } : await deps.idempotencyKeys.once(claim, attest)
     // The bytes that are stored: what the caller saves is what was verified before it was committed.
-    return c.body(text, 201, { "Content-Type": "application/json" })
+    const text = "made" in settled ? settled.made : await findAttestation(deps.db, owner, settled.record_id)
+    return c.body(text, 201, { "Content-Type": "application/json", ...replayedField(settled) })
   })
   app.get("/attestations", async c => {
     const page = readPage(c.req.url)

@@ -1,4 +1,6 @@
 /** `POST /execute`, `/execute/verify-determinism` and `/dcae/verify`. */
+import { canonicalize, type JsonObject } from "@runseal/canonical"
+import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { isUnreadable, verifyDocument } from "@runseal/core/verify/document"
 import { exitCode } from "@runseal/core/verify/report"
 import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
@@ -6,17 +8,21 @@ import type { DcaeAnswer } from "@runseal/core/wire/runs"
 import type { Context } from "hono"
 import { Hono } from "hono"
 import { callerOf, originOf } from "../access/caller.ts"
+import { claimOf, replayedField } from "../access/idempotency.ts"
 import type { Deps } from "../deps.ts"
 import { callerAddress } from "../http/caller-address.ts"
 import { readExecuteBody } from "../http/execute-body.ts"
 import { badRequest } from "../http/http-error.ts"
-import { DOCUMENT_LIMITS, readJsonObject } from "../http/json-body.ts"
+import { DOCUMENT_LIMITS, readJsonBody, readJsonObject } from "../http/json-body.ts"
 import type { Submission } from "../pipeline/submission.ts"
+import type { KeyClaim } from "../store/idempotency-keys.ts"
 import { determinismAnswer } from "./determinism.ts"
 import { executeAnswer } from "./execute-answer.ts"
+import { callersRun } from "./own-run.ts"
+import { storedBundle } from "./run-views.ts"
 
-async function submissionOf(c: Context, deps: Deps): Promise<Submission> {
-  const body = readExecuteBody(await readJsonObject(c.req.raw))
+function submissionOf(c: Context, deps: Deps, object: JsonObject): Submission {
+  const body = readExecuteBody(object)
   const caller = callerOf(c)
   const origin = originOf(
     deps.originSecret,
@@ -25,6 +31,24 @@ async function submissionOf(c: Context, deps: Deps): Promise<Submission> {
     c.req.header("user-agent"),
   )
   return { ...body, tenant: caller.tenant, origin }
+}
+
+/** Executes a body as one of the caller's runs. @throws HttpError 400 for a body that is not accepted */
+async function executeBody(c: Context, deps: Deps, object: JsonObject, claim?: KeyClaim): Promise<Bundle> {
+  const submission = submissionOf(c, deps, object)
+  const { bundle } = await deps.trialQuota.spend(callerOf(c), () => deps.execute(submission, claim))
+  return bundle
+}
+
+/**
+ * Answers a request under an idempotency key. The first answer is written canonically, so that the same bytes come again
+ * when it is made anew of the stored bundle.
+ */
+async function executeOnce(c: Context, deps: Deps, object: JsonObject, claim: KeyClaim): Promise<Response> {
+  const settled = await deps.idempotencyKeys.once(claim, () => executeBody(c, deps, object, claim))
+  const bundle = "made" in settled ? settled.made : storedBundle(await callersRun(c, deps, Number(settled.record_id)))
+  const { status, body } = executeAnswer(bundle)
+  return c.body(canonicalize(body), status, { "Content-Type": "application/json", ...replayedField(settled) })
 }
 
 /** The core verifier over HTTP, with the server's own trust: a convenience, not third-party evidence. */
@@ -38,13 +62,14 @@ async function dcaeAnswer(c: Context, deps: Deps): Promise<DcaeAnswer> {
 export function executeRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.post("/execute", async c => {
-    const submission = await submissionOf(c, deps)
-    const sealed = await deps.trialQuota.spend(callerOf(c), () => deps.execute(submission))
-    const { status, body } = executeAnswer(sealed.bundle)
+    const { bytes, object } = await readJsonBody(c.req.raw)
+    const claim = claimOf(c, bytes)
+    if (claim !== undefined) return await executeOnce(c, deps, object, claim)
+    const { status, body } = executeAnswer(await executeBody(c, deps, object))
     return c.json(body, status)
   })
   app.post("/execute/verify-determinism", async c =>
-    c.json(determinismAnswer(await deps.rehearse(await submissionOf(c, deps)))),
+    c.json(determinismAnswer(await deps.rehearse(submissionOf(c, deps, await readJsonObject(c.req.raw))))),
   )
   app.post("/dcae/verify", async c => c.json(await dcaeAnswer(c, deps)))
   return app

@@ -8,8 +8,12 @@ import { findRun } from "../store/runs.ts"
 import type { RunRow } from "../store/schema.ts"
 
 /** The run of the path. @throws HttpError 404 when there is none, also when it is another caller's */
-export async function ownRun(c: Context, deps: Pick<Deps, "db">): Promise<RunRow> {
-  const row = await findRun(deps.db, callerOf(c).api_key_id, readRunId(c.req.param("id") ?? ""))
+export const ownRun = (c: Context, deps: Pick<Deps, "db">): Promise<RunRow> =>
+  callersRun(c, deps, readRunId(c.req.param("id") ?? ""))
+
+/** The caller's run with this number. @throws HttpError 404 when there is none, also when it is another caller's */
+export async function callersRun(c: Context, deps: Pick<Deps, "db">, runId: number): Promise<RunRow> {
+  const row = await findRun(deps.db, callerOf(c).api_key_id, runId)
   if (row === undefined) throw notFound("There is no such run.")
   return row
 }

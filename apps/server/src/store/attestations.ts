@@ -1,6 +1,7 @@
 /** Attestations. Every read belongs to an owner (the id of an API key; 0 = anonymous) and sees nobody else's. */
 import { and, desc, eq, gt, lte, max } from "drizzle-orm"
 import { type AttestationRow, attestation } from "./access-schema.ts"
+import { StoreError } from "./errors.ts"
 import { insertRows } from "./insert-rows.ts"
 import type { Page } from "./runs.ts"
 import type { Session, Source, Tx } from "./session.ts"
@@ -30,6 +31,18 @@ export async function countAttestations({ sql }: Tx, owners: readonly number[]):
       (select max(owner_ordinal) from attestation where attestation.owner = claim.owner::bigint), 0) as newest
     from json_array_elements_text(${JSON.stringify(owners)}::text::json) as claim(owner)`
   return new Map(rows.map(({ owner, newest }) => [owner, newest]))
+}
+
+/** The document of an owner's attestation that is known to exist. @throws StoreError "corrupt" when it does not */
+export function findAttestation(source: Source, owner: number, attestationId: string): Promise<string> {
+  return source.read(async ({ orm }) => {
+    const [found] = await orm
+      .select({ document: attestation.document })
+      .from(attestation)
+      .where(and(eq(attestation.attestation_id, attestationId), eq(attestation.owner, owner)))
+    if (found === undefined) throw new StoreError("corrupt")
+    return found.document
+  })
 }
 
 /** A page of an owner's attestations. Ordinals have no gaps, so that any page is as cheap as the first. */

@@ -1,11 +1,16 @@
 /** Cumulative token budgets: what each tenant has charged in each fixed window. FORMATS §2, MACC. */
 import type { Database } from "./database.ts"
+import type { KeyClaim } from "./idempotency-keys.ts"
 import { insertRows } from "./insert-rows.ts"
+import { earlierAttempts, keepCharges } from "./keyed-charges.ts"
 import type { TenantWindowRow, TokenChargeRow } from "./schema.ts"
 import type { Source, Tx } from "./session.ts"
 
 /** A charge to make. `charge_id` is new each time; `tokens` is a count of at most 2^53−1. */
-export type Charge = Omit<TokenChargeRow, "total_after">
+export type Charge = Omit<TokenChargeRow, "total_after"> & {
+  /** Of a request under an idempotency key. */
+  readonly claim?: KeyClaim | undefined
+}
 
 /** A tenant's window: fixed, aligned to the epoch; `window_start` in milliseconds. */
 export type WindowKey = Omit<TenantWindowRow, "total">
@@ -14,6 +19,8 @@ export type ChargeResult =
   | { readonly ok: true; readonly total_after: number }
   /** The window's total would pass 2^53−1; nothing was charged. */
   | { readonly ok: false; readonly reason: "overflow" }
+  /** A record stands for the key already, sealed by another process; nothing was charged. */
+  | { readonly ok: false; readonly reason: "sealed" }
 
 const CHARGE_COLUMNS = [
   "charge_id",
@@ -27,14 +34,18 @@ const CHARGE_COLUMNS = [
 
 /**
  * Makes charges in one transaction, as if one after the other in the order given: every total differs from every other
- * (unless nothing was charged) and none is lost, whoever else charges at the same time. At most a batch of them.
+ * (unless nothing was charged) and none is lost, whoever else charges at the same time. At most a batch of them. An attempt at
+ * a request that has its charge, under the same key and in the same window, takes that charge over instead.
  * @throws StoreError "conflict" for a `charge_id` that exists; none of the batch was charged then
  */
 export function chargeWindows(db: Database, charges: readonly Charge[]): Promise<readonly ChargeResult[]> {
   return db.transaction(async tx => {
     const windows = await lockWindows(tx, charges)
+    const earlier = await earlierAttempts(tx, charges)
     const totals = new Map(windows.map(window => [nameOf(window), window.total]))
     const results = charges.map((charge): ChargeResult => {
+      const attempt = earlier.get(charge)
+      if (attempt !== undefined) return attempt.result
       const total = totals.get(nameOf(charge)) ?? 0
       if (charge.tokens > Number.MAX_SAFE_INTEGER - total) return { ok: false, reason: "overflow" }
       totals.set(nameOf(charge), total + charge.tokens)
@@ -46,9 +57,11 @@ export function chargeWindows(db: Database, charges: readonly Charge[]): Promise
     )
     const made = charges.flatMap((charge, at) => {
       const result = results[at]
-      return result?.ok ? [{ ...charge, total_after: result.total_after }] : []
+      return result?.ok && !earlier.has(charge) ? [{ ...charge, total_after: result.total_after }] : []
     })
     await insertRows(tx, "token_charge", CHARGE_COLUMNS, made)
+    const charged = charges.filter((_, at) => results[at]?.ok)
+    await keepCharges(tx, charged, earlier)
     return results
   })
 }

@@ -15,6 +15,7 @@ export const ATTESTATION_OPERATIONS: readonly Operation[] = [
     id: "attest",
     summary: "Anchor a digest on the log",
     limit: "attest",
+    idempotent: true,
     body: {
       schema: attestRequestSchema,
       max_bytes: BODY_MAX_BYTES,

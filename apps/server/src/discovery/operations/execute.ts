@@ -30,7 +30,8 @@ export const EXECUTE_OPERATIONS: readonly Operation[] = [
     id: "execute",
     summary: "Run a payload through all nine stages and seal the result",
     description:
-      "Answered when the record is durable. After a 503, or when the connection breaks, a run may exist; an acknowledged one always does.",
+      "Answered when the record is durable. After a 503, or when the connection breaks, a run may exist; an acknowledged one always does. With an idempotency key the request may be sent again: it gets that run's answer, or makes the one run.",
+    idempotent: true,
     body,
     answers: {
       200: json(okAnswerSchema, "An ok run, with its manifest and allow token."),
