@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
-import type { Bundle, BundleBody } from "../src/artifacts/bundle.ts"
+import type { Bundle } from "../src/artifacts/bundle.ts"
 import { withhold } from "../src/formulas/pre-execution.ts"
-import { failuresBeforeManifest, verifyBundle } from "../src/verify/bundle.ts"
+import { verifyBundle } from "../src/verify/bundle.ts"
 import { isUnreadable, verifyDocument } from "../src/verify/document.ts"
 import { evidenceSummary } from "../src/verify/evidence-summary.ts"
 import {
@@ -109,23 +109,6 @@ describe("a report", () => {
     const strict = Object.values(LIMITATIONS).filter(({ strict }) => strict)
     expect(strict).toHaveLength(4)
     expect(limitation("withheld_section")).toMatchObject({ code: "withheld_section", strict: true })
-  })
-})
-
-describe("a record without its manifest", () => {
-  const { manifest: _, ...record } = bundleOf({ outcome: "ok" })
-
-  test("has no failure before its manifest when all but manifest, bundle hash and complete record is right", () => {
-    expect(failuresBeforeManifest(record, [a.trust])).toEqual([])
-  })
-
-  test("may not claim to be verified when a check fails, or when nobody trusted anchored it", () => {
-    const ids = (changed: BundleBody, by = [a.trust]): readonly string[] =>
-      failuresBeforeManifest(changed, by).map(({ id }) => id)
-    const { efa: _efa, ...sections } = record.sections
-    expect(ids({ ...record, sections })).toEqual(["sections", "transcript", "leaf"])
-    expect(ids({ ...record, run: { ...record.run, execution_region: "elsewhere" } })).toEqual(["sections"])
-    expect(ids(record, [])).toEqual(["entry", "inclusion"])
   })
 })
 

@@ -7,7 +7,6 @@ import { parseTrust, TRUST_DOCUMENT_KIND } from "@runseal/core/transparency-log/
 import type { LogKey, TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { P256_KEY_DETAILS } from "@runseal/core/transparency-log/trusted-keys"
 import { formatTrustedRoot } from "@runseal/core/transparency-log/trusted-root"
-import { rememberSignatures } from "@runseal/core/transparency-log/verified-signatures"
 import type { LogIdentity } from "./embedded-log.ts"
 import type { EcdsaKey, SigningKeys } from "./keys.ts"
 import { checkpointNoteKey, spkiBase64 } from "./keys.ts"
@@ -41,14 +40,11 @@ export function trustDocument(keys: SigningKeys, origin: string, service: string
   }
 }
 
-/** Two signatures of each run of a batch are verified before its manifest and again before the commit. */
-const MAX_REMEMBERED_SIGNATURES = 2048
-
-/** The keys of a trust document of ours, as its verifier reads them; a signature of a batch is computed once. */
+/** The keys of a trust document of ours, as its verifier reads them. */
 export function trustedKeysOf(document: TrustDocument): TrustedKeys {
   const parsed = parseTrust(document)
   if ("problem" in parsed) throw new Error(`our own trust document is refused: ${parsed.problem}`)
-  return { ...parsed, verified: rememberSignatures(MAX_REMEMBERED_SIGNATURES) }
+  return parsed
 }
 
 /** Trust for a scratch log that nobody else will ever see. */

@@ -11,8 +11,6 @@ import {
   sectionHashes,
 } from "@runseal/core/formulas/leaves"
 import { executionManifest, partialManifest } from "@runseal/core/formulas/manifest"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
-import { failuresBeforeManifest } from "@runseal/core/verify/bundle"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { BUNDLE_KIND, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
 import type { Draft, StageFault } from "../pipeline/draft.ts"
@@ -29,7 +27,8 @@ export function firstLeaf(draft: Draft, runId: number): PreAnchorLeaf | ReceiptL
 
 export type RecordPlace = { readonly run_id: number; readonly tenant_salt: string }
 
-function runFacts(draft: Draft, place: RecordPlace, leafVersion: RunFacts["leaf_version"]): RunFacts {
+/** What a record says of its run. */
+export function runFacts(draft: Draft, place: RecordPlace, leafVersion: RunFacts["leaf_version"]): RunFacts {
   const { outcome_kind, fault, tenant } = draft
   const stage = fault?.stage ?? OUTCOMES[outcome_kind].error_stage
   const message = fault?.message ?? OUTCOMES[outcome_kind].sentence
@@ -55,22 +54,18 @@ const isReceiptAnchor = (anchor: FirstAnchor): anchor is Anchor<ReceiptLeaf> => 
 const isPreAnchor = (anchor: FirstAnchor): anchor is Anchor<PreAnchorLeaf> => "envelope_id" in anchor.leaf
 
 /**
- * The record but for its bundle hash and complete-record anchor.
- * @throws StageFailure when a stage fails or an ok record does not pass its own verification
+ * The record but for its bundle hash and complete-record anchor. That its manifest says IndependentVerified is true of what
+ * is stored: nothing is, before the verifier has accepted its text.
+ * @throws StageFailure when a stage fails
  */
-export function finishRecord(
-  draft: Draft,
-  place: RecordPlace,
-  anchor: FirstAnchor | undefined,
-  trust: TrustedKeys,
-): BundleBody {
+export function finishRecord(draft: Draft, place: RecordPlace, anchor: FirstAnchor | undefined): BundleBody {
   const run = runFacts(draft, place, anchor?.leaf.leaf_version)
   const base = { kind: BUNDLE_KIND, run, sections: draft.sections } as const
   const token = draft.allow_token === undefined ? {} : { allow_token: draft.allow_token }
   if (draft.receipt !== undefined && anchor !== undefined && isReceiptAnchor(anchor))
     return { ...base, ...token, ...refusal(draft, draft.receipt), anchors: { receipt: anchor } }
   if (draft.outcome_kind === "ok" && anchor !== undefined && isPreAnchor(anchor)) {
-    return completed(draft, { ...base, ...token, anchors: { pre_anchor: anchor } }, anchor, trust)
+    return completed(draft, { ...base, ...token, anchors: { pre_anchor: anchor } }, anchor)
   }
   return { ...base, anchors: {} }
 }
@@ -92,17 +87,12 @@ export const unverified = (cause: string): StageFailure =>
 
 type OkBase = BundleBody & { readonly anchors: Anchors }
 
-function completed(draft: Draft, base: OkBase, anchor: Anchor<PreAnchorLeaf>, trust: TrustedKeys): BundleBody {
+function completed(draft: Draft, base: OkBase, anchor: Anchor<PreAnchorLeaf>): BundleBody {
   const before = preAnchorSections(draft.sections)
   const token = draft.allow_token
   if (before === undefined || token === undefined) throw new Error("an ok draft has every section of its leaf")
   const sections = runAfterLog({ ...draft.sections, ...before }, token, anchor)
-  const record = { ...base, sections }
-  const failures = failuresBeforeManifest(record, [trust])
-  if (failures.length > 0) {
-    throw unverified(failures.map(check => check.message).join("; "))
-  }
-  return { ...record, manifest: executionManifest(sections, token, true) }
+  return { ...base, sections, manifest: executionManifest(sections, token, true) }
 }
 
 /** Which hash stands for the record in its complete-record leaf. */

@@ -16,6 +16,7 @@ import { scratchTrust } from "../anchor/trust.ts"
 import type { Draft } from "../pipeline/draft.ts"
 import type { StageFailure } from "../pipeline/stage-failure.ts"
 import { buildBatch } from "./seal-batch.ts"
+import { verifyHere } from "./verification.ts"
 
 const SCRATCH_ORIGIN = "rehearsal.invalid - 1"
 /** A rehearsal is of one run; no run ever gets this number from it. */
@@ -45,7 +46,7 @@ export function openRehearsal(
     keys: { service: remembering(newEcdsaKey()), log: remembering(newEcdsaKey()) },
     origin: SCRATCH_ORIGIN,
   }
-  const trust = scratchTrust(log, time)
+  const verify = verifyHere(scratchTrust(log, time))
   const genesis = growLog({ range: emptyRange, edges: [] })
   const { service, log: logKey } = log.keys
   const keyIds = { service_key_id: service.keyId, log_key_id: logKey.keyId, checkpoint_key_id: logKey.keyId }
@@ -55,7 +56,7 @@ export function openRehearsal(
     const { tenant_id } = draft.tenant
     const tenants = new Map([[tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 0, head: ZERO_HASH }]])
     const start = { frontier, next_run_id: SCRATCH_RUN_ID, tenants, attested: new Map(), time }
-    const { runs } = await buildBatch({ drafts: [draft], attestations: [] }, start, { log, trust, reportFault })
+    const { runs } = await buildBatch({ drafts: [draft], attestations: [] }, start, { log, verify, reportFault })
     const [run] = runs
     if (run === undefined) throw new Error("a rehearsal seals its one run")
     return run.bundle

@@ -21,6 +21,7 @@ import { noReview } from "../review/reviewer.ts"
 import { type AttestationDraft, attestationDraft } from "./attestation.ts"
 import { momentSource } from "./moment-source.ts"
 import { type Batch, type BatchStart, buildBatch } from "./seal-batch.ts"
+import { verifyHere } from "./verification.ts"
 
 const TIME = Date.UTC(2026, 4, 4, 12)
 const log = { keys: { service: newEcdsaKey(), log: newEcdsaKey() }, origin: "batch.example - 1" }
@@ -158,7 +159,7 @@ const seal = async (
   const faults: StageFailure[] = []
   const reportFault = (failure: StageFailure): void => void faults.push(failure)
   const work = { drafts, attestations: sound.map(attestationFor) }
-  return { batch: await buildBatch(work, start, { log, trust, reportFault }), faults }
+  return { batch: await buildBatch(work, start, { log, verify: verifyHere(trust), reportFault }), faults }
 }
 
 test("a run that fails in stages 7–9 is a stage_error of that stage; the others are as they were", async () => {

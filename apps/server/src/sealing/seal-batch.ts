@@ -2,28 +2,26 @@
  * Builds one batch of records and attestations in memory: run numbers, log entries, records, complete-record leaves,
  * attestation leaves. Nothing here is stored; the sealer's transaction keeps all of it or none. FORMATS §6.
  */
-import { setImmediate } from "node:timers/promises"
 import { canonicalize } from "@runseal/canonical"
 import type { CompleteRecordLeaf } from "@runseal/core/artifacts/anchor"
-import type { AttestationAnswer } from "@runseal/core/artifacts/attestation"
 import type { Bundle, BundleBody } from "@runseal/core/artifacts/bundle"
-import type { ExportStatement } from "@runseal/core/artifacts/export-statement"
 import { tenantCommitment } from "@runseal/core/formulas/decision"
 import { completeRecordLeaf, leafDigest } from "@runseal/core/formulas/leaves"
 import { bundleHash } from "@runseal/core/formulas/manifest"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
-import { isUnreadable, verifyJson } from "@runseal/core/verify/document"
-import { VERDICTS, type Verdict } from "@runseal/core/verify/report"
+import { VERDICTS } from "@runseal/core/verify/report"
 import type { AppendedLeaf, LogIdentity } from "../anchor/embedded-log.ts"
 import { anchorOf, appendLeafEntry, signHead } from "../anchor/embedded-log.ts"
 import type { LogBuilder, LogFrontier } from "../anchor/log-builder.ts"
 import { growLog } from "../anchor/log-builder.ts"
 import type { Draft } from "../pipeline/draft.ts"
-import { inStage, StageFailure } from "../pipeline/stage-failure.ts"
+import type { StageFailure } from "../pipeline/stage-failure.ts"
 import { type AttestationDraft, type SealedAttestation, sealAttestation } from "./attestation.ts"
 import { type ExportDraft, type SealedStatement, type StatementDraft, sealStatement } from "./export-statement.ts"
+import { finishDocuments } from "./finish-documents.ts"
+import { type Failed, openTurns } from "./in-turns.ts"
 import type { KeyedItem } from "./keyed-items.ts"
-import { asStageError, finishRecord, firstLeaf, recordSeal, unverified } from "./record.ts"
+import { asStageError, finishRecord, firstLeaf, recordSeal } from "./record.ts"
+import type { VerifyTexts } from "./verification.ts"
 
 /** Where a tenant's chain stands. */
 export type TenantHead = {
@@ -37,7 +35,8 @@ export type TenantHead = {
 
 export type BatchContext = {
   readonly log: LogIdentity
-  readonly trust: TrustedKeys
+  /** Asked of every document before the batch is one. */
+  readonly verify: VerifyTexts
   /** Told of the cause of every failure of stages 7–9 and of every refusal. */
   readonly reportFault: (failure: StageFailure) => void
 }
@@ -91,7 +90,7 @@ export type Round = {
 }
 
 /** What could not be sealed in a round, by its place. */
-type Failures = Readonly<Record<"runs" | "attestations" | "statements", Map<number, StageFailure>>>
+type Failures = Readonly<Record<"runs" | "attestations" | "statements", Failed>>
 
 /**
  * Builds the batch. A run that fails in stages 7–9, or whose record does not verify, makes everything start over from the
@@ -128,40 +127,6 @@ const placed = <Item>(
   return Array.from({ length: count }, (_, at) => byPlace.get(at))
 }
 
-/** Longest that a batch keeps the event loop to itself, in milliseconds; one step may take longer. */
-const TURN_MS = 5
-
-/** A function that resolves at once within a turn; after it, when everybody else has had theirs. */
-function takingTurns(): () => Promise<void> {
-  let until = performance.now() + TURN_MS
-  return async () => {
-    if (performance.now() < until) return
-    await setImmediate()
-    until = performance.now() + TURN_MS
-  }
-}
-
-/** Does a step for each item in turn; where it fails, the failure is noted and the item left out. */
-const forEach = async <Item extends { readonly at: number }, Made>(
-  items: readonly Item[],
-  failed: Map<number, StageFailure>,
-  stage: "LEDGER" | "DLA",
-  step: (item: Item) => Made,
-): Promise<readonly Made[]> => {
-  const made: Made[] = []
-  const myTurn = takingTurns()
-  for (const item of items) {
-    await myTurn()
-    try {
-      made.push(inStage(stage, () => step(item)))
-    } catch (error) {
-      if (!(error instanceof StageFailure)) throw error
-      failed.set(item.at, error)
-    }
-  }
-  return made
-}
-
 /** Seals everything of a round; undefined when something failed, which is then among the failures. */
 async function attempt(
   round: Round,
@@ -169,6 +134,8 @@ async function attempt(
   context: BatchContext,
   failed: Failures,
 ): Promise<Batch | undefined> {
+  const inTurns = openTurns()
+  const finishing = { inTurns, verify: context.verify }
   const log = growLog(start.frontier)
   const entries: { index: number; body: string }[] = []
   const keep = <L extends AppendedLeaf>(appended: L): L => {
@@ -179,49 +146,48 @@ async function attempt(
   const numbered = seated(round.drafts).map(({ at, item }, i) => ({ at, draft: item, run_id: start.next_run_id + i }))
 
   // Before the batch's records: what a statement speaks of stands before it in the log, and nothing else does.
-  const stated = await forEach(seated(round.statements ?? []), failed.statements, "LEDGER", ({ at, item }) => {
+  const stated = await inTurns(seated(round.statements ?? []), failed.statements, "LEDGER", ({ at, item }) => {
     return { at, draft: item, appended: keep(appendLeafEntry(context.log, log, item.leaf)) }
   })
-  const begun = await forEach(numbered, failed.runs, "LEDGER", seat => {
+  const begun = await inTurns(numbered, failed.runs, "LEDGER", seat => {
     const leaf = firstLeaf(seat.draft, seat.run_id)
     return { ...seat, first: leaf === undefined ? undefined : keep(appendLeafEntry(context.log, log, leaf)) }
   })
   const c1 = signHead(context.log, log, start.time)
-  const anchored = await forEach(begun, failed.runs, "LEDGER", ({ first, ...seat }) => ({
+  const anchored = await inTurns(begun, failed.runs, "LEDGER", ({ first, ...seat }) => ({
     ...seat,
     anchor: first === undefined ? undefined : anchorOf(context.log, log, first, c1),
   }))
-  const finished = await forEach(anchored, failed.runs, "DLA", ({ anchor, ...seat }) => {
+  const finished = await inTurns(anchored, failed.runs, "DLA", ({ anchor, ...seat }) => {
     const place = { run_id: seat.run_id, tenant_salt: tenantOf(tenants, seat.draft).salt }
-    return { ...seat, ...chain(seat.draft, finishRecord(seat.draft, place, anchor, context.trust), tenants) }
+    return { ...seat, ...chain(seat.draft, finishRecord(seat.draft, place, anchor), tenants) }
   })
   // What failed until now is known before anything further is signed.
   if (failed.runs.size > 0) return undefined
   const lasts = finished.map(run => ({ ...run, last: keep(appendLeafEntry(context.log, log, run.leaf)) }))
   const attested = new Map(start.attested)
-  const proposed = await forEach(seated(round.attestations), failed.attestations, "LEDGER", ({ at, item }) => {
+  const proposed = await inTurns(seated(round.attestations), failed.attestations, "LEDGER", ({ at, item }) => {
     const owner_ordinal = (attested.get(item.owner) ?? 0) + 1
     attested.set(item.owner, owner_ordinal)
     return { at, owner: item.owner, owner_ordinal, appended: keep(appendLeafEntry(context.log, log, item.leaf)) }
   })
   const c2 = signHead(context.log, log, start.time)
-  const runs = await forEach(lasts, failed.runs, "DLA", ({ at, draft, record, bundle_hash, leaf, last }) => {
+  const runs = await finishDocuments(finishing, lasts, failed.runs, VERDICTS.complete, sealed => {
+    const { draft, record, bundle_hash, leaf, last } = sealed
     const complete_record = anchorOf(context.log, log, last, c2)
     const bundle: Bundle = { ...record, bundle_hash, anchors: { ...record.anchors, complete_record } }
-    const text = canonicalize(bundle)
-    assertVerified(bundle, VERDICTS.complete, `run ${record.run.run_id}`, context.trust)
-    return { at, item: { draft, bundle, text, tenant_ordinal: leaf.tenant_ordinal } }
+    return { draft, bundle, text: canonicalize(bundle), tenant_ordinal: leaf.tenant_ordinal }
   })
-  const attestations = await forEach(proposed, failed.attestations, "DLA", proposal => {
-    const sealed = sealAttestation(proposal, context.log, log, c2)
-    assertVerified(sealed.document, VERDICTS.attestation, sealed.document.attestation_id, context.trust)
-    return { at: proposal.at, item: sealed }
-  })
-  const statements = await forEach(stated, failed.statements, "DLA", ({ at, draft, appended }) => {
-    const sealed = sealStatement(draft, appended, context.log, log, c2)
-    assertVerified(sealed.document, VERDICTS.export_statement, "an export statement", context.trust)
-    return { at, item: sealed }
-  })
+  const attestations = await finishDocuments(finishing, proposed, failed.attestations, VERDICTS.attestation, proposal =>
+    sealAttestation(proposal, context.log, log, c2),
+  )
+  const statements = await finishDocuments(
+    finishing,
+    stated,
+    failed.statements,
+    VERDICTS.export_statement,
+    ({ draft, appended }) => sealStatement(draft, appended, context.log, log, c2),
+  )
   if (failed.runs.size + failed.attestations.size + failed.statements.size > 0) return undefined
   return {
     runs: placed(round.drafts.length, runs),
@@ -256,18 +222,4 @@ function chain(draft: Draft, record: BundleBody, tenants: Map<string, TenantHead
   })
   tenants.set(tenant.tenant_id, { ...tenant, record_count: leaf.tenant_ordinal, head: leafDigest(leaf) })
   return { record, bundle_hash, leaf }
-}
-
-/** The auditor's own verifier has the last word before anything is committed. @param document as it was canonicalized */
-function assertVerified(
-  document: Bundle | AttestationAnswer | ExportStatement,
-  verdict: Verdict,
-  name: string,
-  trust: TrustedKeys,
-): void {
-  const report = verifyJson(document, [trust])
-  if (isUnreadable(report)) throw unverified(`${name} is not readable: ${report.unreadable}`)
-  if (report.verdict === verdict) return
-  const failure = report.checks.find(check => check.result === "fail")
-  throw unverified(`${name} does not verify: ${failure?.id} ${failure?.message}`)
 }

@@ -1,4 +1,5 @@
 import { decodeBase64, encodeBase64, equalBytes, sha256Hex, utf8Encode } from "@runseal/canonical"
+import { verifyEcdsaP256 } from "#signatures"
 import { type EntryCheckpoint, keyHintOf, parseEntryCheckpoint, parseOrigin } from "./checkpoint.ts"
 import { isLowS, isStrictDerSignature } from "./ecdsa-der.ts"
 import {
@@ -12,7 +13,6 @@ import { hashLeaf, verifyInclusion } from "./merkle.ts"
 import { decodeSafeDecimal } from "./safe-decimal.ts"
 import { isValidAt, type LogKey, P256_KEY_DETAILS, type ServiceKey, type TrustedKeys } from "./trusted-keys.ts"
 import { isSignedCheckpoint } from "./verified-checkpoints.ts"
-import { isSigned, type VerifiedSignatures } from "./verified-signatures.ts"
 
 /**
  * Everything that must hold of a profile-A entry. The Sigstore tools check less: some skip the proof's root and size, none
@@ -110,7 +110,7 @@ const RULES: { readonly [id in EntryCheckId]: Rule } = {
 
 /**
  * Runs every check on an entry of `transparencyLogEntrySchema`'s shape and stops at none. Never throws. Costs three ECDSA
- * verifications, two when the checkpoint was verified before with the same `trust` object, none when `trust.verified` knows all.
+ * verifications, two when the checkpoint was verified before with the same `trust` object.
  */
 export function checkEntry(entry: TransparencyLogEntry, expected: ExpectedEntry): EntryReport {
   const facts = gatherFacts(entry, expected)
@@ -165,12 +165,9 @@ function serviceKeyProblem({ body, serviceKey, time, trust }: Facts): string | u
   return revoked ? `Service key ${serviceKey.keyId} was revoked by the log time.` : undefined
 }
 
-function bodySignatureProblem({ body, preimage, trust }: Facts): string | undefined {
+function bodySignatureProblem({ body, preimage }: Facts): string | undefined {
   if (body?.spkiDer === undefined) return "The entry body names no public key."
-  return signatureProblem("service's signature", body.spkiDer, preimage, body.signatureDer, {
-    rekor: false,
-    verified: trust.verified,
-  })
+  return signatureProblem("service's signature", body.spkiDer, preimage, body.signatureDer, { rekor: false })
 }
 
 function proofIndexProblem({ entry, trust }: Facts): string | undefined {
@@ -233,11 +230,11 @@ function signatureProblem(
   spki: Uint8Array,
   message: Uint8Array,
   der: Uint8Array,
-  { rekor: mayBeHighS, verified }: { readonly rekor: boolean; readonly verified?: VerifiedSignatures | undefined },
+  { rekor: mayBeHighS }: Pick<TrustedKeys, "rekor">,
 ): string | undefined {
   if (!isStrictDerSignature(der)) return `The ${name} is not strict DER.`
   if (!mayBeHighS && !isLowS(der)) return `The ${name} is not in its low-S form.`
-  return isSigned(spki, message, der, verified) ? undefined : `The ${name} is not valid.`
+  return verifyEcdsaP256(spki, message, der) ? undefined : `The ${name} is not valid.`
 }
 
 /** −1, which is no index, no size and no time, for text outside the schema. */

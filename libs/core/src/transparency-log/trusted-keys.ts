@@ -1,5 +1,4 @@
 import type { NoteKey } from "./signed-note.ts"
-import type { VerifiedSignatures } from "./verified-signatures.ts"
 
 /** When a key may sign, in whole Unix seconds, both ends included. */
 export interface Validity {
@@ -45,8 +44,6 @@ export interface TrustedKeys {
    * changes from shard to shard, and free to write high-S signatures.
    */
   readonly rekor: boolean
-  /** Signatures already found valid, for who verifies the same entries more than once; absent, each is computed. */
-  readonly verified?: VerifiedSignatures
 }
 
 /** Why a trust document or trusted root is refused, in one sentence. */

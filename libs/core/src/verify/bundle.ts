@@ -30,9 +30,17 @@ import { traceViolations } from "./trace.ts"
 export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[]): Report {
   const findings = collectFindings()
   const { run, anchors } = bundle
+  // Every anchor of the record is held to one trust.
+  const trust = trustOf(anchors.pre_anchor ?? anchors.receipt ?? anchors.complete_record, trusts)
   checkMembers(bundle, findings)
-  const trust = checkBeforeManifest(bundle, trusts, findings)
+  checkRunFacts(bundle, findings)
+  checkSectionPresence(bundle, findings)
+  checkSectionHashes(bundle.sections, findings)
+  checkLinks(bundle, findings)
+  checkDecisions(bundle, findings)
   checkManifest(bundle, findings)
+  checkTranscript(bundle, findings)
+  checkFirstAnchor(bundle, trust, findings)
   findings.require("bundle_hash", bundleHash(bundle) === bundle.bundle_hash, "the bundle does not match its hash")
   checkCompleteRecord(bundle, trust, findings)
   const checks = findings.checks(passedChecks(bundle))
@@ -49,34 +57,6 @@ export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[]): Re
     limitations: limitationsOf(bundle),
     anchors: bundleAnchors(bundle).map(({ slot, anchor }) => anchorFact(slot, anchor)),
   }
-}
-
-/**
- * Checks 1–3 and 5–10 on a record that has no manifest yet: what must hold before one may say IndependentVerified
- * (FORMATS §4). Gives the failed checks; none means that all hold.
- */
-export function failuresBeforeManifest(record: BundleBody, trusts: readonly TrustedKeys[]): readonly Check[] {
-  const findings = collectFindings()
-  checkBeforeManifest(record, trusts, findings)
-  return findings.checks({})
-}
-
-/** All checks but 4, 11 and 12; gives the trust that every anchor of the record is held to. */
-function checkBeforeManifest(
-  record: BundleBody,
-  trusts: readonly TrustedKeys[],
-  findings: Findings,
-): TrustedKeys | undefined {
-  const { anchors } = record
-  const trust = trustOf(anchors.pre_anchor ?? anchors.receipt ?? anchors.complete_record, trusts)
-  checkRunFacts(record, findings)
-  checkSectionPresence(record, findings)
-  checkSectionHashes(record.sections, findings)
-  checkLinks(record, findings)
-  checkDecisions(record, findings)
-  checkTranscript(record, findings)
-  checkFirstAnchor(record, trust, findings)
-  return trust
 }
 
 const trustOf = (anchor: Anchor | undefined, trusts: readonly TrustedKeys[]): TrustedKeys | undefined =>

@@ -1,11 +1,11 @@
 /** Entry 0 of an embedded log: that it is the birth of the log which a trust document speaks of. FORMATS §6. */
 import { decodeBase64, encodeHex, equalBytes, utf8Encode } from "@runseal/canonical"
+import { verifyEcdsaP256 } from "#signatures"
 import type { GenesisLeaf } from "../artifacts/anchor.ts"
 import { leafDigest, leafText } from "../formulas/leaves.ts"
 import { ENTRY_KIND, parseEntryBody } from "../transparency-log/log-entry.ts"
 import { ed25519Spki, keyIdOfSpki } from "../transparency-log/spki.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
-import { isSigned } from "../transparency-log/verified-signatures.ts"
 
 /**
  * Why `entry`, the log's first entry, is not the birth of the log that `trust` speaks of; undefined when it is. Never throws.
@@ -26,7 +26,7 @@ export function genesisProblem(leaf: GenesisLeaf, entry: Uint8Array, trust: Trus
     return "Entry 0 names a checkpoint key that the trust document does not list."
   const signed =
     equalBytes(body.spkiDer, service.spki) &&
-    isSigned(service.spki, utf8Encode(leafText(leaf)), body.signatureDer, trust.verified)
+    verifyEcdsaP256(service.spki, utf8Encode(leafText(leaf)), body.signatureDer)
   return signed ? undefined : "Entry 0 is not signed with the service key that it names."
 }
 

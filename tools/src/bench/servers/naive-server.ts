@@ -20,6 +20,7 @@ import type { Draft } from "@runseal/server/pipeline/draft"
 import type { Submission } from "@runseal/server/pipeline/submission"
 import type { SealedRun } from "@runseal/server/sealing/seal-batch"
 import { commitBatch, type SealerContext } from "@runseal/server/sealing/sealer"
+import { openVerification } from "@runseal/server/sealing/verification"
 import { type Database, openDatabase } from "@runseal/server/store/database"
 import type { Tx } from "@runseal/server/store/session"
 import { chargeWindows } from "@runseal/server/store/tenant-windows"
@@ -61,10 +62,11 @@ if (keys === undefined) throw new Error("the service has made its keys")
 const head = openHeadFile(config.keysDir, randomUUID())
 
 const reportFault = (failure: Error): void => logger.error({ err: failure }, "a stage failed")
+const verification = openVerification(deps.trustDocument)
 const sealing: SealerContext = {
   db,
   log: { keys, origin: deps.logOrigin },
-  trust: deps.trust,
+  verify: verification.verify,
   nowMs: Date.now,
   reportFault,
   publicCheckpoint: (size, root) => publicCheckpoint(keys, deps.logOrigin, size, root),
@@ -108,6 +110,7 @@ const executeIn = (tx: Tx, submission: Submission): Promise<SealedRun> => {
     sealer: {
       seal: draft => sealIn(tx, draft),
       attest: () => Promise.reject(new Error("no attestations here")),
+      state: () => Promise.reject(new Error("no exports here")),
       waiting: () => 0,
       close: async () => {},
     },
@@ -133,5 +136,6 @@ process.stdout.write(`${JSON.stringify({ url: listening.url, msg: "listening" })
 process.once("SIGTERM", async () => {
   await listening.stop()
   head.close()
+  await verification.close()
   await close()
 })

@@ -1,0 +1,69 @@
+/**
+ * The auditor's own verifier has the last word: it reads every text of a batch as it will be stored, and what it does not
+ * accept is not committed. FORMATS §7; docs/decisions/0041.
+ */
+import { availableParallelism } from "node:os"
+import type { JsonObject } from "@runseal/canonical"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import type { Verdict } from "@runseal/core/verify/report"
+import { type JobBounds, openJobThread } from "../threads/job-thread.ts"
+
+/** A text that is to be stored, and the verdict it must get. */
+export type FinishedText = { readonly text: string; readonly verdict: Verdict }
+
+/** Why a text must not be stored, for the operator; undefined when it may. */
+export type Objection = string | undefined
+
+/** One objection or none for each text, in their order. Rejects when the verifier could not be asked. */
+export type VerifyTexts = (texts: readonly FinishedText[]) => Promise<readonly Objection[]>
+
+/** What the verifier says against a text. */
+export function objectionTo({ text, verdict }: FinishedText, trust: TrustedKeys): Objection {
+  const report = verifyText(text, [trust])
+  if (isUnreadable(report)) return `it is not readable: ${report.unreadable}`
+  if (report.verdict === verdict) return undefined
+  const failure = report.checks.find(check => check.result === "fail")
+  return `it does not verify: ${failure?.id} ${failure?.message}`
+}
+
+/** The verifier on the thread that asks: for one record at a time. */
+export const verifyHere =
+  (trust: TrustedKeys): VerifyTexts =>
+  async texts =>
+    texts.map(text => objectionTo(text, trust))
+
+/** Threads beside the main one and the database; more of them do not make one log faster. */
+const MAX_THREADS = 3
+const BOUNDS: JobBounds = {
+  // A batch has 256 documents, handed over in parts; one batch is under way at a time.
+  waiting: 256,
+  ahead: 4,
+  deadlineMs: 60_000,
+  heapMiB: 512,
+}
+
+export type Verification = { readonly verify: VerifyTexts; readonly close: () => Promise<void> }
+
+/**
+ * The verifier in threads of its own, so that the event loop goes on and other processors help.
+ * @param document the service's trust document
+ */
+export function openVerification(document: JsonObject): Verification {
+  const module = new URL("./verify-thread.ts", import.meta.url)
+  const count = Math.max(1, Math.min(availableParallelism() - 1, MAX_THREADS))
+  const threads = Array.from({ length: count }, () =>
+    openJobThread<readonly FinishedText[], readonly Objection[]>(module, BOUNDS, document),
+  )
+  let turn = 0
+  return {
+    verify: async texts => {
+      const thread = threads[turn++ % threads.length]
+      if (thread === undefined) throw new Error("there is at least one thread")
+      return thread.run(texts)
+    },
+    close: async () => {
+      await Promise.all(threads.map(thread => thread.close()))
+    },
+  }
+}

@@ -1,0 +1,10 @@
+/** The thread in which finished texts are verified. Its data is the service's trust document. */
+import { workerData } from "node:worker_threads"
+import { parseTrust } from "@runseal/core/transparency-log/trust-document"
+import { answerJobs } from "../threads/answer-jobs.ts"
+import { type FinishedText, type Objection, objectionTo } from "./verification.ts"
+
+const trust = parseTrust(workerData)
+if ("problem" in trust) throw new Error(`our own trust document is refused: ${trust.problem}`)
+
+answerJobs((texts: readonly FinishedText[]): readonly Objection[] => texts.map(text => objectionTo(text, trust)))
