@@ -4,6 +4,7 @@ import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { SystemProvenanceSection } from "@runseal/core/artifacts/sections"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { spkiToPem } from "@runseal/core/transparency-log/spki"
+import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
 import type { Logger } from "pino"
 import { openIdempotencyKeys } from "./access/idempotency.ts"
 import { openKeyDirectory } from "./access/key-directory.ts"
@@ -27,7 +28,7 @@ import { openRenderer } from "./report/renderer.ts"
 import { createReviewer, processWorld, ReviewConfigError } from "./review/create-reviewer.ts"
 import type { Reviewer } from "./review/reviewer.ts"
 import { attestationDraft } from "./sealing/attestation.ts"
-import { openDeployment } from "./sealing/deployment.ts"
+import { type Deployment, openDeployment } from "./sealing/deployment.ts"
 import { openExports } from "./sealing/exports.ts"
 import { openReadiness } from "./sealing/readiness.ts"
 import { openSealer } from "./sealing/sealer.ts"
@@ -36,6 +37,7 @@ import { StartupError } from "./startup-error.ts"
 import { createBudgetLedger } from "./store/budget-ledger.ts"
 import type { Database } from "./store/database.ts"
 import { UNWATCHED, type Watch } from "./watch.ts"
+import { openCosigner } from "./witnessing/cosigner.ts"
 
 export type Service = {
   readonly deps: Deps
@@ -119,15 +121,40 @@ export const pipelineOf = (
   reportFault,
 })
 
+/** What the service shows of itself to anybody. */
+const publishedOf = (
+  { keys, origin, genesis }: Deployment,
+  config: Config,
+  document: TrustDocument,
+): Pick<Deps, PublishedName> => ({
+  orchestratorVersion: SERVICE_VERSION,
+  logOrigin: origin,
+  ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
+  genesis,
+  trustDocument: document,
+  trustedRoot: document.trusted_root,
+  servicePublicKeyPem: spkiToPem(keys.service.spki),
+})
+type PublishedName =
+  | "orchestratorVersion"
+  | "logOrigin"
+  | "baseUrl"
+  | "genesis"
+  | "trustDocument"
+  | "trustedRoot"
+  | "servicePublicKeyPem"
+
 /** @throws StartupError with one sentence for the operator when the service must not start */
 export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATCHED }: BootParts): Promise<Service> {
   const headFile = openHeadFile(config.keysDir, randomUUID())
-  const { keys, origin, genesisAt, genesis } = await openDeployment(db, config, headFile.remembered, nowMs)
+  const deployment = await openDeployment(db, config, headFile.remembered, nowMs)
+  const { keys, origin, genesisAt } = deployment
   const revision = sourceRevision()
   const document = trustDocument(keys, origin, config.logOrigin, genesisAt)
   const trust = trustedKeysOf(document)
   const reportFault = (failure: StageFailure): void =>
     logger.error({ stage: failure.fault.stage, err: failure.cause }, failure.fault.message)
+  const cosigner = openCosigner({ db, config, logger, watch })
   const sealer = openSealer({
     db,
     log: { keys, origin },
@@ -141,7 +168,10 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
       logger.error({ err: error }, "a batch was not sealed")
     },
     reportSealed: watch.sealed,
-    reportCommitted: watch.committed,
+    reportCommitted: records => {
+      watch.committed(records)
+      cosigner.wake()
+    },
   })
   const ledger = createBudgetLedger(db)
   const directory = openKeyDirectory({ db, nowMs, logger })
@@ -177,20 +207,14 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     sealingQueue: sealer.waiting,
     watch,
     originSecret: keys.originSecret,
-    orchestratorVersion: SERVICE_VERSION,
     sourceRevision: revision,
-    logOrigin: origin,
-    ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
-    genesis,
     trust,
-    trustDocument: document,
-    trustedRoot: document.trusted_root,
-    servicePublicKeyPem: spkiToPem(keys.service.spki),
+    ...publishedOf(deployment, config, document),
   }
   const close = async (): Promise<void> => {
     stop.abort()
     const access = [directory, rateLimits, trialQuota, idempotencyKeys]
-    for (const part of [prepared.inspection, renderer, ledger, sealer, ...access]) await part.close()
+    for (const part of [prepared.inspection, renderer, ledger, sealer, cosigner, ...access]) await part.close()
     headFile.close()
     await db.close()
   }
