@@ -66,9 +66,8 @@ function judge(status: number, body: string, witness: Witness, { oldSize, checkp
   if (status === 422) return { fault: "contradicted", status }
   if (status !== 409) return { fault: "refused", status }
   const size = parseTreeSize(body)
-  // Of the size that was named, it has another root.
-  if (size === oldSize) return { fault: "contradicted", status }
-  return size === undefined ? { fault: "invalid", status } : { size }
+  // Without a size, or with the one that was named: its tree of that size has another root.
+  return size === undefined || size === oldSize ? { fault: "contradicted", status } : { size }
 }
 
 /** The witness's cosignature of this checkpoint; lines of other keys are passed over. */
