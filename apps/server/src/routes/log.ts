@@ -1,56 +1,65 @@
 /** The log, read-only: C2SP tlog-tiles under /log/, entries with proof, consistency; and the trust documents. FORMATS §6–7. */
 import { encodeBase64, utf8Encode } from "@runseal/canonical"
 import { encodeEntryBundle } from "@runseal/core/transparency-log/entry-bundle"
-import {
-  buildConsistencyProof,
-  buildInclusionProof,
-  parseTilePath,
-  TILE_WIDTH,
-  type TileAddress,
-  tileWidth,
-} from "@runseal/core/transparency-log/tiles"
+import { assembleProof, consistencyPath, inclusionPath, type ProofPlan } from "@runseal/core/transparency-log/merkle"
+import { parseTilePath, TILE_WIDTH, type TileAddress, tileWidth } from "@runseal/core/transparency-log/tiles"
 import { Hono } from "hono"
 import type { Deps } from "../deps.ts"
 import { badRequest, notFound } from "../http/http-error.ts"
 import { consistencyQuerySchema, readQuery } from "../http/query.ts"
-import { readEntries, readHead, readTile } from "../store/log-store.ts"
+import { type LogNodes, readTileThrough, rememberNodes } from "../store/log-nodes.ts"
+import { readEntries, readHead } from "../store/log-store.ts"
+import type { Session } from "../store/session.ts"
 import { readWitnessed } from "../store/witnessed-checkpoint.ts"
 
 const IMMUTABLE = { "Cache-Control": "public, max-age=31536000, immutable" }
 const FRESH = { "Cache-Control": "no-cache" }
 
+/** What answers are made of: all of one answer on one connection. */
+type Log = Pick<Deps, "db"> & { readonly nodes: LogNodes }
+
 /** A tile or entry bundle that the current log holds. */
-async function tileBytes(deps: Deps, { level, index, width }: TileAddress): Promise<Uint8Array<ArrayBuffer>> {
-  const { size } = await readHead(deps.db)
-  if (width > tileWidth(level === "entries" ? 0 : level, index, size)) throw notFound("The log has no such tile yet.")
-  if (level !== "entries") return new Uint8Array(await readTile(deps.db, level, index, width))
-  const entries = await readEntries(deps.db, index * TILE_WIDTH, index * TILE_WIDTH + width)
-  return new Uint8Array(encodeEntryBundle(entries.map(entry => utf8Encode(entry.body))))
+const tileBytes = ({ db, nodes }: Log, { level, index, width }: TileAddress): Promise<Uint8Array<ArrayBuffer>> =>
+  db.read(async session => {
+    const { size } = await readHead(session)
+    if (width > tileWidth(level === "entries" ? 0 : level, index, size)) throw notFound("The log has no such tile yet.")
+    if (level !== "entries") return new Uint8Array(await readTileThrough(nodes, session, { level, index, width }, size))
+    const entries = await readEntries(session, index * TILE_WIDTH, index * TILE_WIDTH + width)
+    return new Uint8Array(encodeEntryBundle(entries.map(entry => utf8Encode(entry.body))))
+  })
+
+/** A proof in the tree of `size` leaves. */
+async function proof(nodes: LogNodes, session: Session, plan: ProofPlan, size: number): Promise<readonly string[]> {
+  return assembleProof(plan, await nodes.read(session, plan.flat(), size)).map(encodeBase64)
 }
 
-async function entryAnswer(deps: Deps, index: number): Promise<object> {
-  const head = await readHead(deps.db)
-  if (index >= head.size) throw notFound("The log has no such entry.")
-  const [entry] = await readEntries(deps.db, index, index + 1)
-  if (entry === undefined) throw notFound("The log has no such entry.")
-  const proof = await buildInclusionProof(index, head.size, (level, i, width) => readTile(deps.db, level, i, width))
-  return {
-    ok: true,
-    log_index: index,
-    integrated_time: entry.integrated_time,
-    canonicalized_body: encodeBase64(utf8Encode(entry.body)),
-    inclusion_proof: { tree_size: head.size, root_hash: encodeBase64(head.root), hashes: proof.map(encodeBase64) },
-    checkpoint: head.checkpoint,
-  }
-}
+const entryAnswer = ({ db, nodes }: Log, index: number): Promise<object> =>
+  db.read(async session => {
+    const head = await readHead(session)
+    if (index >= head.size) throw notFound("The log has no such entry.")
+    const [[entry], hashes] = await Promise.all([
+      readEntries(session, index, index + 1),
+      proof(nodes, session, inclusionPath(index, head.size), head.size),
+    ])
+    if (entry === undefined) throw notFound("The log has no such entry.")
+    return {
+      ok: true,
+      log_index: index,
+      integrated_time: entry.integrated_time,
+      canonicalized_body: encodeBase64(utf8Encode(entry.body)),
+      inclusion_proof: { tree_size: head.size, root_hash: encodeBase64(head.root), hashes },
+      checkpoint: head.checkpoint,
+    }
+  })
 
-async function consistencyAnswer(deps: Deps, url: string): Promise<object> {
+async function consistencyAnswer({ db, nodes }: Log, url: string): Promise<object> {
   const { first, second } = readQuery(consistencyQuerySchema, url)
-  const { size } = await readHead(deps.db)
-  if (first > second || second > size)
-    throw badRequest(`first and second must be tree sizes with 1 ≤ first ≤ second ≤ ${size}.`)
-  const proof = await buildConsistencyProof(first, second, (level, i, width) => readTile(deps.db, level, i, width))
-  return { ok: true, first, second, hashes: proof.map(encodeBase64) }
+  return db.read(async session => {
+    const { size } = await readHead(session)
+    if (first > second || second > size)
+      throw badRequest(`first and second must be tree sizes with 1 ≤ first ≤ second ≤ ${size}.`)
+    return { ok: true, first, second, hashes: await proof(nodes, session, consistencyPath(first, second), second) }
+  })
 }
 
 /** The newest checkpoint; with the witnesses' lines once enough of them cosigned that very one. */
@@ -68,20 +77,21 @@ async function witnessedCheckpoint({ db }: Deps): Promise<string> {
 
 export function logRoutes(deps: Deps): Hono {
   const app = new Hono()
+  const log: Log = { db: deps.db, nodes: rememberNodes() }
   app.get("/log/checkpoint", async c => c.text(await newestCheckpoint(deps), 200, FRESH))
   app.get("/log/witnessed-checkpoint", async c => c.text(await witnessedCheckpoint(deps), 200, FRESH))
   app.get("/log/genesis", c => c.json({ ok: true, log_index: 0, leaf: deps.genesis }, 200, IMMUTABLE))
   app.get("/log/tile/*", async c => {
     const address = parseTilePath(c.req.path.slice("/log/".length))
     if (address === undefined) throw notFound("This is no tile path.")
-    return c.body(await tileBytes(deps, address), 200, { ...IMMUTABLE, "Content-Type": "application/octet-stream" })
+    return c.body(await tileBytes(log, address), 200, { ...IMMUTABLE, "Content-Type": "application/octet-stream" })
   })
   app.get("/log/entry/:index", async c => {
     const text = c.req.param("index")
     if (!/^(0|[1-9]\d{0,14})$/.test(text)) throw notFound("The log has no such entry.")
-    return c.json(await entryAnswer(deps, Number(text)), 200, FRESH)
+    return c.json(await entryAnswer(log, Number(text)), 200, FRESH)
   })
-  app.get("/log/consistency", async c => c.json(await consistencyAnswer(deps, c.req.url)))
+  app.get("/log/consistency", async c => c.json(await consistencyAnswer(log, c.req.url)))
   app.get("/.well-known/runseal-trust.json", c => c.json(deps.trustDocument, 200, FRESH))
   app.get("/.well-known/trusted-root.json", c => c.json(deps.trustedRoot, 200, FRESH))
   app.get("/.well-known/service.pub", c =>

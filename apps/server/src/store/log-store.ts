@@ -92,13 +92,28 @@ function rootOfTile({ level, tile_index, hashes }: FullTile): Uint8Array {
  * The first `width` (1 … 256) hashes of a tile, as core's proofs read them.
  * @throws StoreError "corrupt" for a tile the log has not grown to: the head says which there are
  */
-export function readTile(source: Source, level: number, index: number, width: number): Promise<Uint8Array> {
+export const readTile = (source: Source, level: number, index: number, width: number): Promise<Uint8Array> =>
+  readTileSlice(source, level, index, 0, width)
+
+/**
+ * The hashes of a tile from offset `first` up to, not including, `end` (at most 256). A whole tile is one row; part of one is
+ * made of what lies below it.
+ * @throws StoreError "corrupt" when the log has not grown to there
+ */
+export function readTileSlice(
+  source: Source,
+  level: number,
+  index: number,
+  first: number,
+  end: number,
+): Promise<Uint8Array> {
   return source.read(async session => {
-    const first = index * TILE_WIDTH
-    if (width === TILE_WIDTH) return storedTile(session, level, index)
+    const count = end - first
+    if (count === TILE_WIDTH) return storedTile(session, level, index)
+    const from = index * TILE_WIDTH + first
     const hashes =
-      level === 0 ? await leafHashes(session, first, width) : await tileRoots(session, level - 1, first, width)
-    if (hashes.length !== width) throw new StoreError("corrupt")
+      level === 0 ? await leafHashes(session, from, count) : await tileRoots(session, level - 1, from, count)
+    if (hashes.length !== count) throw new StoreError("corrupt")
     return concatBytes(...hashes)
   })
 }

@@ -1,11 +1,10 @@
 /** Sealed runs. Every read belongs to an owner (the id of an API key; 0 = anonymous) and sees nobody else's runs. */
 
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import { and, count, desc, eq, getTableColumns, gt, gte, like, lt, lte, max, type SQL } from "drizzle-orm"
-import { packBundle } from "./bundle-text.ts"
+import { packBundle, unpackBundle } from "./bundle-text.ts"
 import { insertRows } from "./insert-rows.ts"
-import { type RunRow, type RunSummaryRow, run } from "./schema.ts"
-import type { Session, Source, Tx } from "./session.ts"
+import type { RunRow, RunSummaryRow } from "./schema.ts"
+import type { Source, Tx } from "./session.ts"
 
 /** `limit` ≥ 1, `offset` ≥ 0; the wire bounds them. */
 export type Page = { readonly limit: number; readonly offset: number }
@@ -29,8 +28,6 @@ export type RunFilters = {
   readonly to_ms?: number | undefined
 }
 
-const { bundle: _bundle, disclosure_seed: _seed, ...SUMMARY_COLUMNS } = getTableColumns(run)
-
 /** Stores sealed runs. */
 export async function insertRuns(tx: Tx, runs: readonly RunRow[]): Promise<void> {
   const packed = runs.map(row => ({ ...row, bundle: packBundle(row.bundle) }))
@@ -53,65 +50,94 @@ const RUN_COLUMNS = [
   "disclosure_seed",
 ] as const
 
+/** Names of the columns of a summary: it carries neither bundle nor seed. */
+const SUMMARY_COLUMNS = RUN_COLUMNS.filter(name => name !== "bundle" && name !== "disclosure_seed").join(", ")
+
+/** Of statements that are always the same the server keeps its plan. */
+const KEPT = { prepare: true }
+
+const FIND = `select ${RUN_COLUMNS.join(", ")} from run where run_id = $1 and owner = $2`
+
 /** A run of this owner; undefined when there is none, also when it is another's. */
 export function findRun(source: Source, owner: number, runId: number): Promise<RunRow | undefined> {
-  return source.read(async ({ orm }) => {
-    const [found] = await orm
-      .select()
-      .from(run)
-      .where(and(eq(run.run_id, runId), eq(run.owner, owner)))
-    return found
+  return source.read(async ({ sql }) => {
+    const [found] = await sql.unsafe<StoredRun[]>(FIND, [runId, owner], KEPT)
+    return found === undefined ? undefined : { ...found, bundle: unpackBundle(found.bundle) }
   })
 }
+
+type StoredRun = Omit<RunRow, "bundle"> & { readonly bundle: Uint8Array }
+
+/**
+ * A row of a page beside the number of all that match: one statement, so that both are of the same instant. Of a page without
+ * runs there is one row that holds only the total.
+ */
+type PageRow = { readonly total: number } & (RunSummaryRow | { readonly run_id: null })
+
+function runPage(rows: readonly PageRow[]): RunPage {
+  const runs: RunSummaryRow[] = []
+  for (const { total: _, ...summary } of rows) if (summary.run_id !== null) runs.push(summary)
+  return { total: rows[0]?.total ?? 0, runs }
+}
+
+const LIST = `
+  select counted.total, page.* from (
+    select coalesce(max(owner_ordinal), 0) as total from run where owner = $1
+  ) as counted left join lateral (
+    select ${SUMMARY_COLUMNS} from run where owner = $1 and owner_ordinal <= counted.total - $2
+    order by owner_ordinal desc limit $3
+  ) as page on true
+  order by page.owner_ordinal desc`
 
 /** A page of an owner's runs. Ordinals have no gaps, so that any page is as cheap as the first. */
 export function listRuns(source: Source, owner: number, { limit, offset }: Page): Promise<RunPage> {
-  return source.read(async ({ orm }) => {
-    const total = await newestOrdinal(orm, owner)
-    const newest = total - offset
-    const runs = await orm
-      .select(SUMMARY_COLUMNS)
-      .from(run)
-      .where(and(eq(run.owner, owner), lte(run.owner_ordinal, newest), gt(run.owner_ordinal, newest - limit)))
-      .orderBy(desc(run.owner_ordinal))
-    return { total, runs }
-  })
+  return source.read(async ({ sql }) => runPage(await sql.unsafe<PageRow[]>(LIST, [owner, offset, limit], KEPT)))
 }
 
-/** A page of the owner's runs that pass all filters; runs sealed while this reads are left out of page and total. */
-export function searchRuns(source: Source, owner: number, filters: RunFilters, page: Page): Promise<RunPage> {
-  return source.read(async ({ orm }) => {
-    const newest = await newestOrdinal(orm, owner)
-    const matching = and(eq(run.owner, owner), lte(run.owner_ordinal, newest), ...conditions(filters))
-    const [counted] = await orm.select({ total: count() }).from(run).where(matching)
-    const runs = await orm
-      .select(SUMMARY_COLUMNS)
-      .from(run)
-      .where(matching)
-      .orderBy(desc(run.owner_ordinal))
-      .limit(page.limit)
-      .offset(page.offset)
-    return { total: counted?.total ?? 0, runs }
-  })
+/**
+ * A page of the owner's runs that pass all filters. The statement is planned anew for its values: which index is best depends
+ * on them. Those that are skipped are looked up in an index alone where it holds what is asked.
+ */
+export function searchRuns(
+  source: Source,
+  owner: number,
+  filters: RunFilters,
+  { limit, offset }: Page,
+): Promise<RunPage> {
+  const values: (string | number)[] = []
+  const place = (value: string | number): string => `$${values.push(value)}`
+  const own = `owner = ${place(owner)}::bigint`
+  const matching = [own, ...conditions(filters, place)].join(" and ")
+  const text = `
+    select counted.total, page.* from (select ${countOf(own, matching, filters)} as total) as counted left join (
+      select ${SUMMARY_COLUMNS} from run join (
+        select owner_ordinal from run where ${matching} order by owner_ordinal desc
+        limit ${place(limit)}::bigint offset ${place(offset)}::bigint
+      ) as chosen using (owner_ordinal) where ${own}
+    ) as page on true
+    order by page.owner_ordinal desc`
+  return source.read(async ({ sql }) => runPage(await sql.unsafe<PageRow[]>(text, values)))
 }
 
-async function newestOrdinal(orm: Session["orm"], owner: number): Promise<number> {
-  const [newest] = await orm
-    .select({ ordinal: max(run.owner_ordinal) })
-    .from(run)
-    .where(eq(run.owner, owner))
-  return newest?.ordinal ?? 0
+/** How many match. Nearly all runs are completed, so they are all but the others: those have an index, and are few. */
+function countOf(own: string, matching: string, { status, ...others }: RunFilters): string {
+  const completedOnly = status === "ok" && Object.values(others).every(filter => filter === undefined)
+  if (!completedOnly) return `(select count(*) from run where ${matching})`
+  return `(select coalesce(max(owner_ordinal), 0) from run where ${own})
+    - (select count(*) from run where ${own} and outcome_kind <> 'ok')`
 }
 
-function conditions(filters: RunFilters): (SQL | undefined)[] {
+function conditions(filters: RunFilters, place: (value: string | number) => string): readonly string[] {
   const { manifest_hash_prefix: prefix, program_id, route_id, status, from_ms, to_ms } = filters
   return [
-    prefix === undefined ? undefined : like(run.manifest_hash, `${literally(prefix)}%`),
-    program_id === undefined ? undefined : eq(run.program_id, program_id),
-    route_id === undefined ? undefined : eq(run.route_id, route_id),
-    status === undefined ? undefined : eq(run.outcome_kind, status),
-    from_ms === undefined ? undefined : gte(run.created_at, from_ms),
-    to_ms === undefined ? undefined : lt(run.created_at, to_ms),
+    ...(prefix === undefined ? [] : [`manifest_hash like ${place(`${literally(prefix)}%`)}`]),
+    ...(program_id === undefined ? [] : [`program_id = ${place(program_id)}`]),
+    ...(route_id === undefined ? [] : [`route_id = ${place(route_id)}`]),
+    ...(status === undefined ? [] : [`outcome_kind = ${place(status)}`]),
+    // The index of the others cannot see for itself that a value is none of the completed.
+    ...(status === undefined || status === "ok" ? [] : ["outcome_kind <> 'ok'"]),
+    ...(from_ms === undefined ? [] : [`created_at >= ${place(from_ms)}`]),
+    ...(to_ms === undefined ? [] : [`created_at < ${place(to_ms)}`]),
   ]
 }
 
