@@ -1,0 +1,38 @@
+/** Whether a checkpoint is cosigned: C2SP tlog-witness, `add-checkpoint`, check by check in the order of the specification. */
+import { equalBytes } from "@runseal/canonical"
+import { parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
+import { EMPTY_ROOT, verifyConsistency } from "@runseal/core/transparency-log/merkle"
+import { parseNote, verifyNote } from "@runseal/core/transparency-log/signed-note"
+import { parseAddCheckpoint } from "@runseal/core/transparency-log/witness-messages"
+import type { KnownLog } from "./options.ts"
+import type { CosignedTree, WitnessState } from "./state.ts"
+
+/** A tree to cosign, with the text to sign; or the status that refuses it, with the size of what was cosigned last where the log was wrong about that. */
+export type Judgement =
+  | { readonly status: 200; readonly origin: string; readonly tree: CosignedTree; readonly text: string }
+  | { readonly status: 400 | 403 | 404 | 422 }
+  | { readonly status: 409; readonly size?: number }
+
+/** Judges the body of a request against what was cosigned before. Nothing is written. */
+export function judge(body: string, logs: readonly KnownLog[], state: Pick<WitnessState, "read">): Judgement {
+  const request = parseAddCheckpoint(body)
+  const note = request === undefined ? undefined : parseNote(request.checkpoint)
+  const head = note === undefined ? undefined : parseCheckpoint(note.text)
+  if (request === undefined || note === undefined || head === undefined) return { status: 400 }
+  const { origin, size, root } = head
+  const log = logs.find(known => known.origin === origin)
+  if (log === undefined) return { status: 404 }
+  if (verifyNote(request.checkpoint, log.keys) === undefined) return { status: 403 }
+  const { oldSize, proof, checkpoint } = request
+  if (oldSize > size) return { status: 400 }
+  const known = state.read(origin) ?? { size: 0, root: EMPTY_ROOT }
+  if (oldSize !== known.size) return { status: 409, size: known.size }
+  if (oldSize === size && !equalBytes(root, known.root)) return { status: 409 }
+  // Every tree follows from the empty one, and nothing can be proved of it.
+  const consistent =
+    oldSize === 0
+      ? proof.length === 0
+      : verifyConsistency({ size1: oldSize, size2: size, root1: known.root, root2: root, proof })
+  if (!consistent) return { status: 422 }
+  return { status: 200, origin, tree: { size, root, checkpoint }, text: note.text }
+}

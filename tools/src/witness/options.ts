@@ -1,0 +1,87 @@
+/** The command line of the reference witness. */
+import { parseArgs } from "node:util"
+import { type NoteKey, noteKey, parseVkey } from "@runseal/core/transparency-log/signed-note"
+
+export const USAGE = `npm run witness -- --name NAME --listen HOST:PORT --key FILE --state FILE --log ORIGIN=VKEY
+
+  --name NAME          the witness's name: an address without its scheme, such as witness.example.com/w1
+  --listen HOST:PORT   where to listen; port 0 lets the system choose
+  --key FILE           its signing key, made on the first start
+  --state FILE         what it cosigned last of each log; made with the key, and never without it
+  --log ORIGIN=VKEY    a log it knows and the key of its public checkpoint; may be given several times`
+
+/** A log that is witnessed: its checkpoints' first line, and the keys of which one must have signed them. */
+export type KnownLog = { readonly origin: string; readonly keys: readonly NoteKey[] }
+
+export type WitnessOptions = {
+  readonly name: string
+  readonly host: string
+  readonly port: number
+  readonly keyFile: string
+  readonly stateFile: string
+  readonly logs: readonly KnownLog[]
+}
+
+/** What is wrong with the command line or the files, in one sentence. */
+export class WitnessError extends Error {
+  override readonly name = "WitnessError"
+}
+
+/** @throws WitnessError */
+export function readOptions(argv: readonly string[]): WitnessOptions {
+  const given = parsed(argv)
+  const text = (name: "name" | "listen" | "key" | "state"): string => {
+    const value = given[name]
+    if (value === undefined) throw new WitnessError(`--${name} is missing.\n\n${USAGE}`)
+    return value
+  }
+  const [, host = "", port = ""] = /^(.+):(\d{1,5})$/.exec(text("listen")) ?? []
+  if (host === "") throw new WitnessError("--listen must be a host and a port, such as 127.0.0.1:8090.")
+  if (!isKeyName(text("name"))) throw new WitnessError("--name must have no spaces and no plus sign.")
+  const logs = (given.log ?? []).map(logOf)
+  if (logs.length === 0)
+    throw new WitnessError(`--log is missing: a witness without a log has nothing to do.\n\n${USAGE}`)
+  return {
+    name: text("name"),
+    host,
+    port: Number(port),
+    keyFile: text("key"),
+    stateFile: text("state"),
+    logs: merged(logs),
+  }
+}
+
+function parsed(argv: readonly string[]) {
+  const one = { type: "string" } as const
+  try {
+    const options = { name: one, listen: one, key: one, state: one, log: { type: "string", multiple: true } } as const
+    return parseArgs({ args: [...argv], options, strict: true }).values
+  } catch (cause) {
+    throw new WitnessError(`The command line cannot be read.\n\n${USAGE}`, { cause })
+  }
+}
+
+function logOf(text: string): { readonly origin: string; readonly key: NoteKey } {
+  const at = text.lastIndexOf("=")
+  const key = parseVkey(text.slice(at + 1))
+  if (at < 1 || key?.algorithm !== "ed25519")
+    throw new WitnessError("--log must be the origin of a log, =, and the Ed25519 key of its public checkpoint.")
+  return { origin: text.slice(0, at), key }
+}
+
+/** One row a log: several keys may sign for it. */
+function merged(logs: readonly ReturnType<typeof logOf>[]): readonly KnownLog[] {
+  return [...new Set(logs.map(({ origin }) => origin))].map(origin => ({
+    origin,
+    keys: logs.filter(log => log.origin === origin).map(({ key }) => key),
+  }))
+}
+
+function isKeyName(name: string): boolean {
+  try {
+    noteKey(name, "cosignature/v1", new Uint8Array(32))
+    return true
+  } catch {
+    return false
+  }
+}

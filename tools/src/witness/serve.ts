@@ -1,0 +1,95 @@
+/** The witness's HTTP interface: `POST /add-checkpoint` and nothing else. */
+import { type KeyObject, sign } from "node:crypto"
+import { once } from "node:events"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { utf8Decode } from "@runseal/canonical"
+import { cosignatureLine } from "@runseal/core/transparency-log/log-signing"
+import type { NoteKey } from "@runseal/core/transparency-log/signed-note"
+import { ADD_CHECKPOINT, formatTreeSize, TREE_SIZE_TYPE } from "@runseal/core/transparency-log/witness-messages"
+import { judge } from "./judge.ts"
+import type { KnownLog } from "./options.ts"
+import type { WitnessState } from "./state.ts"
+
+/** A checkpoint with 16 cosignatures and 63 hashes is some 6 KB. */
+const MAX_BODY_BYTES = 65_536
+const MAX_CONNECTIONS = 1000
+const REQUEST_DEADLINE_MS = 10_000
+
+export type Witness = {
+  readonly key: NoteKey
+  readonly secret: KeyObject
+  readonly logs: readonly KnownLog[]
+  readonly state: WitnessState
+  /** Unix seconds. */
+  readonly now: () => number
+}
+
+/** What is answered to a request. */
+export type Reply = { readonly status: number; readonly type: string; readonly text: string }
+
+const plain = (status: number, text = ""): Reply => ({ status, type: "text/plain; charset=utf-8", text })
+
+/**
+ * Cosigns what follows from what was cosigned before. Judged, written and signed in one go, with nothing else of this process in
+ * between: two requests never both follow from the same tree.
+ */
+export function addCheckpoint(body: string, { key, secret, logs, state, now }: Witness): Reply {
+  const judged = judge(body, logs, state)
+  if (judged.status === 409 && judged.size !== undefined)
+    return { status: 409, type: TREE_SIZE_TYPE, text: formatTreeSize(judged.size) }
+  if (judged.status !== 200) return plain(judged.status)
+  state.write(judged.origin, judged.tree)
+  return plain(
+    200,
+    cosignatureLine(key, now(), judged.text, message => sign(null, message, secret)),
+  )
+}
+
+async function reply(request: IncomingMessage, witness: Witness): Promise<Reply> {
+  if (request.url !== `/${ADD_CHECKPOINT}`) return plain(404)
+  if (request.method !== "POST") return plain(405)
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request) {
+    size += chunk.length
+    if (size > MAX_BODY_BYTES) return plain(413)
+    chunks.push(chunk)
+  }
+  const body = utf8Decode(Buffer.concat(chunks))
+  return body === undefined ? plain(400) : addCheckpoint(body, witness)
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, witness: Witness): Promise<void> {
+  const { status, type, text } = await reply(request, witness)
+  // What was not read of a body is not waited for.
+  if (!request.complete) response.setHeader("connection", "close")
+  response.writeHead(status, { "content-type": type }).end(text)
+}
+
+/** Listens; gives the address, which ends in a slash, and what ends it. */
+export async function serve(
+  witness: Witness,
+  host: string,
+  port: number,
+): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+  const server = createServer({ requestTimeout: REQUEST_DEADLINE_MS }, (request, response) => {
+    answer(request, response, witness).catch(() => {
+      // The sender has gone, or the memory cannot be written: nothing was signed.
+      if (!response.headersSent) response.writeHead(500)
+      response.end()
+    })
+  })
+  server.maxConnections = MAX_CONNECTIONS
+  server.listen(port, host)
+  await once(server, "listening")
+  const address = server.address()
+  const bound = typeof address === "object" && address !== null ? address.port : port
+  return {
+    url: `http://${host}:${bound}/`,
+    stop: async () => {
+      server.close()
+      server.closeAllConnections()
+      await once(server, "close")
+    },
+  }
+}
