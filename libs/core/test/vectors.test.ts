@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { canonicalize, digest } from "@runseal/canonical"
+import { canonicalize, digest, utf8Encode } from "@runseal/canonical"
 import reference from "canonicalize"
 import { describe, expect, test } from "vitest"
+import { foldExport } from "../src/verify/completeness.ts"
 import { isUnreadable, verifyText } from "../src/verify/document.ts"
 import { CHECK_IDS } from "../src/verify/report.ts"
 import { OUTCOME_KINDS } from "../src/vocabulary/outcomes.ts"
@@ -14,7 +15,7 @@ const FOLDER = fileURLToPath(new URL("../vectors/", import.meta.url))
 const read = (path: string): string => readFileSync(`${FOLDER}${path}`, "utf8")
 const published = readdirSync(FOLDER, { recursive: true, encoding: "utf8" })
   .map(path => path.replaceAll("\\", "/"))
-  .filter(path => path.endsWith(".json"))
+  .filter(path => /\.(?:json|ndjson)$/.test(path))
   .sort()
 const inFolder = (folder: string): readonly string[] => published.filter(path => path.startsWith(`${folder}/`))
 
@@ -59,6 +60,23 @@ describe.each(["bundles", "receipts", "attestations"])("the vectors in %s", fold
     const report = verifyText(read(path), [])
     const anchored = promised.get(path)?.verdict.includes("VERIFIED")
     expect(report).toMatchObject({ verdict: anchored ? "FAILED" : promised.get(path)?.verdict })
+  })
+})
+
+describe("the exports", () => {
+  const trust = trusted(JSON.parse(read("trust.json")))
+  test.each(inFolder("exports"))("%s is as complete as the README says, and fails where it says", path => {
+    const fold = foldExport([trust])
+    const lines = read(path).trimEnd().split("\n")
+    for (const [at, line] of lines.entries()) fold.take(at + 1, utf8Encode(line))
+    const found = fold.end()
+    const { verdict, failure = "" } = promised.get(path) ?? {}
+    if ("unreadable" in found) expect({ verdict, failure }).toEqual({ verdict: "unreadable", failure: "–" })
+    else {
+      expect(found.verdict).toBe(verdict)
+      // The row gives the beginning of the sentence.
+      expect((found.problems[0]?.sentence ?? "–").startsWith(failure)).toBe(true)
+    }
   })
 })
 
