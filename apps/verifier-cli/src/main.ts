@@ -1,4 +1,5 @@
 /** The command `verifier`. The only place that writes to the terminal and sets the exit code. */
+import { escapeControls } from "@runseal/core/reading/printable"
 import { Command, CommanderError } from "commander"
 import type { Answer } from "./answer.ts"
 import { refused } from "./answer.ts"
@@ -8,11 +9,15 @@ import { progressOn } from "./progress.ts"
 import { errorCode } from "./read-input.ts"
 import { addTrust, listTrust, removeTrust } from "./trust-command.ts"
 import { trustFolder } from "./trust-store.ts"
-import { isStream, trustsOf, verifyCommand, verifyStreamCommand } from "./verify-command.ts"
+import { completeCommand, isStream, trustsOf, verifyCommand, verifyStreamCommand } from "./verify-command.ts"
 import type { VerifyFlags } from "./verify-text.ts"
 import { VERSION } from "./version.ts"
 
-type VerifyOptions = VerifyFlags & { readonly trust: readonly string[]; readonly ndjson: boolean }
+type VerifyOptions = VerifyFlags & {
+  readonly trust: readonly string[]
+  readonly ndjson: boolean
+  readonly complete: boolean
+}
 
 const EXIT_CODES = `
 Exit codes:
@@ -38,13 +43,22 @@ function styleFor(argv: readonly string[]): Style {
   return { colour, ascii: argv.includes("--ascii") }
 }
 
+/** What Commander says of the words it was given, on one line: through a wildcard they may be file names that strangers chose. */
+const misuse = (text: string): string =>
+  `${escapeControls(
+    text
+      .trimEnd()
+      .replace("\n(Did you mean", " (Did you mean")
+      .replace(/^error:/, "verifier:"),
+  )}\n`
+
 /** Wires the command line to the commands; `keep` takes the answer of the one that runs. */
 function commandLine(style: Style, keep: (answer: Answer) => void): Command {
   const folder = (): string => trustFolder(process.env)
   const program = new Command("verifier").exitOverride().showHelpAfterError("(see verifier --help)")
   program
     .configureHelp({ optionDescription: option => option.description })
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, "verifier:")) })
+    .configureOutput({ outputError: (text, write) => write(misuse(text)) })
     .description("Verifies a sealed record offline: an audit bundle, a receipt, an attestation, or a report in PDF.")
     .version(VERSION)
     .argument("<document>", "a file, - for standard input, or an https address")
@@ -54,9 +68,11 @@ function commandLine(style: Style, keep: (answer: Answer) => void): Command {
     .option("--strict", "also fail on disclosed limitations, such as a software-only attestation", false)
     .option("--json", "print one JSON object instead of text", false)
     .option("--ndjson", "the input holds one document a line; a file named .ndjson needs no option", false)
+    .option("--complete", "the input is an export: also prove that no record of it is missing", false)
     .option("--ascii", "print ASCII only", false)
     .addHelpText("after", EXIT_CODES)
-    .action(async (argument: string, { trust, ndjson, ...flags }: VerifyOptions) => {
+    .action(async (argument: string, { trust, ndjson, complete, ...flags }: VerifyOptions) => {
+      if (complete) return keep(await completeCommand(argument, trust, folder, flags, style))
       const stream = ndjson || isStream(argument)
       if (stream) keep(await verifyStreamCommand(argument, trust, folder, flags, style, writeOut))
       else keep(await verifyCommand(argument, trust, folder, flags, style))

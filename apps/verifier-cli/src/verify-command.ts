@@ -47,6 +47,19 @@ export async function verifyStreamCommand(
   return { stdout: "", stderr: "", exit: await verifyStream(lines, trusts, flags, style, write) }
 }
 
+/** Verifies an export with every record in it; as `verifyStreamCommand` otherwise. Throws InputError. */
+export async function completeCommand(
+  argument: string,
+  trustFiles: readonly string[],
+  folder: () => string,
+  flags: VerifyFlags,
+  style: Style,
+): Promise<Answer> {
+  const { verifyComplete } = await import("./complete-command.ts")
+  const trusts = await trustsOf(trustFiles, folder)
+  return verifyComplete(linesOf(readChunks(argument), DOCUMENT_LIMITS.maxBytes), trusts, flags, style)
+}
+
 /** The keys of these files, or the pinned ones when none is named. Throws InputError. */
 export const trustsOf = async (trustFiles: readonly string[], folder: () => string): Promise<readonly TrustedKeys[]> =>
   trustFiles.length === 0 ? readPinned(folder()).map(({ keys }) => keys) : await readTrusts(trustFiles)
