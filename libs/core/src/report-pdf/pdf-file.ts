@@ -24,8 +24,10 @@ export type PdfFile = {
 const MAX_OBJECTS = 200_000
 /** One decoded stream; a page, a font or a bundle stays below. */
 const MAX_STREAM_BYTES = 16 * 1024 * 1024
-/** All decoded streams of one file. */
-const MAX_DECODED_BYTES = 128 * 1024 * 1024
+/** All streams of one file, each as often as it is read. */
+const MAX_DECODED_BYTES = 64 * 1024 * 1024
+/** Streams read of one file: one or two for each page and font. */
+const MAX_STREAMS = 50_000
 /** Where `startxref` must stand. */
 const TAIL_BYTES = 64
 
@@ -44,6 +46,7 @@ export function openPdf(bytes: Uint8Array, inflate: Inflate): PdfFile {
   const { offsets, trailer } = readTable(bytes, Number(tail[1]))
   const read = objectReader(bytes, offsets)
   let decoded = 0
+  let streams = 0
 
   const resolve = (value: PdfValue | undefined): PdfValue | undefined => {
     if (value?.kind !== "reference") return value
@@ -53,11 +56,16 @@ export function openPdf(bytes: Uint8Array, inflate: Inflate): PdfFile {
   }
   const stream = async (reference: PdfValue | undefined): Promise<PdfStream> => {
     if (reference?.kind !== "reference") throw new PdfError("a stream is missing")
+    if (++streams > MAX_STREAMS) throw new PdfError("it has too many streams")
     const { value: dictionary, end } = read(reference.object)
     if (dictionary.kind !== "dictionary") throw new PdfError("a stream is missing")
     const raw = streamBytes(bytes, end, resolve(dictionary.entries.get("Length")))
     const filter = resolve(dictionary.entries.get("Filter"))
-    if (filter === undefined) return { dictionary, data: raw }
+    if (filter === undefined) {
+      decoded += raw.length
+      if (decoded > MAX_DECODED_BYTES) throw new PdfError("its streams are too large")
+      return { dictionary, data: raw }
+    }
     if (filter.kind !== "name" || filter.name !== "FlateDecode" || dictionary.entries.has("DecodeParms"))
       throw new PdfError("a stream is encoded in another way than ours")
     const data = await inflate(raw, Math.min(MAX_STREAM_BYTES, MAX_DECODED_BYTES - decoded)).catch(() => {
@@ -103,14 +111,17 @@ function readTable(bytes: Uint8Array, start: number): Table {
 
 type PdfObject = { readonly value: PdfValue /** Where the bytes behind the value begin. */; readonly end: number }
 
-/** Reads an object where the table says that it stands. */
+/** Reads an object where the table says that it stands. All objects together are no longer than the file: none holds another. */
 function objectReader(bytes: Uint8Array, offsets: ReadonlyMap<number, number>): (object: number) => PdfObject {
   const known = new Map<number, PdfObject>()
+  let walked = 0
   return object => {
     const before = known.get(object)
     if (before !== undefined) return before
     const offset = offsets.get(object)
     if (offset === undefined) throw new PdfError("an object is missing")
+    // No space before it either: a reader that passes over it would do so for every object.
+    if (!isDigit(bytes[offset])) throw new PdfError("an object is not where the cross-reference table says")
     const reader = readPdf(bytes, true)
     reader.moveTo(offset)
     // `5 0 obj` is no reference: the two numbers come one by one.
@@ -120,10 +131,15 @@ function objectReader(bytes: Uint8Array, offsets: ReadonlyMap<number, number>): 
     const value = reader.next()
     if (value === undefined) throw new PdfError("an object is empty")
     const read = { value, end: reader.position() }
+    walked += read.end - offset
+    if (walked > bytes.length) throw new PdfError("its objects stand within each other")
     known.set(object, read)
     return read
   }
 }
+
+/** False where no byte is, so at places outside the file and between its bytes. */
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39
 
 /** A stream's raw bytes: between `stream` and `endstream`, exactly as long as its dictionary says. ISO 32000-1 §7.3.8. */
 function streamBytes(bytes: Uint8Array, at: number, length: PdfValue | undefined): Uint8Array {

@@ -24,8 +24,11 @@ const MAX_DEPTH = 32
 /** Members of one array or dictionary: a page tree or a cross-reference of a long report stays far below. */
 const MAX_MEMBERS = 200_000
 
-const SPACE: ReadonlySet<number> = new Set([0, 9, 10, 12, 13, 32])
-const DELIMITERS: ReadonlySet<number> = new Set([..."()<>[]{}/%"].map(character => character.charCodeAt(0)))
+/** By byte: 1 for white space, 2 for a delimiter. ISO 32000-1 §7.2.2. */
+const SPACE = 1
+const CLASSES = new Uint8Array(256)
+for (const byte of [0, 9, 10, 12, 13, 32]) CLASSES[byte] = SPACE
+for (const delimiter of "()<>[]{}/%") CLASSES[delimiter.charCodeAt(0)] = 2
 const PERCENT = 0x25
 const PAREN_OPEN = 0x28
 const PAREN_CLOSE = 0x29
@@ -69,7 +72,7 @@ function skipSpace(cursor: Cursor): void {
   for (; cursor.at < bytes.length; cursor.at++) {
     const byte = bytes[cursor.at] ?? 0
     if (byte === PERCENT) while (cursor.at < bytes.length && !isLineEnd(bytes[cursor.at])) cursor.at++
-    else if (!SPACE.has(byte)) return
+    else if (CLASSES[byte] !== SPACE) return
   }
 }
 
@@ -102,14 +105,13 @@ function readValue(cursor: Cursor, depth: number): PdfValue {
 function regularText(cursor: Cursor): string {
   const from = cursor.at
   const { bytes } = cursor
-  while (cursor.at < bytes.length && !SPACE.has(bytes[cursor.at] ?? 0) && !DELIMITERS.has(bytes[cursor.at] ?? 0))
-    cursor.at++
+  while (cursor.at < bytes.length && CLASSES[bytes[cursor.at] ?? 0] === 0) cursor.at++
   return latin1(bytes.subarray(from, cursor.at))
 }
 
 function numberOrWord(text: string): PdfValue {
   if (text === "") throw new PdfError("a delimiter stands where a value must")
-  if (/^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text)) return { kind: "number", value: Number(text) }
+  if (/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/.test(text)) return { kind: "number", value: Number(text) }
   if (text === "true" || text === "false") return { kind: "boolean", value: text === "true" }
   return text === "null" ? { kind: "null" } : { kind: "word", word: text }
 }

@@ -16,28 +16,33 @@ import { pagesOf, printedRuns } from "./report-text.ts"
 export const RENDER_TIME_PREFIXES = ["claim:", "compile:"] as const
 const PRINTED_HASH = new RegExp(`(${RENDER_TIME_PREFIXES.join("|")})?([0-9a-f]{64})`, "g")
 
-/** Levels of the name tree in which attachments are listed. */
+/** Levels of the name tree in which attachments are listed, and its nodes: ours has one of each. */
 const MAX_TREE_DEPTH = 8
+const MAX_TREE_NODES = 64
 
 async function recordIn(file: PdfFile): Promise<Uint8Array> {
-  const catalog = file.resolve(file.trailer.entries.get("Root"))
-  const files = attachments(file, member(file.resolve(member(catalog, "Names")), "EmbeddedFiles"), 0)
-  const [only, ...others] = files
+  const [only, ...others] = attachments(file)
   if (only === undefined) throw new PdfError("it carries no record")
   if (others.length > 0) throw new PdfError("it carries more than one attachment")
   const { data } = await file.stream(member(file.resolve(member(file.resolve(only), "EF")), "F"))
   return data
 }
 
-function attachments(file: PdfFile, reference: PdfValue | undefined, depth: number): readonly PdfValue[] {
-  const node = file.resolve(reference)
-  if (node === undefined) return []
-  if (depth > MAX_TREE_DEPTH) throw new PdfError("its list of attachments is not exact")
-  const names = file.resolve(member(node, "Names"))
-  const kids = file.resolve(member(node, "Kids"))
-  const here = names?.kind === "array" ? names.items.filter((_, at) => at % 2 === 1) : []
-  const below = kids?.kind === "array" ? kids.items.flatMap(kid => attachments(file, kid, depth + 1)) : []
-  return [...here, ...below]
+/** What stands under a name in the name tree of embedded files. ISO 32000-1 §7.9.6. */
+function attachments(file: PdfFile): readonly PdfValue[] {
+  const found: PdfValue[] = []
+  let nodes = 0
+  const walk = (reference: PdfValue | undefined, depth: number): void => {
+    if (depth > MAX_TREE_DEPTH || ++nodes > MAX_TREE_NODES) throw new PdfError("its list of attachments is not exact")
+    const node = file.resolve(reference)
+    const names = file.resolve(member(node, "Names"))
+    const kids = file.resolve(member(node, "Kids"))
+    if (names?.kind === "array") for (const [at, value] of names.items.entries()) if (at % 2 === 1) found.push(value)
+    if (kids?.kind === "array") for (const kid of kids.items) walk(kid, depth + 1)
+  }
+  const catalog = file.resolve(file.trailer.entries.get("Root"))
+  walk(member(file.resolve(member(catalog, "Names")), "EmbeddedFiles"), 0)
+  return found
 }
 
 /** What a report is made of, as far as a verifier looks at it. */
