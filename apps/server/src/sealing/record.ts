@@ -27,8 +27,7 @@ export function firstLeaf(draft: Draft, runId: number): PreAnchorLeaf | ReceiptL
 
 export type RecordPlace = { readonly run_id: number; readonly tenant_salt: string }
 
-/** What a record says of its run. */
-export function runFacts(draft: Draft, place: RecordPlace, leafVersion: RunFacts["leaf_version"]): RunFacts {
+function runFacts(draft: Draft, place: RecordPlace, leafVersion: RunFacts["leaf_version"]): RunFacts {
   const { outcome_kind, fault, tenant } = draft
   const stage = fault?.stage ?? OUTCOMES[outcome_kind].error_stage
   const message = fault?.message ?? OUTCOMES[outcome_kind].sentence
