@@ -9,9 +9,9 @@ import { ATTESTED_ALGORITHM, type AttestationsPage, type AttestRequest } from "@
 import { PAGE_LIMIT_MAX } from "@runseal/core/wire/runs"
 import * as v from "valibot"
 import type { Received } from "./answer.ts"
-import { as, jsonText, query, received } from "./calls.ts"
+import { as, jsonText, onceCall, query, received } from "./calls.ts"
 import { ATTESTATION_LISTING, type AttestationPages, listPages, type PageOptions } from "./list-pages.ts"
-import type { CallOptions } from "./settings.ts"
+import type { OnceOptions, Settings } from "./settings.ts"
 import type { Send } from "./transport.ts"
 
 /** What is attested; `algorithm` is `sha256` when absent. */
@@ -19,11 +19,11 @@ export type AttestArguments = Omit<AttestRequest, "algorithm"> & Partial<Pick<At
 
 export type AttestationCalls = {
   /**
-   * Anchors a digest. Save `text`: it verifies by itself, with `verifyBundle` or the command-line verifier. Never repeated,
-   * since each call makes an attestation; after a NetworkError, TimeoutError or AbortedError one may exist: look with
-   * `attestations`.
+   * Anchors a digest. Save `text`: it verifies by itself, with `verifyBundle` or the command-line verifier. Repeated under an
+   * idempotency key only, since each call makes an attestation; after a NetworkError, TimeoutError or AbortedError one may
+   * exist: call again with the same key, or look with `attestations`.
    */
-  readonly attest: (request: AttestArguments, options?: CallOptions) => Promise<Received<AttestationAnswer>>
+  readonly attest: (request: AttestArguments, options?: OnceOptions) => Promise<Received<AttestationAnswer>>
   /** The calling key's attestations, newest first; each is a document that verifies by itself. Throws InvalidArgumentError at once. */
   readonly attestations: (options?: PageOptions) => AttestationPages
 }
@@ -36,10 +36,11 @@ const attestationsPageSchema: v.GenericSchema<unknown, AttestationsPage> = v.obj
   attestations: v.pipe(v.array(listedAttestationSchema), v.maxLength(PAGE_LIMIT_MAX)),
 })
 
-export const attestationCalls = (send: Send): AttestationCalls => ({
+export const attestationCalls = (send: Send, settings: Settings): AttestationCalls => ({
   attest: async (request, options) => {
     const body = jsonText({ algorithm: ATTESTED_ALGORITHM, ...request })
-    return await send({ path: "/attest", body, repeatable: false }, received(attestationAnswerSchema, 201), options)
+    const call = onceCall(settings, "/attest", body, options)
+    return await send(call, received(attestationAnswerSchema, 201), options)
   },
   attestations: (options = {}) =>
     listPages(

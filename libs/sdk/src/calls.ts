@@ -1,10 +1,11 @@
 /** What the calls are made of: paths, bodies, and how an answer of a known shape is read. */
 import { CanonicalizeError, canonicalize, type JsonValue } from "@runseal/canonical"
+import { IDEMPOTENCY_KEY_MAX_LENGTH, isIdempotencyKey } from "@runseal/core/wire/idempotency-key"
 import type * as v from "valibot"
 import { checkShape, type DoneStatus, okAnswer, okObject, type Received } from "./answer.ts"
 import { InvalidArgumentError } from "./errors.ts"
-import type { Reply } from "./exchange.ts"
-import { integerWithin } from "./settings.ts"
+import type { Call, Reply } from "./exchange.ts"
+import { integerWithin, type OnceOptions, type Settings } from "./settings.ts"
 
 /** Reads an answer. */
 export const as =
@@ -23,6 +24,17 @@ export const received =
 /** @throws InvalidArgumentError */
 export const runPath = (runId: number): string =>
   `/runs/${integerWithin("The run id", runId, 1, Number.MAX_SAFE_INTEGER)}`
+
+/** A call that makes something: safe to repeat under an idempotency key only. @throws InvalidArgumentError */
+export function onceCall(settings: Settings, path: string, body: string, options: OnceOptions = {}): Call {
+  const idempotencyKey = options.idempotencyKey ?? settings.newIdempotencyKey?.()
+  if (idempotencyKey === undefined) return { path, body, repeatable: false }
+  if (!isIdempotencyKey(idempotencyKey))
+    throw new InvalidArgumentError(
+      `An idempotency key must be 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters.`,
+    )
+  return { path, body, repeatable: true, idempotencyKey }
+}
 
 /** What cannot be sealed exactly is refused here rather than rounded on the way. @throws InvalidArgumentError */
 export function jsonText(value: JsonValue): string {

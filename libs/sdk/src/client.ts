@@ -22,7 +22,7 @@ import { type Administration, administration } from "./administration.ts"
 import { okObject, okPdf, okText, type Received } from "./answer.ts"
 import { ARTIFACT_DOCUMENTS, type ArtifactDocuments, artifactPath } from "./artifact-documents.ts"
 import { type AttestationCalls, attestationCalls } from "./attestation-calls.ts"
-import { as, jsonText, query, received, runPath } from "./calls.ts"
+import { as, jsonText, onceCall, query, received, runPath } from "./calls.ts"
 import { InvalidArgumentError, ProtocolError, UnsupportedOperationError } from "./errors.ts"
 import type { Reply } from "./exchange.ts"
 import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
@@ -37,7 +37,7 @@ import {
   verifyAnswerSchema,
   versionAnswerSchema,
 } from "./run-answers.ts"
-import { type CallOptions, type ClientOptions, readSettings } from "./settings.ts"
+import { type CallOptions, type ClientOptions, type OnceOptions, readSettings } from "./settings.ts"
 import { createTransport } from "./transport.ts"
 
 /**
@@ -51,10 +51,11 @@ export type ReportOptions = CallOptions & { readonly format?: ReportFormat }
 
 type RunCalls = {
   /**
-   * Executes a payload. Every outcome the service recorded is a result, also denied, halted and failed runs. Never repeated,
-   * since each call makes a run; after a NetworkError, TimeoutError or AbortedError one may exist: look with `runs`.
+   * Executes a payload. Every outcome the service recorded is a result, also denied, halted and failed runs. Repeated under an
+   * idempotency key only, since each call makes a run; after a NetworkError, TimeoutError or AbortedError one may exist: call
+   * again with the same key, or look with `runs`.
    */
-  readonly execute: (request: ExecuteRequest, options?: CallOptions) => Promise<ExecuteResult>
+  readonly execute: (request: ExecuteRequest, options?: OnceOptions) => Promise<ExecuteResult>
   /** The same input twice under one pinned clock and nonce; nothing is stored, charged or anchored. */
   readonly verifyDeterminism: (request: ExecuteRequest, options?: CallOptions) => Promise<DeterminismAnswer>
   /** The server's self-check of a run's seal. Evidence for third parties is `bundle` with `verifyBundle`. */
@@ -92,7 +93,8 @@ type RunCalls = {
 
 /** @throws InvalidArgumentError for an option out of its bounds */
 export function createClient(options: ClientOptions): Client {
-  const send = createTransport(readSettings(options))
+  const settings = readSettings(options)
+  const send = createTransport(settings)
 
   const get = <T>(path: string, read: (reply: Reply) => T, call?: CallOptions): Promise<T> =>
     send({ path, repeatable: true }, read, call)
@@ -107,10 +109,10 @@ export function createClient(options: ClientOptions): Client {
     await get(`${runPath(runId)}/verify`, as(verifyAnswerSchema), call)
 
   return {
-    ...attestationCalls(send),
+    ...attestationCalls(send, settings),
     ...administration(send),
     execute: async (request, call) =>
-      await send({ path: "/execute", body: jsonText(request), repeatable: false }, readExecuteResult, call),
+      await send(onceCall(settings, "/execute", jsonText(request), call), readExecuteResult, call),
     verifyDeterminism: async (request, call) => {
       const body = jsonText(request)
       const path = "/execute/verify-determinism"

@@ -83,6 +83,14 @@ export class NotFoundError extends HttpStatusError {
   override readonly name = "NotFoundError"
 }
 
+/**
+ * The idempotency key was used with other arguments: make a new call with a new key. With `retryAfterSeconds`, the first call
+ * under the key is still under way: its answer comes when this call is made again.
+ */
+export class ConflictError extends HttpStatusError {
+  override readonly name = "ConflictError"
+}
+
 export class PayloadTooLargeError extends HttpStatusError {
   override readonly name = "PayloadTooLargeError"
 }
@@ -101,6 +109,7 @@ const CLASSES: ReadonlyMap<number, typeof HttpStatusError> = new Map<number, typ
   [401, UnauthorizedError],
   [403, ForbiddenError],
   [404, NotFoundError],
+  [409, ConflictError],
   [413, PayloadTooLargeError],
   [429, RateLimitedError],
   [503, UnavailableError],

@@ -1,4 +1,5 @@
 /** One request and its whole answer, within bounds. */
+import { IDEMPOTENCY_KEY_HEADER, idempotencyKeyField } from "@runseal/core/wire/idempotency-key"
 import { NetworkError, ProtocolError } from "./errors.ts"
 import { parseRetryAfter } from "./retry.ts"
 import type { Settings } from "./settings.ts"
@@ -16,6 +17,8 @@ export type Call = {
   readonly body?: string
   /** Whether doing it twice is as good as once. */
   readonly repeatable: boolean
+  /** Names what the call makes, so that it is made once. */
+  readonly idempotencyKey?: string
   /** Public endpoints are not told the key. */
   readonly public?: true
 }
@@ -46,6 +49,9 @@ const requestInit = ({ apiKey }: Settings, call: Call, signal: AbortSignal): Req
   headers: {
     accept: "application/json",
     ...(call.body === undefined ? {} : { "content-type": "application/json" }),
+    ...(call.idempotencyKey === undefined
+      ? {}
+      : { [IDEMPOTENCY_KEY_HEADER]: idempotencyKeyField(call.idempotencyKey) }),
     ...(apiKey === undefined || call.public ? {} : { "x-service-key": apiKey }),
   },
   ...(call.body === undefined ? {} : { body: call.body }),

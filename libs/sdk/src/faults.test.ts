@@ -9,6 +9,7 @@ import {
   BadRequestError,
   type Client,
   type ClientOptions,
+  ConflictError,
   createClient,
   type ExecuteRequest,
   ForbiddenError,
@@ -93,7 +94,7 @@ test.each([
   [413, PayloadTooLargeError],
   [429, RateLimitedError],
   [503, UnavailableError],
-  [409, HttpStatusError],
+  [409, ConflictError],
   [500, HttpStatusError],
 ])("status %i is an error of its own class with the service's sentence", async (status, expected) => {
   service.faults.push(refuses(status), refuses(status))

@@ -47,6 +47,7 @@ export { type Client, createClient, type ReportOptions } from "./client.ts"
 export {
   AbortedError,
   BadRequestError,
+  ConflictError,
   ForbiddenError,
   HttpStatusError,
   InvalidArgumentError,
@@ -66,4 +67,4 @@ export type { AttestationPages, PageOptions, Pages, RunPages } from "./list-page
 export { verifyBundle } from "./offline.ts"
 export type { Fetch, Platform } from "./platform.ts"
 export type { VersionAnswer } from "./run-answers.ts"
-export type { CallOptions, ClientOptions } from "./settings.ts"
+export type { CallOptions, ClientOptions, OnceOptions } from "./settings.ts"

@@ -7,6 +7,10 @@ export const BACKOFF_BASE_MS = 500
 /** Answers that say "later": too many requests, and what proxies say of a service that is down or slow. */
 const TRANSIENT: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
+/** Also a 409 that says when to come again: the first call under the idempotency key is still under way. */
+const isTransient = ({ status, retryAfterSeconds }: HttpStatusError): boolean =>
+  TRANSIENT.has(status) || (status === 409 && retryAfterSeconds !== undefined)
+
 /**
  * Milliseconds to wait after the failure of an attempt, undefined when a repeat would not help. Exponential backoff with
  * full jitter, unless the service said how long.
@@ -15,7 +19,7 @@ const TRANSIENT: ReadonlySet<number> = new Set([429, 502, 503, 504])
 export function retryDelayMs(error: unknown, attempt: number, random: () => number): number | undefined {
   const backoff = random() * BACKOFF_BASE_MS * 2 ** attempt
   if (error instanceof NetworkError || error instanceof TimeoutError) return backoff
-  if (!(error instanceof HttpStatusError) || !TRANSIENT.has(error.status)) return undefined
+  if (!(error instanceof HttpStatusError) || !isTransient(error)) return undefined
   return error.retryAfterSeconds === undefined ? backoff : error.retryAfterSeconds * 1000
 }
 

@@ -25,12 +25,23 @@ export type CallOptions = {
   readonly deadlineMs?: number | undefined
 }
 
+/** Of a call that makes something, which it does once under an idempotency key. */
+export type OnceOptions = CallOptions & {
+  /**
+   * 1 to 255 printable ASCII characters, a new one for each thing to make. The call is then repeated like one that only
+   * reads, and may be made again later with the same arguments and key: the service answers as it did the first time.
+   */
+  readonly idempotencyKey?: string | undefined
+}
+
 export type ClientOptions = Partial<{ readonly [Name in keyof Platform]: Platform[Name] | undefined }> &
   Omit<CallOptions, "signal"> & {
     /** Address of the service, `https://…` or `http://…`, with a path when it lies behind one. */
     readonly baseUrl: string
     /** Sent as `X-Service-Key`, to endpoints that need it. Absent: the caller is anonymous, in open mode. */
     readonly apiKey?: string | undefined
+    /** Makes a key for each `execute` and `attest` that is given none, such as `() => crypto.randomUUID()`. */
+    readonly newIdempotencyKey?: (() => string) | undefined
     /** Repeats of a call that is safe to repeat, 0 to 3. */
     readonly retries?: number | undefined
     /** Bytes of one answer. */
@@ -43,6 +54,7 @@ export type Settings = Platform &
     /** Without a final slash. */
     readonly baseUrl: string
     readonly apiKey: string | undefined
+    readonly newIdempotencyKey: (() => string) | undefined
     readonly retries: number
     readonly maxResponseBytes: number
   }
@@ -60,6 +72,7 @@ export function readSettings(options: ClientOptions): Settings {
     random: options.random ?? PLATFORM.random,
     baseUrl: readBaseUrl(options.baseUrl),
     apiKey,
+    newIdempotencyKey: options.newIdempotencyKey,
     ...readLimits(options, defaults),
     retries: integerWithin("retries", retries ?? RETRIES_MAX, 0, RETRIES_MAX),
     maxResponseBytes: integerWithin(
