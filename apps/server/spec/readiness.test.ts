@@ -1,4 +1,6 @@
 /** `GET /ready`: whether a run could be sealed now, found in bounded time and at bounded cost. */
+import { renameSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { openReadiness, READINESS_STANDS_MS } from "../src/sealing/readiness.ts"
 import { type Database, openDatabase } from "../src/store/database.ts"
@@ -38,12 +40,34 @@ eachDatabase("readiness", open => {
   })
 })
 
+describe("the folder of the heads", () => {
+  const service = standingService()
+
+  test.each<readonly [what: string, spoil: (heads: string) => void]>([
+    ["is gone", () => undefined],
+    ["is a file", heads => writeFileSync(heads, "")],
+  ])("that %s makes a service that is not ready, until it is back", async (_what, spoil) => {
+    await service().execute(request())
+    const heads = join(service().config.keysDir, "heads")
+    renameSync(heads, `${heads}-elsewhere`)
+    spoil(heads)
+    service().clock.advance(READINESS_STANDS_MS)
+    expect(expectRefused(await service().get("/ready"), 503)).toMatch(/heads/)
+    rmSync(heads, { force: true })
+    renameSync(`${heads}-elsewhere`, heads)
+    service().clock.advance(READINESS_STANDS_MS)
+    expect((await service().get("/ready")).status).toBe(200)
+    expect((await service().execute(request())).status).toBe(200)
+  })
+})
+
 describe("asking the database", () => {
   let db: Database
   let asked = 0
   let now = 1_000_000
   /** A log without a record yet: its head's time is long past. */
   const nowMs = (): number => now
+  const headsWritable = (): boolean => true
   const counted = (): Database => ({
     ...db,
     read: work => {
@@ -58,7 +82,7 @@ describe("asking the database", () => {
   afterEach(() => db.close())
 
   test("happens once a second, however many ask here", async () => {
-    const readiness = openReadiness({ db: counted(), nowMs })
+    const readiness = openReadiness({ db: counted(), headsWritable, nowMs })
     const found = await Promise.all(Array.from({ length: 1000 }, readiness))
     expect(found.every(({ ready }) => ready)).toBe(true)
     expect(asked).toBe(1)
@@ -71,7 +95,7 @@ describe("asking the database", () => {
   })
 
   test("a clock that was set back makes no finding stand longer", async () => {
-    const readiness = openReadiness({ db: counted(), nowMs })
+    const readiness = openReadiness({ db: counted(), headsWritable, nowMs })
     await readiness()
     now -= 10_000
     await readiness()
@@ -79,13 +103,13 @@ describe("asking the database", () => {
   })
 
   test("a database out of reach is not ready", async () => {
-    const readiness = openReadiness({ db: counted(), nowMs })
+    const readiness = openReadiness({ db: counted(), headsWritable, nowMs })
     await db.close()
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database is not available." })
   })
 
   test("a database that takes no writes is not ready, until it does", async () => {
-    const readiness = openReadiness({ db: counted(), nowMs })
+    const readiness = openReadiness({ db: counted(), headsWritable, nowMs })
     await db.sql`set default_transaction_read_only = on`
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database takes no writes." })
     await db.sql`set default_transaction_read_only = off`
@@ -95,7 +119,7 @@ describe("asking the database", () => {
   })
 
   test("a stuck database is not ready in bounded time, is never asked twice at once, and comes back", async () => {
-    const readiness = openReadiness({ db: counted(), nowMs, deadlineMs: 50 })
+    const readiness = openReadiness({ db: counted(), headsWritable, nowMs, deadlineMs: 50 })
     let release: () => void = () => undefined
     const gate = new Promise<void>(open => {
       release = open

@@ -32,6 +32,7 @@ import { type Deployment, openDeployment } from "./sealing/deployment.ts"
 import { openExports } from "./sealing/exports.ts"
 import { openReadiness } from "./sealing/readiness.ts"
 import { openSealer } from "./sealing/sealer.ts"
+import { openVerification } from "./sealing/verification.ts"
 import { sourceRevision } from "./source-revision.ts"
 import { StartupError } from "./startup-error.ts"
 import { createBudgetLedger } from "./store/budget-ledger.ts"
@@ -155,10 +156,11 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
   const reportFault = (failure: StageFailure): void =>
     logger.error({ stage: failure.fault.stage, err: failure.cause }, failure.fault.message)
   const cosigner = openCosigner({ db, config, logger, watch })
+  const verification = openVerification(document)
   const sealer = openSealer({
     db,
     log: { keys, origin },
-    trust,
+    verify: verification.verify,
     nowMs,
     reportFault,
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
@@ -203,7 +205,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     attest: (owner, request, claim) => sealer.attest(attestationDraft(owner, request), claim),
     openExport: openExports({ db, sealer, nowMs, reportFailure: reportCut }).open,
     renderReport: renderer.render,
-    readiness: openReadiness({ db, nowMs }),
+    readiness: openReadiness({ db, nowMs, headsWritable: headFile.writable }),
     sealingQueue: sealer.waiting,
     watch,
     originSecret: keys.originSecret,

@@ -88,9 +88,17 @@ export function readConfig(argv: readonly string[], env: Readonly<Record<string,
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return { ended: true }
-    throw new StartupError(error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " "))
+    throw new StartupError(withoutValues(error))
   }
   return fromOptions(program.opts<Record<string, string | undefined>>(), env)
+}
+
+/** What was wrong with the words of the command line, without what may be a secret in the wrong place. */
+function withoutValues({ code, message }: CommanderError): string {
+  if (code === "commander.excessArguments") return "nothing but options is accepted, and a further word was given"
+  const [sentence = ""] = message.replace(/^error: /, "").split("\n", 1)
+  if (code === "commander.unknownOption") return sentence.replace(/=.*$/s, "'")
+  return sentence.replace(/ argument '.*' is invalid/s, " was given a value that is none of its choices")
 }
 
 type Options = Readonly<Record<string, string | undefined>>
@@ -109,6 +117,16 @@ function url(options: Options, name: string, flag: string, protocols: readonly s
   if (parsed === undefined || !protocols.includes(parsed.protocol))
     throw new StartupError(`${flag} must be an address starting with ${protocols.join(" or ")}//`)
   return text.replace(/\/+$/, "")
+}
+
+/** The address that `GET /version`, the API description and every published bundle name: whatever it holds, all may read. */
+function publicUrl(options: Options): string | undefined {
+  const text = url(options, "baseUrl", "--base-url", ["http:", "https:"])
+  if (text === undefined) return undefined
+  const { username, password, search, hash } = new URL(text)
+  if (`${username}${password}${search}${hash}` !== "" || /[?#]/.test(text))
+    throw new StartupError("--base-url must be an address without credentials, query and fragment: anybody reads it")
+  return text
 }
 
 function word(options: Options, name: string, flag: string, accept: RegExp, rule: string): string {
@@ -132,7 +150,7 @@ const MAX_REVIEW_TIMEOUT_MS = 120_000
 function fromOptions(options: Options, env: Readonly<Record<string, string | undefined>>): Config {
   const dataDir = options.dataDir ?? "data"
   const databaseUrl = url(options, "databaseUrl", "--database-url", ["postgres:", "postgresql:"])
-  const baseUrl = url(options, "baseUrl", "--base-url", ["http:", "https:"])
+  const baseUrl = publicUrl(options)
   return {
     host: word(options, "host", "--host", ...HOST),
     port: integer(options, "port", "--port", 0, MAX_PORT),

@@ -118,6 +118,6 @@ describe("the first key", () => {
     const { text, headers } = await caller(service()).get("/runs")
     expect(parseStrictJson(text)).toMatchObject({ ok: false })
     expect(headers.get("cache-control")).toBe("no-store")
-    expect(headers.has("www-authenticate")).toBe(false)
+    expect(headers.get("www-authenticate"), "RFC 9110 §15.5.2").toBe('ApiKey realm="runseal", header="X-Service-Key"')
   })
 })

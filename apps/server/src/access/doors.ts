@@ -6,8 +6,15 @@ import { callerOf } from "./caller.ts"
 
 export const KEY_HEADER = "X-Service-Key"
 
+/**
+ * The challenge that RFC 9110 §15.5.2 demands of a 401. No registered scheme carries its key in a header of its own; this name
+ * is the customary one, and no browser asks its user anything for it. docs/decisions/0082-attack-review.md.
+ */
+const CHALLENGE = { "WWW-Authenticate": `ApiKey realm="runseal", header="${KEY_HEADER}"` }
+
 /** One sentence for every reason: none tells whether a key ever existed. */
-export const unauthorized = (): HttpError => new HttpError(401, `A valid key is required in the header ${KEY_HEADER}.`)
+export const unauthorized = (): HttpError =>
+  new HttpError(401, `A valid key is required in the header ${KEY_HEADER}.`, CHALLENGE)
 
 /**
  * Every request behind this door has a caller. In open mode that is the anonymous one, whatever the header says; in locked

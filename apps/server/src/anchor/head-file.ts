@@ -3,7 +3,9 @@
  * in its place is recognised. FORMATS §6. Each process has a file of its own: no two writers ever share one.
  */
 import {
+  accessSync,
   closeSync,
+  constants,
   existsSync,
   fdatasyncSync,
   mkdirSync,
@@ -12,6 +14,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from "node:fs"
 import { join } from "node:path"
@@ -35,6 +38,8 @@ export type HeadFile = {
   readonly remembered: RememberedHead | undefined
   /** Makes a head durable. Called after commit and before any answer. */
   readonly remember: (size: number, root: Uint8Array) => void
+  /** Whether the folder is there and takes a head, as far as the system tells without writing. */
+  readonly writable: () => boolean
   readonly close: () => void
 }
 
@@ -71,6 +76,15 @@ function createHead(directory: string, path: string, head: RememberedHead): numb
   renameSync(unfinished, path)
   syncDirectory(directory)
   return fd
+}
+
+function takesFiles(directory: string): boolean {
+  try {
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
+    return statSync(directory).isDirectory()
+  } catch {
+    return false
+  }
 }
 
 /** Takes a file of another process out of its place and gives what it says; its owner, if it lives, makes it anew. */
@@ -124,6 +138,7 @@ function openOwnHead(keysDirectory: string, instance: string): HeadFile {
   return {
     remembered,
     remember: (size, root) => write({ size, root: encodeHex(root) }),
+    writable: () => takesFiles(directory),
     close: () => {
       if (fd !== undefined) closeSync(fd)
     },

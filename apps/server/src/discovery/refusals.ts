@@ -28,7 +28,16 @@ export const REFUSALS: Readonly<Record<ErrorStatus, { readonly name: string; rea
     name: "BadRequest",
     answer: refusal("What was sent cannot be taken: the sentence names the field, never its value."),
   },
-  401: { name: "Unauthorized", answer: refusal("The deployment is locked and the key is absent, unknown or revoked.") },
+  401: {
+    name: "Unauthorized",
+    answer: refusal("The deployment is locked and the key is absent, unknown or revoked.", {
+      "WWW-Authenticate": {
+        description: "The header that a key is sent in.",
+        schema: { type: "string" },
+        required: true,
+      },
+    }),
+  },
   403: { name: "Forbidden", answer: refusal("An admin key is needed.") },
   404: { name: "NotFound", answer: refusal("There is no such thing, or it belongs to another key.") },
   409: {

@@ -76,6 +76,7 @@ export const searchQuerySchema: QuerySchema<Partial<Page> & RunFilters> = v.obje
 const clockText = v.pipe(
   instantText,
   v.check(text => clockMillis(clockOf(rfc3339Millis(text))) !== undefined, "must be in the years 0000 to 9999 of UTC"),
+  v.description("RFC 3339, included; in the years 0000 to 9999 of UTC."),
 )
 const clockOf = (millis: number | undefined): string => (millis === undefined ? "" : new Date(millis).toISOString())
 export const exportQuerySchema: QuerySchema<{ readonly from?: string; readonly to?: string }> = v.object({

@@ -1,5 +1,6 @@
 /**
- * Whether a run could be sealed now: the database answers and takes writes, and the log's clock is one that the sealer takes.
+ * Whether a run could be sealed now: the database answers and takes writes, the head can be remembered beside the keys, and the
+ * log's clock is one that the sealer takes.
  * Asked of the database at most once a second and never twice at the same time, however many ask here.
  */
 import type { Database } from "../store/database.ts"
@@ -19,6 +20,8 @@ export type Readiness =
 export type ReadinessParts = {
   readonly db: Database
   readonly nowMs: () => number
+  /** Whether an acknowledged head can be remembered. */
+  readonly headsWritable: () => boolean
   readonly deadlineMs?: number
 }
 
@@ -26,6 +29,7 @@ export type ReadinessParts = {
 export function openReadiness({
   db,
   nowMs,
+  headsWritable,
   deadlineMs = READINESS_DEADLINE_MS,
 }: ReadinessParts): () => Promise<Readiness> {
   let query: Promise<Readiness> | undefined
@@ -37,6 +41,8 @@ export function openReadiness({
     if (found === undefined) return { ready: false, reason: "The database is not available.", checked_at }
     const { head, writable } = found
     if (!writable) return { ready: false, reason: "The database takes no writes.", checked_at }
+    if (!headsWritable())
+      return { ready: false, reason: "The folder of the heads beside the keys takes no writes.", checked_at }
     if (nextLogTime(head.log_time, checked_at) === undefined)
       return {
         ready: false,

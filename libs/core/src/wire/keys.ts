@@ -7,16 +7,24 @@ export const KEY_NAME_MAX_LENGTH = 128
 /** What the stored name of a customer key begins with. */
 export const CUSTOMER_NAME_PREFIX = "customer:"
 
-/** Control characters, line breaks, halves of surrogate pairs, and what turns the direction of the text around it. */
-const UNSHOWABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
+/**
+ * Control characters, line breaks, halves of surrogate pairs, and what is not seen: it turns the direction of the text around it,
+ * or makes two names that look alike.
+ */
+const UNSHOWABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Cf}\p{Default_Ignorable_Code_Point}]/u
+/** Variation selector and joiner within an emoji, where they are part of what is seen. */
+const WITHIN_EMOJI = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier})\ufe0f?\u200d?/gu
 
 /** The name of a key: one line that can be shown in a list. */
 export const keyNameSchema: v.GenericSchema<string> = v.pipe(
   v.string(),
   v.check(name => name.trim() !== "", "must not be empty"),
   v.maxLength(KEY_NAME_MAX_LENGTH, `must have at most ${KEY_NAME_MAX_LENGTH} characters`),
-  v.check(name => !UNSHOWABLE.test(name), "must be one line without control characters"),
-  v.description("One line without control characters, not blank. Length in UTF-16 units."),
+  v.check(
+    name => !UNSHOWABLE.test(name.replace(WITHIN_EMOJI, "")),
+    "must be one line without control or invisible characters",
+  ),
+  v.description("One line without control or invisible characters, not blank. Length in UTF-16 units."),
 )
 
 /** An admin key must not look like a customer's, also in the records that bear its name. */
