@@ -1,9 +1,8 @@
 /** `verifier export <document> --sigstore DIR`: verifies, then writes what other people's tools need to do the same. */
 import { utf8Encode } from "@runseal/canonical"
 import { titleOf, verdictTone } from "@runseal/core/reading/account"
-import { isPdf } from "@runseal/core/report-pdf/is-pdf"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
-import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import { isUnreadable } from "@runseal/core/verify/document"
 import { anchorsOf } from "@runseal/core/verify/document-anchors"
 import { sigstoreExport } from "@runseal/core/verify/sigstore-export"
 import type { Answer } from "./answer.ts"
@@ -12,7 +11,7 @@ import { writeNewFiles } from "./export-folder.ts"
 import { checkLines, README_NAME, readmeText } from "./export-readme.ts"
 import type { Style } from "./print.ts"
 import { readInput } from "./read-input.ts"
-import type { Verified } from "./report-file.ts"
+import { verifyAny } from "./verify-any.ts"
 import { answerOf } from "./verify-text.ts"
 
 export type ExportFlags = {
@@ -31,7 +30,7 @@ export async function exportSigstore(
   trusts: readonly TrustedKeys[],
   style: Style,
 ): Promise<Answer> {
-  const { report, record } = await verified(await readInput(argument), trusts)
+  const { report, record } = await verifyAny(await readInput(argument), trusts)
   const flags = { allowUnanchored: false, showEvidenceSummary: false, json: false, strict }
   const answer = answerOf(report, record, trusts, flags, style)
   if (isUnreadable(report) || answer.exit === 2) return answer
@@ -52,10 +51,4 @@ export async function exportSigstore(
     ...checkLines(exported),
   ]
   return said(lines, style)
-}
-
-async function verified(input: Uint8Array, trusts: readonly TrustedKeys[]): Promise<Verified> {
-  if (!isPdf(input)) return { report: verifyText(input, trusts), record: input }
-  const { verifyReport } = await import("./report-file.ts")
-  return await verifyReport(input, trusts)
 }

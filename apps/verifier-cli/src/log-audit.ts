@@ -13,10 +13,12 @@ import { genesisProblem } from "@runseal/core/verify/genesis"
 import { readGenesisAnswer } from "@runseal/core/wire/log-answers"
 import { inOrder } from "./in-order.ts"
 import { InputError } from "./input-error.ts"
+import { checkClaimed, claimedEntries } from "./log-documents.ts"
 import { AuditFailure } from "./log-failure.ts"
 import { checkHead, holdTo, proveBeginnings } from "./log-history.ts"
 import type { LogSource } from "./log-source.ts"
 import { compareTile, readEntryRow, tileReader } from "./log-tiles.ts"
+import { checkWitnesses, mostWitnessed, type WitnessDemand, type Witnessed } from "./log-witnesses.ts"
 import type { ReadLimits } from "./read-input.ts"
 import { CHECKPOINT_LIMITS, headOf, keepSeen, readSeen, type SeenCheckpoint } from "./seen-checkpoints.ts"
 
@@ -33,6 +35,10 @@ export type AuditRequest = {
   readonly folder: string
   /** Go on from the last checkpoint that passed, instead of from the first entry. */
   readonly quick: boolean
+  /** Absent: no witnesses are asked for. */
+  readonly witnesses?: WitnessDemand
+  /** Documents whose entries must be in the log. */
+  readonly documents: readonly string[]
   /** This machine's clock, RFC 3339. */
   readonly now: string
   /** Told how many entries of how many were taken. */
@@ -45,6 +51,8 @@ export type Audited = {
   readonly head: Checkpoint
   /** The signed note. */
   readonly checkpoint: string
+  /** The checkpoint that most of the witnesses cosigned, when witnesses are demanded. */
+  readonly witnessed?: Witnessed
   /** What was seen before this audit. */
   readonly seen: readonly SeenCheckpoint[]
   /** The last checkpoint that passed, when the audit went on from it. */
@@ -58,9 +66,13 @@ export async function auditLog(request: AuditRequest): Promise<LogAudit> {
   try {
     audited = await openAudit(request)
     // Kept before anything else is judged: a checkpoint was signed, whatever stands behind it.
-    keep(request, audited, false)
+    for (const signed of promisesOf(audited)) keep(request, signed, false)
+    if (audited.witnessed !== undefined) checkWitnesses(audited.witnessed)
+    const claimed = await claimedEntries(request.documents, audited.trust)
     await checkLog(request, audited)
     keep(request, audited, true)
+    const { head, witnessed } = audited
+    await checkClaimed(claimed, head, witnessed?.head.size ?? head.size, tileReader(request.source, head.size))
     return { audited }
   } catch (failure) {
     if (!(failure instanceof AuditFailure)) throw failure
@@ -68,12 +80,24 @@ export async function auditLog(request: AuditRequest): Promise<LogAudit> {
   }
 }
 
-function keep({ folder, now }: AuditRequest, { head, checkpoint }: Audited, passed: boolean): void {
+type Signed = Pick<Audited, "head" | "checkpoint">
+
+/** What the log has signed and shows now. */
+const promisesOf = (audited: Audited): readonly Signed[] =>
+  audited.witnessed === undefined ? [audited] : [audited.witnessed, audited]
+
+function keep({ folder, now }: AuditRequest, { head, checkpoint }: Signed, passed: boolean): void {
   keepSeen(folder, head.origin, { seen_at: now, checkpoint, passed, head })
 }
 
+/** What the tree is held to: all that was seen before, and the witnessed checkpoint, which no smaller tree may follow. */
+const heldTo = ({ now }: AuditRequest, { seen, witnessed }: Audited): readonly SeenCheckpoint[] =>
+  witnessed === undefined ? seen : [...seen, { ...witnessed, seen_at: now, passed: false }]
+
 /** The log's checkpoint, signed by the log of a trust document of the user's. */
-async function openAudit({ source, trusts, folder, quick }: AuditRequest): Promise<Audited> {
+async function openAudit({ source, trusts, folder, quick, witnesses, now }: AuditRequest): Promise<Audited> {
+  // Read first: the checkpoint that is read after it is of no smaller tree.
+  const cosigned = witnesses === undefined ? undefined : await readWitnessed(source)
   const checkpoint = utf8Decode(await source.read("checkpoint", CHECKPOINT_LIMITS))
   const head = checkpoint === undefined ? undefined : headOf(checkpoint)
   if (checkpoint === undefined || head === undefined)
@@ -84,16 +108,38 @@ async function openAudit({ source, trusts, folder, quick }: AuditRequest): Promi
     throw new InputError(`A log of more than ${MAX_AUDITED_ENTRIES} entries is not audited.`)
   const seen = readSeen(folder, head.origin)
   const base = quick ? seen.findLast(({ passed }) => passed) : undefined
-  return { trust, head, checkpoint, seen, ...(base === undefined ? {} : { base }) }
+  const shown = [checkpoint, ...(cosigned === undefined || !isSigned(cosigned, trust) ? [] : [cosigned])]
+  const witnessed = witnesses === undefined ? undefined : mostWitnessed(witnesses, trust, shown, now)
+  return {
+    trust,
+    head,
+    checkpoint,
+    seen,
+    ...(witnessed === undefined ? {} : { witnessed }),
+    ...(base === undefined ? {} : { base }),
+  }
 }
 
-/** The log itself must have signed: what only witnesses signed is not its word. */
+/** The newest checkpoint that enough witnesses cosigned, as the log shows it; undefined when it shows none. */
+async function readWitnessed(source: LogSource): Promise<string | undefined> {
+  try {
+    return utf8Decode(await source.read("witnessed-checkpoint", CHECKPOINT_LIMITS))
+  } catch (error) {
+    // Other logs show one checkpoint alone, which then bears the cosignatures.
+    if (error instanceof InputError) return undefined
+    throw error
+  }
+}
+
+/** Whether the log of the trust document signed a note: what only witnesses signed is not its word. */
+const isSigned = (note: string, { origin, checkpointKeys }: TrustedKeys): boolean =>
+  headOf(note)?.origin === origin &&
+  verifyNote(note, checkpointKeys)?.signers.some(({ key }) => key.algorithm === "ed25519") === true
+
 function signerOf(checkpoint: string, { origin }: Checkpoint, trusts: readonly TrustedKeys[]): TrustedKeys {
   const known = trusts.filter(trust => trust.origin === origin)
   if (known.length === 0) throw new AuditFailure("checkpoint", `No trust document of yours is of the log ${origin}.`)
-  const signer = known.find(trust =>
-    verifyNote(checkpoint, trust.checkpointKeys)?.signers.some(({ key }) => key.algorithm === "ed25519"),
-  )
+  const signer = known.find(trust => isSigned(checkpoint, trust))
   if (signer !== undefined) return signer
   throw new AuditFailure(
     "checkpoint",
@@ -103,9 +149,10 @@ function signerOf(checkpoint: string, { origin }: Checkpoint, trusts: readonly T
 
 async function checkLog(request: AuditRequest, audited: Audited): Promise<void> {
   const { source } = request
-  const { head, seen, base } = audited
+  const { head, base } = audited
+  const seen = heldTo(request, audited)
   checkHead(head, seen)
-  const tree = rebuildTree(base === undefined ? emptyStart : await goOnFrom(source, base, audited))
+  const tree = rebuildTree(base === undefined ? emptyStart : await goOnFrom(source, base, head, seen))
   // What was seen of the size that is signed now was judged above; the tree's own root is judged last.
   const hold = holdTo(seen.filter(one => one.head.size < head.size))
   const first = Math.floor(tree.size() / TILE_WIDTH)
@@ -132,7 +179,12 @@ async function checkLog(request: AuditRequest, audited: Audited): Promise<void> 
  * is built on it must have the root that is signed now, which together prove consistency. What was seen since then is proved
  * to be part of it; what was seen before, the audit of that day has proved.
  */
-async function goOnFrom(source: LogSource, base: SeenCheckpoint, { head, seen }: Audited): Promise<RebuildStart> {
+async function goOnFrom(
+  source: LogSource,
+  base: SeenCheckpoint,
+  head: Checkpoint,
+  seen: readonly SeenCheckpoint[],
+): Promise<RebuildStart> {
   const readTile = tileReader(source, head.size)
   await proveBeginnings([base], head, readTile)
   await proveBeginnings(seen.slice(seen.lastIndexOf(base) + 1), base.head, readTile)

@@ -5,26 +5,44 @@ import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { limitation } from "@runseal/core/verify/report"
 import type { Answer } from "./answer.ts"
 import { said } from "./answer.ts"
-import type { Audited, LogAudit } from "./log-audit.ts"
+import type { Audited, AuditRequest, LogAudit } from "./log-audit.ts"
 import { auditLog } from "./log-audit.ts"
 import { AUDIT_CHECKS, type AuditCheck, type AuditFailure } from "./log-failure.ts"
 import { openLog } from "./log-source.ts"
+import { readDemand, type Witnessed } from "./log-witnesses.ts"
 import { paragraph } from "./paragraph.ts"
 import type { Line, Style } from "./print.ts"
 import { printJson } from "./print.ts"
 import type { Progress } from "./progress.ts"
 import { type SeenCheckpoint, seenPath } from "./seen-checkpoints.ts"
 
-export type AuditOptions = { readonly quick: boolean; readonly json: boolean; readonly folder: string }
+export type AuditOptions = Pick<AuditRequest, "quick" | "documents" | "folder"> & {
+  /** `--witness`, and `--witnesses-needed`. */
+  readonly witness: readonly string[]
+  readonly needed?: string | undefined
+  readonly json: boolean
+}
 
 /** The last line of standard output. */
 export const AUDIT_VERDICTS = { whole: "LOG VERIFIED", quick: "LOG EXTENSION VERIFIED", failed: "FAILED" } as const
 
 /** What an audit leaves open, whatever it finds. */
-const LEFT_OPEN = [
-  limitation("operator_log").sentence,
+const leftOpen = ({ audited }: LogAudit): readonly string[] => [
+  ...(audited?.witnessed === undefined ? [limitation("operator_log").sentence] : openOfWitnesses(audited)),
   "Entries hold digests and signatures: that each stands for a good record, only the record's verification shows.",
 ]
+
+function openOfWitnesses({ head, witnessed }: Audited): readonly string[] {
+  const unwitnessed = head.size - (witnessed?.head.size ?? 0)
+  return [
+    ...(unwitnessed === 0
+      ? []
+      : [
+          `The last ${unwitnessed} of the entries are not witnessed: the log's operator may still show others in their place.`,
+        ]),
+    "That the witnesses are independent of the log's operator and of each other, whoever chose them knows.",
+  ]
+}
 const HOW_TO_TRUST =
   "A log is audited with the checkpoint key of a trust document that came to you another way: see verifier trust add --help, or name its file with --trust."
 const LABEL_WIDTH = 14
@@ -34,16 +52,26 @@ const CHECK_WIDTH = 12
 export async function auditCommand(
   argument: string,
   trusts: readonly TrustedKeys[],
-  { quick, json, folder }: AuditOptions,
+  { quick, documents, witness, needed, json, folder }: AuditOptions,
   style: Style,
   progress: Progress,
 ): Promise<Answer> {
   const now = new Date().toISOString()
-  const request = { source: openLog(argument), trusts, folder, quick, now, progress: progress.show }
-  const audit = await auditLog(request).finally(progress.end)
+  const witnesses = readDemand(witness, needed)
+  const source = openLog(argument)
+  const audit = await auditLog({
+    source,
+    trusts,
+    folder,
+    quick,
+    ...(witnesses === undefined ? {} : { witnesses }),
+    documents,
+    now,
+    progress: progress.show,
+  }).finally(progress.end)
   const exit = audit.failure === undefined ? 0 : 1
   if (json) return { stdout: printJson(jsonAnswer(audit)), stderr: "", exit }
-  return said(auditLines(audit, folder), style, exit)
+  return said(auditLines(audit, { folder, documents }), style, exit)
 }
 
 const verdictOf = ({ audited, failure }: LogAudit): string => {
@@ -60,7 +88,7 @@ function jsonAnswer(audit: LogAudit): JsonObject {
     ...(failure === undefined ? {} : { first_failure: failure.check, message: failure.message }),
     ...(audited === undefined ? {} : jsonFacts(audited)),
     ...(failure?.contradicts === undefined ? {} : { contradicts: jsonSeen(failure.contradicts) }),
-    limitations: LEFT_OPEN,
+    limitations: leftOpen(audit),
   }
 }
 
@@ -73,24 +101,35 @@ const jsonSeen = ({ seen_at, checkpoint }: { seen_at: string; checkpoint: string
   checkpoint,
 })
 
-const jsonFacts = ({ trust, head, checkpoint, seen, base }: Audited): JsonObject => ({
+const jsonFacts = ({ trust, head, checkpoint, witnessed, seen, base }: Audited): JsonObject => ({
   service: trust.service,
   origin: head.origin,
   tree_size: head.size,
   root_hash: encodeBase64(head.root),
   checkpoint,
+  ...(witnessed === undefined ? {} : { witnessed: jsonWitnessed(witnessed) }),
   rebuilt_from: base?.head.size ?? 0,
   checkpoints_seen_before: treesOf(seen),
 })
 
-function auditLines(audit: LogAudit, folder: string): readonly Line[] {
+const jsonWitnessed = ({ keys, needed, head, checkpoint, cosignatures }: Witnessed): JsonObject => ({
+  tree_size: head.size,
+  checkpoint,
+  witnesses: keys.length,
+  needed,
+  cosigned: cosignatures.map(({ witness, time }) => ({ witness: witness.name, time })),
+})
+
+type Asked = Pick<AuditOptions, "folder" | "documents">
+
+function auditLines(audit: LogAudit, asked: Asked): readonly Line[] {
   const { audited, failure } = audit
   const heading = (text: string): readonly Line[] => [[], [{ text, tone: "strong" }]]
   return [
-    ...(audited === undefined ? [] : [...factLines(audited, folder), ...heading("Checked")]),
-    ...(audited === undefined || failure !== undefined ? [] : passedLines(audited)),
+    ...(audited === undefined ? [] : [...factLines(audited, asked.folder), ...heading("Checked")]),
+    ...(audited === undefined || failure !== undefined ? [] : passedLines(audited, asked.documents.length)),
     ...(failure === undefined ? [] : failureLines(failure, audited)),
-    ...(failure === undefined ? [...heading("Not verified"), ...LEFT_OPEN.flatMap(paragraph)] : []),
+    ...(failure === undefined ? [...heading("Not verified"), ...leftOpen(audit).flatMap(paragraph)] : []),
     [],
     [{ text: verdictOf(audit), tone: failure === undefined ? "good" : "bad" }],
   ]
@@ -98,7 +137,19 @@ function auditLines(audit: LogAudit, folder: string): readonly Line[] {
 
 const row = (label: string, value: string): Line => [`  ${label.padEnd(LABEL_WIDTH)}${value}`]
 
-function factLines({ trust, head, seen }: Audited, folder: string): readonly Line[] {
+const secondsText = (time: number): string => `${new Date(time * 1000).toISOString().slice(0, 19)}Z`
+
+/** Who cosigned which tree, at what time by his own clock. */
+const witnessRows = ({ witnessed }: Audited): readonly Line[] =>
+  witnessed === undefined
+    ? []
+    : [
+        row("witnessed", `${witnessed.head.size} entries`),
+        ...witnessed.cosignatures.map(({ witness, time }) => row("", `${secondsText(time)} ${witness.name}`)),
+      ]
+
+function factLines(audited: Audited, folder: string): readonly Line[] {
+  const { trust, head, seen } = audited
   const [oldest, newest] = [seen[0], seen.at(-1)]
   const span = oldest === undefined || newest === undefined ? "" : `, from ${oldest.seen_at} to ${newest.seen_at}`
   return [
@@ -107,24 +158,30 @@ function factLines({ trust, head, seen }: Audited, folder: string): readonly Lin
     row("origin", head.origin),
     row("entries", `${head.size}`),
     row("root", encodeBase64(head.root)),
+    ...witnessRows(audited),
     row("seen before", `${treesOf(seen)}${span}`),
     row("kept in", seenPath(folder, head.origin)),
   ]
 }
 
-function passedLines({ head, seen, base }: Audited): readonly Line[] {
+function passedLines({ head, witnessed, seen, base }: Audited, documents: number): readonly Line[] {
   const from = base?.head.size ?? 0
   const told: Readonly<Record<AuditCheck, string>> = {
     checkpoint: "signed with a checkpoint key of the trust document",
+    witnesses: `${witnessed?.cosignatures.length} of your ${witnessed?.keys.length} cosigned a beginning of this log; ${witnessed?.needed} are needed`,
     history: seen.length === 0 ? "nothing was seen before" : "every checkpoint seen before is part of this log",
     genesis: base === undefined ? "entry 0 is the birth of this log, with its keys" : "not read again",
     entries: `${head.size - from} rebuilt${from === 0 ? "" : `, from entry ${from} on`}; each is what its tile holds`,
     tiles: "each row follows from the row below",
     root: "the tree has the root that is signed",
+    documents: `every entry of ${documents === 1 ? "the document" : `${documents} documents`} is in ${witnessed === undefined ? "this log" : "what was witnessed of this log"}`,
   }
+  const asked = AUDIT_CHECKS.filter(
+    check => (check !== "witnesses" || witnessed !== undefined) && (check !== "documents" || documents > 0),
+  )
   const unread = (check: AuditCheck): boolean =>
     (check === "genesis" && base !== undefined) || (check === "history" && seen.length === 0)
-  return AUDIT_CHECKS.map(check => [
+  return asked.map(check => [
     "  ",
     unread(check) ? { text: MARKS.absent, tone: "quiet" } : { text: MARKS.pass, tone: "good" },
     ` ${check.padEnd(CHECK_WIDTH)}${told[check]}`,

@@ -2,7 +2,16 @@
 import type { SeenCheckpoint } from "./seen-checkpoints.ts"
 
 /** What an audit checks, in the order in which it comes to it. */
-export const AUDIT_CHECKS = ["checkpoint", "history", "genesis", "entries", "tiles", "root"] as const
+export const AUDIT_CHECKS = [
+  "checkpoint",
+  "witnesses",
+  "history",
+  "genesis",
+  "entries",
+  "tiles",
+  "root",
+  "documents",
+] as const
 export type AuditCheck = (typeof AUDIT_CHECKS)[number]
 
 /** A check failed; the message is one sentence for the user (exit 1). What could not be read is an InputError instead. */

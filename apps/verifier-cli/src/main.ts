@@ -19,6 +19,13 @@ type VerifyOptions = VerifyFlags & {
   readonly complete: boolean
 }
 
+type AuditFlags = {
+  readonly quick: boolean
+  readonly witness: readonly string[]
+  readonly witnessesNeeded?: string
+  readonly holds: readonly string[]
+}
+
 const EXIT_CODES = `
 Exit codes:
   0  verified and anchored
@@ -32,9 +39,11 @@ const EXPORT_OPTIONS = `
 is not exported, and the exit code is 1.`
 
 const AUDIT_OPTIONS = `
---trust, --json and --ascii mean what they mean for a verification. Exit codes:
+--trust, --json and --ascii mean what they mean for a verification. With --witnesses-needed alone, the witnesses are those
+of the trust document. Exit codes:
   0  the log is whole and what it was
-  1  FAILED: it is not signed by whom you trust, contradicts itself, or is not the log that was seen before
+  1  FAILED: it is not signed by whom you trust, not cosigned by enough witnesses, contradicts itself, is not the log
+     that was seen before, or does not hold a document
   2  it could not be read`
 
 function styleFor(argv: readonly string[]): Style {
@@ -99,15 +108,24 @@ function commandLine(style: Style, keep: (answer: Answer) => void): Command {
     .description("rebuild the whole log, and hold it to every checkpoint that was seen before")
     .argument("<log>", "a service's address, or a folder with a copy of its log")
     .option("--quick", "rebuild only what is new since the last audit that passed", false)
+    .option("--witness <vkey>", "verifier key of a witness who should have cosigned the log (repeatable)", appended, [])
+    .option("--witnesses-needed <count>", "how many of the witnesses must have (default: all)")
+    .option("--holds <document>", "a document whose log entries must be in this log (repeatable)", appended, [])
     .addHelpText("after", AUDIT_OPTIONS)
-    .action(async (argument: string, { quick }: { readonly quick: boolean }) => {
+    .action(async (argument: string, { quick, witness, witnessesNeeded: needed, holds: documents }: AuditFlags) => {
       const { auditCommand } = await import("./log-command.ts")
       const { trust, json, ascii, ...others } = program.opts<VerifyOptions & { readonly ascii: boolean }>()
       if (Object.values<unknown>(others).includes(true))
         throw new InputError("Of the verifier's own options only --trust, --json and --ascii go with log audit.")
-      const options = { quick, json, folder: folder() }
+      const options = { quick, documents, witness, needed, json, folder: folder() }
       keep(await auditCommand(argument, await trustsOf(trust, folder), options, style, progressOn(process.stderr)))
     })
+  trustCommands(program, folder, style, keep)
+  return program
+}
+
+/** The commands under `verifier trust`. */
+function trustCommands(program: Command, folder: () => string, style: Style, keep: (answer: Answer) => void): void {
   const trust = program.command("trust").description("the services whose records you believe")
   trust
     .command("add")
@@ -126,7 +144,6 @@ function commandLine(style: Style, keep: (answer: Answer) => void): Command {
     .description("forget a service")
     .argument("<service>", "its name as trust list shows it")
     .action((service: string) => keep(removeTrust(service, folder(), style)))
-  return program
 }
 
 /** Writes to standard output. What cannot be written ends the process below, whatever is still to be read. */

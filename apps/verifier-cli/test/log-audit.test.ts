@@ -61,6 +61,7 @@ const auditOf = (source: LogSource, { trusts, quick = false, now = "2026-02-01T0
     trusts: trusts ?? [trustOf(logOf({ size: 1 }))],
     folder: store,
     quick,
+    documents: [],
     now,
     progress: () => undefined,
   })

@@ -1,16 +1,16 @@
 /** Logs as a service publishes them, of any length, with keys that follow from a seed. Made with the tree code, not with the audit's. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { concatBytes, encodeBase64, encodeHex, utf8Encode } from "@runseal/canonical"
+import { concatBytes, encodeBase64, encodeHex, utf8Decode, utf8Encode } from "@runseal/canonical"
 import { genesisLeaf, leafDigest, leafText } from "../../../libs/core/src/formulas/leaves.ts"
 import { formatCheckpoint } from "../../../libs/core/src/transparency-log/checkpoint.ts"
 import { appendLeaf, emptyRange, rootOf } from "../../../libs/core/src/transparency-log/compact-range.ts"
 import { toLowS } from "../../../libs/core/src/transparency-log/ecdsa-der.ts"
 import { encodeEntryBundle } from "../../../libs/core/src/transparency-log/entry-bundle.ts"
 import { entryBody } from "../../../libs/core/src/transparency-log/log-entry.ts"
-import { signedNote } from "../../../libs/core/src/transparency-log/log-signing.ts"
+import { cosignatureLine, signedNote } from "../../../libs/core/src/transparency-log/log-signing.ts"
 import { hashLeaf } from "../../../libs/core/src/transparency-log/merkle.ts"
-import { formatVkey, noteKey } from "../../../libs/core/src/transparency-log/signed-note.ts"
+import { formatVkey, type NoteKey, noteKey } from "../../../libs/core/src/transparency-log/signed-note.ts"
 import { ed25519Spki, keyIdOfSpki } from "../../../libs/core/src/transparency-log/spki.ts"
 import { tileOfNode, tilePath } from "../../../libs/core/src/transparency-log/tiles.ts"
 import type { TrustDocument } from "../../../libs/core/src/transparency-log/trust-document.ts"
@@ -79,6 +79,27 @@ export function signedHead(seed: string, origin: string, size: number, root: Uin
   )
 }
 
+/** The key of a witness, which follows from its name. */
+export const witnessKey = (name: string): NoteKey => noteKey(name, "cosignature/v1", ed25519Key(name, "witness").raw)
+
+/** A checkpoint with the cosignatures of witnesses, a minute after the log's birth, or at another time. */
+export function cosigned(
+  checkpoint: Uint8Array | undefined,
+  names: readonly string[],
+  time = BORN_SECONDS + 60,
+): Uint8Array {
+  const note = utf8Decode(checkpoint ?? Uint8Array.of()) ?? ""
+  const text = note.slice(0, note.lastIndexOf("\n\n") + 1)
+  const lines = names.map(name => cosignatureLine(witnessKey(name), time, text, ed25519Key(name, "witness").sign))
+  return utf8Encode(note + lines.join(""))
+}
+
+/** A log that shows, beside its newest checkpoint, that of its first `size` entries with cosignatures. */
+export const witnessedAt = (log: SmallLog, size: number, names: readonly string[]): SmallLog => ({
+  ...log,
+  files: new Map([...log.files, ["witnessed-checkpoint", cosigned(smallLog({ size }).files.get("checkpoint"), names)]]),
+})
+
 type Keys = { readonly service: ReturnType<typeof p256Key>; readonly log: ReturnType<typeof p256Key> }
 
 const trustFor = (origin: string, { service, log }: Keys, checkpointKey: Uint8Array): TrustDocument => ({
@@ -138,6 +159,9 @@ export function writeLogs(folder: string): void {
   writeLog(join(folder, "log"), log)
   writeLog(join(folder, "log-grown"), smallLog({ size: 900 }))
   writeLog(join(folder, "log-forked"), smallLog({ size: 900, forkedAt: 550 }))
+  const names = ["one", "two", "three"].map(name => `${name}.witness.example`)
+  for (const name of names) writeFileSync(join(folder, name), formatVkey(witnessKey(name)))
+  writeLog(join(folder, "log-witnessed"), witnessedAt(smallLog({ size: 900 }), 890, names.slice(0, 2)))
   writeLog(join(folder, "log-of-a-stranger"), smallLog({ size: 10, signedBy: "a stranger" }))
   const path = "tile/entries/001"
   writeLog(join(folder, "log-damaged"), log)

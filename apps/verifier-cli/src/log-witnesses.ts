@@ -1,0 +1,88 @@
+/** Witnesses of an audited log: how many of whom must have cosigned its checkpoint. C2SP tlog-witness, tlog-cosignature. */
+import type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
+import { type Cosignature, cosignatureOf } from "@runseal/core/transparency-log/cosigned-note"
+import { type NoteKey, parseNote, parseVkey } from "@runseal/core/transparency-log/signed-note"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { InputError } from "./input-error.ts"
+import { AuditFailure } from "./log-failure.ts"
+import { headOf } from "./seen-checkpoints.ts"
+
+/** Seconds that a witness's clock may be ahead of this machine's; a later cosignature does not count. */
+const MAX_AHEAD_SECONDS = 300
+
+/** What the user demands. */
+export type WitnessDemand = {
+  /** Keys named on the command line; without any, those of the trust document count. */
+  readonly keys: readonly NoteKey[]
+  /** Absent: all of them. */
+  readonly needed?: number
+}
+
+/** A checkpoint of the log, and which of the witnesses cosigned it. */
+export type Witnessed = {
+  readonly keys: readonly NoteKey[]
+  readonly needed: number
+  readonly head: Checkpoint
+  /** The signed note. */
+  readonly checkpoint: string
+  readonly cosignatures: readonly Cosignature[]
+}
+
+/** What `--witness` and `--witnesses-needed` demand; undefined when neither is given. Throws InputError. */
+export function readDemand(vkeys: readonly string[], needed: string | undefined): WitnessDemand | undefined {
+  if (vkeys.length === 0 && needed === undefined) return undefined
+  const keys = vkeys.map(vkey => {
+    const key = parseVkey(vkey)
+    if (key?.algorithm === "cosignature/v1") return key
+    throw new InputError(`${vkey} is not the verifier key of a witness.`)
+  })
+  // One witness under two names would count twice.
+  if (new Set(keys.map(({ publicKey }) => String(publicKey))).size < keys.length)
+    throw new InputError("A witness is named twice.")
+  if (needed === undefined) return { keys }
+  if (!/^[1-9]\d{0,2}$/.test(needed)) throw new InputError("--witnesses-needed is a number of witnesses.")
+  return { keys, needed: Number(needed) }
+}
+
+/**
+ * Of some checkpoints of the log the one that most witnesses cosigned, the first of several. Throws InputError.
+ * @param now RFC 3339
+ */
+export function mostWitnessed(
+  { keys: named, needed }: WitnessDemand,
+  trust: TrustedKeys,
+  checkpoints: readonly string[],
+  now: string,
+): Witnessed | undefined {
+  const keys = named.length > 0 ? named : trust.checkpointKeys.filter(({ algorithm }) => algorithm === "cosignature/v1")
+  if (keys.length === 0)
+    throw new InputError("No witness is known: name them with --witness, the trust document has none.")
+  if (needed !== undefined && needed > keys.length)
+    throw new InputError(`${needed} witnesses cannot be demanded of ${keys.length}.`)
+  const latest = Date.parse(now) / 1000 + MAX_AHEAD_SECONDS
+  return checkpoints
+    .flatMap((checkpoint): readonly Witnessed[] => {
+      const [head, note] = [headOf(checkpoint), parseNote(checkpoint)]
+      if (head === undefined || note === undefined) return []
+      const cosignatures = keys
+        .map(key => cosignatureOf(note, key))
+        .filter(one => one !== undefined)
+        .filter(({ time }) => time <= latest)
+      return [{ keys, needed: needed ?? keys.length, head, checkpoint, cosignatures }]
+    })
+    .reduce<Witnessed | undefined>(
+      (most, one) => (most === undefined || one.cosignatures.length > most.cosignatures.length ? one : most),
+      undefined,
+    )
+}
+
+/** Refuses a log whose best witnessed checkpoint too few cosigned. */
+export function checkWitnesses({ keys, needed, cosignatures }: Witnessed): void {
+  const count = cosignatures.length
+  if (count >= needed) return
+  const names = cosignatures.map(({ witness }) => witness.name).join(", ")
+  throw new AuditFailure(
+    "witnesses",
+    `${count} of your ${keys.length} witnesses cosigned a checkpoint that this log shows, of the ${needed} needed${count === 0 ? "" : `: ${names}`}.`,
+  )
+}
