@@ -18,11 +18,13 @@ const UNLIMITED = "1000000"
 
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
 
+type Fields = Readonly<Record<string, string>>
+
 export type Child = {
   readonly url: string
   readonly stdout: () => string
   readonly get: (path: string) => Promise<Answer>
-  readonly post: (path: string, body: JsonValue) => Promise<Answer>
+  readonly post: (path: string, body: JsonValue, headers?: Fields) => Promise<Answer>
   /** Sends a signal and waits for the end. */
   readonly end: (signal: NodeJS.Signals) => Promise<Ended>
   /** Sends a signal and does not wait. */
@@ -83,7 +85,7 @@ export async function startChild(options: readonly string[], env: NodeJS.Process
     url,
     stdout: () => started.output.out,
     get: path => ask(agent, "GET", url + path),
-    post: (path, body) => ask(agent, "POST", url + path, JSON.stringify(body)),
+    post: (path, body, headers) => ask(agent, "POST", url + path, JSON.stringify(body), headers),
     end,
     signal: signal => void started.process.kill(signal),
     ended: started.ended,
@@ -107,16 +109,16 @@ async function untilListening({ process: child, output, ended }: Started): Promi
 }
 
 /** One request over a socket; rejects when the connection ends before the whole answer came. */
-async function ask(agent: Agent, method: string, url: string, body?: string): Promise<Answer> {
-  const answer = await exchange(agent, method, url, body)
+async function ask(agent: Agent, method: string, url: string, body?: string, headers?: Fields): Promise<Answer> {
+  const answer = await exchange(agent, method, url, body, headers)
   const { pathname, search } = new URL(url)
   expectDescribed({ method, path: pathname + search, ...answer })
   return answer
 }
 
-function exchange(agent: Agent, method: string, url: string, body?: string): Promise<Answer> {
+function exchange(agent: Agent, method: string, url: string, body?: string, more?: Fields): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const headers = body === undefined ? {} : { "content-type": "application/json" }
+    const headers = body === undefined ? {} : { "content-type": "application/json", ...more }
     const request = httpRequest(url, { method, agent, headers }, response => {
       const chunks: Buffer[] = []
       response.on("data", (chunk: Buffer) => chunks.push(chunk))
