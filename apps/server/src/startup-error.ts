@@ -5,3 +5,7 @@ export class StartupError extends Error {
 
 /** Whether the system refused a call: no such file, no right, no space. Such an error has words no operator should need. */
 export const isSystemError = (error: unknown): boolean => error instanceof Error && "syscall" in error
+
+/** Whether the disk, or the share of it that this user may have, is used up. */
+export const isFullDisk = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT")

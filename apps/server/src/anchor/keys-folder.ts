@@ -1,5 +1,5 @@
 /** The folder of the signing keys and of the heads beside them. */
-import { isSystemError, StartupError } from "../startup-error.ts"
+import { isFullDisk, isSystemError, StartupError } from "../startup-error.ts"
 
 /**
  * Does the work of a start in the keys folder.
@@ -10,6 +10,8 @@ export function inKeysFolder<T>(directory: string, work: () => T): T {
     return work()
   } catch (cause) {
     if (!isSystemError(cause)) throw cause
+    if (isFullDisk(cause))
+      throw new StartupError(`The keys folder ${directory} is on a full disk: make room and start again.`, { cause })
     throw new StartupError(
       `The keys folder ${directory} cannot be used: check that all of it is there and that this user may write to it.`,
       { cause },

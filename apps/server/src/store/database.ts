@@ -68,7 +68,7 @@ async function openFolder(dataDir: string, log: StoreLog): Promise<Database> {
   const lock = lockFolder(dataDir)
   try {
     const clusterDir = await prepareCluster(dataDir, log)
-    const thread = await startPglite({ kind: "folder", clusterDir })
+    const thread = await startPglite({ kind: "folder", clusterDir }, log)
     return await openThread("pglite", thread, lock.release)
   } catch (error) {
     lock.release()
@@ -98,7 +98,8 @@ async function openThread(kind: Database["kind"], thread: PgliteThread, ended: (
   })
 }
 
-function databaseOver(kind: Database["kind"], pool: ConnectionPool, ended: () => Promise<void>): Database {
+/** The database behind a pool of connections. @param ended what is left to do once the pool is closed */
+export function databaseOver(kind: Database["kind"], pool: ConnectionPool, ended: () => Promise<void>): Database {
   const read: Database["read"] = work =>
     withStoreErrors(() =>
       pool.lease(async ({ client, orLost }) => {

@@ -1,11 +1,17 @@
 /** The main thread's side of the PGlite thread: a stream that postgres.js takes for a socket. */
+import { existsSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { Duplex } from "node:stream"
 import { Worker } from "node:worker_threads"
 import { StartupError } from "../../startup-error.ts"
 import { connectionClosed } from "../errors.ts"
 import type { PgliteReply, PgliteRequest, PgliteStart } from "./messages.ts"
+import { lacksRoom, noRoom } from "./room.ts"
 
 const LOST = "The embedded database stopped."
+
+/** A thread that was lost is started anew at most this often, in milliseconds. */
+export const RESTART_EVERY_MS = 1000
 
 export type PgliteThread = {
   /** A connection to the one backend. A second one may follow when the first has closed; it starts with a clean session. */
@@ -17,10 +23,60 @@ export type PgliteThread = {
 }
 
 /**
- * Starts the thread and waits until its database is open.
+ * Starts the thread and waits until its database is open. When a database in a folder is lost, as by a disk that is full,
+ * everything under way fails; the next connection starts it anew on the same files, and its recovery brings back whatever was
+ * committed. One in memory stays lost.
+ * @param log told when the database is lost, and what came of starting it anew
  * @throws StartupError when it cannot be opened
  */
-export async function startPglite(start: PgliteStart): Promise<PgliteThread> {
+export async function startPglite(
+  start: PgliteStart,
+  log: (sentence: string) => void = () => {},
+): Promise<PgliteThread> {
+  let thread = await startThread(start)
+  let startedAt = performance.now()
+  let starting: Promise<Thread> | undefined
+
+  const restart = async (): Promise<Thread> => {
+    startedAt = performance.now()
+    await thread.ended
+    if (isMade(start)) thread = await startThread(start).catch(() => thread)
+    log(`The embedded database was lost${thread.isLost() ? " and cannot be opened now." : "; it is open again."}`)
+    starting = undefined
+    return thread
+  }
+  const current = (): Promise<Thread> => {
+    if (thread.isLost() && performance.now() - startedAt >= RESTART_EVERY_MS) starting ??= restart()
+    return starting ?? Promise.resolve(thread)
+  }
+  return {
+    connect: () => {
+      const connected = current()
+      return pgliteSocket(async bytes => (await connected).ask({ kind: "frontend", bytes }))
+    },
+    dump: async () => {
+      const reply = await thread.ask({ kind: "dump" })
+      if (reply.kind !== "dumped") throw new Error("The embedded database gave no dump.")
+      return reply.tar
+    },
+    close: async () => (await (starting ?? thread)).close(),
+  }
+}
+
+/** In a folder that is gone, as with its disk, PGlite would make a new database, which is not the one that was lost. */
+const isMade = (start: PgliteStart): boolean =>
+  start.kind === "folder" && existsSync(join(start.clusterDir, "PG_VERSION"))
+
+type Thread = {
+  /** Resolves with the reply; "failed" when the thread is lost. */
+  readonly ask: (request: PgliteRequest) => Promise<PgliteReply>
+  readonly isLost: () => boolean
+  /** Resolves when nothing of the thread is left. */
+  readonly ended: Promise<void>
+  readonly close: () => Promise<void>
+}
+
+async function startThread(start: PgliteStart): Promise<Thread> {
   const worker = new Worker(new URL("./thread.ts", import.meta.url), { workerData: start, execArgv: [] })
   const ended = new Promise<void>(resolve => worker.once("exit", () => resolve()))
   const send = (request: PgliteRequest): void => worker.postMessage(request)
@@ -41,25 +97,30 @@ export async function startPglite(start: PgliteStart): Promise<PgliteThread> {
   })
   worker.on("error", () => lose(LOST))
   worker.once("exit", () => lose(LOST))
-  const ask = (request: PgliteRequest): Promise<PgliteReply> => {
-    send(request)
-    return next()
-  }
 
   const ready = await next()
-  if (ready.kind === "failed") throw new StartupError(`The embedded database cannot be opened: ${ready.reason}`)
+  if (ready.kind === "failed") throw new StartupError(refusal(start, ready.reason))
   return {
-    connect: () => pgliteSocket(bytes => ask({ kind: "frontend", bytes })),
-    dump: async () => {
-      const reply = await ask({ kind: "dump" })
-      if (reply.kind !== "dumped") throw new Error("The embedded database gave no dump.")
-      return reply.tar
+    ask: request => {
+      send(request)
+      return next()
     },
+    isLost: () => lost !== undefined,
+    ended,
     close: async () => {
       send({ kind: "close" })
       await ended
     },
   }
+}
+
+/** PostgreSQL's own words stay inside: what matters is whether there is room, and where the backup belongs. */
+function refusal(start: PgliteStart, reason: string): string {
+  if (start.kind === "memory") return `The embedded database cannot be opened: ${reason}`
+  const dataDir = dirname(start.clusterDir)
+  return lacksRoom(dataDir)
+    ? noRoom(dataDir)
+    : `The embedded database cannot be opened: the files in ${dataDir} are damaged or not all there; restore that folder from your backup.`
 }
 
 /** A stream with what postgres.js asks of a socket: it reads `readyState` when it ends a connection. */

@@ -1,13 +1,25 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs"
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 import { StartupError } from "../../startup-error.ts"
 import { type Database, openDatabase } from "../database.ts"
 import { readWindowTotal } from "../tenant-windows.ts"
+import { RESTART_EVERY_MS } from "./connection.ts"
 
 const PROGRAM = fileURLToPath(new URL("../../../spec/database/charging-program.ts", import.meta.url))
 
@@ -109,7 +121,8 @@ test("a folder of another major version of PostgreSQL is refused with what to do
 
 test("a damaged database is refused, and the folder is not locked by the attempt", async () => {
   truncateSync(join(dataDir, "postgres", "global", "pg_control"), 100)
-  const refused = /^The embedded database cannot be opened: /
+  const refused =
+    /^The embedded database cannot be opened: the files in .* are damaged .* restore that folder from your backup\.$/
   await expect(open(dataDir)).rejects.toThrow(refused)
   await expect(open(dataDir)).rejects.toThrow(refused)
 })
@@ -138,16 +151,35 @@ test("the write-ahead log is checkpointed and recycled without anybody asking", 
   await db.close()
 })
 
-test("a crash of the embedded database is answered as unavailable, at once and from then on", async () => {
+test("a crash of the embedded database fails what was under way; the next work finds what was committed", async () => {
   const db = await open(dataDir)
-  // The one statement it cannot bear: COPY waits for input that its protocol has no way to give.
+  for (const tokens of [1, 2]) {
+    await db.sql`insert into tenant_window values (${`t${tokens}`}, 1, 0, ${tokens})`
+    await sleep(RESTART_EVERY_MS)
+    // The one statement it cannot bear: COPY waits for input that its protocol has no way to give.
+    const crash = db.transaction(async ({ sql }) => {
+      await sql`update tenant_window set total = 99`
+      await sql`copy log_entry from stdin`.writable()
+    })
+    await expect(crash).rejects.toMatchObject({ code: "unavailable" })
+    expect(await db.sql`select sum(total)::int as total from tenant_window`).toEqual([{ total: tokens === 1 ? 1 : 3 }])
+  }
+  await db.close()
+  await (await open(dataDir)).close()
+})
+
+test("a database that cannot come back is refused at once, and looked for again", async () => {
+  const db = await open(dataDir)
+  await sleep(RESTART_EVERY_MS)
+  const [cluster, away] = [join(dataDir, "postgres"), join(dataDir, "away")]
+  renameSync(cluster, away)
   await expect(db.read(({ sql }) => sql`copy log_entry from stdin`.writable())).rejects.toMatchObject({
     code: "unavailable",
   })
-  await expect(readWindowTotal(db, { tenant_id: "t", window_seconds: 1, window_start: 0 })).rejects.toMatchObject({
-    code: "unavailable",
-  })
-  await expect(db.transaction(async ({ sql }) => sql`select 1`)).rejects.toMatchObject({ code: "unavailable" })
+  for (let i = 0; i < 3; i++) await expect(db.sql`select 1`).rejects.toMatchObject({ code: "unavailable" })
+  expect(existsSync(cluster), "no new database is made in its place").toBe(false)
+  renameSync(away, cluster)
+  await sleep(RESTART_EVERY_MS)
+  expect(await db.sql`select 1 as one`).toEqual([{ one: 1 }])
   await db.close()
-  await (await open(dataDir)).close()
 })

@@ -12,8 +12,9 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { isSystemError, StartupError } from "../../startup-error.ts"
+import { isFullDisk, isSystemError, StartupError } from "../../startup-error.ts"
 import { startPglite } from "./connection.ts"
+import { lacksRoom, noRoom } from "./room.ts"
 
 /** PostgreSQL's major version inside PGlite 0.5; a major version reads no other's files. */
 const POSTGRES_MAJOR = "18"
@@ -51,7 +52,9 @@ export function lockFolder(dataDir: string): FolderLock {
 
 const unusable = (dataDir: string, cause: unknown): StartupError =>
   new StartupError(
-    `The data folder ${dataDir} cannot be used: check that it is a folder this user may write to and all of it is there.`,
+    isFullDisk(cause) || lacksRoom(dataDir)
+      ? noRoom(dataDir)
+      : `The data folder ${dataDir} cannot be used: check that it is a folder this user may write to and all of it is there.`,
     { cause },
   )
 
