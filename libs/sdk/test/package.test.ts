@@ -63,6 +63,7 @@ const runGuide = async (node: string, { baseUrl }: Service): Promise<string[]> =
 const GUIDE_SAYS = [
   "runseal 1.0.0",
   "run 1 allowed by baseline-permit",
+  "one run: true",
   "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED",
   "true",
   "1 ok",
