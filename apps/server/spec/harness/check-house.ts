@@ -7,6 +7,7 @@ import { auditorOf, checkEveryEntryExplained } from "./auditor.ts"
 import { checkAccess } from "./check-access.ts"
 import { checkAttestations } from "./check-attestations.ts"
 import { checkBudgets } from "./check-budgets.ts"
+import { checkExports } from "./check-exports.ts"
 import { checkLog } from "./check-log.ts"
 import { anchorsOf, checkRecords } from "./check-records.ts"
 import type { TestService } from "./service.ts"
@@ -18,7 +19,8 @@ export async function checkHouse(service: TestService): Promise<void> {
   const auditor = await auditorOf(service, tables.entries)
   const bundles = checkRecords(auditor, service, tables)
   const attestations = checkAttestations(auditor, service, tables)
-  checkEveryEntryExplained([...bundles.flatMap(anchorsOf), ...attestations], tables.head.size)
+  const statements = checkExports(auditor, service)
+  checkEveryEntryExplained([...bundles.flatMap(anchorsOf), ...attestations, ...statements], tables.head.size)
   checkBudgets(tables, bundles)
   checkAccess(tables, bundles)
 }

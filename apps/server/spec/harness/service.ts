@@ -32,6 +32,8 @@ export type TestService = {
   readonly config: Config
   /** Every line the process log got. */
   readonly logLines: readonly string[]
+  /** The first line of every export that was answered: nobody stores them. */
+  readonly statements: string[]
   /** The door itself. Every answer is held against the OpenAPI document. */
   readonly request: (path: string, init?: RequestInit) => Promise<Response>
   readonly get: (path: string) => Promise<Answer>
@@ -79,11 +81,15 @@ export async function openService(settings: Settings = {}): Promise<TestService>
     },
   )
   const app = createApp(deps)
+  const statements: string[] = []
   const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const response = await app.request(path, init)
     const { method = "GET" } = init
     const { status, headers } = response
-    expectDescribed({ method, path, status, headers, text: await response.clone().text() })
+    const text = await response.clone().text()
+    expectDescribed({ method, path, status, headers, text })
+    const exported = headers.get("content-type") === "application/x-ndjson" && text !== ""
+    if (exported) statements.push(text.slice(0, text.indexOf("\n")))
     return response
   }
   const send = async (path: string, init?: RequestInit): Promise<Answer> => readAnswer(await request(path, init))
@@ -96,6 +102,7 @@ export async function openService(settings: Settings = {}): Promise<TestService>
     clock,
     config,
     logLines,
+    statements,
     request,
     get: path => send(path),
     post,

@@ -33,6 +33,23 @@ export async function verifyWithCli(document: string | Uint8Array, trust: string
   }
 }
 
+/** Verifies a file of that name against a trust document, with more options. */
+export async function runVerifierOn(
+  name: string,
+  text: string,
+  trust: string,
+  options: readonly string[],
+): Promise<Verification> {
+  const folder = mkdtempSync(join(tmpdir(), "runseal-cli-"))
+  try {
+    writeFileSync(join(folder, "trust.json"), trust)
+    writeFileSync(join(folder, name), text)
+    return await runVerifier(folder, [name, "--trust", "trust.json", ...options])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
 /** Runs the verifier in a folder, which is its home and holds its trust store. */
 export function runVerifier(folder: string, args: readonly string[]): Promise<Verification> {
   const env = { PATH: process.env.PATH, HOME: folder, RUNSEAL_TRUST_DIR: join(folder, "trust"), NO_COLOR: "1" }
