@@ -1,7 +1,7 @@
 /** `verifier export.ndjson --complete`: whether an export holds every record that its statement speaks of. */
 import type { JsonObject } from "@runseal/canonical"
-import { chainPiece, type ExportStatement } from "@runseal/core/artifacts/export-statement"
-import { MARKS } from "@runseal/core/reading/account"
+import { type ChainPiece, chainPiece, type ExportStatement } from "@runseal/core/artifacts/export-statement"
+import { MARKS, shortMessage } from "@runseal/core/reading/account"
 import { unixTime } from "@runseal/core/reading/unix-time"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import {
@@ -81,10 +81,10 @@ function answerLines(judged: Judged): readonly Line[] {
   const { statement, service, problems, limitations } = found
   return [
     [{ text: "Export", tone: "strong" }, service === undefined ? "" : `, held against the keys of ${service}`],
-    ...(statement === undefined ? [] : section("The service states", statementLines(statement))),
+    ...(statement === undefined ? [] : section("Statement", statementLines(statement))),
     ...section("Checked", statement === undefined ? [] : checkedLines(found, statement)),
     ...section("Problems", [...problems.map(problemLine), ...moreLine(found)]),
-    ...(service === undefined ? section("What to do", HOW_TO_PIN) : []),
+    ...(statement !== undefined && service === undefined ? section("What to do", HOW_TO_PIN) : []),
     ...section("Refused by --strict", strict.flatMap(limitationLines)),
     ...section("Not shown by this", limitations.flatMap(limitationLines)),
     [],
@@ -103,15 +103,20 @@ function statementLines({ tenant_id, leaf, entry }: ExportStatement): readonly L
   const { from, to, head_ordinal, export_clock } = leaf
   const piece = chainPiece(leaf)
   const time = [...(from === undefined ? [] : [`from ${from}`]), ...(to === undefined ? [] : [`to ${to}`])]
-  const records = piece === undefined ? "none" : `${piece.first_ordinal} to ${piece.last_ordinal}`
   return [
     row("tenant", tenant_id),
     row("asked for", time.length === 0 ? "everything" : `what was admitted ${time.join(" ")}`),
-    row("records", records),
+    row("records", pieceText(piece)),
     row("chain", head_ordinal === 0 ? "no record yet" : `ends with record ${head_ordinal}`),
     row("as of", `log entry ${entry.logIndex}, logged ${unixTime(Number(entry.integratedTime))}`),
     row("asked at", export_clock),
   ]
+}
+
+function pieceText(piece: ChainPiece | undefined): string {
+  if (piece === undefined) return "none"
+  const { first_ordinal: first, last_ordinal: last } = piece
+  return first === last ? `${first}` : `${first} to ${last}`
 }
 
 /** What was found good; nothing of it is said of an export that failed. */
@@ -140,7 +145,7 @@ function checkedLines(found: Completeness, { leaf }: ExportStatement): readonly 
 
 function problemLine({ line, sentence }: CompletenessProblem): Line {
   const where = line === undefined ? "" : `line ${line}: `
-  return ["  ", { text: MARKS.fail, tone: "bad" }, ` ${where}${sentence}`]
+  return ["  ", { text: MARKS.fail, tone: "bad" }, ` ${where}${shortMessage(sentence)}`]
 }
 
 const moreLine = ({ problems, problem_count }: Completeness): readonly Line[] =>

@@ -23,6 +23,12 @@ const whole = stateExport(a, records)
 const part = records.slice(2, 5)
 const clockOf = (at: number): string => records[at]!.run.created_at
 const range = stateExport(a, part, { from: clockOf(2), to: clockOf(4) })
+/** Where a missing record is missed. */
+const between = (behind: Bundle | undefined, before: Bundle | undefined): string =>
+  [
+    ...(behind === undefined ? [] : [`behind run ${behind.run.run_id}`]),
+    ...(before === undefined ? [] : [`before run ${before.run.run_id}`]),
+  ].join(" and ")
 const nameOf = (bundle: Bundle): string => `record ${placeOf(bundle).tenant_ordinal} (run ${bundle.run.run_id})`
 
 type Piece = ExportStatement | Bundle | string
@@ -86,7 +92,9 @@ describe("what is missing, doubled or reordered is named", () => {
   test.each(records.map((bundle, at) => ({ at, ordinal: at + 1, name: nameOf(bundle) })))(
     "$name dropped",
     ({ at, ordinal }) => {
-      expect(said([whole, ...records.toSpliced(at, 1)])).toEqual([`record ${ordinal} is missing`])
+      expect(said([whole, ...records.toSpliced(at, 1)])).toEqual([
+        `record ${ordinal} is missing, ${between(records[at - 1], records[at + 1])}`,
+      ])
     },
   )
 
@@ -112,7 +120,7 @@ describe("what is missing, doubled or reordered is named", () => {
         const left = new Set(order)
         const missing = [...records.keys()].filter(at => !left.has(at)).map(at => at + 1)
         const named = found.problems.flatMap(({ sentence }) => {
-          const [, first, last = first] = /^records? (\d+)(?: to (\d+))? (?:is|are) missing$/.exec(sentence) ?? []
+          const [, first, last = first] = /^records? (\d+)(?: to (\d+))? (?:is|are) missing/.exec(sentence) ?? []
           const from = Number(first)
           return first === undefined ? [] : Array.from({ length: Number(last) - from + 1 }, (_, i) => from + i)
         })
@@ -133,7 +141,7 @@ describe("what does not belong to it is named", () => {
     expect(said([whole, ...records, stranger])).toEqual([`run ${stranger.run.run_id} is a record of another tenant`])
     expect(said([whole, ...records.with(3, stranger)])).toEqual([
       `run ${stranger.run.run_id} is a record of another tenant`,
-      "record 4 is missing",
+      `record 4 is missing, ${between(records[2], records[4])}`,
     ])
   })
 
@@ -168,7 +176,7 @@ describe("what does not belong to it is named", () => {
     const cut = exportText(whole, ...records).slice(0, -100)
     expect(said([cut])).toEqual([
       expect.stringMatching(/^this line cannot be read: not strict JSON/),
-      "record 7 is missing",
+      `record 7 is missing, ${between(records[5], undefined)}`,
     ])
   })
 
@@ -199,14 +207,17 @@ describe("the statement decides", () => {
   test("an older one speaks of what there was then", () => {
     expect(complete([before, first], [older.trust]).verdict).toBe("COMPLETE CHAIN VERIFIED AND ANCHORED")
     expect(complete([now, first], [older.trust]).problems.map(({ sentence }) => sentence)).toEqual([
-      "record 2 is missing",
+      `record 2 is missing, ${between(first, undefined)}`,
     ])
     expect(complete([before, first, second], [older.trust]).verdict).toBe("FAILED")
   })
 
   test("one of another range, another tenant or another service fits no other records", () => {
     expect(said([range, ...records])).toHaveLength(4)
-    expect(said([whole, ...part])).toEqual(["records 1 to 2 are missing", "records 6 to 7 are missing"].sort())
+    expect(said([whole, ...part])).toEqual([
+      `records 1 to 2 are missing, ${between(undefined, part[0])}`,
+      `records 6 to 7 are missing, ${between(part[2], undefined)}`,
+    ])
     expect(
       complete([stateExport(a, [stranger], { tenant: "api-key-2", from: stranger.run.created_at }), ...part]).verdict,
     ).toBe("FAILED")

@@ -61,12 +61,14 @@ export function foldRecords(statement: ExportStatement): RecordsFold {
       if (piece === undefined || tenant_ordinal < piece.first_ordinal || tenant_ordinal > piece.last_ordinal)
         return [told("is not of the piece that the statement speaks of")]
       if (tenant_ordinal < next) return [told(behind(leaf))]
-      const skipped = tenant_ordinal > next && gaps.open({ first: next, last: tenant_ordinal - 1 })
+      const gap = { first: next, last: tenant_ordinal - 1, ...behindOf(before), before: leaf.run_id }
+      const skipped = tenant_ordinal > next && gaps.open(gap)
       const here = { leaf, digest: leafDigest(leaf), log_index: Number(entry.logIndex) }
       return [...(skipped ? [missing(skipped)] : []), ...advance(bundle, here, piece).map(told)]
     },
     end: () => {
-      const tail = piece === undefined || next > piece.last_ordinal ? [] : [{ first: next, last: piece.last_ordinal }]
+      const last = piece?.last_ordinal ?? 0
+      const tail = next > last ? [] : [{ first: next, last, ...behindOf(before) }]
       return [...gaps.left(), ...tail].map(missing)
     },
     found: () => found,
@@ -74,10 +76,17 @@ export function foldRecords(statement: ExportStatement): RecordsFold {
   }
 }
 
-const missing = ({ first, last }: OrdinalGap): RecordProblem => ({
-  sentence: first === last ? `record ${first} is missing` : `records ${first} to ${last} are missing`,
-  tenant_ordinal: first,
-})
+const behindOf = (before: Placed | undefined): Pick<OrdinalGap, "behind"> =>
+  before === undefined ? {} : { behind: before.leaf.run_id }
+
+function missing({ first, last, behind, before }: OrdinalGap): RecordProblem {
+  const records = first === last ? `record ${first} is missing` : `records ${first} to ${last} are missing`
+  const runs = [
+    ...(behind === undefined ? [] : [`behind run ${behind}`]),
+    ...(before === undefined ? [] : [`before run ${before}`]),
+  ]
+  return { sentence: runs.length === 0 ? records : `${records}, ${runs.join(" and ")}`, tenant_ordinal: first }
+}
 
 const nameOf = ({ tenant_ordinal, run_id }: CompleteRecordLeaf): string => `record ${tenant_ordinal} (run ${run_id})`
 

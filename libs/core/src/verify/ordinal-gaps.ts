@@ -3,7 +3,13 @@
 /** Most gaps that are kept; one beyond them counts as missing at once. */
 export const GAPS_MAX = 1000
 
-export type OrdinalGap = { readonly first: number; readonly last: number }
+export type OrdinalGap = {
+  readonly first: number
+  readonly last: number
+  /** What stands before and behind it, where something does. */
+  readonly behind?: number
+  readonly before?: number
+}
 
 export type OrdinalGaps = {
   /** Waits for these ordinals to come later; gives the gap back when too many are waited for. */
@@ -27,8 +33,8 @@ export function ordinalGaps(): OrdinalGaps {
       const gap = gaps[at]
       if (gap === undefined) return false
       const parts = [
-        { first: gap.first, last: ordinal - 1 },
-        { first: ordinal + 1, last: gap.last },
+        { ...gap, last: ordinal - 1 },
+        { ...gap, first: ordinal + 1 },
       ]
       gaps.splice(at, 1, ...parts.filter(({ first, last }) => first <= last))
       return true
