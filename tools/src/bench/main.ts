@@ -59,7 +59,7 @@ async function main(): Promise<void> {
     const tables = await measureAll(parts, values.quick === true, database)
     const page = `\`${command}\` on ${machine(database?.version)}\n\n${tables}`
     process.stdout.write(`${page}\n`)
-    if (values.write === true) keepOnPage(page)
+    if (values.write === true) keepOnPage(page, "npm run bench -- --write")
   } finally {
     await database?.stop()
   }

@@ -1,15 +1,14 @@
-/** Where the tables are kept: docs/performance.md, between two marks. */
+/** Where tables are kept: docs/performance.md, between two marks that name the command. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
 const PAGE = fileURLToPath(new URL("../../../docs/performance.md", import.meta.url))
-const BEGIN = "<!-- npm run bench -- --write: begin -->"
-const END = "<!-- npm run bench -- --write: end -->"
 
-/** Puts the tables into the page in place of those that were there. @throws Error when the marks are not on the page */
-export function keepOnPage(tables: string): void {
+/** Puts a command's tables into the page in place of those that were there. @throws Error when the marks are not on the page */
+export function keepOnPage(tables: string, command: string): void {
   const page = readFileSync(PAGE, "utf8")
-  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)]
+  const [first, last] = [`<!-- ${command}: begin -->`, `<!-- ${command}: end -->`]
+  const [begin, end] = [page.indexOf(first), page.indexOf(last)]
   if (begin < 0 || end < begin) throw new Error("docs/performance.md has lost the marks that the tables stand between")
-  writeFileSync(PAGE, `${page.slice(0, begin + BEGIN.length)}\n\n${tables}\n\n${page.slice(end)}`)
+  writeFileSync(PAGE, `${page.slice(0, begin + first.length)}\n\n${tables}\n\n${page.slice(end)}`)
 }

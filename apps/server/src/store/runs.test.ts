@@ -131,6 +131,32 @@ eachDatabase("runs", open => {
     expect(await found({ program_id: "nobody" })).toEqual([])
   })
 
+  test("a search by time finds runs that were sealed in another order than they were admitted in", async () => {
+    const owner = 10
+    const instants = [500, 100, 400, 200, 300, 100]
+    const runs = instants.map((created_at, at) => row(10_001 + at, { owner, owner_ordinal: at + 1, created_at }))
+    await db.transaction(tx => insertRuns(tx, runs))
+    const found = (from_ms: number | undefined, to_ms: number | undefined, limit = 50, offset = 0) =>
+      searchRuns(db, owner, { from_ms, to_ms }, { limit, offset })
+    expect(ids(await found(100, 301))).toEqual([10_006, 10_005, 10_004, 10_002])
+    expect(ids(await found(400, undefined))).toEqual([10_003, 10_001])
+    expect(ids(await found(undefined, 101))).toEqual([10_006, 10_002])
+    const second = await found(100, 301, 2, 2)
+    expect([second.total, ids(second)]).toEqual([4, [10_004, 10_002]])
+    expect(await found(501, 600)).toEqual({ total: 0, runs: [] })
+  })
+
+  test("the total of completed runs leaves out all others, of the owner alone", async () => {
+    const owner = 11
+    const kinds = ["ok", "pepg_deny", "ok", "stage_error", "ok"] as const
+    const runs = kinds.map((outcome_kind, at) => row(11_001 + at, { owner, owner_ordinal: at + 1, outcome_kind }))
+    await db.transaction(tx => insertRuns(tx, runs))
+    const completed = await searchRuns(db, owner, { status: "ok" }, { limit: 2, offset: 1 })
+    expect([completed.total, ids(completed)]).toEqual([3, [11_003, 11_001]])
+    expect((await searchRuns(db, 77, { status: "ok" }, { limit: 2, offset: 0 })).total).toBe(0)
+    expect((await searchRuns(db, owner, { status: "ok", program_id: "none" }, { limit: 2, offset: 0 })).total).toBe(0)
+  })
+
   test("a search counts all matches, whatever page is asked for", async () => {
     const first = await searchRuns(db, 1, { program_id: "claims" }, { limit: 7, offset: 0 })
     const last = await searchRuns(db, 1, { program_id: "claims" }, { limit: 7, offset: 119 })

@@ -28,10 +28,16 @@ export type RunFilters = {
   readonly to_ms?: number | undefined
 }
 
+/** A run to be stored, its bundle's text packed already or not. */
+export type NewRunRow = Omit<RunRow, "bundle"> & { readonly bundle: string | Uint8Array }
+
 /** Stores sealed runs. */
-export async function insertRuns(tx: Tx, runs: readonly RunRow[]): Promise<void> {
-  const packed = runs.map(row => ({ ...row, bundle: packBundle(row.bundle) }))
-  await insertRows(tx, "run", RUN_COLUMNS, packed)
+export async function insertRuns(tx: Tx, runs: readonly NewRunRow[]): Promise<void> {
+  const stored = runs.map(row => ({
+    ...row,
+    bundle: typeof row.bundle === "string" ? packBundle(row.bundle) : row.bundle,
+  }))
+  await insertRows(tx, "run", RUN_COLUMNS, stored)
 }
 
 const RUN_COLUMNS = [
@@ -109,22 +115,28 @@ export function searchRuns(
   const own = `owner = ${place(owner)}::bigint`
   const matching = [own, ...conditions(filters, place)].join(" and ")
   const text = `
-    select counted.total, page.* from (select ${countOf(own, matching, filters)} as total) as counted left join (
+    select counted.total, page.* from (${countOf(own, matching, filters)}) as counted left join lateral (
       select ${SUMMARY_COLUMNS} from run join (
-        select owner_ordinal from run where ${matching} order by owner_ordinal desc
-        limit ${place(limit)}::bigint offset ${place(offset)}::bigint
+        select owner_ordinal from run where ${matching}${isDated(filters) ? " and owner_ordinal <= counted.newest" : ""}
+        order by owner_ordinal desc limit ${place(limit)}::bigint offset ${place(offset)}::bigint
       ) as chosen using (owner_ordinal) where ${own}
     ) as page on true
     order by page.owner_ordinal desc`
   return source.read(async ({ sql }) => runPage(await sql.unsafe<PageRow[]>(text, values)))
 }
 
+/** Runs are nearly in the order of their instants: of an old day the page begins at the day's last run, not at the newest. */
+const isDated = ({ from_ms, to_ms }: RunFilters): boolean => from_ms !== undefined || to_ms !== undefined
+
 /** How many match. Nearly all runs are completed, so they are all but the others: those have an index, and are few. */
-function countOf(own: string, matching: string, { status, ...others }: RunFilters): string {
+function countOf(own: string, matching: string, filters: RunFilters): string {
+  const { status, ...others } = filters
+  if (isDated(filters)) return `select count(*) as total, max(owner_ordinal) as newest from run where ${matching}`
   const completedOnly = status === "ok" && Object.values(others).every(filter => filter === undefined)
-  if (!completedOnly) return `(select count(*) from run where ${matching})`
-  return `(select coalesce(max(owner_ordinal), 0) from run where ${own})
-    - (select count(*) from run where ${own} and outcome_kind <> 'ok')`
+  if (!completedOnly) return `select count(*) as total from run where ${matching}`
+  return `
+    select (select coalesce(max(owner_ordinal), 0) from run where ${own})
+      - (select count(*) from run where ${own} and outcome_kind <> 'ok') as total`
 }
 
 function conditions(filters: RunFilters, place: (value: string | number) => string): readonly string[] {

@@ -223,7 +223,7 @@ export const run: TableOf<RunRow> = pgTable(
   },
   table => [
     unique("run_owner_ordinal").on(table.owner, table.owner_ordinal),
-    index("run_manifest_hash").on(table.owner, table.manifest_hash.op("text_pattern_ops")),
+    index("run_manifest_hash").on(table.owner, table.manifest_hash.op("text_pattern_ops"), table.owner_ordinal),
     index("run_program").on(table.owner, table.program_id, table.owner_ordinal),
     index("run_route").on(table.owner, table.route_id, table.owner_ordinal),
     index("run_created").on(table.owner, table.created_at, table.owner_ordinal),

@@ -1,3 +1,4 @@
+DROP INDEX "run_manifest_hash";--> statement-breakpoint
 DROP INDEX "run_program";--> statement-breakpoint
 DROP INDEX "run_route";--> statement-breakpoint
 DROP INDEX "run_created";--> statement-breakpoint
@@ -6,6 +7,7 @@ DROP INDEX "run_refused";--> statement-breakpoint
 ALTER TABLE "run" ALTER COLUMN "bundle" SET DATA TYPE bytea USING '\x00'::bytea || convert_to("bundle", 'UTF8');--> statement-breakpoint
 -- What is compressed is not compressed again.
 ALTER TABLE "run" ALTER COLUMN "bundle" SET STORAGE EXTERNAL;--> statement-breakpoint
+CREATE INDEX "run_manifest_hash" ON "run" USING btree ("owner","manifest_hash" text_pattern_ops,"owner_ordinal");--> statement-breakpoint
 CREATE INDEX "run_program" ON "run" USING btree ("owner","program_id","owner_ordinal");--> statement-breakpoint
 CREATE INDEX "run_route" ON "run" USING btree ("owner","route_id","owner_ordinal");--> statement-breakpoint
 CREATE INDEX "run_created" ON "run" USING btree ("owner","created_at","owner_ordinal");--> statement-breakpoint

@@ -1,0 +1,56 @@
+/** What stays as fast as in an empty database, measured through the real server over HTTP. */
+
+import { measure } from "../bench/measured-load.ts"
+import { type LoadRow, loadSection } from "../bench/parts/load-table.ts"
+import { type Row, type Section, sectionOf } from "../bench/row.ts"
+import { diskUse } from "./disk-use.ts"
+import { compareInserts } from "./inserts.ts"
+import type { Loaded } from "./loaded.ts"
+import { readKinds } from "./read-kinds.ts"
+import { startService } from "./start-service.ts"
+import type { Target } from "./target.ts"
+
+/** One reader at a time: what counts here is how long one waits, and not how many are served. */
+const READERS = 1
+const WARM_SECONDS = 0.5
+const SECONDS = 3
+
+const MEBIBYTE = 2 ** 20
+
+export async function measureFlatness(
+  target: Target,
+  loaded: Loaded,
+  say: (line: string) => void,
+): Promise<readonly Section[]> {
+  const begun = performance.now()
+  const service = await startService(target.url, target.folder)
+  const startMs = performance.now() - begun
+  const secrets = loaded.secrets.slice(0, 1)
+  const { look } = target
+  const { title, kinds } = await readKinds(target.url, service.url, secrets[0] ?? "")
+  const rows: LoadRow[] = []
+  for (const { what, paths, note = "" } of kinds) {
+    say(what)
+    const requests = paths.map(path => ({ method: "GET", path, status: 200 }) as const)
+    const job = { requests, secrets, connections: READERS, warmSeconds: WARM_SECONDS, seconds: SECONDS }
+    rows.push({ what, note, measured: await measure([service], job, look && (() => look(target.url))) })
+  }
+  const { memory } = await service.look()
+  await service.stop()
+  const inserts = await compareInserts(target, loaded, say)
+  const start: readonly Row[] = [
+    {
+      what: "start of the service until it listens",
+      value: startMs,
+      unit: "ms",
+      note: "with the check of the log's head",
+    },
+    {
+      what: "its memory after all of these reads",
+      value: memory / MEBIBYTE,
+      unit: "MiB",
+      note: `${rows.length} kinds`,
+    },
+  ]
+  return [loadSection(title, rows), inserts, sectionOf("The service on it", start), await diskUse(target.url)]
+}

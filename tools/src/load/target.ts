@@ -1,0 +1,82 @@
+/** Where runs are loaded: a database that is given, or a PostgreSQL of the load's own, which goes when it is done. */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import postgres from "postgres"
+import { type DatabaseLook, startDatabaseServer } from "../bench/servers/database-server.ts"
+
+export type Target = {
+  readonly url: string
+  /** Of keys and of what a measurement must know. */
+  readonly folder: string
+  /** PostgreSQL's own words for its version. */
+  readonly version: string
+  /** An empty database beside it, with a folder of its own. */
+  readonly empty: () => Promise<{ readonly url: string; readonly folder: string }>
+  /** Absent for a server that is not ours: its processes are not told apart. */
+  readonly look?: (url: string) => Promise<DatabaseLook>
+  readonly remove: () => Promise<void>
+}
+
+/** Runs one statement. */
+export async function ask<Row extends object>(url: string, text: string): Promise<readonly Row[]> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  try {
+    return await sql.unsafe<Row[]>(text)
+  } finally {
+    await sql.end()
+  }
+}
+
+/** Syncing is what makes an acknowledgement durable; rows that a crash may take are loaded again. */
+export async function setDurable(url: string, on: boolean): Promise<void> {
+  const switched = on ? "on" : "off"
+  await ask(url, `alter system set fsync = ${switched}`)
+  await ask(url, `alter system set max_wal_size = '${on ? "1GB" : "8GB"}'`)
+  await ask(url, "select pg_reload_conf()")
+  if (on) await ask(url, "checkpoint")
+}
+
+/** A database and folder that are given. They stay as they are when all is done, but for the empty database beside them. */
+export async function givenTarget(url: string, folder: string): Promise<Target> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const [row] = await ask<{ version: string }>(url, "select current_setting('server_version') as version")
+  const scratch = mkdtempSync(join(tmpdir(), "runseal-load-"))
+  const name = "runseal_load_empty"
+  const beside = new URL(url)
+  beside.pathname = `/${name}`
+  const drop = () => ask(url, `drop database if exists ${name} with (force)`)
+  return {
+    url,
+    folder,
+    version: row?.version ?? "of unknown version",
+    empty: async () => {
+      await drop()
+      await ask(url, `create database ${name}`)
+      return { url: beside.href, folder: scratch }
+    },
+    remove: async () => {
+      await drop()
+      rmSync(scratch, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A PostgreSQL of its own. @throws Error when this machine has none */
+export async function ownTarget(): Promise<Target> {
+  const server = await startDatabaseServer()
+  if ("absent" in server) throw new Error(`${server.absent}: give a database with --database`)
+  const folder = mkdtempSync(join(tmpdir(), "runseal-load-"))
+  const scratch = mkdtempSync(join(tmpdir(), "runseal-load-"))
+  return {
+    url: await server.createDatabase("loaded"),
+    folder,
+    version: server.version,
+    empty: async () => ({ url: await server.createDatabase("empty"), folder: scratch }),
+    look: server.look,
+    remove: async () => {
+      await server.stop()
+      for (const made of [folder, scratch]) rmSync(made, { recursive: true, force: true })
+    },
+  }
+}
