@@ -1,0 +1,99 @@
+/**
+ * A server process of the simulation: the real head file, deployment, connection pool, sealer, budget ledger, idempotency keys
+ * and pipeline, as boot.ts puts them together. Around it are simulated: the database's server, the clock, and how it ends.
+ */
+
+import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
+import { openIdempotencyKeys, type Settled } from "../../src/access/idempotency.ts"
+import { publicCheckpoint } from "../../src/anchor/embedded-log.ts"
+import { openHeadFile } from "../../src/anchor/head-file.ts"
+import { trustDocument, trustedKeysOf } from "../../src/anchor/trust.ts"
+import { type Prepared, pipelineOf } from "../../src/boot.ts"
+import type { Config } from "../../src/config.ts"
+import { openExecution } from "../../src/execution.ts"
+import type { Submission } from "../../src/pipeline/submission.ts"
+import { attestationDraft, type SealedAttestation } from "../../src/sealing/attestation.ts"
+import { openDeployment } from "../../src/sealing/deployment.ts"
+import type { SealedRun } from "../../src/sealing/seal-batch.ts"
+import { openSealer } from "../../src/sealing/sealer.ts"
+import { verifyHere } from "../../src/sealing/verification.ts"
+import { createBudgetLedger } from "../../src/store/budget-ledger.ts"
+import { createConnectionPool } from "../../src/store/connection-pool.ts"
+import { databaseOver } from "../../src/store/database.ts"
+import type { KeyClaim } from "../../src/store/idempotency-keys.ts"
+import type { SimulatedServer } from "./database/server.ts"
+
+/** Connections of one process: sealer and ledger hold one each while they commit, and one serves reads. */
+const CONNECTIONS = 3
+
+/** How far the log had grown, as a process made it durable beside the keys. */
+export type Remember = (size: number, root: Uint8Array, write: () => void) => void
+
+export type ProcessParts = {
+  /** Unlike that of every other process, and of the same one before it was started again. */
+  readonly name: string
+  readonly config: Config
+  readonly prepared: Prepared
+  readonly server: Pick<SimulatedServer, "connect">
+  readonly nowMs: () => number
+  /** Stands around the head file: may fail before it writes, after it, or not at all. */
+  readonly remember: Remember
+  /** Told of what a process logs as a fault. */
+  readonly reportFault: (error: unknown) => void
+}
+
+export type SimulatedProcess = {
+  readonly name: string
+  readonly trust: TrustDocument
+  readonly execute: (submission: Submission, claim: KeyClaim | undefined) => Promise<Settled<SealedRun>>
+  readonly attest: (owner: number, digest: string, claim: KeyClaim | undefined) => Promise<Settled<SealedAttestation>>
+  /** Gives back what outlives no process: its open files. */
+  readonly ended: () => void
+}
+
+/** Starts a process. Rejects with StartupError when it must not run on this database, with StoreError when it cannot. */
+export async function startProcess(parts: ProcessParts): Promise<SimulatedProcess> {
+  const { name, config, prepared, server, nowMs, reportFault } = parts
+  const headFile = openHeadFile(config.keysDir, name)
+  const pool = createConnectionPool(CONNECTIONS, lost => server.connect(name, lost))
+  const db = databaseOver("postgres", pool, async () => undefined)
+  try {
+    const { keys, origin, genesisAt } = await openDeployment(db, config, headFile.remembered, nowMs)
+    const trust = trustDocument(keys, origin, config.logOrigin, genesisAt)
+    const sealer = openSealer({
+      db,
+      log: { keys, origin },
+      verify: verifyHere(trustedKeysOf(trust)),
+      nowMs,
+      reportFault,
+      publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
+      rememberHead: (size, root) => parts.remember(size, root, () => headFile.remember(size, root)),
+      reportFailure: () => undefined,
+      reportSealed: () => undefined,
+      reportCommitted: () => undefined,
+    })
+    const { execute } = openExecution({
+      db,
+      sealer,
+      ledger: createBudgetLedger(db),
+      nowMs,
+      reviewer: prepared.reviewer,
+      signal: new AbortController().signal,
+      pipeline: pipelineOf(config, prepared, "unknown", reportFault),
+    })
+    const keyed = openIdempotencyKeys(db, nowMs)
+    const once = async <Made>(claim: KeyClaim | undefined, make: () => Promise<Made>): Promise<Settled<Made>> =>
+      claim === undefined ? { made: await make() } : keyed.once(claim, make)
+    return {
+      name,
+      trust,
+      execute: (submission, claim) => once(claim, () => execute(submission, claim)),
+      attest: (owner, digest, claim) =>
+        once(claim, () => sealer.attest(attestationDraft(owner, { digest, algorithm: "sha256" }), claim)),
+      ended: headFile.close,
+    }
+  } catch (error) {
+    headFile.close()
+    throw error
+  }
+}
