@@ -1,6 +1,6 @@
 /** Tells which of our documents a value is, and verifies it. The one door of CLI, server, SDK and browser. */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
-import { isJsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import { isJsonValue, parseCanonical, parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
 import type { Bundle } from "../artifacts/bundle.ts"
 import { bundleSchema } from "../artifacts/bundle.ts"
 import { exportStatementSchema } from "../artifacts/export-statement.ts"
@@ -38,15 +38,21 @@ export const isUnreadable = (result: Report | Unreadable): result is Unreadable 
  * @param trusts keys of the services the caller trusts; the public Rekor log's key is always known.
  */
 export function verifyText(input: string | Uint8Array, trusts: readonly TrustedKeys[]): Report | Unreadable {
-  let value: JsonValue
   try {
-    value = parseStrictJson(input)
+    const text = typeof input === "string" ? input : utf8Decode(input)
+    // Documents as services write them are canonical, which is quicker to see than to read strictly.
+    const value = (text === undefined ? undefined : parseCanonical(text)) ?? parseStrictJson(input)
+    if (text?.includes(NUL_ESCAPE) && holdsNul(value)) return unreadable(HOLDS_NUL)
+    return verifyWithoutNul(value, trusts)
   } catch (error) {
     if (error instanceof StrictJsonError) return unreadable(`not strict JSON: ${error.message}`)
     throw error
   }
-  return verifyJson(value, trusts)
 }
+
+/** Every JSON text of a value that holds U+0000 holds this. */
+const NUL_ESCAPE = "\\u0000"
+const HOLDS_NUL = "a text holds U+0000, which no record of ours can"
 
 /** As `verifyText`, for a value that is parsed already. */
 export function verifyDocument(value: unknown, trusts: readonly TrustedKeys[]): Report | Unreadable {
@@ -56,9 +62,11 @@ export function verifyDocument(value: unknown, trusts: readonly TrustedKeys[]): 
 const NO_DOCUMENT = "not a JSON object that can be sealed exactly"
 
 /** As `verifyDocument`, for a value that `canonicalize` has accepted as it is. */
-export function verifyJson(value: JsonValue, trusts: readonly TrustedKeys[]): Report | Unreadable {
+export const verifyJson = (value: JsonValue, trusts: readonly TrustedKeys[]): Report | Unreadable =>
+  holdsNul(value) ? unreadable(HOLDS_NUL) : verifyWithoutNul(value, trusts)
+
+function verifyWithoutNul(value: JsonValue, trusts: readonly TrustedKeys[]): Report | Unreadable {
   if (!isObject(value)) return unreadable(NO_DOCUMENT)
-  if (holdsNul(value)) return unreadable("a text holds U+0000, which no record of ours can")
   const known = [...trusts, PUBLIC_REKOR]
   if (value.kind === BUNDLE_KIND) {
     const bundle = readBundle(value)

@@ -3,7 +3,7 @@
  * rests on the operator's word. FORMATS §7, checks 2 and 6.
  */
 import type { JsonObject } from "@runseal/canonical"
-import { decodeBase64, digest, encodeHex } from "@runseal/canonical"
+import { decodeBase64, encodeHex } from "@runseal/canonical"
 import type { BundleBody } from "../artifacts/bundle.ts"
 import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
 import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
@@ -27,6 +27,7 @@ import { sealHash } from "../formulas/seal.ts"
 import { declaredValueCount } from "../kernels/kernel.ts"
 import { runKernels } from "../kernels/run-kernels.ts"
 import { hashLeaf } from "../transparency-log/merkle.ts"
+import { isSameJson } from "../vocabulary/json-members.ts"
 import { KERNELS } from "../vocabulary/outcomes.ts"
 import type { Findings } from "./report.ts"
 
@@ -109,7 +110,7 @@ function checkKernels(sources: KernelSources, efa: EfaSection, findings: Finding
   if (!inOrder) return
   runKernels(sources, efa.kernels).forEach((record, i) => {
     const stated = efa.kernels[i]
-    const same = stated !== undefined && digest(stated) === digest(record)
+    const same = stated !== undefined && isSameJson(stated, record)
     findings.require("executions", same, `kernel ${record.kernel} does not give what is recorded`)
   })
 }

@@ -14,6 +14,21 @@ export function textMember(value: JsonValue | undefined, key: string): string | 
   return typeof found === "string" ? found : undefined
 }
 
+/** Whether two values have one canonical form: same types, same members in whatever order, same items in one order. */
+export function isSameJson(one: JsonValue, other: JsonValue): boolean {
+  if (one === other) return true
+  if (Array.isArray(one))
+    return (
+      Array.isArray(other) && one.length === other.length && one.every((item, i) => isSameJson(item, other[i] ?? null))
+    )
+  if (!isObject(one) || !isObject(other)) return false
+  const keys = Object.keys(one)
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every(key => Object.hasOwn(other, key) && isSameJson(one[key] ?? null, other[key] ?? null))
+  )
+}
+
 /** Whether U+0000 stands in any key or text: stores and terminals cut text there. */
 export function holdsNul(value: JsonValue): boolean {
   if (typeof value === "string") return value.includes("\u0000")
