@@ -1,8 +1,7 @@
 /** The last step of a batch: documents are made, and verified as texts while the next ones are made. */
-import type { Verdict } from "@runseal/core/verify/report"
 import type { Failed, InTurns, Placed } from "./in-turns.ts"
 import { unverified } from "./record.ts"
-import type { VerifyTexts } from "./verification.ts"
+import type { FinishedText, VerifyTexts } from "./verification.ts"
 
 /** Documents handed to the verifier at once: enough that handing them over costs little, few enough that it begins early. */
 const HANDED_TOGETHER = 8
@@ -12,42 +11,38 @@ export type Finishing = {
   readonly verify: VerifyTexts
 }
 
-/** A document at its place in the batch. */
-export type Finished<Document> = Placed & { readonly item: Document }
+/** A document at its place in the batch, with its packed form where that was asked for. */
+export type Finished<Document> = Placed & { readonly item: Document; readonly packed: Uint8Array | undefined }
 
 /**
- * Makes documents and has each verified; what fails in either is noted and does not count among what is given back.
+ * Makes documents and has each verified. What fails in either is noted and is not given back.
  * Rejects when the verifier could not be asked.
- * @param verdict what the verifier must say of each
+ * @param wanted of the verifier, for each
  */
 export async function finishDocuments<Item extends Placed, Document extends { readonly text: string }>(
   { inTurns, verify }: Finishing,
   items: readonly Item[],
   failed: Failed,
-  verdict: Verdict,
+  wanted: Omit<FinishedText, "text">,
   make: (item: Item) => Document,
 ): Promise<readonly Finished<Document>[]> {
-  const finished: Finished<Document>[] = []
-  const judged: Promise<void>[] = []
-  const lost: unknown[] = []
-  const judge = async (part: readonly Finished<Document>[]): Promise<void> => {
-    try {
-      const objections = await verify(part.map(({ item }) => ({ text: item.text, verdict })))
-      part.forEach(({ at }, i) => {
-        const objection = objections[i]
-        if (objection !== undefined) failed.set(at, unverified(objection))
-      })
-    } catch (error) {
-      lost.push(error)
-    }
+  const judgeAll = async (made: readonly (Placed & { readonly item: Document })[]): Promise<Finished<Document>[]> => {
+    const judgements = await verify(made.map(({ item }) => ({ ...wanted, text: item.text })))
+    return made.flatMap(({ at, item }, i) => {
+      const judged = judgements[i]
+      if (judged !== undefined && "packed" in judged) return [{ at, item, packed: judged.packed }]
+      failed.set(at, unverified(judged?.objection ?? "the verifier did not answer"))
+      return []
+    })
   }
+  const judged: Promise<readonly Finished<Document>[]>[] = []
   for (let first = 0; first < items.length; first += HANDED_TOGETHER) {
     const some = items.slice(first, first + HANDED_TOGETHER)
-    const part = await inTurns(some, failed, "DLA", item => ({ at: item.at, item: make(item) }))
-    finished.push(...part)
-    judged.push(judge(part))
+    const made = await inTurns(some, failed, "DLA", item => ({ at: item.at, item: make(item) }))
+    const part = judgeAll(made)
+    // It is awaited below; until then its rejection is nobody's.
+    part.catch(() => {})
+    judged.push(part)
   }
-  await Promise.all(judged)
-  if (lost.length > 0) throw lost[0]
-  return finished.filter(({ at }) => !failed.has(at))
+  return (await Promise.all(judged)).flat()
 }

@@ -17,7 +17,7 @@ import type { Draft } from "../pipeline/draft.ts"
 import type { StageFailure } from "../pipeline/stage-failure.ts"
 import { type AttestationDraft, type SealedAttestation, sealAttestation } from "./attestation.ts"
 import { type ExportDraft, type SealedStatement, type StatementDraft, sealStatement } from "./export-statement.ts"
-import { finishDocuments } from "./finish-documents.ts"
+import { type Finished, finishDocuments } from "./finish-documents.ts"
 import { type Failed, openTurns } from "./in-turns.ts"
 import type { KeyedItem } from "./keyed-items.ts"
 import { asStageError, finishRecord, firstLeaf, recordSeal } from "./record.ts"
@@ -63,8 +63,10 @@ export type BatchStart = {
 export type SealedRun = {
   readonly draft: Draft
   readonly bundle: Bundle
-  /** The bundle's canonical text, as stored and served. */
+  /** The bundle's canonical text, as served. */
   readonly text: string
+  /** The text as it is stored; absent when nobody has packed it yet. */
+  readonly packed?: Uint8Array
   readonly tenant_ordinal: number
 }
 
@@ -127,6 +129,16 @@ const placed = <Item>(
   return Array.from({ length: count }, (_, at) => byPlace.get(at))
 }
 
+/** What is wanted of the verifier: records are stored packed, the others as they are. */
+const RECORD = { verdict: VERDICTS.complete, pack: true }
+const ATTESTATION = { verdict: VERDICTS.attestation, pack: false }
+const STATEMENT = { verdict: VERDICTS.export_statement, pack: false }
+
+const withPacked = ({ at, item, packed }: Finished<SealedRun>): { readonly at: number; readonly item: SealedRun } => ({
+  at,
+  item: { ...item, ...(packed === undefined ? {} : { packed }) },
+})
+
 /** Seals everything of a round; undefined when something failed, which is then among the failures. */
 async function attempt(
   round: Round,
@@ -172,25 +184,21 @@ async function attempt(
     return { at, owner: item.owner, owner_ordinal, appended: keep(appendLeafEntry(context.log, log, item.leaf)) }
   })
   const c2 = signHead(context.log, log, start.time)
-  const runs = await finishDocuments(finishing, lasts, failed.runs, VERDICTS.complete, sealed => {
+  const runs = await finishDocuments(finishing, lasts, failed.runs, RECORD, sealed => {
     const { draft, record, bundle_hash, leaf, last } = sealed
     const complete_record = anchorOf(context.log, log, last, c2)
     const bundle: Bundle = { ...record, bundle_hash, anchors: { ...record.anchors, complete_record } }
     return { draft, bundle, text: canonicalize(bundle), tenant_ordinal: leaf.tenant_ordinal }
   })
-  const attestations = await finishDocuments(finishing, proposed, failed.attestations, VERDICTS.attestation, proposal =>
+  const attestations = await finishDocuments(finishing, proposed, failed.attestations, ATTESTATION, proposal =>
     sealAttestation(proposal, context.log, log, c2),
   )
-  const statements = await finishDocuments(
-    finishing,
-    stated,
-    failed.statements,
-    VERDICTS.export_statement,
-    ({ draft, appended }) => sealStatement(draft, appended, context.log, log, c2),
+  const statements = await finishDocuments(finishing, stated, failed.statements, STATEMENT, ({ draft, appended }) =>
+    sealStatement(draft, appended, context.log, log, c2),
   )
   if (failed.runs.size + failed.attestations.size + failed.statements.size > 0) return undefined
   return {
-    runs: placed(round.drafts.length, runs),
+    runs: placed(round.drafts.length, runs.map(withPacked)),
     attestations: placed(round.attestations.length, attestations),
     statements: placed(round.statements?.length ?? 0, statements),
     entries,

@@ -16,8 +16,8 @@ import { StoreError } from "../store/errors.ts"
 import { createGroupCommit } from "../store/group-commit.ts"
 import type { KeyClaim } from "../store/idempotency-keys.ts"
 import { appendEntries, loadFrontier, lockHead } from "../store/log-store.ts"
-import { insertRuns } from "../store/runs.ts"
-import type { LogHeadRow, RunRow } from "../store/schema.ts"
+import { insertRuns, type NewRunRow } from "../store/runs.ts"
+import type { LogHeadRow } from "../store/schema.ts"
 import type { Tx } from "../store/session.ts"
 import { lockTenants, updateTenants } from "../store/tenants.ts"
 import type { Watch } from "../watch.ts"
@@ -215,7 +215,7 @@ async function writeBatch(tx: Tx, batch: Batch, head: LogHeadRow, time: number, 
   await updateTenants(tx, [...batch.tenants.values()])
 }
 
-const runRow = ({ draft, bundle, text, tenant_ordinal }: SealedRun): RunRow => ({
+const runRow = ({ draft, bundle, text, packed, tenant_ordinal }: SealedRun): NewRunRow => ({
   run_id: bundle.run.run_id,
   owner: draft.tenant.owner,
   owner_ordinal: tenant_ordinal,
@@ -227,7 +227,7 @@ const runRow = ({ draft, bundle, text, tenant_ordinal }: SealedRun): RunRow => (
   manifest_hash: sealedHash(bundle),
   execution_region: bundle.run.execution_region,
   duration_us: bundle.run.duration_us,
-  bundle: text,
+  bundle: packed ?? text,
   disclosure_seed: Buffer.from(draft.moment.seed, "hex"),
 })
 

@@ -7,19 +7,32 @@ import type { JsonObject } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import type { Verdict } from "@runseal/core/verify/report"
+import { packBundle } from "../store/bundle-text.ts"
 import { type JobBounds, openJobThread } from "../threads/job-thread.ts"
 
-/** A text that is to be stored, and the verdict it must get. */
-export type FinishedText = { readonly text: string; readonly verdict: Verdict }
+/** A text that is to be stored. */
+export type FinishedText = {
+  readonly text: string
+  /** What the verifier must say of it. */
+  readonly verdict: Verdict
+  /** Whether its packed form is wanted: who reads the text anyway packs it as well. */
+  readonly pack: boolean
+}
 
-/** Why a text must not be stored, for the operator; undefined when it may. */
-export type Objection = string | undefined
+/** Why a text must not be stored, for the operator; or that it may, with its packed form where that was asked for. */
+export type Judgement = { readonly objection: string } | { readonly packed: Uint8Array<ArrayBuffer> | undefined }
 
-/** One objection or none for each text, in their order. Rejects when the verifier could not be asked. */
-export type VerifyTexts = (texts: readonly FinishedText[]) => Promise<readonly Objection[]>
+/** One judgement for each text, in their order. Rejects when the verifier could not be asked. */
+export type VerifyTexts = (texts: readonly FinishedText[]) => Promise<readonly Judgement[]>
 
-/** What the verifier says against a text. */
-export function objectionTo({ text, verdict }: FinishedText, trust: TrustedKeys): Objection {
+/** What the verifier says of a text. */
+export function judge(finished: FinishedText, trust: TrustedKeys): Judgement {
+  const objection = objectionTo(finished, trust)
+  if (objection !== undefined) return { objection }
+  return { packed: finished.pack ? packBundle(finished.text) : undefined }
+}
+
+function objectionTo({ text, verdict }: FinishedText, trust: TrustedKeys): string | undefined {
   const report = verifyText(text, [trust])
   if (isUnreadable(report)) return `it is not readable: ${report.unreadable}`
   if (report.verdict === verdict) return undefined
@@ -31,7 +44,7 @@ export function objectionTo({ text, verdict }: FinishedText, trust: TrustedKeys)
 export const verifyHere =
   (trust: TrustedKeys): VerifyTexts =>
   async texts =>
-    texts.map(text => objectionTo(text, trust))
+    texts.map(text => judge(text, trust))
 
 /** Threads beside the main one and the database; more of them do not make one log faster. */
 const MAX_THREADS = 3
@@ -53,7 +66,7 @@ export function openVerification(document: JsonObject): Verification {
   const module = new URL("./verify-thread.ts", import.meta.url)
   const count = Math.max(1, Math.min(availableParallelism() - 1, MAX_THREADS))
   const threads = Array.from({ length: count }, () =>
-    openJobThread<readonly FinishedText[], readonly Objection[]>(module, BOUNDS, document),
+    openJobThread<readonly FinishedText[], readonly Judgement[]>(module, BOUNDS, document),
   )
   let turn = 0
   return {

@@ -2,9 +2,12 @@
 import { workerData } from "node:worker_threads"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import { answerJobs } from "../threads/answer-jobs.ts"
-import { type FinishedText, type Objection, objectionTo } from "./verification.ts"
+import { type FinishedText, type Judgement, judge } from "./verification.ts"
 
 const trust = parseTrust(workerData)
 if ("problem" in trust) throw new Error(`our own trust document is refused: ${trust.problem}`)
 
-answerJobs((texts: readonly FinishedText[]): readonly Objection[] => texts.map(text => objectionTo(text, trust)))
+answerJobs(
+  (texts: readonly FinishedText[]): readonly Judgement[] => texts.map(text => judge(text, trust)),
+  judgements => judgements.flatMap(judged => ("packed" in judged && judged.packed ? [judged.packed.buffer] : [])),
+)

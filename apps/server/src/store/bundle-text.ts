@@ -20,7 +20,7 @@ const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, dictio
 const EXPANSION = { dictionary: BUNDLE_DICTIONARY_1, maxOutputLength: MAX_BUNDLE_BYTES }
 
 /** A bundle's canonical text as the column `run.bundle` holds it. */
-export function packBundle(text: string): Uint8Array {
+export function packBundle(text: string): Uint8Array<ArrayBuffer> {
   const frame = zstdCompressSync(utf8Encode(text), COMPRESSION)
   const stored = new Uint8Array(1 + frame.length)
   stored[0] = ZSTD_1
