@@ -7,6 +7,7 @@ import type { Bundle } from "../../../libs/core/src/artifacts/bundle.ts"
 import { withhold } from "../../../libs/core/src/formulas/pre-execution.ts"
 import { OUTCOME_KINDS } from "../../../libs/core/src/vocabulary/outcomes.ts"
 import { attest, type Deployment, makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
+import { exportText, stateExport } from "../../../libs/core/test/fixtures/exports.ts"
 import { NOTHING_TO_GOVERN } from "../../../libs/core/test/fixtures/samples.ts"
 
 export const SERVICE = "Example Run Service"
@@ -42,6 +43,31 @@ export function writeDocuments(folder: string): void {
   writeStreams(deployment, whole, write)
   write("twice.json", '{"kind":"vfa.audit_bundle.v1","kind":"vfa.audit_bundle.v1"}')
   writeTrust(deployment, write)
+  writeExports(deployment, write)
+}
+
+/** Exports of a tenant with five records, whole and with things taken out. Last: other documents' proofs do not change. */
+function writeExports(deployment: Deployment, write: Write): void {
+  const tenant = "api-key-5"
+  const records = (["ok", "pepg_deny", "ok", "stage_error", "ok"] as const).map(
+    outcome => sealRun(deployment, { outcome, tenant }).bundle,
+  )
+  const [, second, third, fourth] = records
+  if (second === undefined || third === undefined || fourth === undefined) throw new Error("five runs were sealed")
+  const from = second.run.created_at
+  const to = fourth.run.created_at
+  const range = stateExport(deployment, [second, third, fourth], { tenant, from, to })
+  const statement = stateExport(deployment, records, { tenant })
+  const foreign = sealRun(deployment, { outcome: "ccv_halt", tenant: "api-key-6" }).bundle
+  const text = exportText(statement, ...records)
+  write("export.ndjson", text)
+  write("range.ndjson", exportText(range, second, third, fourth))
+  write("first-dropped.ndjson", exportText(range, third, fourth))
+  write("last-dropped.ndjson", exportText(statement, ...records.slice(0, -1)))
+  write("tampered.ndjson", exportText(statement, ...records.with(0, foreign).with(2, fourth).with(3, third)))
+  write("cut.ndjson", text.slice(0, -1000))
+  write("statement-dropped.ndjson", exportText(...records))
+  write("statement.json", statement)
 }
 
 /** Streams of one document a line: all good, and with every kind of trouble. */

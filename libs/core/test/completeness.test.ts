@@ -26,7 +26,7 @@ const range = stateExport(a, part, { from: clockOf(2), to: clockOf(4) })
 /** Where a missing record is missed. */
 const between = (behind: Bundle | undefined, before: Bundle | undefined): string =>
   [
-    ...(behind === undefined ? [] : [`behind run ${behind.run.run_id}`]),
+    ...(behind === undefined ? [] : [`after run ${behind.run.run_id}`]),
     ...(before === undefined ? [] : [`before run ${before.run.run_id}`]),
   ].join(" and ")
 const nameOf = (bundle: Bundle): string => `record ${placeOf(bundle).tenant_ordinal} (run ${bundle.run.run_id})`
@@ -106,7 +106,7 @@ describe("what is missing, doubled or reordered is named", () => {
     "$name swapped with the next",
     ({ at, bundle, name }) => {
       const swapped = records.with(at, bundle).with(at + 1, records[at]!)
-      expect(said([whole, ...swapped])).toEqual([`${name} stands out of order, behind record ${at + 2}`])
+      expect(said([whole, ...swapped])).toEqual([`${name} stands out of order, after record ${at + 2}`])
     },
   )
 

@@ -33,7 +33,7 @@ export function foldRecords(statement: ExportStatement): RecordsFold {
   const behind = (leaf: CompleteRecordLeaf): string => {
     if (!gaps.fill(leaf.tenant_ordinal)) return "stands here again"
     found++
-    return `stands out of order, behind record ${next - 1}`
+    return `stands out of order, after record ${next - 1}`
   }
   const advance = (bundle: Bundle, here: Placed, within: ChainPiece): readonly string[] => {
     const problems = linkProblems(here, before, statement, within)
@@ -61,14 +61,14 @@ export function foldRecords(statement: ExportStatement): RecordsFold {
       if (piece === undefined || tenant_ordinal < piece.first_ordinal || tenant_ordinal > piece.last_ordinal)
         return [told("is not of the piece that the statement speaks of")]
       if (tenant_ordinal < next) return [told(behind(leaf))]
-      const gap = { first: next, last: tenant_ordinal - 1, ...behindOf(before), before: leaf.run_id }
+      const gap = { first: next, last: tenant_ordinal - 1, ...afterOf(before), before: leaf.run_id }
       const skipped = tenant_ordinal > next && gaps.open(gap)
       const here = { leaf, digest: leafDigest(leaf), log_index: Number(entry.logIndex) }
       return [...(skipped ? [missing(skipped)] : []), ...advance(bundle, here, piece).map(told)]
     },
     end: () => {
       const last = piece?.last_ordinal ?? 0
-      const tail = next > last ? [] : [{ first: next, last, ...behindOf(before) }]
+      const tail = next > last ? [] : [{ first: next, last, ...afterOf(before) }]
       return [...gaps.left(), ...tail].map(missing)
     },
     found: () => found,
@@ -76,13 +76,13 @@ export function foldRecords(statement: ExportStatement): RecordsFold {
   }
 }
 
-const behindOf = (before: Placed | undefined): Pick<OrdinalGap, "behind"> =>
-  before === undefined ? {} : { behind: before.leaf.run_id }
+const afterOf = (before: Placed | undefined): Pick<OrdinalGap, "after"> =>
+  before === undefined ? {} : { after: before.leaf.run_id }
 
-function missing({ first, last, behind, before }: OrdinalGap): RecordProblem {
+function missing({ first, last, after, before }: OrdinalGap): RecordProblem {
   const records = first === last ? `record ${first} is missing` : `records ${first} to ${last} are missing`
   const runs = [
-    ...(behind === undefined ? [] : [`behind run ${behind}`]),
+    ...(after === undefined ? [] : [`after run ${after}`]),
     ...(before === undefined ? [] : [`before run ${before}`]),
   ]
   return { sentence: runs.length === 0 ? records : `${records}, ${runs.join(" and ")}`, tenant_ordinal: first }

@@ -6,8 +6,8 @@ export const GAPS_MAX = 1000
 export type OrdinalGap = {
   readonly first: number
   readonly last: number
-  /** What stands before and behind it, where something does. */
-  readonly behind?: number
+  /** Numbers of the runs beside it, where there are some: it comes after one and before the other. */
+  readonly after?: number
   readonly before?: number
 }
 
