@@ -1,0 +1,153 @@
+/** Every operation × everybody who may ask, on both databases. The table is in authorization-matrix.ts. */
+import type { JsonObject } from "@runseal/canonical"
+import { beforeAll, describe, expect, test } from "vitest"
+import { eachDatabase } from "../database/databases.ts"
+import { expectRefused, numberAt, textAt } from "../harness/answer.ts"
+import { ENDPOINTS } from "../harness/described.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/keys.ts"
+import { EICAR, request } from "../harness/requests.ts"
+import { standingService, type TestService } from "../harness/service.ts"
+import { minted } from "../harness/tables.ts"
+import { type Asker, MATRIX, type Row, type Subjects } from "./authorization-matrix.ts"
+
+const UNKNOWN = `rsk_${"0".repeat(48)}`
+const ROWS = Object.entries(MATRIX)
+
+test("there is a row for every operation, and for nothing else", () => {
+  const operations = ENDPOINTS.map(({ method, template }) => `${method} ${template}`)
+  expect(Object.keys(MATRIX).toSorted()).toEqual(operations.toSorted())
+})
+
+test("what a row says follows from the access that the description gives", () => {
+  for (const { method, template, operation } of ENDPOINTS) {
+    const { statuses } = MATRIX[`${method} ${template}`]!
+    const needsKey = operation.security.length > 0
+    expect(statuses.nobody === 401, template).toBe(needsKey)
+    expect(statuses.owner === 403 && statuses.other === 403, template).toBe(template.startsWith("/admin/"))
+  }
+})
+
+/** Asks as one holder; a body is JSON. */
+async function ask(holder: Holder, name: string, row: Row, subjects: Subjects) {
+  const [method = ""] = name.split(" ")
+  return holder.send(method, row.path(subjects), row.body?.(subjects))
+}
+
+const runOf = async (holder: Holder, changes: JsonObject = {}): Promise<number> =>
+  numberAt((await holder.execute(request(changes))).body, "run_id")
+
+/** The subjects that belong to a caller of his own. */
+async function ownSubjects(holder: Holder): Promise<Subjects> {
+  const run = await runOf(holder)
+  const denied = await runOf(holder, { payload: EICAR })
+  const { body: bundle } = await holder.get(`/runs/${run}/artifacts`)
+  return { run, denied, bundle, published: run, to_publish: run, to_withdraw: run, token: "0".repeat(32), key: 1 }
+}
+
+eachDatabase("open mode", openDatabase => {
+  describe.each([
+    ["no key", undefined],
+    ["an unknown key", UNKNOWN],
+    ["what is no key", "Bearer x"],
+  ])("with %s", (_who, secret) => {
+    const service = standingService(() => ({ open: openDatabase }))
+    let subjects: Subjects
+    beforeAll(async () => {
+      subjects = await ownSubjects(caller(service(), secret))
+    })
+
+    test("every operation answers as its row says", async () => {
+      for (const [name, row] of ROWS) {
+        const { status, text } = await ask(caller(service(), secret), name, row, subjects)
+        expect(status, `${name}: ${text.slice(0, 200)}`).toBe(row.statuses.open)
+      }
+    })
+  })
+})
+
+eachDatabase("locked mode", openDatabase => {
+  const service = standingService(() => ({ open: openDatabase }))
+  let subjects: Subjects
+  let known: Readonly<Record<Exclude<Asker, "open" | "nobody">, Holder>>
+  let nobodies: readonly (readonly [what: string, holder: Holder])[] = []
+
+  beforeAll(async () => {
+    const { first, ...made } = await madeKeys(service())
+    known = made
+    const published = await runOf(known.admin)
+    const to_withdraw = await runOf(known.admin)
+    await known.admin.post(`/admin/runs/${to_withdraw}/publish`)
+    const { body } = await known.admin.post(`/admin/runs/${published}/publish`)
+    const { id: key } = await mint(service(), CUSTOMER, known.admin)
+    subjects = {
+      ...(await ownSubjects(known.owner)),
+      published,
+      to_publish: await runOf(known.admin),
+      to_withdraw,
+      token: textAt(body, "token"),
+      key,
+    }
+    nobodies = await withoutAccess(service(), known.admin, first)
+  })
+
+  test.each(ROWS)("%s", async (name, row) => {
+    const before = await minted(service().db)
+    for (const [what, holder] of nobodies) {
+      const answer = await ask(holder, name, row, subjects)
+      expect(answer.status, what).toBe(row.statuses.nobody)
+      if (row.statuses.nobody === 401) expectRefused(answer, 401)
+    }
+    expect(await minted(service().db), "nothing is made for nobody").toEqual(before)
+    for (const asker of ["owner", "other", "admin", "other_admin"] as const) {
+      const answer = await ask(known[asker], name, row, subjects)
+      expect(answer.status, `${asker}: ${answer.text.slice(0, 200)}`).toBe(row.statuses[asker])
+      if (answer.status === 403) expectRefused(answer, 403)
+    }
+  })
+
+  test.each(ROWS.filter(([name]) => name.startsWith("GET ")))("%s, asked for its head alone", async (_name, row) => {
+    const head = async ({ secret }: Holder): Promise<number> => {
+      const headers = secret === undefined ? {} : { "X-Service-Key": secret }
+      const response = await service().request(row.path(subjects), { method: "HEAD", headers })
+      expect(await response.text()).toBe("")
+      return response.status
+    }
+    for (const asker of ["owner", "other", "admin"] as const)
+      expect(await head(known[asker]), asker).toBe(row.statuses[asker])
+    for (const [what, holder] of nobodies) expect(await head(holder), what).toBe(row.statuses.nobody)
+  })
+})
+
+/** One key of each kind; the first makes the others and is revoked. */
+async function madeKeys(service: TestService) {
+  const first = await mint(service, ADMIN)
+  return {
+    first,
+    owner: await mint(service, CUSTOMER, first),
+    other: await mint(service, { name: "other", tier: "production" }, first),
+    admin: await mint(service, { ...ADMIN, name: "admin" }, first),
+    other_admin: await mint(service, { ...ADMIN, name: "other-admin" }, first),
+  }
+}
+
+/** Everybody whom the door of a locked deployment does not let in. */
+async function withoutAccess(service: TestService, admin: Holder, first: Holder) {
+  const revoked = await mint(service, CUSTOMER, admin)
+  const replaced = await mint(service, { name: "rotated" }, admin)
+  // Rotation is another key of the same name; the old secret ends with the old key.
+  await mint(service, { name: "rotated" }, admin)
+  for (const { id } of [revoked, replaced, first]) await admin.send("DELETE", `/admin/keys/${id}`)
+  const { secret = "" } = admin
+  return [
+    ["no key", caller(service)],
+    ["an empty key", caller(service, "")],
+    ["a key that was never made", caller(service, UNKNOWN)],
+    ["a key in capitals", caller(service, secret.toUpperCase())],
+    ["a key cut short", caller(service, secret.slice(0, -1))],
+    ["a key made longer", caller(service, `${secret}0`)],
+    ["a key sent twice", caller(service, `${secret}, ${secret}`)],
+    ["a revoked key", revoked],
+    ["a revoked admin key", first],
+    ["the old key after a rotation", replaced],
+  ] as const
+}

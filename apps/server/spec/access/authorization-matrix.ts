@@ -1,0 +1,139 @@
+/** Who is answered what, for every operation of the API description. A new operation needs a row. Specification, "Authentication". */
+import type { JsonValue } from "@runseal/canonical"
+import { ADMIN, CUSTOMER } from "../harness/keys.ts"
+import { request } from "../harness/requests.ts"
+
+/** Who asks. In locked mode all the others are `nobody`: they differ in nothing but the reason that they are not told. */
+export type Asker =
+  /** Anybody in open mode, whatever header he sends. */
+  | "open"
+  /** Locked: no key, or one that is malformed, unknown, revoked or replaced by another. */
+  | "nobody"
+  /** A customer of tier trial whose run it is. */
+  | "owner"
+  /** Another customer, of tier production. */
+  | "other"
+  /** An admin key, of whom the published runs are. */
+  | "admin"
+  /** Another admin key. */
+  | "other_admin"
+
+/** What the requests of a deployment are about. */
+export type Subjects = {
+  /** An ok run and a denied one, of the owner; of the anonymous caller in open mode. */
+  readonly run: number
+  readonly denied: number
+  /** Runs of the admin key: one that is published, one to publish, one to withdraw. In open mode the run above. */
+  readonly published: number
+  readonly to_publish: number
+  readonly to_withdraw: number
+  /** Of the published run; in open mode nobody has one. */
+  readonly token: string
+  /** A key to revoke. */
+  readonly key: number
+  /** The ok run's bundle. */
+  readonly bundle: JsonValue
+}
+
+export type Row = {
+  readonly path: (subjects: Subjects) => string
+  readonly body?: (subjects: Subjects) => JsonValue
+  readonly statuses: Readonly<Record<Asker, number>>
+}
+
+type Request = Pick<Row, "path" | "body">
+const at = (path: string, body?: JsonValue): Request => ({
+  path: () => path,
+  ...(body === undefined ? {} : { body: () => body }),
+})
+const ofRun = (end: string): Request => ({ path: ({ run }) => `/runs/${run}${end}` })
+
+const everybody = (status: number): Row["statuses"] => ({
+  open: status,
+  nobody: status,
+  owner: status,
+  other: status,
+  admin: status,
+  other_admin: status,
+})
+/** Answered to anybody. */
+const open = (asked: Request, status = 200): Row => ({ ...asked, statuses: everybody(status) })
+/** Answered to whoever has a key, with what is his. */
+const kept = (asked: Request, status = 200): Row => ({ ...asked, statuses: { ...everybody(status), nobody: 401 } })
+/** About a run of the owner's: there is none for anybody else, an admin or not. */
+const own = (asked: Request, status = 200): Row => ({
+  ...asked,
+  statuses: { ...everybody(404), open: status, owner: status, nobody: 401 },
+})
+/** Answered to admin keys; a customer is refused whatever it asks for. */
+const administrative = (asked: Request, statuses: Pick<Row["statuses"], "open" | "admin" | "other_admin">): Row => ({
+  ...asked,
+  statuses: { nobody: 401, owner: 403, other: 403, ...statuses },
+})
+const published = (end: string): Row => ({
+  path: ({ token }) => `/public/runs/${token}${end}`,
+  statuses: { ...everybody(200), open: 404 },
+})
+
+/** By `METHOD template`. */
+export const MATRIX: Readonly<Record<string, Row>> = {
+  "GET /health": open(at("/health")),
+  "GET /ready": open(at("/ready")),
+  "GET /version": open(at("/version")),
+  "GET /openapi.json": open(at("/openapi.json")),
+  "GET /docs": open(at("/docs")),
+  "GET /docs/{file}": open(at("/docs/page.js")),
+  "GET /verify": open(at("/verify")),
+  "GET /log/checkpoint": open(at("/log/checkpoint")),
+  "GET /log/witnessed-checkpoint": open(at("/log/witnessed-checkpoint"), 404),
+  "GET /log/genesis": open(at("/log/genesis")),
+  "GET /log/tile/{level}/{index}": open(at("/log/tile/0/000"), 404),
+  "GET /log/tile/{level}/{index}.p/{width}": open(at("/log/tile/0/000.p/1")),
+  "GET /log/entry/{index}": open(at("/log/entry/0")),
+  "GET /log/consistency": open(at("/log/consistency?first=1&second=1")),
+  "GET /.well-known/runseal-trust.json": open(at("/.well-known/runseal-trust.json")),
+  "GET /.well-known/trusted-root.json": open(at("/.well-known/trusted-root.json")),
+  "GET /.well-known/service.pub": open(at("/.well-known/service.pub")),
+  "GET /runs/{id}/bundle.json": open({ path: run => `/runs/${run.published}/bundle.json` }, 404),
+  "GET /public/runs/{token}/bundle.json": published("/bundle.json"),
+  "GET /public/runs/{token}": published(""),
+
+  "POST /execute": kept(at("/execute", request())),
+  "POST /execute/verify-determinism": kept(at("/execute/verify-determinism", request())),
+  "POST /dcae/verify": kept({ path: () => "/dcae/verify", body: ({ bundle }) => bundle }),
+  "POST /attest": kept(at("/attest", { digest: "c3".repeat(32), algorithm: "sha256", subject_ref: "x" }), 201),
+  "GET /attestations": kept(at("/attestations")),
+  "GET /runs": kept(at("/runs")),
+  "GET /runs/search": kept(at("/runs/search?status=ok")),
+  "GET /runs/export": kept(at("/runs/export")),
+  "GET /runs/{id}": own(ofRun("")),
+  "GET /runs/{id}/verify": own(ofRun("/verify")),
+  "GET /runs/{id}/artifacts": own(ofRun("/artifacts")),
+  "GET /runs/{id}/report.pdf": own(ofRun("/report.pdf?format=brief")),
+  "GET /runs/{id}/allow-token": own(ofRun("/allow-token")),
+  "GET /runs/{id}/deny-receipt": own({ path: ({ denied }) => `/runs/${denied}/deny-receipt` }),
+  "GET /runs/{id}/ccv-halt-receipt": own(ofRun("/ccv-halt-receipt"), 404),
+  "GET /runs/{id}/macc-halt-receipt": own(ofRun("/macc-halt-receipt"), 404),
+  "GET /runs/{id}/aivp-t4-halt-receipt": own(ofRun("/aivp-t4-halt-receipt"), 404),
+  "GET /runs/{id}/attestation-gap-receipt": own(ofRun("/attestation-gap-receipt"), 404),
+
+  "GET /admin/keys": administrative(at("/admin/keys"), { open: 200, admin: 200, other_admin: 200 }),
+  "DELETE /admin/keys/{id}": administrative(
+    { path: ({ key }) => `/admin/keys/${key}` },
+    { open: 404, admin: 200, other_admin: 200 },
+  ),
+  "POST /admin/runs/{id}/publish": administrative(
+    { path: run => `/admin/runs/${run.to_publish}/publish` },
+    { open: 403, admin: 200, other_admin: 404 },
+  ),
+  "POST /admin/runs/{id}/unpublish": administrative(
+    { path: run => `/admin/runs/${run.to_withdraw}/unpublish` },
+    { open: 403, admin: 200, other_admin: 200 },
+  ),
+  // Last: in open mode it makes the first key, and the deployment is locked.
+  "POST /admin/keys": administrative(at("/admin/keys", { ...ADMIN, ...CUSTOMER }), {
+    open: 201,
+    admin: 201,
+    other_admin: 201,
+  }),
+}
