@@ -44,7 +44,7 @@ export async function loadRuns({ pipeline, sealing }: BulkDeployment, plan: Load
     const [batch, following] = await Promise.all([committing, loaded < runs ? drafts(loaded) : []])
     if (batch.runs.includes(undefined)) throw new Error("a loaded run was refused")
     known = batch.log.frontier()
-    sealing.rememberHead(batch.log.size(), batch.log.root())
+    await sealing.rememberHead(batch.log.size(), batch.log.root())
     next = enough(loaded) ? [] : following
   }
   return loaded

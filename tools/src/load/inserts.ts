@@ -1,9 +1,9 @@
 /** How fast runs are sealed in the loaded database and in an empty one, in turn. */
 import { FULL } from "../bench/bodies.ts"
 import { type Measured, measure } from "../bench/measured-load.ts"
-import { loadSection, middleRound, times } from "../bench/parts/load-table.ts"
+import { loadSection, times } from "../bench/parts/load-table.ts"
 import { USUAL_CONNECTIONS } from "../bench/plan.ts"
-import type { Section } from "../bench/row.ts"
+import { median, type Row, readable, type Section } from "../bench/row.ts"
 import { openBulkDeployment } from "./bulk-deployment.ts"
 import type { Loaded } from "./loaded.ts"
 import { startService } from "./start-service.ts"
@@ -14,8 +14,14 @@ const HEAT_SECONDS = 4
 const WARM_SECONDS = 0.5
 const SECONDS = 5
 
+export type InsertsCompared = { readonly section: Section; readonly starts: readonly Row[] }
+
 /** @param loaded its callers take turns; the empty database gets as many */
-export async function compareInserts(target: Target, loaded: Loaded, say: (line: string) => void): Promise<Section> {
+export async function compareInserts(
+  target: Target,
+  loaded: Loaded,
+  say: (line: string) => void,
+): Promise<InsertsCompared> {
   const { look } = target
   const empty = await target.empty()
   const deployment = await openBulkDeployment(empty.url, empty.folder, Date.now)
@@ -28,24 +34,62 @@ export async function compareInserts(target: Target, loaded: Loaded, say: (line:
     { what: "an empty database", secrets, database: empty.url, folder: empty.folder },
   ]
   const running = []
-  for (const side of sides)
-    running.push({ ...side, service: await startService(side.database, side.folder), rounds: [] as Measured[] })
+  const starts: Row[] = []
+  for (const side of sides) {
+    const begun = performance.now()
+    const service = await startService(side.database, side.folder)
+    const value = performance.now() - begun
+    starts.push({
+      what: `start on ${side.what}`,
+      value,
+      unit: "ms",
+      note: "until it listens; the log's head is checked",
+    })
+    const rounds: Measured[] = []
+    running.push({ ...side, service, rounds })
+  }
   const connections = USUAL_CONNECTIONS
   for (let round = -1; round < ROUNDS; round++) {
     for (const { what, service, database, rounds, ...side } of running) {
       say(round < 0 ? `${what}: its code is compiled` : `inserts into ${what}, round ${round + 1} of ${ROUNDS}`)
       const seconds = round < 0 ? HEAT_SECONDS : SECONDS
       const job = { requests: FULL, secrets: side.secrets, connections, warmSeconds: WARM_SECONDS, seconds }
-      const measured = await measure([service], job, look && (() => look(database)))
+      const measured = await measure([service], job, () => look(database))
       if (round >= 0) rounds.push(measured)
     }
   }
   for (const { service } of running) await service.stop()
-  const middles = running.map(({ what, rounds }) => ({ what, measured: middleRound(rounds) }))
-  const [full, none] = middles
+  const [full, none] = running.map(({ what, rounds }) => ({ what, measured: middleOf(rounds) }))
   if (full === undefined || none === undefined) throw new Error("two databases are compared")
-  return loadSection(`Inserts: POST /execute with ${connections} connections, ${loaded.secrets.length} keys in turn`, [
-    { ...full, note: `${times(full.measured, none.measured)} the empty one, the middle of ${ROUNDS} rounds in turn` },
-    none,
-  ])
+  const wal = ({ measured }: typeof full): string =>
+    `${readable(measured.cost.walBytes ?? Number.NaN)} bytes of WAL a run`
+  const ratio = `${times(full.measured, none.measured)} the empty one, the middle of ${ROUNDS} rounds in turn`
+  const title = `Inserts: POST /execute with ${connections} connections, ${loaded.secrets.length} keys in turn`
+  return {
+    section: loadSection(title, [
+      { ...full, note: `${ratio}; ${wal(full)}` },
+      { ...none, note: wal(none) },
+    ]),
+    starts,
+  }
+}
+
+/** Of each value the middle one of the rounds: on a machine that does other work no round is the middle one in all of them. */
+function middleOf(rounds: readonly Measured[]): Measured {
+  const [first] = rounds
+  if (first === undefined) throw new Error("nothing was measured")
+  const middle = (of: (round: Measured) => number | undefined): number =>
+    median(rounds.map(round => of(round) ?? Number.NaN))
+  return {
+    ...first,
+    perSecond: middle(round => round.perSecond),
+    p50: middle(round => round.p50),
+    p99: middle(round => round.p99),
+    cost: {
+      ...first.cost,
+      serverMicros: middle(({ cost }) => cost.serverMicros),
+      databaseMicros: middle(({ cost }) => cost.databaseMicros),
+      walBytes: middle(({ cost }) => cost.walBytes),
+    },
+  }
 }

@@ -2,7 +2,7 @@
 
 import { measure } from "../bench/measured-load.ts"
 import { type LoadRow, loadSection } from "../bench/parts/load-table.ts"
-import { type Row, type Section, sectionOf } from "../bench/row.ts"
+import { type Section, sectionOf } from "../bench/row.ts"
 import { diskUse } from "./disk-use.ts"
 import { compareInserts } from "./inserts.ts"
 import type { Loaded } from "./loaded.ts"
@@ -22,9 +22,7 @@ export async function measureFlatness(
   loaded: Loaded,
   say: (line: string) => void,
 ): Promise<readonly Section[]> {
-  const begun = performance.now()
   const service = await startService(target.url, target.folder)
-  const startMs = performance.now() - begun
   const secrets = loaded.secrets.slice(0, 1)
   const { look } = target
   const { title, kinds } = await readKinds(target.url, service.url, secrets[0] ?? "")
@@ -33,24 +31,21 @@ export async function measureFlatness(
     say(what)
     const requests = paths.map(path => ({ method: "GET", path, status: 200 }) as const)
     const job = { requests, secrets, connections: READERS, warmSeconds: WARM_SECONDS, seconds: SECONDS }
-    rows.push({ what, note, measured: await measure([service], job, look && (() => look(target.url))) })
+    rows.push({ what, note, measured: await measure([service], job, () => look(target.url)) })
   }
   const { memory } = await service.look()
   await service.stop()
   const inserts = await compareInserts(target, loaded, say)
-  const start: readonly Row[] = [
-    {
-      what: "start of the service until it listens",
-      value: startMs,
-      unit: "ms",
-      note: "with the check of the log's head",
-    },
-    {
-      what: "its memory after all of these reads",
-      value: memory / MEBIBYTE,
-      unit: "MiB",
-      note: `${rows.length} kinds`,
-    },
+  const memoryRow = {
+    what: "memory of the service after all of these reads",
+    value: memory / MEBIBYTE,
+    unit: "MiB",
+    note: "",
+  }
+  return [
+    loadSection(title, rows),
+    inserts.section,
+    sectionOf("The service on it", [...inserts.starts, memoryRow]),
+    await diskUse(target.url),
   ]
-  return [loadSection(title, rows), inserts, sectionOf("The service on it", start), await diskUse(target.url)]
 }

@@ -10,7 +10,8 @@ export type ReadKind = { readonly what: string; readonly paths: readonly string[
 /** Places shared out evenly over what there is. */
 const PLACES = 97
 const PAGE = 50
-const TEN_THOUSANDTH = 9999 * PAGE
+/** A page this far is asked for, of as many runs as there are for it. */
+const FAR_PAGE = 10_000
 
 const spread = (count: number, path: (place: number) => string): readonly string[] =>
   Array.from({ length: PLACES }, (_, i) => path(Math.floor((i * count) / PLACES)))
@@ -87,10 +88,11 @@ export async function readKinds(
 
 function listKinds({ total, runs }: Kept, note: string): readonly ReadKind[] {
   const hashes = runs.map(run => textMember(run, "manifest_hash") ?? "")
-  const page = (offset: number): readonly string[] => [`/runs?limit=${PAGE}&offset=${offset}`]
+  const page = (offset: number, limit = PAGE): readonly string[] => [`/runs?limit=${limit}&offset=${offset}`]
+  const far = Math.min(PAGE, Math.floor(total / FAR_PAGE))
   return [
     { what: `GET /runs, first page of ${PAGE}`, paths: page(0), note },
-    ...(total > TEN_THOUSANDTH ? [{ what: "GET /runs, page 10,000", paths: page(TEN_THOUSANDTH) }] : []),
+    ...(far < 1 ? [] : [{ what: `GET /runs, page 10,000 of ${far} each`, paths: page((FAR_PAGE - 1) * far, far) }]),
     {
       what: "GET /runs, last page",
       paths: page(total - PAGE),

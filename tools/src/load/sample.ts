@@ -2,7 +2,8 @@
  * The service verifies every document before it commits it, which is most of its work. A load verifies a random sample of
  * them, each as the service would, and fails with the first that does not verify.
  */
-import type { Objection, VerifyTexts } from "@runseal/server/sealing/verification"
+import type { Judgement, VerifyTexts } from "@runseal/server/sealing/verification"
+import { packBundle } from "@runseal/server/store/bundle-text"
 
 /** Of so many documents one is verified. */
 export const SAMPLED_EVERY = 100
@@ -18,14 +19,16 @@ export function sampleOf(verify: VerifyTexts): Sample {
   let verified = 0
   return {
     verify: async texts => {
-      const objections: Objection[] = texts.map(() => undefined)
-      for (const text of texts) {
-        if (Math.random() * SAMPLED_EVERY >= 1) continue
-        const [objection] = await verify([text])
-        if (objection !== undefined) throw new Error(`a loaded document does not verify: ${objection}`)
-        verified++
+      const judgements: Judgement[] = []
+      for (const finished of texts) {
+        const drawn = Math.random() * SAMPLED_EVERY < 1
+        const [judged] = drawn ? await verify([finished]) : []
+        if (judged !== undefined && "objection" in judged)
+          throw new Error(`a loaded document does not verify: ${judged.objection}`)
+        if (judged !== undefined) verified++
+        judgements.push(judged ?? { packed: finished.pack ? packBundle(finished.text) : undefined })
       }
-      return objections
+      return judgements
     },
     verified: () => verified,
   }

@@ -1,9 +1,9 @@
 /** Where runs are loaded: a database that is given, or a PostgreSQL of the load's own, which goes when it is done. */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import postgres from "postgres"
-import { type DatabaseLook, startDatabaseServer } from "../bench/servers/database-server.ts"
+import { type DatabaseLook, lookAt, startDatabaseServer } from "../bench/servers/database-server.ts"
 
 export type Target = {
   readonly url: string
@@ -13,8 +13,8 @@ export type Target = {
   readonly version: string
   /** An empty database beside it, with a folder of its own. */
   readonly empty: () => Promise<{ readonly url: string; readonly folder: string }>
-  /** Absent for a server that is not ours: its processes are not told apart. */
-  readonly look?: (url: string) => Promise<DatabaseLook>
+  /** What the server has used; its processor time only where its processes are seen from here. */
+  readonly look: (url: string) => Promise<DatabaseLook>
   readonly remove: () => Promise<void>
 }
 
@@ -37,6 +37,21 @@ export async function setDurable(url: string, on: boolean): Promise<void> {
   if (on) await ask(url, "checkpoint")
 }
 
+/** The process that listens at a URL of this machine: the parent of whoever answers. 0 when it is not seen from here. */
+async function serverAt(url: string): Promise<number> {
+  if (!["127.0.0.1", "localhost"].includes(new URL(url).hostname)) return 0
+  const sql = postgres(url, { max: 1 })
+  try {
+    const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+    const stat = readFileSync(`/proc/${row?.pid}/stat`, "utf8")
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1])
+  } catch {
+    return 0
+  } finally {
+    await sql.end()
+  }
+}
+
 /** A database and folder that are given. They stay as they are when all is done, but for the empty database beside them. */
 export async function givenTarget(url: string, folder: string): Promise<Target> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -45,6 +60,7 @@ export async function givenTarget(url: string, folder: string): Promise<Target> 
   const name = "runseal_load_empty"
   const beside = new URL(url)
   beside.pathname = `/${name}`
+  const server = await serverAt(url)
   const drop = () => ask(url, `drop database if exists ${name} with (force)`)
   return {
     url,
@@ -55,6 +71,7 @@ export async function givenTarget(url: string, folder: string): Promise<Target> 
       await ask(url, `create database ${name}`)
       return { url: beside.href, folder: scratch }
     },
+    look: at => lookAt(at, server),
     remove: async () => {
       await drop()
       rmSync(scratch, { recursive: true, force: true })

@@ -46,7 +46,8 @@ const withClient = async <T>(url: string, work: (sql: postgres.Sql) => Promise<T
 /** PostgreSQL 18 counts syncs of the WAL in pg_stat_io, those before it in pg_stat_wal. */
 const SYNCS_MOVED_IN = 180_000
 
-const lookAt = (url: string, pid: number): Promise<DatabaseLook> =>
+/** @param pid of the server itself, whose children are counted with it; 0: its processor time is not told */
+export const lookAt = (url: string, pid: number): Promise<DatabaseLook> =>
   withClient(url, async sql => {
     const [facts] = await sql<{ bytes: string; size: string; version: number }[]>`
       select wal_bytes::text as bytes, pg_database_size(current_database())::text as size,
@@ -59,7 +60,7 @@ const lookAt = (url: string, pid: number): Promise<DatabaseLook> =>
           >`select coalesce(sum(fsyncs), 0)::text as syncs from pg_stat_io where object = 'wal'`
         : await sql<{ syncs: string }[]>`select wal_sync::text as syncs from pg_stat_wal`
     return {
-      micros: processorMicros(pid),
+      micros: pid === 0 ? undefined : processorMicros(pid),
       walBytes: Number(facts.bytes),
       walSyncs: Number(syncs?.syncs ?? Number.NaN),
       size: Number(facts.size),
