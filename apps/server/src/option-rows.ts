@@ -112,7 +112,7 @@ export const OPTION_ROWS: readonly OptionRow[] = [
     fallback: "20000",
   },
   {
-    flag: "--witness <key=url>",
+    flag: "--witness <witness>",
     env: "RUNSEAL_WITNESS",
     text: "ask this witness to cosign the log's checkpoints: its verifier key, =, its address; repeatable",
     repeatable: true,

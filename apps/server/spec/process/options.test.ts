@@ -33,6 +33,8 @@ const OPTIONS = [
     "attest-rate-limit",
     "anonymous-rate-limit",
     "trust-proxy",
+    "witness",
+    "witnesses-needed",
   ],
 ]
 

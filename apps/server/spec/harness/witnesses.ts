@@ -1,0 +1,147 @@
+/** Witnesses of a log: the reference one as a process of its own, and others that do not do what a witness does. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { createPublicKey, generateKeyPairSync, sign } from "node:crypto"
+import { once } from "node:events"
+import { createServer, type ServerResponse } from "node:http"
+import { join } from "node:path"
+import { setTimeout } from "node:timers/promises"
+import { fileURLToPath } from "node:url"
+import { parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
+import { cosignatureLine } from "@runseal/core/transparency-log/log-signing"
+import { formatVkey, noteKey, parseNote } from "@runseal/core/transparency-log/signed-note"
+import { afterAll } from "vitest"
+import { textAt } from "./answer.ts"
+import type { Child } from "./child.ts"
+
+const MAIN = fileURLToPath(new URL("../../../../tools/src/witness/main.ts", import.meta.url))
+/** Starts, rounds and audits on a busy machine. */
+const DEADLINE_MS = 60_000
+const POLL_MS = 100
+
+export type Witness = {
+  readonly vkey: string
+  /** Its `--witness` of a server. */
+  readonly option: string
+}
+export type ReferenceWitness = Witness & {
+  /** Kills it and starts it again on the same files. */
+  readonly crash: () => Promise<void>
+}
+
+const over: (() => Promise<unknown> | unknown)[] = []
+afterAll(async () => {
+  for (const end of over.splice(0)) await end()
+})
+
+/** The log of a server as a witness is told it. */
+export async function logOf(server: Child): Promise<string> {
+  const { body } = await server.get("/.well-known/runseal-trust.json")
+  return `${textAt(body, "origin")}=${textAt(body, "checkpoint_keys", "0")}`
+}
+
+/** The reference witness, which keeps key and memory in the folder. */
+export async function startWitness(folder: string, name: string, log: string): Promise<ReferenceWitness> {
+  const files = ["--key", join(folder, `${name}.key`), "--state", join(folder, `${name}.state`)]
+  const start = (listen: string): Promise<Started> =>
+    launch(["--name", name, "--listen", listen, "--log", log, ...files])
+  let running = await start("127.0.0.1:0")
+  const { vkey, url } = running
+  const kill = async (): Promise<void> => {
+    const ended = once(running.process, "exit")
+    running.process.kill("SIGKILL")
+    await ended
+  }
+  over.push(kill)
+  return {
+    vkey,
+    option: `${vkey}=${url}`,
+    crash: async () => {
+      await kill()
+      running = await start(new URL(url).host)
+    },
+  }
+}
+
+type Started = { readonly process: ChildProcess; readonly vkey: string; readonly url: string }
+
+async function launch(options: readonly string[]): Promise<Started> {
+  const child = spawn(process.execPath, [MAIN, ...options], { stdio: ["ignore", "pipe", "pipe"] })
+  process.once("exit", () => child.kill("SIGKILL"))
+  let output = ""
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text: string) => (output += text))
+  const [, vkey, url] = await eventually(
+    "the witness to listen",
+    () => /^key (.*)\nlistening (.*)\n/.exec(output) ?? undefined,
+  )
+  if (vkey === undefined || url === undefined) throw new Error(output)
+  return { process: child, vkey, url }
+}
+
+/** Gives what is looked for once it is there. */
+export async function eventually<T>(what: string, look: () => T | undefined | Promise<T | undefined>): Promise<T> {
+  const deadline = Date.now() + DEADLINE_MS
+  for (;;) {
+    const found = await look()
+    if (found !== undefined) return found
+    if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`)
+    await setTimeout(POLL_MS)
+  }
+}
+
+type Asked = { readonly body: string; readonly requests: number; readonly cosign: (text: string) => string }
+
+/** Somebody with a witness's key who answers otherwise; `answer` may also not. */
+export async function startImpostor(
+  name: string,
+  answer: (asked: Asked, response: ServerResponse) => void,
+): Promise<Witness & { readonly requests: () => number; readonly url: string }> {
+  const { privateKey } = generateKeyPairSync("ed25519")
+  const spki = createPublicKey(privateKey).export({ type: "spki", format: "der" })
+  const key = noteKey(name, "cosignature/v1", new Uint8Array(spki.subarray(-32)))
+  const now = Math.floor(Date.now() / 1000)
+  const cosign = (text: string): string => cosignatureLine(key, now, text, message => sign(null, message, privateKey))
+  let requests = 0
+  const server = createServer((request, response) => {
+    requests++
+    let body = ""
+    request.setEncoding("utf8").on("data", (text: string) => (body += text))
+    request.on("end", () => answer({ body, requests, cosign }, response))
+  })
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  over.push(() => server.close().closeAllConnections())
+  const address = server.address()
+  const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`
+  const vkey = formatVkey(key)
+  return { vkey, option: `${vkey}=${url}`, requests: () => requests, url }
+}
+
+/** Entries of the log, and of what was witnessed of it; 0 for nothing. */
+export async function sizesOf(server: Child): Promise<{ readonly log: number; readonly witnessed: number }> {
+  const [newest, witnessed] = [await server.get("/log/checkpoint"), await server.get("/log/witnessed-checkpoint")]
+  return { log: sizeOf(newest.text), witnessed: witnessed.status === 404 ? 0 : sizeOf(witnessed.text) }
+}
+
+function sizeOf(note: string): number {
+  const size = parseCheckpoint(parseNote(note)?.text ?? "")?.size
+  if (size === undefined) throw new Error(`no checkpoint: ${note}`)
+  return size
+}
+
+/** Waits until all of the log is witnessed; the checkpoint's signature names, the log's own first. */
+export async function untilWitnessed(server: Child, ...by: readonly string[]): Promise<void> {
+  await eventually("a witnessed checkpoint", async () => {
+    const { log, witnessed } = await sizesOf(server)
+    const { text } = await server.get("/log/witnessed-checkpoint")
+    return log === witnessed && by.every(name => text.includes(`\n— ${name} `)) ? true : undefined
+  })
+}
+
+/** What the server's own log says of a witness, newest last. */
+export const saidOf = (server: Child, witness: string): readonly { readonly fault: string; readonly msg: string }[] =>
+  server
+    .stdout()
+    .split("\n")
+    .filter(line => line.includes(`"witness":"${witness}"`))
+    .map(line => JSON.parse(line) as { fault: string; msg: string })
