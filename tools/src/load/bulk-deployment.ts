@@ -33,11 +33,13 @@ export type BulkDeployment = {
 /**
  * Opens the deployment of a database and a folder of keys, making both when they are new.
  * @param nowMs the loader's clock, in milliseconds since the epoch
+ * @param sampledEvery of so many documents one is verified
  */
 export async function openBulkDeployment(
   databaseUrl: string,
   folder: string,
   nowMs: () => number,
+  sampledEvery?: number,
 ): Promise<BulkDeployment> {
   const options = ["--database-url", databaseUrl, "--data-dir", folder]
   const config = readConfig([...options, "--window-token-budget", `${Number.MAX_SAFE_INTEGER}`], {})
@@ -51,7 +53,7 @@ export async function openBulkDeployment(
   const head = openHeadFile(config.keysDir, randomUUID())
   const ledger = createBudgetLedger(db)
   const reportFault = (failure: Error): void => logger.error({ err: failure }, "a stage failed")
-  const sample = sampleOf(verifyHere(deps.trust))
+  const sample = sampleOf(verifyHere(deps.trust), sampledEvery)
   return {
     pipeline: {
       ...pipelineOf(config, prepared, deps.sourceRevision, reportFault),

@@ -5,7 +5,7 @@
 import type { Judgement, VerifyTexts } from "@runseal/server/sealing/verification"
 import { packBundle } from "@runseal/server/store/bundle-text"
 
-/** Of so many documents one is verified. */
+/** Of so many documents a load verifies one. */
 export const SAMPLED_EVERY = 100
 
 export type Sample = {
@@ -14,14 +14,17 @@ export type Sample = {
   readonly verified: () => number
 }
 
-/** @param verify asked of those that are drawn */
-export function sampleOf(verify: VerifyTexts): Sample {
+/**
+ * @param verify asked of those that are drawn
+ * @param every of so many one; 1 verifies all
+ */
+export function sampleOf(verify: VerifyTexts, every: number = SAMPLED_EVERY): Sample {
   let verified = 0
   return {
     verify: async texts => {
       const judgements: Judgement[] = []
       for (const finished of texts) {
-        const drawn = Math.random() * SAMPLED_EVERY < 1
+        const drawn = Math.random() * every < 1
         const [judged] = drawn ? await verify([finished]) : []
         if (judged !== undefined && "objection" in judged)
           throw new Error(`a loaded document does not verify: ${judged.objection}`)
