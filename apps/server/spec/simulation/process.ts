@@ -2,7 +2,7 @@
  * A server process of the simulation: the real head file, deployment, connection pool, sealer, budget ledger, idempotency keys
  * and pipeline, as boot.ts puts them together. Around it are simulated: the database's server, the clock, and how it ends.
  */
-
+import { fdatasyncSync } from "node:fs"
 import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
 import { openIdempotencyKeys, type Settled } from "../../src/access/idempotency.ts"
 import { publicCheckpoint } from "../../src/anchor/embedded-log.ts"
@@ -27,7 +27,7 @@ import type { SimulatedServer } from "./database/server.ts"
 const CONNECTIONS = 3
 
 /** How far the log had grown, as a process made it durable beside the keys. */
-export type Remember = (size: number, root: Uint8Array, write: () => void) => void
+export type Remember = (size: number, root: Uint8Array, write: () => Promise<void>) => Promise<void>
 
 export type ProcessParts = {
   /** Unlike that of every other process, and of the same one before it was started again. */
@@ -54,7 +54,7 @@ export type SimulatedProcess = {
 /** Starts a process. Rejects with StartupError when it must not run on this database, with StoreError when it cannot. */
 export async function startProcess(parts: ProcessParts): Promise<SimulatedProcess> {
   const { name, config, prepared, server, nowMs, reportFault } = parts
-  const headFile = openHeadFile(config.keysDir, name)
+  const headFile = openHeadFile(config.keysDir, name, async fd => fdatasyncSync(fd))
   const pool = createConnectionPool(CONNECTIONS, lost => server.connect(name, lost))
   const db = databaseOver("postgres", pool, async () => undefined)
   try {

@@ -5,7 +5,7 @@ import type { Config } from "../../src/config.ts"
 import { StartupError } from "../../src/startup-error.ts"
 import { emptyDatabase, type Snapshot } from "./database/rows.ts"
 import { simulatedServer } from "./database/server.ts"
-import { type SimulatedProcess, startProcess } from "./process.ts"
+import { type Remember, type SimulatedProcess, startProcess } from "./process.ts"
 import { createScheduler } from "./scheduler.ts"
 import { seeded } from "./seeded.ts"
 import { NOON_MS } from "./world.ts"
@@ -36,7 +36,7 @@ async function onDatabase(
     state,
   )
   const nowMs = (): number => NOON_MS
-  const remember = (_size: number, _root: Uint8Array, write: () => void): void => write()
+  const remember: Remember = (_size, _root, write) => write()
   const running = async (): Promise<void> => {
     const process = await startProcess({
       name: "undisturbed",

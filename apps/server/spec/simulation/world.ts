@@ -11,7 +11,7 @@ import { decoded, type Snapshot } from "./database/rows.ts"
 import { type SimulatedServer, simulatedServer } from "./database/server.ts"
 import type { Defect } from "./database/transactions.ts"
 import { drawClockStep, drawFaults, drawMishap, type Faults, NO_FAULTS } from "./faults.ts"
-import { type SimulatedProcess, startProcess } from "./process.ts"
+import { type Remember, type SimulatedProcess, startProcess } from "./process.ts"
 import { type Asked, attempt, drawRequest, isOpen } from "./requests.ts"
 import { createScheduler, type Scheduler } from "./scheduler.ts"
 import type { Seeded } from "./seeded.ts"
@@ -111,13 +111,13 @@ export function createWorld({ random, config, prepared, defects, start, count }:
     seat.running = undefined
     seat.starting = false
   }
-  const remember = (seat: Seat, size: number, root: Uint8Array, write: () => void): void => {
+  const remember = async (seat: Seat, ...[size, root, write]: Parameters<Remember>): Promise<void> => {
     const isDurable = headOf(server.committed()).size >= size
     if (!isDurable) breakWith(new Error(`a head of ${size} entries is remembered before they are committed`))
     const fails = random.chance(faults.head_write_fails)
     const before = random.chance(0.5)
     if (fails && before) failHead()
-    write()
+    await write()
     promised.push({ size, root: hex(root), by: `${nameOf(seat)}'s remembered head` })
     if (fails) failHead()
   }
@@ -162,7 +162,7 @@ export function createWorld({ random, config, prepared, defects, start, count }:
     scheduler.note(`${asked.name} is sent to ${running.name}${asked.claim === undefined ? "" : " under a key"}`)
     const isAlive = (): boolean => seat.running === running
     attempt(asked, running, isAlive, ending => {
-      scheduler.note(`${asked.name} hears ${ending.kind === "answered" ? `record ${ending.record}` : ending.error}`)
+      scheduler.note(`${asked.name} hears ${ending.kind === "answered" ? "its record" : ending.error}`)
       count(ending.kind === "answered" ? (ending.text === undefined ? "answered again" : "answered") : ending.error)
       if (ending.kind === "answered" && ending.text !== undefined) heldAgainstHeads(ending.text)
     }).catch(breakWith)

@@ -7,6 +7,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  fdatasync,
   fdatasyncSync,
   mkdirSync,
   openSync,
@@ -18,6 +19,7 @@ import {
   writeSync,
 } from "node:fs"
 import { join } from "node:path"
+import { promisify } from "node:util"
 import { encodeHex } from "@runseal/canonical"
 import { StartupError } from "../startup-error.ts"
 import { syncDirectory } from "./keys.ts"
@@ -36,8 +38,8 @@ export type RememberedHead = { readonly size: number; readonly root: string }
 export type HeadFile = {
   /** The largest head any process remembered before this one started; undefined on a first start. */
   readonly remembered: RememberedHead | undefined
-  /** Makes a head durable. Called after commit and before any answer. */
-  readonly remember: (size: number, root: Uint8Array) => void
+  /** Makes a head durable. Called after commit and before any answer, once the last one is. */
+  readonly remember: (size: number, root: Uint8Array) => Promise<void>
   /** Whether the folder is there and takes a head, as far as the system tells without writing. */
   readonly writable: () => boolean
   readonly close: () => void
@@ -99,39 +101,44 @@ function takeHead(path: string, instance: string): { readonly head: RememberedHe
   return { head: readHead(at), at }
 }
 
+/** Resolves when what was written to a descriptor is on the disk. */
+export type SyncFile = (fd: number) => Promise<void>
+
 /**
  * Opens this process's file after reading all others, which it then stands for: they are tidied away.
+ * @param sync waits off the event loop, so that a slow disk keeps nobody else waiting
  * @throws StartupError when the folder cannot be used or a head in it is damaged
  */
-export function openHeadFile(keysDirectory: string, instance: string): HeadFile {
-  return inKeysFolder(keysDirectory, () => openOwnHead(keysDirectory, instance))
+export function openHeadFile(keysDirectory: string, instance: string, sync: SyncFile = promisify(fdatasync)): HeadFile {
+  return inKeysFolder(keysDirectory, () => openOwnHead(keysDirectory, instance, sync))
 }
 
-function openOwnHead(keysDirectory: string, instance: string): HeadFile {
+function openOwnHead(keysDirectory: string, instance: string, sync: SyncFile): HeadFile {
   const directory = join(keysDirectory, HEADS_DIRECTORY)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const others = readdirSync(directory).filter(name => !name.endsWith(UNFINISHED))
   const remembered = others.map(name => readHead(join(directory, name))).reduce(larger, undefined)
   const path = join(directory, instance)
   let fd: number | undefined
-  const write = (head: RememberedHead): void => {
-    if (fd !== undefined) {
-      writeSync(fd, recordOf(head), 0, "latin1")
-      fdatasyncSync(fd)
-      // Looked at after the write: whoever took the file before has read this head, or it is made anew here.
-      if (existsSync(path)) return
-      closeSync(fd)
-      fd = undefined
-    }
+  const create = (head: RememberedHead): void => {
+    if (fd !== undefined) closeSync(fd)
+    fd = undefined
     fd = createHead(directory, path, head)
+  }
+  const write = async (head: RememberedHead): Promise<void> => {
+    if (fd === undefined) return create(head)
+    writeSync(fd, recordOf(head), 0, "latin1")
+    await sync(fd)
+    // Looked at after the write: whoever took the file before has read this head, or it is made anew here.
+    if (!existsSync(path)) create(head)
   }
   let known = remembered
   if (known !== undefined) {
-    write(known)
+    create(known)
     for (const name of others) {
       const taken = takeHead(join(directory, name), instance)
       known = larger(known, taken.head)
-      if (known !== undefined) write(known)
+      if (known !== undefined) create(known)
       rmSync(taken.at, { force: true })
     }
   }

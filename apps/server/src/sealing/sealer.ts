@@ -56,7 +56,7 @@ export type SealerContext = BatchContext & {
   /** The published checkpoint of a head. */
   readonly publicCheckpoint: (size: number, root: Uint8Array) => string
   /** Makes the head durable beside the keys, after commit and before any answer. */
-  readonly rememberHead: (size: number, root: Uint8Array) => void
+  readonly rememberHead: (size: number, root: Uint8Array) => Promise<void>
   /** Told why a batch failed; everything in it is refused. */
   readonly reportFailure: (error: unknown) => void
   /** Told what was acknowledged, seconds after it was submitted. */
@@ -86,7 +86,7 @@ export function openSealer(context: SealerContext): Sealer {
       const batch = await commitBatch(work, known, context)
       committed = true
       known = batch.log.frontier()
-      context.rememberHead(batch.log.size(), batch.log.root())
+      await context.rememberHead(batch.log.size(), batch.log.root())
       context.reportCommitted(items.length)
       return places.map(at => ({ batch, at }))
     } catch (error) {

@@ -126,7 +126,7 @@ const execute: Deps["execute"] = submission =>
     const frontier = known
     if (frontier !== undefined && frontier.range.size > remembered) {
       remembered = frontier.range.size
-      head.remember(frontier.range.size, rootOf(frontier.range))
+      await head.remember(frontier.range.size, rootOf(frontier.range))
     }
     return run
   })
