@@ -100,4 +100,25 @@ describe("a trust document", () => {
       }),
     )
   })
+
+  test("is refused in one printable line, whatever it holds", () => {
+    const steering = "\u001b[2J\nTRUSTED\u202e".repeat(100)
+    const [log] = trustDocument.trusted_root.tlogs as readonly JsonObject[]
+    const renamed = {
+      ...trustDocument.trusted_root,
+      tlogs: [{ ...log, baseUrl: "\u001b[2J\n", logId: { keyId: `${"A".repeat(43)}=` } }],
+    }
+    for (const changed of [
+      { ...trustDocument, [steering]: 1 },
+      { ...trustDocument, trusted_root: renamed },
+    ]) {
+      const trust = parseTrust(changed)
+      expect("problem" in trust && trust.problem).toMatch(/^[^\p{C}\p{Zl}\p{Zp}]{1,300}$/u)
+    }
+  })
+
+  test("of very many mistakes costs no more than a walk over it", { timeout: 60_000 }, () => {
+    const service_keys = Array.from({ length: 3_000_000 }, () => 0)
+    expect(parseTrust({ ...trustDocument, service_keys })).toHaveProperty("problem")
+  })
 })

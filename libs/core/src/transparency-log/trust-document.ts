@@ -12,7 +12,7 @@ import {
   type TrustedKeys,
   type TrustProblem,
 } from "./trusted-keys.ts"
-import { describeIssue, parseTrustedRoot } from "./trusted-root.ts"
+import { describeIssue, FIRST_ISSUE, parseTrustedRoot } from "./trusted-root.ts"
 
 /** `kind` of our trust document (FORMATS.md §7). */
 export const TRUST_DOCUMENT_KIND = "vfa.trust.v1"
@@ -77,7 +77,7 @@ const documentSchema = v.strictObject({
 
 /** Reads a trust document into keys; a problem in one sentence when it is malformed or contradicts itself. Never throws. */
 export function parseTrust(value: JsonValue): TrustedKeys | TrustProblem {
-  const parsed = v.safeParse(documentSchema, value)
+  const parsed = v.safeParse(documentSchema, value, FIRST_ISSUE)
   if (!parsed.success) return { problem: `The trust document is not readable: ${describeIssue(parsed.issues)}.` }
   const { service, trusted_root, origin, service_keys, checkpoint_keys, leaf_v7_from } = parsed.output
   const logKeys = parseTrustedRoot(trusted_root)

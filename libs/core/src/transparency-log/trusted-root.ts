@@ -10,6 +10,9 @@ const MAX_LOGS = 32
 const MAX_KEY_BYTES = 1024
 const MAX_TEXT_LENGTH = 512
 
+/** A document of a million mistakes costs no million issues. */
+export const FIRST_ISSUE = { abortEarly: true } as const
+
 const textSchema = v.pipe(v.string(), v.maxLength(MAX_TEXT_LENGTH))
 const timeSchema = v.pipe(v.string(), v.transform(parseUtcSeconds), v.number("must be an RFC 3339 time in UTC"))
 const bytesSchema = v.pipe(
@@ -46,7 +49,7 @@ const rootSchema = v.object({
 
 /** The transparency-log keys of a Sigstore trusted_root.json, in its order. Never throws. */
 export function parseTrustedRoot(value: unknown): readonly LogKey[] | TrustProblem {
-  const parsed = v.safeParse(rootSchema, value)
+  const parsed = v.safeParse(rootSchema, value, FIRST_ISSUE)
   if (!parsed.success) return { problem: `The trusted root is not readable: ${describeIssue(parsed.issues)}.` }
   const keys = parsed.output.tlogs.map(({ baseUrl, publicKey, logId }) => ({
     logId: encodeBase64(logId.keyId),
@@ -57,7 +60,9 @@ export function parseTrustedRoot(value: unknown): readonly LogKey[] | TrustProbl
     ...(publicKey.validFor.end === undefined ? {} : { validTo: publicKey.validFor.end }),
   }))
   const odd = keys.find(key => key.keyDetails === P256_KEY_DETAILS && !isNamedByItsKey(key))
-  return odd === undefined ? keys : { problem: `The log id of ${odd.baseUrl} is not the SHA-256 of its P-256 key.` }
+  return odd === undefined
+    ? keys
+    : { problem: `The log id of ${quoted(odd.baseUrl)} is not the SHA-256 of its P-256 key.` }
 }
 
 /**
@@ -86,8 +91,14 @@ export function formatTrustedRoot(logKeys: readonly LogKey[]): JsonObject {
 /** The first issue of a refused document: where it is and what is wrong, without quoting the document. */
 export function describeIssue([issue]: [v.BaseIssue<unknown>, ...v.BaseIssue<unknown>[]]): string {
   const path = issue.path?.map(({ key }) => String(key)).join(".") ?? "document"
-  return `${path} is not what the format asks for`
+  return `${quoted(path)} is not what the format asks for`
 }
+
+/** Longest quotation of a document, in UTF-16 units. */
+const MAX_QUOTED_LENGTH = 120
+
+/** What a sentence quotes of a stranger's document: it starts no line of its own and steers no terminal. */
+const quoted = (text: string): string => text.slice(0, MAX_QUOTED_LENGTH).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd")
 
 function isNamedByItsKey({ logId, spki }: LogKey): boolean {
   return parseP256Spki(spki) !== undefined && encodeBase64(keyIdOfSpki(spki)) === logId

@@ -1,0 +1,147 @@
+/** Changes an input as bytes: what a broken disk, a careless editor or an attacker without a plan would do. */
+import { bytesOf } from "./fuzz-target.ts"
+import type { Random } from "./random.ts"
+
+/** Longest input made: past it parsers show nothing new, and a loop of many inputs gets slow. */
+export const MAX_INPUT_BYTES = 262_144
+const MAX_CHANGES = 4
+const MAX_REPEATS = 200
+const LONGEST_INSERT = 16
+
+/** Texts that have tripped parsers of every kind. */
+const WORDS: readonly string[] = [
+  ...[
+    "\n",
+    "\n\n",
+    "\r\n",
+    "\0",
+    "\u007f",
+    "\ufeff",
+    "\u2028",
+    "\u0085",
+    "\ufffd",
+    "\ud83d\ude00",
+    "\\ud800",
+    "\\u0000",
+  ],
+  ...[
+    "__proto__",
+    "constructor",
+    "prototype",
+    "toString",
+    "hasOwnProperty",
+    "0",
+    "-0",
+    "-1",
+    "1e400",
+    "1E-7",
+    "01",
+    "0x10",
+  ],
+  ...["9007199254740991", "9007199254740993", "18446744073709551616", "4294967296", "2147483648", "NaN", "Infinity"],
+  ...[
+    "{}",
+    "[]",
+    "[",
+    "{",
+    '{"":',
+    '"',
+    "\\",
+    ",",
+    ":",
+    "null",
+    "true",
+    "=",
+    "==",
+    "— ",
+    "+",
+    "/",
+    ".",
+    "%",
+    "<<",
+    ">>",
+  ],
+]
+
+const cut = (input: Uint8Array, from: number, to: number, between: Uint8Array = new Uint8Array()): Uint8Array =>
+  Buffer.concat([input.subarray(0, from), between, input.subarray(to)])
+
+type Change = (input: Uint8Array, random: Random, other: Uint8Array, words: readonly string[]) => Uint8Array
+
+const range = (input: Uint8Array, random: Random): readonly [number, number] => {
+  const from = random.below(input.length + 1)
+  return [from, Math.min(input.length, from + 1 + random.below(random.once(4) ? input.length : LONGEST_INSERT))]
+}
+
+const CHANGES: readonly Change[] = [
+  (input, random) => {
+    const at = random.below(input.length)
+    return input.length === 0 ? input : Uint8Array.from(input).with(at, (input[at] ?? 0) ^ (1 << random.below(8)))
+  },
+  (input, random) =>
+    input.length === 0 ? input : Uint8Array.from(input).with(random.below(input.length), random.below(256)),
+  (input, random) => cut(input, ...range(input, random)),
+  (input, random) => input.subarray(0, random.below(input.length)),
+  (input, random, _other, words) => {
+    const at = random.below(input.length + 1)
+    return cut(input, at, at, bytesOf(random.pick(words) ?? ""))
+  },
+  (input, random, _other, words) => cut(input, ...range(input, random), bytesOf(random.pick(words) ?? "")),
+  (input, random) => {
+    const [from, to] = range(input, random)
+    return cut(input, to, to, input.subarray(from, to))
+  },
+  (input, random) => {
+    const [from, to] = range(input, random)
+    const repeats = Math.min(1 + random.below(MAX_REPEATS), Math.ceil(MAX_INPUT_BYTES / (to - from + 1)))
+    return cut(input, to, to, Buffer.concat(Array.from({ length: repeats }, () => input.subarray(from, to))))
+  },
+  (input, random) => {
+    const [from, to] = range(input, random)
+    const at = random.below(input.length + 1)
+    return cut(input, at, at, input.subarray(from, to))
+  },
+  (input, random, other) => cut(input, ...range(input, random), other.subarray(...range(other, random))),
+  (input, random, other) =>
+    cut(input, random.below(input.length + 1), input.length, other.subarray(random.below(other.length))),
+  changeNumber,
+]
+
+/** Replaces one of the numbers written in the input. */
+function changeNumber(input: Uint8Array, random: Random): Uint8Array {
+  const numbers = [
+    ...Buffer.from(input)
+      .toString("latin1")
+      .matchAll(/\d{1,20}/g),
+  ]
+  const found = random.pick(numbers)
+  if (found === undefined) return input
+  const value = BigInt(found[0])
+  const made = random.pick([
+    value + 1n,
+    value - 1n,
+    value * 2n,
+    -value,
+    0n,
+    255n,
+    256n,
+    2n ** 31n,
+    2n ** 53n,
+    2n ** 64n,
+  ])
+  return cut(input, found.index, found.index + found[0].length, bytesOf(`${made}`))
+}
+
+/** The input with one to four changes. @param other another input, of which pieces are taken */
+export function changeBytes(
+  input: Uint8Array,
+  random: Random,
+  other: Uint8Array,
+  words: readonly string[] = [],
+): Uint8Array {
+  let changed = input
+  const known = [...WORDS, ...words, ...words]
+  for (let left = 1 + random.below(MAX_CHANGES); left > 0; left--)
+    changed = random.pick(CHANGES)?.(changed, random, other, known) ?? changed
+  return changed.subarray(0, MAX_INPUT_BYTES)
+}

@@ -1,0 +1,126 @@
+/** Changes a JSON input as a tree: what a forger does who knows the format. */
+import type { JsonValue } from "@runseal/canonical"
+import type { Random } from "./random.ts"
+
+/** Replaces the part at a place; undefined takes it away. */
+type Replace = (part: JsonValue | undefined) => void
+type Place = { readonly key: string; readonly part: JsonValue; readonly replace: Replace }
+type Members = { [key: string]: JsonValue }
+
+const MAX_CHANGES = 3
+const STRANGERS: readonly string[] = [
+  "__proto__",
+  "constructor",
+  "prototype",
+  "toString",
+  "0",
+  "10",
+  "hash",
+  "kind",
+  "",
+]
+
+/** The text with one to three changes of its tree; undefined when it is no JSON. */
+export function changeJson(text: string, random: Random, other: string): string | undefined {
+  const tree = readTree(text)
+  if (tree === undefined) return undefined
+  const taken = placesOf(readTree(other) ?? null)
+  const root: Members = { root: tree }
+  for (let left = 1 + random.below(MAX_CHANGES); left > 0; left--) {
+    const place = random.pick(placesOf(root).slice(1))
+    if (place !== undefined) place.replace(structuredClone(changed(place, random, taken)))
+  }
+  return root.root === undefined ? undefined : JSON.stringify(root.root)
+}
+
+function readTree(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Every part of a tree that stands under a key or in a list, with the tree's first part for all of it. */
+function placesOf(tree: JsonValue): readonly Place[] {
+  const places: Place[] = [{ key: "", part: tree, replace: () => undefined }]
+  for (const place of places) {
+    const { part } = place
+    if (isList(part)) for (const [at, item] of part.entries()) places.push(itemPlace(part, at, item))
+    else if (isMembers(part))
+      for (const [key, member] of Object.entries(part)) places.push(memberPlace(part, key, member))
+  }
+  return places
+}
+
+const itemPlace = (items: JsonValue[], at: number, part: JsonValue): Place => ({
+  key: `${at}`,
+  part,
+  replace: made => (made === undefined ? items.splice(at, 1) : items.splice(at, 1, made)),
+})
+const memberPlace = (members: Members, key: string, part: JsonValue): Place => ({
+  key,
+  part,
+  replace: made => {
+    Reflect.deleteProperty(members, key)
+    if (made !== undefined) setMember(members, key, made)
+  },
+})
+
+/** Under any key: `__proto__` becomes an own one. */
+function setMember(members: Members, key: string, value: JsonValue): void {
+  Object.defineProperty(members, key, { value, enumerable: true, configurable: true, writable: true })
+}
+
+function changed({ key, part }: Place, random: Random, taken: readonly Place[]): JsonValue | undefined {
+  const same = taken.filter(place => place.key === key)
+  switch (random.below(7)) {
+    case 0:
+      return undefined
+    case 1:
+      return random.pick(same)?.part ?? null
+    case 2:
+      return random.pick(taken)?.part ?? null
+    case 3:
+      return random.pick<JsonValue>([null, true, 0, 1.5, "", [], {}, [part], { [key]: part }])
+    default:
+      return changedHere(structuredClone(part), random)
+  }
+}
+
+function changedHere(part: JsonValue, random: Random): JsonValue {
+  if (typeof part === "number") return random.pick([part + 1, part - 1, -part, part * 2, 0]) ?? 0
+  if (typeof part === "string") return changedText(part, random)
+  if (typeof part === "boolean" || part === null) return !part
+  if (isList(part)) {
+    const at = random.below(part.length)
+    const item = part[at]
+    if (item === undefined) return [null]
+    if (random.once(2)) part.splice(random.below(part.length + 1), 0, structuredClone(item))
+    else part.push(...part.splice(at, 1))
+    return part
+  }
+  if (!isMembers(part)) return part
+  const key = random.pick(Object.keys(part))
+  const stranger = random.pick(STRANGERS) ?? ""
+  if (key === undefined || random.once(2)) setMember(part, stranger, random.pick<JsonValue>(["x", 1, {}, []]) ?? "x")
+  else {
+    setMember(part, random.once(2) ? stranger : `${key}_`, part[key] ?? null)
+    Reflect.deleteProperty(part, key)
+  }
+  return part
+}
+
+/** Digits stay digits and letters letters, so that hashes, clocks and base64 keep their shape. */
+function changedText(text: string, random: Random): string {
+  const at = random.below(text.length)
+  if (text === "" || random.once(4))
+    return random.pick([`${text} `, "", text.slice(1), text.toUpperCase(), `${text}\0`]) ?? ""
+  const unit = text.charAt(at)
+  const next = /[0-8a-eg-yA-Y]/.test(unit) ? String.fromCharCode(unit.charCodeAt(0) + 1) : "0"
+  return text.slice(0, at) + next + text.slice(at + 1)
+}
+
+const isList = (part: JsonValue): part is JsonValue[] => Array.isArray(part)
+const isMembers = (part: JsonValue): part is Members =>
+  typeof part === "object" && part !== null && !Array.isArray(part)

@@ -1,0 +1,26 @@
+/** The loop in a thread of its own, which whoever started it can end when an input never does. */
+import { parentPort, workerData } from "node:worker_threads"
+import { countCoverage } from "./coverage.ts"
+import { fuzz } from "./fuzz-loop.ts"
+import { randomOf } from "./random.ts"
+import { TARGETS } from "./targets.ts"
+import { type ThreadJob, type ThreadMessage, writeInput } from "./thread-job.ts"
+
+const job: ThreadJob = workerData
+const target = TARGETS.find(({ name }) => name === job.target)
+if (target === undefined || parentPort === null) throw new Error(`no target ${job.target}, or no thread`)
+
+const tell = (message: ThreadMessage): void => parentPort?.postMessage(message)
+const coverage = countCoverage()
+const runs = await fuzz({
+  target,
+  corpus: job.corpus,
+  random: randomOf(job.seed),
+  coverage,
+  goesOn: () => Date.now() < job.until,
+  before: input => writeInput(job, input),
+  kept: input => tell({ kind: "kept", input }),
+  found: ({ input, problem }) => tell({ kind: "find", input, problem }),
+})
+tell({ kind: "end", runs, blocks: coverage.size() })
+coverage.close()

@@ -1,0 +1,110 @@
+/** Targets that are whole documents: nothing that a stranger puts together may verify. */
+import { canonicalize, type JsonValue, parseStrictJson } from "@runseal/canonical"
+import { parseExact } from "@runseal/core/artifacts/parse-exact"
+import { checkEntry } from "@runseal/core/transparency-log/check-entry"
+import { transparencyLogEntrySchema } from "@runseal/core/transparency-log/log-entry"
+import { foldExport } from "@runseal/core/verify/completeness"
+import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import { anchorsOf } from "@runseal/core/verify/document-anchors"
+import { evidenceOf } from "@runseal/core/verify/evidence-summary"
+import { isObject, member } from "@runseal/core/vocabulary/json-members"
+import { authenticity, validDocuments, vectors, vectorTrust } from "../authentic.ts"
+import { bytesOf, type FuzzTarget, promise, textOf } from "../fuzz-target.ts"
+
+const PRINTABLE = /^[^\p{C}\p{Zl}\p{Zp}]{1,300}$/u
+
+const trust = vectorTrust()
+const isAuthentic = authenticity()
+
+/** Bundles, receipts and attestations through the one door of every verifier. */
+export const documents: FuzzTarget = {
+  name: "document",
+  json: true,
+  seeds: () => [
+    ...validDocuments(),
+    ...vectors("bundles/invalid"),
+    ...vectors("receipts/invalid"),
+    ...vectors("attestations/invalid"),
+  ],
+  run: input => {
+    const report = verifyText(input, [trust])
+    if (isUnreadable(report)) {
+      promise(PRINTABLE.test(report.unreadable), "the sentence on an unreadable document is one printable line")
+      return
+    }
+    anchorsOf(input, report.document)
+    if (report.document === "bundle") evidenceOf(input)
+    const failed = report.checks.some(({ result }) => result === "fail")
+    promise(failed === (report.verdict === "FAILED"), "the verdict is FAILED exactly when a check failed")
+    if (!/VERIFIED/.test(report.verdict)) return
+    const value = parseStrictJson(input)
+    promise(isObject(value) && isAuthentic(value), `a document that nobody signed is ${report.verdict}`)
+  },
+}
+
+/** Exports: a stream that lacks a record, or holds one that nobody sealed, is never complete. */
+export const exports: FuzzTarget = {
+  name: "export",
+  seeds: () => [...vectors("exports/valid"), ...vectors("exports/invalid")],
+  run: input => {
+    const fold = foldExport([trust])
+    for (const [at, line] of textOf(input).split("\n").entries())
+      if (line.trim() !== "") fold.take(at + 1, bytesOf(line))
+    const result = fold.end()
+    if ("unreadable" in result) return promise(PRINTABLE.test(result.unreadable), "the sentence is one printable line")
+    for (const { sentence } of result.problems) promise(PRINTABLE.test(sentence), "a problem is one printable line")
+    promise(
+      result.problem_count > 0 === (result.verdict === "FAILED"),
+      "the verdict is FAILED exactly when there are problems",
+    )
+    if (result.verdict === "FAILED") return
+    promise(completeExports.has(formOf(input)), `an export that nobody made is ${result.verdict}`)
+  },
+}
+
+const completeExports = new Set(vectors("exports/valid").map(formOf))
+
+/** An export's lines in their one form. */
+function formOf(input: Uint8Array): string {
+  const lines = textOf(input)
+    .split("\n")
+    .filter(line => line.trim() !== "")
+  return lines.map(line => canonicalize(parseStrictJson(line))).join("\n")
+}
+
+/** Log entries beside the leaf they are said to hold, with all ten checks. */
+export const entries: FuzzTarget = {
+  name: "log-entry",
+  json: true,
+  seeds: () => entryTexts.map(bytesOf),
+  run: input => {
+    const value = readJson(input)
+    const parsed = parseExact(transparencyLogEntrySchema, member(value, "entry"))
+    if (!parsed.ok) return
+    const preimage = bytesOf(canonicalize(member(value, "leaf") ?? null))
+    const { checks } = checkEntry(parsed.value, { preimage, trust })
+    if (checks.every(({ ok }) => ok))
+      promise(value !== undefined && knownEntries.has(canonicalize(value)), "an entry that nobody logged passes")
+  },
+}
+
+const entryTexts = validDocuments().flatMap(bytes => {
+  const document = readJson(bytes)
+  const anchors = member(document, "anchors")
+  const found = [member(document, "entry") === undefined ? undefined : document, member(document, "receipt_anchor")]
+  if (isObject(anchors)) found.push(...Object.values(anchors))
+  return found.flatMap(anchor => {
+    const [leaf, entry] = [member(anchor, "leaf"), member(anchor, "entry")]
+    return leaf === undefined || entry === undefined ? [] : [canonicalize({ leaf, entry })]
+  })
+})
+const knownEntries = new Set(entryTexts)
+
+/** What a strict parser makes of an input; undefined for what is not strict JSON. */
+function readJson(input: Uint8Array): JsonValue | undefined {
+  try {
+    return parseStrictJson(input)
+  } catch {
+    return undefined
+  }
+}
