@@ -2,14 +2,14 @@
  * Completeness of an export: its records are all that its statement speaks of, once each and in order, and where they end is
  * anchored. A fold over the lines, in bounded memory. FORMATS §5, `vfa.export_statement.v1`.
  */
-import { type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import { type JsonValue, StrictJsonError } from "@runseal/canonical"
 import { chainPiece, type ExportStatement, exportStatementSchema } from "../artifacts/export-statement.ts"
 import { parseExact } from "../artifacts/parse-exact.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { isObject } from "../vocabulary/json-members.ts"
 import { BUNDLE_KIND, EXPORT_KIND } from "../vocabulary/versions.ts"
 import { chooseTrust } from "./anchor-check.ts"
-import { isUnreadable, readBundle, type Unreadable, verifyJson } from "./document.ts"
+import { isUnreadable, type ParsedText, parseDocument, readBundle, type Unreadable, verifyParsed } from "./document.ts"
 import { foldRecords, type RecordsFold } from "./export-records.ts"
 import { type Limitation, type LimitationCode, limitation, type Report, VERDICTS, type Verdict } from "./report.ts"
 
@@ -77,13 +77,13 @@ export function foldExport(trusts: readonly TrustedKeys[]): CompletenessFold {
     if (!isUnreadable(report)) for (const { code } of report.limitations) codes.add(code)
     return failureOf(report, expected)
   }
-  const begin = (line: number, value: JsonValue): void => {
-    const report = verifyJson(value, trusts)
+  const begin = (line: number, text: ParsedText): void => {
+    const report = verifyParsed(text, trusts)
     if (isUnreadable(report)) {
       first = report
       return
     }
-    const statement = readStatement(value)
+    const statement = readStatement(text.value)
     if (statement === undefined) {
       note({ line, sentence: "an export begins with its statement, and this line is none" })
       return
@@ -94,14 +94,15 @@ export function foldExport(trusts: readonly TrustedKeys[]): CompletenessFold {
     const held = trust === undefined ? trusts : [trust]
     begun = { statement, service: trust?.service, trusts: held, records: foldRecords(statement) }
   }
-  const takeRecord = (line: number, value: JsonValue, { trusts: held, records }: Begun): void => {
+  const takeRecord = (line: number, text: ParsedText, { trusts: held, records }: Begun): void => {
+    const { value } = text
     const bundle = isObject(value) && value.kind === BUNDLE_KIND ? readBundle(value) : undefined
     if (bundle === undefined || "unreadable" in bundle) {
       note({ line, sentence: `this line is no record: ${bundle?.unreadable ?? "it is no audit bundle"}` })
       return
     }
     const { run_id } = bundle.run
-    const failure = judged(verifyJson(value, held), VERDICTS.complete)
+    const failure = judged(verifyParsed(text, held), VERDICTS.complete)
     if (failure !== undefined) note({ line, run_id, sentence: `run ${run_id} ${failure}` })
     for (const problem of records.take(bundle)) note({ line, run_id, ...problem })
   }
@@ -110,9 +111,9 @@ export function foldExport(trusts: readonly TrustedKeys[]): CompletenessFold {
       const read = readLine(text)
       if (first === "expected") {
         first = "unreadable" in read ? read : "taken"
-        if (!("unreadable" in read)) begin(line, read.value)
+        if (!("unreadable" in read)) begin(line, read)
       } else if ("unreadable" in read) note({ line, sentence: `this line cannot be read: ${read.unreadable}` })
-      else if (begun !== undefined) takeRecord(line, read.value, begun)
+      else if (begun !== undefined) takeRecord(line, read, begun)
     },
     end: () => {
       if (first === "expected") return { unreadable: "it is empty" }
@@ -146,10 +147,10 @@ function noteProblems(): {
   return { note, told, count: () => count }
 }
 
-function readLine(text: Uint8Array | undefined): { readonly value: JsonValue } | Unreadable {
+function readLine(text: Uint8Array | undefined): ParsedText | Unreadable {
   if (text === undefined) return { unreadable: "it is longer than a document may be" }
   try {
-    return { value: parseStrictJson(text) }
+    return parseDocument(text)
   } catch (error) {
     if (error instanceof StrictJsonError) return { unreadable: `not strict JSON: ${error.message}` }
     throw error

@@ -39,16 +39,27 @@ export const isUnreadable = (result: Report | Unreadable): result is Unreadable 
  */
 export function verifyText(input: string | Uint8Array, trusts: readonly TrustedKeys[]): Report | Unreadable {
   try {
-    const text = typeof input === "string" ? input : utf8Decode(input)
-    // Documents as services write them are canonical, which is quicker to see than to read strictly.
-    const value = (text === undefined ? undefined : parseCanonical(text)) ?? parseStrictJson(input)
-    if (text?.includes(NUL_ESCAPE) && holdsNul(value)) return unreadable(HOLDS_NUL)
-    return verifyWithoutNul(value, trusts)
+    return verifyParsed(parseDocument(input), trusts)
   } catch (error) {
     if (error instanceof StrictJsonError) return unreadable(`not strict JSON: ${error.message}`)
     throw error
   }
 }
+
+/** A document's text with what it says. */
+export type ParsedText = { readonly value: JsonValue; readonly mayHoldNul: boolean }
+
+/** Reads a document's text. @throws StrictJsonError */
+export function parseDocument(input: string | Uint8Array): ParsedText {
+  const text = typeof input === "string" ? input : utf8Decode(input)
+  // Documents as services write them are canonical, which is quicker to see than to read strictly.
+  const value = (text === undefined ? undefined : parseCanonical(text)) ?? parseStrictJson(input)
+  return { value, mayHoldNul: text?.includes(NUL_ESCAPE) !== false }
+}
+
+/** As `verifyText`, for a text that is parsed already. */
+export const verifyParsed = ({ value, mayHoldNul }: ParsedText, trusts: readonly TrustedKeys[]): Report | Unreadable =>
+  mayHoldNul ? verifyJson(value, trusts) : verifyWithoutNul(value, trusts)
 
 /** Every JSON text of a value that holds U+0000 holds this. */
 const NUL_ESCAPE = "\\u0000"
