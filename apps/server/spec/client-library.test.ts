@@ -42,6 +42,32 @@ test.each(CASES)("execute narrows on the outcome: %s", async name => {
   if (name === "macc_halt") service().clock.advance(3_600_000)
 })
 
+test("a call whose answer was lost is repeated under its key: one run, and its answer", async () => {
+  const total = async (): Promise<number> => {
+    for await (const page of client.runs({ limit: 1 })) return page.total
+    throw new Error("a list has a page")
+  }
+  const before = await total()
+  const lossy = createClient({
+    baseUrl: "http://runseal.test",
+    random: () => 0,
+    newIdempotencyKey: () => crypto.randomUUID(),
+    fetch: async (url, init) => {
+      const answer = await service().request(url.slice("http://runseal.test".length), init)
+      if (sent++ % 2 === 0) throw new TypeError("the connection broke")
+      return answer
+    },
+  })
+  const result = await lossy.execute(REQUESTS.ccv_halt as unknown as ExecuteRequest)
+  expect(result).toMatchObject({ outcome_kind: "ccv_halt", error_stage: "CCV" })
+  expect([sent, await total()]).toEqual([2, before + 1])
+  const attested = await lossy.attest({ digest: "d1".repeat(32) })
+  expect(sent).toBe(4)
+  const listed: string[] = []
+  for await (const { attestation_id } of client.attestations().items()) listed.push(attestation_id)
+  expect(listed.filter(id => id === attested.document.attestation_id)).toHaveLength(1)
+})
+
 test("verifyRun and verify_run wrap the self-check", async () => {
   expect(await client.verifyRun(runId("ok"))).toMatchObject({ ok: true, verified: true })
   expect(await client.verify_run(runId("stage_error"))).toMatchObject({ verified: false, manifest_hash: "" })

@@ -73,6 +73,18 @@ eachDatabase("charges under idempotency keys", open => {
     expect(await charged("sealed")).toHaveLength(2)
   })
 
+  test("two attempts in one batch take one charge over, and the other is charged", async () => {
+    const claim = claimOf("twice")
+    await chargeWindows(db, [charge("twice", 10, { claim })])
+    const both = [charge("twice", 10, { claim }), charge("twice", 10, { claim })]
+    expect(await chargeWindows(db, both)).toEqual([
+      { ok: true, total_after: 10 },
+      { ok: true, total_after: 20 },
+    ])
+    const expected = both.map(({ charge_id }, i) => ({ charge_id, total_after: 10 * (i + 1) }))
+    expect(await charged("twice")).toEqual(expected)
+  })
+
   test("a charge that overflows the window leaves the key to the next attempt", async () => {
     const claim = claimOf("overflow")
     await chargeWindows(db, [charge("overflow", 1)])

@@ -7,7 +7,7 @@ import type { TokenChargeRow } from "./schema.ts"
 import type { Tx } from "./session.ts"
 import type { Charge, ChargeResult } from "./tenant-windows.ts"
 
-/** What an earlier attempt at the request has left. */
+/** What an earlier attempt at a request has left to the next one. */
 export type EarlierAttempt = {
   /** The charge that is taken over; "" when the key has its record. */
   readonly charge_id: string
@@ -27,7 +27,10 @@ export async function earlierAttempts(
   for (const charge of charges) {
     const key = charge.claim && keys.get(charge.claim.key_hash)
     const attempt = key && attemptOf(charge, key, made.get(key.charge_id))
-    if (attempt !== undefined) found.set(charge, attempt)
+    if (attempt === undefined) continue
+    found.set(charge, attempt)
+    // A charge is taken over once: whoever comes after him in the batch is charged.
+    made.delete(attempt.charge_id)
   }
   return found
 }
@@ -45,7 +48,7 @@ const isSame = (a: Charge, b: TokenChargeRow): boolean =>
   a.window_start === b.window_start &&
   a.tokens === b.tokens
 
-async function findCharges({ sql }: Tx, keys: readonly KeptKey[]): Promise<ReadonlyMap<string, TokenChargeRow>> {
+async function findCharges({ sql }: Tx, keys: readonly KeptKey[]): Promise<Map<string, TokenChargeRow>> {
   const ids = keys.map(({ charge_id }) => charge_id).filter(id => id !== "")
   if (ids.length === 0) return new Map()
   const rows = await sql<TokenChargeRow[]>`
