@@ -1,6 +1,11 @@
-/** Mints Moments. The clock never goes back within a process, so that records of one process are in order. */
+/**
+ * Mints Moments. Within a process the clock does not go back, so that its records are in order: a small step back is waited
+ * for. After a large one it goes by the clock again. What was sealed before that keeps the log waiting (log-clock.ts); what was
+ * not must not give every later record a time so far from the log's that none of them would verify.
+ */
 import { randomBytes } from "node:crypto"
 import type { Moment } from "@runseal/core/formulas/moment"
+import { MAX_LOG_CLOCK_SKEW_SECONDS } from "./log-clock.ts"
 
 export type MomentSource = () => Moment
 
@@ -8,7 +13,8 @@ export type MomentSource = () => Moment
 export function momentSource(nowMs: () => number): MomentSource {
   let last = 0
   return () => {
-    last = Math.max(last, nowMs())
+    const now = nowMs()
+    last = last - now > MAX_LOG_CLOCK_SKEW_SECONDS * 1000 ? now : Math.max(last, now)
     return {
       at: new Date(last).toISOString(),
       nonce: randomBytes(32).toString("hex"),
