@@ -3,7 +3,7 @@ import { type JsonObject, parseStrictJson, StrictJsonError } from "@runseal/cano
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { durationMs } from "@runseal/core/artifacts/bundle"
 import { manifestHash, sealHash } from "@runseal/core/formulas/seal"
-import { readBundle } from "@runseal/core/verify/document"
+import { parseDocument, readBundle } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { ENGINE_VERSION, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
 import type { RunRecord, RunSummary, VerifyAnswer } from "@runseal/core/wire/runs"
@@ -25,7 +25,7 @@ export const runSummary = (row: RunSummaryRow): RunSummary => ({
 
 /** The stored bundle of a row. @throws Error when the stored text is no bundle: the database was changed from outside */
 export function storedBundle(row: RunRow): Bundle {
-  const value = parseStrictJson(row.bundle)
+  const { value } = parseDocument(row.bundle)
   const bundle = isObject(value) ? readBundle(value) : { unreadable: "not an object" }
   if ("unreadable" in bundle) throw new Error(`the stored bundle of run ${row.run_id} is unreadable`)
   return bundle
