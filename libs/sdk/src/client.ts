@@ -26,6 +26,7 @@ import { as, jsonText, onceCall, query, received, runPath } from "./calls.ts"
 import { InvalidArgumentError, ProtocolError, UnsupportedOperationError } from "./errors.ts"
 import type { Reply } from "./exchange.ts"
 import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
+import { type ExportCalls, exportCalls } from "./export-calls.ts"
 import { listPages, type PageOptions, RUN_LISTING, type RunPages } from "./list-pages.ts"
 import {
   dcaeAnswerSchema,
@@ -44,7 +45,7 @@ import { createTransport } from "./transport.ts"
  * Every call rejects with a `RunsealError`: InvalidArgumentError before anything is sent, then NetworkError, TimeoutError,
  * AbortedError, ProtocolError, or an HttpStatusError of the answer's status. Calls that are safe to repeat are repeated.
  */
-export type Client = RunCalls & AttestationCalls & Administration
+export type Client = RunCalls & ExportCalls & AttestationCalls & Administration
 
 /** `format` is comprehensive by default. */
 export type ReportOptions = CallOptions & { readonly format?: ReportFormat }
@@ -110,6 +111,7 @@ export function createClient(options: ClientOptions): Client {
 
   return {
     ...attestationCalls(send, settings),
+    ...exportCalls(settings),
     ...administration(send),
     execute: async (request, call) =>
       await send(onceCall(settings, "/execute", jsonText(request), call), readExecuteResult, call),

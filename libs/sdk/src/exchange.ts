@@ -32,12 +32,28 @@ export type Reply = {
 
 /** @throws NetworkError, ProtocolError for a redirect or an answer that is too large */
 export async function exchange(settings: Settings, call: Call, signal: AbortSignal): Promise<Reply> {
-  try {
+  return await readReply(await openAnswer(settings, call, signal), settings, signal)
+}
+
+/** An answer of which only the head has come; `signal` ends it. @throws NetworkError, ProtocolError for a redirect */
+export const openAnswer = (settings: Settings, call: Call, signal: AbortSignal): Promise<Response> =>
+  reached(async () => {
     const response = await settings.fetch(settings.baseUrl + call.path, requestInit(settings, call, signal))
     await refuseRedirect(response)
+    return response
+  })
+
+/** Reads an answer to its end. @throws NetworkError, ProtocolError for one that is too large */
+export const readReply = (response: Response, settings: Settings, signal: AbortSignal): Promise<Reply> =>
+  reached(async () => {
     const bytes = await readBody(response, settings.maxResponseBytes, signal)
     const retryAfterSeconds = parseRetryAfter(response.headers.get("retry-after"), settings.now())
     return { status: response.status, bytes, retryAfterSeconds }
+  })
+
+async function reached<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
   } catch (error) {
     if (error instanceof ProtocolError) throw error
     throw new NetworkError("The service could not be reached, or its answer broke off.", { cause: error })

@@ -12,6 +12,12 @@ export type {
   MaccHaltReceipt,
 } from "@runseal/core/artifacts/sealed-artifacts"
 export type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
+export {
+  COMPLETENESS_VERDICTS,
+  type Completeness,
+  type CompletenessProblem,
+  type CompletenessVerdict,
+} from "@runseal/core/verify/completeness"
 export { isUnreadable, type Unreadable } from "@runseal/core/verify/document"
 export { type Check, type Limitation, type Report, VERDICTS, type Verdict } from "@runseal/core/verify/report"
 export { type ArtifactKey, OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
@@ -63,8 +69,9 @@ export {
   UnsupportedOperationError,
 } from "./errors.ts"
 export type { ExecuteResult } from "./execute-result.ts"
+export type { ExportCalls, ExportRange } from "./export-calls.ts"
 export type { AttestationPages, PageOptions, Pages, RunPages } from "./list-pages.ts"
-export { verifyBundle } from "./offline.ts"
+export { verifyBundle, verifyExport } from "./offline.ts"
 export type { Fetch, Platform } from "./platform.ts"
 export type { VersionAnswer } from "./run-answers.ts"
 export type { CallOptions, ClientOptions, OnceOptions } from "./settings.ts"

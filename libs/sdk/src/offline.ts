@@ -1,7 +1,8 @@
 /** Verification without the service. FORMATS §7. */
-import { type JsonObject, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import { type JsonObject, type JsonValue, parseStrictJson, StrictJsonError, utf8Encode } from "@runseal/canonical"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import { type Unreadable, verifyText } from "@runseal/core/verify/document"
 import type { Report } from "@runseal/core/verify/report"
 import { InvalidArgumentError } from "./errors.ts"
@@ -18,6 +19,25 @@ export const verifyBundle = (
   text: string | Uint8Array,
   trustDocuments: readonly (JsonObject | string)[],
 ): Report | Unreadable => verifyText(text, trustDocuments.map(readTrust))
+
+/**
+ * Verifies an export: each record as `verifyBundle` would, and that none which its statement speaks of is missing, doubled or out of
+ * order. Memory does not grow with it.
+ * @param lines the documents as `exportRuns` gives them, or the lines of a saved export
+ * @throws InvalidArgumentError for a trust document that cannot be relied on
+ */
+export async function verifyExport(
+  lines: AsyncIterable<string> | Iterable<string>,
+  trustDocuments: readonly (JsonObject | string)[],
+): Promise<Completeness | Unreadable> {
+  const fold = foldExport(trustDocuments.map(readTrust))
+  let number = 0
+  for await (const line of lines) {
+    number++
+    if (line !== "") fold.take(number, utf8Encode(line))
+  }
+  return fold.end()
+}
 
 function readTrust(document: JsonObject | string): TrustedKeys {
   const keys = parseTrust(typeof document === "string" ? parseJson(document) : document)

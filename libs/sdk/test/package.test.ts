@@ -66,6 +66,7 @@ const GUIDE_SAYS = [
   "one run: true",
   "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED",
   "true",
+  "7 records: COMPLETE CHAIN VERIFIED AND ANCHORED",
   "1 ok",
   "ATTESTATION VERIFIED AND ANCHORED",
   "evidence of claim 4711 sha256",

@@ -11,6 +11,7 @@ import { exitCode } from "@runseal/core/verify/report"
 import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
 import { OUTCOME_KINDS, OUTCOMES, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { type Deployment, makeDeployment, type SealedRun, sealRun } from "../../core/test/fixtures/deployment.ts"
+import { exportText, stateExport } from "../../core/test/fixtures/exports.ts"
 import { type AdministrationFixture, administrationFixture } from "./administration.ts"
 
 export const API_KEY = "runseal_0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -86,9 +87,16 @@ function answer(
   if (administered !== undefined) return administered
   if (method === "POST") return postAnswer(deployment, runs, name, parseStrictJson(body))
   if (name === "/runs" || name === "/runs/search") return listAnswer(runs, new URLSearchParams(query))
+  if (name === "/runs/export") return exportAnswer(deployment, runs)
   const [, id = "", part = ""] = /^\/runs\/(\d+)(?:\/([a-z0-9-]+))?$/.exec(name) ?? []
   const run = runs[Number(id) - 1]
   return run === undefined ? refusal(404, "There is no such run.") : runAnswer(run.bundle, part)
+}
+
+/** Everything, whatever time is asked for. */
+function exportAnswer(deployment: Deployment, runs: readonly SealedRun[]): Answer {
+  const bundles = runs.map(({ bundle }) => bundle)
+  return { status: 200, body: null, text: exportText(stateExport(deployment, bundles), ...bundles) }
 }
 
 function publicAnswer({ trustDocument, log, checkpointKey }: Deployment, name: string): Answer | undefined {

@@ -1,0 +1,82 @@
+/** A caller's export, line by line as it comes. Interface: `GET /runs/export`. */
+import { concatBytes, utf8Decode } from "@runseal/canonical"
+import type { RunFilters } from "@runseal/core/wire/runs"
+import { refusal } from "./answer.ts"
+import { query } from "./calls.ts"
+import { withDeadline } from "./deadline.ts"
+import { NetworkError, ProtocolError } from "./errors.ts"
+import { openAnswer, readReply } from "./exchange.ts"
+import { type CallOptions, readLimits, type Settings } from "./settings.ts"
+
+/** When the records were admitted, RFC 3339, both included; absent: unbounded. */
+export type ExportRange = Pick<RunFilters, "from" | "to">
+
+export type ExportCalls = {
+  /**
+   * The calling key's records behind a statement that proves them complete: the exact text of each document, oldest first. Save
+   * them one a line, or give them to `verifyExport`. Asked for when the loop begins, and not repeated; `timeoutMs` is the longest
+   * wait for the next piece, and there is no deadline for all of them. An export that breaks off rejects.
+   */
+  readonly exportRuns: (range?: ExportRange, options?: Omit<CallOptions, "deadlineMs">) => AsyncGenerator<string>
+}
+
+const NEWLINE = 0x0a
+/** Pieces of a line that are kept apart: one that comes byte by byte takes no more room than another. */
+const PARTS_MAX = 1024
+
+export const exportCalls = (settings: Settings): ExportCalls => ({
+  exportRuns: async function* (range = {}, options = {}) {
+    const { timeoutMs } = readLimits(options, settings)
+    const { from, to } = range
+    const path = from === undefined && to === undefined ? "/runs/export" : `/runs/export${query({ from, to })}`
+    const over = new AbortController()
+    const within = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+      withDeadline(settings.sleep, timeoutMs, options.signal, work)
+    try {
+      const response = await within(() => openAnswer(settings, { path, repeatable: false }, over.signal))
+      if (response.status !== 200) throw refusal(await within(signal => readReply(response, settings, signal)))
+      if (response.body !== null) yield* linesOf(response.body.getReader(), settings.maxResponseBytes, within)
+    } finally {
+      // Whatever ended the loop, nothing more is wanted.
+      over.abort()
+    }
+  },
+})
+
+type Within = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>
+
+/** @throws NetworkError, ProtocolError for what is no text, has a line that is too long, or ends within one */
+async function* linesOf(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  maxBytes: number,
+  within: Within,
+): AsyncGenerator<string> {
+  let parts: Uint8Array[] = []
+  let size = 0
+  const take = (part: Uint8Array): void => {
+    size += part.length
+    if (size > maxBytes) throw new ProtocolError(`a line of it is larger than ${maxBytes} bytes`)
+    parts.push(part)
+    if (parts.length === PARTS_MAX) parts = [concatBytes(...parts)]
+  }
+  for (;;) {
+    const { done, value } = await within(() => reader.read().catch(brokenOff))
+    if (done) break
+    let start = 0
+    for (let end = value.indexOf(NEWLINE); end >= 0; end = value.indexOf(NEWLINE, start)) {
+      take(value.subarray(start, end))
+      start = end + 1
+      const text = utf8Decode(concatBytes(...parts))
+      if (text === undefined) throw new ProtocolError("it is not UTF-8")
+      parts = []
+      size = 0
+      yield text
+    }
+    take(value.subarray(start))
+  }
+  if (size > 0) throw new ProtocolError("it ends within a line")
+}
+
+function brokenOff(cause: unknown): never {
+  throw new NetworkError("The answer broke off.", { cause })
+}
