@@ -8,18 +8,21 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   writeFileSync,
 } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
-import { delimiter, join } from "node:path"
+import { delimiter, dirname, join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import postgres from "postgres"
 
 export type PostgresCluster = {
   /** Where a client connects: user "runseal", trusted from loopback, database "postgres". */
   readonly url: string
+  /** Folder of PostgreSQL's own programs, such as pg_dump. */
+  readonly programs: string
   /** Makes an empty database and gives its URL. */
   readonly createDatabase: (name: string) => Promise<string>
   /** Stops the server as a crash would and starts it again on the same files. */
@@ -86,6 +89,8 @@ async function runCluster(
   process.once("exit", () => server.kill("SIGQUIT"))
   return {
     url,
+    // The programs that were found may be links to where all of them are.
+    programs: dirname(realpathSync(join(bin, "postgres"))),
     createDatabase: async name => {
       const sql = postgres(url, { max: 1 })
       await sql`create database ${sql(name)}`.finally(() => sql.end())

@@ -24,8 +24,8 @@ export type Witness = {
   readonly option: string
 }
 export type ReferenceWitness = Witness & {
-  /** Kills it and starts it again on the same files. */
-  readonly crash: () => Promise<void>
+  /** Kills it and starts it again on the same files, for another log if one is named. */
+  readonly crash: (log?: string) => Promise<void>
 }
 
 const over: (() => Promise<unknown> | unknown)[] = []
@@ -42,9 +42,9 @@ export async function logOf(server: Child): Promise<string> {
 /** The reference witness, which keeps key and memory in the folder. */
 export async function startWitness(folder: string, name: string, log: string): Promise<ReferenceWitness> {
   const files = ["--key", join(folder, `${name}.key`), "--state", join(folder, `${name}.state`)]
-  const start = (listen: string): Promise<Started> =>
-    launch(["--name", name, "--listen", listen, "--log", log, ...files])
-  let running = await start("127.0.0.1:0")
+  const start = (listen: string, known: string): Promise<Started> =>
+    launch(["--name", name, "--listen", listen, "--log", known, ...files])
+  let running = await start("127.0.0.1:0", log)
   const { vkey, url } = running
   const kill = async (): Promise<void> => {
     const ended = once(running.process, "exit")
@@ -55,9 +55,9 @@ export async function startWitness(folder: string, name: string, log: string): P
   return {
     vkey,
     option: `${vkey}=${url}`,
-    crash: async () => {
+    crash: async next => {
       await kill()
-      running = await start(new URL(url).host)
+      running = await start(new URL(url).host, next ?? log)
     },
   }
 }
@@ -138,10 +138,12 @@ export async function untilWitnessed(server: Child, ...by: readonly string[]): P
   })
 }
 
+type Said = { readonly msg: string; readonly fault?: string; readonly status?: number }
+
 /** What the server's own log says of a witness, newest last. */
-export const saidOf = (server: Child, witness: string): readonly { readonly fault: string; readonly msg: string }[] =>
+export const saidOf = (server: Child, witness: string): readonly Said[] =>
   server
     .stdout()
     .split("\n")
     .filter(line => line.includes(`"witness":"${witness}"`))
-    .map(line => JSON.parse(line) as { fault: string; msg: string })
+    .map(line => JSON.parse(line) as Said)

@@ -1,0 +1,168 @@
+/** Backups as docs/operations.md says: the newest goes on, an older one is a rollback, and who saw more says so. */
+import { execFile } from "node:child_process"
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
+import { type Child, runToEnd, startChild } from "../harness/child.ts"
+import { request } from "../harness/requests.ts"
+import { runVerifier, type Verification } from "../harness/verifier.ts"
+import {
+  eventually,
+  logOf,
+  type ReferenceWitness,
+  saidOf,
+  sizesOf,
+  startWitness,
+  untilWitnessed,
+} from "../harness/witnesses.ts"
+
+/** Some five starts of the server on a busy machine. */
+const STORY_DEADLINE_MS = 480_000
+/** A log key like any other: the witness is told of the right one once the server has made it. */
+const NO_LOG = "nobody.example - 1=nobody.example+7ecf8991+AQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJ"
+const WITNESS = "witness.example"
+
+/** A database that is backed up while no server runs on it. */
+type Backups = {
+  readonly options: () => readonly string[]
+  readonly save: (name: string) => Promise<void>
+  /** Puts a backup in the place of what there is. */
+  readonly restore: (name: string) => Promise<void>
+}
+const folder = mkdtempSync(join(tmpdir(), "runseal-backups-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const embedded = async (home: string): Promise<Backups> => ({
+  options: () => [],
+  save: async name => cpSync(join(home, "data/db"), join(home, name), { recursive: true }),
+  restore: async name => {
+    rmSync(join(home, "data/db"), { recursive: true })
+    cpSync(join(home, name), join(home, "data/db"), { recursive: true })
+  },
+})
+
+async function postgres(home: string): Promise<Backups> {
+  let url = await newPostgresUrl()
+  const run = async (program: string, ...options: readonly string[]): Promise<void> => {
+    if (postgresStart.kind === "absent") throw new Error(postgresStart.reason)
+    await promisify(execFile)(join(postgresStart.cluster.programs, program), options)
+  }
+  return {
+    options: () => ["--database-url", url],
+    save: name => run("pg_dump", "--format=custom", "--file", join(home, name), url),
+    restore: async name => {
+      url = await newPostgresUrl()
+      await run("pg_restore", "--no-owner", "--exit-on-error", "--dbname", url, join(home, name))
+    },
+  }
+}
+
+function story(open: (home: string) => Promise<Backups>, name: string): void {
+  const home = join(folder, name)
+  let backups: Backups
+  let witness: ReferenceWitness
+  let server: Child
+
+  const start = async (): Promise<Child> => {
+    const options = ["--data-dir", join(home, "data"), "--witness", witness.option, ...backups.options()]
+    server = await startChild(options)
+    return server
+  }
+  const stop = (): Promise<unknown> => server.end("SIGTERM")
+  const run = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) expect((await server.post("/execute", request())).status).toBe(200)
+  }
+  /** The auditor's folder holds what he has seen. */
+  const audit = (auditor: string, ...options: readonly string[]): Promise<Verification> => {
+    const trust = ["--trust", join(home, "trust.json")]
+    return runVerifier(join(home, auditor), ["log", "audit", server.url, ...trust, ...options])
+  }
+  const expectPassed = (result: Verification): void =>
+    expect(result, result.stdout + result.stderr).toMatchObject({ exit: 0, verdict: "LOG VERIFIED" })
+  const forgetHeads = (): void => rmSync(join(home, "data/keys/heads"), { recursive: true })
+  const contradicted = () => saidOf(server, WITNESS).filter(({ fault }) => fault === "contradicted")
+
+  beforeAll(async () => {
+    cpSync(mkdtempSync(join(folder, "auditor-")), join(home, "auditor"), { recursive: true })
+    backups = await open(home)
+    witness = await startWitness(home, WITNESS, NO_LOG)
+    await start()
+    await witness.crash(await logOf(server))
+    writeFileSync(join(home, "trust.json"), (await server.get("/.well-known/runseal-trust.json")).text)
+    await run(2)
+    await untilWitnessed(server, WITNESS)
+    expectPassed(await audit("auditor", "--witness", witness.vkey))
+    await stop()
+    await backups.save("older")
+    await start()
+    await run(2)
+    await untilWitnessed(server, WITNESS)
+    expectPassed(await audit("auditor", "--witness", witness.vkey))
+    writeFileSync(join(home, "bundle.json"), (await server.get("/runs/4/artifacts")).text)
+    await stop()
+    await backups.save("newest")
+    cpSync(join(home, "auditor"), join(home, "another-auditor"), { recursive: true })
+  }, STORY_DEADLINE_MS)
+
+  test("an older backup is refused by the heads that are kept beside the keys", async () => {
+    await backups.restore("older")
+    const options = ["--port", "0", "--data-dir", join(home, "data"), ...backups.options()]
+    const { code, stderr } = await runToEnd(options)
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        "runseal: The database holds 5 log entries, but 9 were acknowledged: it is an older copy, and continuing it would fork the log.\n",
+    })
+  })
+
+  test("without them it starts, and the auditor and the witness find it out", {
+    timeout: STORY_DEADLINE_MS,
+  }, async () => {
+    forgetHeads()
+    await start()
+    await eventually("the witness to refuse", () => (contradicted().length > 0 ? true : undefined))
+    expect(contradicted()[0]).toMatchObject({ level: 50, witness_size: 9, log_size: 5 })
+    const shrunk = await audit("another-auditor")
+    expect(shrunk).toMatchObject({ exit: 1, verdict: "FAILED" })
+    expect(shrunk.stdout).toContain("it shows 5 entries, and had 9 when it was seen")
+    const lost = await audit("another-auditor", "--holds", join(home, "bundle.json"))
+    expect(lost).toMatchObject({ exit: 1, verdict: "FAILED" })
+
+    await run(3)
+    await eventually("the witness to refuse the fork", () =>
+      contradicted().some(({ status }) => status === 422) ? true : undefined,
+    )
+    const forked = await audit("another-auditor")
+    expect(forked).toMatchObject({ exit: 1, verdict: "FAILED" })
+    expect(forked.stdout).toContain("The log was forked or its past changed: its first 9 entries had the root")
+    expect(await sizesOf(server)).toEqual({ log: 11, witnessed: 5 })
+    await stop()
+  })
+
+  test("the newest backup goes on, and everything verifies", { timeout: STORY_DEADLINE_MS }, async () => {
+    await backups.restore("newest")
+    forgetHeads()
+    await start()
+    expect((await server.get("/runs/4/artifacts")).text).toContain('"bundle_hash"')
+    await run(1)
+    await untilWitnessed(server, WITNESS)
+    expect(await sizesOf(server)).toEqual({ log: 11, witnessed: 11 })
+    expectPassed(await audit("auditor", "--witness", witness.vkey, "--holds", join(home, "bundle.json")))
+    for (const id of [1, 4, 5]) {
+      const { body } = await server.get(`/runs/${id}/verify`)
+      expect(body.verified, `run ${id}`).toBe(true)
+    }
+    expect(contradicted()).toEqual([])
+    await stop()
+  })
+}
+
+describe("a copied folder of the embedded database", () => {
+  story(embedded, "embedded")
+})
+describe.skipIf(postgresStart.kind === "absent")(`a dump ${postgresTitle}`, () => {
+  story(postgres, "postgres")
+})
