@@ -27,6 +27,8 @@ export type PostgresCluster = {
   readonly createDatabase: (name: string) => Promise<string>
   /** Stops the server as a crash would and starts it again on the same files. */
   readonly crashAndRestart: () => Promise<void>
+  /** Whether the server has not ended by itself. */
+  readonly running: () => boolean
   /** Process id of the server. */
   readonly pid: () => number
   readonly stop: () => Promise<void>
@@ -46,15 +48,18 @@ const POLL_MS = 50
 
 type Account = { readonly uid: number; readonly gid: number }
 
-/** Starts a cluster, or says why this machine cannot. Anything but missing programs rejects: that is a fault, no absence. */
-export async function startPostgresCluster(): Promise<ClusterStart> {
+/**
+ * Starts a cluster, or says why this machine cannot. Anything but missing programs rejects: that is a fault, no absence.
+ * @param parent folder in which the cluster has its own
+ */
+export async function startPostgresCluster(parent: string = tmpdir()): Promise<ClusterStart> {
   const bin = findBinaries()
   if (bin === undefined) return { kind: "absent", reason: "no initdb and postgres on this machine" }
   const account = process.getuid?.() === 0 ? unprivilegedAccount() : undefined
   if (process.getuid?.() === 0 && account === undefined) {
     return { kind: "absent", reason: "PostgreSQL does not run as root and there is no other account" }
   }
-  const folder = mkdtempSync(join(tmpdir(), "runseal-postgres-"))
+  const folder = mkdtempSync(join(parent, "runseal-postgres-"))
   if (account !== undefined) chownSync(folder, account.uid, account.gid)
   const data = join(folder, "data")
   const initdb = ["-D", data, "-U", "runseal", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
@@ -79,7 +84,9 @@ async function runCluster(
     await untilReady(url, server)
     return server
   }
+  const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null
   const end = async (server: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
+    if (hasEnded(server)) return
     const exit = once(server, "exit")
     server.kill(signal)
     await exit
@@ -101,6 +108,7 @@ async function runCluster(
       await end(server, "SIGQUIT")
       server = await start()
     },
+    running: () => !hasEnded(server),
     pid: () => server.pid ?? 0,
     stop: async () => {
       await end(server, "SIGINT")

@@ -9,7 +9,7 @@ import { holdersAt, type Load, startLoad, until } from "./load.ts"
 import { drawn, roundsOf } from "./rounds.ts"
 
 const CONNECTIONS = 8
-const DEADLINE_MS = 240_000
+const DEADLINE_MS = 600_000
 
 type Linked = { readonly link: DatabaseLink; readonly deployment: Deployment; readonly row: FaultRow }
 

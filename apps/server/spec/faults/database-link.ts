@@ -5,6 +5,7 @@
  */
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
 
 export type LinkMode =
   | { readonly kind: "whole" }
@@ -12,7 +13,9 @@ export type LinkMode =
   | { readonly kind: "cut"; readonly when: "before" | "after" }
   /** Every connection is cut, and none is made. */
   | { readonly kind: "down" }
-  /** Holds what the database says to a COMMIT for so many milliseconds, asked anew each time. */
+  /** Holds what the database says to a COMMIT until something happens, or the time is over. */
+  | { readonly kind: "held"; readonly until: Promise<void>; readonly atMostMs: number }
+  /** The same for so many milliseconds, asked anew each time. */
   | { readonly kind: "slow"; readonly delayMs: () => number }
 
 export type DatabaseLink = {
@@ -26,6 +29,13 @@ export type DatabaseLink = {
 const COMMIT = "commit\0"
 /** Long enough for the database to act on a COMMIT before its connection is cut. */
 const ACTED_MS = 100
+
+/** What an answer to a COMMIT waits for from now on; undefined when for nothing. */
+function delayOf(mode: LinkMode): Promise<void> | undefined {
+  if (mode.kind === "slow") return sleep(mode.delayMs())
+  if (mode.kind === "held") return Promise.race([mode.until, sleep(mode.atMostMs, undefined, { ref: false })])
+  return undefined
+}
 
 export async function openLink(databaseUrl: string): Promise<DatabaseLink> {
   let mode: LinkMode = { kind: "whole" }
@@ -50,10 +60,8 @@ export async function openLink(databaseUrl: string): Promise<DatabaseLink> {
     client.on("data", said => {
       const commits = said.includes(COMMIT)
       const cutting = commits && mode.kind === "cut"
-      if (commits && mode.kind === "slow") {
-        const ms = mode.delayMs()
-        held = held.then(() => new Promise(done => setTimeout(done, ms)))
-      }
+      const delay = commits ? delayOf(mode) : undefined
+      if (delay !== undefined) held = held.then(() => delay)
       if (cutting) {
         cut = true
         setTimeout(end, ACTED_MS)

@@ -13,7 +13,17 @@ import { readTables, type Tables } from "../harness/tables.ts"
 import { runVerifier } from "../harness/verifier.ts"
 import { checkAfterFault } from "./check-after-fault.ts"
 import type { FaultRow } from "./fault-row.ts"
-import { doorTo, holdersAt, nextRequest, RUN_TOKENS, send, until, WINDOW_TOKENS } from "./load.ts"
+import {
+  type Clients,
+  doorTo,
+  holdersAt,
+  nextRequest,
+  RUN_TOKENS,
+  retryUnacknowledged,
+  send,
+  until,
+  WINDOW_TOKENS,
+} from "./load.ts"
 import { type Memory, newMemory } from "./memory.ts"
 
 export type Kind = "PGlite" | "PostgreSQL"
@@ -47,6 +57,8 @@ export type Deployment = {
   readonly finish: (child: Child) => Promise<void>
 }
 
+/** Of the checks of a deployment, which run the command that audits a log; each audit covers all that was before. */
+const AUDITED_EVERY = 5
 const CUSTOMERS = ["acme", "globex"]
 
 /** A deployment with three callers; what is left of it goes with the test. */
@@ -75,13 +87,17 @@ export async function openDeployment(context: TestContext, { kind, row, ...place
     return child
   }
   const holders: Deployment["holders"] = child => holdersAt(child.url, secrets)
+  let audits = 0
   const check: Deployment["check"] = async child => {
     row.found += await checkAfterFault(holders(child), memory)
-    for (const _caller of secrets) await expectAcknowledged(memory, holders(child))
-    await auditLog(folder, child, memory)
+    row.retried += await retryUnacknowledged(child.url, { memory, secrets })
+    await expectAcknowledged(child.url, { memory, secrets })
+    expect(await checkAfterFault(holders(child), memory), "every request has its record").toBe(0)
+    if (audits++ % AUDITED_EVERY === 0) await auditLog(folder, child, memory)
   }
   const finish: Deployment["finish"] = async child => {
     await check(child)
+    await auditLog(folder, child, memory)
     const { code, stderr } = await child.end("SIGTERM")
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     const open = () =>
@@ -107,10 +123,10 @@ async function mintCallers(child: Child): Promise<readonly string[]> {
 }
 
 /** The service seals again, with no step of anybody's in between. */
-async function expectAcknowledged(memory: Memory, holders: readonly Holder[]): Promise<void> {
-  await until("a run is sealed after the fault", async () => {
-    const sent = nextRequest(memory, holders.length)
-    await send(sent, holders, memory)
+async function expectAcknowledged(url: string, clients: Clients): Promise<void> {
+  const sent = nextRequest(clients)
+  await until("a request is answered after the fault", async () => {
+    await send(sent, url, clients)
     return sent.acknowledged !== undefined
   })
 }

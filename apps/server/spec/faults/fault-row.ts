@@ -12,6 +12,8 @@ export type FaultRow = {
   unacknowledged: number
   /** Of those that were not acknowledged: records that exist all the same. */
   found: number
+  /** Requests that were sent again under their idempotency key; each got its one record. */
+  retried: number
   /** What else was measured, in words. */
   note: string
 }
@@ -24,7 +26,7 @@ declare module "vitest" {
 
 /** The row of this test, filled while it runs, so that a failure shows how far it came. */
 export function faultRow({ task }: TestContext, fault: string, where: string): FaultRow {
-  const row: FaultRow = { fault, where, rounds: 0, acknowledged: 0, unacknowledged: 0, found: 0, note: "" }
+  const row: FaultRow = { fault, where, rounds: 0, acknowledged: 0, unacknowledged: 0, found: 0, retried: 0, note: "" }
   task.meta.fault = row
   return row
 }

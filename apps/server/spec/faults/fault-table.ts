@@ -6,14 +6,25 @@ export type TableRow = FaultRow & {
   readonly verdict: "holds" | "FAILED" | "not run"
 }
 
-const HEADS = ["fault", "on", "rounds", "acknowledged", "unacknowledged", "found", "s", "verdict", "note"] as const
+const HEADS = [
+  "fault",
+  "on",
+  "rounds",
+  "acknowledged",
+  "unacknowledged",
+  "found",
+  "retried",
+  "s",
+  "verdict",
+  "note",
+] as const
 
 /** One line a fault, columns aligned: names to the left, numbers to the right. */
 export function printTable(rows: readonly TableRow[]): string {
   const cells = rows.map(row => [
     row.fault,
     row.where,
-    ...[row.rounds, row.acknowledged, row.unacknowledged, row.found, Math.round(row.seconds)].map(String),
+    ...[row.rounds, row.acknowledged, row.unacknowledged, row.found, row.retried, Math.round(row.seconds)].map(String),
     row.verdict,
     row.note,
   ])

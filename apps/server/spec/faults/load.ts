@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
 import type { Answer } from "../harness/answer.ts"
 import { expectDescribed } from "../harness/described.ts"
+import { sendKeyed } from "../harness/keyed.ts"
 import { caller, type Door, type Holder } from "../harness/keys.ts"
 import { fullRequest, request, spending } from "../harness/requests.ts"
 import { isBusy, isRecord, type Memory, type Sent } from "./memory.ts"
@@ -40,20 +41,34 @@ const KINDS: readonly Kind[] = [
   { path: "/attest", body: subject_ref => ({ digest: DIGEST, algorithm: "sha256", subject_ref }) },
 ]
 
-/** The next request of a deployment's clients. */
-export function nextRequest(memory: Memory, callers: number): Sent {
+/** How many requests in a row are of every kind. */
+export const REQUEST_KINDS: number = KINDS.length
+
+/** The callers of a deployment by their secrets, and what they remember. */
+export type Clients = { readonly memory: Memory; readonly secrets: readonly string[] }
+
+/** The next request of a deployment's clients, of all kinds in turn or for one endpoint. */
+export function nextRequest({ memory, secrets }: Clients, path?: Sent["path"]): Sent {
   const n = memory.sent.length
-  const kind = KINDS[n % KINDS.length]!
+  const kind = KINDS.find(one => one.path === path) ?? KINDS[n % KINDS.length]!
   const name = `fault/${n}`
-  const sent: Sent = { name, caller: Math.floor(n / KINDS.length) % callers, path: kind.path, body: kind.body(name) }
+  const sent: Sent = {
+    name,
+    caller: Math.floor(n / KINDS.length) % secrets.length,
+    path: kind.path,
+    body: kind.body(name),
+  }
   memory.sent.push(sent)
   return sent
 }
 
-/** Sends a request once and remembers what came. Gives the answer, or undefined when the connection was cut. */
-export async function send(sent: Sent, holders: readonly Holder[], memory: Memory): Promise<Answer | undefined> {
-  const holder = holders[sent.caller]!
-  const answer = await holder.post(sent.path, sent.body).catch(excuseCut)
+/**
+ * Sends a request under an idempotency key of its own and remembers what came. Gives the answer, or undefined when the
+ * connection was cut.
+ */
+export async function send(sent: Sent, url: string, { memory, secrets }: Clients): Promise<Answer | undefined> {
+  const key = `"${sent.name}"`
+  const answer = await sendKeyed(doorTo(url), sent.path, key, sent.body, secrets[sent.caller]).catch(excuseCut)
   if (answer === undefined) return undefined
   if (isRecord(answer)) sent.acknowledged = answer
   else if (!isBusy(answer)) memory.unexpected.push(`${sent.name}: ${answer.status} ${answer.text}`)
@@ -77,34 +92,30 @@ export type Load = {
   readonly stop: () => Promise<void>
 }
 
-export type LoadOptions = {
-  readonly memory: Memory
-  readonly secrets: readonly string[]
+export type LoadOptions = Clients & {
   readonly connections: number
   /** Whether clients go on after their connection was cut; otherwise each ends. */
   readonly persistent: boolean
 }
 
 /** Keeps a request under way on each connection, spread over the servers. */
-export function startLoad(urls: readonly string[], { memory, secrets, connections, persistent }: LoadOptions): Load {
-  const servers = urls.map(url => holdersAt(url, secrets))
-  const first = memory.sent.length
+export function startLoad(urls: readonly string[], { connections, persistent, ...clients }: LoadOptions): Load {
   const mine = new Set<Sent>()
   let stopped = false
   let slowest = 0
   const keepAsking = async (client: number): Promise<void> => {
-    const holders = servers[client % servers.length]!
+    const url = urls[client % urls.length]!
     while (!stopped) {
-      const sent = nextRequest(memory, secrets.length)
+      const sent = nextRequest(clients)
       mine.add(sent)
       const since = performance.now()
-      const answer = await send(sent, holders, memory)
+      const answer = await send(sent, url, clients)
       slowest = Math.max(slowest, performance.now() - since)
       if (answer === undefined && !persistent) return
       if (sent.acknowledged === undefined) await sleep(PAUSE_MS)
     }
   }
-  const clients = Array.from({ length: connections }, (_, i) => keepAsking(first + i))
+  const asking = Array.from({ length: connections }, (_, i) => keepAsking(i))
   const acknowledged = (): number => [...mine].filter(sent => sent.acknowledged !== undefined).length
   return {
     acknowledged,
@@ -112,7 +123,7 @@ export function startLoad(urls: readonly string[], { memory, secrets, connection
     slowest: () => slowest,
     stop: async () => {
       stopped = true
-      await Promise.all(clients)
+      await Promise.all(asking)
     },
   }
 }
@@ -128,4 +139,19 @@ export async function until(
     if (Date.now() > end) throw new Error(`${what}: not within ${deadlineMs} ms`)
     await sleep(10)
   }
+}
+
+/** Sends again, one after the other, what was not acknowledged; each gets its one record. Gives how many there were. */
+export async function retryUnacknowledged(url: string, clients: Clients): Promise<number> {
+  const open = clients.memory.sent.filter(({ acknowledged }) => acknowledged === undefined)
+  for (const sent of open) {
+    let last: Answer | undefined
+    await until(`${sent.name} is answered when it is sent again`, async () => {
+      last = await send(sent, url, clients)
+      return sent.acknowledged !== undefined
+    }).catch((error: unknown) => {
+      throw new Error(`${error}; the last answer was ${last?.status} ${last?.text}`)
+    })
+  }
+  return open.length
 }

@@ -42,6 +42,7 @@ function rowOf(test: TestCase): TableRow {
     acknowledged: fault?.acknowledged ?? 0,
     unacknowledged: fault?.unacknowledged ?? 0,
     found: fault?.found ?? 0,
+    retried: fault?.retried ?? 0,
     seconds: (test.diagnostic()?.duration ?? 0) / 1000,
     verdict: VERDICTS[state],
     note: said.join("; "),

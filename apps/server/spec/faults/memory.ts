@@ -48,6 +48,6 @@ export const newMemory = (): Memory => ({
 /** Whether an answer is a record: a run of whatever outcome, or an attestation. */
 export const isRecord = ({ status, body }: Answer): boolean => status === 201 || typeof body.run_id === "number"
 
-/** Whether an answer is a refusal that invites to come back: a 503 that says when. */
+/** Whether an answer is a refusal that invites to come back: a 503 that says when, or a first request still under way. */
 export const isBusy = ({ status, headers, body }: Answer): boolean =>
-  status === 503 && headers.has("retry-after") && body.ok === false
+  (status === 503 || status === 409) && headers.has("retry-after") && body.ok === false

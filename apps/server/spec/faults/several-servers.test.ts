@@ -8,7 +8,7 @@ import { type Load, startLoad, until } from "./load.ts"
 import { drawn, roundsOf, WHOLE } from "./rounds.ts"
 
 const CONNECTIONS = 4
-const DEADLINE_MS = 300_000
+const DEADLINE_MS = 600_000
 
 function take(row: FaultRow, loads: readonly Load[]): void {
   for (const load of loads) {
