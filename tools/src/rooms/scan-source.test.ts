@@ -73,3 +73,8 @@ test("what only looks like an import is none", () => {
   )
   expect(specifiers('import.meta.resolve("x")\nexport const from = "x"\n')).toEqual([])
 })
+
+test("regular expressions are found as they are written, divisions and comments are none", () => {
+  const text = 'const a = b / c / d\n// /no/\nconst e = /x\\/[/]"y/giu.test(f) // g\nreturn /z/\n'
+  expect(scanSource(text).patterns.map(({ literal }) => literal)).toEqual(['/x\\/[/]"y/giu', "/z/"])
+})

@@ -5,6 +5,13 @@ export interface Scan {
   /** Comments alone. */
   readonly comments: string
   readonly imports: readonly ImportStatement[]
+  readonly patterns: readonly PatternLiteral[]
+}
+
+/** A regular expression as it is written: `/source/flags`. */
+export interface PatternLiteral {
+  readonly literal: string
+  readonly at: number
 }
 
 export interface ImportStatement {
@@ -36,9 +43,10 @@ const BARE = /\b(?:import\s*\(?|require\s*\()\s*["'`]/g
 
 /** Reads TypeScript without a parser: enough to tell code from comments and literals, and to find every import. */
 export function scanSource(text: string): Scan {
-  const reader: Reader = { text, at: 0, previous: "", braces: [], code: "", comments: "" }
+  const reader: Reader = { text, at: 0, previous: "", braces: [], patterns: [], code: "", comments: "" }
   while (reader.at < text.length) readToken(reader)
-  return { code: reader.code, comments: reader.comments, imports: importsOf(reader.code, text) }
+  const { code, comments, patterns } = reader
+  return { code, comments, imports: importsOf(code, text), patterns }
 }
 
 /** Line, from 1, of index `at`. */
@@ -50,6 +58,7 @@ interface Reader {
   readonly text: string
   /** For each template literal that is being filled in, the braces open within its substitution. */
   readonly braces: number[]
+  readonly patterns: PatternLiteral[]
   at: number
   /** The last token that is neither white space nor comment. */
   previous: string
@@ -64,12 +73,19 @@ function readToken(reader: Reader): void {
     take(reader, quote === '"' ? DOUBLE_QUOTED : SINGLE_QUOTED, "literal")
     take(reader, QUOTE, "code")
     reader.previous = quote
-  } else if (!ENDS_OPERAND.test(reader.previous) && take(reader, REGEX, "literal")) {
+  } else if (!ENDS_OPERAND.test(reader.previous) && takePattern(reader)) {
     reader.previous = "/"
   } else {
     reader.previous = take(reader, WORD_OR_MARK, "code")
     followTemplates(reader, reader.previous)
   }
+}
+
+function takePattern(reader: Reader): boolean {
+  const { at } = reader
+  const literal = take(reader, REGEX, "literal")
+  if (literal !== "") reader.patterns.push({ literal, at })
+  return literal !== ""
 }
 
 /** Moves the reader over what `pattern` matches here, copying it into one view and blanks into the others. */

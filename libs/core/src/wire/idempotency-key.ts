@@ -7,6 +7,8 @@ export const IDEMPOTENCY_KEY_HEADER = "Idempotency-Key"
 /** On the answer to a request whose key had an answer already: `true`. */
 export const IDEMPOTENCY_REPLAYED_HEADER = "Idempotency-Replayed"
 
+/** Characters of a field: a key in quotes with every character escaped, and room to spare. A longer one is not looked at. */
+const FIELD_MAX_LENGTH = 1024
 /** Characters of a key. */
 export const IDEMPOTENCY_KEY_MAX_LENGTH = 255
 
@@ -22,6 +24,7 @@ export const isIdempotencyKey = (text: string): boolean => text.length <= IDEMPO
 
 /** The key a header field names; undefined when it is malformed, empty or too long, and for a field that was sent twice. */
 export function parseIdempotencyKey(field: string): string | undefined {
+  if (field.length > FIELD_MAX_LENGTH) return undefined
   const text = field.replace(/^ +| +$/g, "")
   const key = BARE.test(text) ? text : QUOTED.exec(text)?.[1]?.replace(/\\(["\\])/g, "$1")
   return key !== undefined && isIdempotencyKey(key) ? key : undefined

@@ -1,0 +1,50 @@
+import { isSafe } from "redos-detector"
+import { describe, expect, test } from "vitest"
+import { repositorySources } from "../rooms/repository-files.ts"
+import { isTest } from "../rooms/source-file.ts"
+import { SLOW_PATTERNS } from "./slow-patterns.ts"
+
+/** What runs at users' and operators': tests and tools read only what we wrote. */
+const SHIPPED = /^(?:libs|apps)\/[^/]+\/src\//
+const TIMEOUT_MS = 120_000
+const MAX_CHECK_MS = 20_000
+
+const sources = repositorySources().filter(({ path }) => SHIPPED.test(path) && !isTest(path))
+const places = new Map(sources.flatMap(({ path, patterns }) => patterns.map(({ literal }) => [literal, path] as const)))
+const patterns = [...places].map(([literal, path]) => ({ literal, path }))
+
+/** Whether no text makes a backtracking engine take more than linear time. */
+function isLinear(literal: string): boolean {
+  const end = literal.lastIndexOf("/")
+  return isSafe(new RegExp(literal.slice(1, end), literal.slice(end + 1)), { timeout: MAX_CHECK_MS }).safe
+}
+
+describe("no text of a stranger keeps a regular expression busy", () => {
+  test("all of them are found", () => {
+    expect(patterns.length).toBeGreaterThan(100)
+  })
+
+  test.each(patterns)("$literal of $path", { timeout: TIMEOUT_MS }, ({ literal }) => {
+    expect(isLinear(literal) || Object.hasOwn(SLOW_PATTERNS, literal)).toBe(true)
+  })
+
+  test("every exception still stands in the code, and is one", { timeout: TIMEOUT_MS }, () => {
+    for (const literal of Object.keys(SLOW_PATTERNS)) expect([literal, places.has(literal)]).toEqual([literal, true])
+    expect(Object.keys(SLOW_PATTERNS).filter(isLinear)).toEqual([])
+  })
+
+  test("patterns put together at run time are known", () => {
+    const made = sources.filter(({ code }) => /\bnew RegExp\(|(?<![.\w])RegExp\(/.test(code)).map(({ path }) => path)
+    // A prefix of our own and a count of hex digits; a choice of two labels before 64 hex digits.
+    expect(made).toEqual(["apps/server/src/access/api-key.ts", "libs/core/src/report-pdf/verify-report-pdf.ts"])
+  })
+})
+
+describe("the checker knows", () => {
+  test.each([/^(a+)+$/, /^(?:a|a)*$/, /^\d+\.?\d*$/, /(x+x+)+y/])("%s as slow", pattern => {
+    expect(isLinear(`${pattern}`)).toBe(false)
+  })
+  test.each([/^[0-9a-f]{64}$/, /^[a-z]+(?:-[a-z]+)?$/])("%s as quick", pattern => {
+    expect(isLinear(`${pattern}`)).toBe(true)
+  })
+})
