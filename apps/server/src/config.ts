@@ -56,6 +56,9 @@ export type Config = {
   readonly mintAdminKey?: string
 }
 
+/** Variables whose values are secrets, or hold one. */
+export const SECRET_VARIABLES: readonly string[] = ["RUNSEAL_AIVP_API_KEY", "RUNSEAL_DATABASE_URL"]
+
 /** The command with every option; `--help` explains each with unit and default. */
 function command(): Command {
   const program = new Command("runseal").description(

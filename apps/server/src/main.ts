@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { pino } from "pino"
 import { createApp } from "./app.ts"
 import { boot, prepare, type Service } from "./boot.ts"
-import { type Config, readConfig } from "./config.ts"
+import { type Config, readConfig, SECRET_VARIABLES } from "./config.ts"
 import { type Listening, listen } from "./http/listen.ts"
 import { listenForMetrics } from "./metrics/listen.ts"
 import { createMetrics, type Metrics } from "./metrics/metrics.ts"
@@ -43,6 +43,8 @@ async function openDoors(
 
 async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env)
+  // Read once: whatever this process starts, and a report that Node writes of it, has them no more.
+  for (const name of SECRET_VARIABLES) delete process.env[name]
   if ("ended" in config) return
   if (config.mintAdminKey !== undefined) return mintAdminKey(await openStore(config, toOperator), config.mintAdminKey)
   const logger = pino({ level: config.logLevel })
