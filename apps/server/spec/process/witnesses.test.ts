@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { formatVkey, noteKey } from "@runseal/core/transparency-log/signed-note"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { readConfig } from "../../src/config.ts"
+import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { request } from "../harness/requests.ts"
 import { runVerifier, type Verification } from "../harness/verifier.ts"
@@ -72,7 +73,7 @@ afterAll(async () => {
 const audit = (...options: readonly string[]): Promise<Verification> =>
   runVerifier(folder, ["log", "audit", server.url, "--trust", "trust.json", ...options])
 const witnesses = (...vkeys: readonly string[]): readonly string[] => vkeys.flatMap(vkey => ["--witness", vkey])
-const faultsOf = (witness: string): readonly string[] => saidOf(server, witness).map(({ fault }) => fault)
+const faultsOf = (witness: string) => saidOf(server, witness).map(({ fault }) => fault)
 
 describe("a log with seven witnesses, two of whom do their work", () => {
   test("is witnessed by these two, and its newest checkpoint bears their cosignatures alone", async () => {
@@ -159,6 +160,28 @@ describe("of the other five", () => {
       expect(text).toMatch(new RegExp(`^runseal_witness_cosigned_time_seconds\\{witness="${name}"\\} 1\\d{9}$`, "m"))
     }
     expect(text).toContain(`runseal_witnessed_entries ${log}\n`)
+  })
+})
+
+describe.skipIf(postgresStart.kind === "absent")(`two processes of one database ${postgresTitle}`, () => {
+  test("get one log witnessed, and no witness finds a contradiction", { timeout: SETUP_DEADLINE_MS }, async () => {
+    const names = ["three.example", "four.example"]
+    const database = ["--data-dir", at("shared"), "--database-url", await newPostgresUrl()]
+    const first = await startChild(database)
+    const log = await logOf(first)
+    await first.end("SIGTERM")
+    const both = await Promise.all(names.map(name => startWitness(folder, name, log)))
+    const options = [...database, ...both.flatMap(({ option }) => ["--witness", option])]
+    const servers = [await startChild(options), await startChild(options)] as const
+    for (let round = 0; round < 3; round++) {
+      await Promise.all(servers.flatMap(one => [one.post("/execute", request()), one.post("/execute", request())]))
+      for (const one of servers) await untilWitnessed(one, ...names)
+    }
+    for (const one of servers) {
+      expect(await sizesOf(one)).toEqual({ log: 25, witnessed: 25 })
+      expect(names.flatMap(name => saidOf(one, name)).filter(({ fault }) => fault === "contradicted")).toEqual([])
+      expect((await one.end("SIGTERM")).code).toBe(0)
+    }
   })
 })
 
