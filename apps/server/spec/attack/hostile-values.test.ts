@@ -1,0 +1,236 @@
+/** Values that mean more to a program than to a reader: names of prototypes, numbers beyond all bounds, characters that act. */
+import { parseStrictJson } from "@runseal/canonical"
+import { verifyDocument } from "@runseal/core/verify/document"
+import { VERDICTS } from "@runseal/core/verify/report"
+import { afterEach, beforeAll, describe, expect, test } from "vitest"
+import { expectRefused, listAt, numberAt, objectAt, textAt } from "../harness/answer.ts"
+import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/keys.ts"
+import { PROGRAM_ID, REGISTRY_RECORD_HASH, request } from "../harness/requests.ts"
+import { standingService } from "../harness/service.ts"
+import { minted } from "../harness/tables.ts"
+
+const service = standingService()
+let admin: Holder
+let customer: Holder
+let other: Holder
+beforeAll(async () => {
+  admin = await mint(service(), ADMIN)
+  customer = await mint(service(), CUSTOMER, admin)
+  other = await mint(service(), { name: "other" }, admin)
+})
+
+/** Sends a body as it is written: an object literal of ours would lose what is tried here. */
+const send = (path: string, text: string, headers: Readonly<Record<string, string>> = {}, holder = customer) =>
+  service().postRaw(path, text, {
+    "Content-Type": "application/json",
+    "X-Service-Key": holder.secret ?? "",
+    ...headers,
+  })
+
+describe("names of prototypes are names", () => {
+  const POLLUTING =
+    '{"__proto__":{"polluted":1,"isAdmin":true},"constructor":{"prototype":{"polluted":1}},"prototype":1,"toString":1,"valueOf":{},"then":1,"toJSON":3,"length":-1,"hasOwnProperty":5}'
+  const base = `"program_id":"${PROGRAM_ID}","route_id":"r","registry_record_hash":"${REGISTRY_RECORD_HASH}","payload":"x"`
+  afterEach(() => {
+    expect(Object.keys(Object.prototype)).toEqual([])
+    expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false)
+  })
+
+  test.each([
+    "request_substance",
+    "authorization_chain",
+    "regulatory_scaffolding",
+    "causal_graph",
+    "reproducibility_context",
+  ])("in %s they are sealed as declared, verified, reported and listed", async section => {
+    const run = await send("/execute", `{${base},"${section}":${POLLUTING}}`)
+    expect(run.status, run.text).toBe(200)
+    const id = numberAt(run.body, "run_id")
+    const { text, status } = await customer.get(`/runs/${id}/artifacts`)
+    expect(status).toBe(200)
+    expect(text).toContain('"__proto__":{"isAdmin":true,"polluted":1}')
+    const report = verifyDocument(objectAt(parseStrictJson(text)), [service().deps.trust])
+    expect(report).toMatchObject({ verdict: VERDICTS.complete })
+    expect((await customer.get(`/runs/${id}/report.pdf`)).status).toBe(200)
+  })
+
+  test.each([
+    ["/execute", `{${base},"attested_context":${POLLUTING}}`],
+    ["/execute", `{"__proto__":{${base}}}`],
+    ["/execute", `{"constructor":{${base}},"prototype":{${base}}}`],
+    ["/attest", `{"__proto__":{"digest":"${PROGRAM_ID}","algorithm":"sha256","subject_ref":"x"}}`],
+    ["/dcae/verify", POLLUTING],
+  ])("%s takes nothing from a prototype: %s", async (path, text) => {
+    const before = await minted(service().db)
+    expectRefused(await send(path, text), 400)
+    expect(await minted(service().db)).toEqual(before)
+  })
+
+  test("a key has the scope that was asked for under its own name", async () => {
+    const { body } = await send(
+      "/admin/keys",
+      '{"name":"p","__proto__":{"scope":"admin","tier":"production"}}',
+      {},
+      admin,
+    )
+    expect(textAt(body, "name")).toBe("customer:p")
+    expect(textAt(body, "tier")).toBe("trial")
+    expectRefused(await send("/admin/keys", '{"__proto__":{"name":"p"}}', {}, admin), 400)
+  })
+
+  test("in a query they are unknown parameters", async () => {
+    for (const query of [
+      "__proto__=1",
+      "__proto__[limit]=1",
+      "constructor.prototype.limit=1",
+      "toString=1",
+      "limit[]=1",
+    ])
+      expect((await customer.get(`/runs?${query}`)).body, query).toMatchObject({ limit: 50, offset: 0 })
+  })
+})
+
+describe("a number is within its bounds or refused", () => {
+  const MAX = Number.MAX_SAFE_INTEGER
+  const BEYOND = [
+    "9007199254740992",
+    "9007199254740993",
+    "18446744073709551616",
+    "1e3",
+    "-1",
+    "1.5",
+    "0x10",
+    "NaN",
+    "Infinity",
+  ]
+
+  test.each(["limit", "offset"])("%s of a list", async name => {
+    for (const path of ["/runs", "/runs/search", "/attestations"])
+      for (const value of [...BEYOND, "", " 1", "١", "1,2", `${"9".repeat(1000)}`])
+        expectRefused(await customer.get(`${path}?${name}=${encodeURIComponent(value)}`), 400)
+    const far = await customer.get(`/runs?offset=${MAX}&limit=500`)
+    expect(far.body).toMatchObject({ ok: true, offset: MAX, limit: 500, runs: [] })
+    expectRefused(await customer.get("/runs?limit=501"), 400)
+    expectRefused(await customer.get("/runs?limit=0"), 400)
+  })
+
+  test("an instant, also one that no calendar has", async () => {
+    const refused = [
+      "9999999999999",
+      "+275760-09-13T00:00:00Z",
+      "2026-13-01T00:00:00Z",
+      "2026-02-30T00:00:00Z",
+      "now",
+      "-1",
+    ]
+    for (const path of ["/runs/search", "/runs/export"])
+      for (const name of ["from", "to"])
+        for (const value of refused) {
+          const answer = await customer.get(`${path}?${name}=${encodeURIComponent(value)}`)
+          expectRefused(answer, 400)
+        }
+    for (const value of ["0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"])
+      expect((await customer.get(`/runs/search?from=${value}&to=${value}`)).body, value).toMatchObject({ runs: [] })
+  })
+
+  test.each(["/runs/N", "/runs/N/artifacts", "/admin/keys/N", "/admin/runs/N/publish"])(
+    "an ordinal in %s",
+    async path => {
+      const method = path.startsWith("/admin/keys") ? "DELETE" : path.startsWith("/admin") ? "POST" : "GET"
+      for (const value of [...BEYOND, "0", "01", `${MAX}`, "9".repeat(1000)])
+        expectRefused(await admin.send(method, path.replace("N", encodeURIComponent(value))), 404)
+    },
+  )
+
+  test("an index and a size of the log", async () => {
+    for (const value of [...BEYOND.filter(one => one !== "1e3"), `${MAX}`]) {
+      expectRefused(await customer.get(`/log/entry/${value}`), 404)
+      expectRefused(await customer.get(`/log/consistency?first=1&second=${value}`), 400)
+      expectRefused(await customer.get(`/log/tile/0/${value}`), 404)
+      expectRefused(await customer.get(`/log/tile/${value}/000`), 404)
+    }
+  })
+
+  test.each(["9007199254740992", "1e400", "-1", "1.5", "-0", '"1"', "[1]", "null"])("tokens of %s", async tokens => {
+    const text = JSON.stringify(request()).replace(/}$/, `,"request_substance":{"cost":{"total_tokens":${tokens}}}}`)
+    expectRefused(await send("/execute", text), 400)
+  })
+
+  test("a quarter of a million items are judged like one, and the next caller is served", async () => {
+    const many = `[${Array(200_000).fill("{}").join()}]`
+    const text = JSON.stringify(request()).replace(/}$/, `,"causal_graph":{"effect_log":${many}}}`)
+    const run = await send("/execute", text)
+    expect(run.status).toBe(200)
+    expect((await other.get("/runs")).status).toBe(200)
+    expectRefused(await send("/execute", text.replace("{}", "1")), 400)
+    expectRefused(await send("/execute", `{"a":${"[".repeat(100)}${"]".repeat(100)}}`), 400)
+  })
+})
+
+describe("characters that act", () => {
+  const ACTING = 'a\u001b[2J\u001b]0;x\u0007\r\n{"level":60,"msg":"forged"}\u2028\u202e<script>alert(1)</script>'
+
+  test("are in no line of the process log, whatever field they stand in", async () => {
+    for (const body of [
+      request({ route_id: ACTING }),
+      request({ payload: ACTING, ai_output_text: ACTING, causal_graph: { [ACTING]: ACTING } }),
+      request({ program_id: ACTING }),
+      { [ACTING]: ACTING },
+    ])
+      await customer.execute(body)
+    await customer.get(`/${encodeURIComponent(ACTING)}`)
+    await service().request("/execute", {
+      method: "POST",
+      headers: { "X-Service-Key": customer.secret ?? "" },
+      body: ACTING,
+    })
+    const lines = service().logLines.join("")
+    expect(lines).not.toMatch(/forged|alert\(1\)/)
+    for (const line of service().logLines) expect(line.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
+  })
+
+  test("come back as data that no browser runs: JSON, not to be sniffed, framed or run", async () => {
+    const run = numberAt((await customer.execute(request({ route_id: ACTING }))).body, "run_id")
+    const list = await customer.get("/runs?limit=1")
+    expect(textAt(listAt(list.body, "runs")[0], "route_id")).toBe(ACTING)
+    for (const { headers } of [list, await customer.get(`/runs/${run}/artifacts`), await customer.get(`/${ACTING}`)])
+      expect(Object.fromEntries(headers)).toMatchObject({
+        "content-type": expect.stringMatching(/^application\/json/),
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "content-security-policy": expect.stringContaining("default-src 'none'"),
+        "cache-control": "no-store",
+      })
+  })
+
+  test("every answer that is no JSON says what it is, is not sniffed, and nobody frames it", async () => {
+    const { body } = await customer.execute(request())
+    const paths = [
+      "/docs",
+      "/docs/page.js",
+      "/verify",
+      "/log/checkpoint",
+      "/log/tile/0/000.p/1",
+      "/.well-known/service.pub",
+    ]
+    for (const path of [...paths, `/runs/${numberAt(body, "run_id")}/report.pdf?format=brief`, "/runs/export"]) {
+      const { headers, status } = await customer.get(path)
+      expect(status, path).toBe(200)
+      expect(headers.get("content-type"), path).toMatch(/^\w+\/[\w.+-]+/)
+      expect(headers.get("x-content-type-options"), path).toBe("nosniff")
+      expect(headers.get("content-security-policy"), path).toContain("frame-ancestors 'none'")
+      expect(headers.get("content-security-policy"), path).not.toMatch(/unsafe-inline|unsafe-eval|script-src[^;]*\*/)
+    }
+  })
+})
+
+test("an idempotency key is its caller's: the same key of another caller makes a run of his own", async () => {
+  const text = JSON.stringify(request({ payload: "once" }))
+  const key = { "Idempotency-Key": '"attack-1"' }
+  const mine = numberAt((await send("/execute", text, key)).body, "run_id")
+  expect(numberAt((await send("/execute", text, key)).body, "run_id")).toBe(mine)
+  const his = await send("/execute", text, key, other)
+  expect(his.status).toBe(200)
+  expect(numberAt(his.body, "run_id")).not.toBe(mine)
+  expectRefused(await other.get(`/runs/${mine}`), 404)
+})
