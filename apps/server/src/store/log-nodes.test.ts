@@ -97,6 +97,12 @@ eachDatabase("remembered nodes", open => {
     }
   })
 
+  test("keep nothing else in memory", async () => {
+    const plan = [...inclusionPath(3, 700).flat(), ...inclusionPath(699, 700).flat()]
+    const hashOf = await rememberNodes().read(db, plan, 700)
+    for (const node of plan) expect(hashOf(node).buffer.byteLength).toBeLessThanOrEqual(64)
+  })
+
   test("of a log that has not grown to there are refused", async () => {
     const read = rememberNodes().read(db, [{ level: 0, index: 900 }], 1000)
     await expect(read).rejects.toMatchObject({ code: "corrupt" })

@@ -81,7 +81,8 @@ async function readTogether(
   nodes.forEach((node, at) => {
     const { first: from, count } = slices[at] ?? tile
     const own = read.subarray((from - first) * HASH_BYTES, (from - first + count) * HASH_BYTES)
-    hashes.set(nameOf(node), nodeFromTile({ level: node.level % TILE_HEIGHT, index: 0 }, own))
+    // A copy: a view of a leaf's hash would keep the whole tile in memory.
+    hashes.set(nameOf(node), new Uint8Array(nodeFromTile({ level: node.level % TILE_HEIGHT, index: 0 }, own)))
   })
 }
 
