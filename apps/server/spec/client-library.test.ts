@@ -13,6 +13,7 @@ import {
   UnsupportedOperationError,
   VERDICTS,
   verifyBundle,
+  verifyExport,
 } from "@runseal/sdk"
 import { beforeEach, expect, test } from "vitest"
 import { CASES, REQUESTS, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
@@ -125,4 +126,20 @@ test("refusals are typed errors that carry the service's sentence", async () => 
   await expect(client.artifact(runId("ok"), "deny_receipt")).rejects.toThrow(/ok.*pepg_deny/)
   const bad = { ...REQUESTS.ok, route_id: "" } as unknown as ExecuteRequest
   await expect(client.execute(bad)).rejects.toBeInstanceOf(BadRequestError)
+})
+
+test("the export of all runs is complete, and one without its last record is not", async () => {
+  const trust = JSON.stringify((await client.trust()).document)
+  const lines: string[] = []
+  for await (const line of client.exportRuns()) lines.push(line)
+  const total = lines.length - 1
+  expect(total).toBeGreaterThanOrEqual(CASES.length)
+  expect(await verifyExport(lines, [trust])).toMatchObject({
+    verdict: "COMPLETE CHAIN VERIFIED AND ANCHORED",
+    records: total,
+  })
+  expect(await verifyExport(lines.slice(0, -1), [trust])).toMatchObject({
+    verdict: "FAILED",
+    problems: [{ tenant_ordinal: total }],
+  })
 })
