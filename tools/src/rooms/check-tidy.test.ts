@@ -16,6 +16,11 @@ const rulesBroken = (path: string, text: string): string[] =>
 describe("refused in sources", () => {
   const refused: readonly (readonly [rule: string, path: string, text: string])[] = [
     ["no default export", APP, "export default app"],
+    ["no address is asked but by the doors that bound it", APP, "await fetch(url)"],
+    ["no address is asked but by the doors that bound it", APP, "globalThis.fetch(url)"],
+    ["no address is asked but by the doors that bound it", LIBRARY, "new WebSocket(url)"],
+    ["a secret is looked up by its hash, or compared in constant time", APP, "if (secret === given) a()"],
+    ["a secret is looked up by its hash, or compared in constant time", APP, "return hash !== key.secret_hash"],
     ["no default export", APP, "export { app as default }"],
     ["no barrel: export names, not whole modules", APP, 'export * from "./a.ts"'],
     ["no enum", APP, "export const enum Stage { A }"],
@@ -69,6 +74,9 @@ describe("accepted in sources", () => {
     [APP, "const anything = { any: 1 }; const company = many"],
     [APP, "const defaults = { default: 1 }; switch (a) { default: b() }"],
     [APP, "const now = Date.now(); Math.random()"],
+    [APP, "if (secret === undefined || isSecret(text)) a(secretHash(secret)); app.fetch(request)"],
+    ["apps/verifier-cli/src/read-input.ts", "await fetch(url)"],
+    [TEST, "await fetch(url); expect(secret === other)"],
     [APP, "declare global { interface String { isWellFormed(): boolean } }"],
     [APP, "a()\n".repeat(300)],
     [TEST, "class Point {}"],

@@ -15,6 +15,19 @@ const notTest = (path: string): boolean => !isTest(path)
 /** The SDK's one door to clock and randomness; everything behind it takes them as arguments. */
 const PLATFORM_DOOR = "libs/sdk/src/platform.ts"
 const library = (path: string): boolean => isWithin(path, "libs") && notTest(path) && path !== PLATFORM_DOOR
+/** What is shipped, without its tests. */
+const shipped = (path: string): boolean => /^(?:apps|libs)\/[\w-]+\/src\//.test(path) && notTest(path)
+/**
+ * Who sends a request, to an address that the operator (reviewer, witness), the user (verifier, its page) or the program that uses
+ * the client gave. docs/security-model.md, "Addresses that are asked".
+ */
+const FETCH_DOORS: ReadonlySet<string> = new Set([
+  "apps/server/src/review/create-reviewer.ts",
+  "apps/server/src/witnessing/ask-witness.ts",
+  "apps/verifier-cli/src/read-input.ts",
+  "apps/verify-page/src/page/read-bounded.ts",
+  PLATFORM_DOOR,
+])
 /** Samples of attacks name the files that attackers go for. */
 const notAttackSample = (path: string): boolean => !/\/policy\/signature-(?:library|samples)\.json$/.test(path)
 /** Tools that demand a default export of their settings. */
@@ -55,6 +68,18 @@ export const SOURCE_RULES: readonly PatternRule[] = [
     view: "code",
     pattern: /\bMath\.random\b|\bgetRandomValues\b|\brandomUUID\b|\brandomBytes\b/,
     binds: library,
+  },
+  {
+    rule: "no address is asked but by the doors that bound it",
+    view: "code",
+    pattern: /(?<![.\w])(?:globalThis\.)?fetch\s*\(|\b(?:createConnection|XMLHttpRequest|WebSocket|EventSource)\b/,
+    binds: path => shipped(path) && !FETCH_DOORS.has(path),
+  },
+  {
+    rule: "a secret is looked up by its hash, or compared in constant time",
+    view: "code",
+    pattern: /\w*secret(?:_?hash)?\b\s*[!=]==(?!\s*(?:undefined|null)\b)|[!=]==\s*\w*secret(?:_?hash)?\b(?!\s*\()/i,
+    binds: path => path.startsWith("apps/server/src/") && notTest(path),
   },
 ]
 
