@@ -2,7 +2,6 @@
  * A server process of the simulation: the real head file, deployment, connection pool, sealer, budget ledger, idempotency keys
  * and pipeline, as boot.ts puts them together. Around it are simulated: the database's server, the clock, and how it ends.
  */
-import { fdatasyncSync } from "node:fs"
 import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
 import { openIdempotencyKeys, type Settled } from "../../src/access/idempotency.ts"
 import { publicCheckpoint } from "../../src/anchor/embedded-log.ts"
@@ -38,6 +37,8 @@ export type ProcessParts = {
   readonly nowMs: () => number
   /** Stands around the head file: may fail before it writes, after it, or not at all. */
   readonly remember: Remember
+  /** Makes the head file durable. */
+  readonly sync: (fd: number) => Promise<void>
   /** Told of what a process logs as a fault. */
   readonly reportFault: (error: unknown) => void
 }
@@ -54,7 +55,7 @@ export type SimulatedProcess = {
 /** Starts a process. Rejects with StartupError when it must not run on this database, with StoreError when it cannot. */
 export async function startProcess(parts: ProcessParts): Promise<SimulatedProcess> {
   const { name, config, prepared, server, nowMs, reportFault } = parts
-  const headFile = openHeadFile(config.keysDir, name, async fd => fdatasyncSync(fd))
+  const headFile = openHeadFile(config.keysDir, name, parts.sync)
   const pool = createConnectionPool(CONNECTIONS, lost => server.connect(name, lost))
   const db = databaseOver("postgres", pool, async () => undefined)
   try {

@@ -1,4 +1,5 @@
 /** A process on a database where nothing goes wrong: to start on a restored state, and to grow a log before a world begins. */
+import { fdatasyncSync } from "node:fs"
 import { sha256Hex } from "@runseal/canonical"
 import type { Prepared } from "../../src/boot.ts"
 import type { Config } from "../../src/config.ts"
@@ -45,6 +46,7 @@ async function onDatabase(
       server,
       nowMs,
       remember,
+      sync: async fd => fdatasyncSync(fd),
       reportFault: failed,
     })
     await work(process).finally(process.ended)

@@ -1,5 +1,6 @@
 /** One simulated deployment: a database, a few processes on it, callers, and what goes wrong. */
 import assert from "node:assert/strict"
+import { fdatasyncSync } from "node:fs"
 import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
 import type { Prepared } from "../../src/boot.ts"
 import type { Config } from "../../src/config.ts"
@@ -121,6 +122,16 @@ export function createWorld({ random, config, prepared, defects, start, count }:
     promised.push({ size, root: hex(root), by: `${nameOf(seat)}'s remembered head` })
     if (fails) failHead()
   }
+  /** A sync takes its time, in which its process may end. */
+  const synced = (owner: string, isAlive: () => boolean, fd: number): Promise<void> =>
+    new Promise(resolve => {
+      const happens = (): void => {
+        if (!isAlive()) return
+        fdatasyncSync(fd)
+        resolve()
+      }
+      scheduler.add({ owner, what: "syncs its head", happens })
+    })
   const failHead = (): never => {
     count("head file not written")
     throw new Error("no space left on device")
@@ -139,6 +150,7 @@ export function createWorld({ random, config, prepared, defects, start, count }:
       server,
       nowMs: () => now + seat.offsetMs,
       remember: (size, root, write) => remember(seat, size, root, write),
+      sync: fd => synced(name, mine, fd),
       reportFault: error =>
         void scheduler.note(`${name} reports ${error instanceof Error ? `${error.message} ${error.cause}` : error}`),
     }).then(

@@ -35,7 +35,7 @@ export type SimulatedServer = {
   readonly connect: (owner: string, lost: () => void) => StoreClient
   /** The process is gone: it hears nothing more, and the server finds out some time. */
   readonly ownerGone: (owner: string) => void
-  /** Sessions in a transaction that is neither waiting nor executing: what a time limit may end. */
+  /** Sessions in a transaction whose next statement has not come yet: what a time limit may end. */
   readonly idleInTransaction: () => readonly Ending[]
   /** Sessions that wait for a lock. */
   readonly waitingForLock: () => readonly Ending[]
@@ -66,6 +66,8 @@ type Session = {
   cancel: (() => void) | undefined
   /** The statement that waits for a lock. */
   waiting: Request | undefined
+  /** Whether a statement is on its way: until it arrives, the server sees a client that says nothing. */
+  underWay: boolean
 }
 
 /** A database as the migrations leave it, or as it once was. */
@@ -85,11 +87,14 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
   }
   const next = (session: Session): void => {
     const request = session.inbox[0]
-    if (request !== undefined) plan(session, session.owner, describe(request), () => arrive(session, request))
+    if (request === undefined) return
+    session.underWay = true
+    plan(session, session.owner, describe(request), () => arrive(session, request))
   }
   const rollback = (session: Session): void => {
     if (session.tx !== undefined) database.rollback(session.tx)
     session.tx = undefined
+    session.failed = false
     session.waiting = undefined
   }
   /** The connection goes. @param underWay whether a COMMIT was sent that the server may still receive */
@@ -118,6 +123,7 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
     })
 
   const arrive = (session: Session, request: Request): void => {
+    session.underWay = false
     const mishap = parts.mishap(request.statement.kind)
     if (mishap !== undefined) count(`${request.statement.kind === "commit" ? "commit" : "statement"} ${nameOf(mishap)}`)
     if (mishap?.kind === "lost before") {
@@ -210,6 +216,7 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
         gone: false,
         cancel: undefined,
         waiting: undefined,
+        underWay: false,
       }
       sessions.push(session)
       return clientOf((text, parameters) => send(session, text, parameters, parts, next))
@@ -220,7 +227,7 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
     },
     idleInTransaction: () =>
       sessions
-        .filter(({ tx, inbox }) => tx !== undefined && inbox.length === 0)
+        .filter(({ tx, underWay }) => tx !== undefined && underWay)
         .map(session =>
           disturbing(session, () => {
             rollback(session)
@@ -254,7 +261,9 @@ const plain = (command: string): Answer => ({ rows: [], count: 0, command })
 const describe = ({ statement }: Request): string =>
   "shape" in statement ? `${statement.kind} ${statement.shape.name}` : statement.kind
 
-const resultOf = ({ rows, count, command }: Answer): object => Object.assign([...rows.map(copied)], { count, command })
+/** Rows as the driver gives them: what is known of the statement does not show among them. */
+const resultOf = ({ rows, count, command }: Answer): object =>
+  Object.defineProperties([...rows.map(copied)], { count: { value: count }, command: { value: command } })
 
 /** Bytes as the driver gives them; nothing that a caller changes changes the database. */
 const copied = (row: object): object =>

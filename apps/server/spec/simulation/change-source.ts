@@ -1,0 +1,35 @@
+/**
+ * Loaded before everything else (`node --import`): changes the text of some modules as they are loaded, so that the
+ * simulation can be shown to find a fault in the real code without that code having a place for faults.
+ */
+import { registerHooks } from "node:module"
+
+/** A piece of a module's text and what stands in its place. */
+export type SourceChange = { readonly file: string; readonly from: string; readonly to: string }
+
+/** Names the changes, as JSON, to a process that loads this module. */
+export const CHANGES_VARIABLE = "SIMULATION_CHANGES"
+
+/** Exit status of a process in which a change does not apply any more. */
+export const DOES_NOT_APPLY = 3
+
+const changes: readonly SourceChange[] = JSON.parse(process.env[CHANGES_VARIABLE] ?? "[]")
+
+if (changes.length > 0) {
+  registerHooks({
+    load(url, context, next) {
+      const loaded = next(url, context)
+      const mine = changes.filter(({ file }) => url.endsWith(`/apps/server/src/${file}`))
+      if (mine.length === 0) return loaded
+      let source = String(loaded.source)
+      for (const { from, to } of mine) {
+        if (!source.includes(from)) {
+          process.stderr.write(`${url} does not hold: ${from}\n`)
+          process.exit(DOES_NOT_APPLY)
+        }
+        source = source.replaceAll(from, to)
+      }
+      return { ...loaded, source }
+    },
+  })
+}

@@ -1,0 +1,106 @@
+/** The simulation finds faults: each of these changes of the real code makes it fail. */
+import { execFile } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { describe, expect, test } from "vitest"
+import { CHANGES_VARIABLE, type SourceChange } from "./change-source.ts"
+
+const CHANGE_SOURCE = fileURLToPath(new URL("./change-source.ts", import.meta.url))
+const MAIN = fileURLToPath(new URL("./main.ts", import.meta.url))
+/** Within so many seeds each must show. */
+const SEEDS = 120
+
+type Fault = {
+  readonly name: string
+  readonly changes: readonly SourceChange[]
+  /** What the simulation says of it. */
+  readonly found: RegExp
+}
+
+const FAULTS: readonly Fault[] = [
+  {
+    name: "the head is remembered before the commit",
+    changes: [
+      {
+        file: "sealing/sealer.ts",
+        from: "    return batch\n",
+        to: "    await context.rememberHead(batch.log.size(), batch.log.root())\n    return batch\n",
+      },
+    ],
+    found: /remembered before they are committed/,
+  },
+  {
+    name: "an answer does not wait until the head is remembered",
+    changes: [
+      { file: "sealing/sealer.ts", from: "      await context.rememberHead(", to: "      void context.rememberHead(" },
+    ],
+    found: /no head beside the keys holds it/,
+  },
+  {
+    name: "a log of the same process is gone on with although the store's has moved",
+    changes: [
+      {
+        file: "sealing/sealer.ts",
+        from: "known !== undefined && known.range.size === head.size && equalBytes(rootOf(known.range), head.root)",
+        to: "known !== undefined",
+      },
+    ],
+    found: /seals again when all is well|is answered when all is well/,
+  },
+  {
+    name: "a window is charged without its lock",
+    changes: [{ file: "store/tenant-windows.ts", from: "do update set total = stored.total", to: "do nothing" }],
+    found: /follow each other|total of|shows its charge/,
+  },
+  {
+    name: "an unknown outcome of a commit is called a refusal",
+    changes: [
+      {
+        file: "store/transaction.ts",
+        from: 'new StoreError("outcome_unknown")',
+        to: 'new StoreError("unavailable")',
+      },
+    ],
+    found: /was told that nothing was written/,
+  },
+  {
+    name: "a lost connection is used again",
+    changes: [{ file: "store/connection-pool.ts", from: "() => live.delete(connection))", to: "() => undefined)" }],
+    found: /when all is well|does not start again|never answered/,
+  },
+  {
+    name: "a batch looks at no idempotency key",
+    changes: [{ file: "sealing/sealer.ts", from: "await withoutTaken(tx, work, now)", to: "work" }],
+    found: /has one key and \d records/,
+  },
+  {
+    name: "a start does not look how far the log had grown",
+    changes: [{ file: "sealing/deployment.ts", from: "  await checkRollback(db, remembered)\n", to: "" }],
+    found: /is accepted, \d+ are remembered/,
+  },
+]
+
+/** A simulation in a process of its own, from fixed seeds. */
+const simulate = (changes: readonly SourceChange[], seeds: number): Promise<{ status: number; said: string }> =>
+  new Promise(resolve => {
+    const options = ["--import", CHANGE_SOURCE, MAIN, "--from", "1", "--runs", `${seeds}`, "--workers", "1"]
+    const env = { ...process.env, [CHANGES_VARIABLE]: JSON.stringify(changes) }
+    execFile(process.execPath, options, { encoding: "utf8", env }, (error, stdout, stderr) => {
+      const status = error === null ? 0 : typeof error.code === "number" ? error.code : -1
+      resolve({ status, said: `${stdout}\n${stderr}` })
+    })
+  })
+
+describe("a simulation of the service in which", () => {
+  test.each(FAULTS)("$name fails", async ({ changes, found }) => {
+    const { status, said } = await simulate(changes, SEEDS)
+    expect(said).toMatch(found)
+    expect(said).toMatch(/npm run test:simulation -- --seed \d+/)
+    expect(status).toBe(1)
+  })
+
+  test("nothing is changed passes", async () => {
+    const { status, said } = await simulate([], 5)
+    expect(status, said).toBe(0)
+    expect(said).toMatch(/5 seeds from 1 in/)
+  })
+})

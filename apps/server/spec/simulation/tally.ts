@@ -1,0 +1,57 @@
+/** What a number of seeds came to. */
+import type { SeedResult } from "./simulate.ts"
+
+/** Faults that a simulation of some length must have met, each of them; their names as they are counted. */
+export const FAULTS = [
+  "statement lost before",
+  "statement lost after",
+  "statement refused 40001",
+  "statement refused 53100",
+  "statement refused 57014",
+  "statement refused 57P01",
+  "statement refused XX000",
+  "commit lost before",
+  "commit lost after",
+  "commit refused 40001",
+  "commit took effect unheard",
+  "idle transaction ended",
+  "lock wait ended",
+  "database restarted",
+  "process killed",
+  "head file not written",
+  "clock set",
+] as const
+
+/** What callers heard and what happened between processes, besides. */
+export const EVENTS = [
+  "answered",
+  "answered again",
+  "unavailable",
+  "conflict",
+  "rolled_back",
+  "outcome_unknown",
+  "waited for a lock",
+  "older database refused",
+] as const
+
+export type Tally = {
+  readonly add: (result: Pick<SeedResult, "counts">) => void
+  readonly seeds: () => number
+  readonly of: (what: string) => number
+  /** Everything counted, by name. */
+  readonly all: () => readonly (readonly [what: string, times: number])[]
+}
+
+export function createTally(): Tally {
+  const counts = new Map<string, number>()
+  let seeds = 0
+  return {
+    add: result => {
+      seeds++
+      for (const [what, times] of result.counts) counts.set(what, (counts.get(what) ?? 0) + times)
+    },
+    seeds: () => seeds,
+    of: what => counts.get(what) ?? 0,
+    all: () => [...counts].sort(([a], [b]) => (a < b ? -1 : 1)),
+  }
+}
