@@ -3,8 +3,8 @@ import { Worker } from "node:worker_threads"
 import type { Find } from "./fuzz-loop.ts"
 import { begun, jobMemory, lastInput, type ThreadJob, type ThreadMessage } from "./thread-job.ts"
 
-/** An input that takes longer hangs: the largest ones take a second on a busy machine. */
-const HANG_MS = 30_000
+/** An input that takes longer hangs: the largest ones take some seconds on a busy machine. */
+const HANG_MS = 60_000
 const LOOK_MS = 1000
 /** What the thread may hold; the code under test bounds itself far below. */
 const MAX_HEAP_MB = 1024

@@ -209,7 +209,7 @@ const unescapeName = (text: string): string =>
 export function latin1(bytes: Uint8Array): string {
   let text = ""
   for (let from = 0; from < bytes.length; from += CHUNK)
-    text += String.fromCharCode(...bytes.subarray(from, from + CHUNK))
+    text += Reflect.apply(String.fromCharCode, undefined, bytes.subarray(from, from + CHUNK))
   return text
 }
 

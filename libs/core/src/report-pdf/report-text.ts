@@ -36,7 +36,7 @@ export function pagesOf(file: PdfFile): readonly PdfValue[] {
 /** What may still be read of one file. */
 type Budget = { characters: number; units: number }
 /** Characters in the maps of all fonts; a font of ours has some hundred. */
-const MAX_CHARACTERS = 500_000
+const MAX_CHARACTERS = 200_000
 /** UTF-16 units printed on all pages, each run counting one more. */
 const MAX_UNITS = 16_000_000
 

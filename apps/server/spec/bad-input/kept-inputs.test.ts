@@ -1,0 +1,59 @@
+/**
+ * What the fuzzer keeps, sent to a real service: each body is a run or a refusal with one sentence, and afterwards the whole
+ * house is checked, every record among it.
+ */
+import { readdirSync, readFileSync } from "node:fs"
+import { describe, expect, test } from "vitest"
+import { expectRefused } from "../harness/answer.ts"
+import { request } from "../harness/requests.ts"
+import { standingService } from "../harness/service.ts"
+
+const CORPUS = new URL("../../../../tools/src/fuzz/corpus/", import.meta.url)
+const kept = (target: string): readonly (readonly [name: string, body: Uint8Array<ArrayBuffer>])[] =>
+  readdirSync(new URL(`${target}/`, CORPUS)).map(name => [
+    name,
+    new Uint8Array(readFileSync(new URL(`${target}/${name}`, CORPUS))),
+  ])
+
+/** A request that declares the kept JSON. */
+function declaring(value: Uint8Array): Uint8Array<ArrayBuffer> {
+  const text = JSON.stringify(request({ reproducibility_context: { kept: "@" } }))
+  const [before = "", after = ""] = text.split('"@"')
+  return new Uint8Array(Buffer.concat([Buffer.from(before), value, Buffer.from(after)]))
+}
+
+describe("what the fuzzer keeps", () => {
+  const service = standingService()
+  const inherited = JSON.stringify(Object.getOwnPropertyNames(Object.prototype).sort())
+
+  async function send(name: string, body: Uint8Array<ArrayBuffer>): Promise<number> {
+    const answer = await service().postRaw("/execute", body)
+    if (answer.status !== 200 && answer.status !== 422) expectRefused(answer, answer.status)
+    expect([name, [200, 400, 413, 422].includes(answer.status)]).toEqual([name, true])
+    return answer.status
+  }
+
+  test("is a run or refused, as a body of its own", async () => {
+    const statuses = new Set<number>()
+    for (const [name, body] of [...kept("execute-body"), ...kept("strict-json")]) statuses.add(await send(name, body))
+    expect(statuses).toContain(400)
+    expect([200, 422].some(status => statuses.has(status))).toBe(true)
+  })
+
+  test("is a run or refused, as declared content", async () => {
+    for (const [name, value] of kept("strict-json")) await send(name, declaring(value))
+  })
+
+  test("changes nothing that objects inherit", () => {
+    expect(JSON.stringify(Object.getOwnPropertyNames(Object.prototype).sort())).toBe(inherited)
+    expect(Reflect.get({}, "polluted")).toBeUndefined()
+  })
+
+  test("upsets none of the other doors that read bodies", async () => {
+    for (const [name, body] of [...kept("strict-json"), ...kept("document")])
+      for (const path of ["/attest", "/execute/verify-determinism", "/dcae/verify", "/admin/keys"]) {
+        const answer = await service().postRaw(path, body)
+        expect([name, path, answer.status < 500]).toEqual([name, path, true])
+      }
+  })
+})
