@@ -78,7 +78,7 @@ export const SOURCE_RULES: readonly PatternRule[] = [
   {
     rule: "a secret is looked up by its hash, or compared in constant time",
     view: "code",
-    pattern: /\w*secret(?:_?hash)?\b\s*[!=]==(?!\s*(?:undefined|null)\b)|[!=]==\s*\w*secret(?:_?hash)?\b(?!\s*\()/i,
+    pattern: /\w*secret(?:_?hash)?\b\s*[!=]==(?!\s*(?:undefined|null)\b)|[!=]==\s*[\w.]*secret(?:_?hash)?\b(?!\s*\()/i,
     binds: path => path.startsWith("apps/server/src/") && notTest(path),
   },
 ]
