@@ -41,6 +41,7 @@ function openOfWitnesses({ head, witnessed }: Audited): readonly string[] {
           `The last ${unwitnessed} of the entries are not witnessed: the log's operator may still show others in their place.`,
         ]),
     "That the witnesses are independent of the log's operator and of each other, whoever chose them knows.",
+    "When an entry came is the operator's word, but that it was there when a witness cosigned a tree that holds it.",
   ]
 }
 const HOW_TO_TRUST =
@@ -168,7 +169,7 @@ function passedLines({ head, witnessed, seen, base }: Audited, documents: number
   const from = base?.head.size ?? 0
   const told: Readonly<Record<AuditCheck, string>> = {
     checkpoint: "signed with a checkpoint key of the trust document",
-    witnesses: `${witnessed?.cosignatures.length} of your ${witnessed?.keys.length} cosigned a beginning of this log; ${witnessed?.needed} are needed`,
+    witnesses: `${witnessed?.cosignatures.length} of your ${witnessed?.keys.length} cosigned a beginning of this log, ${witnessed?.needed} needed`,
     history: seen.length === 0 ? "nothing was seen before" : "every checkpoint seen before is part of this log",
     genesis: base === undefined ? "entry 0 is the birth of this log, with its keys" : "not read again",
     entries: `${head.size - from} rebuilt${from === 0 ? "" : `, from entry ${from} on`}; each is what its tile holds`,

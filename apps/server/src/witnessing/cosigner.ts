@@ -31,16 +31,7 @@ export type Cosigner = {
 export function openCosigner(context: CosignerContext): Cosigner {
   const stop = new AbortController()
   let bell = new AbortController()
-  const ended = context.config.witnesses.length === 0 ? Promise.resolve() : playRounds()
-  return {
-    wake: () => bell.abort(),
-    close: async () => {
-      stop.abort()
-      await ended
-    },
-  }
-
-  async function playRounds(): Promise<void> {
+  const playRounds = async (): Promise<void> => {
     let standings: readonly Standing[] = []
     while (!stop.signal.aborted) {
       try {
@@ -54,6 +45,14 @@ export function openCosigner(context: CosignerContext): Cosigner {
       await pause(LOOK_MS, AbortSignal.any([stop.signal, bell.signal]))
       bell = new AbortController()
     }
+  }
+  const ended = context.config.witnesses.length === 0 ? Promise.resolve() : playRounds()
+  return {
+    wake: () => bell.abort(),
+    close: async () => {
+      stop.abort()
+      await ended
+    },
   }
 }
 
@@ -72,7 +71,9 @@ async function playRound(standings: readonly Standing[], context: CosignerContex
   const head = await readHead(db)
   const due = standings.filter(standing => isDue(standing, head))
   if (due.length === 0) return
-  await Promise.all(due.map(standing => ask(standing, head, context, stop)))
+  // All are waited for: no witness is asked while an earlier request to it is under way.
+  const asked = await Promise.allSettled(due.map(standing => ask(standing, head, context, stop)))
+  for (const one of asked) if (one.status === "rejected") throw one.reason
   const lines = standings.flatMap(({ last }) => (last?.checkpoint === head.checkpoint ? [last.cosignature.line] : []))
   if (stop.aborted || lines.length < config.witnessesNeeded) return
   await keepWitnessed(db, { size: head.size, checkpoint: head.checkpoint + lines.join("") })
