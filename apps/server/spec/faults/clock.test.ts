@@ -11,6 +11,7 @@ import { request } from "../harness/requests.ts"
 import { type Deployment, type Kind, openDeployment } from "./deployment.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
 import { type Clients, holdersAt, nextRequest, REQUEST_KINDS, send, startLoad, until } from "./load.ts"
+import { WHOLE } from "./rounds.ts"
 
 const DEADLINE_MS = 600_000
 const SECOND = 1000
@@ -105,5 +106,5 @@ async function restart(child: Child, start: () => Promise<Child>): Promise<Child
   return start()
 }
 
-test("on the embedded database", context => stepClock(context, "PGlite"), DEADLINE_MS)
+test.skipIf(!WHOLE)("on the embedded database", context => stepClock(context, "PGlite"), DEADLINE_MS)
 test.skipIf(postgresStart.kind === "absent")(postgresTitle, context => stepClock(context, "PostgreSQL"), DEADLINE_MS)

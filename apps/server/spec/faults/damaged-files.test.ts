@@ -72,7 +72,7 @@ async function restoreKeys(deployment: Deployment, keys: string, backup: Buffer,
   await finish(await start())
 }
 
-test(
+test.skipIf(!WHOLE)(
   "a remembered head cut short: removed after a look at the log, the service is what it was",
   async context => {
     const row = faultRow(context, "half-written head", "PGlite")
@@ -98,7 +98,7 @@ const LOSSES: readonly (readonly [path: string, length: number])[] = [
   ["global/pg_filenode.map", 10],
 ]
 
-test(
+test.skipIf(!WHOLE)(
   "a data folder that is not all there: restored, the service is what it was",
   async context => {
     const row = faultRow(context, "half-written data folder", "PGlite")

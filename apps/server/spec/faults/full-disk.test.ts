@@ -69,7 +69,7 @@ test(
   DEADLINE_MS,
 )
 
-test(
+test.skipIf(!WHOLE)(
   "under PostgreSQL: refused until there is room, then sealed again",
   async context => {
     const row = faultRow(context, "full disk: database", "PostgreSQL")
@@ -90,7 +90,7 @@ test(
   DEADLINE_MS,
 )
 
-test(
+test.skipIf(!WHOLE)(
   "under the keys and heads: what runs goes on; a start is refused with what to do, and passes when there is room",
   async context => {
     const row = faultRow(context, "full disk: keys and heads", "PGlite")

@@ -5,7 +5,7 @@ import { postgresStart, postgresTitle } from "../database/databases.ts"
 import { killedStart } from "../harness/child.ts"
 import { type Kind, openDeployment } from "./deployment.ts"
 import { faultRow } from "./fault-row.ts"
-import { drawn, roundsOf } from "./rounds.ts"
+import { drawn, roundsOf, WHOLE } from "./rounds.ts"
 
 /** A first start takes about so long on a machine that does nothing else. */
 const FIRST_START_MS: Readonly<Record<Kind, number>> = { PGlite: 4_000, PostgreSQL: 1_500 }
@@ -25,7 +25,7 @@ async function killFirstStarts(context: TestContext, kind: Kind): Promise<void> 
   row.acknowledged = memory.sent.length
 }
 
-test("on the embedded database", context => killFirstStarts(context, "PGlite"), DEADLINE_MS)
+test.skipIf(!WHOLE)("on the embedded database", context => killFirstStarts(context, "PGlite"), DEADLINE_MS)
 test.skipIf(postgresStart.kind === "absent")(
   postgresTitle,
   context => killFirstStarts(context, "PostgreSQL"),

@@ -106,4 +106,8 @@ async function expectServed(
 }
 
 test("on the embedded database", context => serveOthers(context, "PGlite"), DEADLINE_MS)
-test.skipIf(postgresStart.kind === "absent")(postgresTitle, context => serveOthers(context, "PostgreSQL"), DEADLINE_MS)
+test.skipIf(postgresStart.kind === "absent" || !WHOLE)(
+  postgresTitle,
+  context => serveOthers(context, "PostgreSQL"),
+  DEADLINE_MS,
+)
