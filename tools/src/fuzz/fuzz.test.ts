@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs"
 import { describe, expect, test } from "vitest"
+import { authenticity, vectors } from "./authentic.ts"
 import { CORPUS, keptInputs } from "./corpus.ts"
 import { countCoverage } from "./coverage.ts"
 import { type Find, fuzz, problemOf } from "./fuzz-loop.ts"
@@ -50,6 +51,39 @@ describe("the kept inputs", () => {
     expect(TARGETS.map(({ name }) => name)).toEqual(expect.arrayContaining(names))
     const sizes = names.flatMap(name => keptInputs(name)).map(({ bytes }) => bytes.length)
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MAX_CORPUS_BYTES)
+  })
+})
+
+describe("what counts as authentic", () => {
+  const isAuthentic = authenticity()
+  const published = vectors("bundles/valid").map(bytes => JSON.parse(textOf(bytes)))
+  const full = published.find(({ run, sections }) => run.outcome_kind === "ok" && sections.attested_context.declared)
+  const old = published.find(({ run, anchors }) => run.leaf_version === "vfa.leaf.v5" && anchors.complete_record)
+  const withheld = ({ kind, hash }: { readonly kind: string; readonly hash: string }) => ({
+    kind,
+    withheld: true,
+    hash,
+  })
+  const withSection = (name: string, section: unknown) => ({ ...full, sections: { ...full.sections, [name]: section } })
+
+  test("is what is published, also with declared sections withheld, and v5 without its last anchor", () => {
+    for (const document of published) expect(isAuthentic(document)).toBe(true)
+    expect(isAuthentic(withSection("causal_graph", withheld(full.sections.causal_graph)))).toBe(true)
+    expect(isAuthentic({ ...old, anchors: { pre_anchor: old.anchors.pre_anchor } })).toBe(true)
+  })
+
+  test("is nothing else", () => {
+    const { declared: _, ...emptied } = full.sections.causal_graph
+    const changed = [
+      { ...full, run: { ...full.run, run_id: full.run.run_id + 1 } },
+      { ...full, extra: 1 },
+      { ...full, anchors: { pre_anchor: full.anchors.pre_anchor } },
+      withSection("causal_graph", emptied),
+      withSection("causal_graph", { ...withheld(full.sections.causal_graph), declared: {} }),
+      withSection("causal_graph", withheld(full.sections.attested_context)),
+      withSection("payload", withheld(full.sections.payload)),
+    ]
+    for (const document of changed) expect(isAuthentic(document)).toBe(false)
   })
 })
 
