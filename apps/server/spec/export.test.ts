@@ -1,11 +1,13 @@
 /** `GET /runs/export` and FORMATS §5, `vfa.export_statement.v1`: what a caller gets, and what it proves to whoever he hands it to. */
-import { type JsonObject, utf8Encode } from "@runseal/canonical"
+import { digest, type JsonObject, utf8Encode } from "@runseal/canonical"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import { beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../src/app.ts"
+import { draftExport, stateExports } from "../src/sealing/export-statement.ts"
 import { EXPORTS_PER_CALLER_MAX } from "../src/sealing/exports.ts"
+import { lockTenants } from "../src/store/tenants.ts"
 import { eachDatabase } from "./database/databases.ts"
 import { expectRefused, numberAt, objectAt, readAnswer, textAt } from "./harness/answer.ts"
 import { ADMIN, CUSTOMER, caller, type Door, type Holder, mint } from "./harness/keys.ts"
@@ -189,6 +191,40 @@ eachDatabase("exports", open => {
     expect(judged(lines)).toMatchObject({ verdict: "COMPLETE CHAIN VERIFIED AND ANCHORED", problems: [] })
     const later = numberAt((await service().get("/runs")).body, "total") - (lines.length - 1)
     expect(later).toBe(pages.length)
+  })
+
+  test("what is sealed between the look at the chain and the statement is stated when it was admitted in time", async () => {
+    const tenant = { tenant_id: "anonymous", owner: 0 }
+    await service().execute(request())
+    service().clock.advance(DAY_MS)
+    const { nowMs, advance } = service().clock
+    const clock = new Date(nowMs()).toISOString()
+    const until = await draftExport(service().db, tenant, clock, { to_ms: nowMs() + DAY_MS })
+    const since = await draftExport(service().db, tenant, clock, { from_ms: nowMs() })
+    const past = await draftExport(service().db, tenant, clock, { to_ms: nowMs() })
+    expect(since.piece).toBeUndefined()
+    await service().execute(request())
+    advance(2 * DAY_MS)
+    await service().execute(request())
+    const stated = await service().db.transaction(async tx => {
+      const tenants = await lockTenants(tx, [{ ...tenant, salt: "0".repeat(64) }])
+      return stateExports(tx, [until, since, past], tenants, error => expect.unreachable(String(error)))
+    })
+    const [, ...all] = await exported(service())
+    const leaves = all.map(line => objectAt(JSON.parse(line), "anchors", "complete_record", "leaf"))
+    const [before, third, last] = leaves.slice(-3)
+    const count = leaves.length
+    const head = { head_ordinal: count, head: digest(last!) }
+    const [first, second, unchanged] = stated.map(statement => statement?.leaf)
+    expect(first).toMatchObject({ ...head, first_ordinal: 1, last_ordinal: count - 1, last_record: digest(third!) })
+    expect(second).toMatchObject({
+      ...head,
+      first_ordinal: count - 1,
+      last_ordinal: count,
+      previous_record: digest(before!),
+      last_record: head.head,
+    })
+    expect(unchanged).toMatchObject({ ...head, last_ordinal: count - 2, last_record: digest(before!) })
   })
 
   test("exports beside runs that are sealed are each complete", async () => {
