@@ -195,24 +195,25 @@ async function writeBatch(tx: Tx, batch: Batch, head: LogHeadRow, time: number, 
   const size = batch.log.size()
   const runs = batch.runs.filter(run => run !== undefined)
   const attestations = batch.attestations.filter(attestation => attestation !== undefined)
-  await insertRuns(tx, runs.map(runRow))
-  await insertAttestations(
-    tx,
-    attestations.map(sealed => attestationRow(sealed, time)),
-  )
-  await appendEntries(tx, {
-    entries: batch.entries.map(({ index, body }) => ({ log_index: index, body, integrated_time: time })),
-    tiles: batch.log.tiles(),
-    head: {
-      size,
-      root,
-      log_time: time,
-      next_run_id: head.next_run_id + runs.length,
-      checkpoint: context.publicCheckpoint(size, root),
-      epoch: head.epoch,
-    },
-  })
-  await updateTenants(tx, [...batch.tenants.values()])
+  const entries = batch.entries.map(({ index, body }) => ({ log_index: index, body, integrated_time: time }))
+  const next: LogHeadRow = {
+    size,
+    root,
+    log_time: time,
+    next_run_id: head.next_run_id + runs.length,
+    checkpoint: context.publicCheckpoint(size, root),
+    epoch: head.epoch,
+  }
+  // None waits for the answer to another; when one fails, so does the transaction.
+  await Promise.all([
+    appendEntries(tx, { entries, tiles: batch.log.tiles(), head: next }),
+    insertRuns(tx, runs.map(runRow)),
+    insertAttestations(
+      tx,
+      attestations.map(sealed => attestationRow(sealed, time)),
+    ),
+    updateTenants(tx, [...batch.tenants.values()]),
+  ])
 }
 
 const runRow = ({ draft, bundle, text, packed, tenant_ordinal }: SealedRun): NewRunRow => ({

@@ -71,15 +71,18 @@ function onlyRow<T>([row]: readonly T[]): T {
 export async function appendEntries(tx: Tx, { entries, tiles, head }: LogAppend): Promise<void> {
   const size = head.size - entries.length
   assert.ok(entries.every(({ log_index }, at) => log_index === size + at))
-  const moved = await tx.sql`
+  const moving = tx.sql`
     update log_head set size = ${head.size}, root = ${head.root}, log_time = ${head.log_time},
       next_run_id = ${head.next_run_id}, checkpoint = ${head.checkpoint}, epoch = ${head.epoch}
     where size = ${size} and epoch <= ${head.epoch} and log_time <= ${head.log_time}
       and next_run_id <= ${head.next_run_id}`
-  if (moved.count !== 1) throw new StoreError("conflict")
-  await insertRows(tx, "log_entry", ["log_index", "body", "integrated_time"], entries)
   const rows = tiles.map(tile => ({ ...tile, root: rootOfTile(tile) }))
-  await insertRows(tx, "log_tile", ["level", "tile_index", "hashes", "root"], rows)
+  const [moved] = await Promise.all([
+    moving,
+    insertRows(tx, "log_entry", ["log_index", "body", "integrated_time"], entries),
+    insertRows(tx, "log_tile", ["level", "tile_index", "hashes", "root"], rows),
+  ])
+  if (moved.count !== 1) throw new StoreError("conflict")
 }
 
 /** The node above a full tile. */
