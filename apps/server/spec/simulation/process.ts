@@ -39,6 +39,8 @@ export type ProcessParts = {
   readonly remember: Remember
   /** Makes the head file durable. */
   readonly sync: (fd: number) => Promise<void>
+  /** Given what closes the files that the process holds open. */
+  readonly opened: (close: () => void) => void
   /** Told of what a process logs as a fault. */
   readonly reportFault: (error: unknown) => void
 }
@@ -48,53 +50,46 @@ export type SimulatedProcess = {
   readonly trust: TrustDocument
   readonly execute: (submission: Submission, claim: KeyClaim | undefined) => Promise<Settled<SealedRun>>
   readonly attest: (owner: number, digest: string, claim: KeyClaim | undefined) => Promise<Settled<SealedAttestation>>
-  /** Gives back what outlives no process: its open files. */
-  readonly ended: () => void
 }
 
 /** Starts a process. Rejects with StartupError when it must not run on this database, with StoreError when it cannot. */
 export async function startProcess(parts: ProcessParts): Promise<SimulatedProcess> {
   const { name, config, prepared, server, nowMs, reportFault } = parts
   const headFile = openHeadFile(config.keysDir, name, parts.sync)
+  parts.opened(headFile.close)
   const pool = createConnectionPool(CONNECTIONS, lost => server.connect(name, lost))
   const db = databaseOver("postgres", pool, async () => undefined)
-  try {
-    const { keys, origin, genesisAt } = await openDeployment(db, config, headFile.remembered, nowMs)
-    const trust = trustDocument(keys, origin, config.logOrigin, genesisAt)
-    const sealer = openSealer({
-      db,
-      log: { keys, origin },
-      verify: verifyHere(trustedKeysOf(trust)),
-      nowMs,
-      reportFault,
-      publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
-      rememberHead: (size, root) => parts.remember(size, root, () => headFile.remember(size, root)),
-      reportFailure: () => undefined,
-      reportSealed: () => undefined,
-      reportCommitted: () => undefined,
-    })
-    const { execute } = openExecution({
-      db,
-      sealer,
-      ledger: createBudgetLedger(db),
-      nowMs,
-      reviewer: prepared.reviewer,
-      signal: new AbortController().signal,
-      pipeline: pipelineOf(config, prepared, "unknown", reportFault),
-    })
-    const keyed = openIdempotencyKeys(db, nowMs)
-    const once = async <Made>(claim: KeyClaim | undefined, make: () => Promise<Made>): Promise<Settled<Made>> =>
-      claim === undefined ? { made: await make() } : keyed.once(claim, make)
-    return {
-      name,
-      trust,
-      execute: (submission, claim) => once(claim, () => execute(submission, claim)),
-      attest: (owner, digest, claim) =>
-        once(claim, () => sealer.attest(attestationDraft(owner, { digest, algorithm: "sha256" }), claim)),
-      ended: headFile.close,
-    }
-  } catch (error) {
-    headFile.close()
-    throw error
+  const { keys, origin, genesisAt } = await openDeployment(db, config, headFile.remembered, nowMs)
+  const trust = trustDocument(keys, origin, config.logOrigin, genesisAt)
+  const sealer = openSealer({
+    db,
+    log: { keys, origin },
+    verify: verifyHere(trustedKeysOf(trust)),
+    nowMs,
+    reportFault,
+    publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
+    rememberHead: (size, root) => parts.remember(size, root, () => headFile.remember(size, root)),
+    reportFailure: () => undefined,
+    reportSealed: () => undefined,
+    reportCommitted: () => undefined,
+  })
+  const { execute } = openExecution({
+    db,
+    sealer,
+    ledger: createBudgetLedger(db),
+    nowMs,
+    reviewer: prepared.reviewer,
+    signal: new AbortController().signal,
+    pipeline: pipelineOf(config, prepared, "unknown", reportFault),
+  })
+  const keyed = openIdempotencyKeys(db, nowMs)
+  const once = async <Made>(claim: KeyClaim | undefined, make: () => Promise<Made>): Promise<Settled<Made>> =>
+    claim === undefined ? { made: await make() } : keyed.once(claim, make)
+  return {
+    name,
+    trust,
+    execute: (submission, claim) => once(claim, () => execute(submission, claim)),
+    attest: (owner, digest, claim) =>
+      once(claim, () => sealer.attest(attestationDraft(owner, { digest, algorithm: "sha256" }), claim)),
   }
 }

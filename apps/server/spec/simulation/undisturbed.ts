@@ -36,6 +36,7 @@ async function onDatabase(
     },
     state,
   )
+  let close = (): void => undefined
   const nowMs = (): number => NOON_MS
   const remember: Remember = (_size, _root, write) => write()
   const running = async (): Promise<void> => {
@@ -47,13 +48,17 @@ async function onDatabase(
       nowMs,
       remember,
       sync: async fd => fdatasyncSync(fd),
+      opened: files => {
+        close = files
+      },
       reportFault: failed,
     })
-    await work(process).finally(process.ended)
+    await work(process)
   }
   running().catch(failed)
   do await scheduler.settle()
   while (await scheduler.step())
+  close()
   if (failure !== undefined) throw failure.error
   return server.committed()
 }

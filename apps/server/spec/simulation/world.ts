@@ -1,20 +1,17 @@
 /** One simulated deployment: a database, a few processes on it, callers, and what goes wrong. */
 import assert from "node:assert/strict"
-import { fdatasyncSync } from "node:fs"
 import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
 import type { Prepared } from "../../src/boot.ts"
 import type { Config } from "../../src/config.ts"
-import { StartupError } from "../../src/startup-error.ts"
-import { StoreError } from "../../src/store/errors.ts"
 import { type LogHeadRow, log_head } from "../../src/store/schema.ts"
 import type { Promised } from "./check.ts"
 import { decoded, type Snapshot } from "./database/rows.ts"
 import { type SimulatedServer, simulatedServer } from "./database/server.ts"
 import type { Defect } from "./database/transactions.ts"
 import { drawClockStep, drawFaults, drawMishap, type Faults, NO_FAULTS } from "./faults.ts"
-import { type Remember, type SimulatedProcess, startProcess } from "./process.ts"
 import { type Asked, attempt, drawRequest, isOpen } from "./requests.ts"
 import { createScheduler, type Scheduler } from "./scheduler.ts"
+import { openSeats, type Seat, type SeatParts } from "./seats.ts"
 import type { Seeded } from "./seeded.ts"
 
 /** When a world begins. */
@@ -34,15 +31,6 @@ export type WorldParts = {
   readonly start: Snapshot | undefined
   /** Counts what happened. */
   readonly count: (what: string) => void
-}
-
-/** A place for a process: it may be started there, and again after it ended. */
-type Seat = {
-  readonly name: string
-  starts: number
-  running: SimulatedProcess | undefined
-  starting: boolean
-  offsetMs: number
 }
 
 export type World = {
@@ -70,17 +58,13 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 export function createWorld({ random, config, prepared, defects, start, count }: WorldParts): World {
   const scheduler = createScheduler(random)
   const requests = Array.from({ length: 2 + random.below(5) }, (_, at) => drawRequest(random, `request-${at + 1}`))
-  const seats = Array.from({ length: 1 + random.below(3) }, (_, at): Seat => {
-    const name = `p${at + 1}`
-    return { name, starts: 0, running: undefined, starting: false, offsetMs: 0 }
-  })
+  const places = 1 + random.below(3)
   const states: Snapshot[] = []
   const promised: Promised[] = []
   let faults: Faults = drawFaults(random)
   let now = NOON_MS
   let broken: { readonly error: unknown } | undefined
-  let trust: TrustDocument | undefined
-  let crashing: Seat | undefined
+  let crashing = false
   const breakWith = (error: unknown): void => {
     broken ??= { error }
   }
@@ -95,7 +79,7 @@ export function createWorld({ random, config, prepared, defects, start, count }:
         states.push(state)
         const { size, root } = headOf(state)
         promised.push({ size, root: hex(root), by: `commit ${states.length}` })
-        if (random.chance(faults.crash_after_commit)) crashing = random.pick(seats)
+        crashing ||= random.chance(faults.crash_after_commit)
       },
       count,
       broken: breakWith,
@@ -103,71 +87,22 @@ export function createWorld({ random, config, prepared, defects, start, count }:
     start,
   )
 
-  const crash = (seat: Seat): void => {
-    if (seat.running === undefined && !seat.starting) return
-    count("process killed")
-    scheduler.note(`${nameOf(seat)} is killed`)
-    server.ownerGone(nameOf(seat))
-    seat.running?.ended()
-    seat.running = undefined
-    seat.starting = false
-  }
-  const remember = async (seat: Seat, ...[size, root, write]: Parameters<Remember>): Promise<void> => {
+  const remember: SeatParts["remember"] = async (owner, size, root, write) => {
     const isDurable = headOf(server.committed()).size >= size
     if (!isDurable) breakWith(new Error(`a head of ${size} entries is remembered before they are committed`))
     const fails = random.chance(faults.head_write_fails)
     const before = random.chance(0.5)
     if (fails && before) failHead()
     await write()
-    promised.push({ size, root: hex(root), by: `${nameOf(seat)}'s remembered head` })
+    promised.push({ size, root: hex(root), by: `${owner}'s remembered head` })
     if (fails) failHead()
   }
-  /** A sync takes its time, in which its process may end. */
-  const synced = (owner: string, isAlive: () => boolean, fd: number): Promise<void> =>
-    new Promise(resolve => {
-      const happens = (): void => {
-        if (!isAlive()) return
-        fdatasyncSync(fd)
-        resolve()
-      }
-      scheduler.add({ owner, what: "syncs its head", happens })
-    })
   const failHead = (): never => {
     count("head file not written")
     throw new Error("no space left on device")
   }
-  const begin = (seat: Seat): void => {
-    seat.starts++
-    seat.starting = true
-    const name = nameOf(seat)
-    const mine = (): boolean => nameOf(seat) === name && (seat.starting || seat.running !== undefined)
-    count("process started")
-    scheduler.note(`${name} starts`)
-    startProcess({
-      name,
-      config,
-      prepared,
-      server,
-      nowMs: () => now + seat.offsetMs,
-      remember: (size, root, write) => remember(seat, size, root, write),
-      sync: fd => synced(name, mine, fd),
-      reportFault: error =>
-        void scheduler.note(`${name} reports ${error instanceof Error ? `${error.message} ${error.cause}` : error}`),
-    }).then(
-      running => {
-        if (!mine()) return running.ended()
-        trust = running.trust
-        seat.running = running
-        seat.starting = false
-      },
-      (error: unknown) => {
-        if (!mine()) return
-        seat.starting = false
-        if (error instanceof StoreError) return count(`start failed: ${error.code}`)
-        breakWith(error instanceof StartupError ? new Error(`a start was refused: ${error.message}`) : error)
-      },
-    )
-  }
+  const nowMs = (): number => now
+  const seats = openSeats(places, { config, prepared, scheduler, server, nowMs, remember, count, broken: breakWith })
   const ask = (asked: Asked, seat: Seat): void => {
     const { running } = seat
     if (running === undefined) return
@@ -190,26 +125,25 @@ export function createWorld({ random, config, prepared, defects, start, count }:
   const isUnderWay = ({ attempts }: Asked): boolean => {
     const last = attempts.at(-1)
     return (
-      last !== undefined && last.ending === undefined && seats.some(({ running }) => running?.name === last.process)
+      last !== undefined && last.ending === undefined && seats.all.some(({ running }) => running?.name === last.process)
     )
   }
   const askOne = (): void => {
     const waiting = requests.filter(asked => isOpen(asked) && !isUnderWay(asked))
-    const alive = seats.filter(({ running }) => running !== undefined)
+    const alive = seats.all.filter(({ running }) => running !== undefined)
     if (waiting.length > 0 && alive.length > 0) ask(random.pick(waiting), random.pick(alive))
   }
 
   const disturb = (): void => {
-    if (crashing !== undefined) crash(crashing)
-    crashing = undefined
-    if (random.chance(faults.crash)) crash(random.pick(seats))
+    if (crashing || random.chance(faults.crash)) seats.kill(random.pick(seats.all))
+    crashing = false
     if (random.chance(faults.database_restart)) {
       count("database restarted")
       scheduler.note("the database restarts")
       server.restart()
     }
     if (random.chance(faults.clock_step)) {
-      const seat = random.pick(seats)
+      const seat = random.pick(seats.all)
       seat.offsetMs = drawClockStep(random)
       count("clock set")
       scheduler.note(`${seat.name}'s clock is off by ${seat.offsetMs} ms`)
@@ -235,13 +169,13 @@ export function createWorld({ random, config, prepared, defects, start, count }:
     return happened
   }
   const storm = async (): Promise<void> => {
-    for (const { name } of seats) scheduler.slow(name, random.pick([1, 1, 0.2, 0.05]))
-    for (const seat of seats) begin(seat)
+    for (const { name } of seats.all) scheduler.slow(name, random.pick([1, 1, 0.2, 0.05]))
+    for (const seat of seats.all) seats.start(seat)
     for (let steps = 0; steps < STORM_STEPS; steps++) {
       if (requests.every(asked => !isOpen(asked) && !isUnderWay(asked)) && scheduler.waiting() === 0) return
       if (random.chance(0.2)) askOne()
-      const ended = seats.filter(({ running, starting }) => running === undefined && !starting)
-      if (ended.length > 0 && random.chance(0.1)) begin(random.pick(ended))
+      const ended = seats.all.filter(({ running, starting }) => running === undefined && !starting)
+      if (ended.length > 0 && random.chance(0.1)) seats.start(random.pick(ended))
       disturb()
       await step()
     }
@@ -249,9 +183,9 @@ export function createWorld({ random, config, prepared, defects, start, count }:
   /** Nothing goes wrong any more: what is under way ends, every process runs, every clock is right. */
   const heal = async (): Promise<void> => {
     faults = NO_FAULTS
-    crashing = undefined
+    crashing = false
     now += HEALING_MS
-    for (const seat of seats) seat.offsetMs = 0
+    for (const seat of seats.all) seat.offsetMs = 0
     scheduler.note("all is well from here on")
     const toRest = async (): Promise<void> => {
       for (let steps = 0; await step(); steps++) if (steps > MAX_STEPS) throw new Error("it does not come to rest")
@@ -259,16 +193,16 @@ export function createWorld({ random, config, prepared, defects, start, count }:
       if (stuck !== undefined) throw new Error(`${stuck.name} is never answered`)
     }
     await toRest()
-    for (const seat of seats) if (seat.running === undefined) begin(seat)
+    for (const seat of seats.all) if (seat.running === undefined) seats.start(seat)
     await toRest()
-    const down = seats.find(({ running }) => running === undefined)
+    const down = seats.all.find(({ running }) => running === undefined)
     if (down !== undefined) throw new Error(`${down.name} does not start again`)
     for (const asked of requests.filter(isOpen)) {
-      ask(asked, random.pick(seats))
+      ask(asked, random.pick(seats.all))
       await toRest()
       assert.ok(!isOpen(asked), `${asked.name} is answered when all is well`)
     }
-    for (const seat of seats) {
+    for (const seat of seats.all) {
       const probe = { ...drawRequest(random, `probe-${seat.name}`), claim: undefined }
       requests.push(probe)
       ask(probe, seat)
@@ -282,16 +216,11 @@ export function createWorld({ random, config, prepared, defects, start, count }:
     requests,
     promised,
     states,
-    trust: () => trust,
+    trust: seats.trust,
     run: async () => {
       await storm()
       await heal()
     },
-    end: () => {
-      for (const seat of seats) seat.running?.ended()
-    },
+    end: seats.killAll,
   }
 }
-
-/** The name under which it was started last. */
-const nameOf = ({ name, starts }: Seat): string => `${name}-${starts}`
