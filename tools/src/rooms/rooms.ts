@@ -66,7 +66,7 @@ export const ROOMS: readonly Room[] = [
   { path: server("store"), enters: GIVEN },
   { path: server("anchor"), enters: [...GIVEN, server("store")] },
   { path: server("witnessing"), enters: [...GIVEN, server("store")] },
-  { path: server("sealing"), enters: [...GIVEN, server("pipeline"), server("anchor"), server("store")] },
+  { path: server("sealing"), enters: [...GIVEN, ...["pipeline", "anchor", "store", "threads"].map(server)] },
   { path: server("threads"), enters: [] },
   // What it cannot look through is a failed stage or a refused request, and never looked through.
   {
