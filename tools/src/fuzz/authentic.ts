@@ -28,8 +28,11 @@ export function vectorTrust(): TrustedKeys {
 }
 
 /** All that is sealed and verifies. */
-export const validDocuments = (): readonly Uint8Array[] =>
-  ["bundles", "receipts", "attestations"].flatMap(kind => vectors(`${kind}/valid`))
+export const validDocuments = (): readonly Uint8Array[] => [
+  ...["bundles", "receipts", "attestations"].flatMap(kind => vectors(`${kind}/valid`)),
+  // An export begins with its statement, which is a document of its own.
+  ...vectors("exports/valid").map(lines => lines.subarray(0, lines.indexOf(0x0a))),
+]
 
 /** Tells whether a document that verified is one of the published ones, as far as anything binds it. */
 export function authenticity(): (document: JsonObject) => boolean {

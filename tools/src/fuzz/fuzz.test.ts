@@ -14,8 +14,14 @@ const SEED = 20_260_401
 const TIMEOUT_MS = 240_000
 const MAX_CORPUS_BYTES = 1_000_000
 /** Changed inputs for each target; whole documents cost a hundred times what scalars do. */
-const CHANGED: Readonly<Record<string, number>> = { document: 600, export: 250, "log-entry": 400, "report-pdf": 40 }
-const CHANGED_OTHERWISE = 1500
+const CHANGED: Readonly<Record<string, number>> = {
+  document: 400,
+  export: 150,
+  "log-entry": 400,
+  trust: 400,
+  "report-pdf": 20,
+}
+const CHANGED_OTHERWISE = 1000
 
 const targets = TARGETS.map(target => ({ name: target.name, target }))
 
