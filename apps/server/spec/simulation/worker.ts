@@ -1,4 +1,4 @@
-/** A thread that simulates seeds, one after the other, until it is ended. */
+/** A thread that simulates seeds, one after the other, until it is told to end. */
 import { parentPort, workerData } from "node:worker_threads"
 import { openSimulation } from "./simulate.ts"
 
@@ -20,8 +20,11 @@ if (parentPort !== null) {
   const port = parentPort
   const { first, step, seeds }: Share = workerData
   const simulation = openSimulation()
-  port.on("message", () => process.exit())
-  for (let i = 0; i < seeds; i++) {
+  let ended = false
+  port.on("message", () => {
+    ended = true
+  })
+  for (let i = 0; i < seeds && !ended; i++) {
     const { seed, failure, counts } = await simulation.run(first + i * step)
     const report: Report = { seed, counts, failure: failure === undefined ? undefined : shown(failure) }
     port.postMessage(report)
