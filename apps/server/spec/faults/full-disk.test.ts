@@ -1,7 +1,9 @@
 /** Disks that are full to the last byte: under the embedded database, under the keys and heads, under PostgreSQL. */
+import { randomBytes } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import { expect, onTestFinished, type TestContext, test } from "vitest"
 import { startPostgresCluster } from "../../cluster/postgres-cluster.ts"
+import { request } from "../harness/requests.ts"
 import { type Deployment, openDeployment, type Settings } from "./deployment.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
 import { startLoad, until } from "./load.ts"
@@ -68,6 +70,45 @@ test(
   },
   DEADLINE_MS,
 )
+
+test.skipIf(!WHOLE)(
+  "no room for the write-ahead log: the embedded database stops, and is opened anew when there is room",
+  async context => {
+    const row = faultRow(context, "full disk: write-ahead log", "PGlite")
+    const disk = smallDisk(context, row, DATABASE_MIB)
+    const deployment = await openDeployment(context, { kind: "PGlite", row, dataFolder: disk.folder })
+    const { memory, secrets, start, finish } = deployment
+    const child = await start()
+    // Its tables have some room left, and the next segment of the log, of 16 MiB, has none.
+    disk.fill(LEFT_MIB)
+    const load = startLoad([child.url], { memory, secrets, connections: CONNECTIONS, persistent: true })
+    const [holder] = deployment.holders(child)
+    await until(
+      "the embedded database stops",
+      async () => {
+        await holder!.execute(
+          request({ route_id: `noise/${row.rounds++}`, reproducibility_context: { noise: noise() } }),
+        )
+        return child.stdout().includes("The embedded database was lost")
+      },
+      LOST_WITHIN_MS,
+    )
+    disk.free()
+    const before = load.acknowledged()
+    await until("the service comes back", () => load.acknowledged() >= before + CONNECTIONS)
+    await load.stop()
+    row.acknowledged += load.acknowledged()
+    row.unacknowledged += load.unacknowledged()
+    expect(child.stdout()).toContain("it is open again")
+    await finish(child)
+  },
+  DEADLINE_MS,
+)
+
+/** What no compression makes smaller. */
+const noise = (): string => randomBytes(300_000).toString("base64")
+const LEFT_MIB = 14
+const LOST_WITHIN_MS = 300_000
 
 test.skipIf(!WHOLE)(
   "under PostgreSQL: refused until there is room, then sealed again",

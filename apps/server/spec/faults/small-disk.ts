@@ -1,13 +1,13 @@
 /** A disk so small that it can be filled: a tmpfs of its own, which only root may mount. It is really full when it is filled. */
 import { spawnSync } from "node:child_process"
-import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs"
+import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 export type SmallDisk = {
   readonly folder: string
-  /** Takes all that is free, to the last byte. */
-  readonly fill: () => void
+  /** Takes all that is free, to the last byte, but for so many MiB. */
+  readonly fill: (butMebibytes?: number) => void
   /** Gives back what was taken. */
   readonly free: () => void
   readonly unmount: () => void
@@ -28,10 +28,13 @@ export function mountSmallDisk(mebibytes: number): SmallDisk | string {
   const ballast = join(folder, "ballast")
   return {
     folder,
-    fill: () => {
+    fill: (butMebibytes = 0) => {
       const file = openSync(ballast, "a")
+      const reserve = join(folder, "reserve")
+      writeFileSync(reserve, Buffer.alloc(butMebibytes * CHUNKS_BYTES[0]!))
       for (const bytes of CHUNKS_BYTES) writeUntilFull(file, Buffer.alloc(bytes))
       closeSync(file)
+      rmSync(reserve)
     },
     free: () => rmSync(ballast),
     unmount: () => {

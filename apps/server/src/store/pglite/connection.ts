@@ -34,19 +34,20 @@ export async function startPglite(
   log: (sentence: string) => void = () => {},
 ): Promise<PgliteThread> {
   let thread = await startThread(start)
-  let startedAt = performance.now()
+  let triedAt = performance.now()
   let starting: Promise<Thread> | undefined
 
   const restart = async (): Promise<Thread> => {
-    startedAt = performance.now()
     await thread.ended
     if (isMade(start)) thread = await startThread(start).catch(() => thread)
     log(`The embedded database was lost${thread.isLost() ? " and cannot be opened now." : "; it is open again."}`)
+    // Counted from the end of an attempt: whoever asks between two of them is refused at once.
+    triedAt = performance.now()
     starting = undefined
     return thread
   }
   const current = (): Promise<Thread> => {
-    if (thread.isLost() && performance.now() - startedAt >= RESTART_EVERY_MS) starting ??= restart()
+    if (thread.isLost() && performance.now() - triedAt >= RESTART_EVERY_MS) starting ??= restart()
     return starting ?? Promise.resolve(thread)
   }
   return {
