@@ -4,6 +4,7 @@
  */
 import type { StoreClient } from "../../../src/store/session.ts"
 import type { Scheduler } from "../scheduler.ts"
+import { clientOf, resultOf } from "./client.ts"
 import { type Answer, execute } from "./execute.ts"
 import { type Cell, emptyDatabase, type Snapshot } from "./rows.ts"
 import { parseStatement, type Statement } from "./statement.ts"
@@ -125,7 +126,10 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
   const arrive = (session: Session, request: Request): void => {
     session.underWay = false
     const mishap = parts.mishap(request.statement.kind)
-    if (mishap !== undefined) count(`${request.statement.kind === "commit" ? "commit" : "statement"} ${nameOf(mishap)}`)
+    if (mishap !== undefined) {
+      count(`${request.statement.kind === "commit" ? "commit" : "statement"} ${nameOf(mishap)}`)
+      scheduler.note(`${session.name} is ${nameOf(mishap)}`)
+    }
     if (mishap?.kind === "lost before") {
       lose(session, request.statement.kind === "commit")
       return
@@ -261,16 +265,6 @@ const plain = (command: string): Answer => ({ rows: [], count: 0, command })
 const describe = ({ statement }: Request): string =>
   "shape" in statement ? `${statement.kind} ${statement.shape.name}` : statement.kind
 
-/** Rows as the driver gives them: what is known of the statement does not show among them. */
-const resultOf = ({ rows, count, command }: Answer): object =>
-  Object.defineProperties([...rows.map(copied)], { count: { value: count }, command: { value: command } })
-
-/** Bytes as the driver gives them; nothing that a caller changes changes the database. */
-const copied = (row: object): object =>
-  Object.fromEntries(
-    Object.entries(row).map(([name, cell]) => [name, cell instanceof Uint8Array ? Buffer.from(cell) : cell]),
-  )
-
 function send(
   session: Session,
   text: string,
@@ -288,16 +282,4 @@ function send(
     }
     if (session.inbox.length === 1) next(session)
   })
-}
-
-/** The part of the driver's client that the store uses. */
-function clientOf(query: (text: string, parameters: readonly Cell[]) => Promise<object>): StoreClient {
-  const tagged = (text: TemplateStringsArray, ...values: readonly Cell[]): Promise<object> =>
-    query(
-      text.reduce((sent, piece, at) => `${sent}$${at}${piece}`),
-      values,
-    )
-  const unsafe = (text: string, parameters: readonly Cell[] = []): Promise<object> => query(text, parameters)
-  const client: object = Object.assign(tagged, { unsafe, options: {}, end: async () => undefined })
-  return client as StoreClient
 }
