@@ -56,6 +56,7 @@ export const strictJson: FuzzTarget = {
       return
     }
     promise(isDeepStrictEqual(strict, plain), "JSON.parse reads another value")
+    promise(writtenKeys(text) === keysIn(strict), "a key that is written twice is taken")
     const form = canonicalize(strict)
     promise(isDeepStrictEqual(parseStrictJson(form), strict), "the canonical form says something else")
     promise(canonicalize(parseStrictJson(form)) === form, "the canonical form is not stable")
@@ -66,6 +67,17 @@ export const strictJson: FuzzTarget = {
     )
     promise(isDeepStrictEqual(parseCanonical(form), strict), "the quick reader refuses a canonical form")
   },
+}
+
+/** Keys written in a JSON text: strings before a colon. */
+const writtenKeys = (text: string): number =>
+  [...text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/gs)].filter(([, colon]) => colon !== undefined).length
+
+/** Members of all objects in a value. */
+function keysIn(value: JsonValue): number {
+  if (typeof value !== "object" || value === null) return 0
+  const parts = Object.values(value)
+  return parts.reduce((sum: number, part: JsonValue) => sum + keysIn(part), Array.isArray(value) ? 0 : parts.length)
 }
 
 /** Values that were not parsed by us: what `canonicalize` takes, the strict reader gives back. */
