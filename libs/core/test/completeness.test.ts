@@ -279,6 +279,27 @@ describe("the statement decides", () => {
   })
 })
 
+test("hostile lines are answered, never thrown, and never complete", () => {
+  const line = fc.oneof(
+    fc.uint8Array({ maxLength: 40 }),
+    fc.json().map(utf8Encode),
+    fc
+      .constantFrom<string>(exportText(whole), exportText(range), exportText(records[2]!))
+      .map(text => utf8Encode(text.trimEnd())),
+    fc.nat(2000).map(at => utf8Encode(exportText(whole).slice(0, at))),
+    fc.constant(undefined),
+  )
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 6 }), lines => {
+      const fold = foldExport([a.trust])
+      for (const [at, text] of lines.entries()) fold.take(at + 1, text)
+      const found = fold.end()
+      expect("unreadable" in found || found.verdict === "FAILED").toBe(true)
+    }),
+    { numRuns: 300 },
+  )
+})
+
 describe("memory is bounded", () => {
   test("problems beyond the bound are counted", () => {
     const doubled = Array.from({ length: PROBLEMS_MAX + 5 }, () => records[0]!)
