@@ -45,7 +45,7 @@ const documents = [
 ]
 
 describe("a text that is changed anywhere says the same or is not verified", () => {
-  test.each(documents)("$name", ({ document, every }) => {
+  test.each(documents)("$name", { timeout: 300_000 }, ({ document, every }) => {
     const text = JSON.stringify(document)
     const original = meaning(text)
     for (let at = 0; at < text.length; at += every)

@@ -11,7 +11,7 @@ import { TARGETS } from "./targets.ts"
 import { watchedFuzz } from "./watched-fuzz.ts"
 
 const SEED = 20_260_401
-const TIMEOUT_MS = 240_000
+const TIMEOUT_MS = 600_000
 const MAX_CORPUS_BYTES = 1_000_000
 /** Changed inputs for each target; whole documents cost a hundred times what scalars do. */
 const CHANGED: Readonly<Record<string, number>> = {

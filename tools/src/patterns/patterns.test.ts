@@ -6,7 +6,7 @@ import { SLOW_PATTERNS } from "./slow-patterns.ts"
 
 /** What runs at users' and operators': tests and tools read only what we wrote. */
 const SHIPPED = /^(?:libs|apps)\/[^/]+\/src\//
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 const MAX_CHECK_MS = 20_000
 
 const sources = repositorySources().filter(({ path }) => SHIPPED.test(path) && !isTest(path))
