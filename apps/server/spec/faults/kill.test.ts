@@ -33,7 +33,7 @@ async function killRepeatedly(context: TestContext, kind: Kind): Promise<void> {
     await check(child)
   }
   await finish(child)
-  expect(row.acknowledged).toBeGreaterThan(row.rounds)
+  expect(row.acknowledged, "there was something to lose in every round").toBeGreaterThanOrEqual(row.rounds)
 }
 
 describe("a server killed under load comes back by itself, with every acknowledged record and none half there", () => {

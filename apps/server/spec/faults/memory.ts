@@ -12,6 +12,8 @@ export type Sent = {
   readonly body: JsonObject
   /** The answer with its record; absent while, or when, nothing was acknowledged. */
   acknowledged?: Answer
+  /** Whether its record was read back and is what the answer said. */
+  kept?: true
 }
 
 export type SeenRun = { readonly run_id: number; readonly name: string; readonly bundle: Bundle; readonly text: string }
