@@ -10,7 +10,7 @@ import { startService } from "./start-service.ts"
 import type { Target } from "./target.ts"
 
 const ROUNDS = 5
-const HEAT_SECONDS = 4
+const HEAT_SECONDS = 8
 const WARM_SECONDS = 0.5
 const SECONDS = 5
 

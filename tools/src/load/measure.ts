@@ -12,8 +12,12 @@ import type { Target } from "./target.ts"
 
 /** One reader at a time: what counts here is how long one waits, and not how many are served. */
 const READERS = 1
+/** Seconds in which all kinds are read in turn before any is counted: the service's code is compiled meanwhile. */
+const HEAT_SECONDS = 10
 const WARM_SECONDS = 0.5
 const SECONDS = 3
+/** Of each kind so many different requests. */
+const HEATING_PATHS = 10
 
 const MEBIBYTE = 2 ** 20
 
@@ -26,11 +30,14 @@ export async function measureFlatness(
   const secrets = loaded.secrets.slice(0, 1)
   const { look } = target
   const { title, kinds } = await readKinds(target.url, service.url, secrets[0] ?? "")
+  const asked = (paths: readonly string[]) => paths.map(path => ({ method: "GET", path, status: 200 }) as const)
+  say("all kinds in turn: code is compiled")
+  const all = asked(kinds.flatMap(({ paths }) => paths.slice(0, HEATING_PATHS)))
+  await measure([service], { requests: all, secrets, connections: READERS, warmSeconds: 0, seconds: HEAT_SECONDS })
   const rows: LoadRow[] = []
   for (const { what, paths, note = "" } of kinds) {
     say(what)
-    const requests = paths.map(path => ({ method: "GET", path, status: 200 }) as const)
-    const job = { requests, secrets, connections: READERS, warmSeconds: WARM_SECONDS, seconds: SECONDS }
+    const job = { requests: asked(paths), secrets, connections: READERS, warmSeconds: WARM_SECONDS, seconds: SECONDS }
     rows.push({ what, note, measured: await measure([service], job, () => look(target.url)) })
   }
   const { memory } = await service.look()
