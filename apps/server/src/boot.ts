@@ -165,6 +165,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     reportFault,
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     rememberHead: headFile.remember,
+    contradictsHead: headFile.contradicts,
     reportFailure: error => {
       watch.batchFailed()
       logger.error({ err: error }, "a batch was not sealed")
@@ -205,7 +206,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     attest: (owner, request, claim) => sealer.attest(attestationDraft(owner, request), claim),
     openExport: openExports({ db, sealer, nowMs, reportFailure: reportCut }).open,
     renderReport: renderer.render,
-    readiness: openReadiness({ db, nowMs, headsWritable: headFile.writable }),
+    readiness: openReadiness({ db, nowMs, heads: headFile }),
     sealingQueue: sealer.waiting,
     watch,
     originSecret: keys.originSecret,

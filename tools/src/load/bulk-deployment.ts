@@ -72,6 +72,7 @@ export async function openBulkDeployment(
       reportFault,
       publicCheckpoint: (size, root) => publicCheckpoint(keys, deps.logOrigin, size, root),
       rememberHead: head.remember,
+      contradictsHead: head.contradicts,
       reportFailure: error => logger.error({ err: error }, "a batch was not sealed"),
       reportSealed: () => {},
       reportCommitted: () => {},

@@ -69,6 +69,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     reportFault,
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     rememberHead: (size, root) => parts.remember(size, root, () => headFile.remember(size, root)),
+    contradictsHead: headFile.contradicts,
     reportFailure: () => undefined,
     reportSealed: () => undefined,
     reportCommitted: () => undefined,

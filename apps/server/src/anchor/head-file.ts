@@ -38,8 +38,13 @@ export type RememberedHead = { readonly size: number; readonly root: string }
 export type HeadFile = {
   /** The largest head any process remembered before this one started; undefined on a first start. */
   readonly remembered: RememberedHead | undefined
-  /** Makes a head durable. Called after commit and before any answer, once the last one is. */
+  /**
+   * Makes a head durable. Called after commit and before any answer, once the last one is.
+   * Rejects a head that contradicts what is remembered.
+   */
   readonly remember: (size: number, root: Uint8Array) => Promise<void>
+  /** Whether a head is older than one that is remembered here, or another of the same size: whoever goes on from it forks the log. */
+  readonly contradicts: (size: number, root: Uint8Array) => boolean
   /** Whether the folder is there and takes a head, as far as the system tells without writing. */
   readonly writable: () => boolean
   readonly close: () => void
@@ -142,9 +147,16 @@ function openOwnHead(keysDirectory: string, instance: string, sync: SyncFile): H
       rmSync(taken.at, { force: true })
     }
   }
+  const contradicts = (size: number, root: Uint8Array): boolean =>
+    known !== undefined && (size < known.size || (size === known.size && encodeHex(root) !== known.root))
   return {
     remembered,
-    remember: (size, root) => write({ size, root: encodeHex(root) }),
+    remember: async (size, root) => {
+      if (contradicts(size, root)) throw new Error("a head that would take the log back is not remembered")
+      known = { size, root: encodeHex(root) }
+      await write(known)
+    },
+    contradicts,
     writable: () => takesFiles(directory),
     close: () => {
       if (fd !== undefined) closeSync(fd)

@@ -3,6 +3,7 @@
  * log's clock is one that the sealer takes.
  * Asked of the database at most once a second and never twice at the same time, however many ask here.
  */
+import type { HeadFile } from "../anchor/head-file.ts"
 import type { Database } from "../store/database.ts"
 import { readHead, takesWrites } from "../store/log-store.ts"
 import { nextLogTime } from "./log-clock.ts"
@@ -20,8 +21,8 @@ export type Readiness =
 export type ReadinessParts = {
   readonly db: Database
   readonly nowMs: () => number
-  /** Whether an acknowledged head can be remembered. */
-  readonly headsWritable: () => boolean
+  /** What is remembered beside the keys. */
+  readonly heads: Pick<HeadFile, "writable" | "contradicts">
   readonly deadlineMs?: number
 }
 
@@ -29,7 +30,7 @@ export type ReadinessParts = {
 export function openReadiness({
   db,
   nowMs,
-  headsWritable,
+  heads,
   deadlineMs = READINESS_DEADLINE_MS,
 }: ReadinessParts): () => Promise<Readiness> {
   let query: Promise<Readiness> | undefined
@@ -41,7 +42,9 @@ export function openReadiness({
     if (found === undefined) return { ready: false, reason: "The database is not available.", checked_at }
     const { head, writable } = found
     if (!writable) return { ready: false, reason: "The database takes no writes.", checked_at }
-    if (!headsWritable())
+    if (heads.contradicts(head.size, head.root))
+      return { ready: false, reason: "The database holds an older log than was acknowledged, or another.", checked_at }
+    if (!heads.writable())
       return { ready: false, reason: "The folder of the heads beside the keys takes no writes.", checked_at }
     if (nextLogTime(head.log_time, checked_at) === undefined)
       return {

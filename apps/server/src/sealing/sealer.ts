@@ -57,6 +57,8 @@ export type SealerContext = BatchContext & {
   readonly publicCheckpoint: (size: number, root: Uint8Array) => string
   /** Makes the head durable beside the keys, after commit and before any answer. */
   readonly rememberHead: (size: number, root: Uint8Array) => Promise<void>
+  /** Whether a head contradicts one that was remembered: the database was put back, and nothing may be sealed on it. */
+  readonly contradictsHead: (size: number, root: Uint8Array) => boolean
   /** Told why a batch failed; everything in it is refused. */
   readonly reportFailure: (error: unknown) => void
   /** Told what was acknowledged, seconds after it was submitted. */
@@ -64,6 +66,9 @@ export type SealerContext = BatchContext & {
   /** Told of each batch that was committed. */
   readonly reportCommitted: Watch["committed"]
 }
+
+const ROLLED_BACK =
+  "The database holds an older log than was acknowledged, or another; sealing on it would fork the log."
 
 type Item = (
   | { readonly run: Draft }
@@ -154,6 +159,7 @@ function sealedAt<T>(sealed: readonly (T | undefined)[], at: number): T {
 export const commitBatch = (work: BatchWork, known: LogFrontier | undefined, context: SealerContext): Promise<Batch> =>
   context.db.transaction(async tx => {
     const head = await lockHead(tx)
+    if (context.contradictsHead(head.size, head.root)) throw new StoreError("unavailable", { message: ROLLED_BACK })
     const time = nextLogTime(head.log_time, context.nowMs())
     if (time === undefined) throw new StoreError("unavailable")
     const frontier = isAt(known, head) ? known : await loadFrontier(tx, head)

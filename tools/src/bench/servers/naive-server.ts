@@ -71,6 +71,7 @@ const sealing: SealerContext = {
   reportFault,
   publicCheckpoint: (size, root) => publicCheckpoint(keys, deps.logOrigin, size, root),
   rememberHead: head.remember,
+  contradictsHead: head.contradicts,
   reportFailure: error => logger.error({ err: error }, "a run was not sealed"),
   reportSealed: () => {},
   reportCommitted: () => {},
