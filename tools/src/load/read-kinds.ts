@@ -62,7 +62,7 @@ export async function readKinds(
     databaseUrl,
     `select to_char(to_timestamp(middle / 1000), 'YYYY-MM-DD"T"00:00:00"Z"') as day,
        to_char(to_timestamp(middle / 1000), 'YYYY-MM-DD"T"23:59:59"Z"') as next
-     from (select (min(created_at) + max(created_at)) / 2 as middle from run) as range`,
+     from (select created_at as middle from run where run_id = (select max(run_id) / 2 from run)) as halfway`,
   )
   const [program, route] = [programOf(6), routeOf(6)]
   const [anyHash] = kept.runs.map(run => textMember(run, "manifest_hash") ?? "")
