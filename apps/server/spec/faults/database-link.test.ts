@@ -38,7 +38,8 @@ async function failAndRestore(context: TestContext, fault: string, modes: readon
     await until("the load begins", () => load.acknowledged() > 0)
     await sleep(100 * drawn(fault, round))
     link.set(mode)
-    await until("the fault is felt", () => load.unacknowledged() > 0)
+    const cuts = link.cuts()
+    await until("the fault is felt", () => (mode.kind === "cut" ? link.cuts() > cuts : load.unacknowledged() > 0))
     await sleep(300 * drawn(`${fault} for`, round))
     link.set({ kind: "whole" })
     const before = load.acknowledged()
@@ -48,6 +49,7 @@ async function failAndRestore(context: TestContext, fault: string, modes: readon
     row.rounds++
     await check(child)
   }
+  if (link.cuts() > 0) row.note = `${link.cuts()} commits cut`
   await finish(child)
   return row
 }

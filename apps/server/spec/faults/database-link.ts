@@ -22,6 +22,8 @@ export type DatabaseLink = {
   /** The database's address by way of the link. */
   readonly url: string
   readonly set: (mode: LinkMode) => void
+  /** How many commits were cut so far. */
+  readonly cuts: () => number
   readonly close: () => void
 }
 
@@ -39,6 +41,7 @@ function delayOf(mode: LinkMode): Promise<void> | undefined {
 
 export async function openLink(databaseUrl: string): Promise<DatabaseLink> {
   let mode: LinkMode = { kind: "whole" }
+  let cuts = 0
   const target = new URL(databaseUrl)
   const open = new Set<Socket>()
   const proxy = createServer(client => {
@@ -64,6 +67,7 @@ export async function openLink(databaseUrl: string): Promise<DatabaseLink> {
       if (delay !== undefined) held = held.then(() => delay)
       if (cutting) {
         cut = true
+        cuts++
         setTimeout(end, ACTED_MS)
       }
       if (!cutting || (mode.kind === "cut" && mode.when === "after")) server.write(said)
@@ -82,6 +86,7 @@ export async function openLink(databaseUrl: string): Promise<DatabaseLink> {
       mode = next
       if (next.kind === "down") cutAll()
     },
+    cuts: () => cuts,
     close: () => {
       proxy.close()
       cutAll()

@@ -84,10 +84,8 @@ function excuseCut(error: unknown): undefined {
 export type Load = {
   /** Records acknowledged by this load. */
   readonly acknowledged: () => number
-  /** Requests that were refused or cut off. */
+  /** Requests that were refused or cut off; one that is under way is neither. */
   readonly unacknowledged: () => number
-  /** Longest that an answer of any kind took, in milliseconds. */
-  readonly slowest: () => number
   /** Takes no further request and resolves when those under way have ended. */
   readonly stop: () => Promise<void>
 }
@@ -100,27 +98,23 @@ export type LoadOptions = Clients & {
 
 /** Keeps a request under way on each connection, spread over the servers. */
 export function startLoad(urls: readonly string[], { connections, persistent, ...clients }: LoadOptions): Load {
-  const mine = new Set<Sent>()
+  const mine: Sent[] = []
   let stopped = false
-  let slowest = 0
   const keepAsking = async (client: number): Promise<void> => {
     const url = urls[client % urls.length]!
     while (!stopped) {
       const sent = nextRequest(clients)
-      mine.add(sent)
-      const since = performance.now()
       const answer = await send(sent, url, clients)
-      slowest = Math.max(slowest, performance.now() - since)
+      mine.push(sent)
       if (answer === undefined && !persistent) return
       if (sent.acknowledged === undefined) await sleep(PAUSE_MS)
     }
   }
   const asking = Array.from({ length: connections }, (_, i) => keepAsking(i))
-  const acknowledged = (): number => [...mine].filter(sent => sent.acknowledged !== undefined).length
+  const acknowledged = (): number => mine.filter(sent => sent.acknowledged !== undefined).length
   return {
     acknowledged,
-    unacknowledged: () => mine.size - acknowledged(),
-    slowest: () => slowest,
+    unacknowledged: () => mine.length - acknowledged(),
     stop: async () => {
       stopped = true
       await Promise.all(asking)

@@ -5,6 +5,7 @@ import { Duplex } from "node:stream"
 import { Worker } from "node:worker_threads"
 import { StartupError } from "../../startup-error.ts"
 import { connectionClosed } from "../errors.ts"
+import { damaged } from "./damaged.ts"
 import type { PgliteReply, PgliteRequest, PgliteStart } from "./messages.ts"
 import { lacksRoom, noRoom } from "./room.ts"
 
@@ -119,9 +120,7 @@ async function startThread(start: PgliteStart): Promise<Thread> {
 function refusal(start: PgliteStart, reason: string): string {
   if (start.kind === "memory") return `The embedded database cannot be opened: ${reason}`
   const dataDir = dirname(start.clusterDir)
-  return lacksRoom(dataDir)
-    ? noRoom(dataDir)
-    : `The embedded database cannot be opened: the files in ${dataDir} are damaged or not all there; restore that folder from your backup.`
+  return lacksRoom(dataDir) ? noRoom(dataDir) : damaged(dataDir)
 }
 
 /** A stream with what postgres.js asks of a socket: it reads `readyState` when it ends a connection. */

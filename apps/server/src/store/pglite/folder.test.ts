@@ -119,8 +119,11 @@ test("a folder of another major version of PostgreSQL is refused with what to do
   await (await open(dataDir)).close()
 })
 
-test("a damaged database is refused, and the folder is not locked by the attempt", async () => {
-  truncateSync(join(dataDir, "postgres", "global", "pg_control"), 100)
+test.each([
+  ["global/pg_control", 100],
+  ["PG_VERSION", 0],
+])("a database whose %s has %i bytes is refused, and the folder is not locked by the attempt", async (path, length) => {
+  truncateSync(join(dataDir, "postgres", path), length)
   const refused =
     /^The embedded database cannot be opened: the files in .* are damaged .* restore that folder from your backup\.$/
   await expect(open(dataDir)).rejects.toThrow(refused)

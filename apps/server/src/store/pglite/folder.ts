@@ -14,6 +14,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { isFullDisk, isSystemError, StartupError } from "../../startup-error.ts"
 import { startPglite } from "./connection.ts"
+import { damaged } from "./damaged.ts"
 import { lacksRoom, noRoom } from "./room.ts"
 
 /** PostgreSQL's major version inside PGlite 0.5; a major version reads no other's files. */
@@ -78,6 +79,7 @@ async function usableCluster(dataDir: string, log: (sentence: string) => void): 
     await makeCluster(dataDir, clusterDir)
   }
   const major = readFileSync(join(clusterDir, "PG_VERSION"), "utf8").trim()
+  if (!/^\d+$/.test(major)) throw new StartupError(damaged(dataDir))
   if (major !== POSTGRES_MAJOR) {
     throw new StartupError(
       `The data folder ${dataDir} holds a database of PostgreSQL ${major} and this release reads ${POSTGRES_MAJOR}: start the release that wrote it, export the data and import it into a new folder.`,
