@@ -46,8 +46,8 @@ export const verifyHere =
   async texts =>
     texts.map(text => judge(text, trust))
 
-/** Threads beside the main one and the database; more of them do not make one log faster. */
-const MAX_THREADS = 3
+/** More than these wait for the one thread that makes what they verify. */
+const MAX_THREADS = 4
 const BOUNDS: JobBounds = {
   // A batch has 256 documents, handed over in parts; one batch is under way at a time.
   waiting: 256,
@@ -64,7 +64,8 @@ export type Verification = { readonly verify: VerifyTexts; readonly close: () =>
  */
 export function openVerification(document: JsonObject): Verification {
   const module = new URL("./verify-thread.ts", import.meta.url)
-  const count = Math.max(1, Math.min(availableParallelism() - 1, MAX_THREADS))
+  // As many as processors: whoever waits for them has nothing else to do.
+  const count = Math.min(availableParallelism(), MAX_THREADS)
   const threads = Array.from({ length: count }, () =>
     openJobThread<readonly FinishedText[], readonly Judgement[]>(module, BOUNDS, document),
   )

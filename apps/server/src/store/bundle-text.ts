@@ -3,7 +3,7 @@
  * compression (decision 0084). The text that was hashed comes back byte for byte. The first byte names the form.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
-import { utf8Decode, utf8Encode } from "@runseal/canonical"
+import { utf8Decode } from "@runseal/canonical"
 import { BUNDLE_DICTIONARY_1 } from "./bundle-dictionary.ts"
 import { StoreError } from "./errors.ts"
 
@@ -15,13 +15,16 @@ const ZSTD_1 = 1
 /** Far more than a request of 1 MiB can become; a frame that claims more is damaged. */
 const MAX_BUNDLE_BYTES = 64 * 1024 * 1024
 
-/** Higher levels take twice the time for one byte in fifty. */
-const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, dictionary: BUNDLE_DICTIONARY_1 }
+/** Higher levels take twice the time for one byte in fifty; a wider window costs memory that is made ready each time. */
+const COMPRESSION = {
+  params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 16 },
+  dictionary: BUNDLE_DICTIONARY_1,
+}
 const EXPANSION = { dictionary: BUNDLE_DICTIONARY_1, maxOutputLength: MAX_BUNDLE_BYTES }
 
 /** A bundle's canonical text as the column `run.bundle` holds it. */
 export function packBundle(text: string): Uint8Array<ArrayBuffer> {
-  const frame = zstdCompressSync(utf8Encode(text), COMPRESSION)
+  const frame = zstdCompressSync(Buffer.from(text, "utf8"), COMPRESSION)
   const stored = new Uint8Array(1 + frame.length)
   stored[0] = ZSTD_1
   stored.set(frame, 1)
