@@ -130,8 +130,8 @@ const requests = (endpoint: Endpoint): fc.Arbitrary<Sent> =>
     ...(body === undefined ? {} : { body }),
   }))
 
-/** Served only for a state or a number that chance does not meet. */
-const RARELY_SERVED = /receipt$|run_bundle|docs_file|tile$/
+/** Served only for a state or a number that chance does not meet, or with witnesses. */
+const RARELY_SERVED = /receipt$|run_bundle|docs_file|tile$|witnessed_checkpoint$/
 
 /** Revoking comes last: it takes the callers' own keys too. */
 const inOrder = ENDPOINTS.toSorted((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))
