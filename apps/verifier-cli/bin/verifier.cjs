@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 // CommonJS, here and in the built file: Node starts it some milliseconds sooner than a module.
 const { hash } = require("node:crypto")
-const { existsSync, readFileSync } = require("node:fs")
-const module_ = require("node:module")
+const { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } =
+  require("node:fs")
 const { homedir } = require("node:os")
-const { join } = require("node:path")
+const { dirname, join } = require("node:path")
 const { pathToFileURL } = require("node:url")
+const { Script } = require("node:vm")
 
 const home = join(__dirname, "..")
 const built = join(home, "dist/verifier.cjs")
@@ -30,23 +31,91 @@ function isFresh() {
 /** @param {string} path */
 const digestOf = path => hash("sha256", readFileSync(path))
 
+/** Runs whose compiled functions are kept: what later ones compile anew is little, and writing it costs each some milliseconds. */
+const KEEPING_RUNS = 8
+const DIGEST_BYTES = 32
+/** Write permission of group and others. */
+const WRITABLE_BY_OTHERS = 0o022
+
 /**
- * Keeps compiled code in the user's own cache folder, never in one that others can write: who can replace compiled code
- * decides what the verifier says. Without a home there is no cache.
+ * Runs the built file with the functions that earlier runs compiled. Node's own cache of compiled code holds a file as it is
+ * right after loading, when most of its functions are not compiled yet; to compile them takes longer than to run them once.
  */
-function keepCompiledCode() {
+function runBuilt() {
+  const code = readFileSync(built)
+  const place = placeOfCompiled()
+  const kept = place === undefined ? undefined : readCompiled(place, code)
+  const wrapped = `(function (require, module, exports) {${code}\n})`
+  const script = new Script(wrapped, { filename: built, cachedData: kept?.compiled })
+  const runs = kept === undefined || script.cachedDataRejected ? 0 : kept.runs
+  const named = process.argv.slice(2).some(word => !word.startsWith("-"))
+  if (place !== undefined && named && runs < KEEPING_RUNS)
+    process.on("exit", exit => {
+      if (exit !== 2) keepCompiled(place, code, script.createCachedData(), runs + 1)
+    })
+  script.runInThisContext()(require, module, exports)
+}
+
+/** One file for each version of Node, which alone can use it. Undefined without a home: then nothing is kept. */
+function placeOfCompiled() {
   try {
     const caches = process.env.XDG_CACHE_HOME || join(homedir(), ".cache")
-    module_.enableCompileCache?.(join(caches, "runseal", "verifier"))
+    return join(caches, "runseal", "verifier", `${process.version}-${process.arch}.code`)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * What is kept: a SHA-256 over the built file and all that follows, the number of runs, the code as V8 writes it. Who can
+ * replace it decides what the verifier says, so it is used only when it is this user's own and nobody else can write it.
+ * @param {string} place
+ * @param {Buffer} code
+ */
+function readCompiled(place, code) {
+  try {
+    const file = openSync(place, "r")
+    try {
+      const { uid, mode } = fstatSync(file)
+      if (process.geteuid !== undefined && (uid !== process.geteuid() || (mode & WRITABLE_BY_OTHERS) !== 0)) return
+      const bytes = readFileSync(file)
+      const content = bytes.subarray(DIGEST_BYTES)
+      if (!bytes.subarray(0, DIGEST_BYTES).equals(digestWith(code, content))) return
+      return { runs: content[0] ?? 0, compiled: content.subarray(1) }
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    // There is none yet: only slower.
+  }
+}
+
+/**
+ * @param {string} place
+ * @param {Buffer} code
+ * @param {Buffer} compiled
+ * @param {number} runs
+ */
+function keepCompiled(place, code, compiled, runs) {
+  try {
+    const content = Buffer.concat([Buffer.of(runs), compiled])
+    mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
+    const waiting = `${place}.${process.pid}`
+    writeFileSync(waiting, Buffer.concat([digestWith(code, content), content]), { mode: 0o600, flag: "wx" })
+    renameSync(waiting, place)
   } catch {
     // Only slower.
   }
 }
 
-if (isFresh()) {
-  keepCompiledCode()
-  require(built)
-} else if (process.features.typescript && existsSync(source)) {
+/**
+ * @param {Buffer} code
+ * @param {Buffer} content
+ */
+const digestWith = (code, content) => hash("sha256", `${hash("sha256", code)} ${hash("sha256", content)}`, "buffer")
+
+if (isFresh()) runBuilt()
+else if (process.features.typescript && existsSync(source)) {
   import(pathToFileURL(source).href).catch(() => {
     process.stderr.write("verifier: the sources could not be loaded; nothing was verified.\n")
     process.exitCode = 2

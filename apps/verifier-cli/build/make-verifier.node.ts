@@ -33,6 +33,7 @@ function bundle(): readonly string[] {
     format: "cjs",
     logLevel: "error",
     metafile: true,
+    alias: { "node:child_process": "./build/no-processes.cjs" },
   })
   const made = [...Object.keys(metafile.inputs), relative(PACKAGE, fileURLToPath(import.meta.url)), ...SETTINGS]
   return made.sort()

@@ -1,8 +1,11 @@
 /** The starting file: which code it runs, and what it says when it has none that this Node can run. */
 import { execFile, execFileSync } from "node:child_process"
 import {
+  appendFileSync,
+  chmodSync,
   copyFileSync,
   cpSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -12,7 +15,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { VERSION } from "../src/version.ts"
 import { build, PACKAGE, placeBin } from "./installed.ts"
@@ -46,17 +49,66 @@ test("a built verifier runs alone, with nothing installed beside it", async () =
   expect(await run([bin, "--version"])).toEqual({ stdout: `${VERSION}\n`, stderr: "", code: 0 })
 })
 
-test("a built verifier keeps compiled code in the user's own cache folder", async () => {
+/** Where compiled code is kept for this Node when XDG_CACHE_HOME is `caches` in the folder. */
+const compiled = (): string => join(folder, `caches/runseal/verifier/${process.version}-${process.arch}.code`)
+const BUNDLE = join(PACKAGE, "../../libs/core/vectors/bundles/valid/ok-full.json")
+const TRUST = join(PACKAGE, "../../libs/core/vectors/trust.json")
+const verify = (...flags: readonly string[]): Promise<Ended> =>
+  run([bin, BUNDLE, "--trust", TRUST, ...flags], { XDG_CACHE_HOME: join(folder, "caches") })
+
+test("a built verifier keeps the code it compiled in the user's own cache folder, for this user alone", async () => {
   build(join(folder, "package/dist/verifier.cjs"))
-  await run([bin, "--version"], { XDG_CACHE_HOME: join(folder, "caches") })
-  expect(readdirSync(join(folder, "caches/runseal/verifier"))).toHaveLength(1)
+  const first = await verify()
+  expect(first.code).toBe(0)
+  expect(readdirSync(dirname(compiled()))).toEqual([basename(compiled())])
+  expect(statSync(compiled()).mode & 0o777).toBe(0o600)
+  expect(await verify()).toEqual(first)
+})
+
+test("only the first runs add to the code that is kept, and none that failed", async () => {
+  build(join(folder, "package/dist/verifier.cjs"))
+  expect((await verify("--no-such-option")).code).toBe(2)
+  expect(existsSync(compiled())).toBe(false)
+  for (let kept = 1; kept <= 8; kept++) {
+    await verify()
+    expect(readFileSync(compiled())[32]).toBe(kept)
+  }
+  const full = readFileSync(compiled())
+  await verify("--json")
+  expect(readFileSync(compiled()).equals(full)).toBe(true)
+})
+
+test.each([
+  ["damaged", (path: string) => writeFileSync(path, readFileSync(path).fill(0, 1000, 2000))],
+  ["cut short", (path: string) => writeFileSync(path, readFileSync(path).subarray(0, 1000))],
+  ["made of another built file", () => appendFileSync(join(folder, "package/dist/verifier.cjs"), "\n;")],
+])("compiled code that was %s is not run, and made again", async (_, change) => {
+  build(join(folder, "package/dist/verifier.cjs"))
+  const first = await verify()
+  await verify()
+  change(compiled())
+  expect(await verify()).toEqual(first)
+  expect(readFileSync(compiled())[32]).toBe(1)
+})
+
+test("compiled code that others can write is not run", async () => {
+  build(join(folder, "package/dist/verifier.cjs"))
+  await verify()
+  await verify()
+  chmodSync(compiled(), 0o666)
+  expect((await verify()).code).toBe(0)
+  expect(readFileSync(compiled())[32]).toBe(1)
+})
+
+test("the built verifier starts no other program", () => {
+  build(join(folder, "package/dist/verifier.cjs"))
+  expect(readFileSync(join(folder, "package/dist/verifier.cjs"), "utf8")).not.toContain("child_process")
 })
 
 test("a cache folder that cannot be made only makes it slower", async () => {
   build(join(folder, "package/dist/verifier.cjs"))
   writeFileSync(join(folder, "caches"), "a file in its place")
-  const { code } = await run([bin, "--version"], { XDG_CACHE_HOME: join(folder, "caches") })
-  expect(code).toBe(0)
+  expect((await verify()).code).toBe(0)
 })
 
 /** A checkout in which the verifier was built, as far as the starting file sees it; gives the package's folder. */
@@ -76,8 +128,7 @@ const mark = (own: string, version: string): void =>
 test("in a checkout the built file runs as long as its sources are what it was built of", async () => {
   const own = checkout()
   const start = join(own, "bin/verifier.cjs")
-  expect((await run([start, "--version"], { XDG_CACHE_HOME: join(folder, "caches") })).stdout).toBe(`${VERSION}\n`)
-  expect(readdirSync(join(folder, "caches/runseal/verifier"))).toHaveLength(1)
+  expect((await run([start, "--version"])).stdout).toBe(`${VERSION}\n`)
   mark(own, "changed")
   expect((await run([start, "--version"])).stdout).toBe("changed\n")
 })
