@@ -1,68 +1,74 @@
 /** `npm run bench`: measures and prints tables, with the machine and the versions they hold for. */
-import { parseArgs } from "node:util"
 import { machine } from "./machine.ts"
+import { readOptions } from "./options.ts"
 import { keepOnPage } from "./page.ts"
-import type { Part } from "./parts/bench.ts"
-import { execute } from "./parts/execute.ts"
-import { reads } from "./parts/reads.ts"
-import { reports } from "./parts/reports.ts"
-import { embedded, processes } from "./parts/several.ts"
-import { verification } from "./parts/verification.ts"
+import { PARTS } from "./parts/all.ts"
+import type { Bench, Part } from "./parts/bench.ts"
 import { QUICK, WHOLE } from "./plan.ts"
 import { markdown } from "./row.ts"
-import { type DatabaseServer, startDatabaseServer } from "./servers/database-server.ts"
+import { startDatabaseServer } from "./servers/database-server.ts"
 
-const PARTS: readonly Part[] = [execute, processes, embedded, reads, reports, verification]
+const HELP = `npm run bench -- [--quick] [--write] [--minutes <number>] [part …]
 
-const HELP = `npm run bench -- [--quick] [--write] [part …]
-
-  --quick   shorter counts, fewer kinds of load: orientation in about two minutes
-  --write   keeps the tables in docs/performance.md
+  --quick             shorter counts, fewer kinds of load: orientation in about two minutes
+  --write             keeps the tables of the parts that are measured in docs/performance.md; those of others stay
+  --minutes <number>  how long memory is watched (default: 10)
 
 ${PARTS.map(({ name, about }) => `  ${name.padEnd(14)}${about}`).join("\n")}
 
-Without parts all are measured. Any answer with another status than the right one ends the bench with an error.
+Without parts all are measured but memory. Any answer with another status than the right one ends the bench with an error.
 `
 
 const say = (line: string): void => void process.stderr.write(`bench: ${line}\n`)
 
+/** Prints each part's tables as soon as they are measured. @param keep takes them to the page, by the part's name */
 async function measureAll(
   parts: readonly Part[],
-  quick: boolean,
-  database: DatabaseServer | undefined,
-): Promise<string> {
-  const tables: string[] = []
+  bench: Bench,
+  conditions: string,
+  keep: (name: string, tables: string) => void,
+): Promise<void> {
   for (const part of parts) {
-    const sections = await part.run({ plan: quick ? QUICK : WHOLE, database, say })
-    tables.push(...sections.map(markdown))
+    const sections = await part.run(bench)
+    if (sections.length === 0) continue
+    const tables = [conditions, ...sections.map(markdown)].join("\n\n")
+    process.stdout.write(`${tables}\n\n`)
+    keep(part.name, tables)
   }
-  return tables.join("\n\n")
 }
 
-async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { quick: { type: "boolean" }, write: { type: "boolean" }, help: { type: "boolean" } },
-  })
-  const unknown = positionals.filter(name => !PARTS.some(part => part.name === name))
-  if (values.help === true || unknown.length > 0) {
-    process.stdout.write(HELP)
-    process.exitCode = unknown.length > 0 ? 2 : 0
+async function main(argv: readonly string[]): Promise<void> {
+  const names = PARTS.map(({ name }) => name)
+  const options = readOptions(argv, names)
+  if ("misuse" in options) {
+    say(options.misuse)
+    process.exitCode = 2
     return
   }
-  const parts = PARTS.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+  if (options.help) {
+    process.stdout.write(HELP)
+    return
+  }
+  const chosen = PARTS.filter(({ name, onlyByName }) =>
+    options.parts.length === 0 ? onlyByName !== true : options.parts.includes(name),
+  )
   const started = await startDatabaseServer()
   const database = "absent" in started ? undefined : started
   if ("absent" in started) say(`${started.absent}: what needs PostgreSQL is left out`)
-  const command = ["npm run bench", ...(process.argv.length > 2 ? ["--", ...process.argv.slice(2)] : [])].join(" ")
+  const command = ["npm run bench", ...(argv.length > 0 ? ["--", ...argv] : [])].join(" ")
+  const plan = { ...(options.quick ? QUICK : WHOLE), memoryMinutes: options.minutes }
   try {
-    const tables = await measureAll(parts, values.quick === true, database)
-    const page = `\`${command}\` on ${machine(database?.version)}\n\n${tables}`
-    process.stdout.write(`${page}\n`)
-    if (values.write === true) keepOnPage(page, "npm run bench -- --write")
+    await measureAll(
+      chosen,
+      { plan, database, say },
+      `\`${command}\` on ${machine(database?.version)}`,
+      (name, tables) => {
+        if (options.write) keepOnPage(tables, `npm run bench -- ${name}`)
+      },
+    )
   } finally {
     await database?.stop()
   }
 }
 
-await main()
+await main(process.argv.slice(2))

@@ -3,11 +3,16 @@
 import type { LoadJob, LoadResult } from "./load/job.ts"
 import { load } from "./load/load.ts"
 import type { DatabaseLook } from "./servers/database-server.ts"
+import type { Look } from "./servers/probe.ts"
 import type { ServerProcess } from "./servers/server-process.ts"
 
 /** Per answer; undefined where it is not told. */
 export type Cost = {
   readonly serverMicros: number
+  /** Of these, the main threads'. */
+  readonly mainMicros: number
+  /** … and those of their worker threads. Both NaN where the system does not tell. */
+  readonly workerMicros: number
   readonly databaseMicros: number | undefined
   readonly walBytes: number | undefined
   readonly walSyncs: number | undefined
@@ -43,10 +48,14 @@ export async function measure(
     const [from, to] = [databaseBefore && of(databaseBefore), databaseAfter && of(databaseAfter)]
     return from === undefined || to === undefined ? undefined : (to - from) / result.answers
   }
+  const used = (of: (server: Look) => number | undefined): number =>
+    (sum(after.map(look => of(look) ?? Number.NaN)) - sum(before.map(look => of(look) ?? Number.NaN))) / result.answers
   return {
     ...result,
     cost: {
-      serverMicros: (sum(after.map(({ micros }) => micros)) - sum(before.map(({ micros }) => micros))) / result.answers,
+      serverMicros: used(({ micros }) => micros),
+      mainMicros: used(({ threads }) => threads?.main),
+      workerMicros: used(({ threads }) => threads?.workers),
       databaseMicros: spent(({ micros }) => micros),
       walBytes: spent(({ walBytes }) => walBytes),
       walSyncs: spent(({ walSyncs }) => walSyncs),

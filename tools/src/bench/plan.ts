@@ -16,12 +16,14 @@ export type Plan = {
   readonly rounds: number
   /** Seconds of the long count; 0 for none. */
   readonly sustainedSeconds: number
+  /** Minutes under load in which memory is looked at. */
+  readonly memoryMinutes: number
 }
 
 /** Connections of every measurement that is not about their number. */
 export const USUAL_CONNECTIONS = 64
 
-export const WHOLE: Plan = {
+export const WHOLE: Omit<Plan, "memoryMinutes"> = {
   keys: 1000,
   heatSeconds: 6,
   warmSeconds: 1,
@@ -32,7 +34,7 @@ export const WHOLE: Plan = {
   sustainedSeconds: 60,
 }
 
-export const QUICK: Plan = {
+export const QUICK: Omit<Plan, "memoryMinutes"> = {
   keys: 200,
   heatSeconds: 2.5,
   warmSeconds: 0.3,

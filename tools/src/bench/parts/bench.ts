@@ -15,5 +15,7 @@ export type Bench = {
 export type Part = {
   readonly name: string
   readonly about: string
+  /** Left out unless it is asked for by its name: it takes too long. */
+  readonly onlyByName?: true
   readonly run: (bench: Bench) => Promise<readonly Section[]>
 }

@@ -1,13 +1,14 @@
 /** `POST /execute` on PostgreSQL: the ceiling, the service, and the yardstick of one transaction a request, in turn. */
 import { FULL, MINIMAL, MIXED, meanBytes } from "../bodies.ts"
-import { type Measured, measure } from "../measured-load.ts"
+import type { Measured } from "../measured-load.ts"
 import { USUAL_CONNECTIONS } from "../plan.ts"
 import { readable, type Section, sectionOf } from "../row.ts"
 import type { DatabaseServer } from "../servers/database-server.ts"
-import { type Deployment, openDeployment } from "../servers/deployment.ts"
+import { openDeployment } from "../servers/deployment.ts"
 import { ECHO, type ServerProcess, startServer } from "../servers/server-process.ts"
 import type { Bench, Part } from "./bench.ts"
 import { type LoadRow, loadSection, middleRound, times } from "./load-table.ts"
+import { bestLanes, inTurn, type Loads, loads, whichRound } from "./yardstick.ts"
 
 const MEBIBYTE = 2 ** 20
 
@@ -28,21 +29,21 @@ async function measureExecute(bench: Bench, database: DatabaseServer): Promise<r
   const lanes = await bestLanes(bench, deployment)
   const naive = await deployment.startNaive(lanes)
   await asked.heat(naive)
-  const found = await inTurn(bench, asked, { echo, service, naive })
+  const what = "ceiling, service, one transaction a run"
+  const [echoes = [], services = [], naives = []] = await inTurn(bench, asked, what, [echo, service, naive])
   await naive.stop()
   await echo.stop()
-  const usual = middleRound(found.service)
+  const usual = middleRound(services)
   const shapes = await otherShapes(bench, asked, service, usual)
   await service.stop()
   deployment.remove()
-  const [ceiling, yardstick] = [middleRound(found.echo), middleRound(found.naive)]
-  const rounds = bench.plan.rounds === 1 ? "one round" : `the middle one of ${bench.plan.rounds} rounds in turn`
+  const [ceiling, yardstick] = [middleRound(echoes), middleRound(naives)]
   return [
     loadSection(`POST /execute on PostgreSQL, bodies of ${meanBytes(FULL)} bytes`, [
       {
         what: "the ceiling: Hono echoes the body",
         measured: ceiling,
-        note: `${USUAL_CONNECTIONS} connections, ${rounds}`,
+        note: `${USUAL_CONNECTIONS} connections, ${whichRound(bench.plan)}`,
       },
       {
         what: "one transaction a run",
@@ -58,60 +59,6 @@ async function measureExecute(bench: Bench, database: DatabaseServer): Promise<r
     ]),
     costSection(usual),
   ]
-}
-
-type Loads = {
-  readonly heat: (server: ServerProcess) => Promise<unknown>
-  readonly usual: (server: ServerProcess, changes?: Partial<Parameters<typeof measure>[1]>) => Promise<Measured>
-}
-
-const loads = ({ plan }: Bench, deployment: Deployment): Loads => {
-  const job = {
-    requests: FULL,
-    secrets: deployment.secrets(),
-    connections: USUAL_CONNECTIONS,
-    warmSeconds: plan.warmSeconds,
-    seconds: plan.seconds,
-  }
-  return {
-    heat: server => measure([server], { ...job, warmSeconds: 0, seconds: plan.heatSeconds }),
-    usual: (server, changes = {}) => measure([server], { ...job, ...changes }, deployment.lookAtDatabase),
-  }
-}
-
-/** How many transactions the yardstick has open when it is fastest. */
-async function bestLanes(bench: Bench, deployment: Deployment): Promise<number> {
-  const tried: { readonly lanes: number; readonly perSecond: number }[] = []
-  for (const lanes of bench.plan.lanes) {
-    bench.say(`one transaction a run, ${lanes} at once`)
-    const naive = await deployment.startNaive(lanes)
-    const { usual } = loads(bench, deployment)
-    const { perSecond } = await usual(naive, {
-      warmSeconds: bench.plan.heatSeconds / 2,
-      seconds: bench.plan.seconds / 2,
-    })
-    tried.push({ lanes, perSecond })
-    await naive.stop()
-  }
-  return tried.sort((a, b) => b.perSecond - a.perSecond)[0]?.lanes ?? 1
-}
-
-type Candidate = "echo" | "service" | "naive"
-
-/** Rounds in turn, so that a machine whose speed drifts treats all alike. */
-async function inTurn(
-  bench: Bench,
-  { usual }: Loads,
-  servers: Readonly<Record<Candidate, ServerProcess>>,
-): Promise<Readonly<Record<Candidate, readonly Measured[]>>> {
-  const found: Record<Candidate, Measured[]> = { echo: [], service: [], naive: [] }
-  for (let round = 1; round <= bench.plan.rounds; round++) {
-    bench.say(`ceiling, service, one transaction a run: round ${round}`)
-    found.echo.push(await usual(servers.echo))
-    found.service.push(await usual(servers.service))
-    found.naive.push(await usual(servers.naive))
-  }
-  return found
 }
 
 /** Other numbers of connections, other bodies, half load, a long load. */
@@ -146,10 +93,14 @@ async function otherShapes(
 }
 
 function costSection({ cost, loopDelayP99 }: Measured): Section {
-  const { serverMicros, databaseMicros = Number.NaN, walBytes = Number.NaN } = cost
+  const { serverMicros, mainMicros, workerMicros, databaseMicros = Number.NaN, walBytes = Number.NaN } = cost
+  const engineMicros = serverMicros - mainMicros - workerMicros
   const { walSyncs = Number.NaN, diskBytes = Number.NaN } = cost
   return sectionOf("What one run costs, at 64 connections on PostgreSQL", [
     { what: "processor time of the service", value: serverMicros, unit: "µs", note: "all threads, user and system" },
+    { what: "… of its main thread", value: mainMicros, unit: "µs", note: "" },
+    { what: "… of its worker threads", value: workerMicros, unit: "µs", note: "which verify" },
+    { what: "… of the engine's own threads", value: engineMicros, unit: "µs", note: "compiling, collecting, files" },
     {
       what: "processor time of the database",
       value: databaseMicros,

@@ -1,0 +1,40 @@
+/** What the bench is asked for on its command line. */
+import { parseArgs } from "node:util"
+
+export type Options = {
+  readonly quick: boolean
+  readonly write: boolean
+  readonly help: boolean
+  /** Minutes of the part `memory`. */
+  readonly minutes: number
+  /** Names of parts; none: those that are measured without being asked for. */
+  readonly parts: readonly string[]
+}
+
+const USUAL_MINUTES = "10"
+/** Longer says nothing more, and its database grows by some 20 MB a minute. */
+const MAX_MINUTES = 240
+
+/** @param known names of all parts. @returns one sentence when it is not understood */
+export function readOptions(argv: readonly string[], known: readonly string[]): Options | { readonly misuse: string } {
+  try {
+    const { values, positionals: parts } = parseArgs({
+      args: [...argv],
+      allowPositionals: true,
+      options: {
+        quick: { type: "boolean", default: false },
+        write: { type: "boolean", default: false },
+        help: { type: "boolean", default: false },
+        minutes: { type: "string", default: USUAL_MINUTES },
+      },
+    })
+    const unknown = parts.find(name => !known.includes(name))
+    if (unknown !== undefined) return { misuse: `There is no part "${unknown}" (see --help).` }
+    const minutes = Number(values.minutes)
+    if (!Number.isSafeInteger(minutes) || minutes < 1 || minutes > MAX_MINUTES)
+      return { misuse: `--minutes is a whole number from 1 to ${MAX_MINUTES}.` }
+    return { ...values, minutes, parts }
+  } catch (error) {
+    return { misuse: error instanceof Error ? error.message : "The options were not understood (see --help)." }
+  }
+}

@@ -1,0 +1,97 @@
+/** Memory of the service over minutes under full load: is it flat once all is warm? */
+import { FULL } from "../bodies.ts"
+import { load } from "../load/load.ts"
+import { USUAL_CONNECTIONS } from "../plan.ts"
+import { readable, type Section } from "../row.ts"
+import { openDeployment } from "../servers/deployment.ts"
+import type { Look } from "../servers/probe.ts"
+import type { ServerProcess } from "../servers/server-process.ts"
+import type { Bench, Part } from "./bench.ts"
+import { slope } from "./slope.ts"
+
+const MEBIBYTE = 2 ** 20
+const MS_A_MINUTE = 60_000
+/** Between two looks: often enough that collections of garbage even out. */
+const LOOK_EVERY_MS = 2000
+/** This share of the time is for caches to fill and for the collector to find its size. */
+const WARM_SHARE = 1 / 3
+/** Lines of the table. */
+const SHOWN = 11
+/** More is growth. At 450 runs a second it is 190 bytes a run: one small object that is kept. */
+const FLAT_MIB_A_MINUTE = 5
+
+export const memory: Part = {
+  name: "memory",
+  about: "memory over 10 minutes at 64 connections, only when it is asked for",
+  onlyByName: true,
+  run: async bench => [await measureMemory(bench)],
+}
+
+/** A look, minutes after the load began. */
+type Sample = { readonly minute: number; readonly memory: number; readonly heap: number }
+
+async function measureMemory({ plan, database, say }: Bench): Promise<Section> {
+  const deployment = await openDeployment("memory", plan.keys, database)
+  const service = await deployment.start()
+  say(`memory: ${plan.memoryMinutes} minutes under load`)
+  const samples: Sample[] = []
+  const begun = performance.now()
+  const watch = setInterval(() => {
+    void service.look().then(look => samples.push(sampleOf(look, (performance.now() - begun) / MS_A_MINUTE)))
+  }, LOOK_EVERY_MS)
+  const { perSecond, p99, answers } = await load(jobFor(service, deployment.secrets(), plan.memoryMinutes)).finally(
+    () => clearInterval(watch),
+  )
+  await service.stop()
+  deployment.remove()
+  const store = database === undefined ? "the embedded database" : "PostgreSQL"
+  return {
+    title: `Memory of the service: ${answers.toLocaleString("en")} runs in ${plan.memoryMinutes} minutes on ${store}, ${readable(perSecond)} a second, p99 ${readable(p99)} ms`,
+    columns: ["minutes under load", "process MiB", "heap of the main thread MiB", ""],
+    rows: [...shown(samples), verdict(samples, plan.memoryMinutes)],
+  }
+}
+
+const jobFor = ({ url }: ServerProcess, secrets: readonly string[], minutes: number): Parameters<typeof load>[0] => ({
+  urls: [url],
+  requests: FULL,
+  secrets,
+  connections: USUAL_CONNECTIONS,
+  warmSeconds: 0,
+  seconds: minutes * 60,
+})
+
+const sampleOf = ({ memory, heap }: Look, minute: number): Sample => ({
+  minute,
+  memory: memory / MEBIBYTE,
+  heap: heap / MEBIBYTE,
+})
+
+/** Samples at even distances, the first and the last among them. */
+function shown(samples: readonly Sample[]): Section["rows"] {
+  const lines = Math.min(SHOWN, samples.length)
+  const at = Array.from({ length: lines }, (_, line) =>
+    Math.round((line * (samples.length - 1)) / Math.max(1, lines - 1)),
+  )
+  return at.flatMap(index => {
+    const sample = samples[index]
+    return sample === undefined ? [] : [[...[sample.minute, sample.memory, sample.heap].map(readable), ""]]
+  })
+}
+
+/** The last line: how fast both grow once warm, and whether that counts as flat. */
+function verdict(samples: readonly Sample[], minutes: number): readonly string[] {
+  const warm = samples.filter(({ minute }) => minute >= minutes * WARM_SHARE)
+  const grows = (of: (sample: Sample) => number): number =>
+    slope(warm.map(sample => ({ x: sample.minute, y: of(sample) })))
+  const [whole, heap] = [grows(({ memory }) => memory), grows(sample => sample.heap)]
+  const flat = whole <= FLAT_MIB_A_MINUTE && heap <= FLAT_MIB_A_MINUTE
+  const from = `from minute ${readable(minutes * WARM_SHARE)} on, ${warm.length} looks, least squares`
+  const said = flat ? "flat" : "**it grows**"
+  return [
+    "growth a minute",
+    readable(whole),
+    readable(heap),
+    `${from}; ${said}: the bound is ${FLAT_MIB_A_MINUTE} MiB a minute`,
+  ]
+}
