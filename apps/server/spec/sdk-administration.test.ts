@@ -77,7 +77,7 @@ eachDatabase("the SDK", open => {
     await expect(admin.revokeKey(999)).rejects.toBeInstanceOf(NotFoundError)
   })
 
-  test("publish, publicBundle, unpublish: the bundle is read without a key and verifies offline", async () => {
+  test("publish, publicBundle, publicStatement, unpublish: both are read without a key and verify offline", async () => {
     const run = await admin.execute(RUN)
     const { token, url } = await admin.publish(run.run_id)
     expect(url).toBe(`http://localhost/public/runs/${token}/bundle.json`)
@@ -86,8 +86,14 @@ eachDatabase("the SDK", open => {
     expect(text).toBe((await admin.bundle(run.run_id)).text)
     const report = verifyBundle(text, [(await admin.trust()).document])
     expect(isUnreadable(report) ? report.unreadable : report.verdict).toBe(VERDICTS.complete)
+    const stated = await clientOf().publicStatement(token)
+    expect(stated).toEqual(await admin.statement(run.run_id))
+    expect(verifyBundle(stated.text, [(await admin.trust()).document])).toMatchObject({
+      verdict: VERDICTS.run_statement,
+    })
     expect(await admin.unpublish(run.run_id)).toEqual({ ok: true, run_id: run.run_id, published: false })
     await expect(clientOf().publicBundle(token)).rejects.toBeInstanceOf(NotFoundError)
+    await expect(clientOf().publicStatement(token)).rejects.toBeInstanceOf(NotFoundError)
   })
 
   test("attest gives what verifies offline, with the command-line verifier too", async () => {

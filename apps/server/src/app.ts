@@ -18,6 +18,7 @@ import { keyRoutes } from "./routes/keys.ts"
 import { logRoutes } from "./routes/log.ts"
 import { publicationRoutes, publicBundleRoutes } from "./routes/publications.ts"
 import { reportRoutes } from "./routes/report.ts"
+import { publicStatementRoutes, runStatementRoutes } from "./routes/run-statement.ts"
 import { runRoutes } from "./routes/runs.ts"
 import { verifyPageRoutes } from "./routes/verify-page.ts"
 import { StoreError } from "./store/errors.ts"
@@ -31,13 +32,21 @@ const PUBLIC_ROUTES: readonly Routes[] = [
   healthRoutes,
   logRoutes,
   publicBundleRoutes,
+  publicStatementRoutes,
   verifyPageRoutes,
   discoveryRoutes,
 ]
 /** Under /admin/: answered to admin keys, and to the anonymous caller of open mode. */
 const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, publicationRoutes]
 /** Answered to every caller, each with what is his. */
-const KEPT_ROUTES: readonly Routes[] = [executeRoutes, exportRoutes, runRoutes, reportRoutes, attestationRoutes]
+const KEPT_ROUTES: readonly Routes[] = [
+  executeRoutes,
+  exportRoutes,
+  runRoutes,
+  runStatementRoutes,
+  reportRoutes,
+  attestationRoutes,
+]
 
 /** The application over its parts; `app.request()` is the same door the socket uses. */
 export function createApp(deps: Deps): Hono {

@@ -31,6 +31,7 @@ import { attestationDraft } from "./sealing/attestation.ts"
 import { type Deployment, openDeployment } from "./sealing/deployment.ts"
 import { openExports } from "./sealing/exports.ts"
 import { openReadiness } from "./sealing/readiness.ts"
+import { openRunStatements } from "./sealing/run-statement.ts"
 import { openSealer } from "./sealing/sealer.ts"
 import { openVerification } from "./sealing/verification.ts"
 import { sourceRevision } from "./source-revision.ts"
@@ -205,6 +206,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     ...execution,
     attest: (owner, request, claim) => sealer.attest(attestationDraft(owner, request), claim),
     openExport: openExports({ db, sealer, nowMs, reportFailure: reportCut }).open,
+    stateRun: openRunStatements(keys.service, trust),
     renderReport: renderer.render,
     readiness: openReadiness({ db, nowMs, heads: headFile }),
     sealingQueue: sealer.waiting,

@@ -14,6 +14,7 @@ import type { Renderer } from "./report/renderer.ts"
 import type { SealedAttestation } from "./sealing/attestation.ts"
 import type { Exports } from "./sealing/exports.ts"
 import type { Readiness } from "./sealing/readiness.ts"
+import type { StateRun } from "./sealing/run-statement.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { Database } from "./store/database.ts"
 import type { KeyClaim } from "./store/idempotency-keys.ts"
@@ -42,6 +43,8 @@ export type Deps = {
   readonly attest: (owner: number, request: AttestRequest, claim?: KeyClaim) => Promise<SealedAttestation>
   /** The lines of a tenant's export, its statement sealed first; undefined when too many are under way. Rejects with a 503. */
   readonly openExport: Exports["open"]
+  /** The signed statement of a stored bundle. Throws for one that does not verify. */
+  readonly stateRun: StateRun
   /** Makes a report off the event loop. Rejects with JobError. */
   readonly renderReport: Renderer["render"]
   /** Whether a run could be sealed now. Never rejects. */

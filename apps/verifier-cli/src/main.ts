@@ -1,5 +1,6 @@
 /** The command `verifier`. The only place that writes to the terminal and sets the exit code. */
 import { escapeControls } from "@runseal/core/reading/printable"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { Command, CommanderError } from "commander"
 import type { Answer } from "./answer.ts"
 import { refused } from "./answer.ts"
@@ -17,6 +18,13 @@ type VerifyOptions = VerifyFlags & {
   readonly trust: readonly string[]
   readonly ndjson: boolean
   readonly complete: boolean
+}
+
+type ExportOptions = {
+  readonly sigstore?: string
+  readonly inToto?: string
+  readonly envelope?: string
+  readonly force: boolean
 }
 
 type AuditFlags = {
@@ -68,7 +76,9 @@ function commandLine(style: Style, keep: (answer: Answer) => void): Command {
   program
     .configureHelp({ optionDescription: option => option.description })
     .configureOutput({ outputError: (text, write) => write(misuse(text)) })
-    .description("Verifies a sealed record offline: an audit bundle, a receipt, an attestation, or a report in PDF.")
+    .description(
+      "Verifies a sealed record offline: an audit bundle, a receipt, an attestation, a run statement, or a report in PDF.",
+    )
     .version(VERSION)
     .argument("<document>", "a file, - for standard input, or an https address")
     .option("--trust <file>", "believe this trust document instead of the pinned ones (repeatable)", appended, [])
@@ -88,18 +98,19 @@ function commandLine(style: Style, keep: (answer: Answer) => void): Command {
     })
   program
     .command("export")
-    .description("write a record's log entries for other people's tools, such as cosign")
+    .description("write what other people's tools, such as cosign, need to verify a record")
     .argument("<document>", "a file, - for standard input, or an https address")
-    .requiredOption("--sigstore <dir>", "the folder for leaves, Sigstore bundles and keys; made when it is not there")
+    .option("--sigstore <dir>", "the folder for leaves, Sigstore bundles and keys; made when it is not there")
+    .option("--in-toto <dir>", "the folder for the run statement of --envelope; made when it is not there")
+    .option("--envelope <envelope>", "the service's run statement: a file, - or an https address")
     .option("--force", "write over files of the same names", false)
     .addHelpText("after", EXPORT_OPTIONS)
-    .action(async (argument: string, { sigstore, force }: { readonly sigstore: string; readonly force: boolean }) => {
-      const { exportSigstore } = await import("./export-command.ts")
+    .action(async (argument: string, options: ExportOptions) => {
       const { trust, strict, ...others } = program.opts<VerifyOptions>()
       const misused = Object.values<unknown>({ ...others, ascii: false }).includes(true)
       if (misused)
         throw new InputError("Of the verifier's own options only --trust, --strict and --ascii go with export.")
-      keep(await exportSigstore(argument, { folder: sigstore, force, strict }, await trustsOf(trust, folder), style))
+      keep(await exportAnswer(argument, options, strict, () => trustsOf(trust, folder), style))
     })
   program
     .command("log")
@@ -122,6 +133,25 @@ function commandLine(style: Style, keep: (answer: Answer) => void): Command {
     })
   trustCommands(program, folder, style, keep)
   return program
+}
+
+/** Runs the one export that is asked for. Throws InputError. */
+async function exportAnswer(
+  argument: string,
+  { sigstore, inToto, envelope, force }: ExportOptions,
+  strict: boolean,
+  trusts: () => Promise<readonly TrustedKeys[]>,
+  style: Style,
+): Promise<Answer> {
+  if (sigstore !== undefined && inToto === undefined && envelope === undefined) {
+    const { exportSigstore } = await import("./export-command.ts")
+    return await exportSigstore(argument, { folder: sigstore, force, strict }, await trusts(), style)
+  }
+  if (sigstore === undefined && inToto !== undefined && envelope !== undefined) {
+    const { exportStatement } = await import("./export-statement.ts")
+    return await exportStatement(argument, envelope, { folder: inToto, force, strict }, await trusts(), style)
+  }
+  throw new InputError("An export takes either --sigstore, or --in-toto with --envelope.")
 }
 
 /** The commands under `verifier trust`. */

@@ -1,13 +1,5 @@
 /** A report as a person reads it: what was checked, what was not, why it failed and what to do, the verdict last. */
-import {
-  anchorText,
-  isUnanchored,
-  MARKS,
-  shortMessage,
-  titleOf,
-  UNANCHORED_MEANS,
-  verdictTone,
-} from "@runseal/core/reading/account"
+import { anchorText, MARKS, shortMessage, titleOf, unanchoredMeaning, verdictTone } from "@runseal/core/reading/account"
 import { adviceOf, remedyFor } from "@runseal/core/reading/advice"
 import type { EvidenceLine } from "@runseal/core/verify/evidence-summary"
 import type { AnchorFacts, Check, CheckId, CheckResult, Report } from "@runseal/core/verify/report"
@@ -91,13 +83,14 @@ function adviceFor(report: Report, failed: CheckId, trusted: boolean): readonly 
 
 /** What a reader must know together with the verdict. */
 function closing({ statement, verdict }: Report, { exit }: Judgement): readonly Line[] {
+  const meaning = unanchoredMeaning(verdict)
   return [
     ...(statement === undefined ? [] : [[], [`The record says: ${statement}`]]),
-    ...(isUnanchored(verdict) ? [[], ...unanchoredLines(exit)] : []),
+    ...(meaning === undefined ? [] : [[], ...unanchoredLines(meaning, exit)]),
   ]
 }
 
-const unanchoredLines = (exit: 0 | 1): readonly Line[] => [
-  [UNANCHORED_MEANS],
+const unanchoredLines = (meaning: string, exit: 0 | 1): readonly Line[] => [
+  [meaning],
   [exit === 0 ? "Accepted because of --allow-unanchored." : "To accept that, pass --allow-unanchored."],
 ]

@@ -42,7 +42,7 @@ export function answerOf(
 ): Answer {
   if (isUnreadable(report)) return refused(`this cannot be verified: ${report.unreadable}`, style)
   const judgement = judge(report, flags)
-  const evidence = flags.showEvidenceSummary && report.document === "bundle" ? evidenceOf(input) : []
+  const evidence = flags.showEvidenceSummary ? evidenceOf(input) : []
   const trusted = trusts.some(({ service }) => service === report.service)
   const reading = { report, judgement, evidence, trusted }
   if (!flags.json) return said(reportLines(reading), style, judgement.exit)

@@ -21,11 +21,11 @@ const a = makeDeployment()
 const bundleOf = (spec: RunSpec): Bundle => sealRun(a, spec).bundle
 
 describe("a verdict's exit code", () => {
-  const { complete, anchored, receipt, attestation, receipt_unanchored, unanchored, failed } = VERDICTS
+  const { complete, anchored, receipt, attestation, receipt_unanchored, unanchored, run_statement, failed } = VERDICTS
   test.each([complete, anchored, receipt, attestation])("of %s is 0", verdict => {
     expect([exitCode(verdict, false), exitCode(verdict, true)]).toEqual([0, 0])
   })
-  test.each([receipt_unanchored, unanchored])("of %s is 1, and 0 when the caller allows it", verdict => {
+  test.each([receipt_unanchored, unanchored, run_statement])("of %s is 1, and 0 when the caller allows it", verdict => {
     expect([exitCode(verdict, false), exitCode(verdict, true)]).toEqual([1, 0])
   })
   test("of FAILED is 1 whatever the caller allows", () => {

@@ -116,7 +116,7 @@ test("run gives the record with its manifest", async () => {
 })
 
 test.each([0, -1, 1.5, Number.NaN, 2 ** 53])("%s is no run id and nothing is sent", async id => {
-  for (const call of [client.run, client.verifyRun, client.bundle])
+  for (const call of [client.run, client.verifyRun, client.bundle, client.statement])
     await expect(call(id)).rejects.toThrow(InvalidArgumentError)
   expect(service.asked).toEqual([])
 })

@@ -1,6 +1,7 @@
 /** The client of a Runseal service: one function for each thing the service does. */
 import type { JsonObject } from "@runseal/canonical"
 import { type Checkpoint, parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
+import { type DsseEnvelope, dsseEnvelopeSchema } from "@runseal/core/transparency-log/dsse"
 import { parseNote } from "@runseal/core/transparency-log/signed-note"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import type { ArtifactKey } from "@runseal/core/vocabulary/outcomes"
@@ -78,10 +79,14 @@ type RunCalls = {
   ) => Promise<Received<ArtifactDocuments[Key]>>
   /** A run's sealed audit bundle. It is not judged here: give `text` to `verifyBundle`, or save it. */
   readonly bundle: (runId: number, options?: CallOptions) => Promise<Received<JsonObject>>
+  /** A run's in-toto statement in its DSSE envelope; NotFoundError for a stage_error. Not judged here: see `verifyBundle`. */
+  readonly statement: (runId: number, options?: CallOptions) => Promise<Received<DsseEnvelope>>
   /** A run's audit report as a PDF. It carries the bundle: `verifier report.pdf` judges it offline. */
   readonly report: (runId: number, options?: ReportOptions) => Promise<Uint8Array>
   /** The bundle of a published run, as anybody reads it: without a key. Caches may serve it for an hour after its end. */
   readonly publicBundle: (token: string, options?: CallOptions) => Promise<Received<JsonObject>>
+  /** The statement of a published run, as anybody reads it: without a key. Cached as its bundle is. */
+  readonly publicStatement: (token: string, options?: CallOptions) => Promise<Received<DsseEnvelope>>
   /** The service's own verifier on a document of ours, as text or parsed, with the service's own trust. */
   readonly dcaeVerify: (document: JsonObject | string, options?: CallOptions) => Promise<DcaeAnswer>
   readonly health: (options?: CallOptions) => Promise<HealthAnswer>
@@ -138,7 +143,11 @@ export function createClient(options: ClientOptions): Client {
         throw new InvalidArgumentError(`A report's format is one of ${REPORT_FORMATS.join(", ")}.`)
       return await get(`${runPath(runId)}/report.pdf${format === undefined ? "" : query({ format })}`, okPdf, call)
     },
-    publicBundle: async (token, call) => await getPublic(publicPath(token), okObject, call),
+    statement: async (runId, call) =>
+      await get(`${runPath(runId)}/${STATEMENT_FILE}`, received(dsseEnvelopeSchema), call),
+    publicBundle: async (token, call) => await getPublic(publicPath(token, "bundle.json"), okObject, call),
+    publicStatement: async (token, call) =>
+      await getPublic(publicPath(token, STATEMENT_FILE), received(dsseEnvelopeSchema), call),
     dcaeVerify: async (document, call) => {
       const body = typeof document === "string" ? document : jsonText(document)
       return await send({ path: "/dcae/verify", body, repeatable: true }, as(dcaeAnswerSchema), call)
@@ -150,9 +159,11 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-function publicPath(token: string): string {
+const STATEMENT_FILE = "statement.intoto.json"
+
+function publicPath(token: string, file: string): string {
   if (!v.is(publicationTokenSchema, token)) throw new InvalidArgumentError("A token is 32 lowercase hex digits.")
-  return `/public/runs/${token}/bundle.json`
+  return `/public/runs/${token}/${file}`
 }
 
 function readCheckpoint(reply: Reply): Received<Checkpoint> {

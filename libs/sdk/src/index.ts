@@ -12,6 +12,7 @@ export type {
   MaccHaltReceipt,
 } from "@runseal/core/artifacts/sealed-artifacts"
 export type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
+export type { DsseEnvelope } from "@runseal/core/transparency-log/dsse"
 export {
   COMPLETENESS_VERDICTS,
   type Completeness,

@@ -96,6 +96,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /.well-known/service.pub": open(at("/.well-known/service.pub")),
   "GET /runs/{id}/bundle.json": open({ path: run => `/runs/${run.published}/bundle.json` }, 404),
   "GET /public/runs/{token}/bundle.json": published("/bundle.json"),
+  "GET /public/runs/{token}/statement.intoto.json": published("/statement.intoto.json"),
   "GET /public/runs/{token}": published(""),
 
   "POST /execute": kept(at("/execute", request())),
@@ -110,6 +111,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /runs/{id}/verify": own(ofRun("/verify")),
   "GET /runs/{id}/artifacts": own(ofRun("/artifacts")),
   "GET /runs/{id}/report.pdf": own(ofRun("/report.pdf?format=brief")),
+  "GET /runs/{id}/statement.intoto.json": own(ofRun("/statement.intoto.json")),
   "GET /runs/{id}/allow-token": own(ofRun("/allow-token")),
   "GET /runs/{id}/deny-receipt": own({ path: ({ denied }) => `/runs/${denied}/deny-receipt` }),
   "GET /runs/{id}/ccv-halt-receipt": own(ofRun("/ccv-halt-receipt"), 404),

@@ -24,6 +24,7 @@ const PUBLIC: readonly string[] = [
   "GET /.well-known/service.pub",
   "GET /runs/:id/bundle.json",
   "GET /public/runs/:token/bundle.json",
+  "GET /public/runs/:token/statement.intoto.json",
   "GET /public/runs/:token",
   "GET /verify",
   "GET /openapi.json",

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto"
 import { utf8Encode } from "@runseal/canonical"
 import type { PublishedRun, UnpublishedRun } from "@runseal/core/wire/keys"
+import type { Context } from "hono"
 import { Hono } from "hono"
 import { adminKeyOf } from "../access/doors.ts"
 import type { Deps } from "../deps.ts"
@@ -55,13 +56,21 @@ export function publicBundleRoutes(deps: Deps): Hono {
   app.get("/runs/:id/bundle.json", () => {
     throw notFound("No bundle is served at this address; a published run is read under its token.")
   })
-  app.get("/public/runs/:token/bundle.json", async c => {
-    const token = c.req.param("token")
-    const bundle = TOKEN.test(token) ? await findPublished(deps.db, token) : undefined
-    if (bundle === undefined) throw noSuchPublication()
-    const headers = { "Cache-Control": `public, max-age=${CACHE_SECONDS}`, ETag: entityTag(utf8Encode(bundle)) }
-    if (namesEtag(c.req.header("If-None-Match"), headers.ETag)) return c.body(null, 304, headers)
-    return c.body(bundle, 200, { ...headers, "Content-Type": "application/json" })
-  })
+  app.get("/public/runs/:token/bundle.json", c => sendPublished(c, deps, bundle => bundle))
   return app
+}
+
+/** Sends what is made of the published bundle that the path's token names. @throws HttpError 404 when there is none */
+export async function sendPublished(
+  c: Context,
+  { db }: Pick<Deps, "db">,
+  made: (bundle: string) => string,
+): Promise<Response> {
+  const token = c.req.param("token") ?? ""
+  const bundle = TOKEN.test(token) ? await findPublished(db, token) : undefined
+  if (bundle === undefined) throw noSuchPublication()
+  const text = made(bundle)
+  const headers = { "Cache-Control": `public, max-age=${CACHE_SECONDS}`, ETag: entityTag(utf8Encode(text)) }
+  if (namesEtag(c.req.header("If-None-Match"), headers.ETag)) return c.body(null, 304, headers)
+  return c.body(text, 200, { ...headers, "Content-Type": "application/json" })
 }

@@ -26,5 +26,5 @@ export async function judge(bytes: Uint8Array, trusts: readonly TrustedKeys[]): 
 
 function readingOf(report: Report | Unreadable, record: Uint8Array): Reading | Unreadable {
   if (isUnreadable(report)) return report
-  return { report, evidence: report.document === "bundle" ? evidenceOf(record) : [] }
+  return { report, evidence: evidenceOf(record) }
 }

@@ -1,13 +1,5 @@
 /** A verification as the page shows it: verdict, what to do, every check, what was not verified, what the record says. */
-import {
-  anchorText,
-  isUnanchored,
-  MARKS,
-  shortMessage,
-  titleOf,
-  UNANCHORED_MEANS,
-  verdictTone,
-} from "@runseal/core/reading/account"
+import { anchorText, MARKS, shortMessage, titleOf, unanchoredMeaning, verdictTone } from "@runseal/core/reading/account"
 import { adviceOf, remedyFor, SAME_ADDRESS, UNVOUCHED } from "@runseal/core/reading/advice"
 import { TRUST_PATH } from "@runseal/core/reading/trust-rows"
 import type { Unreadable } from "@runseal/core/verify/document"
@@ -28,12 +20,13 @@ const TONE_MARKS = { good: MARKS.pass, warn: "!", bad: MARKS.fail } as const
 export function reportPieces({ report, evidence }: Reading, believed: Believed): readonly Piece[] {
   const { verdict, statement, checks, limitations, anchors } = report
   const tone = verdictTone(verdict)
+  const meaning = unanchoredMeaning(verdict)
   const sameAddress = report.service !== undefined && believed.from === "service"
   return [
     element("h2", `verdict ${tone}`, `${TONE_MARKS[tone]} ${verdict}`),
     element("p", "", `${titleOf(report)}${sameAddress ? ", as this address publishes them" : ""}.`),
     ...(statement === undefined ? [] : [element("p", "", `The record says: ${statement}`)]),
-    ...(isUnanchored(verdict) ? [element("p", "note warn", UNANCHORED_MEANS)] : []),
+    ...(meaning === undefined ? [] : [element("p", "note warn", meaning)]),
     ...failurePieces(report, believed),
     ...section("Checked", element("ul", "checks", ...checks.map(checkItem))),
     ...section("Not verified", ...list(limitations.map(({ sentence }) => sentence))),

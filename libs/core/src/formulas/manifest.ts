@@ -1,5 +1,5 @@
 /** Stages 7–9: proof of entry, registry, final seal, manifest and bundle. FORMATS §3–4. */
-import { digest } from "@runseal/canonical"
+import { canonicalize, digest, type JsonObject } from "@runseal/canonical"
 import type { Bundle } from "../artifacts/bundle.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
 import type { AllowToken, Receipt } from "../artifacts/sealed-artifacts.ts"
@@ -129,8 +129,14 @@ export function partialManifest(
 }
 
 /** Everything but the bundle's own hash and the complete-record anchor, each section standing as its hash. */
-export function bundleHash(bundle: Omit<Bundle, "bundle_hash">): string {
+function bundlePreimage(bundle: Omit<Bundle, "bundle_hash">): JsonObject {
   const { bundle_hash: _, anchors, sections, ...rest }: Omit<Bundle, "bundle_hash"> & { bundle_hash?: string } = bundle
   const { complete_record: _complete, ...before } = anchors
-  return digest({ ...rest, sections: sectionHashes(sections), anchors: before })
+  return { ...rest, sections: sectionHashes(sections), anchors: before }
 }
+
+/** What `bundle_hash` of a bundle must be. */
+export const bundleHash = (bundle: Omit<Bundle, "bundle_hash">): string => digest(bundlePreimage(bundle))
+
+/** The text whose SHA-256 is the bundle's hash, for tools that hash files and know no bundle. */
+export const bundlePreimageText = (bundle: Bundle): string => canonicalize(bundlePreimage(bundle))

@@ -1,7 +1,7 @@
 /** What a report says, in a person's words: the same in every program that shows one. */
 import { UNTRUSTED_ADVICE } from "../verify/anchor-check.ts"
 import type { AnchorFacts, CheckResult, Report, Verdict } from "../verify/report.ts"
-import { VERDICTS } from "../verify/report.ts"
+import { isUnanchored, VERDICTS } from "../verify/report.ts"
 import { unixTime } from "./unix-time.ts"
 
 const NAMES: Readonly<Record<Report["document"], string>> = {
@@ -9,6 +9,7 @@ const NAMES: Readonly<Record<Report["document"], string>> = {
   receipt: "Receipt",
   attestation: "Attestation",
   export_statement: "Export statement",
+  run_statement: "Run statement",
 }
 
 /** The sign that stands before a check. */
@@ -18,7 +19,8 @@ export const MARKS: Readonly<Record<CheckResult, string>> = { pass: "✓", fail:
 export function titleOf({ document, run_id, outcome_kind, service, anchors }: Report): string {
   const run = run_id === undefined ? "" : ` of run ${run_id}`
   const outcome = outcome_kind === undefined ? "" : `, outcome ${outcome_kind}`
-  const untrusted = anchors.length === 0 ? "" : ", held against no key you trust"
+  const named = anchors.length > 0 || document === "run_statement"
+  const untrusted = named ? ", held against no key you trust" : ""
   const keys = service === undefined ? untrusted : `, held against the keys of ${service}`
   return `${NAMES[document]}${run}${outcome}${keys}`
 }
@@ -31,12 +33,16 @@ export const shortMessage = (message: string): string =>
 export const anchorText = ({ leaf_version, log_index, integrated_time }: AnchorFacts): string =>
   `entry ${log_index}, logged ${unixTime(Number(integrated_time))}, ${leaf_version}`
 
-export const isUnanchored = (verdict: Verdict): boolean =>
-  verdict === VERDICTS.unanchored || verdict === VERDICTS.receipt_unanchored
+/** Said together with a verdict that stands without a log entry; undefined for any other. */
+export function unanchoredMeaning(verdict: Verdict): string | undefined {
+  if (!isUnanchored(verdict)) return undefined
+  return verdict === VERDICTS.run_statement ? SIGNED_MEANS : SELF_CONSISTENT_MEANS
+}
 
-/** Said together with a verdict that `isUnanchored`. */
-export const UNANCHORED_MEANS =
+const SELF_CONSISTENT_MEANS =
   "No log entry: the hashes agree with each other, and whoever made the document could have made them agree."
+const SIGNED_MEANS =
+  "No log entry: the service signed this, and could have signed something else for somebody else. Verify the record's bundle beside it."
 
 /** How good the news of a verdict is. */
 export function verdictTone(verdict: Verdict): "good" | "warn" | "bad" {

@@ -20,6 +20,7 @@ const WAYS: Readonly<Record<CheckId, Way>> = {
   bundle_hash: "altered",
   complete_record: "keys",
   printed_hashes: "altered",
+  signature: "keys",
 }
 
 /** The way out of the first failed check. @param trusted whether a trust document of the reader's was used */
@@ -28,7 +29,7 @@ export function remedyFor({ anchors, document }: Report, failed: CheckId, truste
   // An attestation has no clock of its own: another time than the entry's was written into it.
   if (way === "time" && document === "attestation") return "altered"
   if (way !== "keys") return way
-  if (anchors.length === 0) return "entry_missing"
+  if (anchors.length === 0 && document !== "run_statement") return "entry_missing"
   return trusted ? "keys" : "untrusted"
 }
 

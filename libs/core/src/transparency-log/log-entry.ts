@@ -27,7 +27,8 @@ export const ENTRY_KIND: { readonly kind: "hashedrekord"; readonly version: "0.0
 export const MAX_PROOF_HASHES = 63
 /** A profile-A body takes 600 bytes; one of public Rekor with a certificate chain some thousand. */
 const MAX_BODY_BYTES = 12_288
-const MAX_SIGNATURE_BYTES = 72
+/** Longest DER signature of a P-256 key. */
+export const MAX_SIGNATURE_BYTES = 72
 const MAX_CHECKPOINT_LENGTH = 4096
 const MAX_KIND_LENGTH = 64
 
@@ -219,7 +220,8 @@ export function assembleEntry(parts: EntryParts): TransparencyLogEntry {
 /** Characters of the base64 of so many bytes, with padding. */
 const base64Length = (bytes: number): number => Math.ceil(bytes / 3) * 4
 
-function base64Schema(minBytes: number, maxBytes: number): v.GenericSchema<unknown, string> {
+/** Base64, padded, in its one spelling, of so many bytes. */
+export function base64Schema(minBytes: number, maxBytes: number): v.GenericSchema<unknown, string> {
   const rule = `base64 of ${minBytes === maxBytes ? minBytes : `${minBytes} to ${maxBytes}`} bytes`
   return v.pipe(
     v.string(),

@@ -1,4 +1,5 @@
 import { decodeBase64, decodeHex, encodeBase64, type JsonObject } from "@runseal/canonical"
+import type { DsseEnvelope } from "./dsse.ts"
 import { parseEntryBody, type TransparencyLogEntry } from "./log-entry.ts"
 import { keyIdOfSpki } from "./spki.ts"
 
@@ -26,3 +27,10 @@ export function sigstoreBundle(entry: TransparencyLogEntry): JsonObject | undefi
     },
   }
 }
+
+/** A Sigstore bundle v0.3 of an envelope that this key signed and no log holds. Whether it did is for `isSignedBy`. */
+export const sigstoreEnvelopeBundle = (envelope: DsseEnvelope, spki: Uint8Array): JsonObject => ({
+  mediaType: MEDIA_TYPE,
+  verificationMaterial: { publicKey: { hint: encodeBase64(keyIdOfSpki(spki)) }, tlogEntries: [] },
+  dsseEnvelope: envelope,
+})

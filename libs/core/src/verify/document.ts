@@ -15,6 +15,7 @@ import { verifyBundle } from "./bundle.ts"
 import { verifyExportStatement } from "./export-statement.ts"
 import { parseReceiptDocument, verifyReceipt } from "./receipt.ts"
 import type { Report } from "./report.ts"
+import { parseRunStatement, verifyRunStatement } from "./run-statement.ts"
 
 /** The public log's key is known to everyone; it vouches for no service key. */
 const PUBLIC_REKOR = publicRekorTrust("the public Rekor log", [])
@@ -96,6 +97,10 @@ function verifyWithoutNul(value: JsonValue, trusts: readonly TrustedKeys[]): Rep
     const parsed = parseAttestation(value)
     return parsed.ok ? verifyAttestation(parsed.value, known) : unreadable(parsed.problem)
   }
+  if (Object.hasOwn(value, "payloadType")) {
+    const parsed = parseRunStatement(value)
+    return parsed.ok ? verifyRunStatement(parsed.value, known) : unreadable(parsed.problem)
+  }
   return unreadable(adviceFor(value))
 }
 
@@ -112,5 +117,5 @@ function adviceFor(value: JsonObject): string {
     return "an allow token is not checked alone: save the run's bundle from /runs/{id}/artifacts and verify that"
   if (value.ok === false)
     return "this is an error answer, not a sealed record: save the run's bundle or receipt and verify that"
-  return "not a Runseal document: expected an audit bundle, a receipt answer, an attestation or an export statement"
+  return "not a Runseal document: expected an audit bundle, a receipt answer, an attestation, an export statement or a run statement"
 }

@@ -1,21 +1,49 @@
-/** A short account of what a bundle holds, for people. Nothing here is checked; the report says what was. */
+/** A short account of what a bundle or a run statement holds, for people. Nothing here is checked; the report says what was. */
 import { parseStrictJson } from "@runseal/canonical"
 import type { Bundle } from "../artifacts/bundle.ts"
 import { receiptOf } from "../artifacts/bundle.ts"
 import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
+import type { RunStatement } from "../artifacts/run-statement.ts"
 import { isObject } from "../vocabulary/json-members.ts"
 import { readBundle } from "./document.ts"
+import { parseRunStatement } from "./run-statement.ts"
 
 export type EvidenceLine = { readonly label: string; readonly value: string }
 
 const line = (label: string, value: string | number | undefined): readonly EvidenceLine[] =>
   value === undefined ? [] : [{ label, value: `${value}` }]
 
-/** The summary of a text that was verified as a bundle; empty for any other. @throws StrictJsonError when it is no JSON */
+/** The summary of a text that was verified; empty for what is neither of the two. @throws StrictJsonError when it is no JSON */
 export function evidenceOf(input: Uint8Array): readonly EvidenceLine[] {
   const value = parseStrictJson(input)
-  const bundle = readBundle(isObject(value) ? value : {})
+  if (!isObject(value)) return []
+  if (Object.hasOwn(value, "payloadType")) {
+    const parsed = parseRunStatement(value)
+    return parsed.ok ? statementSummary(parsed.value.statement) : []
+  }
+  const bundle = readBundle(value)
   return "unreadable" in bundle ? [] : evidenceSummary(bundle)
+}
+
+function statementSummary({ subject, predicate }: RunStatement): readonly EvidenceLine[] {
+  const { anchors } = predicate
+  return [
+    ...line("run", predicate.run_id),
+    ...line("outcome", predicate.outcome_kind),
+    ...line("created at", predicate.created_at),
+    ...line("tenant", predicate.tenant_id),
+    ...line("program", predicate.program_id),
+    ...line("route", predicate.route_id),
+    ...line("region", predicate.execution_region),
+    ...line("payload SHA-256", predicate.payload_hash),
+    ...line("AI output SHA-256", predicate.ai_output_hash),
+    ...line("policy hash", predicate.policy_hash),
+    ...line("manifest hash", predicate.manifest_hash),
+    ...line("receipt hash", predicate.receipt_hash),
+    ...line("log entry", anchors.pre_anchor?.log_index ?? anchors.receipt?.log_index),
+    ...line("complete-record entry", anchors.complete_record.log_index),
+    ...line("bundle hash", subject[0]?.digest.sha256),
+  ]
 }
 
 /** Labelled facts of the record in reading order. */

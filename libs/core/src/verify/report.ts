@@ -19,7 +19,9 @@ export const CHECK_IDS = [
 ] as const
 /** The one check more of an audit report in PDF: what its pages print beside the record that they carry. */
 export const PRINTED_HASHES_ID = "printed_hashes"
-export type CheckId = (typeof CHECK_IDS)[number] | typeof PRINTED_HASHES_ID
+/** The check of a run statement, which has no log entry: who signed it. */
+export const SIGNATURE_ID = "signature"
+export type CheckId = (typeof CHECK_IDS)[number] | typeof PRINTED_HASHES_ID | typeof SIGNATURE_ID
 export type CheckResult = "pass" | "fail" | "absent" | "withheld"
 
 export type Check = { readonly id: CheckId; readonly result: CheckResult; readonly message: string }
@@ -32,6 +34,7 @@ export const VERDICTS = {
   export_statement: "EXPORT STATEMENT VERIFIED AND ANCHORED",
   receipt_unanchored: "RECEIPT SELF-CONSISTENT ONLY, NOT ANCHORED",
   unanchored: "SELF-CONSISTENT ONLY, NOT ANCHORED",
+  run_statement: "RUN STATEMENT SIGNED, NOT ANCHORED",
   failed: "FAILED",
 } as const
 export type Verdict = (typeof VERDICTS)[keyof typeof VERDICTS]
@@ -73,6 +76,15 @@ export const LIMITATIONS = {
       "That no record outside this piece of the chain was admitted in the time asked for, and that the chain goes on from it to its stated end, is the service's signed word; an export without from and to proves both.",
     strict: false,
   },
+  statement_of_record: {
+    sentence:
+      "A run statement is the service's signed word on a record: only the record's bundle shows that it was sealed so and anchored.",
+    strict: false,
+  },
+  signing_time: {
+    sentence: "Nothing dates the signature: the times in the statement are those of the record.",
+    strict: false,
+  },
   run_number_not_bound: { sentence: "Receipt anchor v1 does not bind the run number.", strict: false },
   run_facts_not_bound: {
     sentence: "Without a complete-record anchor nothing binds the run number, the duration or the tenant's salt.",
@@ -107,7 +119,7 @@ export type AnchorFacts = {
 }
 
 export type Report = {
-  readonly document: "bundle" | "receipt" | "attestation" | "export_statement"
+  readonly document: "bundle" | "receipt" | "attestation" | "export_statement" | "run_statement"
   readonly verdict: Verdict
   readonly checks: readonly Check[]
   readonly first_failure?: CheckId
@@ -121,6 +133,9 @@ export type Report = {
   readonly limitations: readonly Limitation[]
   readonly anchors: readonly AnchorFacts[]
 }
+
+/** The checks that a collector reports on, in their order. */
+const FINDING_IDS: readonly CheckId[] = [...CHECK_IDS, SIGNATURE_ID]
 
 /** Collects the findings of checks that all run; none is skipped after a failure. */
 export type Findings = {
@@ -146,7 +161,7 @@ export function collectFindings(): Findings {
       if (!holds) fail(id, message)
     },
     checks: applied =>
-      CHECK_IDS.flatMap(id => {
+      FINDING_IDS.flatMap(id => {
         const failed = failures.get(id)
         if (failed !== undefined) return [{ id, result: "fail" as const, message: sentence(failed) }]
         const found = applied[id]
@@ -164,9 +179,17 @@ const sentence = (messages: readonly string[]): string => {
 /** A check that had nothing to look at. */
 export const absent = (id: CheckId, message: string): Check => ({ id, result: "absent", message })
 
+const UNANCHORED: ReadonlySet<Verdict> = new Set([
+  VERDICTS.unanchored,
+  VERDICTS.receipt_unanchored,
+  VERDICTS.run_statement,
+])
+
+/** Whether a verdict is good and stands without a log entry. */
+export const isUnanchored = (verdict: Verdict): boolean => UNANCHORED.has(verdict)
+
 /** Exit code of a verdict: 0 verified, 1 not anchored or failed. `--allow-unanchored` never rescues a FAILED. */
 export function exitCode(verdict: Verdict, allowUnanchored: boolean): 0 | 1 {
   if (verdict === VERDICTS.failed) return 1
-  const unanchored = verdict === VERDICTS.unanchored || verdict === VERDICTS.receipt_unanchored
-  return unanchored && !allowUnanchored ? 1 : 0
+  return isUnanchored(verdict) && !allowUnanchored ? 1 : 0
 }

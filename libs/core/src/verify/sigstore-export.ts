@@ -50,14 +50,14 @@ export function sigstoreExport(
   if (known.length < parts.length) return undefined
   const pems = [...new Set(known.map(({ pem }) => pem))]
   const files = known.flatMap(({ slot, anchor, bundle }) => [
-    file(leafName(slot), leafText(anchor.leaf)),
-    file(bundleName(slot), indented(bundle)),
+    exportedText(leafName(slot), leafText(anchor.leaf)),
+    exportedText(bundleName(slot), indented(bundle)),
   ])
   return {
     files: [
       ...files,
-      ...pems.map((pem, at) => file(keyName(at), pem)),
-      file(TRUSTED_ROOT_NAME, indented(formatTrustedRoot(trust.logKeys))),
+      ...pems.map((pem, at) => exportedText(keyName(at), pem)),
+      exportedText(TRUSTED_ROOT_NAME, indented(formatTrustedRoot(trust.logKeys))),
     ],
     anchors: known.map(({ slot, anchor, pem }) => ({
       slot,
@@ -81,5 +81,7 @@ const bundleName = (slot: SlottedAnchor["slot"]): string => `${slot}.sigstore.js
 /** A record has one service key unless the service changed its key between two of its anchors. */
 const keyName = (at: number): string => (at === 0 ? "service.pub" : `service-${at + 1}.pub`)
 
-const file = (name: string, text: string): ExportedFile => ({ name, bytes: utf8Encode(text) })
-const indented = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`
+/** A file of a text. */
+export const exportedText = (name: string, text: string): ExportedFile => ({ name, bytes: utf8Encode(text) })
+/** JSON for people and other people's parsers; what is hashed is canonical instead. */
+export const indented = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`

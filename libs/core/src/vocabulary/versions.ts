@@ -4,6 +4,12 @@ export const FORMULA_VERSION = "manifest.v1"
 export const BUNDLE_KIND = "vfa.audit_bundle.v1"
 /** First line of an export: what the lines after it must be. */
 export const EXPORT_KIND = "vfa.export.v1"
+/** in-toto's Statement v1, the payload of the envelope around a run statement. */
+export const IN_TOTO_STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+/** in-toto's media type of a Statement within a DSSE envelope. */
+export const IN_TOTO_PAYLOAD_TYPE = "application/vnd.in-toto+json"
+/** What a run statement's predicate is, as in-toto's tools name it. A name, which is compared and never fetched. */
+export const RUN_STATEMENT_PREDICATE_TYPE = "urn:runseal:run-statement:v1"
 /** The verifier engine's release, given beside verdicts. */
 export const ENGINE_VERSION = "runseal-verify-1.0.0"
 

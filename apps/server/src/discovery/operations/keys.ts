@@ -1,5 +1,6 @@
 /** Keys, publication, and what is published. */
 import { bundleSchema } from "@runseal/core/artifacts/bundle"
+import { dsseEnvelopeSchema } from "@runseal/core/transparency-log/dsse"
 import {
   keyListSchema,
   mintedKeySchema,
@@ -80,6 +81,22 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     path_parameters: { token: TOKEN },
     answers: {
       200: json(bundleSchema, "The bundle, byte for byte as it was sealed.", { ETag: ETAG, "Cache-Control": CACHED }),
+      304: { description: "Unchanged since the ETag of If-None-Match." },
+    },
+    refusals: [404, 503],
+  },
+  {
+    ...PUBLIC,
+    path: "/public/runs/{token}/statement.intoto.json",
+    id: "public_statement",
+    summary: "A published run's statement, in a DSSE envelope",
+    description: "404 also for a run that ended as stage_error.",
+    path_parameters: { token: TOKEN },
+    answers: {
+      200: json(dsseEnvelopeSchema, "The envelope, as the run's own key gets it.", {
+        ETag: ETAG,
+        "Cache-Control": CACHED,
+      }),
       304: { description: "Unchanged since the ETag of If-None-Match." },
     },
     refusals: [404, 503],

@@ -1,5 +1,6 @@
 /** Reading runs: lists, records, self-check, bundles and sealed artifacts. */
 import { bundleSchema } from "@runseal/core/artifacts/bundle"
+import { dsseEnvelopeSchema } from "@runseal/core/transparency-log/dsse"
 import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import {
   artifactAnswerSchema,
@@ -91,6 +92,15 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     description: "503 also when too many reports are being made.",
     query: reportQuerySchema,
     answers: { 200: bytes("application/pdf", "The report.", SAVED_AS) },
+  },
+  {
+    ...ONE,
+    path: "/runs/{id}/statement.intoto.json",
+    id: "run_statement",
+    tag: "Artifacts",
+    summary: "A run's statement: in-toto, in a DSSE envelope that the service's key signed",
+    description: "404 also for a run that ended as stage_error: its record is no attestation.",
+    answers: { 200: json(dsseEnvelopeSchema, "The envelope, for cosign and other tools of in-toto.", SAVED_AS) },
   },
   ...artifacts,
 ]

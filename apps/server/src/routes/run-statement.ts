@@ -1,0 +1,34 @@
+/** The in-toto statement of a run, for other people's tools: to the key that made the run, and to anybody where it is published. */
+import { Hono } from "hono"
+import type { Deps } from "../deps.ts"
+import { notFound } from "../http/http-error.ts"
+import { ownRun } from "./own-run.ts"
+import { sendPublished } from "./publications.ts"
+
+const FILE = "statement.intoto.json"
+
+export function runStatementRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.get(`/runs/:id/${FILE}`, async c => {
+    const { run_id, bundle } = await ownRun(c, deps)
+    return c.body(statementOf(deps, bundle), 200, {
+      "Content-Type": "application/json",
+      "Content-Disposition": `attachment; filename="runseal-run-${run_id}-${FILE}"`,
+    })
+  })
+  return app
+}
+
+/** Before the door. */
+export function publicStatementRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.get(`/public/runs/:token/${FILE}`, c => sendPublished(c, deps, bundle => statementOf(deps, bundle)))
+  return app
+}
+
+function statementOf({ stateRun }: Pick<Deps, "stateRun">, bundle: string): string {
+  const envelope = stateRun(bundle)
+  if (envelope === undefined)
+    throw notFound("There is no statement of this run: it ended as stage_error, and its record is no attestation.")
+  return envelope
+}

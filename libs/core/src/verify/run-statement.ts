@@ -1,0 +1,125 @@
+/**
+ * Verifies a run statement in its DSSE envelope: a service key that you trust signed it. It says nothing of the log: what the
+ * statement says of its record, the record's own bundle shows. FORMATS, "Run statement".
+ */
+import type { JsonObject, JsonValue } from "@runseal/canonical"
+import { canonicalize, decodeBase64, parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
+import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
+import { type RunPredicate, type RunStatement, runStatementSchema, subjectName } from "../artifacts/run-statement.ts"
+import { type DsseEnvelope, dsseEnvelopeSchema, dsseKeyId, isSignedBy } from "../transparency-log/dsse.ts"
+import type { ServiceKey, TrustedKeys } from "../transparency-log/trusted-keys.ts"
+import { holdsNul, isObject } from "../vocabulary/json-members.ts"
+import { isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
+import { clockSeconds } from "../vocabulary/scalars.ts"
+import { IN_TOTO_PAYLOAD_TYPE, RUN_STATEMENT_PREDICATE_TYPE } from "../vocabulary/versions.ts"
+import type { Findings, Report } from "./report.ts"
+import { collectFindings, limitation, VERDICTS } from "./report.ts"
+
+/** An envelope with the statement in it. */
+export type EnvelopedStatement = {
+  readonly envelope: DsseEnvelope
+  readonly statement: RunStatement
+  /** The signed text. */
+  readonly text: string
+}
+
+/** Reads an envelope's shape and that of the statement in it; what they say is for the checks. */
+export function parseRunStatement(value: JsonObject): Parsed<EnvelopedStatement> {
+  const parsed = parseExact(dsseEnvelopeSchema, value)
+  if (!parsed.ok) return parsed
+  const envelope = parsed.value
+  if (envelope.payloadType !== IN_TOTO_PAYLOAD_TYPE) return refused("the envelope holds no in-toto statement")
+  const text = utf8Decode(decodeBase64(envelope.payload) ?? Uint8Array.of())
+  const payload = text === undefined ? undefined : parsePayload(text)
+  if (text === undefined || !isObject(payload) || holdsNul(payload))
+    return refused("payload: must be the base64 of a strict JSON object")
+  if (payload.predicateType !== RUN_STATEMENT_PREDICATE_TYPE)
+    return refused(`the in-toto statement is none of a run: its predicateType is not ${RUN_STATEMENT_PREDICATE_TYPE}`)
+  const statement = parseExact(runStatementSchema, payload)
+  return statement.ok ? { ok: true, value: { envelope, statement: statement.value, text } } : statement
+}
+
+const refused = (problem: string): { readonly ok: false; readonly problem: string } => ({ ok: false, problem })
+
+function parsePayload(text: string): JsonValue | undefined {
+  try {
+    return parseStrictJson(text)
+  } catch (error) {
+    if (error instanceof StrictJsonError) return undefined
+    throw error
+  }
+}
+
+/** The trusted key that an envelope names, with the trust document that has it. */
+export function statementKey(
+  { signatures: [signature] }: DsseEnvelope,
+  trusts: readonly TrustedKeys[],
+): { readonly trust: TrustedKeys; readonly key: ServiceKey } | undefined {
+  for (const trust of trusts) {
+    const key = trust.serviceKeys.find(({ spki }) => dsseKeyId(spki) === signature?.keyid)
+    if (key !== undefined) return { trust, key }
+  }
+  return undefined
+}
+
+/** Verifies a statement against keys from outside it. Never throws. */
+export function verifyRunStatement(enveloped: EnvelopedStatement, trusts: readonly TrustedKeys[]): Report {
+  const findings = collectFindings()
+  const { envelope, statement, text } = enveloped
+  const { run_id, outcome_kind } = statement.predicate
+  findings.require("shape", canonicalize(statement) === text, "the payload is not in its RFC 8785 form")
+  findings.require(
+    "shape",
+    statement.subject[0]?.name === subjectName(run_id),
+    "the subject's name is not that of the run",
+  )
+  for (const problem of contradictions(statement.predicate)) findings.fail("shape", problem)
+  const known = statementKey(envelope, trusts)
+  if (known === undefined) findings.fail("signature", UNTRUSTED_KEY)
+  else checkSignature(enveloped, known.key, findings)
+  const checks = findings.checks({
+    shape: "the envelope holds one statement, of one run, that does not contradict itself",
+    signature: "a service key signed the statement",
+  })
+  const failed = checks.find(check => check.result === "fail")
+  return {
+    document: "run_statement",
+    verdict: failed === undefined ? VERDICTS.run_statement : VERDICTS.failed,
+    ...(failed === undefined ? {} : { first_failure: failed.id }),
+    checks,
+    ...(outcome_kind === "ok" ? {} : { statement: OUTCOMES[outcome_kind].sentence }),
+    ...(known === undefined ? {} : { service: known.trust.service }),
+    run_id,
+    outcome_kind,
+    withheld: [],
+    limitations: [limitation("statement_of_record"), limitation("signing_time")],
+    anchors: [],
+  }
+}
+
+const UNTRUSTED_KEY = "no service key that you trust signed it"
+
+/** Nothing dates the signature, so a key counts as long as it was never revoked and was in use when the run was admitted or later. */
+function checkSignature({ envelope, statement }: EnvelopedStatement, key: ServiceKey, findings: Findings): void {
+  findings.require("signature", isSignedBy(envelope, key.spki), "the signature is not that of the key it names")
+  findings.require(
+    "signature",
+    key.revokedFrom === undefined,
+    "the service key was revoked, and nothing dates the signature",
+  )
+  const admitted = clockSeconds(statement.predicate.created_at) ?? Number.POSITIVE_INFINITY
+  const inUse = key.validTo === undefined || admitted <= key.validTo
+  findings.require("signature", inUse, "the service key was no longer in use when the run was admitted")
+}
+
+/** What no record of the outcome can give. */
+function contradictions({ outcome_kind, manifest_hash, receipt_hash, anchors }: RunPredicate): readonly string[] {
+  const refusal = isRefused(outcome_kind)
+  const rules: readonly (readonly [holds: boolean, problem: string])[] = [
+    [(manifest_hash !== undefined) === !refusal, "an ok run, and no other, has a manifest hash"],
+    [(receipt_hash !== undefined) === refusal, "a refused run, and no other, has a receipt hash"],
+    [(anchors.pre_anchor !== undefined) === !refusal, "an ok run, and no other, has a pre-anchor"],
+    [refusal || anchors.receipt === undefined, "only a refused run has a receipt anchor"],
+  ]
+  return rules.flatMap(([holds, problem]) => (holds ? [] : [problem]))
+}
