@@ -36,13 +36,11 @@ export async function exportStatement(
   const flags = { allowUnanchored: false, showEvidenceSummary: false, json: false, strict }
   const { report, record } = await verifyAny(await readInput(argument), trusts)
   const answer = answerOf(report, record, trusts, flags, style)
-  if (isUnreadable(report) || answer.exit !== 0)
-    return answer.exit === 1 ? { ...answer, ...nothing("", style) } : answer
+  if (isUnreadable(report) || answer.exit !== 0) return failed(answer, style)
   const text = await readInput(envelope)
   const stated = verifyText(text, trusts)
   const statedAnswer = answerOf(stated, text, trusts, { ...flags, strict: false, allowUnanchored: true }, style)
-  if (isUnreadable(stated) || statedAnswer.exit !== 0)
-    return statedAnswer.exit === 1 ? { ...statedAnswer, ...nothing("", style) } : statedAnswer
+  if (isUnreadable(stated) || statedAnswer.exit !== 0) return failed(statedAnswer, style)
   const files = filesOf(record, text, trusts)
   if ("problem" in files) return { stdout: "", ...nothing(`: ${files.problem}`, style) }
   const readme = { name: README_NAME, bytes: utf8Encode(readmeText(report)) }
@@ -59,6 +57,10 @@ export async function exportStatement(
   ]
   return said(lines, style)
 }
+
+/** The answer of a verification that was not good enough. */
+const failed = (answer: Answer, style: Style): Answer =>
+  answer.exit === 1 ? { ...answer, ...nothing("", style) } : answer
 
 const nothing = (reason: string, style: Style): Pick<Answer, "exit" | "stderr"> => ({
   exit: 1,

@@ -9,6 +9,7 @@ import { OUTCOME_KINDS } from "../../../libs/core/src/vocabulary/outcomes.ts"
 import { attest, type Deployment, makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
 import { exportText, stateExport } from "../../../libs/core/test/fixtures/exports.ts"
 import { NOTHING_TO_GOVERN } from "../../../libs/core/test/fixtures/samples.ts"
+import { envelopeOf } from "./statement-exports.ts"
 
 export const SERVICE = "Example Run Service"
 
@@ -24,6 +25,7 @@ export function writeDocuments(folder: string): void {
   for (const outcome of OUTCOME_KINDS) {
     const { bundle, receipt } = sealRun(deployment, { outcome })
     write(`${outcome}.json`, bundle)
+    if (outcome !== "stage_error") write(`${outcome}-statement.json`, envelopeOf(bundle, deployment))
     if (receipt !== undefined) write(`${outcome}-receipt.json`, receipt)
   }
   const { bundle, receipt } = sealRun(deployment, { outcome: "pepg_deny", denied_by: "rule" })
@@ -101,6 +103,9 @@ function writeFailing(deployment: Deployment, whole: Bundle, receipt: JsonObject
   write("missing-entry-receipt.json", withoutEntry)
   write("late.json", sealRun(deployment, { outcome: "ok", logged_after_s: 601 }).bundle)
   write("changed.json", { ...whole, run: { ...whole.run, route_id: "claims/payout" } })
+  const stated = envelopeOf(whole, deployment)
+  const said = Buffer.from(stated.payload, "base64").toString().replace(whole.run.route_id, "claims/payout")
+  write("changed-statement.json", { ...stated, payload: Buffer.from(said).toString("base64") })
   write("hostile.json", { ...whole, run: { ...whole.run, route_id: ESCAPE.repeat(100) } })
   write("hostile-key.json", { ...whole, [ESCAPE]: true })
 }

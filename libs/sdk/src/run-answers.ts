@@ -2,7 +2,7 @@
 import type { JsonObject } from "@runseal/canonical"
 import { jsonObjectSchema } from "@runseal/core/artifacts/json-schema"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
-import { CHECK_IDS, VERDICTS } from "@runseal/core/verify/report"
+import { FINDING_IDS, VERDICTS } from "@runseal/core/verify/report"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { countSchema, ordinalSchema } from "@runseal/core/vocabulary/scalars"
 import {
@@ -88,7 +88,7 @@ export const dcaeAnswerSchema: v.GenericSchema<unknown, DcaeAnswer> = v.object({
   verdict: v.picklist(Object.values(VERDICTS)),
   checks: v.array(
     v.object({
-      id: v.picklist(CHECK_IDS),
+      id: v.picklist(FINDING_IDS),
       result: v.picklist(["pass", "fail", "absent", "withheld"]),
       message: text,
     }),

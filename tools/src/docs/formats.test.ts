@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs"
 import { digest, type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { SECTION_SCHEMAS } from "@runseal/core/artifacts/section-schemas"
+import { runStatement } from "@runseal/core/formulas/run-statement"
 import { manifestHash, sealHash } from "@runseal/core/formulas/seal"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
-import { verifyDocument } from "@runseal/core/verify/document"
-import { CHECK_IDS, VERDICTS } from "@runseal/core/verify/report"
+import { readBundle, verifyDocument } from "@runseal/core/verify/document"
+import { FINDING_IDS, VERDICTS } from "@runseal/core/verify/report"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { RECEIPT_KEYS } from "@runseal/core/vocabulary/outcomes"
 import * as versions from "@runseal/core/vocabulary/versions"
@@ -51,6 +52,16 @@ test.each(preimages.map(({ example, path, value }) => ({ example, path, value })
   },
 )
 
+test("the run statement of the first run is what its bundle gives, every field explained", () => {
+  const [marked] = examples.filter(({ kind }) => kind === "statement")
+  const bundle = shown("first-run")
+  const record = isObject(bundle) ? readBundle(bundle) : undefined
+  if (record === undefined || "unreadable" in record) throw new Error("the page shows no bundle")
+  expect(marked?.value).toEqual(runStatement(record))
+  const chapter = page.slice(page.indexOf("\n## Run statement"), page.indexOf("\n## Trust document"))
+  for (const name of Object.keys(runStatement(record)?.predicate ?? {})) expect(chapter).toContain(`\`${name}\``)
+})
+
 test("every section and every receipt has its example", () => {
   const paths = parts.map(({ path }) => path)
   for (const name of Object.keys(SECTION_SCHEMAS)) expect(paths).toContain(`sections.${name}`)
@@ -75,5 +86,5 @@ test("every version marker, check and verdict is on the page", () => {
   const markers = Object.values(versions)
     .flat()
     .filter(value => typeof value === "string" && value.startsWith("vfa."))
-  for (const text of [...markers, ...CHECK_IDS, ...Object.values(VERDICTS)]) expect(page).toContain(text)
+  for (const text of [...markers, ...FINDING_IDS, ...Object.values(VERDICTS)]) expect(page).toContain(text)
 })

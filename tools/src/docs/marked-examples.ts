@@ -1,7 +1,7 @@
 /**
  * The examples of docs/formats.md: JSON blocks under a comment that says what they are.
  * `part <example> <path>` is that place of the example's bundle, `preimage <example> <path>` what the hash at that place is
- * taken over, `trust` the trust document.
+ * taken over, `statement <example>` the example's run statement, `trust` the trust document.
  */
 import type { JsonValue } from "@runseal/canonical"
 import { isObject, member } from "@runseal/core/vocabulary/json-members"
@@ -9,10 +9,10 @@ import { isObject, member } from "@runseal/core/vocabulary/json-members"
 export const FORMATS: URL = new URL("../../../docs/formats.md", import.meta.url)
 
 export type MarkedExample = {
-  readonly kind: "part" | "preimage" | "trust"
+  readonly kind: "part" | "preimage" | "statement" | "trust"
   /** Name of the request in examples/; "" for the trust document. */
   readonly example: string
-  /** Dotted path in the example's bundle; "" for the trust document. */
+  /** Dotted path in the example's bundle; "" for a statement and for the trust document. */
   readonly path: string
   readonly json: string
 }
@@ -22,7 +22,8 @@ const BLOCK = /(?<=<!-- (?<mark>[\w. -]+) -->\n```json\n)[\s\S]*?(?=\n```)/g
 function exampleOf(mark: string, json: string): MarkedExample {
   const [kind, example = "", path = ""] = mark.split(" ")
   if (kind === "part" || kind === "preimage") return { kind, example, path, json }
-  if (mark === "trust") return { kind: mark, example, path, json }
+  if (kind === "statement" || mark === "trust")
+    return { kind: kind === "statement" ? kind : "trust", example, path, json }
   throw new Error(`the page has a block marked ${mark}`)
 }
 

@@ -6,6 +6,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { type JsonObject, type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
+import { runStatement } from "@runseal/core/formulas/run-statement"
+import { readBundle } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { at, FORMATS, type MarkedExample, replaceExamples } from "./marked-examples.ts"
 
@@ -137,9 +139,17 @@ function bundleOf(example: string): JsonValue {
   return read(file)
 }
 
+function statementOf(bundle: JsonValue): JsonValue {
+  const record = isObject(bundle) ? readBundle(bundle) : undefined
+  const statement = record === undefined || "unreadable" in record ? undefined : runStatement(record)
+  if (statement === undefined) throw new Error("the example has no run statement")
+  return statement
+}
+
 function exampleValue({ kind, example, path }: MarkedExample): JsonValue {
   if (kind === "trust") return read("trust.json")
   const bundle = bundleOf(example)
+  if (kind === "statement") return statementOf(bundle)
   const value = kind === "part" ? at(bundle, path) : PREIMAGES[path]?.(bundle)
   if (value === undefined) throw new Error(`there is no ${kind} ${path} of ${example}`)
   return value

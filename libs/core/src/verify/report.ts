@@ -134,8 +134,8 @@ export type Report = {
   readonly anchors: readonly AnchorFacts[]
 }
 
-/** The checks that a collector reports on, in their order. */
-const FINDING_IDS: readonly CheckId[] = [...CHECK_IDS, SIGNATURE_ID]
+/** The checks of a document that is no report in PDF, in their order. */
+export const FINDING_IDS: readonly CheckId[] = [...CHECK_IDS, SIGNATURE_ID]
 
 /** Collects the findings of checks that all run; none is skipped after a failure. */
 export type Findings = {

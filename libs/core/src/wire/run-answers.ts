@@ -6,7 +6,7 @@ import * as v from "valibot"
 import { servedReceiptAnchorSchema } from "../artifacts/anchor.ts"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"
-import { CHECK_IDS, type Check, VERDICTS } from "../verify/report.ts"
+import { type Check, FINDING_IDS, VERDICTS } from "../verify/report.ts"
 import { type ArtifactKey, GATES, OUTCOME_KINDS, STAGES } from "../vocabulary/outcomes.ts"
 import { clockSchema, countSchema, nonEmptySchema, ordinalSchema, sha256Schema } from "../vocabulary/scalars.ts"
 import {
@@ -80,7 +80,7 @@ export const determinismAnswerSchema: v.GenericSchema<unknown, DeterminismAnswer
 })
 
 export const checkSchema: v.GenericSchema<unknown, Check> = v.strictObject({
-  id: v.picklist(CHECK_IDS),
+  id: v.picklist(FINDING_IDS),
   result: v.picklist(["pass", "fail", "absent", "withheld"]),
   message: nonEmptySchema,
 })
