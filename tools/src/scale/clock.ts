@@ -53,6 +53,20 @@ export function start(process: Process): void {
   next()
 }
 
+/** Starts a step that runs beside; what is given back waits for its end. */
+export function beside(step: Step): Step {
+  let ended = false
+  let waiting: (() => void) | undefined
+  step(() => {
+    ended = true
+    waiting?.()
+  })
+  return resume => {
+    if (ended) resume()
+    else waiting = resume
+  }
+}
+
 function push(heap: Happening[], added: Happening): void {
   let at = heap.push(added) - 1
   while (at > 0) {

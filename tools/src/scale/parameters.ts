@@ -1,64 +1,43 @@
 /**
- * What the simulation is told. The measured figures stand in the bench's own terms, in one place: after a new bench they are
- * copied here from docs/performance.md, and `npm run scale -- --write` prints the tables of docs/scale.md anew.
+ * What the simulation is told. Measured costs come from the tables of docs/performance.md, so that new ones are one command away:
+ * `npm run scale -- --write`. What no table says stands here: shares by profile, and what is assumed of network, disk and machines.
  */
+import { readMeasured, type Threads } from "./bench-tables.ts"
 
-/** A line of the bench's tables for `POST /execute` on PostgreSQL. */
-export type MeasuredLine = {
-  readonly connections: number
-  readonly a_second: number
-  readonly p50_ms: number
-  /** Processor time of a run, all threads of the service. */
-  readonly service_us: number
-  /** Processor time of a run, all processes of the database. */
-  readonly database_us: number
+export const MEASURED: ReturnType<typeof readMeasured> = readMeasured()
+
+/** docs/performance.md, "Where the time goes": shares of the main thread's time. */
+const PROFILE = {
+  /** What is done for the sake of a record's place in the log: leaves, signatures, proofs, stages 7–9, texts. */
+  sealing: 0.33,
+  /** Everything whose place is known; the rest (collection, driver) is shared out in proportion. */
+  placed: 0.33 + 0.2 + 0.25,
 }
 
-/** A line of "Processes on one PostgreSQL". */
-export type MeasuredProcesses = Omit<MeasuredLine, "connections"> & { readonly processes: number }
+/** The same section: threads at 64 connections, for a bench whose system does not tell them apart. Only their ratio counts. */
+const THREADS_BY_PROFILE: Threads = { main: 1.3, workers: 1.4, engine: 0.4 }
 
-/** From docs/performance.md: "POST /execute on PostgreSQL" and "What one run costs". */
-export const MEASURED: {
-  readonly one: MeasuredLine
-  readonly many: MeasuredLine
-  /** Other numbers of connections; nothing is derived from them, the simulation is held against them. */
-  readonly others: readonly Pick<MeasuredLine, "connections" | "a_second" | "p50_ms">[]
-  /** 64 connections, shared out. Only how much slower a core is beside a busy one is derived from these. */
-  readonly processes: readonly [single: MeasuredProcesses, pair: MeasuredProcesses]
-  readonly wal_run_bytes: number
-  /** Syncs of the write-ahead log a run, at `many` connections. */
-  readonly syncs_a_run: number
-  /** "Where the time goes": shares of what is done under the lock of the log's head … */
-  readonly sealing_share: number
-  /** … and of everything whose place is known; the rest (collection, driver) is shared out in proportion. */
-  readonly placed_share: number
-  /** Cores of that machine; the service, the database and the load generator shared them. */
-  readonly cores: number
-} = {
-  one: { connections: 1, a_second: 61.6, p50_ms: 15.8, service_us: 11_429, database_us: 4078 },
-  many: { connections: 64, a_second: 184, p50_ms: 347, service_us: 5457, database_us: 530 },
-  others: [
-    { connections: 8, a_second: 115, p50_ms: 70.4 },
-    { connections: 256, a_second: 181, p50_ms: 1372 },
-  ],
-  processes: [
-    { processes: 1, a_second: 166, p50_ms: 388, service_us: 5886, database_us: 700 },
-    { processes: 2, a_second: 166, p50_ms: 400, service_us: 6804, database_us: 827 },
-  ],
-  wal_run_bytes: 19_308,
-  syncs_a_run: 0.15,
-  sealing_share: 0.3 + 0.2 + 0.08 + 0.07,
-  placed_share: 0.3 + 0.2 + 0.12 + 0.08 + 0.07 + 0.13,
-  cores: 2,
-}
+/** Cores of the bench's machine; the service, the database and the load generator share them. */
+const BENCH_CORES = 2
+
+/** `MAX_THREADS` of sealing/verification.ts. */
+const MAX_VERIFIERS = 4
 
 /** Costs of the model, in microseconds of one core unless said otherwise. */
 export type Parameters = {
-  /** Of a run beside sealing: HTTP, parsing, look-ups, stages 1–6. */
+  /** Of a run on the event loop beside sealing: HTTP, parsing, look-ups, stages 1–6. */
   readonly request_us: number
-  /** Of building, signing and verifying one record. */
+  /** Of building and signing one record, on the event loop. */
   readonly seal_us: number
-  /** Share of `seal_us` that has to be done again when the record gets another place in the log. */
+  /** Of verifying and packing one record, in a thread. */
+  readonly verify_us: number
+  /** Of a run in the engine's own threads; nobody waits for it, but it takes a core. */
+  readonly engine_us: number
+  /** Threads of a server that verify. */
+  readonly verifiers: number
+  /** Share of `seal_us` in which documents are finished, each handed to a verifier as soon as it is. */
+  readonly finish_share: number
+  /** Share of `seal_us` that has to be done again when the record gets another place in the log; it is verified again as a whole. */
   readonly moved_share: number
   /** The service's for one transaction, however many runs are in it. */
   readonly transaction_us: number
@@ -71,11 +50,10 @@ export type Parameters = {
   readonly sync_us: number
   /** Bytes a second the disk of the write-ahead log takes. */
   readonly disk_bytes_a_second: number
-  /** A machine each for every server and every database; absent: all of them share one of `database_cores`. */
+  /** A machine each for every server and every database; otherwise all of them share one of `database_cores`. */
   readonly own_machines: boolean
+  readonly server_cores: number
   readonly database_cores: number
-  /** How much longer work takes beside other work on the same machine; 1 where its cores do not get in each other's way. */
-  readonly crowding: number
   /** `BATCH_MAX_ITEMS` of the sealer. */
   readonly batch_max: number
   /** `TURN_MS` of a batch: others on the event loop have their turn in between. */
@@ -85,9 +63,12 @@ export type Parameters = {
 /** Transactions of one run that are synced: its charge and its record. */
 const SYNCED_TRANSACTIONS = 2
 
-/** Costs that grow with runs and costs of every transaction, from a line with one run in each and a line with many. */
-function derived(): Pick<Parameters, "request_us" | "seal_us" | "transaction_us" | DatabaseCost> {
-  const { one, many, syncs_a_run, sealing_share, placed_share } = MEASURED
+/**
+ * Costs that grow with runs and costs of every transaction, from a line with one run in each and a line with many. What a transaction
+ * costs the service is the event loop's; of what a run costs, the threads' times are in the ratio that was measured with many.
+ */
+function derived(): Pick<Parameters, ServiceCost | DatabaseCost> {
+  const { one, many, syncs_a_run, threads = THREADS_BY_PROFILE } = MEASURED
   const batch = SYNCED_TRANSACTIONS / syncs_a_run
   const split = (alone: number, together: number): { readonly run: number; readonly fixed: number } => {
     const fixed = Math.max(0, (alone - together) / (1 - 1 / batch))
@@ -95,40 +76,37 @@ function derived(): Pick<Parameters, "request_us" | "seal_us" | "transaction_us"
   }
   const service = split(one.service_us, many.service_us)
   const database = split(one.database_us, many.database_us)
-  const seal_us = service.run * (sealing_share / placed_share)
+  const share = (of: number): number => (many.service_us * of) / (threads.main + threads.workers + threads.engine)
+  const [verify_us, engine_us] = [share(threads.workers), share(threads.engine)]
+  const main = Math.max(0, service.run - verify_us - engine_us)
+  const seal_us = main * (PROFILE.sealing / PROFILE.placed)
   return {
     seal_us,
-    request_us: service.run - seal_us,
+    request_us: main - seal_us,
+    verify_us,
+    engine_us,
     transaction_us: service.fixed,
     database_run_us: database.run,
     database_transaction_us: database.fixed,
   }
 }
+type ServiceCost = "request_us" | "seal_us" | "verify_us" | "engine_us" | "transaction_us"
 type DatabaseCost = "database_run_us" | "database_transaction_us"
-
-/**
- * Two processes cost more a run than one. Under a lock that is always held one core at least is busy, so that what is busy
- * beyond one core is doubled up, and that part of the work is what got longer.
- */
-function crowdingOfBench(): number {
-  const [single, pair] = MEASURED.processes
-  const busy = (pair.a_second * (pair.service_us + pair.database_us)) / 1e6
-  const doubled = Math.max(0, (2 * (busy - 1)) / busy)
-  const longer = (pair.service_us + pair.database_us) / (single.service_us + single.database_us) - 1
-  return doubled === 0 ? 1 : 1 + Math.max(0, longer) / doubled
-}
 
 /** The machine of the bench, to hold the model against what was measured there. */
 export const BENCH_MACHINE: Parameters = {
   ...derived(),
+  verifiers: Math.min(BENCH_CORES, MAX_VERIFIERS),
   wal_run_bytes: MEASURED.wal_run_bytes,
   own_machines: false,
-  database_cores: MEASURED.cores,
+  server_cores: BENCH_CORES,
+  database_cores: BENCH_CORES,
   // Assumed: a socket of the same machine, and a disk whose sync is absorbed by the host.
   round_trip_us: 60,
   sync_us: 200,
   disk_bytes_a_second: 500e6,
-  crowding: crowdingOfBench(),
+  // Estimates, not measurements.
+  finish_share: 0.4,
   moved_share: 0.6,
   batch_max: 256,
   turn_us: 5000,
@@ -138,7 +116,8 @@ export const BENCH_MACHINE: Parameters = {
 export const DATA_CENTRE: Parameters = {
   ...BENCH_MACHINE,
   own_machines: true,
-  crowding: 1,
+  verifiers: MAX_VERIFIERS,
+  server_cores: 4,
   database_cores: 16,
   round_trip_us: 300,
   sync_us: 1000,

@@ -14,11 +14,8 @@ export type Host = Resource & {
 
 type Task = { readonly endsAt: number; readonly resume: () => void }
 
-/**
- * A machine whose cores are shared out evenly among all work under way (processor sharing).
- * @param crowding how much longer work takes when there is other work; 1 when cores do not get in each other's way
- */
-export function createHost(clock: Clock, cores: number, crowding = 1): Host {
+/** A machine whose cores are shared out evenly among all work under way (processor sharing). */
+export function createHost(clock: Clock, cores: number): Host {
   const tasks: Task[] = []
   /** What a task would have got that was there from the start. */
   let served = 0
@@ -31,7 +28,7 @@ export function createHost(clock: Clock, cores: number, crowding = 1): Host {
     if (tasks.length > 0) served += passed * share()
     busy += passed * Math.min(tasks.length, cores)
   }
-  const share = (): number => Math.min(1, cores / tasks.length) / (tasks.length > 1 ? crowding : 1)
+  const share = (): number => Math.min(1, cores / tasks.length)
   const planNext = (): void => {
     const mine = ++plan
     const first = tasks.reduce<Task | undefined>((a, b) => (a === undefined || b.endsAt < a.endsAt ? b : a), undefined)
@@ -153,6 +150,43 @@ export function createGroup(most: number, write: (items: number) => Process): { 
     submit: resume => {
       waiting.push(resume)
       if (!writing) start(writeAll())
+    },
+  }
+}
+
+/** The same, but a batch is prepared while the one before it is written. */
+export function createTwofoldGroup<Ahead>(
+  most: number,
+  prepare: (items: number) => Process<Ahead>,
+  write: (items: number, ahead: Ahead) => Process,
+): { readonly submit: Step } {
+  type Prepared = { readonly batch: readonly (() => void)[]; readonly ahead: Ahead }
+  const waiting: (() => void)[] = []
+  let preparing = false
+  let prepared: Prepared | undefined
+  let writing = false
+  const advance = (): void => {
+    if (prepared !== undefined && !writing) start(writeBatch(prepared))
+    if (prepared === undefined && !preparing && waiting.length > 0) start(prepareBatch(waiting.splice(0, most)))
+  }
+  function* prepareBatch(batch: Prepared["batch"]): Process {
+    preparing = true
+    prepared = { batch, ahead: yield* prepare(batch.length) }
+    preparing = false
+    advance()
+  }
+  function* writeBatch({ batch, ahead }: Prepared): Process {
+    writing = true
+    prepared = undefined
+    yield* write(batch.length, ahead)
+    writing = false
+    for (const resume of batch) resume()
+    advance()
+  }
+  return {
+    submit: resume => {
+      waiting.push(resume)
+      advance()
     },
   }
 }

@@ -21,8 +21,8 @@ export type Simulated = {
   readonly busy: Readonly<Record<Bound, number>>
 }
 
-export const BOUNDS = ["lock", "server", "database", "disk"] as const
-/** What can bound the rate: the locks of the logs' heads, event loops, the databases' cores, the disks of their logs. */
+export const BOUNDS = ["lock", "loop", "verifiers", "database", "disk"] as const
+/** What can bound the rate: the locks of the logs' heads, event loops, threads that verify, the databases' cores, the disks of their logs. */
 export type Bound = (typeof BOUNDS)[number]
 
 export type Experiment = {
@@ -66,7 +66,13 @@ export function simulate(experiment: Experiment): Simulated {
     p50_ms: sorted[Math.floor(sorted.length / 2)] ?? Number.NaN,
     p99_ms: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN,
     batch: batches.reduce((sum, items) => sum + items, 0) / batches.length,
-    busy: { lock: share("lock"), server: share("server"), database: share("database"), disk: share("disk") },
+    busy: {
+      lock: share("lock"),
+      loop: share("loop"),
+      verifiers: share("verifiers"),
+      database: share("database"),
+      disk: share("disk"),
+    },
   }
 }
 
@@ -79,7 +85,7 @@ function build(
   count: number,
 ): { readonly servers: readonly Server[]; readonly resources: Readonly<Record<Bound, Group>> } {
   const { clock, random, parameters: cost, strategy } = world
-  const ours = createHost(clock, cost.database_cores, cost.crowding)
+  const ours = createHost(clock, cost.database_cores)
   const newHost = (cores: number): typeof ours => (cost.own_machines ? createHost(clock, cores) : ours)
   const many = <T>(length: number, make: (at: number) => T): readonly T[] => Array.from({ length }, (_, at) => make(at))
   const databases = many(
@@ -96,7 +102,7 @@ function build(
   })
   const ofServer = (at: number): readonly Log[] =>
     count >= logs.length ? logs.filter((_, i) => i === at % logs.length) : logs.filter((_, i) => i % count === at)
-  const servers = many(count, at => createServer(world, newHost(1), ofServer(at)))
+  const servers = many(count, at => createServer(world, newHost(cost.server_cores), ofServer(at)))
   const of = (all: readonly Resource[], capacity: number): Group => ({ of: all, capacity })
   const hosts = [...new Set(databases.map(({ host }) => host))]
   return {
@@ -106,9 +112,13 @@ function build(
         logs.map(({ head }) => head),
         logs.length,
       ),
-      server: of(
+      loop: of(
         servers.map(({ loop }) => loop),
         count,
+      ),
+      verifiers: of(
+        servers.flatMap(({ verifiers }) => verifiers),
+        count * cost.verifiers,
       ),
       database: of(hosts, hosts.length * cost.database_cores),
       disk: of(
