@@ -44,9 +44,10 @@ async function measureMemory({ plan, database, say }: Bench): Promise<Section> {
   )
   await service.stop()
   deployment.remove()
+  const minutes = plan.memoryMinutes === 1 ? "a minute" : `${plan.memoryMinutes} minutes`
   const store = database === undefined ? "the embedded database" : "PostgreSQL"
   return {
-    title: `Memory of the service: ${answers.toLocaleString("en")} runs in ${plan.memoryMinutes} minutes on ${store}, ${readable(perSecond)} a second, p99 ${readable(p99)} ms`,
+    title: `Memory of the service: ${answers.toLocaleString("en")} runs in ${minutes} on ${store}, ${readable(perSecond)} a second, p99 ${readable(p99)} ms`,
     columns: ["minutes under load", "process MiB", "heap of the main thread MiB", ""],
     rows: [...shown(samples), verdict(samples, plan.memoryMinutes)],
   }
