@@ -1,9 +1,10 @@
 /** `verifier <document>`: reads what the command line names and verifies it. */
+
+import { linesOf } from "@runseal/core/reading/lines"
 import { isPdf } from "@runseal/core/report-pdf/is-pdf"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import type { Answer } from "./answer.ts"
 import { InputError } from "./input-error.ts"
-import { linesOf } from "./lines.ts"
 import type { Style } from "./print.ts"
 import { DOCUMENT_LIMITS, isAddress, readChunks, readFile, readInput } from "./read-input.ts"
 import { parseTrustFile, readPinned, TRUST_LIMITS } from "./trust-store.ts"

@@ -1,12 +1,12 @@
 /** Verifies a stream of documents, one a line (NDJSON): each is judged, the worst exit code stands for all. */
 import type { JsonObject } from "@runseal/canonical"
+import type { NumberedLine } from "@runseal/core/reading/lines"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import type { Limitation } from "@runseal/core/verify/report"
 import type { ExitCode } from "./answer.ts"
 import { InputError } from "./input-error.ts"
 import { judge } from "./judgement.ts"
-import type { NumberedLine } from "./lines.ts"
 import type { Line, Span, Style } from "./print.ts"
 import { printJsonLine, printLines } from "./print.ts"
 import type { VerifyFlags } from "./verify-text.ts"

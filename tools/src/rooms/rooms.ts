@@ -42,7 +42,7 @@ export const ROOMS: readonly Room[] = [
   { path: KERNELS, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS] },
   { path: VERIFY, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, KERNELS, TRANSPARENCY_LOG] },
   { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, TRANSPARENCY_LOG, VERIFY] },
-  { path: `${CORE}/reading`, enters: [CANONICAL, TRANSPARENCY_LOG, VERIFY] },
+  { path: `${CORE}/reading`, enters: [CANONICAL, ARTIFACTS, TRANSPARENCY_LOG, VERIFY] },
   // The answer of a verification over HTTP carries the verifier's report as it is.
   { path: WIRE, enters: [CANONICAL, VOCABULARY, TRANSPARENCY_LOG, ARTIFACTS, `${VERIFY}/report.ts`] },
 

@@ -3,15 +3,19 @@ import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
 import { MAX_TRUST_BYTES } from "@runseal/core/reading/trust-rows"
 import { keepPage, openZone } from "./drop-zone.ts"
 import { byId, element, fill, type Piece } from "./elements.ts"
+import { exportPieces } from "./export-view.ts"
 import { judge } from "./judge.ts"
+import { isExport, judgeExport, MAX_EXPORT_BYTES } from "./judge-export.ts"
 import { placeOf } from "./place.ts"
-import { type ReadProblem, readAddress, readFile } from "./read-bounded.ts"
+import { type ReadProblem, readAddress, readFile, tooLarge } from "./read-bounded.ts"
 import { reportPieces, unreadablePieces } from "./report-view.ts"
 import { type Believed, keysOf, readTrust, trustPieces } from "./trust.ts"
 
-type Source = { readonly name: string; readonly read: () => Promise<Uint8Array | ReadProblem> }
-/** What was read and is judged again when the keys change. */
-type Held = { readonly name: string; readonly bytes: Uint8Array }
+/** A document's bytes, or an export, which is read anew each time that it is judged. */
+type Content = Uint8Array | Blob
+type Source = { readonly name: string; readonly read: () => Promise<Content | ReadProblem> }
+/** What was given and is judged again when the keys change. */
+type Held = { readonly name: string; readonly content: Content }
 
 const place = placeOf(location)
 let believed: Believed = { from: "nobody" }
@@ -35,10 +39,11 @@ async function take({ name, read }: Source): Promise<void> {
   current = undefined
   fill(byId("result"))
   say(`Reading ${name} …`)
-  const bytes = await read()
+  const content = await read()
   if (mine !== turn) return
-  if ("problem" in bytes) return show(name, "not read", ...unreadablePieces({ unreadable: sentenceOf(bytes.problem) }))
-  current = { name, bytes }
+  if ("problem" in content)
+    return show(name, "not read", ...unreadablePieces({ unreadable: sentenceOf(content.problem) }))
+  current = { name, content }
   await verify()
 }
 
@@ -49,18 +54,42 @@ const sentenceOf = (text: string): string => text.replace(/\.$/, "")
 async function verify(): Promise<void> {
   if (current === undefined) return
   const mine = ++turn
-  const { name, bytes } = current
+  const { name, content } = current
   fill(byId("result"))
   byId("result").setAttribute("aria-busy", "true")
   say(`Verifying ${name} …`)
   await drawn()
   await ready
   if (mine !== turn) return
-  const judged = await judge(bytes, keysOf(believed))
+  if (content instanceof Blob) return await verifyExport(name, content, mine)
+  const judged = await judge(content, keysOf(believed))
   if (mine !== turn) return
   if ("unreadable" in judged)
-    return show(name, "nothing was verified", ...unreadablePieces(hinted(judged.unreadable, bytes)))
+    return show(name, "nothing was verified", ...unreadablePieces(hinted(judged.unreadable, content)))
   show(name, judged.report.verdict, ...reportPieces(judged, believed))
+}
+
+/** Judges an export, unless another turn comes meanwhile. */
+async function verifyExport(name: string, file: Blob, mine: number): Promise<void> {
+  const found = await judgeExport(file, keysOf(believed), {
+    progress: lines => say(`Verifying ${name} … line ${lines}`),
+    stopped: () => mine !== turn,
+  }).catch((error: unknown) => {
+    // A file that was moved or changed while it was read.
+    if (error instanceof DOMException) return { unreadable: "the browser could not read it to its end" }
+    throw error
+  })
+  if (found === undefined || mine !== turn) return
+  if ("unreadable" in found) return show(name, "nothing was verified", ...unreadablePieces(found))
+  show(name, found.verdict, ...exportPieces(found, believed))
+}
+
+/** What a file holds: an export as it lies there, any other document's bytes. */
+async function readDocument(file: File): Promise<Content | ReadProblem> {
+  if (!(await isExport(file).catch(() => false))) return await readFile(file, DEFAULT_MAX_BYTES)
+  if (file.size <= MAX_EXPORT_BYTES) return file
+  const { problem } = tooLarge(MAX_EXPORT_BYTES)
+  return { problem: `${sentenceOf(problem)}, which is more than this page reads: run verifier ${file.name} --complete` }
 }
 
 /** A trust document is never believed because it was handed over as a record. */
@@ -128,6 +157,6 @@ addEventListener("error", failed)
 addEventListener("unhandledrejection", failed)
 keepPage()
 const ready = believeService()
-openZone("document", file => void take({ name: file.name, read: () => readFile(file, DEFAULT_MAX_BYTES) }))
+openZone("document", file => void take({ name: file.name, read: () => readDocument(file) }))
 openZone("trust", file => void takeTrust(file))
 if (place.service?.bundle !== undefined) void openPublished(place.service.bundle)

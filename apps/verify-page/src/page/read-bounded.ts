@@ -7,7 +7,7 @@ export type ReadProblem = { readonly problem: string }
 /** Milliseconds a server has to send a document. */
 const DEADLINE_MS = 30_000
 
-const tooLarge = (maxBytes: number): ReadProblem => ({ problem: `It is larger than ${maxBytes} bytes.` })
+export const tooLarge = (maxBytes: number): ReadProblem => ({ problem: `It is larger than ${maxBytes} bytes.` })
 
 /** The bytes of a chosen or dropped file. */
 export async function readFile(file: File, maxBytes: number): Promise<Uint8Array | ReadProblem> {
@@ -36,17 +36,26 @@ export async function readAddress(address: string, maxBytes: number): Promise<Ui
 
 /** All bytes of a stream; undefined when there are more than `maxBytes`. */
 export async function collect(stream: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array | undefined> {
-  const reader = stream.getReader()
   const chunks: Uint8Array[] = []
   let size = 0
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return concatBytes(...chunks)
-    size += value.length
-    if (size > maxBytes) {
-      await reader.cancel()
-      return undefined
+  for await (const chunk of chunksOf(stream)) {
+    size += chunk.length
+    if (size > maxBytes) return undefined
+    chunks.push(chunk)
+  }
+  return concatBytes(...chunks)
+}
+
+/** A stream's bytes as they come. Who stops early cancels it. Browsers differ in whether a stream is iterable itself. */
+export async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
     }
-    chunks.push(value)
+  } finally {
+    await reader.cancel()
   }
 }

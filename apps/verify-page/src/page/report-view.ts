@@ -66,7 +66,8 @@ function failurePieces(report: Report, believed: Believed): readonly Piece[] {
   return [first, ...section("What to do", ...paragraphs(advice))]
 }
 
-const HOW_TO_LOAD: readonly string[] = [
+/** What to do when no believed key vouches for what was shown. */
+export const HOW_TO_LOAD: readonly string[] = [
   UNVOUCHED,
   `Take the address of the service from where you know it (contract, documentation), not from the record. Save https://SERVICE${TRUST_PATH}, load it on this page, and compare the fingerprints it shows with those the service gives elsewhere.`,
   SAME_ADDRESS,

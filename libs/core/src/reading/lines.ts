@@ -1,4 +1,5 @@
 /** Takes a stream of bytes apart into lines, holding no more than one of them. */
+import { concatBytes } from "@runseal/canonical"
 
 const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d
@@ -47,7 +48,7 @@ function* lineOf(
   if (size > maxBytes) yield { number }
   else {
     const [only, ...more] = parts
-    const bytes = only !== undefined && more.length === 0 ? only : Buffer.concat(parts)
+    const bytes = only !== undefined && more.length === 0 ? only : concatBytes(...parts)
     if (size > 1 || (size === 1 && bytes[0] !== CARRIAGE_RETURN)) yield { number, bytes }
   }
 }

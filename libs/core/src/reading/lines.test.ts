@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { linesOf, type NumberedLine } from "../src/lines.ts"
+import { linesOf, type NumberedLine } from "./lines.ts"
 
 const MAX_BYTES = 12
 

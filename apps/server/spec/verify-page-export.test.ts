@@ -1,0 +1,109 @@
+/** `GET /verify` reads exports as `verifier --complete` does: the same fold, the same words. In a real browser where Chromium is installed. */
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { utf8Encode } from "@runseal/canonical"
+import { passedRows, problemText, statementRows } from "@runseal/core/reading/completeness-account"
+import { COMPLETENESS_VERDICTS, type Completeness, foldExport } from "@runseal/core/verify/completeness"
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
+import { makeDeployment } from "../../../libs/core/test/fixtures/deployment.ts"
+import { createApp } from "../src/app.ts"
+import { CHROMIUM, HAS_CHROMIUM, standingVisitor, type Visit } from "./harness/browser.ts"
+import { standingSevenStates } from "./harness/seven-states.ts"
+import { choose, drop, shown, verified } from "./harness/verify-page-parts.ts"
+
+/** One byte more than the page reads. */
+const TOO_MANY_BYTES = 268_435_457
+
+describe.skipIf(!HAS_CHROMIUM)(`an export on the page in ${CHROMIUM}`, () => {
+  const { service } = standingSevenStates()
+  const { address, visit } = standingVisitor(() => createApp(service().deps))
+  const folder = mkdtempSync(join(tmpdir(), "runseal-page-"))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  let visited: Visit
+  let lines: readonly string[]
+
+  beforeAll(async () => {
+    visited = await visit("/verify")
+    lines = (await (await service().request("/runs/export")).text()).trimEnd().split("\n")
+  })
+  afterEach(() => expect(visited.complaints).toEqual([]))
+
+  const textOf = (parts: readonly string[]): string => parts.map(line => `${line}\n`).join("")
+  const inNode = (parts: readonly string[]): Completeness => {
+    const fold = foldExport([service().deps.trust])
+    parts.forEach((line, at) => {
+      fold.take(at + 1, utf8Encode(line))
+    })
+    const found = fold.end()
+    if ("unreadable" in found) throw new Error(found.unreadable)
+    return found
+  }
+
+  test("that is whole gets the verdict of the command, with what its statement says", async () => {
+    const found = await verified(visited.page, { name: "export.ndjson", bytes: textOf(lines) })
+    const said = inNode(lines)
+    expect(found.verdict).toBe(COMPLETENESS_VERDICTS.chain)
+    expect(found.verdict).toBe(said.verdict)
+    expect(found.checks).toEqual(passedRows(said).map(({ label, value }) => [label, "pass", value]))
+    for (const { value } of statementRows(said.statement!)) expect(found.text).toContain(value)
+    for (const { sentence } of said.limitations) expect(found.text).toContain(sentence)
+  })
+
+  test.each([2, 5, -1])("from which line %i was dropped is FAILED, and the record is named", async dropped => {
+    const rest = lines.toSpliced(dropped < 0 ? lines.length - 1 : dropped - 1, 1)
+    const found = await verified(visited.page, { name: `without-${dropped}.ndjson`, bytes: textOf(rest) })
+    const said = inNode(rest)
+    expect(said.problem_count).toBeGreaterThan(0)
+    expect(found.verdict).toBe(COMPLETENESS_VERDICTS.failed)
+    for (const problem of said.problems) expect(found.text).toContain(problemText(problem))
+    expect(found.text).toMatch(/record \d+ is missing/)
+    expect(found.checks).toEqual([])
+  })
+
+  test("with lines exchanged, doubled, changed and cut is FAILED for each of them", async () => {
+    const [statement = "", first = "", second = "", ...rest] = lines
+    const changed = second.replace('"run_id":', '"run_id":9')
+    const parts = [statement, changed, first, first, ...rest.slice(0, -1), rest.at(-1)?.slice(0, -100) ?? ""]
+    const found = await verified(visited.page, { name: "tampered.ndjson", bytes: textOf(parts) })
+    for (const problem of inNode(parts).problems) expect(found.text).toContain(problemText(problem))
+  })
+
+  test("is known by its first line where its name does not say so, also when it is dropped", async () => {
+    await drop(visited.page, "#document-zone", { name: "saved.txt", bytes: textOf(lines) })
+    expect((await shown(visited.page, "saved.txt")).verdict).toBe(COMPLETENESS_VERDICTS.chain)
+    const alone = await verified(visited.page, { name: "statement.json", bytes: lines[0] ?? "" })
+    expect(alone.verdict).toBe("EXPORT STATEMENT VERIFIED AND ANCHORED")
+  })
+
+  test("without its statement, or empty, shows nothing", async () => {
+    const found = await verified(visited.page, { name: "headless.ndjson", bytes: textOf(lines.slice(1)) })
+    expect(found.text).toContain("an export begins with its statement, and this line is none")
+    const empty = await verified(visited.page, { name: "empty.ndjson", bytes: "\n" })
+    expect(empty.verdict).toBe("NOTHING WAS VERIFIED")
+  })
+
+  test("is judged again when the visitor loads other keys, and then proves nothing", async () => {
+    const { page } = await visit("/verify")
+    await verified(page, { name: "export.ndjson", bytes: textOf(lines) })
+    const stranger = makeDeployment({ seed: "stranger" }).trustDocument
+    await choose(page, "trust", { name: "stranger.json", bytes: JSON.stringify(stranger) })
+    await page.locator("#result .verdict.bad").waitFor()
+    expect(await page.locator("#result").innerText()).toContain("Keys inside a record prove nothing")
+  })
+
+  test("of more bytes than the page reads is refused with the command that reads it", async () => {
+    const path = join(folder, "large.ndjson")
+    writeFileSync(path, textOf(lines))
+    truncateSync(path, TOO_MANY_BYTES)
+    await visited.page.locator("#document-file").setInputFiles(path)
+    const { verdict, text } = await shown(visited.page, "large.ndjson")
+    expect(verdict).toBe("NOTHING WAS VERIFIED")
+    expect(text).toContain("larger than 268435456 bytes")
+    expect(text).toContain("verifier large.ndjson --complete")
+  })
+
+  test("is sent nowhere: the page asked for itself and the trust document", () => {
+    expect(visited.asked).toEqual([`${address()}/verify`, `${address()}/.well-known/runseal-trust.json`])
+  })
+})

@@ -1,0 +1,40 @@
+/** The verification of an export as the page shows it: verdict, problems, what its statement says, what is not shown by it. */
+import { MARKS } from "@runseal/core/reading/account"
+import {
+  type AccountRow,
+  exportTitle,
+  passedRows,
+  problemText,
+  statementRows,
+  untoldText,
+} from "@runseal/core/reading/completeness-account"
+import { COMPLETENESS_VERDICTS, type Completeness } from "@runseal/core/verify/completeness"
+import { element, facts, list, type Piece, paragraphs, section } from "./elements.ts"
+import { HOW_TO_LOAD } from "./report-view.ts"
+import type { Believed } from "./trust.ts"
+
+export function exportPieces(found: Completeness, believed: Believed): readonly Piece[] {
+  const { verdict, statement, service, problems, limitations } = found
+  const failed = verdict === COMPLETENESS_VERDICTS.failed
+  const untold = untoldText(found)
+  const sameAddress = service !== undefined && believed.from === "service" ? ", as this address publishes them" : ""
+  return [
+    element("h2", `verdict ${failed ? "bad" : "good"}`, `${failed ? MARKS.fail : MARKS.pass} ${verdict}`),
+    element("p", "", `${exportTitle(found)}${sameAddress}.`),
+    ...section("Problems", ...list([...problems.map(problemText), ...(untold === undefined ? [] : [untold])])),
+    ...(statement !== undefined && service === undefined ? section("What to do", ...paragraphs(HOW_TO_LOAD)) : []),
+    ...section("Checked", ...checks(passedRows(found))),
+    ...section("Statement", ...(statement === undefined ? [] : facts(statementRows(statement)))),
+    ...section("Not shown by this", ...list(limitations.map(({ sentence }) => sentence))),
+  ]
+}
+
+const checks = (rows: readonly AccountRow[]): readonly Piece[] =>
+  rows.length === 0 ? [] : [element("ul", "checks", ...rows.map(passed))]
+
+function passed({ label, value }: AccountRow): HTMLElement {
+  const mark = element("span", "mark", MARKS.pass)
+  mark.setAttribute("aria-hidden", "true")
+  const name = element("code", "", label, element("span", "unseen", " passed: "))
+  return element("li", "pass", mark, name, element("span", "said", value))
+}
