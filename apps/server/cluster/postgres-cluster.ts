@@ -60,6 +60,7 @@ export async function startPostgresCluster(parent: string = tmpdir()): Promise<C
     return { kind: "absent", reason: "PostgreSQL does not run as root and there is no other account" }
   }
   const folder = mkdtempSync(join(parent, "runseal-postgres-"))
+  const release = guardFolder(folder)
   if (account !== undefined) chownSync(folder, account.uid, account.gid)
   const data = join(folder, "data")
   const initdb = ["-D", data, "-U", "runseal", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
@@ -67,7 +68,7 @@ export async function startPostgresCluster(parent: string = tmpdir()): Promise<C
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
   const access = join(data, "pg_hba.conf")
   writeFileSync(access, `host all ${GUARDED_USER} 127.0.0.1/32 scram-sha-256\n${readFileSync(access, "utf8")}`)
-  return { kind: "started", cluster: await runCluster(bin, folder, data, account) }
+  return { kind: "started", cluster: await runCluster(bin, folder, data, account, release) }
 }
 
 async function runCluster(
@@ -75,6 +76,7 @@ async function runCluster(
   folder: string,
   data: string,
   account: Account | undefined,
+  release: () => void,
 ): Promise<PostgresCluster> {
   const port = await freePort()
   const url = `postgres://runseal@127.0.0.1:${port}/postgres`
@@ -92,8 +94,6 @@ async function runCluster(
     await exit
   }
   let server = await start()
-  // A test process that ends without stop() leaves no server behind.
-  process.once("exit", () => server.kill("SIGQUIT"))
   return {
     url,
     // The programs that were found may be links to where all of them are.
@@ -112,9 +112,33 @@ async function runCluster(
     pid: () => server.pid ?? 0,
     stop: async () => {
       await end(server, "SIGINT")
+      release()
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/**
+ * Waits until the process that started the cluster is gone, however it ended, then stops the server and removes the folder: the
+ * end of the pipe is seen also of a process that was killed, which no handler of its own would. A server that has not written
+ * its id yet ends by itself once its folder is gone.
+ */
+const GUARD = `
+read -r _
+pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid" 2>/dev/null
+for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+rm -rf "$1"
+`
+
+/** Starts the guard of a cluster's folder. Its process group is its own: what ends ours with a signal must not end it first. */
+function guardFolder(folder: string): () => void {
+  const guard = spawn("sh", ["-c", GUARD, "sh", folder], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+    cwd: "/",
+  })
+  guard.unref()
+  return () => void guard.kill("SIGKILL")
 }
 
 async function untilReady(url: string, server: ChildProcess): Promise<void> {

@@ -1,0 +1,39 @@
+/** A cluster does not outlive the process that started it, also when that was killed and no handler of its own ran. */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, expect, test, vi } from "vitest"
+import { postgresStart, postgresTitle } from "./databases.ts"
+
+const PROGRAM = fileURLToPath(new URL("cluster-program.ts", import.meta.url))
+const WAIT = { timeout: 30_000, interval: 50 }
+const parent = mkdtempSync(join(tmpdir(), "runseal-guarded-"))
+// The server's account goes through it.
+chmodSync(parent, 0o755)
+afterAll(() => rmSync(parent, { recursive: true, force: true }))
+
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+test.skipIf(postgresStart.kind === "absent").each<NodeJS.Signals>(["SIGKILL", "SIGTERM"])(
+  `a cluster ${postgresTitle} ends with the process that was ended by %s, and leaves no folder`,
+  async signal => {
+    const program = spawn(process.execPath, [PROGRAM, parent], { stdio: ["ignore", "pipe", "inherit"] })
+    const [line]: Buffer[] = await once(program.stdout, "data")
+    const pid = Number(line)
+    expect(lives(pid)).toBe(true)
+    program.kill(signal)
+    await vi.waitFor(
+      () => expect({ lives: lives(pid), left: readdirSync(parent) }).toEqual({ lives: false, left: [] }),
+      WAIT,
+    )
+  },
+)
