@@ -48,6 +48,11 @@ describe("the lines of a stream", () => {
     ])
   })
 
+  test("hold one that came in very many pieces", async () => {
+    const pieces = Array.from({ length: 300_000 }, () => Buffer.from("x"))
+    expect((await read(pieces, pieces.length))[0]?.bytes?.length).toBe(pieces.length)
+  })
+
   test("very many blank ones are passed over in one walk", { timeout: 60_000 }, async () => {
     expect(await read([Buffer.alloc(3_000_000, "\n"), Buffer.alloc(300_000, "\r\n")])).toEqual([])
   })

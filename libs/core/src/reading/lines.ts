@@ -1,5 +1,4 @@
 /** Takes a stream of bytes apart into lines, holding no more than one of them. */
-import { concatBytes } from "@runseal/canonical"
 
 const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d
@@ -48,7 +47,18 @@ function* lineOf(
   if (size > maxBytes) yield { number }
   else {
     const [only, ...more] = parts
-    const bytes = only !== undefined && more.length === 0 ? only : concatBytes(...parts)
+    const bytes = only !== undefined && more.length === 0 ? only : joined(parts, size)
     if (size > 1 || (size === 1 && bytes[0] !== CARRIAGE_RETURN)) yield { number, bytes }
   }
+}
+
+/** The parts as one. There may be as many as a sender likes, more than a function takes as arguments. */
+function joined(parts: readonly Uint8Array[], size: number): Uint8Array {
+  const bytes = new Uint8Array(size)
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
 }
