@@ -87,11 +87,17 @@ test("publish gives the token of an address that publicBundle reads without the 
   const { text } = await client.publicBundle(token)
   expect(verifyBundle(text, [service.deployment.trustDocument])).toMatchObject({ verdict: VERDICTS.complete })
   expect(service.asked[1]?.headers).not.toHaveProperty("x-service-key")
+  const stated = await client.publicStatement(token)
+  expect(verifyBundle(stated.text, [service.deployment.trustDocument])).toMatchObject({
+    verdict: VERDICTS.run_statement,
+  })
+  expect(service.asked[2]?.headers).not.toHaveProperty("x-service-key")
   expect(await client.unpublish(1)).toEqual({ ok: true, run_id: 1, published: false })
   await expect(client.publicBundle(token)).rejects.toThrow(NotFoundError)
   expect(service.asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
     "POST /admin/runs/1/publish",
     `GET /public/runs/${token}/bundle.json`,
+    `GET /public/runs/${token}/statement.intoto.json`,
     "POST /admin/runs/1/unpublish",
     `GET /public/runs/${token}/bundle.json`,
   ])

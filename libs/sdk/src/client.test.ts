@@ -150,6 +150,14 @@ test.each(OUTCOME_KINDS)(
   },
 )
 
+test("a run's statement is signed by the service, and a stage error has none", async () => {
+  const { document, text } = await client.statement(1)
+  expect(document.payloadType).toBe("application/vnd.in-toto+json")
+  const report = verifyBundle(text, [service.deployment.trustDocument])
+  expect(report).toMatchObject({ verdict: VERDICTS.run_statement, run_id: 1 })
+  await expect(client.statement(runOf("stage_error"))).rejects.toThrow(NotFoundError)
+})
+
 test("offline, a changed bundle and an untrusted one fail, and what is no document is unreadable", async () => {
   const { text } = await client.bundle(1)
   const changed = text.replace('"route_id": "', '"route_id": "x')

@@ -7,6 +7,7 @@ import { textMember } from "@runseal/core/vocabulary/json-members"
 import type { ListedKey } from "@runseal/core/wire/keys"
 import { attest, type Deployment, type SealedRun } from "../../core/test/fixtures/deployment.ts"
 import type { Answer, Asked } from "./service.ts"
+import { STATEMENT_FILE, statementAnswer } from "./statement.ts"
 
 const done = (body: JsonObject, status = 200): Answer => ({ status, body: { ok: true, ...body } })
 const missing = (error: string): Answer => ({ status: 404, body: { ok: false, error } })
@@ -79,11 +80,13 @@ export function administrationFixture(deployment: Deployment, runs: readonly Sea
       return undefined
     },
     publicAnswer: path => {
-      const [, token = ""] = /^\/public\/runs\/([0-9a-f]{32})\/bundle\.json$/.exec(path) ?? []
+      const [, token = "", file = ""] =
+        /^\/public\/runs\/([0-9a-f]{32})\/(bundle\.json|statement\.intoto\.json)$/.exec(path) ?? []
       if (token === "") return undefined
       const [run] = [...tokens].find(([, known]) => known === token) ?? []
       const bundle = run === undefined ? undefined : runs[run - 1]?.bundle
       if (bundle === undefined) return missing("There is no such published run.")
+      if (file === STATEMENT_FILE) return statementAnswer(deployment, bundle)
       return { status: 200, body: null, text: JSON.stringify(bundle) }
     },
   }

@@ -73,6 +73,7 @@ const GUIDE_SAYS = [
   "customer:erp begins with rsk_",
   "customer:erp 0",
   "true",
+  "application/vnd.in-toto+json",
   "Run 1 ended as ok; this artifact exists only for a run that ended as ccv_halt.",
   "ok",
 ]

@@ -13,6 +13,7 @@ import { OUTCOME_KINDS, OUTCOMES, type OutcomeKind } from "@runseal/core/vocabul
 import { type Deployment, makeDeployment, type SealedRun, sealRun } from "../../core/test/fixtures/deployment.ts"
 import { exportText, stateExport } from "../../core/test/fixtures/exports.ts"
 import { type AdministrationFixture, administrationFixture } from "./administration.ts"
+import { STATEMENT_FILE, statementAnswer } from "./statement.ts"
 
 export const API_KEY = "runseal_0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -88,8 +89,9 @@ function answer(
   if (method === "POST") return postAnswer(deployment, runs, name, parseStrictJson(body))
   if (name === "/runs" || name === "/runs/search") return listAnswer(runs, new URLSearchParams(query))
   if (name === "/runs/export") return exportAnswer(deployment, runs)
-  const [, id = "", part = ""] = /^\/runs\/(\d+)(?:\/([a-z0-9-]+))?$/.exec(name) ?? []
+  const [, id = "", part = ""] = /^\/runs\/(\d+)(?:\/([a-z0-9.-]+))?$/.exec(name) ?? []
   const run = runs[Number(id) - 1]
+  if (run !== undefined && part === STATEMENT_FILE) return statementAnswer(deployment, run.bundle)
   return run === undefined ? refusal(404, "There is no such run.") : runAnswer(run.bundle, part)
 }
 
