@@ -8,6 +8,7 @@ import { type Listening, listen } from "./http/listen.ts"
 import { listenForMetrics } from "./metrics/listen.ts"
 import { createMetrics, type Metrics } from "./metrics/metrics.ts"
 import { mintAdminKey } from "./mint-admin-key.ts"
+import { readSecretFiles } from "./secret-files.ts"
 import { StartupError } from "./startup-error.ts"
 import { type Database, openDatabase } from "./store/database.ts"
 import { UNWATCHED } from "./watch.ts"
@@ -42,6 +43,7 @@ async function openDoors(
 }
 
 async function main(): Promise<void> {
+  readSecretFiles(process.env)
   const config = readConfig(process.argv.slice(2), process.env)
   // Read once: whatever this process starts, and a report that Node writes of it, has them no more.
   for (const name of SECRET_VARIABLES) delete process.env[name]

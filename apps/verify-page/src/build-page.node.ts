@@ -5,8 +5,8 @@ import { encodeBase64, sha256, utf8Encode } from "@runseal/canonical"
 
 const FOLDER = fileURLToPath(new URL("./page/", import.meta.url))
 
-/** The sources of the page; a package that ships it built has none. */
-export const ENTRY: string = `${FOLDER}main.ts`
+/** The first of its sources. */
+const ENTRY: string = `${FOLDER}main.ts`
 
 /** What would end a script element early. HTML Standard, "Restrictions for contents of script elements". */
 const ENDS_SCRIPT = /<\/script|<!--|<script/i
@@ -35,7 +35,7 @@ export async function buildPage(): Promise<string> {
   )
 }
 
-/** The entries as the text of one file each. The bundler is loaded here: a package that ships the page built needs none. */
+/** The entries as the text of one file each. The bundler is loaded with the first page: no start waits for it. */
 async function bundled(entries: readonly string[]): Promise<readonly string[]> {
   const { build, stop } = await import("esbuild")
   try {

@@ -1,21 +1,6 @@
-/** The page as a server sends it. A checkout builds it of its sources as they are; a package ships it built. */
-import { existsSync, readFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
-import { buildPage, ENTRY } from "./build-page.node.ts"
+/** The page as a server in a checkout sends it: built of its sources as they are. A package has shipped-page.node.ts in its place. */
+import { buildPage } from "./build-page.node.ts"
+import { type VerifyPage, withPolicy } from "./page-policy.node.ts"
 
-/** Where `npm run build` writes the page. */
-export const BUILT: string = fileURLToPath(new URL("../dist/verify.html", import.meta.url))
-
-export type VerifyPage = {
-  readonly html: string
-  /** Its Content-Security-Policy, as its head states it. */
-  readonly policy: string
-}
-
-/** @throws Error when it can neither be built nor read */
-export async function loadPage(): Promise<VerifyPage> {
-  const html = existsSync(ENTRY) ? await buildPage() : readFileSync(BUILT, "utf8")
-  const policy = /<meta http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(html)?.[1]
-  if (policy === undefined) throw new Error("the page states no policy")
-  return { html, policy }
-}
+/** @throws Error when its sources do not build */
+export const loadPage = async (): Promise<VerifyPage> => withPolicy(await buildPage())

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { buildPage } from "./build-page.node.ts"
-import { BUILT } from "./load-page.node.ts"
+import { BUILT } from "./shipped-page.node.ts"
 
 mkdirSync(dirname(BUILT), { recursive: true })
 writeFileSync(BUILT, await buildPage())

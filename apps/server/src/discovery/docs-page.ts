@@ -2,9 +2,9 @@
  * The files of `GET /docs`: Swagger UI as its package ships it, and a page that starts it. Every file is on this list; no
  * name of a request ever reaches the file system.
  */
-import { readFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
+
 import { utf8Encode } from "@runseal/canonical"
+import { readSwaggerUiFile } from "#swagger-ui"
 import { entityTag } from "../http/conditional.ts"
 import type { ServedFile } from "../http/send-file.ts"
 
@@ -38,7 +38,8 @@ const PAGE_SCRIPT = `SwaggerUIBundle({
 
 const JAVASCRIPT = "text/javascript; charset=utf-8"
 
-const PACKAGE_FILES: readonly (readonly [name: string, type: string])[] = [
+/** What is served of Swagger UI. */
+export const SWAGGER_UI_FILES: readonly (readonly [name: string, type: string])[] = [
   ["swagger-ui.css", "text/css; charset=utf-8"],
   ["swagger-ui-bundle.js", JAVASCRIPT],
   ["favicon-32x32.png", "image/png"],
@@ -58,10 +59,7 @@ const pageFile = (type: string, bytes: Uint8Array): ServedFile => ({
 
 /** The page and its files. The page is none of them: its links are relative to the address it stands at. */
 export function readPageFiles(): DocsPage {
-  const shipped = PACKAGE_FILES.map(([name, type]) => {
-    const path = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`))
-    return [name, pageFile(type, readFileSync(path))] as const
-  })
+  const shipped = SWAGGER_UI_FILES.map(([name, type]) => [name, pageFile(type, readSwaggerUiFile(name))] as const)
   return {
     page: pageFile("text/html; charset=utf-8", utf8Encode(HTML)),
     files: new Map([["page.js", pageFile(JAVASCRIPT, utf8Encode(PAGE_SCRIPT))], ...shipped]),

@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+/**
+ * Starts the service: of its sources in a checkout, of what was made of them in a package. A Node that is too old for either is
+ * told so here, before it reads what it does not understand.
+ */
+import { existsSync, readFileSync } from "node:fs"
+
+const { engines } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))
+const NEEDED = /(\d+)\.(\d+)/.exec(engines.node).slice(1).map(Number)
+const found = process.versions.node.split(".").map(Number)
+
+if (found[0] < NEEDED[0] || (found[0] === NEEDED[0] && found[1] < NEEDED[1])) {
+  process.stderr.write(
+    `runseal: this is Node ${process.versions.node}; the service needs Node ${NEEDED.join(".")} or later\n`,
+  )
+  process.exitCode = 1
+} else {
+  const source = new URL("../src/main.ts", import.meta.url)
+  await import((existsSync(source) ? source : new URL("../dist/server/main.js", import.meta.url)).href)
+}

@@ -1,0 +1,13 @@
+/** The page with what must be said beside it when it is sent. */
+export type VerifyPage = {
+  readonly html: string
+  /** Its Content-Security-Policy, as its head states it. */
+  readonly policy: string
+}
+
+/** @throws Error when the page states no policy */
+export function withPolicy(html: string): VerifyPage {
+  const policy = /<meta http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(html)?.[1]
+  if (policy === undefined) throw new Error("the page states no policy")
+  return { html, policy }
+}

@@ -1,0 +1,107 @@
+/**
+ * The Dockerfile and compose.yaml by rules that need no engine: what they pin, as whom they run, what they may write. No image is
+ * built here.
+ */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, test } from "vitest"
+import { parse } from "yaml"
+import { ROOT } from "../supply-chain/lockfile.ts"
+
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8")
+const rootManifest = JSON.parse(read("package.json"))
+
+describe("the Dockerfile", () => {
+  const lines = read("Dockerfile").replaceAll("\\\n", " ").split("\n")
+  const all = (instruction: string): readonly string[] =>
+    lines.flatMap(line => (line.startsWith(`${instruction} `) ? [line.slice(instruction.length + 1).trim()] : []))
+  const last = (instruction: string): string | undefined => all(instruction).at(-1)
+
+  test("stands on the Node the repository pins, one exact version for every stage", () => {
+    expect(all("ARG")[0]).toBe(`NODE_IMAGE=node:${rootManifest.devDependencies.node}-bookworm-slim`)
+    for (const stage of all("FROM")) expect(stage).toMatch(/^\$\{NODE_IMAGE\}(?: AS \w+)?$/)
+  })
+
+  test("installs what the lock file names, and scripts of packages run only where it is built", () => {
+    const installs = all("RUN").flatMap(line => line.match(/npm (?:ci|install|i)\b[^&]*/g) ?? [])
+    expect(installs.map(words => words.trim())).toEqual([
+      "npm ci",
+      "npm ci --omit=dev --ignore-scripts --workspace @runseal/server",
+    ])
+  })
+
+  test("runs as a user by number, who is not root and owns the data folder alone", () => {
+    expect(last("USER")).toBe("1000:1000")
+    expect(all("RUN").join()).toContain(`install -d -o 1000 -g 1000 -m 0700 ${last("VOLUME")}`)
+    expect(last("ENV")).toContain(`RUNSEAL_DATA_DIR=${last("VOLUME")}`)
+  })
+
+  test("starts the service itself, so that it gets the signal to stop, and asks it whether it lives", () => {
+    expect(last("ENTRYPOINT")).toBe('["node", "/app/bin/runseal-server.js"]')
+    expect(last("STOPSIGNAL")).toBe("SIGTERM")
+    expect(last("HEALTHCHECK")).toContain("/health")
+  })
+
+  test("holds no secret: none is an argument or a variable of it", () => {
+    expect([...all("ARG"), ...all("ENV")].join("\n")).not.toMatch(/DATABASE_URL|API_KEY|PASSWORD|SECRET|TOKEN/)
+  })
+})
+
+test("nothing installed, built, kept or secret is sent to the builder", () => {
+  const ignored = read(".dockerignore").split("\n")
+  expect(ignored).toEqual(expect.arrayContaining(["**/node_modules", "**/dist", ".git", "data", "secrets"]))
+})
+
+type Service = Readonly<Record<string, unknown>> & {
+  readonly image: string
+  readonly environment: Readonly<Record<string, string>>
+  readonly volumes: readonly string[]
+  readonly networks: readonly string[]
+  readonly ports?: readonly string[]
+}
+type Compose = {
+  readonly services: Readonly<Record<string, Service>>
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean } | null>>
+  readonly volumes: object
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>
+}
+
+describe("compose.yaml", () => {
+  const compose: Compose = parse(read("compose.yaml"))
+  const { server, postgres } = compose.services
+
+  test.each(Object.entries(compose.services))(
+    "%s: one version, no root, nothing to write but its volumes",
+    (_, one) => {
+      expect(one.image).toMatch(/^[a-z/]+:\d+\.\d+/)
+      expect(one).toMatchObject({ read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] })
+      expect(one).toHaveProperty("stop_grace_period")
+      expect(one).not.toHaveProperty("privileged")
+      for (const volume of one.volumes) expect(Object.keys(compose.volumes)).toContain(volume.split(":")[0])
+    },
+  )
+
+  test("the image is this release's", () => {
+    expect(server?.image).toBe(`runseal/server:${rootManifest.version}`)
+  })
+
+  test("secrets are files, and no variable holds one", () => {
+    for (const { environment } of Object.values(compose.services))
+      for (const [name, value] of Object.entries(environment))
+        if (/DATABASE_URL|PASSWORD|API_KEY/.test(name))
+          expect([name, value]).toEqual([expect.stringMatching(/_FILE$/), expect.stringMatching(/^\/run\/secrets\//)])
+    for (const { file } of Object.values(compose.secrets)) expect(file).toMatch(/^\.\/secrets\//)
+  })
+
+  test("the server waits for a database that answers, which nobody else reaches", () => {
+    expect(server).toMatchObject({ depends_on: { postgres: { condition: "service_healthy" } } })
+    expect(postgres).toHaveProperty("healthcheck")
+    expect(postgres).toHaveProperty("user", "999:999")
+    expect(postgres?.networks.map(name => compose.networks[name]?.internal)).toEqual([true])
+    expect(postgres).not.toHaveProperty("ports")
+  })
+
+  test("the service is offered to this machine alone", () => {
+    expect(server?.ports).toEqual(["127.0.0.1:8080:8080"])
+  })
+})

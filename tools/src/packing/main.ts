@@ -1,0 +1,20 @@
+/**
+ * `npm run pack`: writes the four published packages.
+ *
+ *   node tools/src/packing/main.ts [folder]
+ */
+import { createHash } from "node:crypto"
+import { readFileSync, statSync } from "node:fs"
+import { relative, resolve } from "node:path"
+import { packAll } from "./pack.ts"
+
+const words = process.argv.slice(2)
+if (words.length > 1 || words[0]?.startsWith("-")) {
+  process.stderr.write("pack: nothing but one folder is accepted\n")
+  process.exitCode = 1
+} else {
+  for (const { file } of packAll(resolve(words[0] ?? "dist/packages"))) {
+    const digest = createHash("sha256").update(readFileSync(file)).digest("hex")
+    process.stdout.write(`${digest}  ${relative(process.cwd(), file)}  ${statSync(file).size} bytes\n`)
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * Puts a workspace and those it depends on side by side into one package, `dist/<workspace>/…`, so that each package can be
+ * installed alone. What is shipped is found by walking from what the package offers: no list is kept by hand, and no test,
+ * fixture or unused file comes along.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { basename, dirname, join, posix } from "node:path"
+import { repositoryPaths } from "../rooms/repository-files.ts"
+import { isTest, isWithin } from "../rooms/source-file.ts"
+import { ROOT } from "../supply-chain/lockfile.ts"
+import { type Compiled, compile } from "./compile.ts"
+import { referencesIn, withReferences } from "./references.ts"
+import { isOwn, pathsOf, pathUnder, type Target, type Targets, type Workspace } from "./workspaces.ts"
+
+/** Where a package runs other code than a checkout, its target has this condition. */
+const SHIPPED = "shipped"
+const CONDITIONS: ReadonlySet<string> = new Set([SHIPPED])
+
+export type Modules = {
+  /** The workspace that is published first, then those whose modules come with it. */
+  readonly workspaces: readonly Workspace[]
+  /** From the root: what the package starts with. Absent: every source of the first workspace. */
+  readonly entries?: readonly string[]
+  /** Whether others compile against the package. */
+  readonly declarations: boolean
+  /** Files that the repository does not hold, by the path from the root at which modules name them or their folder. */
+  readonly generated?: Generated
+}
+type Generated = ReadonlyMap<string, string | Uint8Array>
+
+/** Where a file of a workspace stands in the package: `libs/core/src/verify/chain.ts` in `dist/core/verify/chain.js`. */
+export function placeInPackage(path: string): string {
+  return path.replace(/\.ts$/, ".js").replace(/^.*?\/([^/]+)\/(?:src|dist)(?=\/)/, "dist/$1")
+}
+
+/** Writes the modules into a package's folder. @throws Error when one names what there is not */
+export function writeModules(
+  packageFolder: string,
+  { workspaces, entries, declarations, generated = new Map() }: Modules,
+): void {
+  const folders = workspaces.map(({ folder }) => `${folder}/src/`)
+  const sources = repositoryPaths().filter(path => folders.some(folder => path.startsWith(folder)) && isSource(path))
+  const compiled = compile(sources)
+  const resolve = resolverOf(workspaces)
+  const write = (place: string, bytes: string | Uint8Array): void => {
+    const file = join(packageFolder, place)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, bytes)
+  }
+  const writeModule = (from: string): void => {
+    const relink = (text: string): string =>
+      withReferences(text, name => {
+        const [target] = name.startsWith("#") ? [] : resolve(from, name)
+        if (target === undefined) return name
+        // What is resolved against a folder needs its final slash.
+        return relativeTo(placeInPackage(from), placeInPackage(target)) + (name.endsWith("/") ? "/" : "")
+      })
+    write(placeInPackage(from), relink(compiled.script(from)))
+    if (declarations) write(placeInPackage(from).replace(/\.js$/, ".d.ts"), relink(compiled.declarations(from)))
+  }
+  const all = sources.filter(path => path.startsWith(folders[0] ?? ""))
+  const names = (path: string): readonly string[] => (isSource(path) ? namedBy(path, compiled, declarations) : [])
+  for (const path of reachable(entries ?? all, names, resolve)) {
+    if (isSource(path)) writeModule(path)
+    else for (const [file, bytes] of filesAt(path, generated)) write(placeInPackage(file), bytes)
+  }
+}
+
+const isSource = (path: string): boolean => /(?<!\.d)\.ts$/.test(path) && !isTest(path)
+
+const namedBy = (path: string, { script, declarations }: Compiled, types: boolean): readonly string[] =>
+  referencesIn(types ? `${script(path)}\n${declarations(path)}` : script(path))
+
+type Resolve = (from: string, name: string) => readonly string[]
+
+function reachable(
+  entries: readonly string[],
+  names: (path: string) => readonly string[],
+  resolve: Resolve,
+): ReadonlySet<string> {
+  const found = new Set(entries)
+  // A set that grows while it is walked is walked to its end.
+  for (const path of found) for (const name of names(path)) for (const target of resolve(path, name)) found.add(target)
+  return found
+}
+
+/** A file, or all files of a folder; those that are generated come before those of the repository. */
+function filesAt(path: string, generated: Generated): readonly (readonly [path: string, bytes: string | Uint8Array])[] {
+  const isMeant = (file: string): boolean => isWithin(file, path)
+  const made = [...generated].filter(([file]) => isMeant(file))
+  const found =
+    made.length > 0
+      ? made
+      : repositoryPaths()
+          .filter(isMeant)
+          .map(file => [file, readFileSync(join(ROOT, file))] as const)
+  if (found.length === 0) throw new Error(`${path} is named by what is published, and is not there.`)
+  return found
+}
+
+/** Gives what a name in a module means: sources and files from the root; nothing for a package of others. */
+function resolverOf(workspaces: readonly Workspace[]): Resolve {
+  return (from, name) => {
+    if (name.startsWith(".")) return [sourceOf(posix.join(posix.dirname(from), name))]
+    const home = workspaces.find(({ folder, manifest }) =>
+      name.startsWith("#")
+        ? from.startsWith(`${folder}/`)
+        : name === manifest.name || name.startsWith(`${manifest.name}/`),
+    )
+    if (home === undefined) {
+      if (isOwn(name)) throw new Error(`${from} names ${name}, which is not published with it.`)
+      return []
+    }
+    const inHome = (path: string): string => posix.join(home.folder, path)
+    if (name.startsWith("#")) return pathsOf(asShipped(home.manifest.imports?.[name] ?? null)).map(inHome)
+    const path = exported(home, `.${name.slice(home.manifest.name.length)}`)
+    if (path === undefined) throw new Error(`${from} names ${name}, which its workspace does not export.`)
+    return [inHome(path)]
+  }
+}
+
+/** A compiled module names another `.js`; its source is `.ts`. */
+function sourceOf(path: string): string {
+  const source = path.replace(/\.js$/, ".ts")
+  return existsSync(join(ROOT, source)) ? source : path.replace(/\/$/, "")
+}
+
+/** What a workspace exports as `./name`, by that name or by its pattern `./*`. */
+function exported({ manifest }: Workspace, name: string): string | undefined {
+  const { exports = {} } = manifest
+  const target: Target | undefined = exports[name] ?? exports["./*"]
+  return target === undefined ? undefined : pathUnder(target, CONDITIONS)?.replace("*", name.slice("./".length))
+}
+
+function relativeTo(from: string, to: string): string {
+  const path = posix.relative(posix.dirname(from), to)
+  return path.startsWith(".") ? path : `./${path}`
+}
+
+const asShipped = (target: Target): Target =>
+  target !== null && typeof target !== "string" ? (target[SHIPPED] ?? target) : target
+
+/** The workspaces' own `imports`, as paths of the package. */
+export function mergedImports({ workspaces, declarations }: Modules): Targets {
+  const moved = (target: Target, workspace: string, condition = ""): Target => {
+    if (target === null) return null
+    if (typeof target === "string")
+      return target.replace(/^\.\/src/, `./dist/${workspace}`).replace(/\.ts$/, condition === "types" ? ".d.ts" : ".js")
+    const kept = Object.entries(target).filter(([name]) => declarations || name !== "types")
+    return Object.fromEntries(kept.map(([name, next]) => [name, moved(next, workspace, name)]))
+  }
+  return Object.fromEntries(
+    workspaces.flatMap(({ folder, manifest }) =>
+      Object.entries(manifest.imports ?? {}).map(([name, target]) => [
+        name,
+        moved(asShipped(target), basename(folder)),
+      ]),
+    ),
+  )
+}

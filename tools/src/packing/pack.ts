@@ -1,0 +1,59 @@
+/** Packs what is published, so that one commit gives the same bytes each time. */
+import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { basename, join } from "node:path"
+import { npm } from "../supply-chain/npm.ts"
+import type { PublishedManifest } from "./manifest.ts"
+import { STAGES } from "./stages.ts"
+import { manifestIn } from "./tarball.ts"
+
+export type Packed = { readonly manifest: PublishedManifest; readonly file: string }
+
+/**
+ * Makes every package and writes it as `runseal-<name>-<version>.tgz`. Asks nothing of the network.
+ * @param destination a folder, made when it is not there
+ * @throws Error when one could not be made
+ */
+export function packAll(destination: string): readonly Packed[] {
+  mkdirSync(destination, { recursive: true })
+  return STAGES.map(({ workspace, stage }) => {
+    const folder = mkdtempSync(join(tmpdir(), `runseal-${basename(workspace)}-`))
+    try {
+      stage(folder)
+      setModes(folder)
+      return { manifest: manifestIn(folder), file: pack(folder, destination) }
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+}
+
+/** npm keeps the modes of files, which a machine's umask decides, and sets times and owners itself. */
+function setModes(folder: string): void {
+  for (const path of globSync("**/*", { cwd: folder })) {
+    const file = join(folder, path)
+    const stat = statSync(file)
+    chmodSync(file, stat.isDirectory() || (stat.mode & 0o100) !== 0 ? 0o755 : 0o644)
+  }
+}
+
+function pack(folder: string, destination: string): string {
+  const { status, stdout, stderr } = npm(
+    "pack",
+    folder,
+    "--ignore-scripts",
+    "--pack-destination",
+    destination,
+    "--json",
+  )
+  if (status !== 0) throw new Error(`npm pack failed: ${stderr}`)
+  return join(destination, packedName(stdout))
+}
+
+/** npm 11 answers with a list, later ones with an object by package name. */
+function packedName(answer: string): string {
+  const said: Readonly<Record<string, { readonly filename?: string }>> = JSON.parse(answer)
+  const name = Object.values(said)[0]?.filename
+  if (name === undefined) throw new Error("npm pack named no file.")
+  return name
+}
