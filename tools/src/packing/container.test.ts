@@ -1,11 +1,11 @@
 /**
- * The Dockerfile and compose.yaml by rules that need no engine: what they pin, as whom they run, what they may write. No image is
+ * The Dockerfile, compose.yaml and deploy/kubernetes.yaml by rules that need no engine: what they pin, as whom they run, what they may write. No image is
  * built here.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { parse } from "yaml"
+import { parse, parseAllDocuments } from "yaml"
 import { ROOT } from "../supply-chain/lockfile.ts"
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8")
@@ -103,5 +103,63 @@ describe("compose.yaml", () => {
 
   test("the service is offered to this machine alone", () => {
     expect(server?.ports).toEqual(["127.0.0.1:8080:8080"])
+  })
+})
+
+/** What is read of an object of Kubernetes. */
+type KubernetesObject = {
+  readonly kind: string
+  readonly spec: Readonly<Record<string, unknown>>
+}
+type PodSpec = Readonly<Record<string, unknown>> & {
+  readonly containers: readonly Readonly<Record<string, unknown>>[]
+}
+
+describe("deploy/kubernetes.yaml", () => {
+  const objects: readonly KubernetesObject[] = parseAllDocuments(read("deploy/kubernetes.yaml")).map(one => one.toJS())
+  const specOf = (kind: string): Readonly<Record<string, unknown>> => objects.find(one => one.kind === kind)?.spec ?? {}
+  const { replicas, template } = specOf("Deployment")
+  const pod: PodSpec = Object(template).spec
+  const [server] = pod.containers
+
+  test("has several processes, of which a node that is drained leaves all but one", () => {
+    expect(replicas).toBeGreaterThan(1)
+    expect(specOf("PodDisruptionBudget")).toMatchObject({ minAvailable: Number(replicas) - 1 })
+  })
+
+  test("runs without root, capabilities or a file system to write to, and knows nothing of the cluster", () => {
+    expect(pod).toMatchObject({
+      automountServiceAccountToken: false,
+      securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: "RuntimeDefault" } },
+    })
+    expect(server?.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    })
+  })
+
+  test("lets no group read the keys, which the service would refuse", () => {
+    expect(JSON.stringify(pod)).not.toContain("fsGroup")
+  })
+
+  test("shares one keys folder that all may write", () => {
+    expect(specOf("PersistentVolumeClaim")).toMatchObject({ accessModes: ["ReadWriteMany"] })
+  })
+
+  test("asks /ready before it sends requests and /health before it restarts", () => {
+    expect(server).toMatchObject({
+      image: expect.stringMatching(new RegExp(`:${rootManifest.version}$`)),
+      startupProbe: { httpGet: { path: "/health" } },
+      livenessProbe: { httpGet: { path: "/health" } },
+      readinessProbe: { httpGet: { path: "/ready" } },
+    })
+  })
+
+  test("names only variables that the service has", () => {
+    const known = read("apps/server/src/option-rows.ts")
+    const env: readonly { readonly name: string }[] = Array.isArray(server?.env) ? server.env : []
+    expect(env.length).toBeGreaterThan(3)
+    for (const { name } of env) expect(known).toContain(`"${name.replace(/_FILE$/, "")}"`)
   })
 })

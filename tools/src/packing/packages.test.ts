@@ -96,7 +96,8 @@ describe.each(NAMES)("%s", name => {
   test("has no test, no source, no map and no path of the machine it was made on", () => {
     const unwanted = /\.test\.|(?<!\.d)\.[cm]?ts$|\.map$|(?:^|\/)(?:test|spec|vectors|node_modules)\//
     expect(paths().filter(path => unwanted.test(path))).toEqual([])
-    for (const path of paths())
+    // Swagger UI's own files are as they were published.
+    for (const path of paths().filter(one => !one.includes("/swagger-ui/")))
       for (const own of [ROOT, join(tmpdir(), "runseal"), "sourceMappingURL="])
         expect(readPacked(name, path).includes(own), `${path}: ${own}`).toBe(false)
   })
