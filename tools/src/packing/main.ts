@@ -3,9 +3,9 @@
  *
  *   node tools/src/packing/main.ts [folder]
  */
-import { createHash } from "node:crypto"
 import { readFileSync, statSync } from "node:fs"
 import { relative, resolve } from "node:path"
+import { sha256Hex } from "@runseal/canonical"
 import { packAll } from "./pack.ts"
 
 const words = process.argv.slice(2)
@@ -14,7 +14,7 @@ if (words.length > 1 || words[0]?.startsWith("-")) {
   process.exitCode = 1
 } else {
   for (const { file } of packAll(resolve(words[0] ?? "dist/packages"))) {
-    const digest = createHash("sha256").update(readFileSync(file)).digest("hex")
+    const digest = sha256Hex(readFileSync(file))
     process.stdout.write(`${digest}  ${relative(process.cwd(), file)}  ${statSync(file).size} bytes\n`)
   }
 }
