@@ -150,6 +150,7 @@ describe("an answer that is not as described is found", () => {
     `/runs/${runId("ok")}/artifacts`,
     "/runs/999999",
     "/log/genesis",
+    "/log/key-changes",
     "/log/entry/1",
     "/log/consistency?first=1&second=2",
     "/.well-known/runseal-trust.json",

@@ -82,7 +82,7 @@ describe("asking the database", () => {
   afterEach(() => db.close())
 
   test("happens once a second, however many ask here", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs })
+    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0 })
     const found = await Promise.all(Array.from({ length: 1000 }, readiness))
     expect(found.every(({ ready }) => ready)).toBe(true)
     expect(asked).toBe(1)
@@ -95,7 +95,7 @@ describe("asking the database", () => {
   })
 
   test("a clock that was set back makes no finding stand longer", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs })
+    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0 })
     await readiness()
     now -= 10_000
     await readiness()
@@ -103,13 +103,13 @@ describe("asking the database", () => {
   })
 
   test("a database out of reach is not ready", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs })
+    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0 })
     await db.close()
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database is not available." })
   })
 
   test("a database that takes no writes is not ready, until it does", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs })
+    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0 })
     await db.sql`set default_transaction_read_only = on`
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database takes no writes." })
     await db.sql`set default_transaction_read_only = off`
@@ -119,7 +119,7 @@ describe("asking the database", () => {
   })
 
   test("a stuck database is not ready in bounded time, is never asked twice at once, and comes back", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, deadlineMs: 50 })
+    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, deadlineMs: 50 })
     let release: () => void = () => undefined
     const gate = new Promise<void>(open => {
       release = open

@@ -125,7 +125,7 @@ export const pipelineOf = (
 
 /** What the service shows of itself to anybody. */
 const publishedOf = (
-  { keys, origin, genesis }: Deployment,
+  { keys, origin, genesis, keyChanges }: Deployment,
   config: Config,
   document: TrustDocument,
 ): Pick<Deps, PublishedName> => ({
@@ -133,6 +133,7 @@ const publishedOf = (
   logOrigin: origin,
   ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
   genesis,
+  keyChanges,
   trustDocument: document,
   trustedRoot: document.trusted_root,
   servicePublicKeyPem: spkiToPem(keys.service.spki),
@@ -142,6 +143,7 @@ type PublishedName =
   | "logOrigin"
   | "baseUrl"
   | "genesis"
+  | "keyChanges"
   | "trustDocument"
   | "trustedRoot"
   | "servicePublicKeyPem"
@@ -150,9 +152,9 @@ type PublishedName =
 export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATCHED }: BootParts): Promise<Service> {
   const headFile = openHeadFile(config.keysDir, randomUUID())
   const deployment = await openDeployment(db, config, headFile.remembered, nowMs)
-  const { keys, origin, genesisAt } = deployment
+  const { keys, origin, epoch } = deployment
   const revision = sourceRevision()
-  const document = trustDocument(keys, origin, config.logOrigin, genesisAt)
+  const document = trustDocument(deployment, config.logOrigin)
   const trust = trustedKeysOf(document)
   const reportFault = (failure: StageFailure): void =>
     logger.error({ stage: failure.fault.stage, err: failure.cause }, failure.fault.message)
@@ -161,6 +163,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
   const sealer = openSealer({
     db,
     log: { keys, origin },
+    epoch,
     verify: verification.verify,
     nowMs,
     reportFault,
@@ -208,7 +211,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     openExport: openExports({ db, sealer, nowMs, reportFailure: reportCut }).open,
     stateRun: openRunStatements(keys.service, trust),
     renderReport: renderer.render,
-    readiness: openReadiness({ db, nowMs, heads: headFile }),
+    readiness: openReadiness({ db, nowMs, heads: headFile, epoch }),
     sealingQueue: sealer.waiting,
     watch,
     originSecret: keys.originSecret,

@@ -6,6 +6,7 @@ import { issueText } from "@runseal/core/artifacts/schema-issue"
 import { adminNameSchema } from "@runseal/core/wire/keys"
 import { Command, CommanderError, Option } from "commander"
 import * as v from "valibot"
+import { addKeysCommands, type KeysCommand } from "./keys-options.ts"
 import { OPTION_ROWS, REVIEWER_KINDS, type ReviewerKind } from "./option-rows.ts"
 import { StartupError } from "./startup-error.ts"
 import { MAX_WITNESSES, parseWitness, type Witness } from "./witnessing/witness.ts"
@@ -54,16 +55,22 @@ export type Config = {
   readonly logLevel: string
   /** Make an admin key of this name instead of starting. */
   readonly mintAdminKey?: string
+  /** Look at the signing keys, or change them, instead of starting. */
+  readonly keysCommand?: KeysCommand
 }
 
 /** Variables whose values are secrets, or hold one. */
 export const SECRET_VARIABLES: readonly string[] = ["RUNSEAL_AIVP_API_KEY", "RUNSEAL_DATABASE_URL"]
 
-/** The command with every option; `--help` explains each with unit and default. */
-function command(): Command {
-  const program = new Command("runseal").description(
-    "Run attestation service: executes, gates, seals and anchors runs.",
-  )
+/** The command with every option; `--help` explains each with unit and default. @param take given what follows `keys` */
+function command(take: (command: KeysCommand) => void): Command {
+  const program = new Command("runseal")
+    .description("Run attestation service: executes, gates, seals and anchors runs.")
+    .configureOutput({ writeErr: () => undefined })
+    .helpOption("--help", "show this help")
+    .helpCommand(false)
+    .exitOverride()
+    .action(() => undefined)
   for (const { flag, env, text, fallback, choices, repeatable } of OPTION_ROWS) {
     const option = new Option(flag, text)
     if (env !== undefined) option.env(env)
@@ -73,7 +80,8 @@ function command(): Command {
       option.argParser((value: string, before?: string) => (before === undefined ? value : `${before} ${value}`))
     program.addOption(option)
   }
-  return program.version(SERVICE_VERSION).helpOption("--help", "show this help").exitOverride()
+  addKeysCommands(program, take)
+  return program.version(SERVICE_VERSION)
 }
 
 /** Why reading options ended without a configuration: help or version was asked for and has been printed. */
@@ -84,8 +92,10 @@ export type Ended = { readonly ended: true }
  * @throws StartupError with one sentence for an option that cannot be used
  */
 export function readConfig(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Config | Ended {
-  const program = command()
-  program.configureOutput({ writeErr: () => undefined })
+  let keysCommand: KeysCommand | undefined
+  const program = command(found => {
+    keysCommand = found
+  })
   try {
     program.parse([...argv], { from: "user" })
   } catch (error) {
@@ -93,15 +103,19 @@ export function readConfig(argv: readonly string[], env: Readonly<Record<string,
     if (error.exitCode === 0) return { ended: true }
     throw new StartupError(withoutValues(error))
   }
-  return fromOptions(program.opts<Record<string, string | undefined>>(), env)
+  const config = fromOptions(program.opts<Record<string, string | undefined>>(), env)
+  return keysCommand === undefined ? config : { ...config, keysCommand }
 }
 
 /** What was wrong with the words of the command line, without what may be a secret in the wrong place. */
 function withoutValues({ code, message }: CommanderError): string {
-  if (code === "commander.excessArguments") return "nothing but options is accepted, and a further word was given"
+  if (code === "commander.excessArguments" || code === "commander.unknownCommand")
+    return "nothing but options and keys list, rotate or revoke is accepted, and another word was given"
   const [sentence = ""] = message.replace(/^error: /, "").split("\n", 1)
   if (code === "commander.unknownOption") return sentence.replace(/=.*$/s, "'")
-  return sentence.replace(/ argument '.*' is invalid/s, " was given a value that is none of its choices")
+  return sentence
+    .replace(/^command-argument value '.*' is invalid for argument/s, "another word was given than is known as")
+    .replace(/ argument '.*' is invalid/s, " was given a value that is none of its choices")
 }
 
 type Options = Readonly<Record<string, string | undefined>>

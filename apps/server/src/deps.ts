@@ -4,6 +4,7 @@ import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import type { AttestRequest } from "@runseal/core/wire/attestations"
+import type { KeyChangesAnswer } from "@runseal/core/wire/log-answers"
 import type { Logger } from "pino"
 import type { IdempotencyKeys } from "./access/idempotency.ts"
 import type { KeyDirectory } from "./access/key-directory.ts"
@@ -61,6 +62,8 @@ export type Deps = {
   readonly baseUrl?: string
   /** What log entry 0 signs. */
   readonly genesis: GenesisLeaf
+  /** What the entries sign with which the log's keys changed. */
+  readonly keyChanges: KeyChangesAnswer["changes"]
   /** The server's own trust, for /dcae/verify. */
   readonly trust: TrustedKeys
   /** Published at /.well-known/. */

@@ -5,6 +5,7 @@ import { createApp } from "./app.ts"
 import { boot, prepare, type Service } from "./boot.ts"
 import { type Config, readConfig, SECRET_VARIABLES } from "./config.ts"
 import { type Listening, listen } from "./http/listen.ts"
+import { runKeysCommand } from "./keys-command.ts"
 import { listenForMetrics } from "./metrics/listen.ts"
 import { createMetrics, type Metrics } from "./metrics/metrics.ts"
 import { mintAdminKey } from "./mint-admin-key.ts"
@@ -49,6 +50,8 @@ async function main(): Promise<void> {
   for (const name of SECRET_VARIABLES) delete process.env[name]
   if ("ended" in config) return
   if (config.mintAdminKey !== undefined) return mintAdminKey(await openStore(config, toOperator), config.mintAdminKey)
+  if (config.keysCommand !== undefined)
+    return runKeysCommand(await openStore(config, toOperator), config, config.keysCommand)
   const logger = pino({ level: config.logLevel })
   // Refused before a database is made.
   const prepared = prepare(config)

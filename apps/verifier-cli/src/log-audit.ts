@@ -2,31 +2,28 @@
  * The audit of a log: its checkpoint is signed by whom the user trusts, the whole tree is built again from its entries, and every
  * checkpoint seen before is part of it. Memory holds a frontier and a few files, however long the log.
  */
-import { encodeBase64, equalBytes, parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
+import { encodeBase64, equalBytes, utf8Decode } from "@runseal/canonical"
 import type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
 import { rootOf } from "@runseal/core/transparency-log/compact-range"
 import { verifyNote } from "@runseal/core/transparency-log/signed-note"
 import { TILE_WIDTH } from "@runseal/core/transparency-log/tiles"
 import { emptyStart, type RebuildStart, rebuildTree, startFromTiles } from "@runseal/core/transparency-log/tree-rebuild"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
-import { genesisProblem } from "@runseal/core/verify/genesis"
-import { readGenesisAnswer } from "@runseal/core/wire/log-answers"
 import { inOrder } from "./in-order.ts"
 import { InputError } from "./input-error.ts"
 import { checkClaimed, claimedEntries } from "./log-documents.ts"
 import { AuditFailure } from "./log-failure.ts"
 import { checkHead, holdTo, proveBeginnings } from "./log-history.ts"
+import { checkGenesis, checkKeys, entryOf, readToldKeys, type ToldKeys } from "./log-keys.ts"
 import type { LogSource } from "./log-source.ts"
 import { compareTile, readEntryRow, tileReader } from "./log-tiles.ts"
 import { checkWitnesses, mostWitnessed, type WitnessDemand, type Witnessed } from "./log-witnesses.ts"
-import type { ReadLimits } from "./read-input.ts"
 import { CHECKPOINT_LIMITS, headOf, keepSeen, readSeen, type SeenCheckpoint } from "./seen-checkpoints.ts"
 
 /** Bundles read ahead, each with its tile: twice as many requests at one time. */
 const READ_AHEAD = 2
 /** A log beyond this is not begun: some eight million requests. */
 export const MAX_AUDITED_ENTRIES = 1_000_000_000
-const GENESIS_LIMITS: ReadLimits = { maxBytes: 65_536, deadlineMs: 30_000 }
 
 export type AuditRequest = {
   readonly source: LogSource
@@ -53,6 +50,8 @@ export type Audited = {
   readonly checkpoint: string
   /** The checkpoint that most of the witnesses cosigned, when witnesses are demanded. */
   readonly witnessed?: Witnessed
+  /** What it says of its keys. */
+  readonly keys: ToldKeys
   /** What was seen before this audit. */
   readonly seen: readonly SeenCheckpoint[]
   /** The last checkpoint that passed, when the audit went on from it. */
@@ -106,6 +105,7 @@ async function openAudit({ source, trusts, folder, quick, witnesses, now }: Audi
   if (head.size === 0) throw new AuditFailure("checkpoint", "The log is empty: not even its birth is in it.")
   if (head.size > MAX_AUDITED_ENTRIES)
     throw new InputError(`A log of more than ${MAX_AUDITED_ENTRIES} entries is not audited.`)
+  const keys = await readToldKeys(source, head.size)
   const seen = readSeen(folder, head.origin)
   const base = quick ? seen.findLast(({ passed }) => passed) : undefined
   const shown = [checkpoint, ...(cosigned === undefined || !isSigned(cosigned, trust) ? [] : [cosigned])]
@@ -114,6 +114,7 @@ async function openAudit({ source, trusts, folder, quick, witnesses, now }: Audi
     trust,
     head,
     checkpoint,
+    keys,
     seen,
     ...(witnessed === undefined ? {} : { witnessed }),
     ...(base === undefined ? {} : { base }),
@@ -159,7 +160,7 @@ async function checkLog(request: AuditRequest, audited: Audited): Promise<void> 
   const end = tree.size() === head.size ? first : Math.ceil(head.size / TILE_WIDTH)
   const rows = inOrder(first, end, READ_AHEAD, index => readEntryRow(source, index, head.size))
   for await (const { entries, hashes } of rows) {
-    if (tree.size() === 0) await checkGenesis(source, entries[0], audited.trust)
+    if (tree.size() === 0) checkGenesis(audited.keys, entries[0], audited.trust)
     for (const hash of hashes.slice(tree.size() % TILE_WIDTH)) {
       for (const tile of tree.take(hash)) await compareTile(source, tile)
       hold(tree.size(), tree.root)
@@ -172,6 +173,8 @@ async function checkLog(request: AuditRequest, audited: Audited): Promise<void> 
       "root",
       `The entries make the root ${encodeBase64(tree.root())}, and the checkpoint signs ${encodeBase64(head.root)}.`,
     )
+  if (base !== undefined) checkGenesis(audited.keys, await entryOf(source, 0, head), audited.trust)
+  await checkKeys(source, audited.keys, head, audited.checkpoint, audited.trust)
 }
 
 /**
@@ -191,21 +194,4 @@ async function goOnFrom(
   const start = await startFromTiles(base.head.size, readTile)
   holdTo([base])(start.range.size, () => rootOf(start.range))
   return start
-}
-
-/** Entry 0, which goes into the rebuilt tree, is the birth of the log that the trust document speaks of. */
-async function checkGenesis(source: LogSource, entry: Uint8Array | undefined, trust: TrustedKeys): Promise<void> {
-  const answer = readGenesisAnswer(parseGenesis(await source.read("genesis", GENESIS_LIMITS), source))
-  if (answer === undefined) throw new AuditFailure("genesis", "What the log shows as its genesis is none.")
-  const problem = genesisProblem(answer.leaf, entry ?? Uint8Array.of(), trust)
-  if (problem !== undefined) throw new AuditFailure("genesis", problem)
-}
-
-function parseGenesis(bytes: Uint8Array, { name }: LogSource): ReturnType<typeof parseStrictJson> {
-  try {
-    return parseStrictJson(bytes)
-  } catch (error) {
-    if (error instanceof StrictJsonError) throw new InputError(`The genesis of ${name} is not strict JSON.`)
-    throw error
-  }
 }

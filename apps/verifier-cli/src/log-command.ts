@@ -165,23 +165,26 @@ function factLines(audited: Audited, folder: string): readonly Line[] {
   ]
 }
 
-function passedLines({ head, witnessed, seen, base }: Audited, documents: number): readonly Line[] {
+function passedLines({ head, witnessed, seen, base, keys }: Audited, documents: number): readonly Line[] {
   const from = base?.head.size ?? 0
   const told: Readonly<Record<AuditCheck, string>> = {
     checkpoint: "signed with a checkpoint key of the trust document",
     witnesses: `${witnessed?.cosignatures.length} of your ${witnessed?.keys.length} cosigned a beginning of this log, ${witnessed?.needed} needed`,
     history: seen.length === 0 ? "nothing was seen before" : "every checkpoint seen before is part of this log",
-    genesis: base === undefined ? "entry 0 is the birth of this log, with its keys" : "not read again",
+    genesis: "entry 0 is the birth of this log, with its keys",
     entries: `${head.size - from} rebuilt${from === 0 ? "" : `, from entry ${from} on`}; each is what its tile holds`,
     tiles: "each row follows from the row below",
     root: "the tree has the root that is signed",
+    keys: `changed ${keys.changes.length === 1 ? "once" : `${keys.changes.length} times`} since, each time announced under the keys before`,
     documents: `every entry of ${documents === 1 ? "the document" : `${documents} documents`} is in ${witnessed === undefined ? "this log" : "what was witnessed of this log"}`,
   }
   const asked = AUDIT_CHECKS.filter(
-    check => (check !== "witnesses" || witnessed !== undefined) && (check !== "documents" || documents > 0),
+    check =>
+      (check !== "witnesses" || witnessed !== undefined) &&
+      (check !== "keys" || keys.changes.length > 0) &&
+      (check !== "documents" || documents > 0),
   )
-  const unread = (check: AuditCheck): boolean =>
-    (check === "genesis" && base !== undefined) || (check === "history" && seen.length === 0)
+  const unread = (check: AuditCheck): boolean => check === "history" && seen.length === 0
   return asked.map(check => [
     "  ",
     unread(check) ? { text: MARKS.absent, tone: "quiet" } : { text: MARKS.pass, tone: "good" },

@@ -10,6 +10,7 @@ export const AUDIT_CHECKS = [
   "entries",
   "tiles",
   "root",
+  "keys",
   "documents",
 ] as const
 export type AuditCheck = (typeof AUDIT_CHECKS)[number]

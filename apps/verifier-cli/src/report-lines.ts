@@ -30,6 +30,10 @@ export function reportLines(reading: Reading): readonly Line[] {
     ...section("Checked", report.checks.map(checkLine)),
     ...section("Log entries", report.anchors.map(anchorLine)),
     ...section(
+      "Keys",
+      (report.key_notes ?? []).map(({ sentence }) => [`  ${sentence}`]),
+    ),
+    ...section(
       "Not verified",
       report.limitations.map(limit => [`  ${limit.sentence}`]),
     ),

@@ -51,7 +51,8 @@ export function answerOf(
 
 /** The object of `--json`. Absent facts are absent keys. */
 export function jsonAnswer({ report, judgement, evidence }: Reading): JsonObject {
-  const { service, document, run_id, outcome_kind, statement, checks, limitations, withheld, anchors } = report
+  const { service, document, run_id, outcome_kind, statement, checks, limitations, withheld, anchors, key_notes } =
+    report
   const { verdict, exit, first_failure } = judgement
   return {
     verdict,
@@ -66,6 +67,7 @@ export function jsonAnswer({ report, judgement, evidence }: Reading): JsonObject
     limitations,
     withheld,
     anchors,
+    ...(key_notes === undefined ? {} : { key_notes }),
     ...(evidence.length === 0 ? {} : { evidence_summary: evidence }),
   }
 }

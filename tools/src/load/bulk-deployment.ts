@@ -4,7 +4,7 @@ import { keyCaller, originOf } from "@runseal/server/access/caller"
 import { mintKey } from "@runseal/server/access/mint-key"
 import { publicCheckpoint } from "@runseal/server/anchor/embedded-log"
 import { openHeadFile } from "@runseal/server/anchor/head-file"
-import { readKeys } from "@runseal/server/anchor/keys"
+import { readKeys } from "@runseal/server/anchor/key-file"
 import { boot, pipelineOf, prepare } from "@runseal/server/boot"
 import { readConfig } from "@runseal/server/config"
 import { askReviewer } from "@runseal/server/pipeline/gates/aivp-t4"
@@ -14,6 +14,7 @@ import type { SealerContext } from "@runseal/server/sealing/sealer"
 import { verifyHere } from "@runseal/server/sealing/verification"
 import { createBudgetLedger } from "@runseal/server/store/budget-ledger"
 import { openDatabase } from "@runseal/server/store/database"
+import { readHead } from "@runseal/server/store/log-store"
 import { pino } from "pino"
 import { type Sample, sampleOf } from "./sample.ts"
 
@@ -67,6 +68,7 @@ export async function openBulkDeployment(
     sealing: {
       db,
       log: { keys, origin: deps.logOrigin },
+      epoch: (await readHead(db)).epoch,
       verify: sample.verify,
       nowMs,
       reportFault,

@@ -16,6 +16,7 @@ const PUBLIC: readonly string[] = [
   "GET /log/checkpoint",
   "GET /log/witnessed-checkpoint",
   "GET /log/genesis",
+  "GET /log/key-changes",
   "GET /log/tile/*",
   "GET /log/entry/:index",
   "GET /log/consistency",

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { createKeys } from "../../src/anchor/keys.ts"
+import { createKeys } from "../../src/anchor/key-file.ts"
 import { readConfig } from "../../src/config.ts"
 import { StartupError } from "../../src/startup-error.ts"
 import { type Ended, runToEnd } from "../harness/child.ts"

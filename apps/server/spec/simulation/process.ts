@@ -59,11 +59,13 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
   parts.opened(headFile.close)
   const pool = createConnectionPool(CONNECTIONS, lost => server.connect(name, lost))
   const db = databaseOver("postgres", pool, async () => undefined)
-  const { keys, origin, genesisAt } = await openDeployment(db, config, headFile.remembered, nowMs)
-  const trust = trustDocument(keys, origin, config.logOrigin, genesisAt)
+  const deployment = await openDeployment(db, config, headFile.remembered, nowMs)
+  const { keys, origin, epoch } = deployment
+  const trust = trustDocument(deployment, config.logOrigin)
   const sealer = openSealer({
     db,
     log: { keys, origin },
+    epoch,
     verify: verifyHere(trustedKeysOf(trust)),
     nowMs,
     reportFault,

@@ -79,5 +79,5 @@ export function anchorOf<L extends Leaf>(
 export function publicCheckpoint(keys: SigningKeys, origin: string, size: number, root: Uint8Array): string {
   const host = parseOrigin(origin)?.host ?? origin
   const text = formatCheckpoint({ origin, size, root, extensions: [] })
-  return signedNote(text, checkpointNoteKey(keys, host), keys.checkpoint.sign)
+  return signedNote(text, checkpointNoteKey(keys.checkpoint.spki, host), keys.checkpoint.sign)
 }

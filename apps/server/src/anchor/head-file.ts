@@ -22,8 +22,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { encodeHex } from "@runseal/canonical"
 import { StartupError } from "../startup-error.ts"
-import { syncDirectory } from "./keys.ts"
-import { inKeysFolder } from "./keys-folder.ts"
+import { inKeysFolder, syncDirectory } from "./keys-folder.ts"
 
 const HEADS_DIRECTORY = "heads"
 /** A file that is being made; it becomes a head by its rename and says nothing before. */

@@ -1,4 +1,5 @@
 /** The folder of the signing keys and of the heads beside them. */
+import { closeSync, fsyncSync, openSync } from "node:fs"
 import { isFullDisk, isSystemError, StartupError } from "../startup-error.ts"
 
 /**
@@ -16,5 +17,15 @@ export function inKeysFolder<T>(directory: string, work: () => T): T {
       `The keys folder ${directory} cannot be used: check that all of it is there and that this user may write to it.`,
       { cause },
     )
+  }
+}
+
+/** Makes a directory's entries durable. */
+export function syncDirectory(directory: string): void {
+  const fd = openSync(directory, "r")
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
   }
 }

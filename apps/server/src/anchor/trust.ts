@@ -2,42 +2,63 @@
 import { encodeBase64 } from "@runseal/canonical"
 import { parseOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { formatVkey } from "@runseal/core/transparency-log/signed-note"
+import { keyIdOfSpki } from "@runseal/core/transparency-log/spki"
 import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
 import { parseTrust, TRUST_DOCUMENT_KIND } from "@runseal/core/transparency-log/trust-document"
 import type { LogKey, TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
-import { P256_KEY_DETAILS } from "@runseal/core/transparency-log/trusted-keys"
+import { formatUtcSeconds, P256_KEY_DETAILS } from "@runseal/core/transparency-log/trusted-keys"
 import { formatTrustedRoot } from "@runseal/core/transparency-log/trusted-root"
+import type { KeyRole, SigningKeyRow } from "../store/schema.ts"
 import type { LogIdentity } from "./embedded-log.ts"
-import type { EcdsaKey, SigningKeys } from "./keys.ts"
-import { checkpointNoteKey, spkiBase64 } from "./keys.ts"
+import { checkpointNoteKey } from "./keys.ts"
 
 /** A log key as trusted roots list it. The base URL holds the checkpoint name, as sigstore-js wants it. */
-const logKey = (key: EcdsaKey, origin: string, validFrom: number): LogKey => ({
-  logId: encodeBase64(key.id),
-  spki: key.spki,
+const logKey = (spki: Uint8Array, origin: string, validFrom: number, validTo?: number): LogKey => ({
+  logId: encodeBase64(keyIdOfSpki(spki)),
+  spki,
   keyDetails: P256_KEY_DETAILS,
   baseUrl: `https://${parseOrigin(origin)?.host ?? origin}`,
   validFrom,
+  ...(validTo === undefined ? {} : { validTo }),
 })
 
-const secondsText = (seconds: number): string => `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`
+/** What every verifier of our documents must know of a deployment. */
+export type Published = {
+  readonly origin: string
+  /** Unix seconds of the log's birth. */
+  readonly genesisAt: number
+  /** All that the log ever had, oldest first. */
+  readonly signingKeys: readonly SigningKeyRow[]
+}
 
-/**
- * Our trust document.
- * @param genesisAt Unix seconds from which the keys count: the log's birth.
- */
-export function trustDocument(keys: SigningKeys, origin: string, service: string, genesisAt: number): TrustDocument {
+/** Our trust document. @param service the name printed beside verdicts */
+export function trustDocument({ origin, genesisAt, signingKeys }: Published, service: string): TrustDocument {
   const host = parseOrigin(origin)?.host ?? origin
-  const validFrom = secondsText(genesisAt)
+  const of = (wanted: KeyRole): readonly SigningKeyRow[] => signingKeys.filter(({ role }) => role === wanted)
   return {
     kind: TRUST_DOCUMENT_KIND,
     service,
-    trusted_root: formatTrustedRoot([logKey(keys.log, origin, genesisAt)]),
+    trusted_root: formatTrustedRoot(of("log").map(key => logKey(key.spki, origin, key.valid_from, lastSecondOf(key)))),
     origin,
-    service_keys: [{ key_id: keys.service.keyId, spki: spkiBase64(keys.service), valid_from: validFrom }],
-    checkpoint_keys: [formatVkey(checkpointNoteKey(keys, host))],
-    leaf_v7_from: validFrom,
+    service_keys: of("service").map(key => ({
+      key_id: key.key_id,
+      spki: encodeBase64(key.spki),
+      valid_from: formatUtcSeconds(key.valid_from),
+      ...(key.valid_to === 0 ? {} : { valid_to: formatUtcSeconds(key.valid_to) }),
+      ...(key.revoked_from === 0 ? {} : { revoked_from: formatUtcSeconds(key.revoked_from) }),
+    })),
+    // A checkpoint says no time that its key could be held to: one that is revoked vouches for nothing any more.
+    checkpoint_keys: of("checkpoint")
+      .filter(({ revoked_from }) => revoked_from === 0)
+      .map(({ spki }) => formatVkey(checkpointNoteKey(spki, host))),
+    leaf_v7_from: formatUtcSeconds(genesisAt),
   }
+}
+
+/** A trusted root has no word for revoked: such a log key ends before. Undefined for the key in force. */
+function lastSecondOf({ valid_to, revoked_from }: SigningKeyRow): number | undefined {
+  if (revoked_from !== 0) return revoked_from - 1
+  return valid_to === 0 ? undefined : valid_to
 }
 
 /** The keys of a trust document of ours, as its verifier reads them. */
@@ -52,7 +73,7 @@ export const scratchTrust = ({ keys, origin }: LogIdentity, validFrom: number): 
   service: "rehearsal",
   origin,
   serviceKeys: [{ keyId: keys.service.keyId, spki: keys.service.spki, validFrom }],
-  logKeys: [logKey(keys.log, origin, validFrom)],
+  logKeys: [logKey(keys.log.spki, origin, validFrom)],
   checkpointKeys: [],
   rekor: false,
 })

@@ -81,6 +81,7 @@ export function logRoutes(deps: Deps): Hono {
   app.get("/log/checkpoint", async c => c.text(await newestCheckpoint(deps), 200, FRESH))
   app.get("/log/witnessed-checkpoint", async c => c.text(await witnessedCheckpoint(deps), 200, FRESH))
   app.get("/log/genesis", c => c.json({ ok: true, log_index: 0, leaf: deps.genesis }, 200, IMMUTABLE))
+  app.get("/log/key-changes", c => c.json({ ok: true, changes: deps.keyChanges }, 200, FRESH))
   app.get("/log/tile/*", async c => {
     const address = parseTilePath(c.req.path.slice("/log/".length))
     if (address === undefined) throw notFound("This is no tile path.")

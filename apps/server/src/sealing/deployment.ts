@@ -3,23 +3,27 @@
  * database older than what was acknowledged, is refused. FORMATS §6.
  */
 import { randomInt } from "node:crypto"
-import { encodeHex } from "@runseal/canonical"
+import { encodeHex, parseStrictJson } from "@runseal/canonical"
 import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
 import { genesisLeaf } from "@runseal/core/formulas/leaves"
 import { parseOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { emptyRange } from "@runseal/core/transparency-log/compact-range"
 import { rootFromTiles } from "@runseal/core/transparency-log/tiles"
+import { type KeyChangesAnswer, readKeyChangesAnswer } from "@runseal/core/wire/log-answers"
 import { appendLeafEntry, publicCheckpoint } from "../anchor/embedded-log.ts"
 import type { RememberedHead } from "../anchor/head-file.ts"
-import { createKeys, readKeys, type SigningKeys } from "../anchor/keys.ts"
+import { createKeys, findKeys, readKeys } from "../anchor/key-file.ts"
+import { idsOf, type SigningKeys, sameIds } from "../anchor/keys.ts"
 import { growLog } from "../anchor/log-builder.ts"
 import type { Config } from "../config.ts"
 import { StartupError } from "../startup-error.ts"
 import type { Database } from "../store/database.ts"
 import { pinDeployment, readDeployment } from "../store/deployment.ts"
+import { StoreError } from "../store/errors.ts"
 import { appendEntries, lockHead, readHead, readTile } from "../store/log-store.ts"
-import type { DeploymentRow } from "../store/schema.ts"
-import type { Tx } from "../store/session.ts"
+import { type DeploymentRow, KEY_ROLES, type SigningKeyRow } from "../store/schema.ts"
+import type { Source, Tx } from "../store/session.ts"
+import { idsInForce, insertSigningKeys, type KeyIds, readKeyChanges, readSigningKeys } from "../store/signing-keys.ts"
 
 /** A tree id is a positive decimal; 48 bits keep two deployments apart. */
 const MAX_TREE_ID = 2 ** 48 - 1
@@ -31,8 +35,14 @@ export type Deployment = {
   /** Unix seconds of the log's birth. */
   readonly genesisAt: number
   readonly genesis: GenesisLeaf
+  /** The public halves of all keys the log ever had, oldest first. */
+  readonly signingKeys: readonly SigningKeyRow[]
+  readonly keyChanges: KeyChangesAnswer["changes"]
+  /** The head's epoch: once it has another one, these keys append nothing. */
+  readonly epoch: number
 }
 
+/** @throws StartupError when keys, origin or database do not belong together */
 export async function openDeployment(
   db: Database,
   config: Config,
@@ -40,24 +50,74 @@ export async function openDeployment(
   nowMs: () => number,
 ): Promise<Deployment> {
   const found = await readDeployment(db)
-  const stored = readKeys(config.keysDir)
-  if (found !== undefined && stored === undefined)
-    throw new StartupError(
-      `The database was born with signing keys that are not in ${config.keysDir}; restore them, a new key cannot continue this log.`,
-    )
   if (found === undefined && remembered !== undefined)
     throw new StartupError(
       `The database is empty, but ${config.keysDir} has acknowledged ${remembered.size} log entries: this is not the database those keys belong to.`,
     )
-  const keys = stored ?? createKeys(config.keysDir)
-  const row = await db.transaction(tx => beginLog(tx, keys, config, nowMs()))
-  checkIdentity(row, keys, config)
+  const { keys, row, ...begun } = await begin(db, config, found, nowMs)
+  const host = parseOrigin(row.origin)?.host
+  if (host !== config.logOrigin)
+    throw new StartupError(`This log was born as ${host}; --log-origin ${config.logOrigin} cannot continue it.`)
   await checkRollback(db, remembered)
-  return { keys, origin: row.origin, genesisAt: Math.floor(row.genesis_at / 1000), genesis: genesisOf(row) }
+  const { origin } = row
+  return { keys, origin, genesisAt: Math.floor(row.genesis_at / 1000), genesis: genesisOf(row), ...begun }
 }
 
-/** The deployment's row; on a first start also the genesis entry, both in one transaction. */
-async function beginLog(tx: Tx, keys: SigningKeys, config: Config, now: number): Promise<DeploymentRow> {
+/** Times a start looks again when the keys were changed while it looked. */
+const LOOKS = 3
+
+/** The deployment with the keys that are in force, and those ready to sign. @throws StartupError */
+async function begin(
+  db: Database,
+  config: Config,
+  found: DeploymentRow | undefined,
+  nowMs: () => number,
+): Promise<Begun & { readonly keys: SigningKeys }> {
+  for (let look = 0; look < LOOKS; look++) {
+    const keys =
+      found === undefined
+        ? (readKeys(config.keysDir) ?? createKeys(config.keysDir))
+        : keysInForce(config.keysDir, await readIdsInForce(db, found))
+    const begun = await db.transaction(tx => beginLog(tx, keys, config, nowMs()))
+    if (begun !== undefined) return { ...begun, keys }
+  }
+  throw otherKeys(config.keysDir)
+}
+
+/** The ids of the keys that sign now; those of the birth in a database of a release that did not change keys. */
+async function readIdsInForce(source: Source, row: DeploymentRow): Promise<KeyIds> {
+  const rows = await readSigningKeys(source)
+  return rows.length === 0 ? bornWith(row) : idsInForce(rows)
+}
+
+const bornWith = (row: DeploymentRow): KeyIds => ({
+  service: row.service_key_id,
+  log: row.log_key_id,
+  checkpoint: row.checkpoint_key_id,
+})
+
+function keysInForce(directory: string, ids: KeyIds): SigningKeys {
+  const keys = findKeys(directory, ids)
+  if (keys === "none")
+    throw new StartupError(
+      `The database is signed with keys that are not in ${directory}; restore them, a new key cannot continue this log.`,
+    )
+  if (keys === "others") throw otherKeys(directory)
+  return keys
+}
+
+const otherKeys = (directory: string): StartupError =>
+  new StartupError(
+    `The signing keys in ${directory} are not those that are in force on this database; restore the right ones.`,
+  )
+
+type Begun = Pick<Deployment, "signingKeys" | "keyChanges" | "epoch"> & { readonly row: DeploymentRow }
+
+/**
+ * What the database says of the deployment; on a first start also the genesis entry, all in one transaction. Undefined when other
+ * keys are in force.
+ */
+async function beginLog(tx: Tx, keys: SigningKeys, config: Config, now: number): Promise<Begun | undefined> {
   const head = await lockHead(tx)
   const tree_id = `${randomInt(1, MAX_TREE_ID)}`
   const facts: DeploymentRow = {
@@ -69,7 +129,10 @@ async function beginLog(tx: Tx, keys: SigningKeys, config: Config, now: number):
     genesis_at: now,
   }
   const row = await pinDeployment(tx, facts)
-  if (head.size > 0) return row
+  if (!sameIds(await readIdsInForce(tx, row), idsOf(keys))) return undefined
+  const signingKeys = await pinSigningKeys(tx, keys, row)
+  const begun = { row, signingKeys, keyChanges: await readPublishedChanges(tx), epoch: head.epoch }
+  if (head.size > 0) return begun
   const { origin } = row
   const log = growLog({ range: emptyRange, edges: [] })
   const { body, index } = appendLeafEntry({ keys, origin }, log, genesisOf(row))
@@ -80,7 +143,26 @@ async function beginLog(tx: Tx, keys: SigningKeys, config: Config, now: number):
     tiles: log.tiles(),
     head: { ...head, size, root, log_time, checkpoint: publicCheckpoint(keys, origin, size, root) },
   })
-  return row
+  return begun
+}
+
+/** The rows of all keys; written when there are none, on a first start or on a database of a release that had no such rows. */
+async function pinSigningKeys(tx: Tx, keys: SigningKeys, row: DeploymentRow): Promise<readonly SigningKeyRow[]> {
+  const known = await readSigningKeys(tx)
+  if (known.length > 0) return known
+  const born = { valid_from: Math.floor(row.genesis_at / 1000), valid_to: 0, revoked_from: 0 }
+  const rows = KEY_ROLES.map(role => ({ key_id: keys[role].keyId, role, spki: keys[role].spki, ...born }))
+  await insertSigningKeys(tx, rows)
+  return rows
+}
+
+/** What the entries sign with which the keys changed, oldest first. @throws StoreError "corrupt" */
+async function readPublishedChanges(source: Source): Promise<KeyChangesAnswer["changes"]> {
+  const rows = await readKeyChanges(source)
+  const changes = rows.map(({ log_index, leaf }) => ({ log_index, leaf: parseStrictJson(leaf) }))
+  const read = readKeyChangesAnswer({ ok: true, changes })
+  if (read === undefined) throw new StoreError("corrupt")
+  return read.changes
 }
 
 /** The leaf of entry 0, as the first start made it. */
@@ -92,20 +174,6 @@ const genesisOf = ({ origin, service_key_id, log_key_id, checkpoint_key_id, gene
     log_key_id,
     checkpoint_key_id,
   })
-
-function checkIdentity(row: DeploymentRow, keys: SigningKeys, config: Config): void {
-  const host = parseOrigin(row.origin)?.host
-  if (host !== config.logOrigin)
-    throw new StartupError(`This log was born as ${host}; --log-origin ${config.logOrigin} cannot continue it.`)
-  const same =
-    row.service_key_id === keys.service.keyId &&
-    row.log_key_id === keys.log.keyId &&
-    row.checkpoint_key_id === keys.checkpoint.keyId
-  if (!same)
-    throw new StartupError(
-      `The signing keys in ${config.keysDir} are not those this database was born with; restore the right ones.`,
-    )
-}
 
 async function checkRollback(db: Database, remembered: RememberedHead | undefined): Promise<void> {
   if (remembered === undefined) return

@@ -23,6 +23,8 @@ export type ReadinessParts = {
   readonly nowMs: () => number
   /** What is remembered beside the keys. */
   readonly heads: Pick<HeadFile, "writable" | "contradicts">
+  /** The head's epoch when this process started. */
+  readonly epoch: number
   readonly deadlineMs?: number
 }
 
@@ -31,6 +33,7 @@ export function openReadiness({
   db,
   nowMs,
   heads,
+  epoch,
   deadlineMs = READINESS_DEADLINE_MS,
 }: ReadinessParts): () => Promise<Readiness> {
   let query: Promise<Readiness> | undefined
@@ -44,6 +47,12 @@ export function openReadiness({
     if (!writable) return { ready: false, reason: "The database takes no writes.", checked_at }
     if (heads.contradicts(head.size, head.root))
       return { ready: false, reason: "The database holds an older log than was acknowledged, or another.", checked_at }
+    if (head.epoch !== epoch)
+      return {
+        ready: false,
+        reason: "The signing keys were changed since this process started: start it again.",
+        checked_at,
+      }
     if (!heads.writable())
       return { ready: false, reason: "The folder of the heads beside the keys takes no writes.", checked_at }
     if (nextLogTime(head.log_time, checked_at) === undefined)

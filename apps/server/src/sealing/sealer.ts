@@ -53,6 +53,8 @@ export type SealerContext = BatchContext & {
   readonly db: Database
   readonly log: LogIdentity
   readonly nowMs: () => number
+  /** The head's epoch when this process started: with another one its keys were changed, or one of the log's was revoked. */
+  readonly epoch: number
   /** The published checkpoint of a head. */
   readonly publicCheckpoint: (size: number, root: Uint8Array) => string
   /** Makes the head durable beside the keys, after commit and before any answer. */
@@ -69,6 +71,9 @@ export type SealerContext = BatchContext & {
 
 const ROLLED_BACK =
   "The database holds an older log than was acknowledged, or another; sealing on it would fork the log."
+
+const KEYS_CHANGED =
+  "The log's signing keys were changed or one was revoked since this process started; start it again."
 
 type Item = (
   | { readonly run: Draft }
@@ -160,6 +165,7 @@ export const commitBatch = (work: BatchWork, known: LogFrontier | undefined, con
   context.db.transaction(async tx => {
     const head = await lockHead(tx)
     if (context.contradictsHead(head.size, head.root)) throw new StoreError("unavailable", { message: ROLLED_BACK })
+    if (head.epoch !== context.epoch) throw new StoreError("unavailable", { message: KEYS_CHANGED })
     const time = nextLogTime(head.log_time, context.nowMs())
     if (time === undefined) throw new StoreError("unavailable")
     const frontier = isAt(known, head) ? known : await loadFrontier(tx, head)

@@ -35,6 +35,50 @@ export const deployment: TableOf<DeploymentRow & OneRow> = pgTable(
   table => [check("deployment_one_row", sql`${table.only}`)],
 )
 
+/** What a key signs: leaves, entries and their checkpoints, or the public checkpoint. */
+export const KEY_ROLES = ["service", "log", "checkpoint"] as const
+export type KeyRole = (typeof KEY_ROLES)[number]
+
+/** The public half of a signing key and when it counts. Rows are never deleted; of each role one is in force. FORMATS §7. */
+export type SigningKeyRow = {
+  /** SHA-256 of the DER SPKI, 64 hex digits. */
+  readonly key_id: string
+  readonly role: KeyRole
+  /** DER. */
+  readonly spki: Uint8Array
+  /** Unix seconds of log time, as the next two. */
+  readonly valid_from: number
+  /** 0 = in force. */
+  readonly valid_to: number
+  /** 0 = not revoked. */
+  readonly revoked_from: number
+}
+
+export const signing_key: TableOf<SigningKeyRow> = pgTable(
+  "signing_key",
+  {
+    key_id: text().primaryKey(),
+    role: text().$type<KeyRole>().notNull(),
+    spki: bytes().notNull(),
+    valid_from: number(),
+    valid_to: number(),
+    revoked_from: number(),
+  },
+  table => [check("signing_key_role", sql`${table.role} in ('service', 'log', 'checkpoint')`)],
+)
+
+/** A change of the log's keys: what its entry signs. */
+export type KeyChangeRow = {
+  readonly log_index: number
+  /** The leaf's RFC 8785 text. */
+  readonly leaf: string
+}
+
+export const key_change: TableOf<KeyChangeRow> = pgTable("key_change", {
+  log_index: number().primaryKey(),
+  leaf: text().notNull(),
+})
+
 /** Where the log stands. Whoever appends locks this row, so that two processes never fork the log. */
 export type LogHeadRow = {
   /** Entries in the log. */
@@ -47,7 +91,7 @@ export type LogHeadRow = {
   readonly next_run_id: number
   /** The published C2SP checkpoint of this head, a signed note; "" before the genesis entry. */
   readonly checkpoint: string
-  /** Raised by a sequencer that wants every other one to read the head again before it writes. */
+  /** Raised when keys change or are revoked: who started before appends nothing any more. */
   readonly epoch: number
 }
 

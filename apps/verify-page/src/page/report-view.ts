@@ -18,7 +18,7 @@ const RESULTS: Readonly<Record<CheckResult, string>> = {
 const TONE_MARKS = { good: MARKS.pass, warn: "!", bad: MARKS.fail } as const
 
 export function reportPieces({ report, evidence }: Reading, believed: Believed): readonly Piece[] {
-  const { verdict, statement, checks, limitations, anchors } = report
+  const { verdict, statement, checks, limitations, anchors, key_notes = [] } = report
   const tone = verdictTone(verdict)
   const meaning = unanchoredMeaning(verdict)
   const sameAddress = report.service !== undefined && believed.from === "service"
@@ -31,6 +31,7 @@ export function reportPieces({ report, evidence }: Reading, believed: Believed):
     ...section("Checked", element("ul", "checks", ...checks.map(checkItem))),
     ...section("Not verified", ...list(limitations.map(({ sentence }) => sentence))),
     ...section("Log entries", ...facts(anchors.map(anchor => ({ label: anchor.slot, value: anchorText(anchor) })))),
+    ...section("Keys", ...list(key_notes.map(({ sentence }) => sentence))),
     ...section("What the record says", ...facts(evidence)),
   ]
 }

@@ -132,6 +132,21 @@ export type GenesisLeaf = {
   readonly checkpoint_key_id: string
 }
 
+/**
+ * Which keys the log goes on with. The service key in force before signs it, so that from the genesis on each set of keys names the
+ * next.
+ */
+export type KeyChangeLeaf = {
+  readonly leaf_version: "vfa.key_change.v1"
+  readonly origin: string
+  readonly change_clock: string
+  /** Digest of the key change before this one; of the genesis leaf for the first. */
+  readonly previous_keys: string
+  readonly service_key_id: string
+  readonly log_key_id: string
+  readonly checkpoint_key_id: string
+}
+
 export type Leaf =
   | PreAnchorLeaf
   | ReceiptLeaf
@@ -139,6 +154,7 @@ export type Leaf =
   | AttestationLeaf
   | ExportStatementLeaf
   | GenesisLeaf
+  | KeyChangeLeaf
 
 export type Anchor<L extends Leaf = Leaf> = { readonly leaf: L; readonly entry: TransparencyLogEntry }
 

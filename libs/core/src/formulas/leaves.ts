@@ -6,6 +6,7 @@ import type {
   CompleteRecordLeaf,
   ExportStatementLeaf,
   GenesisLeaf,
+  KeyChangeLeaf,
   Leaf,
   PreAnchorLeaf,
   PreAnchorValues,
@@ -178,6 +179,12 @@ export const exportStatementLeaf = (facts: Omit<ExportStatementLeaf, "leaf_versi
 /** Index 0 of an embedded log: pins what the log was born with. */
 export const genesisLeaf = (facts: Omit<GenesisLeaf, "leaf_version">): GenesisLeaf => ({
   leaf_version: "vfa.genesis.v1",
+  ...facts,
+})
+
+/** The leaf that names the keys which the log goes on with. */
+export const keyChangeLeaf = (facts: Omit<KeyChangeLeaf, "leaf_version">): KeyChangeLeaf => ({
+  leaf_version: "vfa.key_change.v1",
   ...facts,
 })
 

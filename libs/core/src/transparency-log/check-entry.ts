@@ -11,7 +11,14 @@ import {
 } from "./log-entry.ts"
 import { hashLeaf, verifyInclusion } from "./merkle.ts"
 import { decodeSafeDecimal } from "./safe-decimal.ts"
-import { isValidAt, type LogKey, P256_KEY_DETAILS, type ServiceKey, type TrustedKeys } from "./trusted-keys.ts"
+import {
+  formatUtcSeconds,
+  isValidAt,
+  type LogKey,
+  P256_KEY_DETAILS,
+  type ServiceKey,
+  type TrustedKeys,
+} from "./trusted-keys.ts"
 import { isSignedCheckpoint } from "./verified-checkpoints.ts"
 
 /**
@@ -161,8 +168,9 @@ function serviceKeyProblem({ body, serviceKey, time, trust }: Facts): string | u
   if (body === undefined) return UNREADABLE_BODY
   if (serviceKey === undefined) return `The key in the entry is no published key of ${trust.service}.`
   if (!isValidAt(serviceKey, time)) return `Service key ${serviceKey.keyId} was not valid at the log time.`
-  const revoked = serviceKey.revokedFrom !== undefined && time >= serviceKey.revokedFrom
-  return revoked ? `Service key ${serviceKey.keyId} was revoked by the log time.` : undefined
+  const { revokedFrom } = serviceKey
+  if (revokedFrom === undefined || time < revokedFrom) return undefined
+  return `Service key ${serviceKey.keyId} was revoked from ${formatUtcSeconds(revokedFrom)} on, and this was not logged before.`
 }
 
 function bodySignatureProblem({ body, preimage }: Facts): string | undefined {

@@ -70,3 +70,7 @@ export function parseUtcSeconds(text: string): number | undefined {
   // Date.parse rolls days such as 30 February over; what comes back differently was no date.
   return new Date(milliseconds).toISOString().startsWith(seconds) ? milliseconds / 1000 : undefined
 }
+
+/** RFC 3339 UTC of Unix seconds that `parseUtcSeconds` may have read. Throws RangeError for a time that no Date holds. */
+export const formatUtcSeconds = (seconds: number): string =>
+  new Date(seconds * 1000).toISOString().replace(".000Z", "Z")

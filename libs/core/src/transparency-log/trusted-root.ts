@@ -2,7 +2,7 @@ import { decodeBase64, encodeBase64, type JsonObject } from "@runseal/canonical"
 import * as v from "valibot"
 import { HASH_BYTES } from "./merkle.ts"
 import { keyIdOfSpki, parseP256Spki } from "./spki.ts"
-import { type LogKey, P256_KEY_DETAILS, parseUtcSeconds, type TrustProblem } from "./trusted-keys.ts"
+import { formatUtcSeconds, type LogKey, P256_KEY_DETAILS, parseUtcSeconds, type TrustProblem } from "./trusted-keys.ts"
 
 const MEDIA_TYPE = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
 /** Logs read of one trusted root; Sigstore's own lists four. */
@@ -78,7 +78,10 @@ export function formatTrustedRoot(logKeys: readonly LogKey[]): JsonObject {
       publicKey: {
         rawBytes: encodeBase64(spki),
         keyDetails,
-        validFor: { start: formatTime(validFrom), ...(validTo === undefined ? {} : { end: formatTime(validTo) }) },
+        validFor: {
+          start: formatUtcSeconds(validFrom),
+          ...(validTo === undefined ? {} : { end: formatUtcSeconds(validTo) }),
+        },
       },
       logId: { keyId: logId },
     })),
@@ -102,8 +105,4 @@ const quoted = (text: string): string => text.slice(0, MAX_QUOTED_LENGTH).replac
 
 function isNamedByItsKey({ logId, spki }: LogKey): boolean {
   return parseP256Spki(spki) !== undefined && encodeBase64(keyIdOfSpki(spki)) === logId
-}
-
-function formatTime(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().replace(".000Z", "Z")
 }

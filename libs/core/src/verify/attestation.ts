@@ -7,6 +7,7 @@ import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { clockMillis } from "../vocabulary/scalars.ts"
 import { checkAnchor, chooseTrust, FIRST_ANCHOR_IDS } from "./anchor-check.ts"
 import { anchorFact } from "./bundle.ts"
+import { withKeyNotes } from "./key-notes.ts"
 import type { Findings, Report } from "./report.ts"
 import { collectFindings, limitation, VERDICTS } from "./report.ts"
 
@@ -43,7 +44,7 @@ export function verifyAttestation(document: AttestationDocument, trusts: readonl
     ...(listed ? { log_time: "created_at is the entry's log time" } : {}),
   })
   const failed = checks.find(check => check.result === "fail")
-  return {
+  const report: Report = {
     document: "attestation",
     verdict: failed === undefined ? VERDICTS.attestation : VERDICTS.failed,
     ...(failed === undefined ? {} : { first_failure: failed.id }),
@@ -53,4 +54,5 @@ export function verifyAttestation(document: AttestationDocument, trusts: readonl
     limitations: [limitation("operator_log"), limitation("declared_content")],
     anchors: [anchorFact("attestation", { leaf, entry })],
   }
+  return withKeyNotes(report, [{ leaf, entry }], trust)
 }

@@ -21,6 +21,7 @@ import { COMPLETE_RECORD_IDS, checkAnchor, chooseTrust, FIRST_ANCHOR_IDS } from 
 import { limitationsOf, passedChecks, withheldNames } from "./bundle-account.ts"
 import { checkDecisions } from "./decisions.ts"
 import { checkMembers, checkSectionPresence } from "./expectations.ts"
+import { withKeyNotes } from "./key-notes.ts"
 import { checkLinks, checkSectionHashes } from "./links.ts"
 import type { AnchorFacts, Check, CheckId, Findings, Report, Verdict } from "./report.ts"
 import { collectFindings, VERDICTS } from "./report.ts"
@@ -45,7 +46,7 @@ export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[]): Re
   checkCompleteRecord(bundle, trust, findings)
   const checks = findings.checks(passedChecks(bundle))
   const first = anchors.pre_anchor ?? anchors.receipt
-  return {
+  const report: Report = {
     document: "bundle",
     ...outcomeOf(checks, first !== undefined, anchors.complete_record !== undefined),
     checks,
@@ -57,6 +58,11 @@ export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[]): Re
     limitations: limitationsOf(bundle),
     anchors: bundleAnchors(bundle).map(({ slot, anchor }) => anchorFact(slot, anchor)),
   }
+  return withKeyNotes(
+    report,
+    bundleAnchors(bundle).map(({ anchor }) => anchor),
+    trust,
+  )
 }
 
 const trustOf = (anchor: Anchor | undefined, trusts: readonly TrustedKeys[]): TrustedKeys | undefined =>

@@ -6,6 +6,7 @@ import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { ZERO_HASH } from "../vocabulary/scalars.ts"
 import { checkAnchor, chooseTrust, FIRST_ANCHOR_IDS } from "./anchor-check.ts"
 import { anchorFact } from "./bundle.ts"
+import { withKeyNotes } from "./key-notes.ts"
 import type { Report } from "./report.ts"
 import { collectFindings, limitation, VERDICTS } from "./report.ts"
 
@@ -26,7 +27,7 @@ export function verifyExportStatement(statement: ExportStatement, trusts: readon
     log_time: "logged within 600 s of the statement's clock",
   })
   const failed = checks.find(check => check.result === "fail")
-  return {
+  const report: Report = {
     document: "export_statement",
     verdict: failed === undefined ? VERDICTS.export_statement : VERDICTS.failed,
     ...(failed === undefined ? {} : { first_failure: failed.id }),
@@ -36,6 +37,7 @@ export function verifyExportStatement(statement: ExportStatement, trusts: readon
     limitations: [limitation("operator_log"), limitation("statement_alone"), limitation("second_chain")],
     anchors: [anchorFact("export_statement", { leaf, entry })],
   }
+  return withKeyNotes(report, [{ leaf, entry }], trust)
 }
 
 /** What cannot be true of any chain, whatever records it holds. */

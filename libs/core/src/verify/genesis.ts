@@ -10,8 +10,14 @@ import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 /**
  * Why `entry`, the log's first entry, is not the birth of the log that `trust` speaks of; undefined when it is. Never throws.
  * @param leaf what the entry is said to sign; nothing of it is believed before the entry's signature is found valid
+ * @param changed whether the log goes on with other keys: then a trust document may have dropped the checkpoint key of its birth
  */
-export function genesisProblem(leaf: GenesisLeaf, entry: Uint8Array, trust: TrustedKeys): string | undefined {
+export function genesisProblem(
+  leaf: GenesisLeaf,
+  entry: Uint8Array,
+  trust: TrustedKeys,
+  changed = false,
+): string | undefined {
   const body = parseEntryBody(entry)
   if (body?.spkiDer === undefined) return "Entry 0 is no log entry signed with a bare key."
   if (body.kind !== ENTRY_KIND.kind || body.apiVersion !== ENTRY_KIND.version || !body.canonical)
@@ -22,7 +28,7 @@ export function genesisProblem(leaf: GenesisLeaf, entry: Uint8Array, trust: Trus
   if (service === undefined) return "Entry 0 names a service key that the trust document does not list."
   if (!trust.logKeys.some(({ logId }) => hexOf(logId) === leaf.log_key_id))
     return "Entry 0 names a log key that the trust document does not list."
-  if (!checkpointKeyIds(trust).includes(leaf.checkpoint_key_id))
+  if (!changed && !checkpointKeyIds(trust).includes(leaf.checkpoint_key_id))
     return "Entry 0 names a checkpoint key that the trust document does not list."
   const signed =
     equalBytes(body.spkiDer, service.spki) &&

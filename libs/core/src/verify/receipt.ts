@@ -14,6 +14,7 @@ import { OUTCOMES, RECEIPT_KINDS } from "../vocabulary/outcomes.ts"
 import { ordinalSchema } from "../vocabulary/scalars.ts"
 import { checkAnchor, chooseTrust, FIRST_ANCHOR_IDS } from "./anchor-check.ts"
 import { anchorFact } from "./bundle.ts"
+import { withKeyNotes } from "./key-notes.ts"
 import type { Check, Limitation, Report, Verdict } from "./report.ts"
 import { absent, collectFindings, limitation, VERDICTS } from "./report.ts"
 
@@ -67,7 +68,7 @@ export function verifyReceipt(document: ReceiptDocument, trusts: readonly Truste
   const failed = checks.find(check => check.result === "fail")
   const good: Verdict = anchor === undefined ? VERDICTS.receipt_unanchored : VERDICTS.receipt
   const outcome = RECEIPT_KINDS[document.key]
-  return {
+  const report: Report = {
     document: "receipt",
     verdict: failed === undefined ? good : VERDICTS.failed,
     ...(failed === undefined ? {} : { first_failure: failed.id }),
@@ -80,6 +81,7 @@ export function verifyReceipt(document: ReceiptDocument, trusts: readonly Truste
     limitations: limitationsOf(anchor),
     anchors: anchor === undefined ? [] : [anchorFact("receipt", anchor)],
   }
+  return withKeyNotes(report, anchor === undefined ? [] : [anchor], trust)
 }
 
 const limitationsOf = (anchor: Anchor<ReceiptLeaf> | undefined): readonly Limitation[] => [

@@ -100,6 +100,11 @@ export const LIMITATIONS = {
     sentence: "A report's pages are a rendering: their hashes were compared with the record, their words were not.",
     strict: false,
   },
+  key_revoked_later: {
+    sentence:
+      "The service key was revoked later. That this entry is older is the log's word alone: hold the record against an audited log, with log audit --holds.",
+    strict: true,
+  },
   withheld_section: {
     sentence: "A declared section is withheld: only its hash could be checked.",
     strict: true,
@@ -118,6 +123,15 @@ export type AnchorFacts = {
   readonly integrated_time: string
 }
 
+/** A key with which a log entry of the record was made, valid then, and no longer. */
+export type KeyNote = {
+  readonly role: "service" | "log"
+  /** SHA-256 of its SPKI, lowercase hex. */
+  readonly key_id: string
+  readonly code: "key_retired" | "key_revoked_later"
+  readonly sentence: string
+}
+
 export type Report = {
   readonly document: "bundle" | "receipt" | "attestation" | "export_statement" | "run_statement"
   readonly verdict: Verdict
@@ -132,6 +146,8 @@ export type Report = {
   readonly withheld: readonly DeclaredName[]
   readonly limitations: readonly Limitation[]
   readonly anchors: readonly AnchorFacts[]
+  /** Of keys that are no longer in force; absent when all are. */
+  readonly key_notes?: readonly KeyNote[]
 }
 
 /** The checks of a document that is no report in PDF, in their order. */

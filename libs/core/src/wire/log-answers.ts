@@ -1,12 +1,12 @@
 /** What the log's endpoints answer in JSON, and the trust document as it is published. FORMATS §6–7. */
 import { BASE64_PATTERN, type JsonValue } from "@runseal/canonical"
 import * as v from "valibot"
-import type { GenesisLeaf } from "../artifacts/anchor.ts"
+import type { GenesisLeaf, KeyChangeLeaf } from "../artifacts/anchor.ts"
 import { jsonObjectSchema } from "../artifacts/json-schema.ts"
 import { MAX_PROOF_HASHES } from "../transparency-log/log-entry.ts"
 import { TRUST_DOCUMENT_KIND, type TrustDocument } from "../transparency-log/trust-document.ts"
 import { clockSchema, countSchema, nonEmptySchema, ordinalSchema, sha256Schema } from "../vocabulary/scalars.ts"
-import { GENESIS_LEAF_VERSION } from "../vocabulary/versions.ts"
+import { GENESIS_LEAF_VERSION, KEY_CHANGE_LEAF_VERSION } from "../vocabulary/versions.ts"
 
 const ok = { ok: v.literal(true) }
 const base64 = v.pipe(v.string(), v.regex(BASE64_PATTERN))
@@ -32,6 +32,41 @@ export const genesisAnswerSchema: v.GenericSchema<unknown, GenesisAnswer> = v.st
 /** What a genesis answer says, for who fetched one; undefined for any other value. Never throws. */
 export function readGenesisAnswer(value: JsonValue): GenesisAnswer | undefined {
   const parsed = v.safeParse(genesisAnswerSchema, value)
+  return parsed.success ? parsed.output : undefined
+}
+
+/** Most times that the keys of one log may change: yearly, longer than anybody keeps one. */
+export const MAX_KEY_CHANGES = 31
+
+/** `GET /log/key-changes`: what the entries sign with which the log's keys changed, oldest first. */
+export type KeyChangesAnswer = {
+  readonly ok: true
+  readonly changes: readonly { readonly log_index: number; readonly leaf: KeyChangeLeaf }[]
+}
+export const keyChangesAnswerSchema: v.GenericSchema<unknown, KeyChangesAnswer> = v.strictObject({
+  ...ok,
+  changes: v.pipe(
+    v.array(
+      v.strictObject({
+        log_index: ordinalSchema,
+        leaf: v.strictObject({
+          leaf_version: v.literal(KEY_CHANGE_LEAF_VERSION),
+          origin: nonEmptySchema,
+          change_clock: clockSchema,
+          previous_keys: sha256Schema,
+          service_key_id: sha256Schema,
+          log_key_id: sha256Schema,
+          checkpoint_key_id: sha256Schema,
+        }),
+      }),
+    ),
+    v.maxLength(MAX_KEY_CHANGES),
+  ),
+})
+
+/** What an answer on key changes says, for who fetched one; undefined for any other value. Never throws. */
+export function readKeyChangesAnswer(value: JsonValue): KeyChangesAnswer | undefined {
+  const parsed = v.safeParse(keyChangesAnswerSchema, value)
   return parsed.success ? parsed.output : undefined
 }
 

@@ -8,7 +8,7 @@ import { randomUUID } from "node:crypto"
 import { rootOf } from "@runseal/core/transparency-log/compact-range"
 import { publicCheckpoint } from "@runseal/server/anchor/embedded-log"
 import { openHeadFile } from "@runseal/server/anchor/head-file"
-import { readKeys } from "@runseal/server/anchor/keys"
+import { readKeys } from "@runseal/server/anchor/key-file"
 import type { LogFrontier } from "@runseal/server/anchor/log-builder"
 import { createApp } from "@runseal/server/app"
 import { boot, pipelineOf, prepare } from "@runseal/server/boot"
@@ -22,6 +22,7 @@ import type { SealedRun } from "@runseal/server/sealing/seal-batch"
 import { commitBatch, type SealerContext } from "@runseal/server/sealing/sealer"
 import { openVerification } from "@runseal/server/sealing/verification"
 import { type Database, openDatabase } from "@runseal/server/store/database"
+import { readHead } from "@runseal/server/store/log-store"
 import type { Tx } from "@runseal/server/store/session"
 import { chargeWindows } from "@runseal/server/store/tenant-windows"
 import { pino } from "pino"
@@ -66,6 +67,7 @@ const verification = openVerification(deps.trustDocument)
 const sealing: SealerContext = {
   db,
   log: { keys, origin: deps.logOrigin },
+  epoch: (await readHead(db)).epoch,
   verify: verification.verify,
   nowMs: Date.now,
   reportFault,

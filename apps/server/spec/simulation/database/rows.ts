@@ -3,10 +3,12 @@ import { getTableConfig, type PgTable } from "drizzle-orm/pg-core"
 import { api_key, attestation, idempotency_key } from "../../../src/store/access-schema.ts"
 import {
   deployment,
+  key_change,
   log_entry,
   log_head,
   log_tile,
   run,
+  signing_key,
   tenant,
   tenant_window,
   token_charge,
@@ -51,10 +53,12 @@ function shapeOf(table: PgTable): TableShape {
 
 const TABLES: readonly PgTable[] = [
   deployment,
+  key_change,
   log_head,
   log_entry,
   log_tile,
   run,
+  signing_key,
   tenant,
   tenant_window,
   token_charge,

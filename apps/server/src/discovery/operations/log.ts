@@ -2,6 +2,7 @@
 import {
   consistencyAnswerSchema,
   genesisAnswerSchema,
+  keyChangesAnswerSchema,
   logEntryAnswerSchema,
   trustDocumentSchema,
   trustedRootSchema,
@@ -59,6 +60,18 @@ export const LOG_OPERATIONS: readonly Operation[] = [
     summary: "What entry 0 signs",
     unfailing: true,
     answers: { 200: json(genesisAnswerSchema, "The leaf of the log's birth.") },
+  },
+  {
+    ...LOG,
+    path: "/log/key-changes",
+    id: "key_changes",
+    summary: "What the entries sign with which the log's keys changed",
+    unfailing: true,
+    description:
+      "Each is signed with the service key that the one before it names, the first with that of the genesis.",
+    answers: {
+      200: json(keyChangesAnswerSchema, "The changes, oldest first; none for a log with the keys of its birth."),
+    },
   },
   {
     ...LOG,

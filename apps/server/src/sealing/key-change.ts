@@ -1,0 +1,193 @@
+/**
+ * Changes the log's signing keys, and revokes old ones. A change is an entry of the log, signed with the service key that was in force
+ * before; rows, entry and head are one transaction. FORMATS §6–7; docs/decisions/0095.
+ */
+import { randomUUID } from "node:crypto"
+import { sha256Hex } from "@runseal/canonical"
+import type { KeyChangeLeaf } from "@runseal/core/artifacts/anchor"
+import { keyChangeLeaf, leafDigest, leafText } from "@runseal/core/formulas/leaves"
+import { formatUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
+import { MAX_KEY_CHANGES } from "@runseal/core/wire/log-answers"
+import { appendLeafEntry, publicCheckpoint } from "../anchor/embedded-log.ts"
+import { type HeadFile, openHeadFile } from "../anchor/head-file.ts"
+import { createNextKeys, readNextKeys, takeNextKeys } from "../anchor/key-file.ts"
+import { idsOf, type SigningKeys } from "../anchor/keys.ts"
+import { growLog } from "../anchor/log-builder.ts"
+import type { Config } from "../config.ts"
+import { StartupError } from "../startup-error.ts"
+import type { Database } from "../store/database.ts"
+import { readDeployment } from "../store/deployment.ts"
+import { appendEntries, loadFrontier, lockHead } from "../store/log-store.ts"
+import { KEY_ROLES, type KeyRole, type LogHeadRow, type SigningKeyRow } from "../store/schema.ts"
+import type { Tx } from "../store/session.ts"
+import {
+  endEpoch,
+  insertKeyChange,
+  insertSigningKeys,
+  readKeyChanges,
+  readSigningKeys,
+  retireKey,
+  revokeKey,
+} from "../store/signing-keys.ts"
+import { type Deployment, openDeployment } from "./deployment.ts"
+import { nextLogTime } from "./log-clock.ts"
+
+/** A key that was retired and the one in its place. */
+export type ChangedKey = { readonly role: KeyRole; readonly retired: string; readonly key_id: string }
+
+export type KeyChange = {
+  readonly changed: readonly ChangedKey[]
+  /** Of the entry that names the new keys. */
+  readonly log_index: number
+  /** Unix seconds. */
+  readonly log_time: number
+  /** Whether this was a change that had been broken off before. */
+  readonly resumed: boolean
+}
+
+export type KeyChangeParts = {
+  readonly db: Database
+  readonly config: Config
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number
+}
+
+const CHANGED_MEANWHILE = "The keys were changed by somebody else meanwhile; look at them with keys list."
+
+/**
+ * Makes fresh keys for these roles and goes on with them. First the new keys are stored beside the old ones, then the database says
+ * that they are in force, then they take the old ones' place: wherever it is broken off, the next start or the next change goes on
+ * from there. A change that was broken off before the database knew of it is finished first, and alone.
+ * @throws StartupError with one sentence
+ */
+export async function changeKeys(parts: KeyChangeParts, roles: readonly KeyRole[]): Promise<KeyChange> {
+  const { db, config, nowMs } = parts
+  return withDeployment(parts, async (deployment, heads) => {
+    const begun = readNextKeys(config.keysDir)
+    const next = begun ?? createNextKeys(config.keysDir, roles)
+    const changed = changesOf(deployment.keys, next)
+    if (changed.length === 0) throw new StartupError(CHANGED_MEANWHILE)
+    if (changed.some(({ key_id }) => deployment.signingKeys.some(row => row.key_id === key_id)))
+      throw new StartupError(`${config.keysDir} holds next keys of which one was retired already: remove that file.`)
+    const { head, log_index } = await db.transaction(async tx => {
+      const before = await lockDeployment(tx, deployment, heads)
+      const time = nextLogTime(before.log_time, nowMs())
+      if (time === undefined)
+        throw new StartupError("The clock is behind the log's time; try again once it has caught up.")
+      return appendChange(tx, before, { deployment, next, changed, time, nowMs })
+    })
+    await heads.remember(head.size, head.root)
+    takeNextKeys(config.keysDir)
+    return { changed, log_index, log_time: head.log_time, resumed: begun !== undefined }
+  })
+}
+
+/**
+ * Revokes a key that is retired: nothing signed with it counts from a log time on. It can be moved back, and never taken back.
+ * @param from Unix seconds
+ * @throws StartupError with one sentence
+ */
+export async function revokeRetiredKey(parts: KeyChangeParts, key_id: string, from: number): Promise<SigningKeyRow> {
+  return withDeployment(parts, (deployment, heads) =>
+    parts.db.transaction(async tx => {
+      await lockDeployment(tx, deployment, heads)
+      const key = (await readSigningKeys(tx)).find(row => row.key_id === key_id)
+      if (key === undefined) throw new StartupError("This log never had a key of that id; see keys list.")
+      const objection = objectionTo(key, from)
+      if (objection !== undefined) throw new StartupError(objection)
+      await revokeKey(tx, key_id, from)
+      await endEpoch(tx)
+      return { ...key, revoked_from: from }
+    }),
+  )
+}
+
+function objectionTo({ role, valid_from, valid_to, revoked_from }: SigningKeyRow, from: number): string | undefined {
+  if (valid_to === 0) return `This key is in force: change it first, with keys rotate ${role}, then revoke it.`
+  if (from < valid_from) return `This key signs only since ${formatUtcSeconds(valid_from)}: revoke it from then on.`
+  if (from > valid_to) return `This key signs nothing since ${formatUtcSeconds(valid_to)}: a later revocation is none.`
+  if (revoked_from !== 0 && from > revoked_from)
+    return `This key is revoked from ${formatUtcSeconds(revoked_from)} already, and that is not taken back.`
+  return undefined
+}
+
+/** Every key the log ever had, oldest first. @throws StartupError when there is no log yet */
+export async function listKeys({ db }: Pick<KeyChangeParts, "db">): Promise<readonly SigningKeyRow[]> {
+  if ((await readDeployment(db)) === undefined) throw noLog()
+  return readSigningKeys(db)
+}
+
+const noLog = (): StartupError =>
+  new StartupError("This database holds no log yet: the first start of the service makes its keys.")
+
+/** The deployment as a start of the service would find it, and refuse it. */
+async function withDeployment<T>(
+  { db, config, nowMs }: KeyChangeParts,
+  work: (deployment: Deployment, heads: HeadFile) => Promise<T>,
+): Promise<T> {
+  if ((await readDeployment(db)) === undefined) throw noLog()
+  const heads = openHeadFile(config.keysDir, randomUUID())
+  try {
+    return await work(await openDeployment(db, config, heads.remembered, nowMs), heads)
+  } finally {
+    heads.close()
+  }
+}
+
+/** The log's head, locked, if it is still that of the deployment. */
+async function lockDeployment(tx: Tx, { epoch }: Deployment, heads: HeadFile): Promise<LogHeadRow> {
+  const head = await lockHead(tx)
+  if (head.epoch !== epoch || heads.contradicts(head.size, head.root)) throw new StartupError(CHANGED_MEANWHILE)
+  return head
+}
+
+function changesOf(keys: SigningKeys, next: SigningKeys): readonly ChangedKey[] {
+  const [before, after] = [idsOf(keys), idsOf(next)]
+  return KEY_ROLES.filter(role => before[role] !== after[role]).map(role => ({
+    role,
+    retired: before[role],
+    key_id: after[role],
+  }))
+}
+
+type Appending = {
+  readonly deployment: Deployment
+  readonly next: SigningKeys
+  readonly changed: readonly ChangedKey[]
+  /** Unix seconds. */
+  readonly time: number
+  readonly nowMs: () => number
+}
+
+async function appendChange(
+  tx: Tx,
+  before: LogHeadRow,
+  { deployment, next, changed, time, nowMs }: Appending,
+): Promise<{ readonly head: LogHeadRow; readonly log_index: number }> {
+  const { keys, origin, genesis } = deployment
+  const changes = await readKeyChanges(tx)
+  if (changes.length >= MAX_KEY_CHANGES)
+    throw new StartupError(`The keys of a log change ${MAX_KEY_CHANGES} times at most: begin a new deployment.`)
+  const ids = idsOf(next)
+  const leaf: KeyChangeLeaf = keyChangeLeaf({
+    origin,
+    change_clock: new Date(nowMs()).toISOString(),
+    previous_keys: changes.length === 0 ? leafDigest(genesis) : sha256Hex(changes.at(-1)?.leaf ?? ""),
+    service_key_id: ids.service,
+    log_key_id: ids.log,
+    checkpoint_key_id: ids.checkpoint,
+  })
+  const log = growLog(await loadFrontier(tx, before))
+  const { body, index } = appendLeafEntry({ keys, origin }, log, leaf)
+  const [size, root] = [log.size(), log.root()]
+  const checkpoint = publicCheckpoint(next, origin, size, root)
+  const head = { ...before, size, root, log_time: time, checkpoint, epoch: before.epoch + 1 }
+  const entries = [{ log_index: index, body, integrated_time: time }]
+  await appendEntries(tx, { entries, tiles: log.tiles(), head })
+  await insertKeyChange(tx, { log_index: index, leaf: leafText(leaf) })
+  for (const { retired } of changed) await retireKey(tx, retired, time)
+  const born = { valid_from: time, valid_to: 0, revoked_from: 0 }
+  const rows = changed.map(({ role, key_id }) => ({ key_id, role, spki: next[role].spki, ...born }))
+  await insertSigningKeys(tx, rows)
+  return { head, log_index: index }
+}

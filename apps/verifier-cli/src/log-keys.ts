@@ -1,0 +1,93 @@
+/** The keys of an audited log: those of its birth, or those that its entries announce, one set after the other. */
+import { encodeHex, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
+import type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
+import { hashLeaf, verifyInclusion } from "@runseal/core/transparency-log/merkle"
+import { verifyNote } from "@runseal/core/transparency-log/signed-note"
+import { ed25519Spki, keyIdOfSpki } from "@runseal/core/transparency-log/spki"
+import { buildInclusionProof, TILE_WIDTH } from "@runseal/core/transparency-log/tiles"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { genesisProblem } from "@runseal/core/verify/genesis"
+import { keyChangesProblem, type LoggedChange } from "@runseal/core/verify/key-changes"
+import { type KeyChangesAnswer, readGenesisAnswer, readKeyChangesAnswer } from "@runseal/core/wire/log-answers"
+import { InputError } from "./input-error.ts"
+import { AuditFailure } from "./log-failure.ts"
+import type { LogSource } from "./log-source.ts"
+import { readEntryRow, tileReader } from "./log-tiles.ts"
+import type { ReadLimits } from "./read-input.ts"
+
+const LEAVES_LIMITS: ReadLimits = { maxBytes: 65_536, deadlineMs: 30_000 }
+
+/** What the log says of its keys, unchecked. */
+export type ToldKeys = { readonly genesis: GenesisLeaf; readonly changes: KeyChangesAnswer["changes"] }
+
+/** Reads what entry 0 and the changes of keys are said to sign. @param size entries after which a change is not of this tree yet */
+export async function readToldKeys(source: LogSource, size: number): Promise<ToldKeys> {
+  const genesis = readGenesisAnswer(await readJson(source, "genesis"))
+  if (genesis === undefined) throw new AuditFailure("genesis", "What the log shows as its genesis is none.")
+  const changes = await readChanges(source)
+  return { genesis: genesis.leaf, changes: changes.filter(({ log_index }) => log_index < size) }
+}
+
+/** A log whose keys never changed need not say so: with fewer changes than there were the keys do not add up. */
+async function readChanges(source: LogSource): Promise<KeyChangesAnswer["changes"]> {
+  let value: JsonValue
+  try {
+    value = await readJson(source, "key-changes")
+  } catch (error) {
+    if (error instanceof InputError) return []
+    throw error
+  }
+  const answer = readKeyChangesAnswer(value)
+  if (answer === undefined) throw new AuditFailure("keys", "What the log shows as the changes of its keys are none.")
+  return answer.changes
+}
+
+async function readJson(source: LogSource, path: string): Promise<JsonValue> {
+  const bytes = await source.read(path, LEAVES_LIMITS)
+  try {
+    return parseStrictJson(bytes)
+  } catch (error) {
+    if (error instanceof StrictJsonError) throw new InputError(`The ${path} of ${source.name} is not strict JSON.`)
+    throw error
+  }
+}
+
+/** Entry 0 is the birth of the log that the trust document speaks of. */
+export function checkGenesis({ genesis, changes }: ToldKeys, entry: Uint8Array | undefined, trust: TrustedKeys): void {
+  const problem = genesisProblem(genesis, entry ?? Uint8Array.of(), trust, changes.length > 0)
+  if (problem !== undefined) throw new AuditFailure("genesis", problem)
+}
+
+/**
+ * From the birth on each set of keys is announced by the one before, all of them are those of the trust document, and the checkpoint is
+ * signed with the one in force.
+ * @param head of the tree that was rebuilt
+ * @param checkpoint its signed note
+ */
+export async function checkKeys(
+  source: LogSource,
+  told: ToldKeys,
+  head: Checkpoint,
+  checkpoint: string,
+  trust: TrustedKeys,
+): Promise<void> {
+  const changes: LoggedChange[] = []
+  for (const { log_index, leaf } of told.changes)
+    changes.push({ log_index, leaf, entry: await entryOf(source, log_index, head) })
+  const problem = keyChangesProblem(told.genesis, changes, trust)
+  if (problem !== undefined) throw new AuditFailure("keys", problem)
+  const inForce = (told.changes.at(-1)?.leaf ?? told.genesis).checkpoint_key_id
+  const signers = verifyNote(checkpoint, trust.checkpointKeys)?.signers ?? []
+  if (!signers.some(({ key }) => encodeHex(keyIdOfSpki(ed25519Spki(key.publicKey))) === inForce))
+    throw new AuditFailure("keys", "The checkpoint is not signed with the checkpoint key that the log goes on with.")
+}
+
+/** An entry of the tree, proven to be in it. Rejects with AuditFailure or InputError. */
+export async function entryOf(source: LogSource, index: number, { size, root }: Checkpoint): Promise<Uint8Array> {
+  const { entries } = await readEntryRow(source, Math.floor(index / TILE_WIDTH), size)
+  const entry = entries[index % TILE_WIDTH] ?? Uint8Array.of()
+  const proof = await buildInclusionProof(index, size, tileReader(source, size))
+  if (verifyInclusion({ leafHash: hashLeaf(entry), index, size, proof, root })) return entry
+  throw new AuditFailure("entries", `Entry ${index} is not the one that the tree holds.`)
+}
