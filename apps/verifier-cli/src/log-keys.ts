@@ -23,7 +23,7 @@ export type ToldKeys = { readonly genesis: GenesisLeaf; readonly changes: KeyCha
 
 /** Reads what entry 0 and the changes of keys are said to sign. @param size entries after which a change is not of this tree yet */
 export async function readToldKeys(source: LogSource, size: number): Promise<ToldKeys> {
-  const genesis = readGenesisAnswer(await readJson(source, "genesis"))
+  const genesis = readGenesisAnswer(parse(await source.read("genesis", LEAVES_LIMITS), source, "genesis"))
   if (genesis === undefined) throw new AuditFailure("genesis", "What the log shows as its genesis is none.")
   const changes = await readChanges(source)
   return { genesis: genesis.leaf, changes: changes.filter(({ log_index }) => log_index < size) }
@@ -31,24 +31,21 @@ export async function readToldKeys(source: LogSource, size: number): Promise<Tol
 
 /** A log whose keys never changed need not say so: with fewer changes than there were the keys do not add up. */
 async function readChanges(source: LogSource): Promise<KeyChangesAnswer["changes"]> {
-  let value: JsonValue
-  try {
-    value = await readJson(source, "key-changes")
-  } catch (error) {
-    if (error instanceof InputError) return []
+  const bytes = await source.read("key-changes", LEAVES_LIMITS).catch((error: unknown) => {
+    if (error instanceof InputError) return undefined
     throw error
-  }
-  const answer = readKeyChangesAnswer(value)
+  })
+  if (bytes === undefined) return []
+  const answer = readKeyChangesAnswer(parse(bytes, source, "key-changes"))
   if (answer === undefined) throw new AuditFailure("keys", "What the log shows as the changes of its keys are none.")
   return answer.changes
 }
 
-async function readJson(source: LogSource, path: string): Promise<JsonValue> {
-  const bytes = await source.read(path, LEAVES_LIMITS)
+function parse(bytes: Uint8Array, { name }: LogSource, path: string): JsonValue {
   try {
     return parseStrictJson(bytes)
   } catch (error) {
-    if (error instanceof StrictJsonError) throw new InputError(`The ${path} of ${source.name} is not strict JSON.`)
+    if (error instanceof StrictJsonError) throw new InputError(`The ${path} of ${name} is not strict JSON.`)
     throw error
   }
 }

@@ -2,7 +2,8 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { concatBytes, encodeBase64, encodeHex, utf8Decode, utf8Encode } from "@runseal/canonical"
-import { genesisLeaf, leafDigest, leafText } from "../../../libs/core/src/formulas/leaves.ts"
+import type { GenesisLeaf, KeyChangeLeaf } from "../../../libs/core/src/artifacts/anchor.ts"
+import { genesisLeaf, keyChangeLeaf, leafDigest, leafText } from "../../../libs/core/src/formulas/leaves.ts"
 import { formatCheckpoint } from "../../../libs/core/src/transparency-log/checkpoint.ts"
 import { appendLeaf, emptyRange, rootOf } from "../../../libs/core/src/transparency-log/compact-range.ts"
 import { toLowS } from "../../../libs/core/src/transparency-log/ecdsa-der.ts"
@@ -22,6 +23,8 @@ const HOST = "runseal.local"
 const BORN = "2026-01-01T00:00:00.000Z"
 const BORN_SECONDS = Date.parse(BORN) / 1000
 const TILE = 256
+/** The checkpoint key of a log that changed it follows from this. */
+const AFTER = "after the change"
 
 export type LogOptions = {
   readonly size: number
@@ -32,6 +35,8 @@ export type LogOptions = {
   readonly forkedAt?: number
   /** Signs the checkpoint in place of the log's own key. */
   readonly signedBy?: string
+  /** Which entry changes the checkpoint key; absent: none. */
+  readonly changedAt?: number
   /** Signs entry 0 in place of the service's own key. */
   readonly birthSignedBy?: string
 }
@@ -45,30 +50,38 @@ export function smallLog({
   seed = "a log",
   treeId = "4127",
   forkedAt = size,
-  signedBy = seed,
+  changedAt = size,
+  signedBy = changedAt < size ? AFTER : seed,
   birthSignedBy = seed,
 }: LogOptions): SmallLog {
   const origin = `${HOST} - ${treeId}`
   const keys = { service: p256Key(seed, "service", "rfc6979"), log: p256Key(seed, "log", "rfc6979") }
-  const checkpointKey = ed25519Key(seed, "checkpoint")
-  const leaf = genesisLeaf({
-    origin,
-    genesis_clock: BORN,
+  const checkpointKeys = (changedAt < size ? [seed, AFTER] : [seed]).map(from => ed25519Key(from, "checkpoint").raw)
+  const [born, next] = checkpointKeys.map(raw => ({
     service_key_id: keys.service.keyId,
     log_key_id: keys.log.keyId,
-    checkpoint_key_id: encodeHex(keyIdOfSpki(ed25519Spki(checkpointKey.raw))),
-  })
-  const birth = entryBody({
-    digestHex: leafDigest(leaf),
-    signatureDer: toLowS(p256Key(birthSignedBy, "service", "rfc6979").sign(utf8Encode(leafText(leaf)))),
-    spkiDer: keys.service.spki,
-  })
-  const entry = (at: number): string => (at === 0 ? birth : `entry ${at}${at < forkedAt ? "" : " of another history"}`)
+    checkpoint_key_id: encodeHex(keyIdOfSpki(ed25519Spki(raw))),
+  }))
+  if (born === undefined) throw new Error("a log is born with keys")
+  const leaf = genesisLeaf({ origin, genesis_clock: BORN, ...born })
+  const change = keyChangeLeaf({ origin, change_clock: BORN, previous_keys: leafDigest(leaf), ...(next ?? born) })
+  const signed = (it: GenesisLeaf | KeyChangeLeaf, by: string): string =>
+    entryBody({
+      digestHex: leafDigest(it),
+      signatureDer: toLowS(p256Key(by, "service", "rfc6979").sign(utf8Encode(leafText(it)))),
+      spkiDer: keys.service.spki,
+    })
+  const entry = (at: number): string => {
+    if (at === 0) return signed(leaf, birthSignedBy)
+    return at === changedAt ? signed(change, seed) : `entry ${at}${at < forkedAt ? "" : " of another history"}`
+  }
   const entries = Array.from({ length: size }, (_, at) => utf8Encode(entry(at)))
   const { files, root } = filesOf(entries)
   files.set("checkpoint", signedHead(signedBy, origin, size, root))
   files.set("genesis", utf8Encode(JSON.stringify({ ok: true, log_index: 0, leaf })))
-  return { files, trustDocument: trustFor(origin, keys, checkpointKey.raw) }
+  const changes = next === undefined ? [] : [{ log_index: changedAt, leaf: change }]
+  files.set("key-changes", utf8Encode(JSON.stringify({ ok: true, changes })))
+  return { files, trustDocument: trustFor(origin, keys, checkpointKeys) }
 }
 
 /** A head of any size, signed with the checkpoint key that follows from a seed. */
@@ -102,7 +115,7 @@ export const witnessedAt = (log: SmallLog, size: number, names: readonly string[
 
 type Keys = { readonly service: ReturnType<typeof p256Key>; readonly log: ReturnType<typeof p256Key> }
 
-const trustFor = (origin: string, { service, log }: Keys, checkpointKey: Uint8Array): TrustDocument => ({
+const trustFor = (origin: string, { service, log }: Keys, checkpointKeys: readonly Uint8Array[]): TrustDocument => ({
   kind: "vfa.trust.v1",
   service: "Example Run Service",
   trusted_root: formatTrustedRoot([
@@ -116,7 +129,7 @@ const trustFor = (origin: string, { service, log }: Keys, checkpointKey: Uint8Ar
   ]),
   origin,
   service_keys: [{ key_id: service.keyId, spki: encodeBase64(service.spki), valid_from: BORN }],
-  checkpoint_keys: [formatVkey(noteKey(HOST, "ed25519", checkpointKey))],
+  checkpoint_keys: checkpointKeys.map(key => formatVkey(noteKey(HOST, "ed25519", key))),
 })
 
 function filesOf(entries: readonly Uint8Array[]): { files: Map<string, Uint8Array>; root: Uint8Array } {

@@ -167,7 +167,7 @@ function story(name: string, database: () => Promise<readonly string[]>): void {
     timeout: STORY_DEADLINE_MS,
   }, async () => {
     const changes = (await listed()).length
-    for (const afterMs of [600, 1200, 1800, 2400]) await killedStart([...options, "keys", "rotate", "service"], afterMs)
+    for (const afterMs of [600, 1300, 2000]) await killedStart([...options, "keys", "rotate", "service"], afterMs)
     await done("rotate", "service")
     await start()
     await seal()
