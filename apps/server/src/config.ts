@@ -110,7 +110,8 @@ export function readConfig(argv: readonly string[], env: Readonly<Record<string,
 /** What was wrong with the words of the command line, without what may be a secret in the wrong place. */
 function withoutValues({ code, message }: CommanderError): string {
   if (code === "commander.excessArguments" || code === "commander.unknownCommand")
-    return "nothing but options and keys list, rotate or revoke is accepted, and another word was given"
+    return "nothing but options and keys list, rotate or revoke is accepted, and a further word was given"
+  if (code === "commander.help") return "keys needs list, rotate or revoke"
   const [sentence = ""] = message.replace(/^error: /, "").split("\n", 1)
   if (code === "commander.unknownOption") return sentence.replace(/=.*$/s, "'")
   return sentence
