@@ -1,11 +1,12 @@
 /** What is published, installed from its packed files on a machine that has nothing else. docs/release.md. */
 import { execFile } from "node:child_process"
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { isBuiltin, stripTypeScriptTypes } from "node:module"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { promisify } from "node:util"
 import { build } from "esbuild"
+import { chromium } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { ROOT, readLockfile } from "../supply-chain/lockfile.ts"
 import { PUBLISHED } from "../supply-chain/sbom.ts"
@@ -146,6 +147,15 @@ describe("npx @runseal/server in an empty folder", () => {
     expect(bundle).not.toContain(theirs)
   })
 
+  test("says the version of its package", async () => {
+    const { version } = manifestIn(unpacked("@runseal/server"))
+    expect(JSON.parse(await (await ask("/version")).text())).toMatchObject({ version })
+    expect(await serverFolder.run("npx", "runseal-server", "--version")).toMatchObject({
+      code: 0,
+      stdout: `${version}\n`,
+    })
+  })
+
   test.each([
     ["/verify", "text/html; charset=utf-8"],
     ["/docs", "text/html; charset=utf-8"],
@@ -219,6 +229,10 @@ const compileStrictly = (folder: EmptyFolder, module: "nodenext" | "bundler", li
     file,
   )
 
+const CHROMIUM = "/usr/bin/chromium"
+const readmeProgram = (): string =>
+  /```ts\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, "libs/core/README.md"), "utf8"))?.[1] ?? ""
+
 describe("@runseal/core", () => {
   let folder: EmptyFolder
   beforeAll(async () => {
@@ -240,8 +254,7 @@ describe("@runseal/core", () => {
     ["this Node", process.execPath],
     ["Node 20", node20],
   ])("runs the program of its README on %s", async (_, node) => {
-    const [, program = ""] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, "libs/core/README.md"), "utf8")) ?? []
-    folder.write("program.mjs", program)
+    folder.write("program.mjs", readmeProgram())
     if (node !== undefined)
       expect(await folder.run(node, "program.mjs")).toMatchObject({
         code: 0,
@@ -263,22 +276,39 @@ describe("@runseal/core", () => {
   )
 
   test("is bundled for browsers without a module of Node", async () => {
-    folder.write("page.ts", 'export { verifyText } from "@runseal/core/verify/document"\n')
-    expect(await bundledImports(folder, "page.ts")).toEqual([])
+    folder.write("all.ts", 'export { verifyText } from "@runseal/core/verify/document"\n')
+    expect(await bundledImports(folder, "all.ts")).toEqual([])
+  })
+
+  test.skipIf(!existsSync(CHROMIUM))(`verifies a record in ${CHROMIUM}`, async () => {
+    const [, program = ""] = /^(import \{ parseStrict[\s\S]*?)^const report/m.exec(readmeProgram()) ?? []
+    const read = (text: string): string => `new TextEncoder().encode(${JSON.stringify(text)})`
+    const body = program.replace(/await readFile\("trust.json", "utf8"\)/, JSON.stringify(trust))
+    folder.write("page.ts", `${body}document.title = JSON.stringify(verifyText(${read(bundle)}, [trust]))\n`)
+    const { outputFiles } = await build({
+      ...BUNDLING,
+      format: "iife",
+      absWorkingDir: folder.path,
+      entryPoints: ["page.ts"],
+    })
+    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] })
+    try {
+      const page = await browser.newPage()
+      await page.addScriptTag({ content: outputFiles[0]?.text ?? "" })
+      expect(JSON.parse(await page.title())).toMatchObject({
+        verdict: "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED",
+      })
+    } finally {
+      await browser.close()
+    }
   })
 })
 
+const BUNDLING = { bundle: true, write: false, metafile: true, platform: "browser", logLevel: "silent" } as const
+
 /** What a browser's bundle of a file would still have to import. */
 async function bundledImports(folder: EmptyFolder, file: string): Promise<readonly string[]> {
-  const options = {
-    bundle: true,
-    write: false,
-    metafile: true,
-    platform: "browser",
-    format: "esm",
-    logLevel: "silent",
-  } as const
-  const { metafile } = await build({ ...options, absWorkingDir: folder.path, entryPoints: [file] })
+  const { metafile } = await build({ ...BUNDLING, format: "esm", absWorkingDir: folder.path, entryPoints: [file] })
   return Object.values(metafile.outputs).flatMap(({ imports }) => imports.map(({ path }) => path))
 }
 
