@@ -158,6 +158,12 @@ export type Leaf =
 
 export type Anchor<L extends Leaf = Leaf> = { readonly leaf: L; readonly entry: TransparencyLogEntry }
 
+/** An anchor in a log that is not the service's own: the same leaf and entry body, entered there later. */
+export type OutsideAnchor<L extends Leaf = Leaf> = Anchor<L> & {
+  /** Stands exactly when that log's time is not the record's: it shows that the leaf was there at its own time, no earlier. */
+  readonly late?: true
+}
+
 const preAnchorValues = {
   envelope_id: envelopeIdSchema,
   envelope_hash: sha256Schema,
@@ -263,3 +269,18 @@ export const servedReceiptAnchorSchema: v.GenericSchema<unknown, ServedReceiptAn
 export const completeRecordAnchorSchema: v.GenericSchema<unknown, Anchor<CompleteRecordLeaf>> = anchorOf(
   completeRecordLeafSchema,
 )
+
+const outsideOf = <L extends Leaf>(leaf: v.GenericSchema<unknown, L>): v.GenericSchema<unknown, OutsideAnchor<L>> =>
+  v.strictObject({ leaf, entry: transparencyLogEntrySchema, late: v.exactOptional(v.literal(true)) })
+
+/** The anchors of one record in one outside log. */
+export type OutsideAnchors = {
+  readonly pre_anchor?: OutsideAnchor<PreAnchorLeaf>
+  readonly receipt?: OutsideAnchor<ReceiptLeaf>
+  readonly complete_record?: OutsideAnchor<CompleteRecordLeaf>
+}
+export const outsideAnchorsSchema: v.GenericSchema<unknown, OutsideAnchors> = v.strictObject({
+  pre_anchor: v.exactOptional(outsideOf(preAnchorLeafSchema)),
+  receipt: v.exactOptional(outsideOf(receiptLeafSchema)),
+  complete_record: v.exactOptional(outsideOf(completeRecordLeafSchema)),
+})

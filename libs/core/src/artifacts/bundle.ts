@@ -10,8 +10,8 @@ import {
   PRE_ANCHOR_LEAF_VERSIONS,
   RECEIPT_LEAF_VERSIONS,
 } from "../vocabulary/versions.ts"
-import type { Anchor, CompleteRecordLeaf, PreAnchorLeaf, ReceiptLeaf } from "./anchor.ts"
-import { completeRecordAnchorSchema, preAnchorSchema, receiptAnchorSchema } from "./anchor.ts"
+import type { Anchor, CompleteRecordLeaf, OutsideAnchors, PreAnchorLeaf, ReceiptLeaf } from "./anchor.ts"
+import { completeRecordAnchorSchema, outsideAnchorsSchema, preAnchorSchema, receiptAnchorSchema } from "./anchor.ts"
 import type { Manifest, PartialManifest } from "./manifest.ts"
 import { manifestSchema, partialManifestSchema } from "./manifest.ts"
 import type { AllowToken, Receipt, Receipts } from "./sealed-artifacts.ts"
@@ -37,10 +37,15 @@ export type RunFacts = {
   readonly leaf_version?: PreAnchorLeaf["leaf_version"] | ReceiptLeaf["leaf_version"]
 }
 
+/** Logs besides the service's own that one record may be anchored in. */
+export const MAX_OUTSIDE_LOGS = 8
+
 export type Anchors = {
   readonly pre_anchor?: Anchor<PreAnchorLeaf>
   readonly receipt?: Anchor<ReceiptLeaf>
   readonly complete_record?: Anchor<CompleteRecordLeaf>
+  /** The same leaves in other logs, one item each, by rising log id. They come after the record is sealed. */
+  readonly outside?: readonly OutsideAnchors[]
 }
 
 export type Bundle = Partial<Receipts> & {
@@ -112,6 +117,7 @@ export const bundleSchema: v.GenericSchema<unknown, Bundle> = v.strictObject({
     pre_anchor: opt(preAnchorSchema),
     receipt: opt(receiptAnchorSchema),
     complete_record: opt(completeRecordAnchorSchema),
+    outside: opt(v.pipe(v.array(outsideAnchorsSchema), v.minLength(1), v.maxLength(MAX_OUTSIDE_LOGS))),
   }),
   bundle_hash: sha256Schema,
 })

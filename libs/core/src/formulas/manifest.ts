@@ -128,10 +128,10 @@ export function partialManifest(
   return { ...body, ManifestHash: manifestHash(body) }
 }
 
-/** Everything but the bundle's own hash and the complete-record anchor, each section standing as its hash. */
+/** Everything but the bundle's own hash and the anchors that come after it, each section standing as its hash. */
 function bundlePreimage(bundle: Omit<Bundle, "bundle_hash">): JsonObject {
   const { bundle_hash: _, anchors, sections, ...rest }: Omit<Bundle, "bundle_hash"> & { bundle_hash?: string } = bundle
-  const { complete_record: _complete, ...before } = anchors
+  const { complete_record: _complete, outside: _outside, ...before } = anchors
   return { ...rest, sections: sectionHashes(sections), anchors: before }
 }
 

@@ -30,8 +30,11 @@ export const shortMessage = (message: string): string =>
   message.replace(UNTRUSTED_ADVICE, "no key you trust made this log entry")
 
 /** Where in the log an entry stands, and since when. */
-export const anchorText = ({ leaf_version, log_index, integrated_time }: AnchorFacts): string =>
-  `entry ${log_index}, logged ${unixTime(Number(integrated_time))}, ${leaf_version}`
+export function anchorText({ leaf_version, log_index, integrated_time, outside_log, late }: AnchorFacts): string {
+  const place = outside_log === undefined ? "" : ` of ${outside_log}`
+  const time = `logged ${unixTime(Number(integrated_time))}${late === undefined ? "" : ", late"}`
+  return `entry ${log_index}${place}, ${time}, ${leaf_version}`
+}
 
 /** Said together with a verdict that stands without a log entry; undefined for any other. */
 export function unanchoredMeaning(verdict: Verdict): string | undefined {

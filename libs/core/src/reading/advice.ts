@@ -19,6 +19,7 @@ const WAYS: Readonly<Record<CheckId, Way>> = {
   log_time: "time",
   bundle_hash: "altered",
   complete_record: "keys",
+  outside: "keys",
   printed_hashes: "altered",
   signature: "keys",
 }

@@ -134,6 +134,33 @@ export function checkEntry(entry: TransparencyLogEntry, expected: ExpectedEntry)
   }
 }
 
+/** Which checks speak of an entry's place in its log, whatever it holds. */
+const PLACE_CHECKS = [
+  "entry.kind",
+  "entry.proof_index",
+  "entry.inclusion",
+  "entry.proof_checkpoint",
+  "entry.checkpoint_signature",
+  "entry.set",
+] as const satisfies readonly EntryCheckId[]
+
+/**
+ * Why an entry does not show that a log of `trust` holds `body`, the base64 of the body of an entry that is known to be right;
+ * undefined when it shows that. Every signature must be in its low-S form, so that the proof has one spelling. Never throws.
+ */
+export function entryPlaceProblem(entry: TransparencyLogEntry, body: string, trust: TrustedKeys): string | undefined {
+  if (entry.canonicalizedBody !== body) return "The entry has another body."
+  const facts = gatherFacts(entry, { preimage: new Uint8Array(), trust })
+  const signatures = [bytesOf(entry.inclusionPromise.signedEntryTimestamp), facts.checkpoint?.signature]
+  if (!signatures.every(der => der !== undefined && isLowS(der)))
+    return "A signature of the log is not in its low-S form."
+  for (const id of PLACE_CHECKS) {
+    const problem = RULES[id].problem(facts)
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
 function gatherFacts(entry: TransparencyLogEntry, { preimage, trust }: ExpectedEntry): Facts {
   const bodyBytes = bytesOf(entry.canonicalizedBody)
   const body = parseEntryBody(bodyBytes)

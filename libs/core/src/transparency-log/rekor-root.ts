@@ -31,8 +31,11 @@ export const PUBLIC_REKOR_ORIGIN = "rekor.sigstore.dev - 1193050959916656506"
 
 const PUBLIC_REKOR_LOG_ID = "wNI9atQGlz+VWfO6LRygH4QUfY/8W4RFwiT5i5WRgB0="
 
+/** An origin of a Rekor log of which only the host is known. */
+export const originOfAnyTree = (host: string): string => `${host} - 0`
+
 /** Whether a log key is public Rekor's: its log id is the hash of the key, so equal ids are equal keys. */
-export function isPublicRekor(key: LogKey): boolean {
+export function isPublicRekor(key: Pick<LogKey, "logId">): boolean {
   return key.logId === PUBLIC_REKOR_LOG_ID
 }
 

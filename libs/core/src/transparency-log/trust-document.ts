@@ -1,7 +1,7 @@
 import { decodeBase64, encodeHex, type JsonObject, type JsonValue } from "@runseal/canonical"
 import * as v from "valibot"
 import { parseOrigin } from "./checkpoint.ts"
-import { isPublicRekor } from "./rekor-root.ts"
+import { isPublicRekor, originOfAnyTree } from "./rekor-root.ts"
 import { parseVkey } from "./signed-note.ts"
 import { keyIdOfSpki, parseP256Spki } from "./spki.ts"
 import {
@@ -12,7 +12,7 @@ import {
   type TrustedKeys,
   type TrustProblem,
 } from "./trusted-keys.ts"
-import { describeIssue, FIRST_ISSUE, parseTrustedRoot } from "./trusted-root.ts"
+import { describeIssue, FIRST_ISSUE, hostOf, parseTrustedRoot } from "./trusted-root.ts"
 
 /** `kind` of our trust document (FORMATS.md §7). */
 export const TRUST_DOCUMENT_KIND = "vfa.trust.v1"
@@ -38,7 +38,7 @@ export type TrustDocumentKey = {
 export type TrustDocument = {
   readonly kind: typeof TRUST_DOCUMENT_KIND
   readonly service: string
-  /** A pure Sigstore trusted_root.json. */
+  /** A pure Sigstore trusted_root.json: the service's own log, and the Rekor logs that also hold its entries. */
   readonly trusted_root: JsonObject
   /** Origin line of the checkpoints inside entries. */
   readonly origin: string
@@ -93,18 +93,45 @@ export function parseTrust(value: JsonValue): TrustedKeys | TrustProblem {
     ...(key.valid_to === undefined ? {} : { validTo: key.valid_to }),
     ...(key.revoked_from === undefined ? {} : { revokedFrom: key.revoked_from }),
   }))
-  const entryLogKeys = logKeys.filter(key => key.keyDetails === P256_KEY_DETAILS)
+  const own = ownLog(origin, logKeys)
+  const entryLogKeys = own.filter(key => key.keyDetails === P256_KEY_DETAILS)
   const problem = serviceKeysProblem(serviceKeys) ?? logKeysProblem(entryLogKeys)
   if (problem !== undefined) return { problem }
+  const outside = outsideLogs({ service, serviceKeys }, logKeys, own)
   return {
     service,
     origin,
     serviceKeys,
-    logKeys,
+    logKeys: own,
     checkpointKeys,
     rekor: entryLogKeys.some(isPublicRekor),
     ...(leaf_v7_from === undefined ? {} : { leafV7From: leaf_v7_from }),
+    ...(outside.length === 0 ? {} : { outside }),
   }
+}
+
+/** The keys of the log whose origin the document pins, by its host; all of them where none bears it. */
+function ownLog(origin: string, keys: readonly LogKey[]): readonly LogKey[] {
+  const host = parseOrigin(origin)?.host
+  const own = keys.filter(({ baseUrl }) => hostOf(baseUrl) === host)
+  return own.length === 0 ? keys : own
+}
+
+/** Every other log of the root stands alone: what is allowed to a Rekor log must not slip to the service's own. */
+function outsideLogs(
+  service: Pick<TrustedKeys, "service" | "serviceKeys">,
+  keys: readonly LogKey[],
+  own: readonly LogKey[],
+): readonly TrustedKeys[] {
+  const others = keys.filter(key => key.keyDetails === P256_KEY_DETAILS && !own.includes(key))
+  const hosts = [...new Set(others.map(({ baseUrl }) => hostOf(baseUrl)))].filter(host => host !== undefined)
+  return hosts.map(host => ({
+    ...service,
+    origin: originOfAnyTree(host),
+    logKeys: others.filter(({ baseUrl }) => hostOf(baseUrl) === host),
+    checkpointKeys: [],
+    rekor: true,
+  }))
 }
 
 function serviceKeysProblem(keys: readonly ServiceKey[]): string | undefined {
@@ -117,7 +144,7 @@ function serviceKeysProblem(keys: readonly ServiceKey[]): string | undefined {
   return undefined
 }
 
-/** One trust document speaks of one log: what is allowed to public Rekor must not slip to another log beside it. */
+/** Under one host there is one log: what is allowed to public Rekor must not slip to another beside it. */
 function logKeysProblem(keys: readonly LogKey[]): string | undefined {
   if (keys.length === 0) return "The trusted root has no P-256 log key."
   const mixed = keys.some(isPublicRekor) && !keys.every(isPublicRekor)

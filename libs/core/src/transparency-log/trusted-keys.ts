@@ -31,7 +31,7 @@ export interface LogKey extends Validity {
 export interface TrustedKeys {
   /** Name of the service, printed with the verdict. */
   readonly service: string
-  /** Origin line of the log's checkpoints. */
+  /** Origin line of the log's checkpoints. Of a Rekor log that of any of its trees: only the host counts. */
   readonly origin: string
   readonly serviceKeys: readonly ServiceKey[]
   readonly logKeys: readonly LogKey[]
@@ -40,10 +40,12 @@ export interface TrustedKeys {
   /** Unix seconds from which leaves older than v7 are refused. */
   readonly leafV7From?: number
   /**
-   * Whether the log is public Rekor: sharded, so the place in the log is not the place in the tree and the tree id
-   * changes from shard to shard, and free to write high-S signatures.
+   * Whether the log is a Rekor log: sharded, so the place in the log is not the place in the tree and the tree id changes
+   * from shard to shard, and free to write high-S signatures.
    */
   readonly rekor: boolean
+  /** The same service in the Rekor logs that also hold its entries, each on its own. */
+  readonly outside?: readonly TrustedKeys[]
 }
 
 /** Why a trust document or trusted root is refused, in one sentence. */

@@ -103,6 +103,11 @@ const MAX_QUOTED_LENGTH = 120
 /** What a sentence quotes of a stranger's document: it starts no line of its own and steers no terminal. */
 const quoted = (text: string): string => text.slice(0, MAX_QUOTED_LENGTH).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd")
 
+/** The host name in a log's base URL, without port; undefined when it names none. */
+export function hostOf(baseUrl: string): string | undefined {
+  return /^https?:\/\/([a-z0-9.-]+)(?=[/:]|$)/.exec(baseUrl)?.[1]
+}
+
 function isNamedByItsKey({ logId, spki }: LogKey): boolean {
   return parseP256Spki(spki) !== undefined && encodeBase64(keyIdOfSpki(spki)) === logId
 }

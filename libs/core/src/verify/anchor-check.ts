@@ -106,19 +106,26 @@ function checkLeafAge(
 }
 
 function checkLogTime(leaf: Leaf, logTime: number, expected: ExpectedAnchor, findings: Findings): void {
-  const id = expected.ids.log_time
-  const clock = expected.clock === undefined ? undefined : clockSeconds(expected.clock)
-  if (clock !== undefined) {
-    const apart = Math.abs(logTime - clock)
-    findings.require(
-      id,
-      apart <= LOG_TIME_TOLERANCE_SECONDS,
+  for (const problem of logTimeProblems(leaf, logTime, expected.clock)) findings.fail(expected.ids.log_time, problem)
+}
+
+/**
+ * Why a log time is not the record's.
+ * @param logTime Unix seconds
+ * @param clock the record's own; undefined where it has none
+ */
+export function logTimeProblems(leaf: Leaf, logTime: number, clock: string | undefined): readonly string[] {
+  const problems: string[] = []
+  const seconds = clock === undefined ? undefined : clockSeconds(clock)
+  const apart = seconds === undefined ? 0 : Math.abs(logTime - seconds)
+  if (apart > LOG_TIME_TOLERANCE_SECONDS)
+    problems.push(
       `the entry was logged ${apart} s from the record's clock; ${LOG_TIME_TOLERANCE_SECONDS} s are allowed`,
     )
-  }
   if (leaf.leaf_version === "vfa.leaf.v7") {
     const [start, end] = leaf.anchoring_window.split("/").map(text => clockSeconds(text.replace(/Z$/, ".000Z")))
     const inside = start !== undefined && end !== undefined && logTime >= start && logTime <= end
-    findings.require(id, inside, "the entry was logged outside the sealed anchoring window")
+    if (!inside) problems.push("the entry was logged outside the sealed anchoring window")
   }
+  return problems
 }

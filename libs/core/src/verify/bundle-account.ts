@@ -3,6 +3,7 @@ import type { Bundle } from "../artifacts/bundle.ts"
 import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
 import { unrepeatableKernels } from "../kernels/run-kernels.ts"
 import { KERNELS } from "../vocabulary/outcomes.ts"
+import { outsideLimitations, passedOutside } from "./outside.ts"
 import type { Check, CheckId, Limitation, Report } from "./report.ts"
 import { absent, limitation } from "./report.ts"
 
@@ -14,6 +15,7 @@ export const withheldNames = ({ sections }: Bundle): Report["withheld"] =>
 export function passedChecks(bundle: Bundle): Partial<Record<CheckId, Check | string>> {
   const { sections, manifest, partial_manifest: partial, anchors } = bundle
   const first = anchors.pre_anchor ?? anchors.receipt
+  const outside = passedOutside(anchors)
   const none = (id: CheckId): Check => absent(id, "the record has no anchor of this kind")
   return {
     shape: "kinds, fields and the parts of this outcome are as they must be",
@@ -35,6 +37,7 @@ export function passedChecks(bundle: Bundle): Partial<Record<CheckId, Check | st
     complete_record: anchors.complete_record
       ? `log entry ${anchors.complete_record.entry.logIndex} holds the whole record`
       : none("complete_record"),
+    ...(outside === undefined ? {} : { outside }),
   }
 }
 
@@ -79,7 +82,7 @@ export function limitationsOf(bundle: Bundle): readonly Limitation[] {
   const complete = anchors.complete_record !== undefined
   const first = anchors.pre_anchor ?? anchors.receipt
   return [
-    ...(first !== undefined || complete ? [limitation("operator_log")] : []),
+    ...(first !== undefined || complete ? outsideLimitations(anchors).map(limitation) : []),
     limitation("declared_content"),
     ...(complete ? [limitation("chain_tail")] : []),
     ...(first !== undefined && !complete ? [limitation("run_facts_not_bound")] : []),

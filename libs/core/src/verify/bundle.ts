@@ -23,6 +23,7 @@ import { checkDecisions } from "./decisions.ts"
 import { checkMembers, checkSectionPresence } from "./expectations.ts"
 import { withKeyNotes } from "./key-notes.ts"
 import { checkLinks, checkSectionHashes } from "./links.ts"
+import { checkOutside, outsideFacts } from "./outside.ts"
 import type { AnchorFacts, Check, CheckId, Findings, Report, Verdict } from "./report.ts"
 import { collectFindings, VERDICTS } from "./report.ts"
 import { traceViolations } from "./trace.ts"
@@ -44,6 +45,7 @@ export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[]): Re
   checkFirstAnchor(bundle, trust, findings)
   findings.require("bundle_hash", bundleHash(bundle) === bundle.bundle_hash, "the bundle does not match its hash")
   checkCompleteRecord(bundle, trust, findings)
+  checkOutside(bundle, trust, findings)
   const checks = findings.checks(passedChecks(bundle))
   const first = anchors.pre_anchor ?? anchors.receipt
   const report: Report = {
@@ -56,7 +58,7 @@ export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[]): Re
     outcome_kind: run.outcome_kind,
     withheld: withheldNames(bundle),
     limitations: limitationsOf(bundle),
-    anchors: bundleAnchors(bundle).map(({ slot, anchor }) => anchorFact(slot, anchor)),
+    anchors: [...bundleAnchors(bundle).map(({ slot, anchor }) => anchorFact(slot, anchor)), ...outsideFacts(anchors)],
   }
   return withKeyNotes(
     report,
@@ -218,7 +220,7 @@ function statementOf({ run }: Bundle): string {
   return run.outcome_kind === "stage_error" ? `${sentence} Failed stage: ${run.error_stage ?? "unknown"}.` : sentence
 }
 
-/** The anchors of a record in the order in which they were made. */
+/** The anchors of a record in the service's own log, in the order in which they were made. */
 export function bundleAnchors({ anchors }: Bundle): readonly SlottedAnchor[] {
   const { pre_anchor, receipt, complete_record } = anchors
   return [

@@ -16,6 +16,7 @@ export const CHECK_IDS = [
   "log_time",
   "bundle_hash",
   "complete_record",
+  "outside",
 ] as const
 /** The one check more of an audit report in PDF: what its pages print beside the record that they carry. */
 export const PRINTED_HASHES_ID = "printed_hashes"
@@ -46,6 +47,16 @@ export const LIMITATIONS = {
   operator_log: {
     sentence:
       "Log time and the log's uniqueness are the operator's word: no independent witness cosigned the checkpoint.",
+    strict: false,
+  },
+  own_log_alone: {
+    sentence:
+      "That the service keeps one log only is the operator's word; its times are not: public Rekor holds every entry of this record in time.",
+    strict: false,
+  },
+  late_entry: {
+    sentence:
+      "An entry in an outside log is late: it shows that the record was there at that entry's time, and nothing of the time before.",
     strict: false,
   },
   declared_content: {
@@ -121,6 +132,10 @@ export type AnchorFacts = {
   readonly log_index: string
   /** Unix seconds, decimal. */
   readonly integrated_time: string
+  /** Host of the log; absent for the service's own. */
+  readonly outside_log?: string
+  /** Of an outside log: not of the record's time. */
+  readonly late?: true
 }
 
 /** A key with which a log entry of the record was made, valid then, and no longer. */

@@ -1,0 +1,112 @@
+/** Holds the anchors of a record in logs that are not the service's own against the record and its own anchors. FORMATS §3. */
+import { canonicalize } from "@runseal/canonical"
+import type { Anchor, OutsideAnchor, OutsideAnchors } from "../artifacts/anchor.ts"
+import type { Anchors, BundleBody } from "../artifacts/bundle.ts"
+import { entryPlaceProblem } from "../transparency-log/check-entry.ts"
+import { parseEntryCheckpoint } from "../transparency-log/checkpoint.ts"
+import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
+import { isPublicRekor, publicRekorTrust } from "../transparency-log/rekor-root.ts"
+import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
+import { logTimeProblems } from "./anchor-check.ts"
+import type { AnchorFacts, Findings, LimitationCode } from "./report.ts"
+
+/** The slots of a record in the order in which they are logged. */
+const SLOTS = ["pre_anchor", "receipt", "complete_record"] as const
+type Slot = (typeof SLOTS)[number]
+
+/** Everybody knows its key; that the service signed is known from its own anchor, whose body is the same. */
+const PUBLIC_REKOR = publicRekorTrust("the public Rekor log", [])
+
+const UNKNOWN_LOG =
+  "an outside log is none that the trust document lists: pin the service's current one, obtained from the service itself"
+
+type Slotted = { readonly slot: Slot; readonly anchor: OutsideAnchor }
+
+const slotted = (anchors: OutsideAnchors): readonly Slotted[] =>
+  SLOTS.flatMap(slot => {
+    const anchor = anchors[slot]
+    return anchor === undefined ? [] : [{ slot, anchor }]
+  })
+
+/** The record's own time for an anchor: what the 600 seconds are counted from. */
+export const clockOf = ({ run, sections }: Pick<BundleBody, "run" | "sections">, slot: Slot): string =>
+  slot === "complete_record" ? run.created_at : (sections.envelope?.admission_clock ?? run.created_at)
+
+/** Whether an entry in an outside log came too late, or too early, to speak of the record's time. */
+export const isLate = (record: Pick<BundleBody, "run" | "sections">, slot: Slot, { leaf, entry }: Anchor): boolean =>
+  logTimeProblems(leaf, Number(entry.integratedTime), clockOf(record, slot)).length > 0
+
+/** Runs every check on the anchors in outside logs. @param trust what the record's own anchors are held to */
+export function checkOutside(bundle: BundleBody, trust: TrustedKeys | undefined, findings: Findings): void {
+  const { outside = [] } = bundle.anchors
+  const logs = outside.map(logIdOf)
+  const rising = logs.every((id, at) => at === 0 || (logs[at - 1] ?? "") < id)
+  findings.require("outside", rising, "the outside logs are not listed once each by rising log id")
+  for (const anchors of outside) checkLog(bundle, anchors, trust, findings)
+}
+
+function checkLog(
+  bundle: BundleBody,
+  anchors: OutsideAnchors,
+  trust: TrustedKeys | undefined,
+  findings: Findings,
+): void {
+  const found = slotted(anchors)
+  const own = SLOTS.filter(slot => bundle.anchors[slot] !== undefined)
+  const inOrder = found.length > 0 && found.every(({ slot }, at) => slot === own[at])
+  findings.require("outside", inOrder, "an outside log holds a later entry of the record and not an earlier one")
+  const ids = new Set(found.map(({ anchor }) => anchor.entry.logId.keyId))
+  findings.require("outside", ids.size === 1, "anchors of several logs stand under one outside log")
+  const log = [...(trust?.outside ?? []), PUBLIC_REKOR].find(({ logKeys }) => logKeys.some(key => ids.has(key.logId)))
+  findings.require("outside", log !== undefined, UNKNOWN_LOG)
+  for (const { slot, anchor } of found) {
+    const same = bundle.anchors[slot]
+    if (same === undefined) continue
+    const sameLeaf = canonicalize(anchor.leaf) === canonicalize(same.leaf)
+    findings.require("outside", sameLeaf, "an outside anchor is of another leaf than the record's own")
+    const problem = log && entryPlaceProblem(anchor.entry, same.entry.canonicalizedBody, log)
+    if (problem !== undefined) findings.fail("outside", problem)
+    const late = isLate(bundle, slot, anchor)
+    findings.require("outside", late === (anchor.late === true), late ? UNMARKED : "an entry in time is marked as late")
+  }
+}
+
+const UNMARKED = "an entry outside of the 600 s, or of the sealed anchoring window, is not marked as late"
+
+const logIdOf = (anchors: OutsideAnchors): string => slotted(anchors)[0]?.anchor.entry.logId.keyId ?? ""
+
+/** Where the record stands in outside logs. */
+export const outsideFacts = ({ outside = [] }: Anchors): readonly AnchorFacts[] =>
+  outside.flatMap(anchors =>
+    slotted(anchors).map(({ slot, anchor: { leaf, entry, late } }) => ({
+      slot,
+      leaf_version: leaf.leaf_version,
+      log_index: entry.logIndex,
+      integrated_time: entry.integratedTime,
+      outside_log: hostOfEntry(entry),
+      ...(late === undefined ? {} : { late }),
+    })),
+  )
+
+/** The log's name as its checkpoint gives it. */
+const hostOfEntry = ({ inclusionProof }: TransparencyLogEntry): string =>
+  parseEntryCheckpoint(inclusionProof.checkpoint.envelope)?.host ?? "unknown"
+
+/** Said when every check on the anchors in outside logs found nothing wrong; undefined when there are none. */
+export function passedOutside(anchors: Anchors): string | undefined {
+  const facts = outsideFacts(anchors)
+  if (facts.length === 0) return undefined
+  const logs = [...new Set(facts.map(({ outside_log }) => outside_log))].join(", ")
+  const late = facts.filter(fact => fact.late === true).length
+  return `${facts.length} of its entries are also in ${logs}, ${late === 0 ? "in time" : `${late} of them late`}`
+}
+
+/** What the outside logs leave open of a record that is anchored: public Rekor vouches for its times when it holds all of it. */
+export function outsideLimitations(anchors: Anchors): readonly LimitationCode[] {
+  const { outside = [] } = anchors
+  const wanted = SLOTS.filter(slot => anchors[slot] !== undefined)
+  const inTime = (log: OutsideAnchors): boolean =>
+    isPublicRekor({ logId: logIdOf(log) }) && wanted.every(slot => log[slot] !== undefined && log[slot].late !== true)
+  const late = outside.some(log => slotted(log).some(({ anchor }) => anchor.late === true))
+  return [outside.some(inTime) ? "own_log_alone" : "operator_log", ...(late ? (["late_entry"] as const) : [])]
+}

@@ -1,0 +1,173 @@
+import { describe, expect, test } from "vitest"
+import type { OutsideAnchors } from "../src/artifacts/anchor.ts"
+import type { Bundle } from "../src/artifacts/bundle.ts"
+import { bundleHash } from "../src/formulas/manifest.ts"
+import { parseRekorAnswer } from "../src/transparency-log/rekor-v1.ts"
+import { isUnreadable, verifyDocument, verifyText } from "../src/verify/document.ts"
+import type { Report } from "../src/verify/report.ts"
+import { VERDICTS } from "../src/verify/report.ts"
+import { RUN_SAMPLES } from "./fixtures/corpus.ts"
+import { makeDeployment, sealRun, trusted } from "./fixtures/deployment.ts"
+import { asJson, withValue } from "./fixtures/json.ts"
+import { knownValues, mutations } from "./fixtures/mutations.ts"
+import { enterAll, listing, outsideLog, rekorBytes, withOutside } from "./fixtures/outside.ts"
+import { asDifferentSignatures } from "./fixtures/signature-twins.ts"
+
+/** Ten seconds on a quiet machine. */
+const TIMEOUT_MS = 900_000
+
+const deployment = makeDeployment()
+const rekor = outsideLog("one")
+const other = outsideLog("two", "rekor.other.example")
+const trust = trusted(listing(deployment.trustDocument, rekor, other))
+
+function verified(document: object, trusts = [trust]): Report {
+  const report = verifyText(JSON.stringify(document), trusts)
+  if (isUnreadable(report)) throw new Error(report.unreadable)
+  return report
+}
+const failure = (document: object, trusts = [trust]): string | undefined => {
+  const { first_failure, checks } = verified(document, trusts)
+  return first_failure && `${first_failure}: ${checks.find(({ id }) => id === first_failure)?.message}`
+}
+const { bundle } = sealRun(deployment, { outcome: "ok" })
+const entered = enterAll(rekor, bundle.anchors)
+const both = withOutside(bundle, entered, enterAll(other, bundle.anchors))
+// Of a record of its own: no log takes an entry twice.
+const slow = sealRun(deployment, { outcome: "ok" }).bundle
+const late = withOutside(slow, enterAll(rekor, slow.anchors, 3600))
+
+describe("a record whose entries an outside log holds too", () => {
+  test.each(RUN_SAMPLES.filter(([, verdict]) => verdict !== VERDICTS.unanchored))(
+    "%s keeps its verdict, and each log is reported",
+    (_name, verdict, spec) => {
+      const run = sealRun(deployment, spec).bundle
+      const report = verified(withOutside(run, enterAll(rekor, run.anchors)))
+      expect(report.verdict).toBe(verdict)
+      const own = report.anchors.filter(({ outside_log }) => outside_log === undefined)
+      expect(report.anchors.slice(own.length).map(({ slot, outside_log }) => [slot, outside_log])).toEqual(
+        own.map(({ slot }) => [slot, "rekor.example"]),
+      )
+    },
+  )
+
+  test("is the sealed record: its bundle hash does not speak of them", () => {
+    expect(bundleHash(both)).toBe(bundle.bundle_hash)
+    expect(verified(both).checks.at(-1)).toEqual({
+      id: "outside",
+      result: "pass",
+      message: `4 of its entries are also in ${both.anchors.outside?.[0] === entered ? "rekor.example, rekor.other.example" : "rekor.other.example, rekor.example"}, in time`,
+    })
+  })
+
+  test("may be there with its first entry while the last is on its way", () => {
+    const { pre_anchor } = entered
+    expect(verified(withOutside(bundle, { ...(pre_anchor && { pre_anchor }) })).verdict).toBe(VERDICTS.complete)
+    const { pre_anchor: _, ...last } = entered
+    expect(failure(withOutside(bundle, last))).toMatch(/^outside: .*a later entry of the record/)
+  })
+
+  test("verifies without the outside log being known only when it is public Rekor", () => {
+    expect(failure(withOutside(bundle, entered), [deployment.trust])).toMatch(/^outside: an outside log is none/)
+  })
+
+  test("fails when each log is not listed once, by rising log id", () => {
+    const [first, second] = both.anchors.outside ?? []
+    const listed = (...outside: (OutsideAnchors | undefined)[]): Bundle => ({
+      ...bundle,
+      anchors: { ...bundle.anchors, outside: outside.filter(log => log !== undefined) },
+    })
+    expect(failure(listed(first, second))).toBeUndefined()
+    expect(failure(listed(second, first))).toMatch(/^outside: /)
+    expect(failure(listed(first, first))).toMatch(/^outside: /)
+    expect(failure(listed({ ...first, complete_record: second!.complete_record! }))).toMatch(/several logs/)
+  })
+
+  test("fails with the outside entry in the place of the service's own", () => {
+    const { pre_anchor, complete_record } = entered
+    const swapped = { ...bundle.anchors, pre_anchor: { leaf: pre_anchor!.leaf, entry: pre_anchor!.entry } }
+    expect(verified({ ...bundle, anchors: swapped }).verdict).toBe(VERDICTS.failed)
+    const last = { leaf: complete_record!.leaf, entry: complete_record!.entry }
+    expect(verified({ ...bundle, anchors: { ...bundle.anchors, complete_record: last } }).verdict).toBe(VERDICTS.failed)
+    expect(verified(withOutside(bundle, bundle.anchors)).verdict).toBe(VERDICTS.failed)
+  })
+
+  test("fails with the outside entry of another record", () => {
+    const stranger = sealRun(deployment, { outcome: "ok", payload: "Another claim." }).bundle
+    expect(failure(withOutside(bundle, enterAll(rekor, stranger.anchors)))).toMatch(/^outside: /)
+  })
+})
+
+describe("an entry that came after the 600 seconds", () => {
+  test("is reported as late and takes nothing from the verdict of the service's own", () => {
+    const report = verified(late)
+    expect(report.verdict).toBe(VERDICTS.complete)
+    expect(report.anchors.map(anchor => anchor.late)).toEqual([undefined, undefined, true, true])
+    expect(report.checks.at(-1)?.message).toBe("2 of its entries are also in rekor.example, 2 of them late")
+    expect(report.limitations.map(({ code }) => code)).toContain("late_entry")
+  })
+
+  test("is never shown as one in time, nor one in time as late", () => {
+    const [log] = late.anchors.outside ?? []
+    const { pre_anchor, complete_record } = log ?? {}
+    const unmarked = {
+      pre_anchor: { leaf: pre_anchor!.leaf, entry: pre_anchor!.entry },
+      complete_record: complete_record!,
+    }
+    expect(failure(withOutside(slow, unmarked))).toMatch(/is not marked as late/)
+    const marked = { ...entered, pre_anchor: { ...entered.pre_anchor!, late: true as const } }
+    expect(failure(withOutside(bundle, marked))).toMatch(/in time is marked as late/)
+  })
+})
+
+describe("whatever single value of an outside anchor is changed, the record does not verify", () => {
+  // What came later may be left out again: the record says nothing of it.
+  const permitted = ["/0", "/1", "/0/complete_record", "/1/complete_record"]
+  test.each([
+    ["in two logs", both],
+    ["late", late],
+  ])("%s", { timeout: TIMEOUT_MS }, (_name, document) => {
+    const whole = asJson(document)
+    let count = 0
+    const survivors = new Set<string>()
+    for (const { pointer, document: outside } of mutations(asJson(document.anchors.outside!), knownValues([whole]))) {
+      count++
+      const result = verifyDocument(withValue(whole, "/anchors/outside", outside), [trust])
+      if (!isUnreadable(result) && result.verdict !== VERDICTS.failed) survivors.add(pointer)
+    }
+    expect([...survivors].filter(pointer => !permitted.includes(pointer))).toEqual([])
+    expect(count).toBeGreaterThan(2000)
+  })
+})
+
+describe("what a Rekor log answers", () => {
+  const anchor = entered.pre_anchor!
+  test("is read into the entry that the log made, whichever form its signatures have", () => {
+    expect(parseRekorAnswer(rekorBytes(anchor))).toEqual(anchor.entry)
+    const { signedEntryTimestamp } = anchor.entry.inclusionPromise
+    for (const twin of asDifferentSignatures(signedEntryTimestamp)) {
+      const entry = { ...anchor.entry, inclusionPromise: { signedEntryTimestamp: twin } }
+      expect(parseRekorAnswer(rekorBytes({ entry }))).toEqual(anchor.entry)
+    }
+  })
+
+  const text = new TextDecoder().decode(rekorBytes(anchor))
+  const [uuid = ""] = Object.keys(JSON.parse(text))
+  test.each<[string, string]>([
+    ["nothing", ""],
+    ["no JSON", "<html>"],
+    ["a list", `[${text}]`],
+    ["no entry", "{}"],
+    ["two entries", text.replace(/^\{/, `{"${"0".repeat(64)}":{},`)],
+    ["a key that is no id", text.replace(uuid, "entry")],
+    ["an entry without proof", text.replace("inclusionProof", "inclusion")],
+    ["an index beyond what is exact", text.replace(/"logIndex":\d+/, '"logIndex":9007199254740993')],
+    ["a time that is no number", text.replace(/"integratedTime":(\d+)/, '"integratedTime":"$1"')],
+    ["another kind of entry", JSON.stringify({ [uuid]: { ...JSON.parse(text)[uuid], body: "e30=" } })],
+    ["a hash that is no hex", text.replace(/"rootHash":"../, '"rootHash":"zz')],
+    ["a checkpoint with two signatures", text.replace(/(— rekor\.example [^\\]+\\n)/, "$1$1")],
+  ])("is refused when it is %s", (_name, answer) => {
+    expect(answer).not.toBe(text)
+    expect(parseRekorAnswer(new TextEncoder().encode(answer))).toBeUndefined()
+  })
+})
