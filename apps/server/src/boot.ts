@@ -19,6 +19,8 @@ import type { Deps } from "./deps.ts"
 import { type ExecutionParts, openExecution } from "./execution.ts"
 import { BODY_MAX_BYTES } from "./http/json-body.ts"
 import { type Inspection, openInspection } from "./inspection/inspection.ts"
+import { openOutside } from "./outbox/open-outside.ts"
+import { type OutsideLog, openOutsideLog } from "./outbox/outside-log.ts"
 import type { PipelineContext } from "./pipeline/pipeline.ts"
 import type { StageFailure } from "./pipeline/stage-failure.ts"
 import { type CompiledPolicy, loadPolicy } from "./policy/load-policy.ts"
@@ -53,16 +55,20 @@ export type Prepared = {
   readonly library: SignatureLibrary
   readonly inspection: Inspection
   readonly reviewer: Reviewer
+  /** The log that also gets every entry, when there is to be one. */
+  readonly outside?: OutsideLog
 }
 
-/** Reads the policy and makes the reviewer. @throws StartupError naming what is wrong with either */
+/** Reads the policy and the outside log's key, and makes the reviewer. @throws StartupError naming what is wrong with one of them */
 export function prepare(config: Config): Prepared {
   try {
     const text = readPolicyText(config)
     const policy = loadPolicy(text === undefined ? undefined : parseStrictJson(text))
     const library = compileSignatureLibrary()
     const inspection = openInspection(library)
-    return { policy, library, inspection, reviewer: createReviewer(config.reviewer, processWorld, inspection.review) }
+    const reviewer = createReviewer(config.reviewer, processWorld, inspection.review)
+    const outside = config.rekor === undefined ? {} : { outside: openOutsideLog(config.rekor) }
+    return { policy, library, inspection, reviewer, ...outside }
   } catch (error) {
     if (error instanceof PolicyError || error instanceof StrictJsonError)
       throw new StartupError(`--policy ${config.policyFile}: ${error.message}`)
@@ -148,23 +154,29 @@ type PublishedName =
   | "trustedRoot"
   | "servicePublicKeyPem"
 
+/** What is told to the process log alone. */
+const reportersTo = (logger: Logger) => ({
+  reportFault: ({ fault, cause }: StageFailure): void =>
+    logger.error({ stage: fault.stage, err: cause }, fault.message),
+  reportCut: (error: unknown): void => logger.error({ err: error }, "an export was cut off"),
+})
+
 /** @throws StartupError with one sentence for the operator when the service must not start */
 export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATCHED }: BootParts): Promise<Service> {
   const headFile = openHeadFile(config.keysDir, randomUUID())
   const deployment = await openDeployment(db, config, headFile.remembered, nowMs)
   const { keys, origin, epoch } = deployment
   const revision = sourceRevision()
-  const document = trustDocument(deployment, config.logOrigin)
+  const outside = await openOutside({ db, log: prepared.outside, logger, nowMs, watch })
+  const document = trustDocument(deployment, config.logOrigin, outside.keys)
   const trust = trustedKeysOf(document)
-  const reportFault = (failure: StageFailure): void =>
-    logger.error({ stage: failure.fault.stage, err: failure.cause }, failure.fault.message)
+  const { reportFault, reportCut } = reportersTo(logger)
   const cosigner = openCosigner({ db, config, logger, watch })
-  const verification = openVerification(document)
   const sealer = openSealer({
     db,
     log: { keys, origin },
     epoch,
-    verify: verification.verify,
+    verify: openVerification(document).verify,
     nowMs,
     reportFault,
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
@@ -178,6 +190,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     reportCommitted: records => {
       watch.committed(records)
       cosigner.wake()
+      outside.wake()
     },
   })
   const ledger = createBudgetLedger(db)
@@ -186,7 +199,6 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
   const trialQuota = openTrialQuota(db, nowMs, () => watch.limited("trial"))
   const idempotencyKeys = openIdempotencyKeys(db, nowMs)
   const renderer = openRenderer()
-  const reportCut = (error: unknown): void => logger.error({ err: error }, "an export was cut off")
   const stop = new AbortController()
   const execution = openExecution({
     db,
@@ -208,12 +220,14 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     trustedProxyHops: config.trustedProxyHops,
     ...execution,
     attest: (owner, request, claim) => sealer.attest(attestationDraft(owner, request), claim),
-    openExport: openExports({ db, sealer, nowMs, reportFailure: reportCut }).open,
+    openExport: openExports({ db, sealer, nowMs, show: outside.show, reportFailure: reportCut }).open,
     stateRun: openRunStatements(keys.service, trust),
     renderReport: renderer.render,
-    readiness: openReadiness({ db, nowMs, heads: headFile, epoch }),
+    readiness: outside.ready(openReadiness({ db, nowMs, heads: headFile, epoch })),
     sealingQueue: sealer.waiting,
     watch,
+    showOutside: outside.show,
+    ...outside.delivered,
     originSecret: keys.originSecret,
     sourceRevision: revision,
     trust,
@@ -222,7 +236,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
   const close = async (): Promise<void> => {
     stop.abort()
     const access = [directory, rateLimits, trialQuota, idempotencyKeys]
-    for (const part of [prepared.inspection, renderer, ledger, sealer, cosigner, ...access]) await part.close()
+    for (const part of [prepared.inspection, renderer, ledger, sealer, cosigner, outside, ...access]) await part.close()
     headFile.close()
     await db.close()
   }

@@ -8,6 +8,9 @@ import { Command, CommanderError, Option } from "commander"
 import * as v from "valibot"
 import { addKeysCommands, type KeysCommand } from "./keys-options.ts"
 import { OPTION_ROWS, REVIEWER_KINDS, type ReviewerKind } from "./option-rows.ts"
+import { HOST_NAME, integer, type Options, url, word } from "./option-values.ts"
+import type { AnchorMode } from "./outbox/outside-log.ts"
+import { rekorOptions } from "./rekor-options.ts"
 import { StartupError } from "./startup-error.ts"
 import { MAX_WITNESSES, parseWitness, type Witness } from "./witnessing/witness.ts"
 
@@ -49,6 +52,8 @@ export type Config = {
   readonly witnesses: readonly Witness[]
   /** Cosignatures with which a checkpoint counts as witnessed. */
   readonly witnessesNeeded: number
+  /** The Rekor log that also gets every entry; absent: entries are in the embedded log alone. */
+  readonly rekor?: RekorOptions
   /** Port of the metrics; absent: none. 0 lets the system choose. */
   readonly metricsPort?: number
   readonly metricsHost: string
@@ -57,6 +62,17 @@ export type Config = {
   readonly mintAdminKey?: string
   /** Look at the signing keys, or change them, instead of starting. */
   readonly keysCommand?: KeysCommand
+}
+
+export type RekorOptions = {
+  readonly url: URL
+  /** Of the log's public key; absent: public Rekor's. */
+  readonly keyFile?: string
+  /** Host name in the log's checkpoints. */
+  readonly host: string
+  /** Entries sent to it at one time. */
+  readonly inFlight: number
+  readonly mode: AnchorMode
 }
 
 /** Variables whose values are secrets, or hold one. */
@@ -119,24 +135,6 @@ function withoutValues({ code, message }: CommanderError): string {
     .replace(/ argument '.*' is invalid/s, " was given a value that is none of its choices")
 }
 
-type Options = Readonly<Record<string, string | undefined>>
-
-function integer(options: Options, name: string, flag: string, min: number, max: number): number {
-  const text = options[name] ?? ""
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= min && value <= max)) throw new StartupError(`${flag} must be an integer from ${min} to ${max}`)
-  return value
-}
-
-function url(options: Options, name: string, flag: string, protocols: readonly string[]): string | undefined {
-  const text = options[name]
-  if (text === undefined) return undefined
-  const parsed = URL.canParse(text) ? new URL(text) : undefined
-  if (parsed === undefined || !protocols.includes(parsed.protocol))
-    throw new StartupError(`${flag} must be an address starting with ${protocols.join(" or ")}//`)
-  return text.replace(/\/+$/, "")
-}
-
 /** The address that `GET /version`, the API description and every published bundle name: whatever it holds, all may read. */
 function publicUrl(options: Options): string | undefined {
   const text = url(options, "baseUrl", "--base-url", ["http:", "https:"])
@@ -147,14 +145,7 @@ function publicUrl(options: Options): string | undefined {
   return text
 }
 
-function word(options: Options, name: string, flag: string, accept: RegExp, rule: string): string {
-  const text = options[name] ?? ""
-  if (!accept.test(text)) throw new StartupError(`${flag} must be ${rule}`)
-  return text
-}
-
 const HOST = [/^[^\s]{1,253}$/, "a host name or address"] as const
-const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 const MAX_PORT = 65_535
 /** A year: longer windows would outlive any budget period we know of. */
 const MAX_WINDOW_SECONDS = 31_622_400
@@ -191,6 +182,7 @@ function fromOptions(options: Options, env: Readonly<Record<string, string | und
     ...limitOptions(options),
     reviewer: reviewerOptions(options, env),
     ...witnessOptions(options),
+    ...rekorOptions(options),
     ...(options.metricsPort === undefined
       ? {}
       : { metricsPort: integer(options, "metricsPort", "--metrics-port", 0, MAX_PORT) }),

@@ -10,6 +10,8 @@ import type { IdempotencyKeys } from "./access/idempotency.ts"
 import type { KeyDirectory } from "./access/key-directory.ts"
 import type { RateLimits } from "./access/rate-limit.ts"
 import type { TrialQuota } from "./access/trial-quota.ts"
+import type { Outbox } from "./outbox/outbox.ts"
+import type { ShowOutside } from "./outbox/show-outside.ts"
 import type { Submission } from "./pipeline/submission.ts"
 import type { Renderer } from "./report/renderer.ts"
 import type { SealedAttestation } from "./sealing/attestation.ts"
@@ -53,6 +55,10 @@ export type Deps = {
   /** Records that wait to be sealed. */
   readonly sealingQueue: () => number
   readonly watch: Watch
+  /** The outside log that this process delivers to. */
+  readonly outside?: Outbox
+  /** Bundles as they are read: with their anchors in outside logs. */
+  readonly showOutside: ShowOutside
   readonly originSecret: Uint8Array
   readonly orchestratorVersion: string
   /** Commit of the source, or "unknown". */

@@ -30,7 +30,7 @@ async function openDoors(
   metrics?: Metrics,
 ): Promise<Doors> {
   const { deps } = service
-  metrics?.read({ waiting: deps.sealingQueue, readiness: deps.readiness })
+  metrics?.read({ waiting: deps.sealingQueue, readiness: deps.readiness, outside: deps.outside?.standing })
   const watched =
     metrics === undefined || metricsPort === undefined
       ? undefined

@@ -123,6 +123,39 @@ export const OPTION_ROWS: readonly OptionRow[] = [
     text: "cosignatures with which a checkpoint counts as witnessed (default: more than half of the witnesses)",
   },
   {
+    flag: "--anchor <log>",
+    env: "RUNSEAL_ANCHOR",
+    text: "where entries are logged: in the embedded log, or in a Rekor log besides",
+    fallback: "embedded",
+    choices: ["embedded", "rekor"],
+  },
+  {
+    flag: "--anchor-mode <mode>",
+    env: "RUNSEAL_ANCHOR_MODE",
+    text: "answer once a record is sealed, or once the Rekor log holds it too (default: async)",
+    choices: ["async", "sync"],
+  },
+  {
+    flag: "--rekor-url <url>",
+    env: "RUNSEAL_REKOR_URL",
+    text: "address of the Rekor log, API v1 (default: public Rekor)",
+  },
+  {
+    flag: "--rekor-key <file>",
+    env: "RUNSEAL_REKOR_KEY",
+    text: "public key of the Rekor log in PEM, P-256 (default: that of public Rekor, which is built in)",
+  },
+  {
+    flag: "--rekor-origin <host>",
+    env: "RUNSEAL_REKOR_ORIGIN",
+    text: "host name in the checkpoints of the Rekor log (default: that of its address)",
+  },
+  {
+    flag: "--rekor-in-flight <entries>",
+    env: "RUNSEAL_REKOR_IN_FLIGHT",
+    text: "entries sent to the Rekor log at one time; with more than 1 they may stand there in another order (default: 1)",
+  },
+  {
     flag: "--metrics-port <port>",
     env: "RUNSEAL_METRICS_PORT",
     text: "port of GET /metrics for Prometheus; 0 lets the system choose (default: no metrics)",

@@ -1,5 +1,6 @@
 /** What the service tells whoever watches it: that something happened and how long it took, never what it was about. */
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import type { OutsideFault } from "@runseal/core/wire/log-answers"
 import type { WitnessFault } from "./witnessing/ask-witness.ts"
 
 /** A route as it was registered, such as `GET /runs/:id`. */
@@ -21,6 +22,9 @@ export type Watch = {
   readonly notCosigned: (witness: string, fault: WitnessFault) => void
   /** Enough witnesses cosigned a tree of so many entries. */
   readonly witnessed: (size: number) => void
+  /** The outside log holds one entry more. @param late whether it is of another time than the entry of the own log */
+  readonly entered: (late: boolean) => void
+  readonly notEntered: (fault: OutsideFault) => void
 }
 
 const ignore = (): void => undefined
@@ -34,4 +38,6 @@ export const UNWATCHED: Watch = {
   cosigned: ignore,
   notCosigned: ignore,
   witnessed: ignore,
+  entered: ignore,
+  notEntered: ignore,
 }

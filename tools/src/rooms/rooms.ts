@@ -66,6 +66,7 @@ export const ROOMS: readonly Room[] = [
   { path: server("store"), enters: GIVEN },
   { path: server("anchor"), enters: [...GIVEN, server("store")] },
   { path: server("witnessing"), enters: [...GIVEN, server("store")] },
+  { path: server("outbox"), enters: [...GIVEN, server("store"), server("sealing/readiness.ts")] },
   { path: server("sealing"), enters: [...GIVEN, ...["pipeline", "anchor", "store", "threads"].map(server)] },
   { path: server("threads"), enters: [] },
   // What it cannot look through is a failed stage or a refused request, and never looked through.
@@ -87,7 +88,7 @@ export const ROOMS: readonly Room[] = [
     path: server("routes"),
     enters: [
       ...GIVEN,
-      ...["sealing", "pipeline", "store", "access", "http", "report", "threads", "discovery"].map(server),
+      ...["sealing", "pipeline", "store", "access", "http", "report", "threads", "discovery", "outbox"].map(server),
     ],
   },
 

@@ -31,14 +31,23 @@ export type Published = {
   readonly signingKeys: readonly SigningKeyRow[]
 }
 
-/** Our trust document. @param service the name printed beside verdicts */
-export function trustDocument({ origin, genesisAt, signingKeys }: Published, service: string): TrustDocument {
+/**
+ * Our trust document.
+ * @param service the name printed beside verdicts
+ * @param outside keys of the logs that also hold our entries
+ */
+export function trustDocument(
+  { origin, genesisAt, signingKeys }: Published,
+  service: string,
+  outside: readonly LogKey[] = [],
+): TrustDocument {
   const host = parseOrigin(origin)?.host ?? origin
   const of = (wanted: KeyRole): readonly SigningKeyRow[] => signingKeys.filter(({ role }) => role === wanted)
+  const own = of("log").map(key => logKey(key.spki, origin, key.valid_from, lastSecondOf(key)))
   return {
     kind: TRUST_DOCUMENT_KIND,
     service,
-    trusted_root: formatTrustedRoot(of("log").map(key => logKey(key.spki, origin, key.valid_from, lastSecondOf(key)))),
+    trusted_root: formatTrustedRoot([...own, ...outside]),
     origin,
     service_keys: of("service").map(key => ({
       key_id: key.key_id,

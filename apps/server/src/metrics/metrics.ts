@@ -3,6 +3,7 @@
  * status and the operator's witnesses are closed lists, so that no request makes a time series of its own.
  */
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
+import type { OutsideStanding } from "@runseal/core/wire/log-answers"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 import type { Readiness } from "../sealing/readiness.ts"
 import type { Watch } from "../watch.ts"
@@ -16,6 +17,8 @@ export type Gauges = {
   /** Records that wait to be sealed. */
   readonly waiting: () => number
   readonly readiness: () => Promise<Readiness>
+  /** Where the outside log stands that this process delivers to. */
+  readonly outside?: (() => Promise<OutsideStanding | undefined>) | undefined
 }
 
 export type Metrics = {
@@ -96,6 +99,7 @@ function openWatch(registry: Registry): Watch {
     batchFailed: () => failures.inc(),
     limited: limit => refusals.inc({ limit }),
     ...watchWitnesses(registers),
+    ...watchOutside(registers),
   }
 }
 
@@ -133,8 +137,48 @@ function watchWitnesses(registers: Registry[]): Pick<Watch, "cosigned" | "notCos
   }
 }
 
-function registerGauges(registry: Registry, { waiting, readiness }: Gauges): void {
+function watchOutside(registers: Registry[]): Pick<Watch, "entered" | "notEntered"> {
+  const entered = new Counter({
+    name: "runseal_outside_entries_total",
+    help: "Entries that the outside log holds and this process stored, by whether they came late.",
+    labelNames: ["late"],
+    registers,
+  })
+  const faults = new Counter({
+    name: "runseal_outside_failures_total",
+    help: "Attempts to deliver to the outside log that failed, by fault.",
+    labelNames: ["fault"],
+    registers,
+  })
+  return {
+    entered: late => entered.inc({ late: `${late}` }),
+    notEntered: fault => faults.inc({ fault }),
+  }
+}
+
+/** What an outside log does not hold yet; absent without one. */
+function registerBacklog(registers: Registry[], standing: NonNullable<Gauges["outside"]>): void {
+  const backlog: Gauge = new Gauge({
+    name: "runseal_outside_backlog_entries",
+    help: "Entries that the outside log does not hold yet; the last number that was read while the database is not usable.",
+    registers,
+    collect: async () => {
+      const found = await standing().catch(() => undefined)
+      if (found === undefined) return
+      backlog.set(found.backlog)
+      age.set(found.oldest_age_seconds)
+    },
+  })
+  const age = new Gauge({
+    name: "runseal_outside_oldest_age_seconds",
+    help: "How long the oldest of these entries is in the embedded log.",
+    registers,
+  })
+}
+
+function registerGauges(registry: Registry, { waiting, readiness, outside }: Gauges): void {
   const registers = [registry]
+  if (outside !== undefined) registerBacklog(registers, outside)
   const queue: Gauge = new Gauge({
     name: "runseal_sealing_queue_records",
     help: "Runs and attestations that wait to be sealed.",

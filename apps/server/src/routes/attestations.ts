@@ -1,6 +1,11 @@
 /** `POST /attest` and `GET /attestations`. FORMATS §8. */
 import { parseStrictJson } from "@runseal/canonical"
-import { attestationAnswerSchema, type ListedAttestation, listedAttestation } from "@runseal/core/artifacts/attestation"
+import {
+  type AttestationAnswer,
+  attestationAnswerSchema,
+  type ListedAttestation,
+  listedAttestation,
+} from "@runseal/core/artifacts/attestation"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import type { AttestationsPage } from "@runseal/core/wire/attestations"
 import { Hono } from "hono"
@@ -11,12 +16,22 @@ import { readAttestBody } from "../http/attest-body.ts"
 import { readJsonBody } from "../http/json-body.ts"
 import { type Page, readPage } from "../http/query.ts"
 import { type AttestationPage, findAttestation, listAttestations } from "../store/attestations.ts"
+import { untilOutside } from "./until-outside.ts"
 
 /** @throws Error when the stored text is no attestation: the database was changed from outside */
-function listed(document: string): ListedAttestation {
+function storedAnswer(document: string): AttestationAnswer {
   const stored = parseExact(attestationAnswerSchema, parseStrictJson(document))
   if (!stored.ok) throw new Error("a stored attestation is unreadable")
-  return listedAttestation(stored.value)
+  return stored.value
+}
+
+const listed = (document: string): ListedAttestation => listedAttestation(storedAnswer(document))
+
+/** Waits for the attestation's entry, where answers wait. @throws HttpError 503 */
+async function untilAnchored(deps: Deps, document: string): Promise<void> {
+  if (deps.outside?.log.mode !== "sync") return
+  const { attestation_id, log_entry_id } = storedAnswer(document)
+  await untilOutside(deps, `Attestation ${attestation_id}`, Number(log_entry_id))
 }
 
 const pageAnswer = ({ total, documents }: AttestationPage, { limit, offset }: Page): AttestationsPage => ({
@@ -37,6 +52,7 @@ export function attestationRoutes(deps: Deps): Hono {
     const settled = claim === undefined ? { made: await attest() } : await deps.idempotencyKeys.once(claim, attest)
     // The bytes that are stored: what the caller saves is what was verified before it was committed.
     const text = "made" in settled ? settled.made : await findAttestation(deps.db, owner, settled.record_id)
+    await untilAnchored(deps, text)
     return c.body(text, 201, { "Content-Type": "application/json", ...replayedField(settled) })
   })
   app.get("/attestations", async c => {

@@ -20,6 +20,7 @@ import { determinismAnswer } from "./determinism.ts"
 import { executeAnswer } from "./execute-answer.ts"
 import { callersRun } from "./own-run.ts"
 import { storedBundle } from "./run-views.ts"
+import { untilOutside } from "./until-outside.ts"
 
 function submissionOf(c: Context, deps: Deps, object: JsonObject): Submission {
   const body = readExecuteBody(object)
@@ -40,6 +41,12 @@ async function executeBody(c: Context, deps: Deps, object: JsonObject, claim?: K
   return bundle
 }
 
+/** Waits for the record's last entry, where answers wait. @throws HttpError 503 */
+async function untilAnchored(deps: Deps, { run, anchors }: Bundle): Promise<void> {
+  const last = anchors.complete_record?.entry.logIndex
+  if (last !== undefined) await untilOutside(deps, `Run ${run.run_id}`, Number(last))
+}
+
 /**
  * Answers a request under an idempotency key. The first answer is written canonically, so that the same bytes come again
  * when it is made anew of the stored bundle.
@@ -47,6 +54,7 @@ async function executeBody(c: Context, deps: Deps, object: JsonObject, claim?: K
 async function executeOnce(c: Context, deps: Deps, object: JsonObject, claim: KeyClaim): Promise<Response> {
   const settled = await deps.idempotencyKeys.once(claim, () => executeBody(c, deps, object, claim))
   const bundle = "made" in settled ? settled.made : storedBundle(await callersRun(c, deps, Number(settled.record_id)))
+  await untilAnchored(deps, bundle)
   const { status, body } = executeAnswer(bundle)
   return c.body(canonicalize(body), status, { "Content-Type": "application/json", ...replayedField(settled) })
 }
@@ -65,7 +73,9 @@ export function executeRoutes(deps: Deps): Hono {
     const { bytes, object } = await readJsonBody(c.req.raw)
     const claim = claimOf(c, bytes)
     if (claim !== undefined) return await executeOnce(c, deps, object, claim)
-    const { status, body } = executeAnswer(await executeBody(c, deps, object))
+    const bundle = await executeBody(c, deps, object)
+    await untilAnchored(deps, bundle)
+    const { status, body } = executeAnswer(bundle)
     return c.json(body, status)
   })
   app.post("/execute/verify-determinism", async c =>

@@ -7,11 +7,19 @@ import { SERVICE_NAME, SERVICE_VERSION } from "../config.ts"
 import type { Deps } from "../deps.ts"
 import { unavailable } from "../http/http-error.ts"
 
-async function readyAnswer({ readiness }: Deps): Promise<ReadyAnswer> {
+async function readyAnswer({ readiness, outside }: Deps): Promise<ReadyAnswer> {
   const found = await readiness()
   if (!found.ready) throw unavailable(found.reason)
   const { log_size, checked_at } = found
-  return { ok: true, ready: true, log_size, checked_at: new Date(checked_at).toISOString() }
+  const behind = await outside?.standing().catch(() => undefined)
+  return {
+    ok: true,
+    ready: true,
+    log_size,
+    checked_at: new Date(checked_at).toISOString(),
+    ...(behind === undefined ? {} : { outside_backlog: behind.backlog }),
+    ...(behind?.fault === undefined ? {} : { outside_fault: behind.fault }),
+  }
 }
 
 export function healthRoutes(deps: Deps): Hono {

@@ -3,10 +3,12 @@ import { encodeBase64, utf8Encode } from "@runseal/canonical"
 import { encodeEntryBundle } from "@runseal/core/transparency-log/entry-bundle"
 import { assembleProof, consistencyPath, inclusionPath, type ProofPlan } from "@runseal/core/transparency-log/merkle"
 import { parseTilePath, TILE_WIDTH, type TileAddress, tileWidth } from "@runseal/core/transparency-log/tiles"
+import type { OutsideLogsAnswer } from "@runseal/core/wire/log-answers"
 import { Hono } from "hono"
 import type { Deps } from "../deps.ts"
 import { badRequest, notFound } from "../http/http-error.ts"
 import { consistencyQuerySchema, readQuery } from "../http/query.ts"
+import { readStandings } from "../outbox/standing.ts"
 import { type LogNodes, readTileThrough, rememberNodes } from "../store/log-nodes.ts"
 import { readEntries, readHead } from "../store/log-store.ts"
 import type { Session } from "../store/session.ts"
@@ -75,11 +77,17 @@ async function witnessedCheckpoint({ db }: Deps): Promise<string> {
   return witnessed.checkpoint
 }
 
+const outsideLogs = async ({ db, nowMs }: Deps): Promise<OutsideLogsAnswer> => ({
+  ok: true,
+  logs: await readStandings(db, nowMs()),
+})
+
 export function logRoutes(deps: Deps): Hono {
   const app = new Hono()
   const log: Log = { db: deps.db, nodes: rememberNodes() }
   app.get("/log/checkpoint", async c => c.text(await newestCheckpoint(deps), 200, FRESH))
   app.get("/log/witnessed-checkpoint", async c => c.text(await witnessedCheckpoint(deps), 200, FRESH))
+  app.get("/log/outside", async c => c.json(await outsideLogs(deps), 200, FRESH))
   app.get("/log/genesis", c => c.json({ ok: true, log_index: 0, leaf: deps.genesis }, 200, IMMUTABLE))
   app.get("/log/key-changes", c => c.json({ ok: true, changes: deps.keyChanges }, 200, FRESH))
   app.get("/log/tile/*", async c => {

@@ -56,7 +56,9 @@ export function publicBundleRoutes(deps: Deps): Hono {
   app.get("/runs/:id/bundle.json", () => {
     throw notFound("No bundle is served at this address; a published run is read under its token.")
   })
-  app.get("/public/runs/:token/bundle.json", c => sendPublished(c, deps, bundle => bundle))
+  app.get("/public/runs/:token/bundle.json", c =>
+    sendPublished(c, deps, async sealed => (await deps.showOutside([sealed]))[0] ?? sealed),
+  )
   return app
 }
 
@@ -64,12 +66,12 @@ export function publicBundleRoutes(deps: Deps): Hono {
 export async function sendPublished(
   c: Context,
   { db }: Pick<Deps, "db">,
-  made: (bundle: string) => string,
+  made: (bundle: string) => string | Promise<string>,
 ): Promise<Response> {
   const token = c.req.param("token") ?? ""
   const bundle = TOKEN.test(token) ? await findPublished(db, token) : undefined
   if (bundle === undefined) throw noSuchPublication()
-  const text = made(bundle)
+  const text = await made(bundle)
   const headers = { "Cache-Control": `public, max-age=${CACHE_SECONDS}`, ETag: entityTag(utf8Encode(text)) }
   if (namesEtag(c.req.header("If-None-Match"), headers.ETag)) return c.body(null, 304, headers)
   return c.body(text, 200, { ...headers, "Content-Type": "application/json" })

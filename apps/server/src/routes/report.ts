@@ -19,7 +19,8 @@ export function reportRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.get("/runs/:id/report.pdf", async c => {
     const format = readReportFormat(c.req.url)
-    const { run_id, owner, bundle } = await ownRun(c, deps)
+    const { run_id, owner, bundle: sealed } = await ownRun(c, deps)
+    const [bundle = sealed] = await deps.showOutside([sealed])
     const token = await findPublicToken(deps.db, run_id)
     const published = token === undefined ? {} : { public_url: publicBundleUrl(c, deps, token) }
     const job = { bundle, format, base_url: serviceUrl(c, deps), ...published, trust: deps.trust }

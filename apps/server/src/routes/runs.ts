@@ -34,7 +34,7 @@ export function runRoutes(deps: Deps): Hono {
   })
   app.get("/runs/:id", async c => c.json(runRecord(await ownRun(c, deps))))
   app.get("/runs/:id/verify", async c => c.json(selfCheck(await ownRun(c, deps), new Date(deps.nowMs()).toISOString())))
-  app.get("/runs/:id/artifacts", async c => sendBundle(c, await ownRun(c, deps)))
+  app.get("/runs/:id/artifacts", async c => sendBundle(c, deps, await ownRun(c, deps)))
   for (const kind of OUTCOME_KINDS) {
     const { artifact } = OUTCOMES[kind]
     if (artifact === undefined) continue
@@ -43,9 +43,10 @@ export function runRoutes(deps: Deps): Hono {
   return app
 }
 
-/** The bundle goes out as the bytes that were sealed. */
-function sendBundle(c: Context, row: RunRow): Response {
-  return c.body(row.bundle, 200, {
+/** The bundle goes out as the bytes that were sealed, with what outside logs hold of it by now. */
+async function sendBundle(c: Context, { showOutside }: Deps, row: RunRow): Promise<Response> {
+  const [text = row.bundle] = await showOutside([row.bundle])
+  return c.body(text, 200, {
     "Content-Type": "application/json",
     "Content-Disposition": `attachment; filename="runseal-run-${row.run_id}-bundle.json"`,
   })

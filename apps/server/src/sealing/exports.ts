@@ -26,11 +26,13 @@ export type ExportsContext = {
   readonly db: Database
   readonly sealer: Pick<Sealer, "state">
   readonly nowMs: () => number
+  /** Records as they are read. */
+  readonly show: (texts: readonly string[]) => Promise<readonly string[]>
   /** Told why a stream was cut. */
   readonly reportFailure: (error: unknown) => void
 }
 
-export function openExports({ db, sealer, nowMs, reportFailure }: ExportsContext): Exports {
+export function openExports({ db, sealer, nowMs, show, reportFailure }: ExportsContext): Exports {
   const underWay: number[] = []
   const isFull = (owner: number): boolean =>
     underWay.length >= EXPORTS_MAX || underWay.filter(other => other === owner).length >= EXPORTS_PER_CALLER_MAX
@@ -43,7 +45,7 @@ export function openExports({ db, sealer, nowMs, reportFailure }: ExportsContext
       try {
         const clock = new Date(nowMs()).toISOString()
         const statement = await sealer.state(await draftExport(db, tenant, clock, range))
-        return streamOf(pagesOf(db, owner, statement), end, reportFailure)
+        return streamOf(pagesOf({ db, show }, owner, statement), end, reportFailure)
       } catch (error) {
         end()
         throw error
@@ -53,14 +55,18 @@ export function openExports({ db, sealer, nowMs, reportFailure }: ExportsContext
 }
 
 /** The lines of an export. What a statement speaks of is never changed, so that no transaction need hold it. */
-async function* pagesOf(db: Database, owner: number, { document, text }: SealedStatement): AsyncGenerator<Uint8Array> {
+async function* pagesOf(
+  { db, show }: Pick<ExportsContext, "db" | "show">,
+  owner: number,
+  { document, text }: SealedStatement,
+): AsyncGenerator<Uint8Array> {
   yield utf8Encode(`${text}\n`)
   const piece = chainPiece(document.leaf)
   if (piece === undefined) return
   const last = piece.last_ordinal
   for (let first = piece.first_ordinal; first <= last; ) {
     const bundles = await readBundles(db, owner, { first, last })
-    yield utf8Encode(bundles.map(bundle => `${bundle}\n`).join(""))
+    yield utf8Encode((await show(bundles)).map(bundle => `${bundle}\n`).join(""))
     first += bundles.length
   }
 }

@@ -23,8 +23,8 @@ import { formatNote, noteSignatureLine } from "./signed-note.ts"
 /** Where entries are made, below the address of a Rekor log. */
 export const REKOR_V1_ENTRIES = "api/v1/log/entries"
 
-/** A key of the map that an answer is: the tree id, 16 hex digits, before the leaf hash, 64; older logs leave the tree id out. */
-const UUID = /^(?:[0-9a-f]{16})?[0-9a-f]{64}$/
+/** An entry's id there: the leaf hash, 64 hex digits, after its tree id, 16; older logs leave the tree id out. */
+export const isRekorUuid = (text: string): boolean => /^(?:[0-9a-f]{16})?[0-9a-f]{64}$/.test(text)
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 const bytesOfHex = v.pipe(v.string(), v.transform(decodeHex), v.instance(Uint8Array))
@@ -55,7 +55,7 @@ const answerSchema = v.object({
  */
 export function parseRekorAnswer(bytes: Uint8Array): TransparencyLogEntry | undefined {
   const [row, ...more] = Object.entries(jsonIn(bytes) ?? {})
-  if (row === undefined || more.length > 0 || !UUID.test(row[0])) return undefined
+  if (row === undefined || more.length > 0 || !isRekorUuid(row[0])) return undefined
   const parsed = v.safeParse(answerSchema, row[1], { abortEarly: true })
   if (!parsed.success) return undefined
   const { body, integratedTime, logID, logIndex, verification } = parsed.output

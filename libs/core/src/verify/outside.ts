@@ -1,6 +1,6 @@
 /** Holds the anchors of a record in logs that are not the service's own against the record and its own anchors. FORMATS §3. */
 import { canonicalize } from "@runseal/canonical"
-import type { Anchor, OutsideAnchor, OutsideAnchors } from "../artifacts/anchor.ts"
+import type { Anchor, Leaf, OutsideAnchor, OutsideAnchors } from "../artifacts/anchor.ts"
 import type { Anchors, BundleBody } from "../artifacts/bundle.ts"
 import { entryPlaceProblem } from "../transparency-log/check-entry.ts"
 import { parseEntryCheckpoint } from "../transparency-log/checkpoint.ts"
@@ -29,12 +29,39 @@ const slotted = (anchors: OutsideAnchors): readonly Slotted[] =>
   })
 
 /** The record's own time for an anchor: what the 600 seconds are counted from. */
-export const clockOf = ({ run, sections }: Pick<BundleBody, "run" | "sections">, slot: Slot): string =>
+const clockOf = ({ run, sections }: Pick<BundleBody, "run" | "sections">, slot: Slot): string =>
   slot === "complete_record" ? run.created_at : (sections.envelope?.admission_clock ?? run.created_at)
 
 /** Whether an entry in an outside log came too late, or too early, to speak of the record's time. */
-export const isLate = (record: Pick<BundleBody, "run" | "sections">, slot: Slot, { leaf, entry }: Anchor): boolean =>
+const isLate = (record: Pick<BundleBody, "run" | "sections">, slot: Slot, { leaf, entry }: Anchor): boolean =>
   logTimeProblems(leaf, Number(entry.integratedTime), clockOf(record, slot)).length > 0
+
+/**
+ * The anchors of a record in one outside log: its own leaves with that log's entries, marked where they are late.
+ * @param entryOf that log's entry for an anchor of the record; undefined where it has none
+ */
+export function outsideAnchors(
+  record: BundleBody,
+  entryOf: (own: Anchor) => TransparencyLogEntry | undefined,
+): OutsideAnchors {
+  const { pre_anchor, receipt, complete_record } = record.anchors
+  const enter = <L extends Leaf>(slot: Slot, own: Anchor<L> | undefined): OutsideAnchor<L> | undefined => {
+    const entry = own && entryOf(own)
+    if (own === undefined || entry === undefined) return undefined
+    const anchor = { leaf: own.leaf, entry }
+    return isLate(record, slot, anchor) ? { ...anchor, late: true } : anchor
+  }
+  const [first, refused, last] = [
+    enter("pre_anchor", pre_anchor),
+    enter("receipt", receipt),
+    enter("complete_record", complete_record),
+  ]
+  return {
+    ...(first && { pre_anchor: first }),
+    ...(refused && { receipt: refused }),
+    ...(last && { complete_record: last }),
+  }
+}
 
 /** Runs every check on the anchors in outside logs. @param trust what the record's own anchors are held to */
 export function checkOutside(bundle: BundleBody, trust: TrustedKeys | undefined, findings: Findings): void {

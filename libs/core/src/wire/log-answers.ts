@@ -109,6 +109,49 @@ export const consistencyAnswerSchema: v.GenericSchema<unknown, ConsistencyAnswer
   hashes: proof,
 })
 
+/** Why an outside log does not hold an entry yet. Closed, since metrics name it. */
+export const OUTSIDE_FAULTS = ["unreachable", "limited", "failed", "refused", "invalid"] as const
+/**
+ * `unreachable`: no whole answer in time. `limited`: 429. `failed`: 5xx. `refused`: a status that speaks of the entry.
+ * `invalid`: an answer beside the API, or an entry whose proof does not verify.
+ */
+export type OutsideFault = (typeof OUTSIDE_FAULTS)[number]
+
+/** Where an outside log stands: what it holds of this log, and what is still on its way. */
+export type OutsideStanding = {
+  /** Base64 of the 32-byte log id. */
+  readonly log_id: string
+  /** Host name in its checkpoints. */
+  readonly host: string
+  /** Entries of this log from `first_index` up to, not including, `next_index` are held there. */
+  readonly first_index: number
+  readonly next_index: number
+  /** Entries that are still on their way. */
+  readonly backlog: number
+  /** Since when the oldest of them is in this log; 0 when there is none. */
+  readonly oldest_age_seconds: number
+  /** Both only while that one cannot be delivered: why, and for how long. */
+  readonly fault?: OutsideFault
+  readonly failing_seconds?: number
+}
+const outsideStandingSchema: v.GenericSchema<unknown, OutsideStanding> = v.strictObject({
+  log_id: hash,
+  host: nonEmptySchema,
+  first_index: countSchema,
+  next_index: countSchema,
+  backlog: countSchema,
+  oldest_age_seconds: countSchema,
+  fault: v.exactOptional(v.picklist(OUTSIDE_FAULTS)),
+  failing_seconds: v.exactOptional(countSchema),
+})
+
+/** `GET /log/outside`: every outside log that was ever named, by rising log id. */
+export type OutsideLogsAnswer = { readonly ok: true; readonly logs: readonly OutsideStanding[] }
+export const outsideLogsAnswerSchema: v.GenericSchema<unknown, OutsideLogsAnswer> = v.strictObject({
+  ...ok,
+  logs: v.array(outsideStandingSchema),
+})
+
 const seconds = v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/))
 
 /** `GET /.well-known/runseal-trust.json`, as this service writes it. */

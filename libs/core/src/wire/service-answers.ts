@@ -1,6 +1,7 @@
 /** What the service says of itself, and how it refuses. Interface specification, "GET /health" and "Errors". */
 import * as v from "valibot"
-import { clockSchema, nonEmptySchema, ordinalSchema } from "../vocabulary/scalars.ts"
+import { clockSchema, countSchema, nonEmptySchema, ordinalSchema } from "../vocabulary/scalars.ts"
+import { OUTSIDE_FAULTS, type OutsideFault } from "./log-answers.ts"
 import type { ErrorAnswer, HealthAnswer } from "./runs.ts"
 
 const release = {
@@ -42,12 +43,18 @@ export type ReadyAnswer = {
   readonly log_size: number
   /** When this was found; an answer stands for about a second. */
   readonly checked_at: string
+  /** Entries that the outside log does not hold yet, where there is one. */
+  readonly outside_backlog?: number
+  /** Why it does not take the next one; absent while it does. */
+  readonly outside_fault?: OutsideFault
 }
 export const readyAnswerSchema: v.GenericSchema<unknown, ReadyAnswer> = v.strictObject({
   ok: v.literal(true),
   ready: v.literal(true),
   log_size: ordinalSchema,
   checked_at: clockSchema,
+  outside_backlog: v.exactOptional(countSchema),
+  outside_fault: v.exactOptional(v.picklist(OUTSIDE_FAULTS)),
 })
 
 /** Every refused request: one sentence that quotes nothing of what was received. */

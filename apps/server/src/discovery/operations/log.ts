@@ -4,6 +4,7 @@ import {
   genesisAnswerSchema,
   keyChangesAnswerSchema,
   logEntryAnswerSchema,
+  outsideLogsAnswerSchema,
   trustDocumentSchema,
   trustedRootSchema,
 } from "@runseal/core/wire/log-answers"
@@ -52,6 +53,15 @@ export const LOG_OPERATIONS: readonly Operation[] = [
     summary: "The newest checkpoint that enough witnesses cosigned",
     answers: { 200: bytes("text/plain", "C2SP tlog-checkpoint with tlog-cosignature lines.") },
     refusals: [404, 503],
+  },
+  {
+    ...LOG,
+    path: "/log/outside",
+    id: "outside_logs",
+    summary: "Which entries other logs hold too",
+    description: "Every Rekor log that was ever named with --anchor rekor, and what is still on its way there.",
+    answers: { 200: json(outsideLogsAnswerSchema, "By rising log id; empty where there is none.") },
+    refusals: [503],
   },
   {
     ...LOG,

@@ -42,7 +42,7 @@ const runAnchored = (anchor: Anchor | undefined): Line =>
 const receiptAnchored = (anchor: Anchor | undefined): Line =>
   anchor === undefined ? line("carries no log entry: it is not anchored.") : line("is anchored ", place(anchor), ".")
 
-const SLOTS: readonly (readonly [keyof Anchors, string])[] = [
+const SLOTS: readonly (readonly [Exclude<keyof Anchors, "outside">, string])[] = [
   ["pre_anchor", "Run, before its manifest"],
   ["receipt", "Receipt"],
   ["complete_record", "Complete record"],

@@ -1,0 +1,24 @@
+/** A service whose entries also go to a Rekor log. */
+import type { Config, RekorOptions } from "../../src/config.ts"
+import { readConfig } from "../../src/config.ts"
+import { listAt, numberAt } from "./answer.ts"
+import type { RekorLog } from "./rekor.ts"
+import type { TestService } from "./service.ts"
+import { eventually } from "./witnesses.ts"
+
+/** The options of a service that enters its records there. */
+export function rekorConfig({ options }: RekorLog, changes: Partial<RekorOptions> = {}): Pick<Config, "rekor"> {
+  const config = readConfig(options, {})
+  if ("ended" in config || config.rekor === undefined) throw new Error("the options name no log")
+  return { rekor: { ...config.rekor, ...changes } }
+}
+
+/** Entries that are still on their way. */
+export async function backlogOf({ get }: Pick<TestService, "get">): Promise<number> {
+  const { body } = await get("/log/outside")
+  return listAt(body, "logs").reduce<number>((sum, log) => sum + numberAt(log, "backlog"), 0)
+}
+
+/** Waits until nothing is on its way any more. */
+export const untilDelivered = (service: Pick<TestService, "get">): Promise<true> =>
+  eventually("every entry in the outside log", async () => ((await backlogOf(service)) === 0 ? true : undefined))

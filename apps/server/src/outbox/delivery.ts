@@ -1,0 +1,110 @@
+/** Delivers the service's entries to an outside log, in the order of their indices, each stored once. */
+import { canonicalize } from "@runseal/canonical"
+import { LOG_TIME_TOLERANCE_SECONDS } from "@runseal/core/vocabulary/scalars"
+import type { OutsideFault } from "@runseal/core/wire/log-answers"
+import type { Logger } from "pino"
+import type { Database } from "../store/database.ts"
+import { readEntries, readHead } from "../store/log-store.ts"
+import { keepOutside, leaseOutside, noteOutsideFault } from "../store/outside-log.ts"
+import type { Watch } from "../watch.ts"
+import { type Entered, EXCHANGE_DEADLINE_MS, enterEntry, type Refusal } from "./enter-entry.ts"
+import type { OutsideLog } from "./outside-log.ts"
+
+/** A process that dies keeps others waiting no longer than this. Longer than a round, whose requests have a deadline. */
+export const LEASE_MS: number = EXCHANGE_DEADLINE_MS + 10_000
+/** After a failure a random part of this time is waited, doubled with each further failure in a row … */
+const FIRST_WAIT_MS = 1000
+/** … up to this. */
+const LONGEST_WAIT_MS = 300_000
+
+const SENTENCES: { readonly [fault in OutsideFault]: string } = {
+  unreachable: "the outside log did not answer in time",
+  limited: "the outside log asks for fewer requests",
+  failed: "the outside log failed",
+  refused: "the outside log refuses an entry: nothing after it is delivered until it takes it",
+  invalid: "the outside log answered beside its API, or with an entry that does not verify: nothing of it is kept",
+}
+
+export type DeliveryContext = {
+  readonly db: Database
+  readonly log: OutsideLog
+  readonly logger: Pick<Logger, "warn" | "error" | "info">
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number
+  /** Uniform in [0, 1); spreads retries. */
+  readonly random: () => number
+  readonly watch: Pick<Watch, "entered" | "notEntered">
+  /** The name under which this process holds the lease. */
+  readonly holder: string
+}
+
+/** What a round came to. */
+export type Round =
+  /** Entries up to `next_index` are stored. `more`: others may follow at once. */
+  | { readonly next_index: number; readonly more: boolean }
+  /** Nothing more is to be sent before this time has passed. */
+  | { readonly next_index: number; readonly wait_ms: number }
+  /** Another process delivers. */
+  | "elsewhere"
+
+export type Delivery = { readonly playRound: (stop: AbortSignal) => Promise<Round> }
+
+export function openDelivery(context: DeliveryContext): Delivery {
+  const { db, log, watch, logger, holder } = context
+  let failures = 0
+
+  const fail = async (refusal: Refusal, log_index: number): Promise<number> => {
+    const { retryAfterMs = 0, ...facts } = refusal
+    const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures)
+    failures += 1
+    watch.notEntered(refusal.fault)
+    const level = refusal.fault === "refused" || refusal.fault === "invalid" ? "error" : "warn"
+    logger[level]({ outside_log: log.host, log_index, ...facts }, SENTENCES[refusal.fault])
+    await noteOutsideFault(db, log.key.logId, refusal.fault, context.nowMs())
+    return Math.max(retryAfterMs, context.random() * most)
+  }
+
+  return {
+    playRound: async stop => {
+      const leased = await leaseOutside(db, log.key.logId, holder, LEASE_MS)
+      if (leased === undefined) return "elsewhere"
+      const first = leased.next_index
+      const { size } = await readHead(db)
+      const entries = await readEntries(db, first, Math.min(size, first + log.inFlight))
+      if (entries.length === 0) return { next_index: first, more: false }
+      const answers = await Promise.all(entries.map(({ body }) => enterEntry(log, body, stop)))
+      const held = leadingEntries(answers)
+      const next_index = first + held.length
+      if (held.length > 0) {
+        const rows = held.map((entry, at) => ({
+          log_index: first + at,
+          log_id: log.key.logId,
+          entry: canonicalize(entry),
+        }))
+        await keepOutside(db, log.key.logId, rows)
+        if (failures > 0)
+          logger.info({ outside_log: log.host, log_index: first }, "the outside log takes entries again")
+        failures = 0
+        for (const [at, entry] of held.entries())
+          watch.entered(isLateTo(Number(entry.integratedTime), entries[at]?.integrated_time))
+      }
+      const refusal = answers[held.length]
+      if (refusal === undefined || !("fault" in refusal)) return { next_index, more: true }
+      if (stop.aborted) return { next_index, more: false }
+      return { next_index, wait_ms: await fail(refusal, next_index) }
+    },
+  }
+}
+
+/** What can be stored in order: the entries before the first that is not there. */
+function leadingEntries(answers: readonly Entered[]) {
+  const held = []
+  for (const answer of answers) {
+    if (!("entry" in answer)) break
+    held.push(answer.entry)
+  }
+  return held
+}
+
+/** Whether an entry is not of the time of its own; what that means for a record, its verifier judges by the record's clock. */
+const isLateTo = (time: number, own = time): boolean => Math.abs(time - own) > LOG_TIME_TOLERANCE_SECONDS

@@ -1,0 +1,38 @@
+/** Everything that follows from outside logs: the one that this process delivers to, and those that were named before. */
+import type { LogKey } from "@runseal/core/transparency-log/trusted-keys"
+import type { Deps } from "../deps.ts"
+import type { Readiness } from "../sealing/readiness.ts"
+import { listOutsideLogs } from "../store/outside-log.ts"
+import { type OutboxContext, openOutbox } from "./outbox.ts"
+import { type OutsideLog, outsideKey } from "./outside-log.ts"
+import { readyWith } from "./ready.ts"
+import { type ShowOutside, showNothing, showOutside } from "./show-outside.ts"
+
+export type Outside = {
+  /** For the trust document. */
+  readonly keys: readonly LogKey[]
+  readonly show: ShowOutside
+  readonly delivered: Pick<Deps, "outside">
+  /** The embedded log has grown. */
+  readonly wake: () => void
+  /** The readiness that also asks for the outside log where answers wait for it. */
+  readonly ready: (readiness: () => Promise<Readiness>) => () => Promise<Readiness>
+  readonly close: () => Promise<void>
+}
+
+/** Begins to deliver, when there is a log to deliver to. @throws StoreError, StartupError */
+export async function openOutside(
+  context: Omit<OutboxContext, "log"> & { readonly log: OutsideLog | undefined },
+): Promise<Outside> {
+  const { db, log } = context
+  const outbox = log && (await openOutbox({ ...context, log }))
+  const logs = await listOutsideLogs(db)
+  return {
+    keys: logs.map(outsideKey),
+    show: logs.length === 0 ? showNothing : showOutside(db),
+    delivered: outbox === undefined ? {} : { outside: outbox },
+    wake: outbox?.wake ?? (() => undefined),
+    ready: readiness => (outbox === undefined ? readiness : readyWith(readiness, outbox)),
+    close: outbox?.close ?? (async () => undefined),
+  }
+}
