@@ -35,6 +35,12 @@ const OPTIONS = [
     "trust-proxy",
     "witness",
     "witnesses-needed",
+    "anchor",
+    "anchor-mode",
+    "rekor-url",
+    "rekor-key",
+    "rekor-origin",
+    "rekor-in-flight",
   ],
 ]
 
@@ -99,6 +105,17 @@ const BAD_OPTIONS: readonly Refused[] = [
   ["a reviewer address that is none", ["--aivp-base-url", "localhost"], /--aivp-base-url/],
   ["a review deadline of 0", ["--aivp-timeout", "0"], /--aivp-timeout/],
   ["a review deadline near the log's tolerance", ["--aivp-timeout", "600000"], /--aivp-timeout/],
+  ["an anchor that is none", ["--anchor", "blockchain"], /--anchor/],
+  ["a Rekor address without a Rekor log", ["--rekor-url", "https://rekor.example"], /--rekor-url needs --anchor rekor/],
+  ["a Rekor log over http", ["--anchor", "rekor", "--rekor-url", "http://rekor.example"], /--rekor-url/],
+  [
+    "a password in the Rekor address",
+    ["--anchor", "rekor", "--rekor-url", "https://u:geheim@x.example"],
+    /--rekor-url/,
+  ],
+  ["a Rekor origin with a port", ["--anchor", "rekor", "--rekor-origin", "rekor.example:80"], /--rekor-origin/],
+  ["no entry in flight", ["--anchor", "rekor", "--rekor-in-flight", "0"], /--rekor-in-flight/],
+  ["a mode that is none", ["--anchor", "rekor", "--anchor-mode", "later"], /--anchor-mode/],
   ["a metrics port out of range", ["--metrics-port", "65536"], /--metrics-port/],
   ["an empty metrics host", ["--metrics-host", ""], /--metrics-host/],
   ["an unknown log level", ["--log-level", "loud"], /--log-level/],
@@ -142,12 +159,21 @@ const made = (name: string, spoil: (path: string) => void): string => {
 }
 const MODEL = ["--aivp", "openai", "--aivp-model", "m"]
 
+const REKOR = ["--anchor", "rekor", "--rekor-url", "https://rekor.example"]
+
 const BAD_STARTS: readonly Refused[] = [
   ["a database out of reach", ["--database-url", "postgres://u:geheim@127.0.0.1:9/x"], /could not be reached/],
   ["a policy that is not there", ["--policy", join(folder, "none.json")], /--policy/],
   ["a policy that is no JSON", ["--policy", policyFile("broken", "{")], /--policy/],
   ["a policy with an unknown key", ["--policy", policyFile("key", '{"policy":1}')], /--policy/],
   ["a model reviewer without a key", MODEL, /key/],
+  ["a Rekor log of one's own without its key", [...REKOR], /--rekor-key/],
+  ["a Rekor key that is not there", [...REKOR, "--rekor-key", join(folder, "none.pem")], /--rekor-key/],
+  [
+    "a Rekor key that is none",
+    [...REKOR, "--rekor-key", policyFile("pem", "-----BEGIN PUBLIC KEY-----")],
+    /--rekor-key/,
+  ],
   ["a password in the reviewer's address", [...MODEL, "--aivp-base-url", "https://u:geheim@x.example"], /credentials/],
 ]
 

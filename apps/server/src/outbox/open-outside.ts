@@ -6,13 +6,12 @@ import { listOutsideLogs } from "../store/outside-log.ts"
 import { type OutboxContext, openOutbox } from "./outbox.ts"
 import { type OutsideLog, outsideKey } from "./outside-log.ts"
 import { readyWith } from "./ready.ts"
-import { type ShowOutside, showNothing, showOutside } from "./show-outside.ts"
+import { showNothing, showOutside } from "./show-outside.ts"
 
 export type Outside = {
   /** For the trust document. */
   readonly keys: readonly LogKey[]
-  readonly show: ShowOutside
-  readonly delivered: Pick<Deps, "outside">
+  readonly shown: Pick<Deps, "outside" | "showOutside">
   /** The embedded log has grown. */
   readonly wake: () => void
   /** The readiness that also asks for the outside log where answers wait for it. */
@@ -29,8 +28,10 @@ export async function openOutside(
   const logs = await listOutsideLogs(db)
   return {
     keys: logs.map(outsideKey),
-    show: logs.length === 0 ? showNothing : showOutside(db),
-    delivered: outbox === undefined ? {} : { outside: outbox },
+    shown: {
+      showOutside: logs.length === 0 ? showNothing : showOutside(db),
+      ...(outbox === undefined ? {} : { outside: outbox }),
+    },
     wake: outbox?.wake ?? (() => undefined),
     ready: readiness => (outbox === undefined ? readiness : readyWith(readiness, outbox)),
     close: outbox?.close ?? (async () => undefined),

@@ -1,7 +1,7 @@
 /** Whom a trust document makes a reader believe. */
 import { encodeHex } from "@runseal/canonical"
 import { keyIdOfSpki } from "../transparency-log/spki.ts"
-import type { TrustedKeys, Validity } from "../transparency-log/trusted-keys.ts"
+import type { LogKey, TrustedKeys, Validity } from "../transparency-log/trusted-keys.ts"
 import { unixTime } from "./unix-time.ts"
 
 /** Path under which every Runseal service publishes its trust document. */
@@ -26,11 +26,8 @@ export function trustRows(keys: TrustedKeys): readonly TrustRow[] {
       const revoked = key.revokedFrom === undefined ? "" : `, revoked from ${unixTime(key.revokedFrom)}`
       return { label: "service key", value: key.keyId, detail: validity(key) + revoked }
     }),
-    ...keys.logKeys.map(key => ({
-      label: "log key",
-      value: encodeHex(keyIdOfSpki(key.spki)),
-      detail: `${validity(key)}, ${key.baseUrl}`,
-    })),
+    ...keys.logKeys.map(key => logRow("log key", key)),
+    ...(keys.outside ?? []).flatMap(({ logKeys }) => logKeys.map(key => logRow("outside log", key))),
     ...keys.checkpointKeys.map(key => ({
       label: "checkpoint",
       value: `${key.name}+${key.keyId} (${key.algorithm})`,
@@ -38,6 +35,12 @@ export function trustRows(keys: TrustedKeys): readonly TrustRow[] {
     ...(keys.leafV7From === undefined ? [] : [{ label: "leaf v7 only", value: `from ${unixTime(keys.leafV7From)}` }]),
   ]
 }
+
+const logRow = (label: string, key: LogKey): TrustRow => ({
+  label,
+  value: encodeHex(keyIdOfSpki(key.spki)),
+  detail: `${validity(key)}, ${key.baseUrl}`,
+})
 
 const validity = ({ validFrom, validTo }: Validity): string =>
   `valid from ${unixTime(validFrom)}${validTo === undefined ? "" : ` to ${unixTime(validTo)}`}`
