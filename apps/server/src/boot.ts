@@ -154,10 +154,14 @@ type PublishedName =
   | "trustedRoot"
   | "servicePublicKeyPem"
 
-/** What is told to the process log alone. */
-const reportersTo = (logger: Logger) => ({
+/** Who is told of what failed: the process log, and of a batch who watches too. */
+const reportersTo = (logger: Logger, watch: Watch) => ({
   reportFault: ({ fault, cause }: StageFailure): void =>
     logger.error({ stage: fault.stage, err: cause }, fault.message),
+  reportUnsealed: (error: unknown): void => {
+    watch.batchFailed()
+    logger.error({ err: error }, "a batch was not sealed")
+  },
   reportCut: (error: unknown): void => logger.error({ err: error }, "an export was cut off"),
 })
 
@@ -170,7 +174,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
   const outside = await openOutside({ db, log: prepared.outside, logger, nowMs, watch })
   const document = trustDocument(deployment, config.logOrigin, outside.keys)
   const trust = trustedKeysOf(document)
-  const { reportFault, reportCut } = reportersTo(logger)
+  const { reportFault, reportUnsealed, reportCut } = reportersTo(logger, watch)
   const cosigner = openCosigner({ db, config, logger, watch })
   const sealer = openSealer({
     db,
@@ -182,10 +186,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     rememberHead: headFile.remember,
     contradictsHead: headFile.contradicts,
-    reportFailure: error => {
-      watch.batchFailed()
-      logger.error({ err: error }, "a batch was not sealed")
-    },
+    reportFailure: reportUnsealed,
     reportSealed: watch.sealed,
     reportCommitted: records => {
       watch.committed(records)

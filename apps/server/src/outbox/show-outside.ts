@@ -14,7 +14,7 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import type { Database } from "../store/database.ts"
 import { StoreError } from "../store/errors.ts"
 import { readOutside } from "../store/outside-log.ts"
-import type { OutsideEntryRow } from "../store/schema.ts"
+import type { OutsideEntryRow } from "../store/outside-schema.ts"
 
 /** The bundles' texts with their anchors in outside logs; one that no outside log holds, or that is no bundle, as it is. */
 export type ShowOutside = (texts: readonly string[]) => Promise<readonly string[]>

@@ -2,7 +2,7 @@
 import { OUTSIDE_FAULTS, type OutsideStanding } from "@runseal/core/wire/log-answers"
 import { readEntries, readHead } from "../store/log-store.ts"
 import { listOutsideLogs } from "../store/outside-log.ts"
-import type { OutsideLogRow } from "../store/schema.ts"
+import type { OutsideLogRow } from "../store/outside-schema.ts"
 import type { Session, Source } from "../store/session.ts"
 
 /** Every outside log that was ever named. @param nowMs milliseconds since the epoch */

@@ -6,7 +6,7 @@ import type { Database } from "./database.ts"
 import { StoreError } from "./errors.ts"
 import { insertRows } from "./insert-rows.ts"
 import { lockHead } from "./log-store.ts"
-import type { OutsideEntryRow, OutsideLogRow } from "./schema.ts"
+import type { OutsideEntryRow, OutsideLogRow } from "./outside-schema.ts"
 import type { Source } from "./session.ts"
 
 /** What is known of an outside log before any entry is in it. */
