@@ -6,7 +6,18 @@
  *
  *   node make-package.node.ts <folder> <esbuild's metafile>
  */
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import {
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
 import { dirname, join, posix, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -40,12 +51,40 @@ const write = (path: string, text: string): void => {
   writeFileSync(join(published, path), text)
 }
 
-writeDeclarations("sdk/index")
+const declared = mkdtempSync(join(tmpdir(), "runseal-sdk-declarations-"))
+try {
+  declare(declared)
+  writeDeclarations("sdk/index")
+} finally {
+  rmSync(declared, { recursive: true })
+}
 write("types/valibot.d.ts", VALIBOT)
 write("package.json", manifest())
 write("THIRD-PARTY-LICENSES.txt", licences())
 copyFileSync(join(ROOT, "LICENSE"), join(published, "LICENSE"))
 copyFileSync(join(ROOT, "docs/sdk.md"), join(published, "README.md"))
+
+/** Writes the declarations of every library into a folder of its own: `dist/types` belongs to whoever checks types meanwhile. */
+function declare(folder: string): void {
+  const files = globSync("libs/{canonical,core,sdk}/src/**/*.ts", { cwd: ROOT }).filter(
+    path => !/\.test\.ts$/.test(path),
+  )
+  // Isolated declarations need no other module; `npm run check` judges the types.
+  const compilerOptions = {
+    composite: false,
+    noCheck: true,
+    noResolve: true,
+    rootDir: join(ROOT, "libs"),
+    outDir: folder,
+  }
+  const settings = join(folder, "tsconfig.json")
+  const sources = files.map(path => join(ROOT, path))
+  writeFileSync(
+    settings,
+    JSON.stringify({ extends: join(ROOT, "tsconfig.base.json"), compilerOptions, files: sources }),
+  )
+  execFileSync(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", settings], { stdio: "inherit" })
+}
 
 /** Copies the declarations of a module, `library/path`, and of all modules they name. */
 function writeDeclarations(first: string): void {
@@ -53,7 +92,7 @@ function writeDeclarations(first: string): void {
   const seen = new Set(waiting)
   for (const module of waiting) {
     const [library = "", ...path] = module.split("/")
-    const text = readFileSync(join(ROOT, "libs", library, "dist/types", `${path.join("/")}.d.ts`), "utf8")
+    const text = readFileSync(join(declared, library, "src", `${path.join("/")}.d.ts`), "utf8")
     const rewritten = text.replace(/(\bfrom |\bimport\()"([^"]+)"/g, (_, before: string, specifier: string) => {
       const target = targetOf(module, specifier)
       if (target !== "valibot" && !seen.has(target)) {
