@@ -1,6 +1,17 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { canonicalize, isJsonValue, parseCanonical, parseStrictJson } from "./index.ts"
+import {
+  canonicalize,
+  digest,
+  digestWithout,
+  isJsonValue,
+  type JsonObject,
+  type JsonValue,
+  parseCanonical,
+  parseStrictJson,
+  readCanonical,
+  sha256Hex,
+} from "./index.ts"
 
 /** What the strict reader makes of a text; undefined when it refuses it. */
 function strictly(text: string): unknown {
@@ -25,6 +36,70 @@ describe("a text that is canonical already", () => {
   test("keeps a key that every object inherits", () => {
     const text = '{"__proto__":1,"constructor":{"a":[]},"toString":null}'
     expect(Object.getOwnPropertyNames(parseCanonical(text))).toEqual(["__proto__", "constructor", "toString"])
+  })
+})
+
+/** Every object of a value with how many others it stands in. */
+function objectsIn(value: JsonValue, depth = 0): readonly (readonly [object: JsonObject, depth: number])[] {
+  if (typeof value !== "object" || value === null) return []
+  const inside = Object.values(value).flatMap(item => objectsIn(item, depth + 1))
+  return isObject(value) ? [[value, depth], ...inside] : inside
+}
+/** Keys that look like array indices are enumerated otherwise than they stand: no places are known in such a text. */
+const hasPlainKeys = (value: JsonValue): boolean =>
+  objectsIn(value).every(([object]) => Object.keys(object).every(key => !/^\d+$/.test(key)))
+const isObject = (value: JsonValue): value is JsonObject => typeof value === "object" && !Array.isArray(value)
+
+test("a canonical text whose keys look like array indices is read", () => {
+  const text = '{"10":1,"9":{"2":{},"a":1}}'
+  const read = readCanonical(text)
+  expect(read?.value).toEqual(parseStrictJson(text))
+  expect(canonicalize(read?.value ?? null)).toBe(text)
+})
+
+describe("the objects of a canonical text", () => {
+  const texts = fc
+    .jsonValue({ stringUnit: "binary", maxDepth: 7 })
+    .map((value): unknown => ({ "": value, a: ['"', "\\"], z: { "": {} } }))
+    .filter(isJsonValue)
+    .map(value => canonicalize(value))
+
+  test("are known by their own text, to the depth of a record's parts", () => {
+    fc.assert(
+      fc.property(texts, text => {
+        const read = readCanonical(text)
+        fc.pre(read !== undefined && hasPlainKeys(read.value))
+        for (const [object, depth] of objectsIn(read.value))
+          expect(read.textOf(object)).toBe(depth <= 4 ? canonicalize(object) : undefined)
+        expect(read.textOf({})).toBeUndefined()
+      }),
+    )
+  })
+
+  test("and by their text without any one member", () => {
+    fc.assert(
+      fc.property(texts, text => {
+        const read = readCanonical(text)
+        fc.pre(read !== undefined && hasPlainKeys(read.value))
+        for (const [object] of objectsIn(read.value).filter(([, depth]) => depth <= 4))
+          for (const name of [...Object.keys(object), "no such member"]) {
+            const rest = Object.fromEntries(Object.entries(object).filter(([key]) => key !== name))
+            expect(read.textWithout(object, name)).toBe(canonicalize(rest))
+          }
+      }),
+    )
+  })
+
+  test("give the digests that writing them gives, also inside a value that is new", () => {
+    const text = '{"hash":{"b":{}},"é":{"hash":"x","list":[{"a":"\\n"}],"z":1}}'
+    const read = readCanonical(text)
+    if (read === undefined || !isObject(read.value)) throw new Error("the text is canonical")
+    const { é: part = null, hash = null } = read.value
+    const made = { later: part, first: [hash] }
+    expect(digest(made, read)).toBe(digest(made))
+    expect(digest(read.value, read)).toBe(sha256Hex(text))
+    expect(digestWithout(read.value, "hash", read)).toBe(digestWithout(read.value, "hash"))
+    expect(isObject(part) && digestWithout(part, "hash", read)).toBe(digest({ list: [{ a: "\n" }], z: 1 }))
   })
 })
 

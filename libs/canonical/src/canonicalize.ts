@@ -1,4 +1,5 @@
-import { type ByteSink, openSink, putAscii, putString, sinkBytes } from "./byte-sink.ts"
+import { type ByteSink, openSink, putAscii, putString, putText, sinkBytes } from "./byte-sink.ts"
+import type { KnownTexts } from "./canonical-text.ts"
 import { type JsonValue, MAX_DEPTH } from "./json-value.ts"
 import { utf8Decode } from "./utf8.ts"
 
@@ -38,14 +39,26 @@ export function canonicalize(value: JsonValue): string {
   return canonicalBytes(value, bytes => utf8Decode(bytes) ?? "")
 }
 
+/** What decides how a value is written. */
+export interface WriteOptions {
+  /** The own member of the value itself that is left out. */
+  readonly without?: string
+  /** Asked for each object before it is written. */
+  readonly known?: KnownTexts | undefined
+}
+
 /**
- * What `use` makes of the UTF-8 bytes of `canonicalize(value)`, or of the object `value` without its own member of the name
- * `without`. The bytes are on loan: they are overwritten once `use` has returned. Throws where `canonicalize` does.
+ * What `use` makes of the UTF-8 bytes of `canonicalize(value)`. The bytes are on loan: they are overwritten once `use` has
+ * returned. Throws where `canonicalize` does.
  */
-export function canonicalBytes<T>(value: JsonValue, use: (bytes: Uint8Array) => T, without?: string): T {
+export function canonicalBytes<T>(
+  value: JsonValue,
+  use: (bytes: Uint8Array) => T,
+  { without, known }: WriteOptions = {},
+): T {
   const sink = openSink()
   try {
-    write(sink, value, 0, without)
+    write(sink, value, 0, known, without)
     return use(sinkBytes(sink))
   } catch (error) {
     throw error instanceof Refusal ? new CanonicalizeError(error.message, error.path) : error
@@ -58,7 +71,7 @@ export function canonicalBytes<T>(value: JsonValue, use: (bytes: Uint8Array) => 
 export function isJsonValue(value: unknown): value is JsonValue {
   const sink = openSink()
   try {
-    write(sink, value, 0)
+    write(sink, value, 0, undefined)
     return true
   } catch (error) {
     if (error instanceof Refusal) return false
@@ -69,14 +82,14 @@ export function isJsonValue(value: unknown): value is JsonValue {
 }
 
 /** Checks and writes `value`, which stands inside `depth` arrays and objects; of an object, not its member `without`. */
-function write(sink: ByteSink, value: unknown, depth: number, without?: string): void {
+function write(sink: ByteSink, value: unknown, depth: number, known: KnownTexts | undefined, without?: string): void {
   if (typeof value === "string") writeString(sink, value)
   else if (typeof value === "number") putAscii(sink, exact(value))
   else if (typeof value === "boolean" || value === null) putAscii(sink, `${value}`)
   else if (typeof value !== "object") throw new Refusal(`A value of type ${typeof value} has no JSON form.`)
   else if (depth === MAX_DEPTH) throw new Refusal(`The value is nested more than ${MAX_DEPTH} levels deep.`)
-  else if (Array.isArray(value)) writeArray(sink, value, depth + 1)
-  else writeObject(sink, value, depth + 1, without)
+  else if (Array.isArray(value)) writeArray(sink, value, depth + 1, known)
+  else writeObject(sink, value, depth + 1, known, without)
 }
 
 function writeString(sink: ByteSink, text: string): void {
@@ -91,14 +104,14 @@ function exact(value: number): string {
   return `${value}`
 }
 
-function writeArray(sink: ByteSink, items: readonly unknown[], depth: number): void {
+function writeArray(sink: ByteSink, items: readonly unknown[], depth: number, known: KnownTexts | undefined): void {
   if (Object.getPrototypeOf(items) !== Array.prototype) throw new Refusal("An array has a foreign prototype.")
   let index = 0
   putAscii(sink, "[")
   try {
     for (; index < items.length; index++) {
       if (index > 0) putAscii(sink, ",")
-      write(sink, items[index], depth)
+      write(sink, items[index], depth, known)
     }
   } catch (error) {
     throw error instanceof Refusal ? error.within(index) : error
@@ -106,7 +119,18 @@ function writeArray(sink: ByteSink, items: readonly unknown[], depth: number): v
   putAscii(sink, "]")
 }
 
-function writeObject(sink: ByteSink, object: object, depth: number, without: string | undefined): void {
+function writeObject(
+  sink: ByteSink,
+  object: object,
+  depth: number,
+  known: KnownTexts | undefined,
+  without: string | undefined,
+): void {
+  const text = without === undefined ? known?.textOf(object) : undefined
+  if (text !== undefined) {
+    putText(sink, text)
+    return
+  }
   if (!isPlainObject(object)) throw new Refusal("An object is not plain data.")
   if (Object.getOwnPropertySymbols(object).length > 0) throw new Refusal("An object has a symbol as a key.")
   let current = ""
@@ -118,7 +142,7 @@ function writeObject(sink: ByteSink, object: object, depth: number, without: str
       putAscii(sink, before)
       writeString(sink, key)
       putAscii(sink, ":")
-      write(sink, object[key], depth)
+      write(sink, object[key], depth, known)
       before = ","
     }
   } catch (error) {

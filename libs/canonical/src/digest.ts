@@ -1,4 +1,5 @@
 import { sha256Hex } from "#sha256"
+import type { KnownTexts } from "./canonical-text.ts"
 import { canonicalBytes } from "./canonicalize.ts"
 import type { JsonObject, JsonValue } from "./json-value.ts"
 
@@ -7,12 +8,18 @@ export { sha256, sha256Hex } from "#sha256"
 /**
  * The one hash of the project (FORMATS.md §1): lowercase hex SHA-256 of the UTF-8 bytes of the RFC 8785 form of `value`.
  * Throws `CanonicalizeError` where `canonicalize` does.
+ * @param known texts that need not be written again
  */
-export function digest(value: JsonValue): string {
-  return canonicalBytes(value, sha256Hex)
+export function digest(value: JsonValue, known?: KnownTexts): string {
+  const text = known !== undefined && isObject(value) ? known.textOf(value) : undefined
+  return text === undefined ? canonicalBytes(value, sha256Hex, { known }) : sha256Hex(text)
 }
 
 /** `digest` of the object without its own member of the name `without`: what an object's own hash is taken over. */
-export function digestWithout(object: JsonObject, without: string): string {
-  return canonicalBytes(object, sha256Hex, without)
+export function digestWithout(object: JsonObject, without: string, known?: KnownTexts): string {
+  const text = known?.textWithout(object, without)
+  return text === undefined ? canonicalBytes(object, sha256Hex, { without, known }) : sha256Hex(text)
 }
+
+const isObject = (value: JsonValue): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)

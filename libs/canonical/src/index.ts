@@ -1,5 +1,5 @@
 export { compareBytes, concatBytes, equalBytes } from "./bytes.ts"
-export { parseCanonical } from "./canonical-text.ts"
+export { type CanonicalText, type KnownTexts, parseCanonical, readCanonical } from "./canonical-text.ts"
 export { CanonicalizeError, canonicalize, isJsonValue } from "./canonicalize.ts"
 export { digest, digestWithout, sha256, sha256Hex } from "./digest.ts"
 export {

@@ -137,7 +137,7 @@ function expectWhole(batch: Batch, plan: readonly Planned[], sound: readonly boo
     const leaves = runs
       .filter(({ draft }) => draft.tenant.tenant_id === tenant_id)
       .map(({ bundle }) => bundle.anchors.complete_record!.leaf)
-    const heads = ["e5".repeat(32), ...leaves.map(leafDigest)]
+    const heads = ["e5".repeat(32), ...leaves.map(leaf => leafDigest(leaf))]
     expect(leaves.map(leaf => leaf.tenant_ordinal)).toEqual(leaves.map((_, i) => 5 + i))
     expect(leaves.map(leaf => leaf.previous_record)).toEqual(heads.slice(0, -1))
     expect(batch.tenants.get(tenant_id)).toMatchObject({ record_count: 4 + leaves.length, head: heads.at(-1) })

@@ -1,5 +1,5 @@
 /** Leaf preimages: what the service key signs and the log anchors. FORMATS §5. */
-import type { JsonObject } from "@runseal/canonical"
+import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import { canonicalize, digest } from "@runseal/canonical"
 import type {
   AttestationLeaf,
@@ -20,10 +20,10 @@ import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.
 import type { PreAnchorLeafVersion, ReceiptLeafVersion } from "../vocabulary/versions.ts"
 
 /** The exact bytes that the service key signs, as text. */
-export const leafText = (leaf: Leaf): string => canonicalize(leaf)
+export const leafText = (leaf: Leaf, known?: KnownTexts): string => known?.textOf(leaf) ?? canonicalize(leaf)
 
 /** Digest of a leaf; for a pre-anchor leaf this is the pre-anchor digest. */
-export const leafDigest = (leaf: Leaf): string => digest(leaf)
+export const leafDigest = (leaf: Leaf, known?: KnownTexts): string => digest(leaf, known)
 
 /** Sections of which leaf v5 speaks; a run without one of them has no pre-anchor leaf. */
 export type PreAnchorSections = Required<

@@ -1,5 +1,5 @@
 /** Stages 7–9: proof of entry, registry, final seal, manifest and bundle. FORMATS §3–4. */
-import { canonicalize, digest, type JsonObject } from "@runseal/canonical"
+import { canonicalize, digest, type JsonObject, type KnownTexts } from "@runseal/canonical"
 import type { Bundle } from "../artifacts/bundle.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
 import type { AllowToken, Receipt } from "../artifacts/sealed-artifacts.ts"
@@ -136,7 +136,8 @@ function bundlePreimage(bundle: Omit<Bundle, "bundle_hash">): JsonObject {
 }
 
 /** What `bundle_hash` of a bundle must be. */
-export const bundleHash = (bundle: Omit<Bundle, "bundle_hash">): string => digest(bundlePreimage(bundle))
+export const bundleHash = (bundle: Omit<Bundle, "bundle_hash">, known?: KnownTexts): string =>
+  digest(bundlePreimage(bundle), known)
 
 /** The text whose SHA-256 is the bundle's hash, for tools that hash files and know no bundle. */
 export const bundlePreimageText = (bundle: Bundle): string => canonicalize(bundlePreimage(bundle))

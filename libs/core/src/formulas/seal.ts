@@ -2,7 +2,7 @@
  * The one rule for every hash: `digest(x)` is the lowercase hex SHA-256 over the RFC 8785 bytes of x, and an object's
  * own hash is the digest of the object without that field. FORMATS §1.
  */
-import type { JsonObject } from "@runseal/canonical"
+import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import { concatBytes, digest, digestWithout, encodeHex, sha256, utf8Encode } from "@runseal/canonical"
 
 /** The object with its `hash` added. */
@@ -12,10 +12,11 @@ export const seal = <const Body extends JsonObject>(body: Body): Body & { readon
 })
 
 /** What the `hash` field of a sealed object must be. */
-export const sealHash = (sealed: JsonObject): string => digestWithout(sealed, "hash")
+export const sealHash = (sealed: JsonObject, known?: KnownTexts): string => digestWithout(sealed, "hash", known)
 
 /** What `ManifestHash` of a manifest or partial manifest must be (formula_version manifest.v1). FORMATS §4. */
-export const manifestHash = (manifest: JsonObject): string => digestWithout(manifest, "ManifestHash")
+export const manifestHash = (manifest: JsonObject, known?: KnownTexts): string =>
+  digestWithout(manifest, "ManifestHash", known)
 
 const HMAC_BLOCK_BYTES = 64
 

@@ -192,10 +192,12 @@ function decodeKey(base64: string): Pick<EntryBody, "spkiDer"> | undefined {
   return key
 }
 
-/** The RFC 8785 text the log signs for the signed entry timestamp (SET); its UTF-8 bytes are the message. */
-export function signedEntryTimestampPayload({ body, integratedTime, logId, logIndex }: EntryTimestamp): string {
-  return canonicalize({ body, integratedTime, logID: encodeHex(logId), logIndex })
-}
+/**
+ * The RFC 8785 text the log signs for the signed entry timestamp (SET); its UTF-8 bytes are the message. Written as it
+ * stands: base64, hex and integers need no escape.
+ */
+export const signedEntryTimestampPayload = ({ body, integratedTime, logId, logIndex }: EntryTimestamp): string =>
+  `{"body":"${body}","integratedTime":${integratedTime},"logID":"${encodeHex(logId)}","logIndex":${logIndex}}`
 
 /** The entry in protobuf-JSON, in the field order of the Sigstore protobuf specification. */
 export function assembleEntry(parts: EntryParts): TransparencyLogEntry {

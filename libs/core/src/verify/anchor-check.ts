@@ -2,7 +2,7 @@
  * Holds one anchor against what the record says its leaf must be, and against the keys the verifier trusts.
  * FORMATS §7, checks 7–10. Trusted is only what came from outside the document.
  */
-import { canonicalize, decodeBase64, encodeHex, utf8Encode } from "@runseal/canonical"
+import { decodeBase64, encodeHex, type KnownTexts, utf8Encode } from "@runseal/canonical"
 import type { Anchor, Leaf } from "../artifacts/anchor.ts"
 import { leafText } from "../formulas/leaves.ts"
 import type { EntryCheckId } from "../transparency-log/check-entry.ts"
@@ -11,6 +11,7 @@ import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
 import { parseEntryBody } from "../transparency-log/log-entry.ts"
 import { keyIdOfSpki } from "../transparency-log/spki.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
+import { isSameJson } from "../vocabulary/json-members.ts"
 import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.ts"
 import type { CheckId, Findings } from "./report.ts"
 
@@ -68,17 +69,18 @@ export type ExpectedAnchor = {
 export const UNTRUSTED_ADVICE =
   "the log or service key is not one you trust: pin the service's trust document, obtained from the service itself, with --trust FILE or `verifier trust add`"
 
-/** Runs every check on an anchor and notes what fails. */
+/** Runs every check on an anchor and notes what fails. @param known texts of the document that holds it */
 export function checkAnchor(
   anchor: Anchor,
   expected: ExpectedAnchor,
   trust: TrustedKeys | undefined,
   findings: Findings,
+  known?: KnownTexts,
 ): void {
   const { ids } = expected
-  const text = leafText(anchor.leaf)
+  const text = leafText(anchor.leaf, known)
   if (expected.leaf !== undefined)
-    findings.require(ids.leaf, canonicalize(expected.leaf) === text, "the leaf is not the one this record gives")
+    findings.require(ids.leaf, isSameJson(expected.leaf, anchor.leaf), "the leaf is not the one this record gives")
   findings.require(ids.entry, trust !== undefined, UNTRUSTED_ADVICE)
   const report = checkEntry(anchor.entry, { preimage: utf8Encode(text), trust: trust ?? NO_TRUST })
   for (const check of report.checks) {

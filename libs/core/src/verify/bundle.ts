@@ -1,4 +1,5 @@
 /** Verifies an audit bundle: every check runs, none is skipped after a failure. FORMATS §7. */
+import type { KnownTexts } from "@runseal/canonical"
 import type { Anchor } from "../artifacts/anchor.ts"
 import type { Bundle, BundleBody, RunFacts } from "../artifacts/bundle.ts"
 import { receiptOf } from "../artifacts/bundle.ts"
@@ -28,8 +29,11 @@ import type { AnchorFacts, Check, CheckId, Findings, Report, Verdict } from "./r
 import { collectFindings, VERDICTS } from "./report.ts"
 import { traceViolations } from "./trace.ts"
 
-/** Verifies a bundle whose shape is known to be right, against keys from outside it. Never throws. */
-export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[]): Report {
+/**
+ * Verifies a bundle whose shape is known to be right, against keys from outside it. Never throws.
+ * @param known where its parts stand in the canonical text it was read from
+ */
+export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[], known?: KnownTexts): Report {
   const findings = collectFindings()
   const { run, anchors } = bundle
   // Every anchor of the record is held to one trust.
@@ -37,14 +41,18 @@ export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[]): Re
   checkMembers(bundle, findings)
   checkRunFacts(bundle, findings)
   checkSectionPresence(bundle, findings)
-  checkSectionHashes(bundle.sections, findings)
-  checkLinks(bundle, findings)
-  checkDecisions(bundle, findings)
-  checkManifest(bundle, findings)
+  checkSectionHashes(bundle.sections, findings, known)
+  checkLinks(bundle, findings, known)
+  checkDecisions(bundle, findings, known)
+  checkManifest(bundle, findings, known)
   checkTranscript(bundle, findings)
-  checkFirstAnchor(bundle, trust, findings)
-  findings.require("bundle_hash", bundleHash(bundle) === bundle.bundle_hash, "the bundle does not match its hash")
-  checkCompleteRecord(bundle, trust, findings)
+  checkFirstAnchor(bundle, trust, findings, known)
+  findings.require(
+    "bundle_hash",
+    bundleHash(bundle, known) === bundle.bundle_hash,
+    "the bundle does not match its hash",
+  )
+  checkCompleteRecord(bundle, trust, findings, known)
   checkOutside(bundle, trust, findings)
   const checks = findings.checks(passedChecks(bundle))
   const first = anchors.pre_anchor ?? anchors.receipt
@@ -101,11 +109,15 @@ function checkRunEnd(
   findings.require("shape", fits, "error_message is not the outcome's sentence")
 }
 
-function checkManifest(bundle: Bundle, findings: Findings): void {
+function checkManifest(bundle: Bundle, findings: Findings, known: KnownTexts | undefined): void {
   const { manifest, partial_manifest: partial, sections, allow_token: token, run } = bundle
   const sealed = manifest ?? partial
   if (sealed === undefined) return
-  findings.require("manifest", manifestHash(sealed) === sealed.ManifestHash, "the manifest does not match its hash")
+  findings.require(
+    "manifest",
+    manifestHash(sealed, known) === sealed.ManifestHash,
+    "the manifest does not match its hash",
+  )
   const { envelope, transport, pote_proof, registry, final_vfa } = sections
   if (manifest !== undefined) {
     findings.require("manifest", manifest.IndependentVerified, "the manifest does not claim its own verification")
@@ -147,7 +159,12 @@ function checkTranscript(bundle: BundleBody, findings: Findings): void {
   findings.require("transcript", rebuilt.hash === transcript.hash, "the transcript is not the one these artifacts give")
 }
 
-function checkFirstAnchor(bundle: BundleBody, trust: TrustedKeys | undefined, findings: Findings): void {
+function checkFirstAnchor(
+  bundle: BundleBody,
+  trust: TrustedKeys | undefined,
+  findings: Findings,
+  known: KnownTexts | undefined,
+): void {
   const { run, anchors, sections, allow_token: token } = bundle
   const clock = sections.envelope?.admission_clock ?? run.created_at
   const ids = FIRST_ANCHOR_IDS
@@ -160,7 +177,7 @@ function checkFirstAnchor(bundle: BundleBody, trust: TrustedKeys | undefined, fi
     const before = preAnchorSections(sections)
     const leaf = before && token && preAnchorLeaf(anchor.leaf.leaf_version, before, token)
     findings.require("leaf", leaf !== undefined, "the sections for the leaf are incomplete")
-    checkAnchor(anchor, { leaf, clock, ids }, trust, findings)
+    checkAnchor(anchor, { leaf, clock, ids }, trust, findings, known)
   }
   const found = receiptOf(bundle)
   const anchor = anchors.receipt
@@ -171,6 +188,7 @@ function checkFirstAnchor(bundle: BundleBody, trust: TrustedKeys | undefined, fi
       { leaf: receiptLeaf(anchor.leaf.leaf_version, found.receipt, run.run_id), clock, ids },
       trust,
       findings,
+      known,
     )
   else if (found.receipt.anchor_required === true)
     findings.fail("entry", "the receipt requires a log entry and has none; the refusal itself stands")
@@ -183,7 +201,12 @@ function recordSeal(bundle: Bundle): RecordSeal {
   return { run_record_hash: runRecordHash(bundle.run, sectionHashes(bundle.sections)) }
 }
 
-function checkCompleteRecord(bundle: Bundle, trust: TrustedKeys | undefined, findings: Findings): void {
+function checkCompleteRecord(
+  bundle: Bundle,
+  trust: TrustedKeys | undefined,
+  findings: Findings,
+  known: KnownTexts | undefined,
+): void {
   const { anchors, run } = bundle
   const anchor = anchors.complete_record
   if (anchor === undefined) {
@@ -200,7 +223,7 @@ function checkCompleteRecord(bundle: Bundle, trust: TrustedKeys | undefined, fin
   const { tenant_ordinal, previous_record } = anchor.leaf
   const place = { tenant_commitment: tenantCommitment(run.tenant_id, run.tenant_salt), tenant_ordinal, previous_record }
   const leaf = completeRecordLeaf(run.run_id, bundle.bundle_hash, recordSeal(bundle), place)
-  checkAnchor(anchor, { leaf, clock: run.created_at, ids: COMPLETE_RECORD_IDS }, trust, findings)
+  checkAnchor(anchor, { leaf, clock: run.created_at, ids: COMPLETE_RECORD_IDS }, trust, findings, known)
 }
 
 /** Verdict and first failure of a set of checks. */

@@ -1,5 +1,5 @@
 /** Tokens, receipts, the finding, budgets and the review, each against the sections it speaks of. FORMATS §7 check 3. */
-import type { JsonObject } from "@runseal/canonical"
+import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { BundleBody } from "../artifacts/bundle.ts"
 import { receiptOf } from "../artifacts/bundle.ts"
 import type { Receipt } from "../artifacts/sealed-artifacts.ts"
@@ -26,13 +26,13 @@ import type { Findings } from "./report.ts"
  * All of check 3 on a bundle. A stage_error may have been stopped by the gate whose decision it holds; that the gate let
  * it pass follows only from what the next step made.
  */
-export function checkDecisions(bundle: BundleBody, findings: Findings): void {
+export function checkDecisions(bundle: BundleBody, findings: Findings, known?: KnownTexts): void {
   checkEvaluation(bundle, findings)
-  checkToken(bundle, findings)
+  checkToken(bundle, findings, known)
   checkFinding(bundle, findings)
   checkBudget(bundle, findings)
   checkReview(bundle, findings)
-  checkReceipt(bundle, findings)
+  checkReceipt(bundle, findings, known)
 }
 
 function checkEvaluation({ sections, run }: BundleBody, findings: Findings): void {
@@ -46,9 +46,13 @@ function checkEvaluation({ sections, run }: BundleBody, findings: Findings): voi
   findings.require("decision", evaluation.decision === expected, `the policy decided ${evaluation.decision}`)
 }
 
-function checkToken({ allow_token: token, sections }: BundleBody, findings: Findings): void {
+function checkToken(
+  { allow_token: token, sections }: BundleBody,
+  findings: Findings,
+  known: KnownTexts | undefined,
+): void {
   if (token === undefined) return
-  findings.require("decision", sealHash(token) === token.hash, "the allow token does not match its hash")
+  findings.require("decision", sealHash(token, known) === token.hash, "the allow token does not match its hash")
   const { policy_evaluation: evaluation } = sections
   const linked = evaluation !== undefined && allowToken(evaluation).hash === token.hash
   findings.require("decision", linked, "the allow token is not the one the policy evaluation gives")
@@ -144,12 +148,12 @@ function asOld(rebuilt: JsonObject): JsonObject & { readonly hash: string } {
   return seal(body)
 }
 
-function checkReceipt(bundle: BundleBody, findings: Findings): void {
+function checkReceipt(bundle: BundleBody, findings: Findings, known: KnownTexts | undefined): void {
   const found = receiptOf(bundle)
   if (found === undefined) return
   const { key, receipt } = found
   const { envelope } = bundle.sections
-  findings.require("decision", sealHash(receipt) === receipt.hash, "the receipt does not match its hash")
+  findings.require("decision", sealHash(receipt, known) === receipt.hash, "the receipt does not match its hash")
   const rebuilt = envelope && REBUILD[key](bundle, envelope)
   const expected = rebuilt === undefined || receipt.anchor_required === true ? rebuilt : asOld(rebuilt)
   findings.require("decision", expected?.hash === receipt.hash, "the receipt is not the one the sections give")

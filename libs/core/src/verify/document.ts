@@ -1,6 +1,6 @@
 /** Tells which of our documents a value is, and verifies it. The one door of CLI, server, SDK and browser. */
-import type { JsonObject, JsonValue } from "@runseal/canonical"
-import { isJsonValue, parseCanonical, parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
+import type { JsonObject, JsonValue, KnownTexts } from "@runseal/canonical"
+import { isJsonValue, parseStrictJson, readCanonical, StrictJsonError, utf8Decode } from "@runseal/canonical"
 import type { Bundle } from "../artifacts/bundle.ts"
 import { bundleSchema } from "../artifacts/bundle.ts"
 import { exportStatementSchema } from "../artifacts/export-statement.ts"
@@ -48,19 +48,27 @@ export function verifyText(input: string | Uint8Array, trusts: readonly TrustedK
 }
 
 /** A document's text with what it says. */
-export type ParsedText = { readonly value: JsonValue; readonly mayHoldNul: boolean }
+export type ParsedText = {
+  readonly value: JsonValue
+  readonly mayHoldNul: boolean
+  /** Where its parts stand in the text, when that is canonical. */
+  readonly known?: KnownTexts
+}
 
 /** Reads a document's text. @throws StrictJsonError */
 export function parseDocument(input: string | Uint8Array): ParsedText {
   const text = typeof input === "string" ? input : utf8Decode(input)
   // Documents as services write them are canonical, which is quicker to see than to read strictly.
-  const value = (text === undefined ? undefined : parseCanonical(text)) ?? parseStrictJson(input)
-  return { value, mayHoldNul: text?.includes(NUL_ESCAPE) !== false }
+  const known = text === undefined ? undefined : readCanonical(text)
+  const mayHoldNul = text?.includes(NUL_ESCAPE) !== false
+  return known === undefined ? { value: parseStrictJson(input), mayHoldNul } : { value: known.value, mayHoldNul, known }
 }
 
 /** As `verifyText`, for a text that is parsed already. */
-export const verifyParsed = ({ value, mayHoldNul }: ParsedText, trusts: readonly TrustedKeys[]): Report | Unreadable =>
-  mayHoldNul ? verifyJson(value, trusts) : verifyWithoutNul(value, trusts)
+export const verifyParsed = (
+  { value, mayHoldNul, known }: ParsedText,
+  trusts: readonly TrustedKeys[],
+): Report | Unreadable => (mayHoldNul ? verifyJson(value, trusts) : verifyWithoutNul(value, trusts, known))
 
 /** Every JSON text of a value that holds U+0000 holds this. */
 const NUL_ESCAPE = "\\u0000"
@@ -77,12 +85,12 @@ const NO_DOCUMENT = "not a JSON object that can be sealed exactly"
 export const verifyJson = (value: JsonValue, trusts: readonly TrustedKeys[]): Report | Unreadable =>
   holdsNul(value) ? unreadable(HOLDS_NUL) : verifyWithoutNul(value, trusts)
 
-function verifyWithoutNul(value: JsonValue, trusts: readonly TrustedKeys[]): Report | Unreadable {
+function verifyWithoutNul(value: JsonValue, trusts: readonly TrustedKeys[], texts?: KnownTexts): Report | Unreadable {
   if (!isObject(value)) return unreadable(NO_DOCUMENT)
   const known = [...trusts, PUBLIC_REKOR]
   if (value.kind === BUNDLE_KIND) {
     const bundle = readBundle(value)
-    return "unreadable" in bundle ? bundle : verifyBundle(bundle, known)
+    return "unreadable" in bundle ? bundle : verifyBundle(bundle, known, texts)
   }
   if (value.kind === EXPORT_KIND) {
     const parsed = parseExact(exportStatementSchema, value)

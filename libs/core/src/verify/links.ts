@@ -2,7 +2,7 @@
  * Rebuilds every derived section from the ones it derives from, with the formulas that sealed it, so that no field of it
  * rests on the operator's word. FORMATS §7, checks 2 and 6.
  */
-import type { JsonObject } from "@runseal/canonical"
+import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import { decodeBase64, encodeHex } from "@runseal/canonical"
 import type { BundleBody } from "../artifacts/bundle.ts"
 import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
@@ -39,18 +39,18 @@ type Compare = (
 ) => void
 
 /** Recomputes every section's own hash; a withheld section has only its hash. */
-export function checkSectionHashes(sections: Sections, findings: Findings): void {
+export function checkSectionHashes(sections: Sections, findings: Findings, known?: KnownTexts): void {
   const { ai_output_hash: outputHash, ai_output_bytes: outputBytes } = sections.payload
   const whole = (outputHash === undefined) === (outputBytes === undefined)
   findings.require("sections", whole, "the AI output has a hash without a length, or a length without a hash")
   for (const [name, section] of Object.entries(sections)) {
     if (!("withheld" in section))
-      findings.require("sections", sealHash(section) === section.hash, `section ${name} does not match its hash`)
+      findings.require("sections", sealHash(section, known) === section.hash, `section ${name} does not match its hash`)
   }
 }
 
 /** Rebuilds the derived sections that the bundle holds. */
-export function checkLinks(bundle: BundleBody, findings: Findings): void {
+export function checkLinks(bundle: BundleBody, findings: Findings, known?: KnownTexts): void {
   const compare: Compare = (name, stated, rebuilt) =>
     findings.require("sections", stated.hash === rebuilt.hash, `section ${name} is not what the other sections make it`)
   const { sections, run } = bundle
@@ -70,7 +70,7 @@ export function checkLinks(bundle: BundleBody, findings: Findings): void {
   if (transport !== undefined) compare("transport", transport, transportSection(envelope))
   checkExecutionLinks(bundle, compare, findings)
   checkEvidenceLinks(bundle, compare)
-  checkLedgerLinks(bundle, compare, findings)
+  checkLedgerLinks(bundle, compare, findings, known)
 }
 
 /** What the operator states about his software; in what terms he states it is not his to say. */
@@ -137,7 +137,12 @@ function checkEvidenceLinks(bundle: BundleBody, compare: Compare): void {
   }
 }
 
-function checkLedgerLinks(bundle: BundleBody, compare: Compare, findings: Findings): void {
+function checkLedgerLinks(
+  bundle: BundleBody,
+  compare: Compare,
+  findings: Findings,
+  known: KnownTexts | undefined,
+): void {
   const { sections, allow_token: token, anchors } = bundle
   const { envelope, pote_proof: pote, registry, final_vfa: final } = sections
   if (envelope === undefined) return
@@ -146,7 +151,7 @@ function checkLedgerLinks(bundle: BundleBody, compare: Compare, findings: Findin
     const { entry, leaf } = anchor
     const body = decodeBase64(entry.canonicalizedBody) ?? new Uint8Array()
     const place = {
-      leaf_hash: leafDigest(leaf),
+      leaf_hash: leafDigest(leaf, known),
       entry_hash: encodeHex(hashLeaf(body)),
       log_id: encodeHex(decodeBase64(entry.logId.keyId) ?? new Uint8Array()),
       log_index: entry.logIndex,
