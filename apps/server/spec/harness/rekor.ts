@@ -27,8 +27,11 @@ export type Sent = {
   readonly body: string
 }
 export type Asked = { readonly method: string; readonly path: string; readonly body: string; readonly count: number }
-/** Answers in the log's place: something else, nothing for ever, or a connection that breaks after the entry was made. */
-export type Behaviour = (asked: Asked, honest: Sent) => Sent | "silence" | "reset"
+/**
+ * Answers in the log's place: something else, nothing for ever, or a connection that breaks. The log does what it is asked only
+ * when its honest answer is called for.
+ */
+export type Behaviour = (asked: Asked, honest: () => Sent) => Sent | "silence" | "reset"
 
 export type RekorLog = {
   readonly url: string
@@ -46,7 +49,15 @@ export type RekorLog = {
   readonly mostAtOnce: () => number
 }
 
-const honestly: Behaviour = (_, honest) => honest
+/** Does what it is asked, and the answer is lost. */
+export const losing =
+  (how: "silence" | "reset"): Behaviour =>
+  (_, honest) => {
+    honest()
+    return how
+  }
+
+const honestly: Behaviour = (_, honest) => honest()
 
 type Key = { readonly privateKey: KeyObject; readonly logId: Buffer }
 
@@ -71,7 +82,7 @@ export async function startRekor(nowMs: () => number = Date.now, host = "rekor.t
     void bodyOf(request).then(body => {
       const { method = "", url = "" } = request
       const one = { method, path: url, body, count: asked.length }
-      const answer = behaviour(one, tree.answer(method, url, body, Math.floor(nowMs() / 1000)))
+      const answer = behaviour(one, () => tree.answer(method, url, body, Math.floor(nowMs() / 1000)))
       asked.push({ ...one, status: typeof answer === "string" ? undefined : answer.status })
       reply(response, answer)
     })

@@ -5,7 +5,7 @@ import { readEntries } from "../../src/store/log-store.ts"
 import { at, listAt } from "../harness/answer.ts"
 import { testClock } from "../harness/clock.ts"
 import { backlogOf, rekorConfig, untilDelivered } from "../harness/outbox.ts"
-import { type Behaviour, rekorError, type Sent, startRekor } from "../harness/rekor.ts"
+import { type Behaviour, losing, rekorError, startRekor } from "../harness/rekor.ts"
 import { request } from "../harness/requests.ts"
 import { standingService, type TestService } from "../harness/service.ts"
 import { eventually } from "../harness/witnesses.ts"
@@ -38,7 +38,7 @@ async function expectAllInOrder(): Promise<void> {
 /** Misbehaves so often from the next request on, then honestly. */
 const times = (count: number, behaviour: Behaviour): Behaviour => {
   let left = count
-  return (asked, honest) => (left-- > 0 ? behaviour(asked, honest) : honest)
+  return (asked, honest) => (left-- > 0 ? behaviour(asked, honest) : honest())
 }
 
 /** A run while the log misbehaves twice: it is answered, told of, and delivered in the end. */
@@ -56,12 +56,14 @@ async function expectOvercome(behaviour: Behaviour, fault: string, status?: numb
 }
 
 const changed =
-  (change: (entry: Record<string, never>, honest: Sent) => void): Behaviour =>
+  (change: (entry: Record<string, never>) => void): Behaviour =>
   (_, honest) => {
-    const answer = JSON.parse(honest.body)
+    const sent = honest()
+    const answer = JSON.parse(sent.body)
     const [uuid = ""] = Object.keys(answer)
-    change(answer[uuid], honest)
-    return { ...honest, body: JSON.stringify(answer) }
+    // A refusal, such as 409, has nothing to change.
+    if (sent.status < 300) change(answer[uuid])
+    return { ...sent, body: JSON.stringify(answer) }
   }
 const inProof = (name: string, value: unknown): Behaviour =>
   changed(entry => Object.assign(Object(Object(entry.verification).inclusionProof), { [name]: value }))
@@ -86,7 +88,7 @@ describe("the entry is delivered all the same, later and once, after", () => {
     ["an answer without entry", ok("{}"), "invalid", 201],
     [
       "an answer without end",
-      (_, { body }) => ({ status: 201, headers: {}, body: body.padEnd(MAX_ANSWER_BYTES + 1) }),
+      (_, honest) => ({ status: 201, headers: {}, body: honest().body.padEnd(MAX_ANSWER_BYTES + 1) }),
       "invalid",
       201,
     ],
@@ -134,7 +136,7 @@ describe("never kept is an entry", () => {
 describe("an entry that the log has already, since its answer was lost,", () => {
   test("is fetched from there and kept: it is in the log once", async () => {
     const asked = rekor.asked().length
-    rekor.behave(times(1, () => "reset"))
+    rekor.behave(times(1, losing("reset")))
     await service().execute(request())
     await untilDelivered(service())
     await expectAllInOrder()
@@ -152,8 +154,9 @@ describe("an entry that the log has already, since its answer was lost,", () => 
     let fetched = 0
     rekor.behave((asked, honest) => {
       if (asked.method === "GET") fetched++
-      if (asked.method === "POST" && honest.status === 201 && fetched === 0) return "reset"
-      return asked.method === "GET" && fetched < 3 ? inProof("rootHash", "ab".repeat(32))(asked, honest) : honest
+      const sent = honest()
+      if (sent.status === 201 && fetched === 0) return "reset"
+      return asked.method === "GET" && fetched < 3 ? inProof("rootHash", "ab".repeat(32))(asked, () => sent) : sent
     })
     await service().execute(request())
     await untilDelivered(service())

@@ -8,14 +8,14 @@ import { readEntries, readHead } from "../store/log-store.ts"
 import { keepOutside, leaseOutside, noteOutsideFault } from "../store/outside-log.ts"
 import type { Watch } from "../watch.ts"
 import { type Entered, EXCHANGE_DEADLINE_MS, enterEntry, type Refusal } from "./enter-entry.ts"
-import type { OutsideLog } from "./outside-log.ts"
+import type { AnchorMode, OutsideLog } from "./outside-log.ts"
 
 /** A process that dies keeps others waiting no longer than this. Longer than a round, whose requests have a deadline. */
 export const LEASE_MS: number = EXCHANGE_DEADLINE_MS + 10_000
 /** After a failure a random part of this time is waited, doubled with each further failure in a row … */
 const FIRST_WAIT_MS = 1000
-/** … up to this. */
-const LONGEST_WAIT_MS = 300_000
+/** … up to this; less where answers wait for it. */
+const LONGEST_WAIT_MS: { readonly [mode in AnchorMode]: number } = { async: 300_000, sync: 15_000 }
 
 const SENTENCES: { readonly [fault in OutsideFault]: string } = {
   unreachable: "the outside log did not answer in time",
@@ -55,7 +55,7 @@ export function openDelivery(context: DeliveryContext): Delivery {
 
   const fail = async (refusal: Refusal, log_index: number): Promise<number> => {
     const { retryAfterMs = 0, ...facts } = refusal
-    const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures)
+    const most = Math.min(LONGEST_WAIT_MS[log.mode], FIRST_WAIT_MS * 2 ** failures)
     failures += 1
     watch.notEntered(refusal.fault)
     const level = refusal.fault === "refused" || refusal.fault === "invalid" ? "error" : "warn"
