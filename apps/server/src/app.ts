@@ -6,6 +6,7 @@ import { HTTPException } from "hono/http-exception"
 import { matchedRoutes } from "hono/route"
 import { adminOnly, authenticate } from "./access/doors.ts"
 import { limitRequests } from "./access/rate-limit.ts"
+import { SignerFailure } from "./anchor/remote-signer.ts"
 import type { Deps } from "./deps.ts"
 import { HttpError, unavailable } from "./http/http-error.ts"
 import { securityHeaders } from "./http/security-headers.ts"
@@ -94,6 +95,8 @@ function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
   if (error instanceof StoreError && error.code !== "corrupt")
     return unavailable("The record store is not available now; nothing was acknowledged. Try again.")
+  if (error instanceof SignerFailure)
+    return unavailable("The service key cannot sign now; nothing was acknowledged. Try again.")
   if (error instanceof HTTPException) return new HttpError(400, "The request cannot be read.")
   return undefined
 }

@@ -6,7 +6,8 @@ import { issueText } from "@runseal/core/artifacts/schema-issue"
 import { adminNameSchema } from "@runseal/core/wire/keys"
 import { Command, CommanderError, Option } from "commander"
 import * as v from "valibot"
-import { addKeysCommands, type KeysCommand } from "./keys-options.ts"
+import type { RemoteSigner } from "./anchor/remote-signer.ts"
+import { addKeysCommands, type KeysCommand, signerAddress } from "./keys-options.ts"
 import { OPTION_ROWS, REVIEWER_KINDS, type ReviewerKind } from "./option-rows.ts"
 import { HOST_NAME, integer, type Options, url, word } from "./option-values.ts"
 import type { AnchorMode } from "./outbox/outside-log.ts"
@@ -58,6 +59,10 @@ export type Config = {
   readonly metricsPort?: number
   readonly metricsHost: string
   readonly logLevel: string
+  /** Where the service key is kept; absent: in the keys folder. */
+  readonly signer?: RemoteSigner
+  /** File of the bearer token of any signer. */
+  readonly signerTokenFile?: string
   /** Make an admin key of this name instead of starting. */
   readonly mintAdminKey?: string
   /** Look at the signing keys, or change them, instead of starting. */
@@ -187,6 +192,7 @@ function fromOptions(options: Options, env: Readonly<Record<string, string | und
       ? {}
       : { metricsPort: integer(options, "metricsPort", "--metrics-port", 0, MAX_PORT) }),
     metricsHost: word(options, "metricsHost", "--metrics-host", ...HOST),
+    ...signerOptions(options),
     logLevel: options.logLevel ?? "info",
     ...(options.mintAdminKey === undefined ? {} : { mintAdminKey: keyName(options.mintAdminKey) }),
   }
@@ -196,6 +202,15 @@ function keyName(text: string): string {
   const parsed = v.safeParse(adminNameSchema, text, FIRST_ISSUE)
   if (!parsed.success) throw new StartupError(`--mint-admin-key ${issueText(parsed.issues[0])}`)
   return parsed.output
+}
+
+function signerOptions(options: Options): Pick<Config, "signer" | "signerTokenFile"> {
+  const { signerUrl, signerTokenFile } = options
+  const access = signerTokenFile === undefined ? {} : { tokenFile: signerTokenFile }
+  return {
+    ...(signerUrl === undefined ? {} : { signer: { url: signerAddress(signerUrl, "--signer-url"), ...access } }),
+    ...(signerTokenFile === undefined ? {} : { signerTokenFile }),
+  }
 }
 
 function limitOptions(

@@ -22,7 +22,12 @@ export async function runKeysCommand(db: Database, config: Config, command: Keys
 
 async function answer(parts: KeyChangeParts, command: KeysCommand): Promise<Said> {
   const { logOrigin } = parts.config
-  if (command.action === "rotate") return saidOfChange(await changeKeys(parts, command.roles))
+  if (command.action === "rotate") {
+    const { signerTokenFile: tokenFile } = parts.config
+    const access = tokenFile === undefined ? {} : { tokenFile }
+    const signer = command.signer === undefined ? undefined : { url: command.signer, ...access }
+    return saidOfChange(await changeKeys(parts, command.roles, signer))
+  }
   if (command.action === "revoke")
     return saidOfRevoked(keyFacts(await revokeRetiredKey(parts, command.keyId, command.from), logOrigin))
   const keys = (await listKeys(parts)).map(row => keyFacts(row, logOrigin))

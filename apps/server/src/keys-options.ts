@@ -7,12 +7,13 @@ import { KEY_ROLES, type KeyRole } from "./store/schema.ts"
 /** What is done instead of starting the service. */
 export type KeysCommand = { readonly json: boolean } & (
   | { readonly action: "list" }
-  | { readonly action: "rotate"; readonly roles: readonly KeyRole[] }
+  /** `signer`: address of the next service key; absent: it is made in the keys folder. */
+  | { readonly action: "rotate"; readonly roles: readonly KeyRole[]; readonly signer?: string }
   /** `from` in Unix seconds. */
   | { readonly action: "revoke"; readonly keyId: string; readonly from: number }
 )
 
-type Flags = { readonly json?: boolean; readonly from?: string }
+type Flags = { readonly json?: boolean; readonly from?: string; readonly signer?: string }
 
 /** Adds `keys` and what follows it. @param take given the command, if one was */
 export function addKeysCommands(program: Command, take: (command: KeysCommand) => void): void {
@@ -24,14 +25,32 @@ export function addKeysCommands(program: Command, take: (command: KeysCommand) =
   )
   add("rotate", "make a fresh key and retire the one in force; without a word, all three")
     .addArgument(new Argument("[key]", "which key").choices(KEY_ROLES))
-    .action((word: string | undefined, flags: Flags) =>
-      take({ action: "rotate", roles: KEY_ROLES.filter(role => (word ?? role) === role), json: flags.json === true }),
-    )
+    .option("--signer <url>", "where the next service key is kept; without it, in the keys folder")
+    .action((word: string | undefined, { signer, json }: Flags) => {
+      const roles = KEY_ROLES.filter(role => (word ?? role) === role)
+      if (signer !== undefined && !roles.includes("service"))
+        throw new StartupError("--signer is for a change of the service key")
+      const address = signer === undefined ? {} : { signer: signerAddress(signer, "--signer") }
+      take({ action: "rotate", roles, ...address, json: json === true })
+    })
   add("revoke <key_id>", "let nothing count that a retired key signed from a time on")
     .requiredOption("--from <time>", "RFC 3339 in UTC, to the second")
     .action((word: string, flags: Flags) =>
       take({ action: "revoke", keyId: keyId(word), from: seconds(flags.from ?? ""), json: flags.json === true }),
     )
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+/** The address of a signer: https, or http on this machine alone; without credentials, query, fragment and final slash. */
+export function signerAddress(text: string, flag: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const reachable = url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.test(url.hostname))
+  if (!reachable || url.username !== "" || url.password !== "" || /[?#]/.test(text))
+    throw new StartupError(
+      `${flag} must be an https address (http on this machine only) without credentials, query and fragment`,
+    )
+  return text.replace(/\/+$/, "")
 }
 
 function keyId(word: string): string {

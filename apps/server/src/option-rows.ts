@@ -156,6 +156,16 @@ export const OPTION_ROWS: readonly OptionRow[] = [
     text: "entries sent to the Rekor log at one time; with more than 1 they may stand there in another order (default: 1)",
   },
   {
+    flag: "--signer-url <url>",
+    env: "RUNSEAL_SIGNER_URL",
+    text: "where the service key is kept: a key version of a KMS over HTTP (default: in the keys folder)",
+  },
+  {
+    flag: "--signer-token-file <file>",
+    env: "RUNSEAL_SIGNER_TOKEN_FILE",
+    text: "file of the signer's bearer token, read for each batch",
+  },
+  {
     flag: "--metrics-port <port>",
     env: "RUNSEAL_METRICS_PORT",
     text: "port of GET /metrics for Prometheus; 0 lets the system choose (default: no metrics)",

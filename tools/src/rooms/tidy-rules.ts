@@ -18,13 +18,14 @@ const library = (path: string): boolean => isWithin(path, "libs") && notTest(pat
 /** What is shipped, without its tests. */
 const shipped = (path: string): boolean => /^(?:apps|libs)\/[\w-]+\/src\//.test(path) && notTest(path)
 /**
- * Who sends a request, to an address that the operator (reviewer, witness), the user (verifier, its page) or the program that uses
+ * Who sends a request, to an address that the operator (reviewer, witness, signer), the user (verifier, its page) or the program that uses
  * the client gave. docs/security-model.md, "Addresses that are asked".
  */
 const FETCH_DOORS: ReadonlySet<string> = new Set([
   "apps/server/src/review/create-reviewer.ts",
   "apps/server/src/outbox/enter-entry.ts",
   "apps/server/src/witnessing/ask-witness.ts",
+  "apps/server/src/anchor/remote-signer.ts",
   "apps/verifier-cli/src/read-input.ts",
   "apps/verify-page/src/page/read-bounded.ts",
   PLATFORM_DOOR,

@@ -25,6 +25,15 @@ export type LogIdentity = {
 /** A leaf that was appended: signed by the service, with its place in the log. */
 export type AppendedLeaf<L extends Leaf = Leaf> = { readonly leaf: L; readonly body: string; readonly index: number }
 
+/** Asks for the signatures of leaves that are appended next, where the service key is kept elsewhere. Rejects with SignerFailure. */
+export async function askForLeaves(
+  service: Pick<SigningKeys["service"], "ask">,
+  leaves: readonly (Leaf | undefined)[],
+): Promise<void> {
+  if (service.ask === undefined) return
+  await service.ask(leaves.flatMap(leaf => (leaf === undefined ? [] : [utf8Encode(leafText(leaf))])))
+}
+
 /** Signs a leaf with the service key and appends its entry body. */
 export function appendLeafEntry<L extends Leaf>(log: LogIdentity, builder: LogBuilder, leaf: L): AppendedLeaf<L> {
   const text = leafText(leaf)

@@ -20,11 +20,12 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { decodeHex, parseStrictJson } from "@runseal/canonical"
+import { parseP256Spki, pemToSpki, spkiToPem } from "@runseal/core/transparency-log/spki"
 import * as v from "valibot"
 import { StartupError } from "../startup-error.ts"
 import type { KeyRole } from "../store/schema.ts"
 import type { KeyIds } from "../store/signing-keys.ts"
-import { ecdsaKey, ed25519Key, idsOf, type SigningKeys, sameIds } from "./keys.ts"
+import { type EcdsaKey, ecdsaKey, ed25519Key, idsOf, keyElsewhere, type SigningKeys, sameIds } from "./keys.ts"
 import { inKeysFolder, syncDirectory } from "./keys-folder.ts"
 
 const KEYS_FILE = "signing-keys.json"
@@ -77,14 +78,16 @@ export function findKeys(directory: string, ids: KeyIds): SigningKeys | "none" |
 
 /**
  * Makes and stores fresh keys. Of two processes that try at once one wins, and both then read the winner's.
+ * @param elsewhere public half, DER, of a service key that is kept elsewhere
  * @throws StartupError when the folder cannot be used
  */
-export function createKeys(directory: string): SigningKeys {
+export function createKeys(directory: string, elsewhere?: Uint8Array): SigningKeys {
   inKeysFolder(directory, () => {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     chmodSync(directory, 0o700)
     const secret = randomBytes(SECRET_BYTES).toString("hex")
-    const fresh = { service_key: newKey.service(), log_key: newKey.log(), checkpoint_key: newKey.checkpoint() }
+    const service_key = elsewhere === undefined ? newKey.service() : spkiToPem(elsewhere)
+    const fresh = { service_key, log_key: newKey.log(), checkpoint_key: newKey.checkpoint() }
     store(directory, KEYS_FILE, { kind: KEYS_KIND, ...fresh, origin_secret: secret })
   })
   const keys = readKeys(directory)
@@ -95,12 +98,15 @@ export function createKeys(directory: string): SigningKeys {
 /**
  * Makes and stores the keys that are to take the place of those there are: fresh ones for these roles, the others as they are. Of
  * two processes that try at once one wins, and both then read the winner's.
+ * @param elsewhere public half, DER, of a next service key that is kept elsewhere
  * @throws StartupError when the folder cannot be used
  */
-export function createNextKeys(directory: string, roles: readonly KeyRole[]): SigningKeys {
+export function createNextKeys(directory: string, roles: readonly KeyRole[], elsewhere?: Uint8Array): SigningKeys {
   const file = readFile(directory, KEYS_FILE)
   if (file === undefined) throw new StartupError(`There are no signing keys in ${directory}.`)
-  const fresh = Object.fromEntries(roles.map(role => [`${role}_key`, newKey[role]()]))
+  const makeKey = (role: KeyRole): string =>
+    role === "service" && elsewhere !== undefined ? spkiToPem(elsewhere) : newKey[role]()
+  const fresh = Object.fromEntries(roles.map(role => [`${role}_key`, makeKey(role)]))
   inKeysFolder(directory, () => store(directory, NEXT_FILE, { ...file, ...fresh }))
   const next = readNextKeys(directory)
   if (next === undefined) throw new StartupError(`The keys could not be stored in ${directory}.`)
@@ -174,7 +180,7 @@ function fromFile(file: KeysFile, path: string): SigningKeys {
   if (originSecret?.length !== SECRET_BYTES) throw new StartupError(`${path} holds a damaged origin secret.`)
   try {
     return {
-      service: ecdsaKey(p256(file.service_key)),
+      service: serviceKey(file.service_key),
       log: ecdsaKey(p256(file.log_key)),
       checkpoint: ed25519Key(createPrivateKey(file.checkpoint_key)),
       originSecret,
@@ -182,6 +188,14 @@ function fromFile(file: KeysFile, path: string): SigningKeys {
   } catch (cause) {
     throw new StartupError(`${path} holds a damaged key; restore it from your backup.`, { cause })
   }
+}
+
+/** The file holds the public half alone of a key that is kept elsewhere. */
+function serviceKey(text: string): EcdsaKey {
+  const spki = pemToSpki(text)
+  if (spki === undefined) return ecdsaKey(p256(text))
+  if (parseP256Spki(spki) === undefined) throw new Error("not a P-256 key")
+  return keyElsewhere(spki)
 }
 
 function p256(text: string): KeyObject {

@@ -17,6 +17,11 @@ export type EcdsaKey = {
   readonly id: Uint8Array
   /** The same, lowercase hex. */
   readonly keyId: string
+  /**
+   * Of a key that is kept elsewhere: asks for the signatures of a bounded batch of messages, which `sign` then gives, each once. Rejects
+   * with SignerFailure. Absent for a key that is here, whose `sign` needs nobody.
+   */
+  readonly ask?: (messages: readonly Uint8Array[]) => Promise<void>
 }
 
 export type Ed25519Key = {
@@ -44,6 +49,15 @@ export function ecdsaKey(privateKey: KeyObject): EcdsaKey {
   const spki = new Uint8Array(createPublicKey(privateKey).export({ type: "spki", format: "der" }))
   const id = keyIdOfSpki(spki)
   return { sign: message => sign("sha256", message, privateKey), spki, id, keyId: encodeHex(id) }
+}
+
+/** The public half of a key that is kept elsewhere; `withSigner` makes it sign. */
+export function keyElsewhere(spki: Uint8Array): EcdsaKey {
+  const id = keyIdOfSpki(spki)
+  const sign = (): never => {
+    throw new Error("the service key is kept elsewhere")
+  }
+  return { sign, spki, id, keyId: encodeHex(id), ask: async () => sign() }
 }
 
 /** A fresh ECDSA P-256 key. */

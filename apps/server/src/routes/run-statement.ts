@@ -11,7 +11,7 @@ export function runStatementRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.get(`/runs/:id/${FILE}`, async c => {
     const { run_id, bundle } = await ownRun(c, deps)
-    return c.body(statementOf(deps, bundle), 200, {
+    return c.body(await statementOf(deps, bundle), 200, {
       "Content-Type": "application/json",
       "Content-Disposition": `attachment; filename="runseal-run-${run_id}-${FILE}"`,
     })
@@ -26,8 +26,8 @@ export function publicStatementRoutes(deps: Deps): Hono {
   return app
 }
 
-function statementOf({ stateRun }: Pick<Deps, "stateRun">, bundle: string): string {
-  const envelope = stateRun(bundle)
+async function statementOf({ stateRun }: Pick<Deps, "stateRun">, bundle: string): Promise<string> {
+  const envelope = await stateRun(bundle)
   if (envelope === undefined)
     throw notFound("There is no statement of this run: it ended as stage_error, and its record is no attestation.")
   return envelope

@@ -10,11 +10,12 @@ import { parseOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { emptyRange } from "@runseal/core/transparency-log/compact-range"
 import { rootFromTiles } from "@runseal/core/transparency-log/tiles"
 import { type KeyChangesAnswer, readKeyChangesAnswer } from "@runseal/core/wire/log-answers"
-import { appendLeafEntry, publicCheckpoint } from "../anchor/embedded-log.ts"
+import { appendLeafEntry, askForLeaves, publicCheckpoint } from "../anchor/embedded-log.ts"
 import type { RememberedHead } from "../anchor/head-file.ts"
 import { createKeys, findKeys, readKeys } from "../anchor/key-file.ts"
 import { idsOf, type SigningKeys, sameIds } from "../anchor/keys.ts"
 import { growLog } from "../anchor/log-builder.ts"
+import { fetchPublicKey, type RemoteSigner, remoteKey, SignerFailure } from "../anchor/remote-signer.ts"
 import type { Config } from "../config.ts"
 import { StartupError } from "../startup-error.ts"
 import type { Database } from "../store/database.ts"
@@ -74,14 +75,37 @@ async function begin(
   nowMs: () => number,
 ): Promise<Begun & { readonly keys: SigningKeys }> {
   for (let look = 0; look < LOOKS; look++) {
-    const keys =
+    const stored =
       found === undefined
-        ? (readKeys(config.keysDir) ?? createKeys(config.keysDir))
+        ? (readKeys(config.keysDir) ?? createKeys(config.keysDir, await keptElsewhere(config.signer)))
         : keysInForce(config.keysDir, await readIdsInForce(db, found))
+    const keys = withSigner(stored, config.signer)
     const begun = await db.transaction(tx => beginLog(tx, keys, config, nowMs()))
     if (begun !== undefined) return { ...begun, keys }
   }
   throw otherKeys(config.keysDir)
+}
+
+/** The public half of the service key that a signer keeps; undefined without one. @throws StartupError */
+export async function keptElsewhere(signer: RemoteSigner | undefined): Promise<Uint8Array | undefined> {
+  try {
+    return signer && (await fetchPublicKey(signer))
+  } catch (cause) {
+    if (cause instanceof SignerFailure) throw new StartupError(`The signer cannot be used. ${cause.message}`, { cause })
+    throw cause
+  }
+}
+
+/** Keys whose service key signs where it is. @throws StartupError when that is not where the options say */
+function withSigner(keys: SigningKeys, signer: RemoteSigner | undefined): SigningKeys {
+  const elsewhere = keys.service.ask !== undefined
+  if (elsewhere && signer === undefined)
+    throw new StartupError("The service key is kept by a signer: --signer-url must say where.")
+  if (!elsewhere && signer !== undefined)
+    throw new StartupError(
+      "--signer-url was given, but the service key is in the keys folder: change it with keys rotate service --signer.",
+    )
+  return signer === undefined ? keys : { ...keys, service: remoteKey(signer, keys.service) }
 }
 
 /** The ids of the keys that sign now; those of the birth in a database of a release that did not change keys. */
@@ -135,7 +159,9 @@ async function beginLog(tx: Tx, keys: SigningKeys, config: Config, now: number):
   if (head.size > 0) return begun
   const { origin } = row
   const log = growLog({ range: emptyRange, edges: [] })
-  const { body, index } = appendLeafEntry({ keys, origin }, log, genesisOf(row))
+  const leaf = genesisOf(row)
+  await askForLeaves(keys.service, [leaf])
+  const { body, index } = appendLeafEntry({ keys, origin }, log, leaf)
   const log_time = Math.floor(row.genesis_at / 1000)
   const [size, root] = [log.size(), log.root()]
   await appendEntries(tx, {

@@ -8,11 +8,12 @@ import type { KeyChangeLeaf } from "@runseal/core/artifacts/anchor"
 import { keyChangeLeaf, leafDigest, leafText } from "@runseal/core/formulas/leaves"
 import { formatUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
 import { MAX_KEY_CHANGES } from "@runseal/core/wire/log-answers"
-import { appendLeafEntry, publicCheckpoint } from "../anchor/embedded-log.ts"
+import { appendLeafEntry, askForLeaves, publicCheckpoint } from "../anchor/embedded-log.ts"
 import { type HeadFile, openHeadFile } from "../anchor/head-file.ts"
 import { createNextKeys, readNextKeys, takeNextKeys } from "../anchor/key-file.ts"
 import { idsOf, type SigningKeys } from "../anchor/keys.ts"
 import { growLog } from "../anchor/log-builder.ts"
+import type { RemoteSigner } from "../anchor/remote-signer.ts"
 import type { Config } from "../config.ts"
 import { StartupError } from "../startup-error.ts"
 import type { Database } from "../store/database.ts"
@@ -29,7 +30,7 @@ import {
   retireKey,
   revokeKey,
 } from "../store/signing-keys.ts"
-import { type Deployment, openDeployment } from "./deployment.ts"
+import { type Deployment, keptElsewhere, openDeployment } from "./deployment.ts"
 import { nextLogTime } from "./log-clock.ts"
 
 /** A key that was retired and the one in its place. */
@@ -58,13 +59,18 @@ const CHANGED_MEANWHILE = "The keys were changed by somebody else meanwhile; loo
  * Makes fresh keys for these roles and goes on with them. First the new keys are stored beside the old ones, then the database says
  * that they are in force, then they take the old ones' place: wherever it is broken off, the next start or the next change goes on
  * from there. A change that was broken off before the database knew of it is finished first, and alone.
+ * @param signer where the next service key is kept; absent: in the keys folder
  * @throws StartupError with one sentence
  */
-export async function changeKeys(parts: KeyChangeParts, roles: readonly KeyRole[]): Promise<KeyChange> {
+export async function changeKeys(
+  parts: KeyChangeParts,
+  roles: readonly KeyRole[],
+  signer?: RemoteSigner,
+): Promise<KeyChange> {
   const { db, config, nowMs } = parts
   return withDeployment(parts, async (deployment, heads) => {
     const begun = readNextKeys(config.keysDir)
-    const next = begun ?? createNextKeys(config.keysDir, roles)
+    const next = begun ?? createNextKeys(config.keysDir, roles, await keptElsewhere(signer))
     const changed = changesOf(deployment.keys, next)
     if (changed.length === 0) throw new StartupError(CHANGED_MEANWHILE)
     if (changed.some(({ key_id }) => deployment.signingKeys.some(row => row.key_id === key_id)))
@@ -178,6 +184,7 @@ async function appendChange(
     checkpoint_key_id: ids.checkpoint,
   })
   const log = growLog(await loadFrontier(tx, before))
+  await askForLeaves(keys.service, [leaf])
   const { body, index } = appendLeafEntry({ keys, origin }, log, leaf)
   const [size, root] = [log.size(), log.root()]
   const checkpoint = publicCheckpoint(next, origin, size, root)

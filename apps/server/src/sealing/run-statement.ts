@@ -5,7 +5,7 @@
  */
 import { canonicalize, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { runStatement, runStatementText } from "@runseal/core/formulas/run-statement"
-import { signEnvelope } from "@runseal/core/transparency-log/dsse"
+import { preAuthenticationEncoding, signEnvelope } from "@runseal/core/transparency-log/dsse"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, parseDocument, readBundle, verifyParsed } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
@@ -21,20 +21,23 @@ const MAX_KEPT = 256
  * attestation.
  * @param text the stored bundle
  * @throws Error for a text that does not verify: the database was changed from outside
+ * @throws SignerFailure when the service key is kept elsewhere and nobody signs there
  */
-export type StateRun = (text: string) => string | undefined
+export type StateRun = (text: string) => Promise<string | undefined>
 
 /** Signs with the service's key. @param trust the service's own, which every stored record is held to */
 export function openRunStatements(key: EcdsaKey, trust: TrustedKeys): StateRun {
   // By the record's bytes: what was signed once is right for them for ever.
   const kept = new Map<string, string>()
-  return text => {
+  return async text => {
     const id = sha256Hex(text)
     const known = kept.get(id)
     if (known !== undefined) return known
     const statement = statementOf(text, trust)
     if (statement === undefined) return undefined
-    const envelope = canonicalize(signEnvelope(IN_TOTO_PAYLOAD_TYPE, utf8Encode(statement), key))
+    const payload = utf8Encode(statement)
+    await key.ask?.([preAuthenticationEncoding(IN_TOTO_PAYLOAD_TYPE, payload)])
+    const envelope = canonicalize(signEnvelope(IN_TOTO_PAYLOAD_TYPE, payload, key))
     const [oldest] = kept.keys()
     if (oldest !== undefined && kept.size >= MAX_KEPT) kept.delete(oldest)
     kept.set(id, envelope)

@@ -10,7 +10,7 @@ import { completeRecordLeaf, leafDigest } from "@runseal/core/formulas/leaves"
 import { bundleHash } from "@runseal/core/formulas/manifest"
 import { VERDICTS } from "@runseal/core/verify/report"
 import type { AppendedLeaf, LogIdentity } from "../anchor/embedded-log.ts"
-import { anchorOf, appendLeafEntry, signHead } from "../anchor/embedded-log.ts"
+import { anchorOf, appendLeafEntry, askForLeaves, signHead } from "../anchor/embedded-log.ts"
 import type { LogBuilder, LogFrontier } from "../anchor/log-builder.ts"
 import { growLog } from "../anchor/log-builder.ts"
 import type { Draft } from "../pipeline/draft.ts"
@@ -157,14 +157,21 @@ async function attempt(
   const tenants = new Map(start.tenants)
   const numbered = seated(round.drafts).map(({ at, item }, i) => ({ at, draft: item, run_id: start.next_run_id + i }))
 
+  const { service } = context.log.keys
+  const named = await inTurns(numbered, failed.runs, "LEDGER", seat => ({
+    ...seat,
+    leaf: firstLeaf(seat.draft, seat.run_id),
+  }))
+  const others = [...seated(round.statements ?? []), ...seated(round.attestations)].map(({ item }) => item.leaf)
+  await askForLeaves(service, [...others, ...named.map(({ leaf }) => leaf)])
   // Before the batch's records: what a statement speaks of stands before it in the log, and nothing else does.
   const stated = await inTurns(seated(round.statements ?? []), failed.statements, "LEDGER", ({ at, item }) => {
     return { at, draft: item, appended: keep(appendLeafEntry(context.log, log, item.leaf)) }
   })
-  const begun = await inTurns(numbered, failed.runs, "LEDGER", seat => {
-    const leaf = firstLeaf(seat.draft, seat.run_id)
-    return { ...seat, first: leaf === undefined ? undefined : keep(appendLeafEntry(context.log, log, leaf)) }
-  })
+  const begun = await inTurns(named, failed.runs, "LEDGER", ({ leaf, ...seat }) => ({
+    ...seat,
+    first: leaf === undefined ? undefined : keep(appendLeafEntry(context.log, log, leaf)),
+  }))
   const c1 = signHead(context.log, log, start.time)
   const anchored = await inTurns(begun, failed.runs, "LEDGER", ({ first, ...seat }) => ({
     ...seat,
@@ -176,6 +183,10 @@ async function attempt(
   })
   // What failed until now is known before anything further is signed.
   if (failed.runs.size > 0) return undefined
+  await askForLeaves(
+    service,
+    finished.map(({ leaf }) => leaf),
+  )
   const lasts = finished.map(run => ({ ...run, last: keep(appendLeafEntry(context.log, log, run.leaf)) }))
   const attested = new Map(start.attested)
   const proposed = await inTurns(seated(round.attestations), failed.attestations, "LEDGER", ({ at, item }) => {

@@ -1,0 +1,105 @@
+/** A service key that is kept elsewhere: what its signer answers counts once it verifies, and what it does not answer costs bounded time. */
+import { createPublicKey, verify } from "node:crypto"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { encodeHex, utf8Encode } from "@runseal/canonical"
+import { isLowS } from "@runseal/core/transparency-log/ecdsa-der"
+import { keyIdOfSpki } from "@runseal/core/transparency-log/spki"
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { type SignerFault, type StandInSigner, startSigner } from "../../spec/harness/signer.ts"
+import {
+  fetchPublicKey,
+  MAX_MESSAGES,
+  MAX_RETRIES,
+  type RemoteSigner,
+  remoteKey,
+  SignerFailure,
+} from "./remote-signer.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "runseal-signer-"))
+const tokenFile = join(folder, "token")
+let standIn: StandInSigner
+let signer: RemoteSigner
+const keyOf = (spki: Uint8Array) =>
+  remoteKey(signer, { spki, id: keyIdOfSpki(spki), keyId: encodeHex(keyIdOfSpki(spki)) })
+const MESSAGE = utf8Encode("a leaf")
+
+beforeAll(async () => {
+  standIn = await startSigner()
+})
+beforeEach(() => {
+  standIn.fault = undefined
+  writeFileSync(tokenFile, `${standIn.token}\n`)
+  signer = { url: standIn.url, tokenFile }
+})
+afterAll(async () => {
+  await standIn.close()
+  rmSync(folder, { recursive: true })
+})
+
+test("its public key is what the signer says", async () => {
+  expect(await fetchPublicKey(signer)).toEqual(standIn.spki)
+})
+
+test("signatures are those of the key, low-S whatever the signer gave, and each is given once", async () => {
+  const key = keyOf(standIn.spki)
+  const messages = Array.from({ length: 300 }, (_, at) => utf8Encode(`leaf ${at}`))
+  await key.ask?.(messages)
+  expect(standIn.counts.high).toBeGreaterThan(100)
+  const publicKey = createPublicKey({ key: Buffer.from(key.spki), format: "der", type: "spki" })
+  for (const message of messages) {
+    const signature = key.sign(message)
+    expect(isLowS(signature)).toBe(true)
+    expect(verify("sha256", message, publicKey, signature)).toBe(true)
+    expect(() => key.sign(message)).toThrow(SignerFailure)
+  }
+})
+
+test("a signer that fails once is asked again", async () => {
+  const key = keyOf(standIn.spki)
+  standIn.fault = "once unavailable"
+  await key.ask?.([MESSAGE])
+  expect(key.sign(MESSAGE).length).toBeGreaterThan(60)
+})
+
+describe("is refused, and told without a word of the signer's", () => {
+  const FAULTS: readonly (readonly [SignerFault, RegExp, attempts: number])[] = [
+    ["unavailable", /answered 503/, 1 + MAX_RETRIES],
+    ["silent", /no whole answer in time/, 1 + MAX_RETRIES],
+    ["forbidden", /refused with 403/, 1],
+    ["another key", /no signature of the pinned service key/, 1],
+    ["another digest", /no signature of the pinned service key/, 1],
+    ["no DER", /no signature of the pinned service key/, 1],
+    ["long", /no JSON of a signature's size/, 1],
+  ]
+  test.each(FAULTS)("a signer that is %s", { timeout: 30_000 }, async (fault, says, attempts) => {
+    const key = keyOf(standIn.spki)
+    standIn.fault = fault
+    const before = standIn.counts.asked
+    await expect(key.ask?.([MESSAGE])).rejects.toThrow(says)
+    expect(standIn.counts.asked - before).toBe(attempts)
+    expect(() => key.sign(MESSAGE)).toThrow(SignerFailure)
+  })
+
+  test("a signer that is not there", async () => {
+    const gone = await startSigner()
+    await gone.close()
+    signer = { url: gone.url }
+    await expect(keyOf(gone.spki).ask?.([MESSAGE])).rejects.toThrow(/no whole answer in time/)
+  })
+
+  test("another token, none, and a file that holds none", async () => {
+    writeFileSync(tokenFile, "another")
+    await expect(fetchPublicKey(signer)).rejects.toThrow(/refused with 403/)
+    writeFileSync(tokenFile, "two\nlines")
+    await expect(fetchPublicKey(signer)).rejects.toThrow(/holds no token/)
+    signer = { url: standIn.url, tokenFile: join(folder, "none") }
+    await expect(fetchPublicKey(signer)).rejects.toThrow(/cannot be read/)
+  })
+
+  test("more messages than a batch ever has", async () => {
+    const many = Array.from({ length: MAX_MESSAGES + 1 }, () => MESSAGE)
+    await expect(keyOf(standIn.spki).ask?.(many)).rejects.toThrow(/At most 1024/)
+  })
+})

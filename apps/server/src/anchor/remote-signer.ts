@@ -1,0 +1,179 @@
+/**
+ * A service key that is kept elsewhere: a signer over HTTP in the shape of a cloud KMS (Google Cloud KMS, `publicKey` and
+ * `asymmetricSign` of a key version). It sees digests and nothing else. Trusted with nothing: a signature counts once it verifies with
+ * the public key that was pinned.
+ */
+
+import { createPublicKey, verify } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { setTimeout as sleep } from "node:timers/promises"
+import {
+  decodeBase64,
+  encodeBase64,
+  encodeHex,
+  type JsonValue,
+  parseStrictJson,
+  sha256,
+  utf8Decode,
+} from "@runseal/canonical"
+import { isStrictDerSignature, toLowS } from "@runseal/core/transparency-log/ecdsa-der"
+import { parseP256Spki, pemToSpki } from "@runseal/core/transparency-log/spki"
+import { textMember } from "@runseal/core/vocabulary/json-members"
+import type { EcdsaKey } from "./keys.ts"
+
+/** One attempt, its whole answer included, in milliseconds. */
+export const ATTEMPT_DEADLINE_MS = 3000
+/** All signatures of one call: the log's head is locked meanwhile. */
+export const SIGNING_DEADLINE_MS = 10_000
+/** Attempts after the first, and only after no answer, 429 or 5xx. */
+export const MAX_RETRIES = 2
+/** A retry waits so long, doubled each time, in milliseconds. */
+const RETRY_WAIT_MS = 100
+/** Requests under way at once. */
+export const MAX_REQUESTS = 16
+/** Messages of one call: more than the leaves of one kind in a batch. */
+export const MAX_MESSAGES = 1024
+/** Signatures that were asked for and not used yet. */
+const MAX_KEPT = 4096
+/** Bytes of an answer, after any content encoding is undone. A signature is some 100. */
+export const MAX_ANSWER_BYTES = 16_384
+/** Bytes of a bearer token. */
+const MAX_TOKEN_BYTES = 16_384
+
+/** Where a key is kept, as the operator names it. */
+export type RemoteSigner = {
+  /** Address of the key version, without a final slash. */
+  readonly url: string
+  /** File of the bearer token; read for each call, since such tokens are renewed. */
+  readonly tokenFile?: string
+}
+
+/** Why there is no signature; nothing that the signer said is passed on. */
+export class SignerFailure extends Error {
+  override readonly name = "SignerFailure"
+}
+
+/** The public key of a signer, DER. @throws SignerFailure */
+export async function fetchPublicKey(signer: RemoteSigner): Promise<Uint8Array> {
+  const answer = await exchange(signer, { method: "GET", path: "/publicKey" }, AbortSignal.timeout(SIGNING_DEADLINE_MS))
+  const spki = pemToSpki(textMember(answer, "pem") ?? "")
+  if (spki === undefined || parseP256Spki(spki) === undefined)
+    throw new SignerFailure("The signer's public key is no ECDSA P-256 key in PEM.")
+  return spki
+}
+
+/** The key of a signer. @param key its public half, pinned: what does not verify with it is no signature */
+export function remoteKey(signer: RemoteSigner, key: Pick<EcdsaKey, "spki" | "id" | "keyId">): EcdsaKey {
+  const publicKey = createPublicKey({ key: Buffer.from(key.spki), format: "der", type: "spki" })
+  const kept = new Map<string, Uint8Array>()
+  const signOne = async (message: Uint8Array, signal: AbortSignal): Promise<void> => {
+    const digest = sha256(message)
+    const body = JSON.stringify({ digest: { sha256: encodeBase64(digest) } })
+    const answer = await exchange(signer, { method: "POST", path: ":asymmetricSign", body }, signal)
+    const der = decodeBase64(textMember(answer, "signature") ?? "")
+    if (der === undefined || !isStrictDerSignature(der) || !verify("sha256", message, publicKey, der))
+      throw new SignerFailure("The signer's answer is no signature of the pinned service key.")
+    const [oldest] = kept.keys()
+    if (oldest !== undefined && kept.size >= MAX_KEPT) kept.delete(oldest)
+    kept.set(encodeHex(digest), toLowS(der))
+  }
+  return {
+    ...key,
+    sign: message => {
+      const id = encodeHex(sha256(message))
+      const signature = kept.get(id)
+      if (signature === undefined) throw new SignerFailure("A signature was not asked for before it was needed.")
+      kept.delete(id)
+      return signature
+    },
+    ask: async messages => {
+      if (messages.length > MAX_MESSAGES)
+        throw new SignerFailure(`At most ${MAX_MESSAGES} signatures are asked for at once.`)
+      const signal = AbortSignal.timeout(SIGNING_DEADLINE_MS)
+      const left = messages.values()
+      const work = async (): Promise<void> => {
+        for (const message of left) await signOne(message, signal)
+      }
+      await Promise.all(Array.from({ length: Math.min(MAX_REQUESTS, messages.length) }, work))
+    },
+  }
+}
+
+type Request = { readonly method: "GET" | "POST"; readonly path: string; readonly body?: string }
+
+/** The JSON of a 2xx answer. @throws SignerFailure */
+async function exchange(signer: RemoteSigner, request: Request, signal: AbortSignal): Promise<JsonValue> {
+  const token = readToken(signer)
+  for (let retry = 0; ; retry++) {
+    const answer = await attempt(signer, token, request, signal)
+    if (typeof answer !== "string") return answer.body
+    if (signal.aborted || retry >= MAX_RETRIES) throw new SignerFailure(answer)
+    await sleep(RETRY_WAIT_MS * 2 ** retry, undefined, { signal }).catch(() => {
+      throw new SignerFailure(answer)
+    })
+  }
+}
+
+/** The answer's JSON, or why another attempt may help. @throws SignerFailure when none will */
+async function attempt(
+  { url }: RemoteSigner,
+  token: string | undefined,
+  { method, path, body }: Request,
+  stop: AbortSignal,
+): Promise<{ readonly body: JsonValue } | string> {
+  let response: Response
+  let bytes: Uint8Array | undefined
+  try {
+    response = await fetch(`${url}${path}`, {
+      method,
+      redirect: "error",
+      headers: {
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      ...(body === undefined ? {} : { body }),
+      signal: AbortSignal.any([stop, AbortSignal.timeout(ATTEMPT_DEADLINE_MS)]),
+    })
+    bytes = await readBounded(response)
+  } catch {
+    return "The signer gave no whole answer in time."
+  }
+  const { status } = response
+  if (status === 429 || status >= 500) return `The signer answered ${status}.`
+  if (status < 200 || status > 299) throw new SignerFailure(`The signer refused with ${status}.`)
+  return { body: parseAnswer(bytes) }
+}
+
+function parseAnswer(bytes: Uint8Array | undefined): JsonValue {
+  try {
+    if (bytes !== undefined && utf8Decode(bytes) !== undefined) return parseStrictJson(bytes)
+  } catch {
+    // It is told below, without a word of it.
+  }
+  throw new SignerFailure("The signer's answer is no JSON of a signature's size.")
+}
+
+/** Undefined when it is too long. */
+async function readBounded({ body }: Response): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength
+    if (size > MAX_ANSWER_BYTES) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function readToken({ tokenFile }: RemoteSigner): string | undefined {
+  if (tokenFile === undefined) return undefined
+  let token = ""
+  try {
+    token = readFileSync(tokenFile, "latin1").trim()
+  } catch {
+    throw new SignerFailure("The file of the signer's token cannot be read.")
+  }
+  if (!/^[\x21-\x7e]+$/.test(token) || token.length > MAX_TOKEN_BYTES)
+    throw new SignerFailure("The file of the signer's token holds no token.")
+  return token
+}
