@@ -10,7 +10,7 @@ import { toSignedEntity, toTrustMaterial, Verifier } from "@sigstore/verify"
 import { afterAll, describe, expect, test } from "vitest"
 import { keyIdOfSpki, pemToSpki } from "../../../libs/core/src/transparency-log/spki.ts"
 import { RUN_SAMPLES } from "../../../libs/core/test/fixtures/corpus.ts"
-import { exportCorpus, exportOfAnother, type Material, SPOILERS } from "./sigstore-exports.ts"
+import { exportAfterChange, exportCorpus, exportOfAnother, type Material, SPOILERS } from "./sigstore-exports.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-export-"))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -32,6 +32,15 @@ describe("every exported anchor", () => {
   test.each(exported)("$name: names its key by the key's SHA-256", ({ material: { bundle, key } }) => {
     const { hint } = JSON.parse(bundle).verificationMaterial.publicKey
     expect(hint).toBe(encodeBase64(keyIdOfSpki(pemToSpki(key)!)))
+  })
+
+  test("of a log that changed its key: the trusted root lists both, and sigstore-js accepts it", async () => {
+    const anchors = await exportAfterChange(folder)
+    expect(anchors.length).toBe(2)
+    for (const { material } of anchors) {
+      expect(JSON.parse(material.root).tlogs).toHaveLength(2)
+      verify(material)
+    }
   })
 
   test("the corpus has anchors of every kind, of every outcome that is anchored", () => {

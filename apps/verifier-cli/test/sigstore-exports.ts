@@ -1,9 +1,10 @@
 /** Exports of every kind of record, made by the command itself, and the ways in which each is spoilt. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { formatTrustedRoot } from "../../../libs/core/src/transparency-log/trusted-root.ts"
 import { VERDICTS } from "../../../libs/core/src/verify/report.ts"
 import { sealCorpus } from "../../../libs/core/test/fixtures/corpus.ts"
-import { type Deployment, makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
+import { type Deployment, makeDeployment, sealRun, trusted } from "../../../libs/core/test/fixtures/deployment.ts"
 import { exportSigstore } from "../src/export-command.ts"
 
 /** What a foreign tool is given for one anchor. */
@@ -53,6 +54,16 @@ export async function exportOfAnother(folder: string): Promise<Material> {
   const [first] = await exported(folder, "another", bundle, deployment)
   if (first === undefined) throw new Error("nothing was exported")
   return first.material
+}
+
+/** An export of a service whose log had another key before: its trusted root lists both. */
+export async function exportAfterChange(folder: string): Promise<readonly Exported[]> {
+  const [deployment, earlier] = [makeDeployment(), makeDeployment({ seed: "earlier" })]
+  const { bundle } = sealRun(deployment, { outcome: "ok" })
+  const retired = earlier.trust.logKeys.map(key => ({ ...key, validTo: key.validFrom + 1 }))
+  const trusted_root = formatTrustedRoot([...retired, ...deployment.trust.logKeys])
+  const trust = trusted({ ...deployment.trustDocument, trusted_root })
+  return exported(folder, "after-change", bundle, { ...deployment, trust })
 }
 
 /** The anchors of an export of a record with one service key. */
