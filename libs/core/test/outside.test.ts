@@ -2,9 +2,11 @@ import { describe, expect, test } from "vitest"
 import type { OutsideAnchors } from "../src/artifacts/anchor.ts"
 import type { Bundle } from "../src/artifacts/bundle.ts"
 import { bundleHash } from "../src/formulas/manifest.ts"
+import { publicRekorTrust } from "../src/transparency-log/rekor-root.ts"
 import { parseRekorAnswer } from "../src/transparency-log/rekor-v1.ts"
 import { isUnreadable, verifyDocument, verifyText } from "../src/verify/document.ts"
-import type { Report } from "../src/verify/report.ts"
+import { outsideLimitations } from "../src/verify/outside.ts"
+import type { LimitationCode, Report } from "../src/verify/report.ts"
 import { VERDICTS } from "../src/verify/report.ts"
 import { RUN_SAMPLES } from "./fixtures/corpus.ts"
 import { makeDeployment, sealRun, trusted } from "./fixtures/deployment.ts"
@@ -95,6 +97,30 @@ describe("a record whose entries an outside log holds too", () => {
   test("fails with the outside entry of another record", () => {
     const stranger = sealRun(deployment, { outcome: "ok", payload: "Another claim." }).bundle
     expect(failure(withOutside(bundle, enterAll(rekor, stranger.anchors)))).toMatch(/^outside: /)
+  })
+})
+
+describe("that the log time is the operator's word", () => {
+  /** What is said of a record when public Rekor holds these of its entries; whether it does is for the other checks. */
+  const said = (held: OutsideAnchors): readonly LimitationCode[] => {
+    const keyId = publicRekorTrust("", []).logKeys[0]!.logId
+    const moved = Object.fromEntries(
+      Object.entries(held).map(([slot, anchor]) => [slot, { ...anchor, entry: { ...anchor.entry, logId: { keyId } } }]),
+    )
+    return outsideLimitations(withOutside(bundle, moved).anchors)
+  }
+
+  test("is said of a record unless public Rekor holds each of its entries in time", () => {
+    const { pre_anchor, complete_record } = entered
+    expect(said(entered)).toEqual(["own_log_alone"])
+    expect(said({ pre_anchor: pre_anchor! })).toEqual(["operator_log"])
+    expect(said({ pre_anchor: pre_anchor!, complete_record: { ...complete_record!, late: true } })).toEqual([
+      "operator_log",
+      "late_entry",
+    ])
+    expect(outsideLimitations(withOutside(bundle, entered).anchors), "another log may be the operator's").toEqual([
+      "operator_log",
+    ])
   })
 })
 

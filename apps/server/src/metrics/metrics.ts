@@ -3,7 +3,7 @@
  * status and the operator's witnesses are closed lists, so that no request makes a time series of its own.
  */
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
-import type { OutsideStanding } from "@runseal/core/wire/log-answers"
+import { OUTSIDE_FAULTS, type OutsideStanding } from "@runseal/core/wire/log-answers"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 import type { Readiness } from "../sealing/readiness.ts"
 import type { Watch } from "../watch.ts"
@@ -150,6 +150,8 @@ function watchOutside(registers: Registry[]): Pick<Watch, "entered" | "notEntere
     labelNames: ["fault"],
     registers,
   })
+  for (const late of ["false", "true"]) entered.inc({ late }, 0)
+  for (const fault of OUTSIDE_FAULTS) faults.inc({ fault }, 0)
   return {
     entered: late => entered.inc({ late: `${late}` }),
     notEntered: fault => faults.inc({ fault }),

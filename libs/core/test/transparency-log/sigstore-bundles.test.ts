@@ -1,11 +1,18 @@
 import { encodeHex, type JsonObject, utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
-import { checkEntry, ENTRY_CHECKS, type EntryCheckId } from "../../src/transparency-log/check-entry.ts"
+import {
+  checkEntry,
+  ENTRY_CHECKS,
+  type EntryCheckId,
+  entryPlaceProblem,
+} from "../../src/transparency-log/check-entry.ts"
 import type { TransparencyLogEntry } from "../../src/transparency-log/log-entry.ts"
 import { PUBLIC_REKOR_ROOT, publicRekorTrust } from "../../src/transparency-log/rekor-root.ts"
+import { parseRekorAnswer } from "../../src/transparency-log/rekor-v1.ts"
 import { keyIdOfSpki, pemToSpki } from "../../src/transparency-log/spki.ts"
 import type { LogKey, ServiceKey, TrustedKeys } from "../../src/transparency-log/trusted-keys.ts"
 import { parseTrustedRoot } from "../../src/transparency-log/trusted-root.ts"
+import { rekorBytes } from "../fixtures/outside.ts"
 import { parseEntry } from "./library.ts"
 import { presence, present, readJson, readText } from "./vectors.ts"
 
@@ -61,6 +68,23 @@ describe.skipIf(!present(FOLDER))(`entries of public Sigstore logs${presence(FOL
     expect(checks.filter(({ ok }) => !ok)).toEqual([
       { id: "entry.body_signature", ok: false, message: "The service's signature is not in its low-S form." },
     ])
+  })
+
+  test("an entry of public Rekor is kept from its own answer, in its low-S form, and only as it stands there", () => {
+    const entry = entryOf("managed-key-happy-path")
+    const kept = parseRekorAnswer(rekorBytes({ entry }))!
+    const trust = publicRekorTrust("sigstore-conformance", [])
+    expect(entryPlaceProblem(kept, entry.canonicalizedBody, trust)).toBeUndefined()
+    expect({ ...kept, inclusionPromise: 0, inclusionProof: { ...kept.inclusionProof, checkpoint: 0 } }).toEqual({
+      ...entry,
+      inclusionPromise: 0,
+      inclusionProof: { ...entry.inclusionProof, checkpoint: 0 },
+    })
+    expect(entryPlaceProblem({ ...kept, logIndex: "7" }, entry.canonicalizedBody, trust)).toMatch(
+      /timestamp is not valid/,
+    )
+    expect(entryPlaceProblem(kept, entry.canonicalizedBody, { ...trust, rekor: false })).toMatch(/another index/)
+    expect(entryPlaceProblem(kept, `${entry.canonicalizedBody}=`, trust)).toBe("The entry has another body.")
   })
 
   test("what is allowed to public Rekor is not allowed to our own log", () => {

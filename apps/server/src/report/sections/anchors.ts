@@ -1,6 +1,6 @@
 /** Where a record stands in the log, in words and rows. */
-import type { Anchor } from "@runseal/core/artifacts/anchor"
-import type { Anchors, Bundle } from "@runseal/core/artifacts/bundle"
+import type { Anchor, OutsideAnchors } from "@runseal/core/artifacts/anchor"
+import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { receiptOf } from "@runseal/core/artifacts/bundle"
 import { parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
 import type { Line } from "../block.ts"
@@ -42,22 +42,27 @@ const runAnchored = (anchor: Anchor | undefined): Line =>
 const receiptAnchored = (anchor: Anchor | undefined): Line =>
   anchor === undefined ? line("carries no log entry: it is not anchored.") : line("is anchored ", place(anchor), ".")
 
-const SLOTS: readonly (readonly [Exclude<keyof Anchors, "outside">, string])[] = [
+const SLOTS: readonly (readonly [keyof OutsideAnchors, string])[] = [
   ["pre_anchor", "Run, before its manifest"],
   ["receipt", "Receipt"],
   ["complete_record", "Complete record"],
 ]
 
-/** A row per anchor: what it anchors, leaf version, entry, time, log. */
-export const anchorRows = ({ anchors }: Pick<Bundle, "anchors">): readonly (readonly Line[])[] =>
+/** A row per anchor: what it anchors, leaf version, entry, time, log; those in outside logs last. */
+export const anchorRows = ({ anchors }: Pick<Bundle, "anchors">): readonly (readonly Line[])[] => [
+  ...rowsOf(anchors),
+  ...(anchors.outside ?? []).flatMap(rowsOf),
+]
+
+const rowsOf = (anchors: OutsideAnchors): readonly (readonly Line[])[] =>
   SLOTS.flatMap(([slot, name]) => {
     const anchor = anchors[slot]
     if (anchor === undefined) return []
-    const { entry, leaf } = anchor
+    const { entry, leaf, late } = anchor
     const time = unixTime(entry.integratedTime)
     return [
       [
-        line(name),
+        line(late === undefined ? name : `${name}, late`),
         line(mono(leaf.leaf_version)),
         line(count(Number(entry.logIndex))),
         line(time),
