@@ -108,7 +108,7 @@ describe("a report", () => {
 
   test("marks as strict what is weaker than a hardware-backed record with a real review and all its content", () => {
     const strict = Object.values(LIMITATIONS).filter(({ strict }) => strict)
-    expect(strict).toHaveLength(4)
+    expect(strict).toHaveLength(5)
     expect(limitation("withheld_section")).toMatchObject({ code: "withheld_section", strict: true })
   })
 })
