@@ -43,12 +43,19 @@ export type Outbox = {
   readonly close: () => Promise<void>
 }
 
-/** Names the log in the database and begins to deliver. @throws StoreError, StartupError when there are too many */
+/**
+ * Names the log in the database and begins to deliver.
+ * @throws StoreError, StartupError when there are too many, or when the log holds entries under another host
+ */
 export async function openOutbox(context: OutboxContext): Promise<Outbox> {
   const { db, log, logger } = context
   const { logId, spki, validFrom } = log.key
   await nameOutsideLog(db, { log_id: logId, host: log.host, spki: encodeBase64(spki), valid_from: validFrom })
-  if ((await listOutsideLogs(db)).length > MAX_OUTSIDE_LOGS)
+  const named = await listOutsideLogs(db)
+  const before = named.find(({ log_id }) => log_id === logId)?.host
+  if (before !== log.host)
+    throw new StartupError(`--rekor-origin: this log holds entries as ${before}, and cannot be called ${log.host}.`)
+  if (named.length > MAX_OUTSIDE_LOGS)
     throw new StartupError(
       `--anchor rekor: a deployment enters its records in ${MAX_OUTSIDE_LOGS} outside logs at most.`,
     )

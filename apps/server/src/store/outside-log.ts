@@ -12,14 +12,17 @@ import type { Source } from "./session.ts"
 /** What is known of an outside log before any entry is in it. */
 export type NewOutsideLog = Pick<OutsideLogRow, "log_id" | "host" | "spki" | "valid_from">
 
-/** Names an outside log, once: from then on it gets every new entry. One that was named before goes on where it stood. */
+/**
+ * Names an outside log, once: from then on it gets every new entry. One that was named before goes on where it stood; its host is
+ * that of the entries it holds, and may be named anew as long as it holds none.
+ */
 export function nameOutsideLog(db: Database, { log_id, host, spki, valid_from }: NewOutsideLog): Promise<void> {
   return db.transaction(async tx => {
     const { size } = await lockHead(tx)
     await tx.sql`
       insert into outside_log (log_id, host, spki, valid_from, first_index, next_index, fault, failing_since, holder, lease_until)
       values (${log_id}, ${host}, ${spki}, ${valid_from}, ${size}, ${size}, '', 0, '', 0)
-      on conflict (log_id) do nothing`
+      on conflict (log_id) do update set host = excluded.host where outside_log.next_index = outside_log.first_index`
   })
 }
 

@@ -1,0 +1,57 @@
+/** A Rekor log that is named again under another host: what was never held under the first name is shown under the right one. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, expect, test } from "vitest"
+import { readConfig } from "../../src/config.ts"
+import { openDatabase } from "../../src/store/database.ts"
+import { numberAt } from "../harness/answer.ts"
+import { testClock } from "../harness/clock.ts"
+import { rekorConfig, untilDelivered } from "../harness/outbox.ts"
+import { startRekor } from "../harness/rekor.ts"
+import { request } from "../harness/requests.ts"
+import { openService, type TestService } from "../harness/service.ts"
+import { verifyWithCli } from "../harness/verifier.ts"
+import { eventually } from "../harness/witnesses.ts"
+
+const clock = testClock()
+const rekor = await startRekor(clock.nowMs)
+const folder = mkdtempSync(join(tmpdir(), "runseal-named-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const open = (host: string): Promise<TestService> =>
+  openService({
+    open: () => openDatabase({ kind: "pglite", dataDir: join(folder, "data") }),
+    keysDir: join(folder, "keys"),
+    clock,
+    config: rekorConfig(rekor, { host }),
+  })
+
+test("a log that held nothing under a wrong host is named anew: its entries verify with the trust document", async () => {
+  const wrong = await open("wrong.test")
+  const run = numberAt((await wrong.execute(request())).body, "run_id")
+  await eventually("the answer to be refused", () =>
+    wrong.logLines.some(line => line.includes('"fault":"invalid"')) ? true : undefined,
+  )
+  await wrong.close()
+  const right = await open("rekor.test")
+  await untilDelivered(right)
+  const { text } = await right.get(`/runs/${run}/artifacts`)
+  const verified = await verifyWithCli(text, (await right.get("/.well-known/runseal-trust.json")).text)
+  await right.close()
+  expect(verified, verified.stdout).toMatchObject({ exit: 0 })
+  expect(verified.stdout).toContain("2 of its entries are also in rekor.test, in time")
+})
+
+test("a log that holds entries keeps its host: a start with another one is refused in one sentence", async () => {
+  await expect(open("other.test")).rejects.toThrow(
+    /^--rekor-origin: this log holds entries as rekor\.test, and cannot be called other\.test\.$/,
+  )
+  const same = await open("rekor.test")
+  await same.close()
+})
+
+test("a Rekor log is not called by the host of the service's own log", () => {
+  const options = [...rekor.options, "--log-origin", "rekor.test"]
+  expect(() => readConfig(options, {})).toThrow(/^--rekor-origin must not be the host of --log-origin/)
+})
