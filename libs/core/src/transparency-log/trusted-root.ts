@@ -5,8 +5,11 @@ import { keyIdOfSpki, parseP256Spki } from "./spki.ts"
 import { formatUtcSeconds, type LogKey, P256_KEY_DETAILS, parseUtcSeconds, type TrustProblem } from "./trusted-keys.ts"
 
 const MEDIA_TYPE = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
-/** Logs read of one trusted root; Sigstore's own lists four. */
-const MAX_LOGS = 32
+/**
+ * Logs read of one trusted root: more than all keys that a log of ours may have had, and the outside logs beside it. Sigstore's own
+ * lists four.
+ */
+const MAX_LOGS = 64
 const MAX_KEY_BYTES = 1024
 const MAX_TEXT_LENGTH = 512
 
