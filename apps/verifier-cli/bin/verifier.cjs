@@ -1,8 +1,18 @@
 #!/usr/bin/env node
 // CommonJS, here and in the built file: Node starts it some milliseconds sooner than a module.
 const { hash } = require("node:crypto")
-const { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } =
-  require("node:fs")
+const {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} = require("node:fs")
 const { homedir } = require("node:os")
 const { dirname, join } = require("node:path")
 const { pathToFileURL } = require("node:url")
@@ -56,15 +66,33 @@ function runBuilt() {
   script.runInThisContext()(require, module, exports)
 }
 
-/** One file for each version of Node, which alone can use it. Undefined without a home: then nothing is kept. */
+/**
+ * One file for each version of Node, which alone can use it. Undefined without a home, and where others could put a file of this
+ * user's, such as one that was sent to him, in its place: then nothing is kept.
+ */
 function placeOfCompiled() {
   try {
     const caches = process.env.XDG_CACHE_HOME || join(homedir(), ".cache")
-    return join(caches, "runseal", "verifier", `${process.version}-${process.arch}.code`)
+    const ours = join(caches, "runseal")
+    const folder = join(ours, "verifier")
+    return [ours, folder].every(isOwnFolder) ? join(folder, `${process.version}-${process.arch}.code`) : undefined
   } catch {
     return undefined
   }
 }
+
+/**
+ * Whether a folder is this user's own and nobody else can write it; so will one be that is not there yet.
+ * @param {string} path
+ */
+function isOwnFolder(path) {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  return found === undefined || (found.isDirectory() && isOwn(found))
+}
+
+/** @param {import("node:fs").Stats} found */
+const isOwn = ({ uid, mode }) =>
+  process.geteuid === undefined || (uid === process.geteuid() && (mode & WRITABLE_BY_OTHERS) === 0)
 
 /**
  * What is kept: a SHA-256 over the built file and all that follows, the number of runs, the code as V8 writes it. Who can
@@ -74,10 +102,9 @@ function placeOfCompiled() {
  */
 function readCompiled(place, code) {
   try {
-    const file = openSync(place, "r")
+    const file = openSync(place, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
     try {
-      const { uid, mode } = fstatSync(file)
-      if (process.geteuid !== undefined && (uid !== process.geteuid() || (mode & WRITABLE_BY_OTHERS) !== 0)) return
+      if (!isOwn(fstatSync(file))) return
       const bytes = readFileSync(file)
       const content = bytes.subarray(DIGEST_BYTES)
       if (!bytes.subarray(0, DIGEST_BYTES).equals(digestWith(code, content))) return

@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -91,11 +92,39 @@ test.each([
   expect(readFileSync(compiled())[32]).toBe(1)
 })
 
+/** Puts a link in the place of what stands there. */
+function hideBehindLink(path: string): void {
+  renameSync(path, join(folder, "elsewhere"))
+  symlinkSync(join(folder, "elsewhere"), path)
+}
+
 test("compiled code that others can write is not run", async () => {
   build(join(folder, "package/dist/verifier.cjs"))
   await verify()
   await verify()
   chmodSync(compiled(), 0o666)
+  expect((await verify()).code).toBe(0)
+  expect(readFileSync(compiled())[32]).toBe(1)
+})
+
+test.each([
+  ["in a folder that others can write", () => chmodSync(dirname(compiled()), 0o777)],
+  ["below a folder that others can write", () => chmodSync(dirname(dirname(compiled())), 0o777)],
+  ["in a folder behind a link", () => hideBehindLink(dirname(compiled()))],
+])("compiled code %s is neither run nor kept", async (_, open) => {
+  build(join(folder, "package/dist/verifier.cjs"))
+  await verify()
+  const first = readFileSync(compiled())
+  open()
+  expect((await verify()).code).toBe(0)
+  expect(readFileSync(compiled()).equals(first)).toBe(true)
+})
+
+test("compiled code behind a link, which may lead to a file that the user was sent, is not run, and made again", async () => {
+  build(join(folder, "package/dist/verifier.cjs"))
+  await verify()
+  await verify()
+  hideBehindLink(compiled())
   expect((await verify()).code).toBe(0)
   expect(readFileSync(compiled())[32]).toBe(1)
 })
