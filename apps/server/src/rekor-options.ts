@@ -30,7 +30,9 @@ export function rekorOptions(options: Options): Pick<Config, "rekor"> {
   const named = { rekorOrigin: url.hostname, rekorInFlight: "1", ...options }
   const host = word(named, "rekorOrigin", "--rekor-origin", HOST_NAME, "a lower-case host name without port")
   if (host === options.logOrigin)
-    throw new StartupError("--rekor-origin must not be the host of --log-origin: readers tell logs apart by their hosts")
+    throw new StartupError(
+      "--rekor-origin must not be the host of --log-origin: readers tell logs apart by their hosts",
+    )
   const inFlight = integer(named, "rekorInFlight", "--rekor-in-flight", 1, MAX_IN_FLIGHT)
   const mode = ANCHOR_MODES.find(name => name === options.anchorMode) ?? "async"
   const keyFile = options.rekorKey === undefined ? {} : { keyFile: options.rekorKey }
