@@ -8,6 +8,7 @@ import {
   chmodSync,
   closeSync,
   existsSync,
+  fstatSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -15,7 +16,6 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  statSync,
   writeSync,
 } from "node:fs"
 import { join } from "node:path"
@@ -67,7 +67,7 @@ export function findKeys(directory: string, ids: KeyIds): SigningKeys | "none" |
   if (keys !== undefined && sameIds(idsOf(keys), ids)) return keys
   const next = readNextKeys(directory)
   if (next !== undefined && sameIds(idsOf(next), ids)) {
-    takeNextKeys(directory)
+    takeNextKeys(directory, ids)
     return next
   }
   // Between the two looks another process may have done that step.
@@ -113,11 +113,16 @@ export function createNextKeys(directory: string, roles: readonly KeyRole[], els
   return next
 }
 
-/** Puts the next keys in the place of the others, which are gone then. Does nothing when another process did it. */
-export function takeNextKeys(directory: string): void {
+/**
+ * Puts the next keys in the place of the others, which are gone then. Does nothing when another process did it, also where that has
+ * begun a further change since: keys that no commit made the log's own must not take the place of those that are.
+ * @param ids of the keys that are in force
+ */
+export function takeNextKeys(directory: string, ids: KeyIds): void {
+  const keys = readNextKeys(directory)
+  if (keys === undefined || !sameIds(idsOf(keys), ids)) return
   inKeysFolder(directory, () => {
     const next = join(directory, NEXT_FILE)
-    if (!existsSync(next)) return
     try {
       renameSync(next, join(directory, KEYS_FILE))
     } catch (error) {
@@ -153,12 +158,26 @@ function store(directory: string, name: string, file: KeysFile): void {
   syncDirectory(directory)
 }
 
-/** A file that only its owner may read; undefined when it is not there. */
+/** A file that only its owner may read; undefined when it is not there, or another process takes it away now. */
 function readOwnFile(path: string): Uint8Array | undefined {
-  if (!existsSync(path)) return undefined
-  if ((statSync(path).mode & 0o077) !== 0)
-    throw new StartupError(`${path} can be read by other users; set its mode to 0600 and consider the keys exposed.`)
-  return readFileSync(path)
+  const fd = existsSync(path) ? openIfThere(path) : undefined
+  if (fd === undefined) return undefined
+  try {
+    if ((fstatSync(fd).mode & 0o077) !== 0)
+      throw new StartupError(`${path} can be read by other users; set its mode to 0600 and consider the keys exposed.`)
+    return readFileSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, "r")
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined
+    throw error
+  }
 }
 
 function readFile(directory: string, name: string): KeysFile | undefined {

@@ -83,7 +83,7 @@ export async function changeKeys(
       return appendChange(tx, before, { deployment, next, changed, time, nowMs })
     })
     await heads.remember(head.size, head.root)
-    takeNextKeys(config.keysDir)
+    takeNextKeys(config.keysDir, idsOf(next))
     return { changed, log_index, log_time: head.log_time, resumed: begun !== undefined }
   })
 }

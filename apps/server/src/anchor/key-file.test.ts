@@ -1,0 +1,27 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { createKeys, createNextKeys, findKeys, readKeys, readNextKeys, takeNextKeys } from "./key-file.ts"
+import { idsOf, type SigningKeys } from "./keys.ts"
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "runseal-key-file-"))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const idsIn = (keys: SigningKeys | undefined) => keys && idsOf(keys)
+
+test("a change that was committed takes the keys' place only once: a further one that is begun meanwhile does not take it", () => {
+  createKeys(folder)
+  const second = idsOf(createNextKeys(folder, ["service"]))
+  findKeys(folder, second)
+  const third = idsOf(createNextKeys(folder, ["service"]))
+  takeNextKeys(folder, second)
+  expect(idsIn(readKeys(folder))).toEqual(second)
+  expect(idsIn(readNextKeys(folder))).toEqual(third)
+  takeNextKeys(folder, third)
+  expect(idsIn(readKeys(folder))).toEqual(third)
+  expect(readNextKeys(folder)).toBeUndefined()
+})
