@@ -14,7 +14,8 @@ export function readSecretFiles(env: NodeJS.ProcessEnv): void {
   for (const name of SECRET_VARIABLES) {
     const path = env[`${name}_FILE`]
     if (path === undefined || path === "") continue
-    if (env[name] !== undefined) throw new StartupError(`${name} and ${name}_FILE are both given; give one of them`)
+    // Containers hand over variables that nobody set as empty ones.
+    if ((env[name] ?? "") !== "") throw new StartupError(`${name} and ${name}_FILE are both given; give one of them`)
     env[name] = secretIn(path, `${name}_FILE`)
   }
 }

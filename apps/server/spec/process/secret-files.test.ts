@@ -32,6 +32,12 @@ describe.each(SECRET_VARIABLES)("%s_FILE", name => {
     expect(() => readSecretFiles(env)).toThrow(`${name} and ${name}_FILE are both given; give one of them`)
   })
 
+  test("stands beside a variable that is empty, as containers hand over one that nobody set", () => {
+    const env = { [name]: "", [`${name}_FILE`]: file("secret", "s3cret") }
+    readSecretFiles(env)
+    expect(env).toMatchObject({ [name]: "s3cret" })
+  })
+
   test.each([
     ["cannot be read", join(folder, "absent")],
     ["cannot be read", folder],
