@@ -48,7 +48,7 @@ test("records are sealed with it, nothing is lost while it is away, and it is ch
   signer.fault = undefined
   const again = await server.post("/execute", request())
   expect(again.body).toMatchObject({ ok: true, run_id: 2 })
-  expect(server.stdout()).toContain("no signature of the pinned service key")
+  await expect.poll(server.stdout, { timeout: 20_000 }).toContain("no signature of the pinned service key")
   expect(server.stdout()).not.toContain(signer.token)
   await server.end("SIGTERM")
 

@@ -263,9 +263,10 @@ describe.skipIf(postgresStart.kind === "absent")(postgresTitle, () => {
     expect(await runToEnd([...options, "keys", "rotate"])).toMatchObject({ code: 0 })
     for (const server of two) {
       expectRefused(await server.post("/execute", request()), 503)
-      expect(server.stdout()).toContain(
-        "The log's signing keys were changed or one was revoked since this process started",
-      )
+      // What a process writes comes another way than what it answers.
+      await expect
+        .poll(server.stdout, { timeout: 20_000 })
+        .toContain("The log's signing keys were changed or one was revoked since this process started")
       const ready = await server.get("/ready")
       expect(ready.status).toBe(503)
       expect(ready.text).toContain("The signing keys were changed since this process started")
