@@ -54,7 +54,7 @@ test(
     await refuseEachLength(deployment, row, keys, someOf([length >> 1, 0, 1, length - 1]), damaged)
     rmSync(keys)
     const gone = await deployment.start().catch(String)
-    expect(gone).toMatch(/born with signing keys that are not in .*; restore them/)
+    expect(gone).toMatch(/signed with keys that are not in .*; restore them/)
     row.rounds++
     expect(readdirSync(deployment.keysDir), "none are made in their place").toEqual(["heads"])
     await restoreKeys(deployment, keys, backup, row)
