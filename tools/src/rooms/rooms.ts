@@ -29,6 +29,8 @@ const LIBS = [CANONICAL, CORE]
 const server = (name: string): string => `${SERVER}/${name}`
 /** What every room of the server may know: the libraries, its options, the parts it is given, how a start is refused. */
 const GIVEN = [...LIBS, ...["config.ts", "deps.ts", "startup-error.ts", "watch.ts"].map(server)]
+/** How rooms that ask other services read what those answer. */
+const FOREIGN_ANSWER = server("foreign-answer.ts")
 
 export const ROOMS: readonly Room[] = [
   { path: CANONICAL, enters: [] },
@@ -57,16 +59,17 @@ export const ROOMS: readonly Room[] = [
   { path: "apps/server/cluster", enters: [] },
   { path: SERVER, enters: [...LIBS, SERVER], testsEnter: [SDK], flat: true },
   { path: server("startup-error.ts"), enters: [] },
+  { path: FOREIGN_ANSWER, enters: [] },
   { path: server("http"), enters: [...GIVEN, server("pipeline/submission.ts")] },
   { path: server("access"), enters: [...GIVEN, server("http"), server("store"), server("pipeline/submission.ts")] },
   { path: server("policy"), enters: GIVEN },
   // Built-in rules see through the same disguises as the signatures.
-  { path: server("review"), enters: [...GIVEN, server("policy/fold-text.ts")] },
+  { path: server("review"), enters: [...GIVEN, server("policy/fold-text.ts"), FOREIGN_ANSWER] },
   { path: server("pipeline"), enters: [...GIVEN, server("policy"), server("review")] },
   { path: server("store"), enters: GIVEN },
-  { path: server("anchor"), enters: [...GIVEN, server("store")] },
-  { path: server("witnessing"), enters: [...GIVEN, server("store")] },
-  { path: server("outbox"), enters: [...GIVEN, server("store"), server("sealing/readiness.ts")] },
+  { path: server("anchor"), enters: [...GIVEN, server("store"), FOREIGN_ANSWER] },
+  { path: server("witnessing"), enters: [...GIVEN, server("store"), FOREIGN_ANSWER] },
+  { path: server("outbox"), enters: [...GIVEN, server("store"), server("sealing/readiness.ts"), FOREIGN_ANSWER] },
   { path: server("sealing"), enters: [...GIVEN, ...["pipeline", "anchor", "store", "threads"].map(server)] },
   { path: server("threads"), enters: [] },
   // What it cannot look through is a failed stage or a refused request, and never looked through.

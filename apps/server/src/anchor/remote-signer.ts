@@ -19,6 +19,7 @@ import {
 import { isStrictDerSignature, toLowS } from "@runseal/core/transparency-log/ecdsa-der"
 import { parseP256Spki, pemToSpki } from "@runseal/core/transparency-log/spki"
 import { textMember } from "@runseal/core/vocabulary/json-members"
+import { readBounded } from "../foreign-answer.ts"
 import type { EcdsaKey } from "./keys.ts"
 
 /** One attempt, its whole answer included, in milliseconds. */
@@ -134,7 +135,7 @@ async function attempt(
       ...(body === undefined ? {} : { body }),
       signal: AbortSignal.any([stop, AbortSignal.timeout(ATTEMPT_DEADLINE_MS)]),
     })
-    bytes = await readBounded(response)
+    bytes = await readBounded(response, MAX_ANSWER_BYTES)
   } catch {
     return "The signer gave no whole answer in time."
   }
@@ -151,18 +152,6 @@ function parseAnswer(bytes: Uint8Array | undefined): JsonValue {
     // It is told below, without a word of it.
   }
   throw new SignerFailure("The signer's answer is no JSON of a signature's size.")
-}
-
-/** Undefined when it is too long. */
-async function readBounded({ body }: Response): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of body ?? []) {
-    size += chunk.byteLength
-    if (size > MAX_ANSWER_BYTES) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }
 
 function readToken({ tokenFile }: RemoteSigner): string | undefined {

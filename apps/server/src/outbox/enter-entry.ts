@@ -7,6 +7,7 @@ import { entryPlaceProblem } from "@runseal/core/transparency-log/check-entry"
 import type { TransparencyLogEntry } from "@runseal/core/transparency-log/log-entry"
 import { isRekorUuid, parseRekorAnswer, REKOR_V1_ENTRIES } from "@runseal/core/transparency-log/rekor-v1"
 import type { OutsideFault } from "@runseal/core/wire/log-answers"
+import { readBounded, retryAfterMs } from "../foreign-answer.ts"
 import type { OutsideLog } from "./outside-log.ts"
 
 /** For one entry, both requests and their whole answers included. */
@@ -52,7 +53,7 @@ type Answer = {
   /** Absent when it is longer than is read. */
   readonly bytes: Uint8Array | undefined
   readonly location: string | undefined
-  readonly retryAfter: string | undefined
+  readonly retryAfterMs: number | undefined
 }
 
 async function ask(url: URL, signal: AbortSignal, body?: string): Promise<Answer> {
@@ -61,14 +62,19 @@ async function ask(url: URL, signal: AbortSignal, body?: string): Promise<Answer
   const response = await fetch(url, { ...sent, redirect: "manual", signal })
   return {
     status: response.status,
-    bytes: await readBounded(response),
+    bytes: await readBounded(response, MAX_ANSWER_BYTES),
     location: response.headers.get("location") ?? undefined,
-    retryAfter: response.headers.get("retry-after") ?? undefined,
+    retryAfterMs: retryAfterMs(response, Date.now()),
   }
 }
 
-function judge({ status, bytes, retryAfter }: Answer, expected: number, log: OutsideLog, body: string): Entered {
-  if (status !== expected) return { ...faultOf(status), status, ...waitOf(retryAfter) }
+function judge(
+  { status, bytes, retryAfterMs: asked }: Answer,
+  expected: number,
+  log: OutsideLog,
+  body: string,
+): Entered {
+  if (status !== expected) return { ...faultOf(status), status, ...waitOf(asked) }
   const entry = bytes && parseRekorAnswer(bytes)
   if (entry === undefined) return { fault: "invalid", status }
   const problem = entryPlaceProblem(entry, encodeBase64(utf8Encode(body)), log.trust)
@@ -80,20 +86,5 @@ function faultOf(status: number): Pick<Refusal, "fault"> {
   return { fault: status >= 500 ? "failed" : "refused" }
 }
 
-/** `Retry-After` of RFC 9110 §10.2.3: seconds or a date. */
-function waitOf(value: string | undefined): Pick<Refusal, "retryAfterMs"> {
-  if (value === undefined) return {}
-  const wait = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
-  return Number.isNaN(wait) ? {} : { retryAfterMs: Math.min(MAX_RETRY_AFTER_MS, Math.max(0, wait)) }
-}
-
-async function readBounded({ body }: Response): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of body ?? []) {
-    size += chunk.byteLength
-    if (size > MAX_ANSWER_BYTES) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
+const waitOf = (asked: number | undefined): Pick<Refusal, "retryAfterMs"> =>
+  asked === undefined ? {} : { retryAfterMs: Math.min(MAX_RETRY_AFTER_MS, asked) }

@@ -3,6 +3,7 @@
  * it reviews and with nothing else: its words never leave this module, except for the body of a 2xx reply.
  */
 import { utf8Decode } from "@runseal/canonical"
+import { readBounded, retryAfterMs } from "../foreign-answer.ts"
 import { ReviewFailure } from "./reviewer.ts"
 
 /** What an exchange needs of the world. */
@@ -34,24 +35,11 @@ const MAX_RETRY_AFTER_MS = 60_000
 
 type Attempt = { readonly reply: string } | { readonly failure: ReviewFailure; readonly retryAfterMs?: number }
 
-/** `Retry-After` of RFC 9110 section 10.2.3: seconds or a date; undefined when absent or neither. */
-function retryAfter(response: Response, now: number): { retryAfterMs?: number } {
-  const value = response.headers.get("retry-after")
-  if (value === null) return {}
-  const wait = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now
-  return Number.isNaN(wait) ? {} : { retryAfterMs: Math.max(0, wait) }
-}
-
 /** @throws ReviewFailure `too_large` as soon as the bound is passed, `bad_answer` when it is not UTF-8 */
-async function readBounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength
-    if (size > MAX_REPLY_BYTES) throw new ReviewFailure("too_large")
-    chunks.push(chunk)
-  }
-  const text = utf8Decode(Buffer.concat(chunks))
+async function readReply(response: Response): Promise<string> {
+  const bytes = await readBounded(response, MAX_REPLY_BYTES)
+  if (bytes === undefined) throw new ReviewFailure("too_large")
+  const text = utf8Decode(bytes)
   if (text === undefined) throw new ReviewFailure("bad_answer")
   return text
 }
@@ -60,11 +48,12 @@ async function attempt(request: ExchangeRequest, world: ExchangeWorld, signal: A
   const { url, headers, body } = request
   try {
     const response = await world.fetch(url, { method: "POST", redirect: "error", headers, body, signal })
-    if (response.ok) return { reply: await readBounded(response) }
+    if (response.ok) return { reply: await readReply(response) }
     await response.body?.cancel()
     const failure = new ReviewFailure("bad_status", response.status)
     if (response.status !== 429 && response.status < 500) throw failure
-    return { failure, ...retryAfter(response, world.now()) }
+    const asked = retryAfterMs(response, world.now())
+    return { failure, ...(asked === undefined ? {} : { retryAfterMs: asked }) }
   } catch (cause) {
     if (cause instanceof ReviewFailure) throw cause
     // Network errors quote addresses, aborts carry the caller's reason: neither is passed on.

@@ -11,6 +11,7 @@ import {
   formatAddCheckpoint,
   parseTreeSize,
 } from "@runseal/core/transparency-log/witness-messages"
+import { readBounded } from "../foreign-answer.ts"
 import type { Witness } from "./witness.ts"
 
 /** For one request, its whole answer included. */
@@ -49,7 +50,8 @@ export async function askWitness(witness: Witness, request: AddCheckpoint, stop:
       body: formatAddCheckpoint(request),
       signal,
     })
-    const body = await readBounded(response)
+    const bytes = await readBounded(response, MAX_ANSWER_BYTES)
+    const body = bytes && utf8Decode(bytes)
     return body === undefined
       ? { fault: "invalid", status: response.status }
       : judge(response.status, body, witness, request)
@@ -76,16 +78,4 @@ function cosignatureIn(lines: string, checkpoint: string, { key }: Witness): Cos
   // Lines that hold an empty one would make another note of the two.
   if (answered === undefined || answered.text !== asked?.text) return undefined
   return cosignatureOf(answered, key)
-}
-
-/** The body as text; undefined when it is too long or no UTF-8. */
-async function readBounded({ body }: Response): Promise<string | undefined> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of body ?? []) {
-    size += chunk.byteLength
-    if (size > MAX_ANSWER_BYTES) return undefined
-    chunks.push(chunk)
-  }
-  return utf8Decode(Buffer.concat(chunks))
 }
