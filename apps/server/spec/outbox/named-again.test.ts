@@ -1,11 +1,11 @@
-/** A Rekor log that is named again under another host: what was never held under the first name is shown under the right one. */
+/** A Rekor log that is named again under another host or key: what was never held under the first name is shown under the right one. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, expect, test } from "vitest"
-import { readConfig } from "../../src/config.ts"
+import { afterAll, describe, expect, test } from "vitest"
+import { type Config, readConfig } from "../../src/config.ts"
 import { openDatabase } from "../../src/store/database.ts"
-import { numberAt } from "../harness/answer.ts"
+import { listAt, numberAt, textAt } from "../harness/answer.ts"
 import { testClock } from "../harness/clock.ts"
 import { rekorConfig, untilDelivered } from "../harness/outbox.ts"
 import { startRekor } from "../harness/rekor.ts"
@@ -49,6 +49,55 @@ test("a log that holds entries keeps its host: a start with another one is refus
   )
   const same = await open("rekor.test")
   await same.close()
+})
+
+/** Hosts of the logs that the trust document lists. */
+const trusted = async ({ get }: TestService): Promise<readonly string[]> =>
+  listAt((await get("/.well-known/trusted-root.json")).body, "tlogs").map(log => new URL(textAt(log, "baseUrl")).host)
+
+describe("a wrong --rekor-key at the first start", () => {
+  const folder = mkdtempSync(join(tmpdir(), "runseal-wrong-key-"))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const open = (config: Partial<Config>): Promise<TestService> =>
+    openService({
+      open: () => openDatabase({ kind: "pglite", dataDir: join(folder, "data") }),
+      keysDir: join(folder, "keys"),
+      clock,
+      config,
+    })
+  let run = 0
+
+  test("the log is listed while it is named, so that a right one is known before its first entry", async () => {
+    const other = await startRekor(clock.nowMs)
+    const wrong = await open(rekorConfig(rekor, { keyFile: other.keyFile }))
+    run = numberAt((await wrong.execute(request())).body, "run_id")
+    await eventually("the answer to be refused", () =>
+      wrong.logLines.some(line => line.includes('"fault":"invalid"')) ? true : undefined,
+    )
+    expect(await trusted(wrong)).toEqual(["runseal.local", "rekor.test"])
+    await wrong.close()
+  })
+
+  test("without --anchor rekor the trust document lists no log that holds nothing", async () => {
+    const without = await open({})
+    expect(await trusted(without)).toEqual(["runseal.local"])
+    await without.close()
+  })
+
+  test("the start with the right key forgets the log that held nothing and delivers what it was named for", async () => {
+    const right = await open(rekorConfig(rekor))
+    await untilDelivered(right)
+    expect(await trusted(right)).toEqual(["runseal.local", "rekor.test"])
+    expect(listAt((await right.get("/log/outside")).body, "logs")).toMatchObject([{ first_index: 1, backlog: 0 }])
+    const { text } = await right.get(`/runs/${run}/artifacts`)
+    const verified = await verifyWithCli(text, (await right.get("/.well-known/runseal-trust.json")).text)
+    await right.close()
+    expect(verified, verified.stdout).toMatchObject({ exit: 0 })
+    expect(verified.stdout).toContain("2 of its entries are also in rekor.test, in time")
+    const without = await open({})
+    expect(await trusted(without)).toEqual(["runseal.local", "rekor.test"])
+    await without.close()
+  })
 })
 
 test("a Rekor log is not called by the host of the service's own log", () => {

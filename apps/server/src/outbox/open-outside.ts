@@ -3,13 +3,14 @@ import type { LogKey } from "@runseal/core/transparency-log/trusted-keys"
 import type { Deps } from "../deps.ts"
 import type { Readiness } from "../sealing/readiness.ts"
 import { listOutsideLogs } from "../store/outside-log.ts"
+import type { OutsideLogRow } from "../store/outside-schema.ts"
 import { type OutboxContext, openOutbox } from "./outbox.ts"
 import { type OutsideLog, outsideKey } from "./outside-log.ts"
 import { readyWith } from "./ready.ts"
 import { showNothing, showOutside } from "./show-outside.ts"
 
 export type Outside = {
-  /** For the trust document. */
+  /** For the trust document: of the logs that hold entries, and of the one that entries are delivered to now. */
   readonly keys: readonly LogKey[]
   readonly shown: Pick<Deps, "outside" | "showOutside">
   /** The embedded log has grown. */
@@ -19,6 +20,9 @@ export type Outside = {
   readonly close: () => Promise<void>
 }
 
+/** Whether a record may show what the log holds of it. One that holds nothing may have been named with a wrong key. */
+const holdsEntries = ({ first_index, next_index }: OutsideLogRow): boolean => next_index > first_index
+
 /** Begins to deliver, when there is a log to deliver to. @throws StoreError, StartupError */
 export async function openOutside(
   context: Omit<OutboxContext, "log"> & { readonly log: OutsideLog | undefined },
@@ -27,7 +31,7 @@ export async function openOutside(
   const outbox = log && (await openOutbox({ ...context, log }))
   const logs = await listOutsideLogs(db)
   return {
-    keys: logs.map(outsideKey),
+    keys: logs.filter(row => holdsEntries(row) || row.log_id === log?.key.logId).map(outsideKey),
     shown: {
       showOutside: logs.length === 0 ? showNothing : showOutside(db),
       ...(outbox === undefined ? {} : { outside: outbox }),

@@ -5,7 +5,7 @@ import { listOutsideLogs } from "../store/outside-log.ts"
 import type { OutsideLogRow } from "../store/outside-schema.ts"
 import type { Session, Source } from "../store/session.ts"
 
-/** Every outside log that was ever named. @param nowMs milliseconds since the epoch */
+/** Every outside log that holds entries, and the one named last. @param nowMs milliseconds since the epoch */
 export const readStandings = (source: Source, nowMs: number): Promise<readonly OutsideStanding[]> =>
   source.read(async session => {
     const { size } = await readHead(session)

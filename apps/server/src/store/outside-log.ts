@@ -14,19 +14,23 @@ export type NewOutsideLog = Pick<OutsideLogRow, "log_id" | "host" | "spki" | "va
 
 /**
  * Names an outside log, once: from then on it gets every new entry. One that was named before goes on where it stood; its host is
- * that of the entries it holds, and may be named anew as long as it holds none.
+ * that of the entries it holds, and may be named anew as long as it holds none. Other logs that hold none are forgotten, since
+ * what is named now stands in their place: a new one begins where the first of them did.
  */
 export function nameOutsideLog(db: Database, { log_id, host, spki, valid_from }: NewOutsideLog): Promise<void> {
   return db.transaction(async tx => {
     const { size } = await lockHead(tx)
+    const forgotten = await tx.sql<Pick<OutsideLogRow, "first_index">[]>`
+      delete from outside_log where next_index = first_index and log_id <> ${log_id} returning first_index`
+    const first = Math.min(size, ...forgotten.map(({ first_index }) => first_index))
     await tx.sql`
       insert into outside_log (log_id, host, spki, valid_from, first_index, next_index, fault, failing_since, holder, lease_until)
-      values (${log_id}, ${host}, ${spki}, ${valid_from}, ${size}, ${size}, '', 0, '', 0)
+      values (${log_id}, ${host}, ${spki}, ${valid_from}, ${first}, ${first}, '', 0, '', 0)
       on conflict (log_id) do update set host = excluded.host where outside_log.next_index = outside_log.first_index`
   })
 }
 
-/** Every outside log that was ever named, by rising log id. */
+/** Every outside log that holds entries, and the one named last, by rising log id. */
 export function listOutsideLogs(source: Source): Promise<readonly OutsideLogRow[]> {
   return source.read(async ({ sql }) => sql<OutsideLogRow[]>`select * from outside_log order by log_id collate "C"`)
 }
