@@ -1,14 +1,20 @@
 /** FORMATS, "Run statement", and docs/decisions/0062: what the service signs of a run for other people's tools. */
 import { verify } from "node:crypto"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { decodeBase64, parseStrictJson } from "@runseal/canonical"
 import { preAuthenticationEncoding } from "@runseal/core/transparency-log/dsse"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { describe, expect, test } from "vitest"
+import { changeKeys, revokeRetiredKey } from "../src/sealing/key-change.ts"
+import { openDatabase } from "../src/store/database.ts"
 import { expectRefused, objectAt, textAt } from "./harness/answer.ts"
+import { testClock } from "./harness/clock.ts"
 import { ADMIN, caller, mint } from "./harness/keys.ts"
 import { request } from "./harness/requests.ts"
-import { openService } from "./harness/service.ts"
+import { openService, type TestService } from "./harness/service.ts"
 import { CASES, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
 import { readStoredBundle, writeStoredBundle } from "./harness/stored-bundle.ts"
 
@@ -89,4 +95,49 @@ test("nothing is signed for a record that was changed in the database, whoever r
   } finally {
     await own.close()
   }
+})
+
+describe.each(["service", "log"] as const)("a record whose %s key is revoked from then on", role => {
+  test("has no statement, 404 and not a fault, also where it is published; records of before and after have theirs", {
+    timeout: 120_000,
+  }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "runseal-revoked-"))
+    const clock = testClock()
+    const open = (): Promise<TestService> =>
+      openService({
+        open: () => openDatabase({ kind: "pglite", dataDir: join(folder, "data") }),
+        keysDir: join(folder, "keys"),
+        clock,
+      })
+    let own = await open()
+    try {
+      const admin = await mint(own, ADMIN)
+      const seal = async (): Promise<number> => Number((await admin.execute(request())).body.run_id)
+      const before = await seal()
+      clock.advance(60_000)
+      const exposed = await seal()
+      const token = textAt((await admin.post(`/admin/runs/${exposed}/publish`)).body, "token")
+      const second = Math.floor(clock.nowMs() / 1000) - 30
+      const parts = { db: own.db, config: own.config, nowMs: clock.nowMs }
+      const { changed } = await changeKeys(parts, [role])
+      await revokeRetiredKey(parts, changed[0]?.retired ?? "", second)
+      await own.close()
+      own = await open()
+      const reader = caller(own, admin.secret)
+      const after = Number((await reader.execute(request())).body.run_id)
+      for (const path of [pathOf(exposed), `/public/runs/${token}/statement.intoto.json`]) {
+        const refused = await reader.get(path)
+        expect(expectRefused(refused, 404)).toContain("revoked")
+      }
+      expect((await reader.get(pathOf(before))).status).toBe(200)
+      expect((await reader.get(pathOf(after))).status).toBe(200)
+      const text = await readStoredBundle(own.db, exposed)
+      const route = textAt(parseStrictJson(text), "run", "route_id")
+      await writeStoredBundle(own.db, exposed, text.replaceAll(`"${route}"`, '"claims/payout"'))
+      expectRefused(await reader.get(pathOf(exposed)), 500)
+    } finally {
+      await own.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
 })

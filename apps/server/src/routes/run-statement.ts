@@ -2,8 +2,14 @@
 import { Hono } from "hono"
 import type { Deps } from "../deps.ts"
 import { notFound } from "../http/http-error.ts"
+import type { NoStatement } from "../sealing/run-statement.ts"
 import { ownRun } from "./own-run.ts"
 import { sendPublished } from "./publications.ts"
+
+const REASONS: Readonly<Record<NoStatement, string>> = {
+  stage_error: "it ended as stage_error, and its record is no attestation.",
+  revoked_key: "a key that its record rests on is revoked from before then, and the record does not verify any more.",
+}
 
 const FILE = "statement.intoto.json"
 
@@ -27,8 +33,7 @@ export function publicStatementRoutes(deps: Deps): Hono {
 }
 
 async function statementOf({ stateRun }: Pick<Deps, "stateRun">, bundle: string): Promise<string> {
-  const envelope = await stateRun(bundle)
-  if (envelope === undefined)
-    throw notFound("There is no statement of this run: it ended as stage_error, and its record is no attestation.")
-  return envelope
+  const stated = await stateRun(bundle)
+  if ("absent" in stated) throw notFound(`There is no statement of this run: ${REASONS[stated.absent]}`)
+  return stated.envelope
 }

@@ -13,44 +13,70 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import { IN_TOTO_PAYLOAD_TYPE } from "@runseal/core/vocabulary/versions"
 import type { EcdsaKey } from "../anchor/keys.ts"
 
-/** Envelopes kept in memory, some 2 KB each: a record that is asked for again is neither verified nor signed again. */
+/** Findings kept in memory, some 2 KB each: a record that is asked for again is neither verified nor signed again. */
 const MAX_KEPT = 256
 
+/** Why there is no statement of a record: it says of itself that it is no attestation, or one of its keys is revoked from then on. */
+export type NoStatement = "stage_error" | "revoked_key"
+/** The envelope, as the JSON text that is answered. */
+export type RunStated = { readonly envelope: string } | { readonly absent: NoStatement }
+
 /**
- * The envelope of a record's statement, as the JSON text that is answered; undefined for a stage_error, whose record is no
- * attestation.
+ * States a record, or says why there is no statement of it.
  * @param text the stored bundle
- * @throws Error for a text that does not verify: the database was changed from outside
+ * @throws Error for a text that does not verify for any other reason: the database was changed from outside
  * @throws SignerFailure when the service key is kept elsewhere and nobody signs there
  */
-export type StateRun = (text: string) => Promise<string | undefined>
+export type StateRun = (text: string) => Promise<RunStated>
 
 /** Signs with the service's key. @param trust the service's own, which every stored record is held to */
 export function openRunStatements(key: EcdsaKey, trust: TrustedKeys): StateRun {
-  // By the record's bytes: what was signed once is right for them for ever.
-  const kept = new Map<string, string>()
+  // By the record's bytes: what was found once is right for them as long as these keys are the ones in force.
+  const kept = new Map<string, RunStated>()
   return async text => {
     const id = sha256Hex(text)
     const known = kept.get(id)
     if (known !== undefined) return known
-    const statement = statementOf(text, trust)
-    if (statement === undefined) return undefined
-    const payload = utf8Encode(statement)
-    await key.ask?.([preAuthenticationEncoding(IN_TOTO_PAYLOAD_TYPE, payload)])
-    const envelope = canonicalize(signEnvelope(IN_TOTO_PAYLOAD_TYPE, payload, key))
+    const stated = await state(statementOf(text, trust), key)
     const [oldest] = kept.keys()
     if (oldest !== undefined && kept.size >= MAX_KEPT) kept.delete(oldest)
-    kept.set(id, envelope)
-    return envelope
+    kept.set(id, stated)
+    return stated
   }
 }
 
-function statementOf(text: string, trust: TrustedKeys): string | undefined {
-  const parsed = parseDocument(text)
-  const report = verifyParsed(parsed, [trust])
-  const bundle = isObject(parsed.value) ? readBundle(parsed.value) : undefined
-  if (bundle === undefined || "unreadable" in bundle || isUnreadable(report) || report.verdict !== VERDICTS.complete)
-    throw new Error("a stored record does not verify, and nothing was signed for it")
-  const statement = runStatement(bundle)
-  return statement && runStatementText(statement)
+async function state(found: Found, key: EcdsaKey): Promise<RunStated> {
+  if ("absent" in found) return found
+  const payload = utf8Encode(found.statement)
+  await key.ask?.([preAuthenticationEncoding(IN_TOTO_PAYLOAD_TYPE, payload)])
+  return { envelope: canonicalize(signEnvelope(IN_TOTO_PAYLOAD_TYPE, payload, key)) }
 }
+
+type Found = { readonly statement: string } | { readonly absent: NoStatement }
+
+function statementOf(text: string, trust: TrustedKeys): Found {
+  const parsed = parseDocument(text)
+  const bundle = isObject(parsed.value) ? readBundle(parsed.value) : undefined
+  const readable = bundle !== undefined && !("unreadable" in bundle)
+  if (!readable || !isComplete(parsed, trust)) {
+    if (readable && isComplete(parsed, unrevoked(trust))) return { absent: "revoked_key" }
+    throw new Error("a stored record does not verify, and nothing was signed for it")
+  }
+  const statement = runStatement(bundle)
+  return statement === undefined ? { absent: "stage_error" } : { statement: runStatementText(statement) }
+}
+
+function isComplete(parsed: ReturnType<typeof parseDocument>, trust: TrustedKeys): boolean {
+  const report = verifyParsed(parsed, [trust])
+  return !isUnreadable(report) && report.verdict === VERDICTS.complete
+}
+
+/**
+ * The same keys as if none were revoked: a record that verifies with these alone was not changed by anybody. Of a log key the trust
+ * document tells no revocation from a retirement.
+ */
+const unrevoked = (trust: TrustedKeys): TrustedKeys => ({
+  ...trust,
+  serviceKeys: trust.serviceKeys.map(({ revokedFrom: _, ...key }) => key),
+  logKeys: trust.logKeys.map(({ validTo: _, ...key }) => key),
+})

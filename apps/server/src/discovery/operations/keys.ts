@@ -90,7 +90,8 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     path: "/public/runs/{token}/statement.intoto.json",
     id: "public_statement",
     summary: "A published run's statement, in a DSSE envelope",
-    description: "404 also for a run that ended as stage_error.",
+    description:
+      "404 also for a run that ended as stage_error, and for one whose key is revoked from before its log time.",
     path_parameters: { token: TOKEN },
     answers: {
       200: json(dsseEnvelopeSchema, "The envelope, as the run's own key gets it.", {

@@ -99,7 +99,8 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     id: "run_statement",
     tag: "Artifacts",
     summary: "A run's statement: in-toto, in a DSSE envelope that the service's key signed",
-    description: "404 also for a run that ended as stage_error: its record is no attestation.",
+    description:
+      "404 also for a run that ended as stage_error, whose record is no attestation, and for one whose key is revoked from before its log time.",
     answers: { 200: json(dsseEnvelopeSchema, "The envelope, for cosign and other tools of in-toto.", SAVED_AS) },
   },
   ...artifacts,
