@@ -36,8 +36,11 @@ export type Outbox = {
   readonly log: OutsideLog
   /** The embedded log has grown. */
   readonly wake: () => void
-  /** Whether the outside log came to hold an entry within the time that an answer waits. */
-  readonly untilHeld: (logIndex: number) => Promise<boolean>
+  /**
+   * Whether an answer need not wait for an entry any more, within the time that it may: the outside log holds it, or never will,
+   * since it was made before the log was named.
+   */
+  readonly untilPassed: (logIndex: number) => Promise<boolean>
   readonly standing: () => Promise<OutsideStanding | undefined>
   /** Ends requests under way; what they came to is found again after the next start. */
   readonly close: () => Promise<void>
@@ -64,8 +67,8 @@ export async function openOutbox(context: OutboxContext): Promise<Outbox> {
   const delivery = openDelivery({ ...context, holder, random: Math.random })
   const stop = new AbortController()
   let bell = new AbortController()
-  /** Entries before this one are known to be held. */
-  let held = 0
+  /** Entries before this one are known to be held, or to be none of the log's. */
+  let passed = 0
 
   const playRounds = async (): Promise<void> => {
     while (!stop.signal.aborted) {
@@ -74,7 +77,7 @@ export async function openOutbox(context: OutboxContext): Promise<Outbox> {
         const round = await delivery.playRound(stop.signal)
         if (round === "elsewhere") await pause(LOOK_MS, stop.signal)
         else {
-          held = Math.max(held, round.next_index)
+          passed = Math.max(passed, round.next_index)
           if ("wait_ms" in round) await pause(round.wait_ms, stop.signal)
           else if (!round.more) await pause(LOOK_MS, heard)
         }
@@ -95,19 +98,19 @@ export async function openOutbox(context: OutboxContext): Promise<Outbox> {
   const standing = (): Promise<OutsideStanding | undefined> => readStanding(db, logId, context.nowMs())
   const look = shared(POLL_MS, async () => {
     const found = await standing().catch(() => undefined)
-    held = Math.max(held, found?.next_index ?? 0)
+    passed = Math.max(passed, found?.next_index ?? 0)
   })
   let waiting = 0
   return {
     log,
     wake: () => bell.abort(),
-    untilHeld: async logIndex => {
+    untilPassed: async logIndex => {
       if (waiting >= SYNC_WAITING_MAX) return false
       waiting += 1
       try {
         const deadline = performance.now() + SYNC_WAIT_MS
-        while (held <= logIndex && performance.now() < deadline && !stop.signal.aborted) await look()
-        return held > logIndex
+        while (passed <= logIndex && performance.now() < deadline && !stop.signal.aborted) await look()
+        return passed > logIndex
       } finally {
         waiting -= 1
       }

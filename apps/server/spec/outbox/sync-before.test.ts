@@ -1,0 +1,62 @@
+/** --anchor-mode sync is set on a service that has sealed before: what its answers say of records that the outside log never gets. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, expect, test } from "vitest"
+import type { Config } from "../../src/config.ts"
+import { SYNC_WAIT_MS } from "../../src/outbox/outbox.ts"
+import { openDatabase } from "../../src/store/database.ts"
+import { at, numberAt } from "../harness/answer.ts"
+import { testClock } from "../harness/clock.ts"
+import { expectReplayed, newKey, sendKeyed } from "../harness/keyed.ts"
+import { rekorConfig } from "../harness/outbox.ts"
+import { rekorError, startRekor } from "../harness/rekor.ts"
+import { request } from "../harness/requests.ts"
+import { openService, type TestService } from "../harness/service.ts"
+
+const clock = testClock()
+const rekor = await startRekor(clock.nowMs)
+const folder = mkdtempSync(join(tmpdir(), "runseal-before-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const open = (config: Partial<Config>): Promise<TestService> =>
+  openService({
+    open: () => openDatabase({ kind: "pglite", dataDir: join(folder, "data") }),
+    keysDir: join(folder, "keys"),
+    clock,
+    config,
+  })
+
+test("a repeat of a request from before the log was named gets its first answer, at once, whatever the log does", async () => {
+  const requests = [
+    ["/execute", newKey(), request()],
+    ["/attest", newKey(), { digest: "d3".repeat(32), algorithm: "sha256" }],
+  ] as const
+  const before = await open({})
+  const first = []
+  for (const [path, key, body] of requests) first.push(await sendKeyed(before, path, key, body))
+  await before.close()
+
+  rekor.behave(() => rekorError(500, "internal"))
+  const service = await open(rekorConfig(rekor, { mode: "sync" }))
+  try {
+    for (const [of, [path, key, body]] of requests.entries()) {
+      const asked = performance.now()
+      const again = await sendKeyed(service, path, key, body)
+      expect(performance.now() - asked).toBeLessThan(SYNC_WAIT_MS / 2)
+      const answer = first[of]
+      if (answer === undefined) throw new Error("every request was answered before")
+      expectReplayed(again, answer)
+    }
+    expect(rekor.asked(), "nothing of before is sent").toEqual([])
+    expect(at((await service.get("/runs/1/artifacts")).body, "anchors", "outside")).toBeUndefined()
+
+    rekor.behave()
+    const { status, body } = await service.execute(request())
+    expect(status).toBe(200)
+    const record = (await service.get(`/runs/${numberAt(body, "run_id")}/artifacts`)).body
+    expect(at(record, "anchors", "outside")).toHaveLength(1)
+  } finally {
+    await service.close()
+  }
+})
