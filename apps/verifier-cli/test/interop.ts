@@ -1,6 +1,7 @@
 /**
- * Holds exports against the real tools on PATH: cosign 2 and 3, and sigstore-go's verification example. A tool that is not
- * there is named and passed over. Ends in 1 when a tool accepts what it must not or refuses what it must take.
+ * Holds exports against the real tools on PATH: cosign 2 and 3, and sigstore-go: its verification example for anchors, and for
+ * statements, which no log holds, the program in sigstore-go/ beside this file. A tool that is not there is named and passed over. Ends
+ * in 1 when a tool accepts what it must not or refuses what it must take.
  *
  *   npm run test:interop
  */
@@ -20,7 +21,8 @@ import {
 
 type Tool = {
   readonly name: string
-  readonly accepts: (material: Material) => boolean
+  /** Absent for a tool that is given statements alone. */
+  readonly accepts?: (material: Material) => boolean
   /** Absent for a tool that is given anchors alone. */
   readonly acceptsStatement?: (material: StatementMaterial) => boolean
 }
@@ -29,6 +31,7 @@ type Tool = {
 const TIMEOUT_MS = 60_000
 const COSIGN_NAMES = ["cosign", "cosign2", "cosign3"]
 const SIGSTORE_GO_NAMES = ["sigstore-go", "sigstore-go-verification"]
+const SIGSTORE_GO_STATEMENT_NAMES = ["sigstore-go-statement"]
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-interop-"))
 process.on("exit", () => rmSync(folder, { recursive: true }))
@@ -91,50 +94,69 @@ function sigstoreGo(command: string): Tool {
   return { name: "sigstore-go", accepts: material => runs(command, args, anchorFiles(material)) }
 }
 
-const tools = [...found(COSIGN_NAMES).map(cosign), ...found(SIGSTORE_GO_NAMES).map(sigstoreGo)]
+function sigstoreGoStatement(command: string): Tool {
+  const args = ["statement.sigstore.json", "record.json", "service.pub", "trusted_root.json"]
+  return {
+    name: "sigstore-go, statements",
+    acceptsStatement: material => runs(command, args, statementFiles(material)),
+  }
+}
+
+const tools = [
+  ...found(COSIGN_NAMES).map(cosign),
+  ...found(SIGSTORE_GO_NAMES).map(sigstoreGo),
+  ...found(SIGSTORE_GO_STATEMENT_NAMES).map(sigstoreGoStatement),
+]
 const said = (line: string): boolean => process.stdout.write(`${line}\n`)
 for (const major of ["2", "3"])
   if (!tools.some(({ name }) => name.startsWith(`cosign v${major}.`)))
     said(`cosign ${major}: not found on PATH (${COSIGN_NAMES.join(", ")}); not tested.`)
-if (!tools.some(({ name }) => name === "sigstore-go"))
-  said(`sigstore-go: not found on PATH (${SIGSTORE_GO_NAMES.join(", ")}); not tested.`)
+for (const [name, names] of [
+  ["sigstore-go", SIGSTORE_GO_NAMES],
+  ["sigstore-go, statements", SIGSTORE_GO_STATEMENT_NAMES],
+] as const)
+  if (!tools.some(tool => tool.name === name)) said(`${name}: not found on PATH (${names.join(", ")}); not tested.`)
 
-const exported = tools.length === 0 ? [] : await exportCorpus(folder)
-const statements = tools.length === 0 ? [] : await exportStatements(join(folder, "statements"))
+const exported = await exportCorpus(folder)
+const statements = await exportStatements(join(folder, "statements"))
+const another = await exportOfAnother(join(folder, "another"))
+const anotherStatement = await statementOfAnother(join(folder, "another statement"))
+
+/** What a tool says wrongly of the anchors; prints how many it was asked. */
+function wrongAnchors(name: string, accepts: (material: Material) => boolean): readonly string[] {
+  const refused = exported.filter(({ material }) => !accepts(material)).map(anchor => `refused ${anchor.name}`)
+  // What is spoilt is spoilt alike in all: one anchor of each slot.
+  const slots = new Map(exported.map(one => [one.name.split(", ")[1], one.material]))
+  const taken = [...slots].flatMap(([slot, material]) =>
+    SPOILERS.filter(([, spoil]) => accepts(spoil(material, another))).map(([what]) => `accepted ${slot} with ${what}`),
+  )
+  const wrong = [...refused, ...taken]
+  said(
+    `${name}: ${exported.length} anchors, ${slots.size * SPOILERS.length} spoilt ones: ${wrong.length} wrong answers`,
+  )
+  return wrong
+}
 
 /** What a tool says wrongly of the statements; prints how many it was asked. */
-async function wrongStatements(
-  name: string,
-  accepts: (material: StatementMaterial) => boolean,
-): Promise<readonly string[]> {
-  const another = await statementOfAnother(join(folder, `statement for ${name}`))
+function wrongStatements(name: string, accepts: (material: StatementMaterial) => boolean): readonly string[] {
   const spoilers = [...SPOILT_ENVELOPES, ...SPOILT_RECORDS]
   const refused = statements
     .filter(({ material }) => !accepts(material))
     .map(one => `refused the statement of ${one.name}`)
   const [good] = statements
   const taken = spoilers
-    .filter(([, spoil]) => good !== undefined && accepts(spoil(good.material, another)))
+    .filter(([, spoil]) => good !== undefined && accepts(spoil(good.material, anotherStatement)))
     .map(([what]) => `accepted a statement with ${what}`)
-  said(
-    `${name}: ${statements.length} statements, ${spoilers.length} spoilt ones: ${refused.length + taken.length} wrong answers`,
-  )
-  return [...refused, ...taken]
+  const wrong = [...refused, ...taken]
+  said(`${name}: ${statements.length} statements, ${spoilers.length} spoilt ones: ${wrong.length} wrong answers`)
+  return wrong
 }
 
 for (const { name, accepts, acceptsStatement } of tools) {
-  const another = await exportOfAnother(join(folder, name))
-  const wrong: string[] = []
-  for (const { name: anchor, material } of exported) if (!accepts(material)) wrong.push(`refused ${anchor}`)
-  // What is spoilt is spoilt alike in all: one anchor of each slot.
-  const slots = new Map(exported.map(one => [one.name.split(", ")[1], one.material]))
-  for (const [slot, material] of slots)
-    for (const [what, spoil] of SPOILERS)
-      if (accepts(spoil(material, another))) wrong.push(`accepted ${slot} with ${what}`)
-  said(
-    `${name}: ${exported.length} anchors, ${slots.size * SPOILERS.length} spoilt ones: ${wrong.length} wrong answers`,
-  )
-  if (acceptsStatement !== undefined) wrong.push(...(await wrongStatements(name, acceptsStatement)))
+  const wrong = [
+    ...(accepts === undefined ? [] : wrongAnchors(name, accepts)),
+    ...(acceptsStatement === undefined ? [] : wrongStatements(name, acceptsStatement)),
+  ]
   for (const line of wrong) said(`  ${line}`)
   if (wrong.length > 0) process.exitCode = 1
 }
