@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto"
+import { digest } from "@runseal/canonical"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { DECLARED_NAMES } from "../src/artifacts/declared-sections.ts"
@@ -7,7 +8,7 @@ import { anchoringWindow } from "../src/formulas/leaves.ts"
 import { chargeId, declaredSalt, envelopeId, sequenceId } from "../src/formulas/moment.ts"
 import { declaredSection, declaredSectionsHash, payloadSection, withhold } from "../src/formulas/pre-execution.ts"
 import { reportClaimHash, reportCompileHash } from "../src/formulas/report-claims.ts"
-import { hmacSha256Hex, manifestHash, seal, sealHash } from "../src/formulas/seal.ts"
+import { hashLike, hmacSha256Hex, manifestHash, seal, sealHash } from "../src/formulas/seal.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
 import { seededHex } from "./fixtures/keys.ts"
 
@@ -51,6 +52,18 @@ describe("a sealed object", () => {
   test("called manifest carries ManifestHash instead", () => {
     expect(manifestHash({ a: 1, ManifestHash: "x" })).toBe(manifestHash({ a: 1 }))
     expect(manifestHash({ a: 1, hash: "x" })).not.toBe(manifestHash({ a: 1 }))
+  })
+
+  test("gives its hash to what says the same, and nothing else: by comparing as by hashing", () => {
+    const value = fc.oneof(fc.integer(), fc.string(), fc.constant(null), fc.array(fc.boolean(), { maxLength: 2 }))
+    const body = fc.dictionary(fc.constantFrom("kind", "a", "b", "hash", "__proto__", "0"), value, { maxKeys: 4 })
+    fc.assert(
+      fc.property(body, body, ({ hash: _, ...said }, asked) => {
+        const stated = seal(said)
+        for (const other of [asked, said, { ...said, kind: "x" }, stated])
+          expect(hashLike(stated, "hash")(other)).toBe(digest(other))
+      }),
+    )
   })
 })
 

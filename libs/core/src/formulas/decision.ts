@@ -18,7 +18,7 @@ import type {
   PolicyEvaluationSection,
 } from "../artifacts/sections.ts"
 import { EVALUATORS } from "../vocabulary/versions.ts"
-import { seal } from "./seal.ts"
+import { type HashOf, seal } from "./seal.ts"
 
 export type PolicyIdentity = {
   readonly policy_id: string
@@ -94,8 +94,8 @@ const decided = (
 })
 
 /** The token under which kernels may run. */
-export const allowToken = (evaluation: PolicyEvaluationSection): AllowToken =>
-  seal({ version: "vfa.allow_token.v1", ...decided(evaluation), allow_clock: evaluation.evaluation_clock })
+export const allowToken = (evaluation: PolicyEvaluationSection, hashOf?: HashOf): AllowToken =>
+  seal({ version: "vfa.allow_token.v1", ...decided(evaluation), allow_clock: evaluation.evaluation_clock }, hashOf)
 
 /** Every receipt of ours requires its log entry. */
 const REQUIRED = { anchor_required: true } as const

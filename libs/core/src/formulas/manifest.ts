@@ -8,7 +8,7 @@ import type { Kernel, OutcomeMarker } from "../vocabulary/outcomes.ts"
 import { FORMULA_VERSION } from "../vocabulary/versions.ts"
 import type { PreAnchorSections } from "./leaves.ts"
 import { sectionHashes } from "./leaves.ts"
-import { manifestHash, seal } from "./seal.ts"
+import { type HashOf, manifestHash, seal } from "./seal.ts"
 
 /** Where the pre-anchor leaf stands in the log. */
 export type LogPlace = {
@@ -22,16 +22,22 @@ export type LogPlace = {
 }
 
 /** Stage 7, LEDGER: proof that the leaf was taken into the log. */
-export const poteProofSection = (place: LogPlace): PoteProofSection => seal({ kind: "vfa.pote_proof.v1", ...place })
+export const poteProofSection = (place: LogPlace, hashOf?: HashOf): PoteProofSection =>
+  seal({ kind: "vfa.pote_proof.v1", ...place }, hashOf)
 
 /** Stage 8, REGISTRY: name and hash of every artifact that exists before it. */
-export function registrySection(envelopeId: string, sections: Sections, token: AllowToken): RegistrySection {
+export function registrySection(
+  envelopeId: string,
+  sections: Sections,
+  token: AllowToken,
+  hashOf?: HashOf,
+): RegistrySection {
   const { registry: _registry, final_vfa: _final, ...existing } = sections
   const hashes: Record<string, string> = { ...sectionHashes(existing), allow_token: token.hash }
   const artifacts = Object.keys(hashes)
     .sort()
     .map(name => ({ name, hash: hashes[name] ?? "" }))
-  return seal({ kind: "vfa.registry.v1", envelope_id: envelopeId, artifacts })
+  return seal({ kind: "vfa.registry.v1", envelope_id: envelopeId, artifacts }, hashOf)
 }
 
 /** Stage 9, DLA: one hash over every section. */
@@ -40,15 +46,19 @@ export function finalVfaSection(
   sections: Sections,
   registry: RegistrySection,
   declared: string,
+  hashOf?: HashOf,
 ): FinalVfaSection {
   const { final_vfa: _, ...before } = sections
-  return seal({
-    kind: "vfa.final_vfa.v1",
-    envelope_id: envelopeId,
-    section_hashes: sectionHashes({ ...before, registry }),
-    registry_hash: registry.hash,
-    declared_sections_hash: declared,
-  })
+  return seal(
+    {
+      kind: "vfa.final_vfa.v1",
+      envelope_id: envelopeId,
+      section_hashes: sectionHashes({ ...before, registry }),
+      registry_hash: registry.hash,
+      declared_sections_hash: declared,
+    },
+    hashOf,
+  )
 }
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "")
@@ -58,7 +68,12 @@ const kernelOutput = (sections: PreAnchorSections, kernel: Kernel, field: string
 export type SealedSections = PreAnchorSections & Required<Pick<Sections, "pote_proof" | "registry" | "final_vfa">>
 
 /** The execution manifest of an ok run. */
-export function executionManifest(sections: SealedSections, token: AllowToken, independentVerified: boolean): Manifest {
+export function executionManifest(
+  sections: SealedSections,
+  token: AllowToken,
+  independentVerified: boolean,
+  hashOf: HashOf = manifestHash,
+): Manifest {
   const { envelope, efa, governance_review: review, pote_proof: pote } = sections
   const body = {
     EnvelopeID: envelope.envelope_id,
@@ -97,7 +112,7 @@ export function executionManifest(sections: SealedSections, token: AllowToken, i
     LedgerLeafHash: pote.leaf_hash,
     FormulaVersion: FORMULA_VERSION,
   } as const
-  return { ...body, ManifestHash: manifestHash(body) }
+  return { ...body, ManifestHash: hashOf(body) }
 }
 
 export type PartialSections = Required<Pick<Sections, "envelope" | "transport" | "payload">> & Pick<Sections, "efa">
@@ -109,6 +124,7 @@ export function partialManifest(
   marker: OutcomeMarker,
   receipt: Receipt,
   token: AllowToken | undefined,
+  hashOf: HashOf = manifestHash,
 ): PartialManifest {
   const { efa } = sections
   const body = {
@@ -125,7 +141,7 @@ export function partialManifest(
     ExecutionRegion: sections.envelope.execution_region,
     FormulaVersion: FORMULA_VERSION,
   } as const
-  return { ...body, ManifestHash: manifestHash(body) }
+  return { ...body, ManifestHash: hashOf(body) }
 }
 
 /** Everything but the bundle's own hash and the anchors that come after it, each section standing as its hash. */

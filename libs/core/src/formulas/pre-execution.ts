@@ -17,7 +17,7 @@ import type {
 } from "../artifacts/sections.ts"
 import type { Moment, RunInputs } from "./moment.ts"
 import { declaredSalt, envelopeId, sequenceId } from "./moment.ts"
-import { seal } from "./seal.ts"
+import { type HashOf, seal } from "./seal.ts"
 
 /** Hash and length of the payload and, when the request carries one, of the AI output. Neither text is kept. */
 export function payloadSection(payload: string, aiOutput: string | undefined): PayloadSection {
@@ -73,6 +73,7 @@ export function envelopeSection(
   payload: PayloadSection,
   declared: DeclaredSections,
   moment: Pick<Moment, "at" | "nonce">,
+  hashOf?: HashOf,
 ): EnvelopeSection {
   const inputs = {
     program_id: facts.program_id,
@@ -80,35 +81,44 @@ export function envelopeSection(
     registry_record_hash: facts.registry_record_hash,
     payload_hash: payload.payload_hash,
   }
-  return seal({
-    kind: "vfa.envelope.v1",
-    envelope_id: envelopeId(inputs, moment),
-    ...inputs,
-    tenant_id: facts.tenant_id,
-    execution_region: facts.execution_region,
-    admission_clock: moment.at,
-    run_nonce: moment.nonce,
-    declared_sections_hash: declaredSectionsHash(declared),
-  })
+  return seal(
+    {
+      kind: "vfa.envelope.v1",
+      envelope_id: envelopeId(inputs, moment),
+      ...inputs,
+      tenant_id: facts.tenant_id,
+      execution_region: facts.execution_region,
+      admission_clock: moment.at,
+      run_nonce: moment.nonce,
+      declared_sections_hash: declaredSectionsHash(declared),
+    },
+    hashOf,
+  )
 }
 
 /** Stage 2, DTL: the envelope's place in the order of what was received. */
-export const transportSection = (envelope: EnvelopeSection): TransportSection =>
-  seal({
-    kind: "vfa.transport.v1",
-    sequence_id: sequenceId(envelope.hash),
-    envelope_id: envelope.envelope_id,
-    envelope_hash: envelope.hash,
-    channel: "http",
-  })
+export const transportSection = (envelope: EnvelopeSection, hashOf?: HashOf): TransportSection =>
+  seal(
+    {
+      kind: "vfa.transport.v1",
+      sequence_id: sequenceId(envelope.hash),
+      envelope_id: envelope.envelope_id,
+      envelope_hash: envelope.hash,
+      channel: "http",
+    },
+    hashOf,
+  )
 
 export type ProvenanceFacts = Omit<SystemProvenanceSection, "kind" | "mode" | "disclosure" | "hash">
 
 /** What made the record. It is the operator's statement about his own software, and says so. */
-export const systemProvenanceSection = (facts: ProvenanceFacts): SystemProvenanceSection =>
-  seal({
-    kind: "vfa.system_provenance.v1",
-    ...facts,
-    mode: "software",
-    disclosure: "Stated by the service about itself: no hardware or third party vouches for it.",
-  })
+export const systemProvenanceSection = (facts: ProvenanceFacts, hashOf?: HashOf): SystemProvenanceSection =>
+  seal(
+    {
+      kind: "vfa.system_provenance.v1",
+      ...facts,
+      mode: "software",
+      disclosure: "Stated by the service about itself: no hardware or third party vouches for it.",
+    },
+    hashOf,
+  )

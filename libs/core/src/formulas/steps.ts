@@ -5,6 +5,7 @@ import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import { OUTCOMES } from "../vocabulary/outcomes.ts"
 import type { TranscriptStep } from "../vocabulary/pipeline-path.ts"
 import { PIPELINE_PATH } from "../vocabulary/pipeline-path.ts"
+import type { HashOf } from "./seal.ts"
 import type { Step } from "./transcript.ts"
 import { transcriptSection } from "./transcript.ts"
 
@@ -40,7 +41,8 @@ function productsOf(names: readonly string[], hashOf: ArtifactHash): Record<stri
 export function buildTranscript(
   envelopeId: string,
   outcome: Exclude<OutcomeKind, "stage_error">,
-  hashOf: ArtifactHash,
+  artifactHash: ArtifactHash,
+  hashOf?: HashOf,
 ): TranscriptSection {
   const { error_stage: stopped, artifact } = OUTCOMES[outcome]
   const steps: Step[] = []
@@ -49,10 +51,10 @@ export function buildTranscript(
     const names = PRODUCTS[step] ?? []
     if ("stop" in place && step === stopped) {
       const all = [...names, ...(STOP_PRODUCTS[step] ?? []), artifact?.key ?? ""]
-      steps.push({ step, result: place.stop, products: productsOf(all, hashOf) })
+      steps.push({ step, result: place.stop, products: productsOf(all, artifactHash) })
       break
     }
-    steps.push({ step, result: "stop" in place ? "pass" : "done", products: productsOf(names, hashOf) })
+    steps.push({ step, result: "stop" in place ? "pass" : "done", products: productsOf(names, artifactHash) })
   }
-  return transcriptSection(envelopeId, steps)
+  return transcriptSection(envelopeId, steps, hashOf)
 }

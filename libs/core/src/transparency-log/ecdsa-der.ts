@@ -50,9 +50,10 @@ export function isLowS(der: Uint8Array): boolean {
 
 /** The low-S form of a signature, for our own signers. Throws RangeError when `der` is no strict DER signature. */
 export function toLowS(der: Uint8Array): Uint8Array {
+  if (isLowS(der)) return der
   const signature = parseEcdsaSignature(der)
   if (signature === undefined) throw new RangeError("The signer returned bytes that are not a DER P-256 signature.")
-  return isLowS(der) ? der : formatEcdsaSignature({ r: signature.r, s: P256_ORDER - signature.s })
+  return formatEcdsaSignature({ r: signature.r, s: P256_ORDER - signature.s })
 }
 
 function readSignature(der: Uint8Array): Magnitudes | undefined {

@@ -1,5 +1,5 @@
 /** Verifies an audit bundle: every check runs, none is skipped after a failure. FORMATS §7. */
-import type { KnownTexts } from "@runseal/canonical"
+import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { Anchor } from "../artifacts/anchor.ts"
 import type { Bundle, BundleBody, RunFacts } from "../artifacts/bundle.ts"
 import { receiptOf } from "../artifacts/bundle.ts"
@@ -14,7 +14,7 @@ import {
   sectionHashes,
 } from "../formulas/leaves.ts"
 import { bundleHash, executionManifest, partialManifest } from "../formulas/manifest.ts"
-import { manifestHash } from "../formulas/seal.ts"
+import { hashLike, manifestHash } from "../formulas/seal.ts"
 import { buildTranscript } from "../formulas/steps.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { GATES, isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
@@ -41,11 +41,11 @@ export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[], kno
   checkMembers(bundle, findings)
   checkRunFacts(bundle, findings)
   checkSectionPresence(bundle, findings)
-  checkSectionHashes(bundle.sections, findings, known)
-  checkLinks(bundle, findings, known)
+  const intact = checkSectionHashes(bundle.sections, findings, known)
+  checkLinks(bundle, intact, findings, known)
   checkDecisions(bundle, findings, known)
   checkManifest(bundle, findings, known)
-  checkTranscript(bundle, findings)
+  checkTranscript(bundle, intact, findings)
   checkFirstAnchor(bundle, trust, findings, known)
   findings.require(
     "bundle_hash",
@@ -113,17 +113,15 @@ function checkManifest(bundle: Bundle, findings: Findings, known: KnownTexts | u
   const { manifest, partial_manifest: partial, sections, allow_token: token, run } = bundle
   const sealed = manifest ?? partial
   if (sealed === undefined) return
-  findings.require(
-    "manifest",
-    manifestHash(sealed, known) === sealed.ManifestHash,
-    "the manifest does not match its hash",
-  )
+  const intact = manifestHash(sealed, known) === sealed.ManifestHash
+  findings.require("manifest", intact, "the manifest does not match its hash")
+  const as = intact ? hashLike(sealed, "ManifestHash") : manifestHash
   const { envelope, transport, pote_proof, registry, final_vfa } = sections
   if (manifest !== undefined) {
     findings.require("manifest", manifest.IndependentVerified, "the manifest does not claim its own verification")
     const before = preAnchorSections(sections)
     const whole = before && pote_proof && registry && final_vfa && { ...before, pote_proof, registry, final_vfa }
-    const rebuilt = whole && token && executionManifest(whole, token, manifest.IndependentVerified)
+    const rebuilt = whole && token && executionManifest(whole, token, manifest.IndependentVerified, as)
     findings.require(
       "manifest",
       rebuilt?.ManifestHash === manifest.ManifestHash,
@@ -135,7 +133,7 @@ function checkManifest(bundle: Bundle, findings: Findings, known: KnownTexts | u
     const { marker } = OUTCOMES[run.outcome_kind]
     const policyHash = sections.policy_evaluation?.policy_hash ?? partial.PolicyHash
     const parts = envelope && transport && { ...sections, envelope, transport }
-    const rebuilt = parts && marker && found && partialManifest(parts, policyHash, marker, found.receipt, token)
+    const rebuilt = parts && marker && found && partialManifest(parts, policyHash, marker, found.receipt, token, as)
     findings.require(
       "manifest",
       rebuilt?.ManifestHash === partial.ManifestHash,
@@ -144,7 +142,7 @@ function checkManifest(bundle: Bundle, findings: Findings, known: KnownTexts | u
   }
 }
 
-function checkTranscript(bundle: BundleBody, findings: Findings): void {
+function checkTranscript(bundle: BundleBody, intact: ReadonlySet<JsonObject>, findings: Findings): void {
   const { run, sections } = bundle
   const { transcript, envelope } = sections
   if (transcript === undefined || run.outcome_kind === "stage_error" || envelope === undefined) return
@@ -155,7 +153,8 @@ function checkTranscript(bundle: BundleBody, findings: Findings): void {
     ...(bundle.allow_token === undefined ? {} : { allow_token: bundle.allow_token.hash }),
     ...(found === undefined ? {} : { [found.key]: found.receipt.hash }),
   }
-  const rebuilt = buildTranscript(envelope.envelope_id, run.outcome_kind, name => hashes[name])
+  const as = intact.has(transcript) ? hashLike(transcript, "hash") : undefined
+  const rebuilt = buildTranscript(envelope.envelope_id, run.outcome_kind, name => hashes[name], as)
   findings.require("transcript", rebuilt.hash === transcript.hash, "the transcript is not the one these artifacts give")
 }
 

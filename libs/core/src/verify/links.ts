@@ -3,7 +3,7 @@
  * rests on the operator's word. FORMATS §7, checks 2 and 6.
  */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
-import { decodeBase64, encodeHex } from "@runseal/canonical"
+import { decodeBase64, digest, encodeHex } from "@runseal/canonical"
 import type { BundleBody } from "../artifacts/bundle.ts"
 import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
 import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
@@ -23,7 +23,7 @@ import { leafDigest } from "../formulas/leaves.ts"
 import { finalVfaSection, poteProofSection, registrySection } from "../formulas/manifest.ts"
 import type { ProvenanceFacts } from "../formulas/pre-execution.ts"
 import { envelopeSection, systemProvenanceSection, transportSection } from "../formulas/pre-execution.ts"
-import { sealHash } from "../formulas/seal.ts"
+import { type HashOf, hashLike, sealHash } from "../formulas/seal.ts"
 import { declaredValueCount } from "../kernels/kernel.ts"
 import { runKernels } from "../kernels/run-kernels.ts"
 import { hashLeaf } from "../transparency-log/merkle.ts"
@@ -35,27 +35,47 @@ import type { Findings } from "./report.ts"
 type Compare = (
   name: string,
   stated: JsonObject & { readonly hash: string },
-  rebuilt: { readonly hash: string },
+  rebuild: (hashOf: HashOf) => { readonly hash: string },
 ) => void
 
-/** Recomputes every section's own hash; a withheld section has only its hash. */
-export function checkSectionHashes(sections: Sections, findings: Findings, known?: KnownTexts): void {
+/**
+ * Recomputes every section's own hash; a withheld section has only its hash.
+ * @returns the sections that match theirs
+ */
+export function checkSectionHashes(
+  sections: Sections,
+  findings: Findings,
+  known?: KnownTexts,
+): ReadonlySet<JsonObject> {
   const { ai_output_hash: outputHash, ai_output_bytes: outputBytes } = sections.payload
   const whole = (outputHash === undefined) === (outputBytes === undefined)
   findings.require("sections", whole, "the AI output has a hash without a length, or a length without a hash")
+  const intact = new Set<JsonObject>()
   for (const [name, section] of Object.entries(sections)) {
-    if (!("withheld" in section))
-      findings.require("sections", sealHash(section, known) === section.hash, `section ${name} does not match its hash`)
+    if ("withheld" in section) continue
+    if (sealHash(section, known) === section.hash) intact.add(section)
+    else findings.fail("sections", `section ${name} does not match its hash`)
   }
+  return intact
 }
 
-/** Rebuilds the derived sections that the bundle holds. */
-export function checkLinks(bundle: BundleBody, findings: Findings, known?: KnownTexts): void {
-  const compare: Compare = (name, stated, rebuilt) =>
-    findings.require("sections", stated.hash === rebuilt.hash, `section ${name} is not what the other sections make it`)
+/**
+ * Rebuilds the derived sections that the bundle holds.
+ * @param intact sections whose own hash is right
+ */
+export function checkLinks(
+  bundle: BundleBody,
+  intact: ReadonlySet<JsonObject>,
+  findings: Findings,
+  known?: KnownTexts,
+): void {
+  const compare: Compare = (name, stated, rebuild) => {
+    const { hash } = rebuild(intact.has(stated) ? hashLike(stated, "hash") : digest)
+    findings.require("sections", stated.hash === hash, `section ${name} is not what the other sections make it`)
+  }
   const { sections, run } = bundle
   const { envelope, transport, system_provenance: provenance } = sections
-  compare("system_provenance", provenance, systemProvenanceSection(provenanceFacts(provenance)))
+  compare("system_provenance", provenance, as => systemProvenanceSection(provenanceFacts(provenance), as))
   if (envelope === undefined) return
   findings.require("sections", run.created_at === envelope.admission_clock, "created_at is not the admission clock")
   const facts = {
@@ -66,8 +86,8 @@ export function checkLinks(bundle: BundleBody, findings: Findings, known?: Known
     execution_region: run.execution_region,
   }
   const moment = { at: envelope.admission_clock, nonce: envelope.run_nonce }
-  compare("envelope", envelope, envelopeSection(facts, sections.payload, sections, moment))
-  if (transport !== undefined) compare("transport", transport, transportSection(envelope))
+  compare("envelope", envelope, as => envelopeSection(facts, sections.payload, sections, moment, as))
+  if (transport !== undefined) compare("transport", transport, as => transportSection(envelope, as))
   checkExecutionLinks(bundle, compare, findings)
   checkEvidenceLinks(bundle, compare)
   checkLedgerLinks(bundle, compare, findings, known)
@@ -89,12 +109,12 @@ function checkExecutionLinks(bundle: BundleBody, compare: Compare, findings: Fin
   const { envelope, transport, policy_evaluation: evaluation, epa, leakage_bundle: leakage, efa } = sections
   if (envelope === undefined) return
   if (epa !== undefined && transport !== undefined && evaluation !== undefined && token !== undefined)
-    compare("epa", epa, epaSection(envelope, transport, evaluation, token))
+    compare("epa", epa, as => epaSection(envelope, transport, evaluation, token, as))
   const sources = { ...sections, envelope }
   if (leakage !== undefined) {
     const counts = { ...leakage.declared_values }
     for (const name of DECLARED_NAMES) counts[name] = declaredValueCount(sources, name) ?? counts[name]
-    compare("leakage_bundle", leakage, leakageBundleSection(envelope, sections.payload, counts))
+    compare("leakage_bundle", leakage, as => leakageBundleSection(envelope, sections.payload, counts, as))
   }
   if (efa !== undefined) {
     const linked = efa.epa_hash === epa?.hash && efa.leakage_bundle_hash === leakage?.hash
@@ -121,20 +141,20 @@ function checkEvidenceLinks(bundle: BundleBody, compare: Compare): void {
   const { payload, envelope, transport, epa, efa, leakage_bundle, budget_snapshot, governance_review } = sections
   const { aer, hardware_attestation: hardware, zksp_binding: zksp, policy_evaluation } = sections
   if (envelope === undefined) return
-  if (hardware !== undefined) compare("hardware_attestation", hardware, hardwareAttestationSection(envelope))
+  if (hardware !== undefined) compare("hardware_attestation", hardware, as => hardwareAttestationSection(envelope, as))
   if (aer === undefined) return
   if (transport && epa && efa && leakage_bundle && budget_snapshot && governance_review && allow_token) {
     const inputs = { envelope, transport, epa, efa, leakage_bundle, budget_snapshot, governance_review, allow_token }
-    compare("aer", aer, aerSection(inputs))
+    compare("aer", aer, as => aerSection(inputs, as))
   }
   if (zksp !== undefined && hardware !== undefined)
-    compare("zksp_binding", zksp, zkspBindingSection(aer, payload, hardware))
+    compare("zksp_binding", zksp, as => zkspBindingSection(aer, payload, hardware, as))
   if (zksp !== undefined && sections.migration_token !== undefined)
-    compare("migration_token", sections.migration_token, migrationTokenSection(envelope, aer, zksp))
-  if (policy_evaluation !== undefined && sections.replay_fingerprint !== undefined) {
-    const rebuilt = replayFingerprintSection(envelope, payload, policy_evaluation.policy_hash, aer)
-    compare("replay_fingerprint", sections.replay_fingerprint, rebuilt)
-  }
+    compare("migration_token", sections.migration_token, as => migrationTokenSection(envelope, aer, zksp, as))
+  if (policy_evaluation !== undefined && sections.replay_fingerprint !== undefined)
+    compare("replay_fingerprint", sections.replay_fingerprint, as =>
+      replayFingerprintSection(envelope, payload, policy_evaluation.policy_hash, aer, as),
+    )
 }
 
 function checkLedgerLinks(
@@ -157,12 +177,13 @@ function checkLedgerLinks(
       log_index: entry.logIndex,
       integrated_time: entry.integratedTime,
     }
-    compare("pote_proof", pote, poteProofSection(place))
+    compare("pote_proof", pote, as => poteProofSection(place, as))
   }
   if (registry !== undefined && token !== undefined)
-    compare("registry", registry, registrySection(envelope.envelope_id, sections, token))
-  if (final !== undefined && registry !== undefined) {
-    const rebuilt = finalVfaSection(envelope.envelope_id, sections, registry, envelope.declared_sections_hash)
-    compare("final_vfa", final, rebuilt)
-  } else findings.require("sections", final === undefined, "section final_vfa stands without a registry")
+    compare("registry", registry, as => registrySection(envelope.envelope_id, sections, token, as))
+  if (final !== undefined && registry !== undefined)
+    compare("final_vfa", final, as =>
+      finalVfaSection(envelope.envelope_id, sections, registry, envelope.declared_sections_hash, as),
+    )
+  else findings.require("sections", final === undefined, "section final_vfa stands without a registry")
 }

@@ -29,6 +29,16 @@ export function isSameJson(one: JsonValue, other: JsonValue): boolean {
   )
 }
 
+/** Whether `other` has all members of `one` but that of the name, with the same values, and no others. */
+export function isSameBut(one: JsonObject, other: JsonObject, name: string): boolean {
+  const keys = Object.keys(other)
+  return (
+    keys.length === Object.keys(one).length - 1 &&
+    !Object.hasOwn(other, name) &&
+    keys.every(key => Object.hasOwn(one, key) && isSameJson(one[key] ?? null, other[key] ?? null))
+  )
+}
+
 /** Whether U+0000 stands in any key or text: stores and terminals cut text there. */
 export function holdsNul(value: JsonValue): boolean {
   if (typeof value === "string") return value.includes("\u0000")
