@@ -3,8 +3,10 @@ import type { Failed, InTurns, Placed } from "./in-turns.ts"
 import { unverified } from "./record.ts"
 import type { FinishedText, VerifyTexts } from "./verification.ts"
 
-/** Documents handed to the verifier at once: enough that handing them over costs little, few enough that it begins early. */
+/** Most documents handed to the verifier at once: enough that handing them over costs little, few enough that it begins early. */
 const HANDED_TOGETHER = 8
+/** Into so many parts at least a batch is handed over, so that a small one keeps every thread of the verifier busy as well. */
+const PARTS = 4
 
 export type Finishing = {
   readonly inTurns: InTurns
@@ -36,8 +38,9 @@ export async function finishDocuments<Item extends Placed, Document extends { re
     })
   }
   const judged: Promise<readonly Finished<Document>[]>[] = []
-  for (let first = 0; first < items.length; first += HANDED_TOGETHER) {
-    const some = items.slice(first, first + HANDED_TOGETHER)
+  const together = Math.min(HANDED_TOGETHER, Math.ceil(items.length / PARTS))
+  for (let first = 0; first < items.length; first += together) {
+    const some = items.slice(first, first + together)
     const made = await inTurns(some, failed, "DLA", item => ({ at: item.at, item: make(item) }))
     const part = judgeAll(made)
     // It is awaited below; until then its rejection is nobody's.
