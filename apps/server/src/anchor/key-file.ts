@@ -26,7 +26,7 @@ import { StartupError } from "../startup-error.ts"
 import type { KeyRole } from "../store/schema.ts"
 import type { KeyIds } from "../store/signing-keys.ts"
 import { type EcdsaKey, ecdsaKey, ed25519Key, idsOf, keyElsewhere, type SigningKeys, sameIds } from "./keys.ts"
-import { inKeysFolder, syncDirectory } from "./keys-folder.ts"
+import { inKeysFolder, syncDirectory, whileLocked } from "./keys-folder.ts"
 
 const KEYS_FILE = "signing-keys.json"
 /** The keys as they will be. It says nothing before the database says that its keys are in force. */
@@ -102,12 +102,14 @@ export function createKeys(directory: string, elsewhere?: Uint8Array): SigningKe
  * @throws StartupError when the folder cannot be used
  */
 export function createNextKeys(directory: string, roles: readonly KeyRole[], elsewhere?: Uint8Array): SigningKeys {
-  const file = readFile(directory, KEYS_FILE)
-  if (file === undefined) throw new StartupError(`There are no signing keys in ${directory}.`)
   const makeKey = (role: KeyRole): string =>
     role === "service" && elsewhere !== undefined ? spkiToPem(elsewhere) : newKey[role]()
   const fresh = Object.fromEntries(roles.map(role => [`${role}_key`, makeKey(role)]))
-  inKeysFolder(directory, () => store(directory, NEXT_FILE, { ...file, ...fresh }))
+  whileLocked(directory, () => {
+    const file = readFile(directory, KEYS_FILE)
+    if (file === undefined) throw new StartupError(`There are no signing keys in ${directory}.`)
+    store(directory, NEXT_FILE, { ...file, ...fresh })
+  })
   const next = readNextKeys(directory)
   if (next === undefined) throw new StartupError(`The keys could not be stored in ${directory}.`)
   return next
@@ -119,15 +121,11 @@ export function createNextKeys(directory: string, roles: readonly KeyRole[], els
  * @param ids of the keys that are in force
  */
 export function takeNextKeys(directory: string, ids: KeyIds): void {
-  const keys = readNextKeys(directory)
-  if (keys === undefined || !sameIds(idsOf(keys), ids)) return
-  inKeysFolder(directory, () => {
-    const next = join(directory, NEXT_FILE)
-    try {
-      renameSync(next, join(directory, KEYS_FILE))
-    } catch (error) {
-      if (existsSync(next)) throw error
-    }
+  // From the look at the file to its move nobody else may move it: a further change could begin in its place.
+  whileLocked(directory, () => {
+    const keys = readNextKeys(directory)
+    if (keys === undefined || !sameIds(idsOf(keys), ids)) return
+    renameSync(join(directory, NEXT_FILE), join(directory, KEYS_FILE))
     syncDirectory(directory)
   })
 }

@@ -11,8 +11,8 @@ import {
   rmSync,
 } from "node:fs"
 import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
 import { isFullDisk, isSystemError, StartupError } from "../../startup-error.ts"
+import { type FileLock, lockFile } from "../file-lock.ts"
 import { startPglite } from "./connection.ts"
 import { damaged } from "./damaged.ts"
 import { lacksRoom, noRoom } from "./room.ts"
@@ -24,31 +24,20 @@ const LOCK_FILE = "lock"
 const CLUSTER = "postgres"
 const UNFINISHED_CLUSTER = "postgres.unfinished"
 
-/** Result code of SQLite for a lock that somebody else holds. */
-const SQLITE_BUSY = 5
-
-export type FolderLock = { readonly release: () => void }
-
 /**
- * Takes the data folder for this process, making it when it is missing. The lock is an exclusive transaction of SQLite on
- * an empty file, in the end a lock of the operating system's: it goes with its process however that ends, so that there are
- * no stale locks to judge. It holds between threads too, and between containers that share a volume of one machine.
+ * Takes the data folder for this process, making it when it is missing.
  * @throws StartupError when another process has the folder, or this one may not write to it
  */
-export function lockFolder(dataDir: string): FolderLock {
-  let file: DatabaseSync | undefined
+export function lockFolder(dataDir: string): FileLock {
+  let lock: FileLock | undefined
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-    file = new DatabaseSync(join(dataDir, LOCK_FILE), { timeout: 0 })
-    file.exec("BEGIN EXCLUSIVE")
-    return { release: file.close.bind(file) }
+    lock = lockFile(join(dataDir, LOCK_FILE), 0)
   } catch (cause) {
-    file?.close()
-    const taken = cause instanceof Error && "errcode" in cause && cause.errcode === SQLITE_BUSY
-    throw taken
-      ? new StartupError(`The data folder ${dataDir} is in use by another process.`, { cause })
-      : unusable(dataDir, cause)
+    throw unusable(dataDir, cause)
   }
+  if (lock === undefined) throw new StartupError(`The data folder ${dataDir} is in use by another process.`)
+  return lock
 }
 
 const unusable = (dataDir: string, cause: unknown): StartupError =>
