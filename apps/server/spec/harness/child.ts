@@ -38,6 +38,15 @@ type Started = {
   readonly ended: Promise<Ended>
 }
 
+/** Servers that were started and have not ended. */
+const running = new Set<Started>()
+
+/** Kills every server that is still there, as a test leaves it when an assertion fails: the next one finds folder and port free. */
+export async function endStrays(): Promise<void> {
+  for (const { process: child } of running) child.kill("SIGKILL")
+  await Promise.all([...running].map(({ ended }) => ended))
+}
+
 function launch(options: readonly string[], env: NodeJS.ProcessEnv): Started {
   const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(RUNSEAL|NODE|VITEST)/.test(name)))
   const child = spawn(process.execPath, [MAIN, ...options], {
@@ -52,9 +61,12 @@ function launch(options: readonly string[], env: NodeJS.ProcessEnv): Started {
   process.once("exit", kill)
   const ended = once(child, "close").then(([code]: (number | null)[]) => {
     process.off("exit", kill)
+    running.delete(started)
     return { code: code ?? null, stdout: output.out, stderr: output.err }
   })
-  return { process: child, output, ended }
+  const started: Started = { process: child, output, ended }
+  running.add(started)
+  return started
 }
 
 /** Runs the server to its own end: for options that are refused or only print. One that goes on is killed: code null. */

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseStrictJson } from "@runseal/canonical"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { createNextKeys } from "../../src/anchor/key-file.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { at, expectRefused, listAt, objectAt, textAt } from "../harness/answer.ts"
-import { type Child, type Ended, killedStart, runToEnd, startChild } from "../harness/child.ts"
+import { type Child, type Ended, endStrays, killedStart, runToEnd, startChild } from "../harness/child.ts"
 import { request } from "../harness/requests.ts"
 import { runVerifier, runVerifierOn, verifyWithCli } from "../harness/verifier.ts"
 
@@ -20,6 +20,7 @@ const NEXT = "next-signing-keys.json"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-keys-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(endStrays)
 
 /** Log time is in whole seconds: what comes after this is of a later one. */
 const nextSecond = (): Promise<void> => sleep(1100)
@@ -95,7 +96,7 @@ function story(name: string, database: () => Promise<readonly string[]>): void {
       log_index: 5,
       resumed: false,
     })
-    expect(readdirSync(keysDir).sort()).toEqual(["heads", KEYS])
+    expect(readdirSync(keysDir).sort()).toEqual(["heads", "lock", KEYS])
     await start()
     await seal()
     for (const record of [1, 2]) {
@@ -158,7 +159,7 @@ function story(name: string, database: () => Promise<readonly string[]>): void {
     renameSync(join(keysDir, KEYS), join(keysDir, NEXT))
     writeFileSync(join(keysDir, KEYS), before, { mode: 0o600 })
     await start()
-    expect(readdirSync(keysDir).sort()).toEqual(["heads", KEYS])
+    expect(readdirSync(keysDir).sort()).toEqual(["heads", "lock", KEYS])
     await seal()
     await stop()
   })
