@@ -35,6 +35,7 @@ import { openExports } from "./sealing/exports.ts"
 import { openReadiness } from "./sealing/readiness.ts"
 import { openRunStatements } from "./sealing/run-statement.ts"
 import { openSealer } from "./sealing/sealer.ts"
+import { readyWithSigner } from "./sealing/signer-ready.ts"
 import { openVerification } from "./sealing/verification.ts"
 import { sourceRevision } from "./source-revision.ts"
 import { StartupError } from "./startup-error.ts"
@@ -200,6 +201,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
   const trialQuota = openTrialQuota(db, nowMs, () => watch.limited("trial"))
   const idempotencyKeys = openIdempotencyKeys(db, nowMs)
   const renderer = openRenderer()
+  const signer = { key: keys.service, nowMs, logger }
   const stop = new AbortController()
   const execution = openExecution({
     db,
@@ -224,7 +226,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     openExport: openExports({ db, sealer, nowMs, show: outside.shown.showOutside, reportFailure: reportCut }).open,
     stateRun: openRunStatements(keys.service, trust),
     renderReport: renderer.render,
-    readiness: outside.ready(openReadiness({ db, nowMs, heads: headFile, epoch })),
+    readiness: outside.ready(readyWithSigner(openReadiness({ db, nowMs, heads: headFile, epoch }), signer)),
     sealingQueue: sealer.waiting,
     watch,
     ...outside.shown,

@@ -6,6 +6,7 @@
 import type { HeadFile } from "../anchor/head-file.ts"
 import type { Database } from "../store/database.ts"
 import { readHead, takesWrites } from "../store/log-store.ts"
+import { boundedFinding } from "./bounded-finding.ts"
 import { nextLogTime } from "./log-clock.ts"
 
 /** How long a finding stands, in milliseconds. */
@@ -36,9 +37,6 @@ export function openReadiness({
   epoch,
   deadlineMs = READINESS_DEADLINE_MS,
 }: ReadinessParts): () => Promise<Readiness> {
-  let query: Promise<Readiness> | undefined
-  let finding: { readonly promise: Promise<Readiness>; readonly at: number } | undefined
-
   const ask = async (): Promise<Readiness> => {
     const found = await lookAt(db).catch(() => undefined)
     const checked_at = nowMs()
@@ -64,34 +62,15 @@ export function openReadiness({
     return { ready: true, log_size: head.size, checked_at }
   }
 
-  const find = async (): Promise<Readiness> => {
-    // A query that is stuck is waited for, not joined by others.
-    query ??= ask().finally(() => {
-      query = undefined
-    })
-    return withinDeadline(query, deadlineMs, () => ({
-      ready: false,
-      reason: "The database does not answer.",
-      checked_at: nowMs(),
-    }))
-  }
-
-  return () => {
-    const now = nowMs()
-    const stands = finding !== undefined && now >= finding.at && now - finding.at < READINESS_STANDS_MS
-    if (finding === undefined || !stands) finding = { promise: find(), at: now }
-    return finding.promise
-  }
+  return boundedFinding({
+    ask,
+    late: () => ({ ready: false, reason: "The database does not answer.", checked_at: nowMs() }),
+    deadlineMs,
+    standsMs: READINESS_STANDS_MS,
+    nowMs,
+  })
 }
 
 /** On one connection. */
 const lookAt = (db: Database) =>
   db.read(async session => ({ head: await readHead(session), writable: await takesWrites(session) }))
-
-async function withinDeadline<T>(work: Promise<T>, deadlineMs: number, late: () => T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise<T>(resolve => {
-    timer = setTimeout(() => resolve(late()), deadlineMs)
-  })
-  return Promise.race([work, deadline]).finally(() => clearTimeout(timer))
-}

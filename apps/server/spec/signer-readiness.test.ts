@@ -1,0 +1,99 @@
+/** `GET /ready` of a service whose key a signer keeps: whether it signs now, found in bounded time and at bounded cost. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
+import { READINESS_DEADLINE_MS } from "../src/sealing/readiness.ts"
+import { SIGNER_STANDS_MS } from "../src/sealing/signer-ready.ts"
+import { expectRefused } from "./harness/answer.ts"
+import { request } from "./harness/requests.ts"
+import { openService, type TestService } from "./harness/service.ts"
+import { type StandInSigner, startSigner } from "./harness/signer.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "runseal-signer-ready-"))
+const tokenFile = join(folder, "token")
+let signer: StandInSigner
+let service: TestService
+
+beforeAll(async () => {
+  signer = await startSigner()
+  writeFileSync(tokenFile, signer.token)
+  service = await openService({ config: { signer: { url: signer.url, tokenFile } } })
+})
+afterEach(() => {
+  signer.fault = undefined
+  service.clock.advance(SIGNER_STANDS_MS)
+})
+afterAll(async () => {
+  await service.close()
+  await signer.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const ready = () => service.get("/ready")
+
+test("a signer that signs is asked once in some seconds, however many ask here", async () => {
+  const before = signer.counts.asked
+  const found = await Promise.all(Array.from({ length: 200 }, ready))
+  expect(found.every(({ status }) => status === 200)).toBe(true)
+  service.clock.advance(SIGNER_STANDS_MS / 2)
+  expect((await ready()).status).toBe(200)
+  expect(signer.counts.asked - before).toBe(1)
+  service.clock.advance(SIGNER_STANDS_MS / 2)
+  await ready()
+  expect(signer.counts.asked - before).toBe(2)
+})
+
+describe.each(["unavailable", "forbidden", "another key", "no DER"] as const)(
+  "a signer that is at fault: %s",
+  fault => {
+    test("is a service that is not ready and says so, until it signs again; /health answers all the same", async () => {
+      signer.fault = fault
+      const error = expectRefused(await ready(), 503)
+      expect(error).toBe("The signer of the service key gives no signature.")
+      expectRefused(await service.execute(request()), 503)
+      expect((await service.get("/health")).status).toBe(200)
+      signer.fault = undefined
+      service.clock.advance(SIGNER_STANDS_MS)
+      expect((await ready()).status).toBe(200)
+      expect((await service.execute(request())).status).toBe(200)
+      expect(service.logLines.join("")).not.toContain(signer.token)
+    })
+  },
+)
+
+test("why is in the process log once, and that it is over", async () => {
+  const said = (words: string): number => service.logLines.filter(line => line.includes(words)).length
+  const [gone, back] = ["the signer gives no signature", "the signer signs again"]
+  const before = [said(gone), said(back)]
+  signer.fault = "forbidden"
+  for (let times = 0; times < 3; times++) {
+    await ready()
+    service.clock.advance(SIGNER_STANDS_MS)
+  }
+  signer.fault = undefined
+  await ready()
+  expect([said(gone), said(back)]).toEqual(before.map(count => count + 1))
+  expect(service.logLines.join("")).toContain("The signer refused with 403.")
+})
+
+test("a signer that is silent is told of in bounded time and never asked twice at once", async () => {
+  signer.fault = "silent"
+  const before = signer.counts.asked
+  const began = performance.now()
+  for (let times = 0; times < 2; times++) {
+    expect(expectRefused(await ready(), 503)).toBe("The signer of the service key does not answer.")
+    if (times === 0) expect(performance.now() - began).toBeLessThan(READINESS_DEADLINE_MS + 1000)
+    service.clock.advance(SIGNER_STANDS_MS)
+  }
+  // One question, whose attempts follow one another.
+  expect(signer.counts.asked - before).toBeLessThanOrEqual(2)
+})
+
+test("without a signer nobody is asked", async () => {
+  const own = await openService()
+  const before = signer.counts.asked
+  expect((await own.get("/ready")).status).toBe(200)
+  expect(signer.counts.asked).toBe(before)
+  await own.close()
+})

@@ -1,0 +1,58 @@
+/**
+ * Whether a service key that is kept elsewhere signs now: without its signatures nothing can be sealed. It is asked for one, since that
+ * is the right that counts: whoever may sign need not be allowed to read the public key. docs/decisions/0026.
+ */
+import { utf8Encode } from "@runseal/canonical"
+import type { Logger } from "pino"
+import type { EcdsaKey } from "../anchor/keys.ts"
+import { boundedFinding } from "./bounded-finding.ts"
+import { READINESS_DEADLINE_MS, type Readiness } from "./readiness.ts"
+
+/** How long a finding stands, in milliseconds: each costs a signature. */
+export const SIGNER_STANDS_MS = 5000
+
+/** Neither a leaf, which is a JSON text, nor a DSSE encoding: its signature says nothing, and nobody keeps it. */
+const PROBE = utf8Encode("runseal: signed to see that the signer signs")
+
+export type SignerParts = {
+  readonly key: EcdsaKey
+  readonly nowMs: () => number
+  readonly logger: Pick<Logger, "warn" | "info">
+}
+
+/** The readiness that also asks the signer of the service key, where there is one. Never rejects. */
+export function readyWithSigner(
+  readiness: () => Promise<Readiness>,
+  { key, nowMs, logger }: SignerParts,
+): () => Promise<Readiness> {
+  const { ask } = key
+  if (ask === undefined) return readiness
+  let signs = true
+  const note = (now: boolean, cause?: unknown): void => {
+    if (!now && signs) logger.warn({ err: cause }, "the signer gives no signature, and nothing can be sealed")
+    if (now && !signs) logger.info("the signer signs again")
+    signs = now
+  }
+  const problem = boundedFinding<string | undefined>({
+    ask: async () => {
+      try {
+        await ask([PROBE])
+        // Taken out, so that it is not kept.
+        key.sign(PROBE)
+        note(true)
+        return undefined
+      } catch (error) {
+        note(false, error)
+        return "The signer of the service key gives no signature."
+      }
+    },
+    late: () => "The signer of the service key does not answer.",
+    deadlineMs: READINESS_DEADLINE_MS,
+    standsMs: SIGNER_STANDS_MS,
+    nowMs,
+  })
+  return async () => {
+    const [found, reason] = await Promise.all([readiness(), problem()])
+    return found.ready && reason !== undefined ? { ready: false, reason, checked_at: found.checked_at } : found
+  }
+}
