@@ -11,9 +11,9 @@ RUN npm ci \
   && RUNSEAL_SOURCE_REVISION="${SOURCE_REVISION}" npm run pack -- /packages \
   && mkdir /app \
   && tar -xzf /packages/runseal-server-*.tgz -C /app --strip-components=1
-# What the service runs with is what the lock file names, to the byte.
+# What the service runs with is what the lock file names, to the byte; Swagger UI's files come with the server itself.
 RUN npm ci --omit=dev --ignore-scripts --workspace @runseal/server \
-  && rm -rf node_modules/@runseal node_modules/.bin \
+  && rm -rf node_modules/@runseal node_modules/.bin node_modules/swagger-ui-dist node_modules/@scarf/scarf \
   && mv node_modules /app/node_modules
 
 FROM ${NODE_IMAGE}

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { parse, parseAllDocuments } from "yaml"
-import { ROOT } from "../supply-chain/lockfile.ts"
+import { isInstalled, nameAt, ROOT, readLockfile, runtimePlaces, SHIPPED_FILES_OF } from "../supply-chain/lockfile.ts"
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8")
 const rootManifest = JSON.parse(read("package.json"))
@@ -28,6 +28,16 @@ describe("the Dockerfile", () => {
       "npm ci",
       "npm ci --omit=dev --ignore-scripts --workspace @runseal/server",
     ])
+  })
+
+  test("holds nothing of a package whose files come with the server, nor what that one would install besides", () => {
+    const removed = (/rm -rf (node_modules[^&]+)/.exec(all("RUN").join("\n"))?.[1] ?? "").trim().split(/\s+/)
+    const lockfile = readLockfile()
+    const kept = runtimePlaces(lockfile, "apps/server").filter(place => !SHIPPED_FILES_OF.includes(nameAt(place)))
+    const idle = runtimePlaces(lockfile, "apps/server", []).filter(place => isInstalled(place) && !kept.includes(place))
+    expect(idle).toEqual(expect.arrayContaining(["node_modules/swagger-ui-dist", "node_modules/@scarf/scarf"]))
+    for (const place of idle) expect(removed).toContain(place)
+    for (const place of kept) expect(removed).not.toContain(place)
   })
 
   test("runs as a user by number, who is not root and owns the data folder alone", () => {

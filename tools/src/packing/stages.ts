@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process"
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { SWAGGER_UI_FILES } from "@runseal/server/discovery/docs-page"
-import { ROOT } from "../supply-chain/lockfile.ts"
+import { ROOT, SHIPPED_FILES_OF } from "../supply-chain/lockfile.ts"
 import { npm } from "../supply-chain/npm.ts"
 import { licenceOf, licencesOf } from "./licences.ts"
 import { foreignDependencies, type PublishedManifest, publishedManifest } from "./manifest.ts"
@@ -63,7 +63,7 @@ function stageServer(folder: string): void {
     ...swaggerUi.map(name => [`${SERVER}/src/discovery/swagger-ui/${name}`, installed(SWAGGER_UI, name)] as const),
   ])
   const entries = [`${SERVER}/src/main.ts`]
-  const shipped = { packages: [SWAGGER_UI], licences: `${licencesOf(PAGE)}\n\n${licenceOf(SWAGGER_UI)}` }
+  const shipped = { packages: SHIPPED_FILES_OF, licences: `${licencesOf(PAGE)}\n\n${licenceOf(SWAGGER_UI)}` }
   stageModules(folder, SERVER, { declarations: false, entries, generated }, shipped)
   for (const file of Object.values(readWorkspace(SERVER).manifest.bin ?? {})) copyProgram(SERVER, file, folder)
 }

@@ -44,10 +44,21 @@ function placeFor(lockfile: Lockfile, from: string, name: string): string | unde
   }
 }
 
-/** Places of all that a workspace needs at run time, the workspace itself first. */
-export function runtimePlaces(lockfile: Lockfile, workspace: string): readonly string[] {
+/** Packages of which the files come with ours: what they would install besides never is. */
+export const SHIPPED_FILES_OF: readonly string[] = ["swagger-ui-dist"]
+
+/**
+ * Places of all that a workspace needs at run time, the workspace itself first.
+ * @param shipped packages of which the needs are passed over
+ */
+export function runtimePlaces(
+  lockfile: Lockfile,
+  workspace: string,
+  shipped: readonly string[] = SHIPPED_FILES_OF,
+): readonly string[] {
   const seen = new Set([workspace])
   for (const place of seen) {
+    if (shipped.includes(nameAt(place))) continue
     const { dependencies = {}, optionalDependencies = {} } = lockfile[place] ?? {}
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
       const found = placeFor(lockfile, place, name)

@@ -112,3 +112,9 @@ describe("npm run sbom", () => {
     },
   )
 })
+
+test("a package of which only the files come with ours is named, and what it would install besides is not", () => {
+  const names = sbomOf("@runseal/server").components.map(({ name }) => name)
+  expect(names).toContain("swagger-ui-dist")
+  expect(names).not.toContain("@scarf/scarf")
+})
