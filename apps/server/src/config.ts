@@ -78,6 +78,8 @@ export type RekorOptions = {
   /** Entries sent to it at one time. */
   readonly inFlight: number
   readonly mode: AnchorMode
+  /** The timestamp authority, and the file of its certificates. Present: the log has API v2. */
+  readonly timestamps?: { readonly url: URL; readonly chainFile: string }
 }
 
 /** Variables whose values are secrets, or hold one. */

@@ -138,12 +138,12 @@ export const OPTION_ROWS: readonly OptionRow[] = [
   {
     flag: "--rekor-url <url>",
     env: "RUNSEAL_REKOR_URL",
-    text: "address of the Rekor log, API v1 (default: public Rekor)",
+    text: "address of the Rekor log (default: public Rekor)",
   },
   {
     flag: "--rekor-key <file>",
     env: "RUNSEAL_REKOR_KEY",
-    text: "public key of the Rekor log in PEM, P-256 (default: that of public Rekor, which is built in)",
+    text: "public key of the Rekor log in PEM, P-256 or with API v2 also Ed25519 (default: that of public Rekor, which is built in)",
   },
   {
     flag: "--rekor-origin <host>",
@@ -154,6 +154,22 @@ export const OPTION_ROWS: readonly OptionRow[] = [
     flag: "--rekor-in-flight <entries>",
     env: "RUNSEAL_REKOR_IN_FLIGHT",
     text: "entries sent to the Rekor log at one time; with more than 1 they may stand there in another order (default: 1)",
+  },
+  {
+    flag: "--rekor-version <version>",
+    env: "RUNSEAL_REKOR_VERSION",
+    text: "API of the Rekor log; with 2 the log says no time, and a timestamp authority does (default: 1)",
+    choices: ["1", "2"],
+  },
+  {
+    flag: "--tsa-url <url>",
+    env: "RUNSEAL_TSA_URL",
+    text: "where the timestamp authority (RFC 3161) is asked, with API v2 of Rekor",
+  },
+  {
+    flag: "--tsa-chain <file>",
+    env: "RUNSEAL_TSA_CHAIN",
+    text: "certificates of the timestamp authority in PEM: its own, then those above it, the root last",
   },
   {
     flag: "--signer-url <url>",

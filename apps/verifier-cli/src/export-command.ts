@@ -3,7 +3,7 @@ import { utf8Encode } from "@runseal/canonical"
 import { titleOf, verdictTone } from "@runseal/core/reading/account"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable } from "@runseal/core/verify/document"
-import { anchorsOf } from "@runseal/core/verify/document-anchors"
+import { anchorsOf, bundleOf } from "@runseal/core/verify/document-anchors"
 import { sigstoreExport } from "@runseal/core/verify/sigstore-export"
 import type { Answer } from "./answer.ts"
 import { refused, said } from "./answer.ts"
@@ -34,7 +34,10 @@ export async function exportSigstore(
   const flags = { allowUnanchored: false, showEvidenceSummary: false, json: false, strict }
   const answer = answerOf(report, record, trusts, flags, style)
   if (isUnreadable(report) || answer.exit === 2) return answer
-  const exported = answer.exit === 0 ? sigstoreExport(anchorsOf(record, report.document), trusts) : undefined
+  const exported =
+    answer.exit === 0
+      ? sigstoreExport(anchorsOf(record, report.document), trusts, bundleOf(record, report.document))
+      : undefined
   if (exported === undefined) {
     const reason = report.anchors.length === 0 ? ": the record carries no log entry" : ""
     return { ...answer, exit: 1, stderr: refused(`nothing was exported${reason}.`, style).stderr }

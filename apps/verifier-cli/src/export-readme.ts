@@ -8,8 +8,8 @@ import { VERSION } from "./version.ts"
 export const README_NAME = "README.txt"
 
 /** The command by which a stranger verifies one anchor, from within the folder. */
-export const cosignCommand = ({ key, bundle, leaf }: ExportedAnchor): string =>
-  `cosign verify-blob --key ${key} --bundle ${bundle} --trusted-root ${TRUSTED_ROOT_NAME} ${leaf}`
+export const cosignCommand = ({ key, bundle, leaf, stamped }: ExportedAnchor): string =>
+  `cosign verify-blob --key ${key} --bundle ${bundle} --trusted-root ${TRUSTED_ROOT_NAME}${stamped === undefined ? "" : " --use-signed-timestamps"} ${leaf}`
 
 /** How to verify the export with cosign. */
 export const checkLines = ({ anchors }: SigstoreExport): readonly Line[] => [
@@ -20,16 +20,27 @@ export const checkLines = ({ anchors }: SigstoreExport): readonly Line[] => [
 /** The README in ASCII: names from outside are escaped as on a terminal. */
 export function readmeText(report: Report, exported: SigstoreExport): string {
   const keys = [...new Set(exported.anchors.map(({ key }) => key))]
+  const outside = exported.anchors.some(({ outside_log }) => outside_log !== undefined)
   const lines: readonly Line[] = [
     [titleOf(report)],
     [`Verified by verifier ${VERSION} before it was exported: ${report.verdict}`],
     [],
-    ...exported.anchors.flatMap(({ slot, log_index, leaf, bundle }): readonly Line[] => [
-      [`${leaf}: the exact bytes that the service's key signed and log entry ${log_index} commits to (${slot})`],
-      [`${bundle}: that signature and log entry, as a Sigstore bundle v0.3`],
-    ]),
+    ...exported.anchors.flatMap(({ slot, log_index, leaf, bundle, outside_log, stamped }): readonly Line[] =>
+      outside_log === undefined
+        ? [
+            [`${leaf}: the exact bytes that the service's key signed and log entry ${log_index} commits to (${slot})`],
+            [`${bundle}: that signature and log entry, as a Sigstore bundle v0.3`],
+          ]
+        : [
+            [
+              `${bundle}: that signature and entry ${log_index} of ${outside_log}${stamped === undefined ? "" : ", with its timestamp"} (${slot})`,
+            ],
+          ],
+    ),
     ...keys.map((key): Line => [`${key}: the service's public key`]),
-    [`${TRUSTED_ROOT_NAME}: the log's public key`],
+    [
+      `${TRUSTED_ROOT_NAME}: ${outside ? "the public keys of the logs, and the certificates of the timestamp authorities" : "the log's public key"}`,
+    ],
     [],
     ...checkLines(exported),
     [],

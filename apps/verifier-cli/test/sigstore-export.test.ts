@@ -10,12 +10,25 @@ import { toSignedEntity, toTrustMaterial, Verifier } from "@sigstore/verify"
 import { afterAll, describe, expect, test } from "vitest"
 import { keyIdOfSpki, pemToSpki } from "../../../libs/core/src/transparency-log/spki.ts"
 import { RUN_SAMPLES } from "../../../libs/core/test/fixtures/corpus.ts"
-import { exportAfterChange, exportCorpus, exportOfAnother, type Material, SPOILERS } from "./sigstore-exports.ts"
+import {
+  exportAfterChange,
+  exportCorpus,
+  exportFromOutside,
+  exportOfAnother,
+  isStamped,
+  type Material,
+  SPOILERS,
+  STAMPED_SPOILERS,
+} from "./sigstore-exports.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-export-"))
 afterAll(() => rmSync(folder, { recursive: true }))
 const exported = await exportCorpus(folder)
 const another = await exportOfAnother(folder)
+const fromOutside = await exportFromOutside(folder)
+const stamped = fromOutside.filter(isStamped)
+/** Of another record, in the logs of another fixture. */
+const [stampedElsewhere] = (await exportFromOutside(join(folder, "another"), "another")).filter(isStamped)
 
 /** As a user of sigstore-js verifies who trusts this one key, whatever the bundle calls it. Throws what it refuses. */
 function verify({ leaf, bundle, key, root }: Material): void {
@@ -57,5 +70,24 @@ describe("every exported anchor", () => {
 describe.each(SPOILERS)("%s", (_, spoil) => {
   test.each(exported)("$name: sigstore-js refuses it", ({ material }) => {
     expect(() => verify(spoil(material, another))).toThrow()
+  })
+})
+
+describe("a record that is also in Rekor logs of both versions", () => {
+  test.each(fromOutside)("$name: sigstore-js accepts it, beside the other logs and the authorities", ({ material }) => {
+    const root = JSON.parse(material.root)
+    expect([root.tlogs.length, root.timestampAuthorities.length]).toEqual([5, 3])
+    verify(material)
+  })
+
+  test("has a bundle for each of its entries there", () => {
+    expect(fromOutside).toHaveLength(10)
+    expect(stamped).toHaveLength(6)
+  })
+})
+
+describe.each(STAMPED_SPOILERS)("an entry of Rekor v2 with %s", (_, spoil) => {
+  test.each(stamped)("$name: sigstore-js refuses it", ({ material }) => {
+    expect(() => verify(spoil(material, stampedElsewhere!.material))).toThrow()
   })
 })

@@ -3,8 +3,10 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { formatTrustedRoot } from "../../../libs/core/src/transparency-log/trusted-root.ts"
 import { VERDICTS } from "../../../libs/core/src/verify/report.ts"
+import { type SignerKind, testAuthority } from "../../../libs/core/test/fixtures/authority.ts"
 import { sealCorpus } from "../../../libs/core/test/fixtures/corpus.ts"
 import { type Deployment, makeDeployment, sealRun, trusted } from "../../../libs/core/test/fixtures/deployment.ts"
+import { enterAll, listing, outsideLog, tiledLog, withOutside } from "../../../libs/core/test/fixtures/outside.ts"
 import { exportSigstore } from "../src/export-command.ts"
 
 /** What a foreign tool is given for one anchor. */
@@ -66,6 +68,23 @@ export async function exportAfterChange(folder: string): Promise<readonly Export
   return exported(folder, "after-change", bundle, { ...deployment, trust })
 }
 
+/**
+ * An export of a record that is also in a Rekor log of each version: its trusted root lists them and the timestamp authorities.
+ * There is one Rekor v2 log for each kind of key that an authority may have.
+ */
+export async function exportFromOutside(folder: string, seed = "outside"): Promise<readonly Exported[]> {
+  const kinds: readonly SignerKind[] = ["p256", "p384", "rsa"]
+  const deployment = makeDeployment({ seed })
+  const { bundle } = sealRun(deployment, { outcome: "ok" })
+  const tiled = kinds.map(kind =>
+    tiledLog(kind, testAuthority({ kind, host: `${kind}.tsa.example` }), `${kind}.rekor.example`),
+  )
+  const logs = [outsideLog("v1"), ...tiled]
+  const record = withOutside(bundle, ...logs.map(log => enterAll(log, bundle.anchors)))
+  const trust = trusted(listing(deployment.trustDocument, ...logs))
+  return exported(folder, "from-outside", record, { ...deployment, trust })
+}
+
 /** The anchors of an export of a record with one service key. */
 export const readExport = (folder: string): readonly Exported[] =>
   readdirSync(folder)
@@ -73,7 +92,8 @@ export const readExport = (folder: string): readonly Exported[] =>
     .map(file => {
       const name = file.slice(0, -BUNDLE_END.length)
       const text = (path: string): string => readFileSync(join(folder, path), "utf8")
-      const leaf = readFileSync(join(folder, `${name}.leaf.json`))
+      const [slot = ""] = name.split(".")
+      const leaf = readFileSync(join(folder, `${slot}.leaf.json`))
       const [key, root] = [text("service.pub"), text("trusted_root.json")]
       return { name, material: { leaf, bundle: text(file), key, root } }
     })
@@ -147,5 +167,47 @@ export const SPOILERS: readonly Spoiler[] = [
     inBundle((bundle, another) => {
       entryOf(bundle).inclusionProof.checkpoint = entryOf(another).inclusionProof.checkpoint
     }),
+  ],
+]
+
+/** Whether an export is of an entry whose time a timestamp says. */
+export const isStamped = ({ material }: Exported): boolean => material.bundle.includes("signedTimestamp")
+
+const stampOf = (bundle: Json): Json => bundle.verificationMaterial.timestampVerificationData.rfc3161Timestamps[0]
+
+/** What no tool may accept of an entry of Rekor v2; `another` is an export of another signature with its timestamp. */
+export const STAMPED_SPOILERS: readonly Spoiler[] = [
+  ...SPOILERS.filter(([what]) => !/log time|promise/.test(what)),
+  [
+    "a changed timestamp",
+    inBundle(bundle => {
+      // In its signature: sigstore-js does not look at the certificates in the middle.
+      const bytes = Buffer.from(stampOf(bundle).signedTimestamp, "base64")
+      bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1)
+      stampOf(bundle).signedTimestamp = bytes.toString("base64")
+    }),
+  ],
+  [
+    "no timestamp",
+    inBundle(({ verificationMaterial }) => {
+      verificationMaterial.timestampVerificationData = undefined
+    }),
+  ],
+  [
+    "the timestamp of another signature",
+    inBundle((bundle, another) => {
+      stampOf(bundle).signedTimestamp = stampOf(another).signedTimestamp
+    }),
+  ],
+  [
+    "a trusted root without its authority",
+    good => ({ ...good, root: JSON.stringify({ ...JSON.parse(good.root), timestampAuthorities: [] }) }),
+  ],
+  [
+    "a trusted root without its log",
+    good => {
+      const root = JSON.parse(good.root)
+      return { ...good, root: JSON.stringify({ ...root, tlogs: root.tlogs.slice(0, 1) }) }
+    },
   ],
 ]

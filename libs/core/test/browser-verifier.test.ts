@@ -3,11 +3,13 @@ import { createContext, runInContext } from "node:vm"
 import { build } from "esbuild"
 import { describe, expect, test } from "vitest"
 import { verifyText } from "../src/verify/document.ts"
+import { SIGNER_KINDS, testAuthority } from "./fixtures/authority.ts"
 import { sealCorpus } from "./fixtures/corpus.ts"
-import { makeDeployment } from "./fixtures/deployment.ts"
+import { makeDeployment, sealRun, trusted } from "./fixtures/deployment.ts"
 import type { Json } from "./fixtures/json.ts"
 import { asJson } from "./fixtures/json.ts"
 import { knownValues, mutations } from "./fixtures/mutations.ts"
+import { enterAll, listing, outsideLog, tiledLog, withOutside } from "./fixtures/outside.ts"
 
 /** What the verifier uses of the web platform; every browser has it. */
 const WEB = { atob, btoa, TextEncoder, TextDecoder }
@@ -36,10 +38,17 @@ const { script, sources } = await bundleForBrowsers()
 const context = createContext({ ...WEB })
 runInContext(script, context)
 
-const { trust, trustDocument, ...deployment } = makeDeployment()
-const { runs, receipts, attestations } = sealCorpus({ trust, trustDocument, ...deployment })
+const made = makeDeployment()
+const logs = SIGNER_KINDS.map(kind => tiledLog(kind, testAuthority({ kind }), `${kind}.rekor.example`))
+const trustDocument = listing(made.trustDocument, outsideLog("v1"), ...logs)
+const trust = trusted(trustDocument)
+const deployment = { ...made, trust, trustDocument }
+const { runs, receipts, attestations } = sealCorpus(deployment)
+const { bundle } = sealRun(deployment, { outcome: "ok" })
+const inLogs = withOutside(bundle, ...logs.map(log => enterAll(log, bundle.anchors)))
 const samples = [
   ...runs.map(({ name, document }) => ({ name: `bundle ${name}`, document: asJson(document.bundle) })),
+  { name: "bundle in Rekor v2 logs, stamped with keys of every kind", document: asJson(inLogs) },
   ...receipts.map(({ name, document }) => ({ name: `receipt ${name}`, document: asJson(document) })),
   ...attestations.map(({ name, document }) => ({ name: `attestation ${name}`, document: asJson(document) })),
 ]

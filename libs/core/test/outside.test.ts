@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest"
-import type { OutsideAnchors } from "../src/artifacts/anchor.ts"
+import type { OutsideAnchors, OutsideEntry } from "../src/artifacts/anchor.ts"
 import type { Bundle } from "../src/artifacts/bundle.ts"
 import { bundleHash } from "../src/formulas/manifest.ts"
+import type { TransparencyLogEntry } from "../src/transparency-log/log-entry.ts"
 import { publicRekorTrust } from "../src/transparency-log/rekor-root.ts"
 import { parseRekorAnswer } from "../src/transparency-log/rekor-v1.ts"
 import { isUnreadable, verifyDocument, verifyText } from "../src/verify/document.ts"
@@ -31,6 +32,11 @@ function verified(document: object, trusts = [trust]): Report {
 const failure = (document: object, trusts = [trust]): string | undefined => {
   const { first_failure, checks } = verified(document, trusts)
   return first_failure && `${first_failure}: ${checks.find(({ id }) => id === first_failure)?.message}`
+}
+/** The entry of a log that signs its time. */
+function entryOf(anchor: OutsideEntry): TransparencyLogEntry {
+  if ("timestamp" in anchor) throw new Error("an entry of Rekor v2")
+  return anchor.entry
 }
 const { bundle } = sealRun(deployment, { outcome: "ok" })
 const entered = enterAll(rekor, bundle.anchors)
@@ -137,7 +143,7 @@ describe("an entry that came after the 600 seconds", () => {
     const [log] = late.anchors.outside ?? []
     const { pre_anchor, complete_record } = log ?? {}
     const unmarked = {
-      pre_anchor: { leaf: pre_anchor!.leaf, entry: pre_anchor!.entry },
+      pre_anchor: { leaf: pre_anchor!.leaf, entry: entryOf(pre_anchor!) },
       complete_record: complete_record!,
     }
     expect(failure(withOutside(slow, unmarked))).toMatch(/is not marked as late/)
@@ -170,9 +176,9 @@ describe("what a Rekor log answers", () => {
   const anchor = entered.pre_anchor!
   test("is read into the entry that the log made, whichever form its signatures have", () => {
     expect(parseRekorAnswer(rekorBytes(anchor))).toEqual(anchor.entry)
-    const { signedEntryTimestamp } = anchor.entry.inclusionPromise
+    const { signedEntryTimestamp } = entryOf(anchor).inclusionPromise
     for (const twin of asDifferentSignatures(signedEntryTimestamp)) {
-      const entry = { ...anchor.entry, inclusionPromise: { signedEntryTimestamp: twin } }
+      const entry = { ...entryOf(anchor), inclusionPromise: { signedEntryTimestamp: twin } }
       expect(parseRekorAnswer(rekorBytes({ entry }))).toEqual(anchor.entry)
     }
   })

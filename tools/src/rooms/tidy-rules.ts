@@ -23,7 +23,7 @@ const shipped = (path: string): boolean => /^(?:apps|libs)\/[\w-]+\/src\//.test(
  */
 const FETCH_DOORS: ReadonlySet<string> = new Set([
   "apps/server/src/review/create-reviewer.ts",
-  "apps/server/src/outbox/enter-entry.ts",
+  "apps/server/src/outbox/exchange.ts",
   "apps/server/src/witnessing/ask-witness.ts",
   "apps/server/src/anchor/remote-signer.ts",
   "apps/verifier-cli/src/read-input.ts",

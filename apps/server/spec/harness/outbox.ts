@@ -7,7 +7,10 @@ import type { TestService } from "./service.ts"
 import { eventually } from "./witnesses.ts"
 
 /** The options of a service that enters its records there. */
-export function rekorConfig({ options }: RekorLog, changes: Partial<RekorOptions> = {}): Pick<Config, "rekor"> {
+export function rekorConfig(
+  { options }: Pick<RekorLog, "options">,
+  changes: Partial<RekorOptions> = {},
+): Pick<Config, "rekor"> {
   const config = readConfig(options, {})
   if ("ended" in config || config.rekor === undefined) throw new Error("the options name no log")
   return { rekor: { ...config.rekor, ...changes } }

@@ -24,7 +24,7 @@ const MAX_REQUEST_BYTES = 100_000
 export type Sent = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  readonly body: string | Uint8Array
 }
 export type Asked = { readonly method: string; readonly path: string; readonly body: string; readonly count: number }
 /**
@@ -33,8 +33,18 @@ export type Asked = { readonly method: string; readonly path: string; readonly b
  */
 export type Behaviour = (asked: Asked, honest: () => Sent) => Sent | "silence" | "reset"
 
-export type RekorLog = {
+/** A server of which a test decides how it behaves. */
+export type Behaving = {
+  /** Ends in a slash. */
   readonly url: string
+  readonly asked: () => readonly (Asked & { readonly status: number | undefined })[]
+  /** How it behaves from now on; honestly when nothing is given. */
+  readonly behave: (behaviour?: Behaviour) => void
+  /** Requests that are being answered. */
+  readonly mostAtOnce: () => number
+}
+
+export type RekorLog = Behaving & {
   readonly host: string
   readonly keyFile: string
   readonly pem: string
@@ -42,11 +52,6 @@ export type RekorLog = {
   readonly options: readonly string[]
   /** Bodies of its entries, in its order. */
   readonly bodies: () => readonly string[]
-  readonly asked: () => readonly (Asked & { readonly status: number | undefined })[]
-  /** How it behaves from now on; honestly when nothing is given. */
-  readonly behave: (behaviour?: Behaviour) => void
-  /** Requests that are being answered. */
-  readonly mostAtOnce: () => number
 }
 
 /** Does what it is asked, and the answer is lost. */
@@ -72,6 +77,23 @@ export async function startRekor(nowMs: () => number = Date.now, host = "rekor.t
   const keyFile = join(folder, "rekor.pub")
   writeFileSync(keyFile, pem)
   const tree = openTree({ privateKey, logId }, host)
+  const { url, ...server } = await serve(({ method, path: at, body }) =>
+    tree.answer(method, at, body, Math.floor(nowMs() / 1000)),
+  )
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  return {
+    ...server,
+    url,
+    host,
+    keyFile,
+    pem,
+    options: ["--anchor", "rekor", "--rekor-url", url, "--rekor-key", keyFile, "--rekor-origin", host],
+    bodies: tree.bodies,
+  }
+}
+
+/** Starts a server whose honest answer is this one. `body` is what was sent, as Latin-1: text or bytes. */
+export async function serve(honest: (asked: Asked) => Sent): Promise<Behaving> {
   const asked: (Asked & { readonly status: number | undefined })[] = []
   let behaviour = honestly
   let underWay = 0
@@ -82,7 +104,7 @@ export async function startRekor(nowMs: () => number = Date.now, host = "rekor.t
     void bodyOf(request).then(body => {
       const { method = "", url = "" } = request
       const one = { method, path: url, body, count: asked.length }
-      const answer = behaviour(one, () => tree.answer(method, url, body, Math.floor(nowMs() / 1000)))
+      const answer = behaviour(one, () => honest(one))
       asked.push({ ...one, status: typeof answer === "string" ? undefined : answer.status })
       reply(response, answer)
     })
@@ -90,18 +112,11 @@ export async function startRekor(nowMs: () => number = Date.now, host = "rekor.t
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
   const address = server.address()
-  const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`
   afterAll(() => {
     server.close().closeAllConnections()
-    rmSync(folder, { recursive: true, force: true })
   })
   return {
-    url,
-    host,
-    keyFile,
-    pem,
-    options: ["--anchor", "rekor", "--rekor-url", url, "--rekor-key", keyFile, "--rekor-origin", host],
-    bodies: tree.bodies,
+    url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`,
     asked: () => asked,
     behave: (next = honestly) => {
       behaviour = next
@@ -119,10 +134,10 @@ function reply(response: ServerResponse, answer: Sent | "silence" | "reset"): vo
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
-  return Buffer.concat(chunks).toString("utf8")
+  return Buffer.concat(chunks).toString("latin1")
 }
 
-const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Sent => ({
+export const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Sent => ({
   status,
   headers: { "content-type": "application/json", ...headers },
   body: JSON.stringify(body),
@@ -192,6 +207,13 @@ function openTree(key: Key, host: string) {
 /** Low-S or high-S, as it falls. */
 const signed = ({ privateKey }: Key, text: string): Buffer => sign("sha256", Buffer.from(text), privateKey)
 
+/** Whether a signature over a digest verifies with this key, SPKI in DER or PEM. Throws for what is no key. */
+export function signs(key: string | Buffer, digest: Buffer, der: Buffer): boolean {
+  const read = typeof key === "string" ? createPublicKey(key) : createPublicKey({ key, format: "der", type: "spki" })
+  const point = read.export({ type: "spki", format: "der" }).subarray(-65)
+  return p256.verify(der, digest, point, { prehash: false, format: "der", lowS: false })
+}
+
 /** The canonical body of an entry that the log would take: its signature over the digest verifies with its key. */
 function acceptable(text: string): string | undefined {
   if (text.length > MAX_REQUEST_BYTES) return undefined
@@ -199,11 +221,9 @@ function acceptable(text: string): string | undefined {
     const { apiVersion, kind, spec } = JSON.parse(text)
     if (apiVersion !== "0.0.1" || kind !== "hashedrekord" || spec.data.hash.algorithm !== "sha256") return undefined
     const pem = Buffer.from(spec.signature.publicKey.content, "base64").toString("utf8")
-    const point = createPublicKey(pem).export({ type: "spki", format: "der" }).subarray(-65)
     const digest = Buffer.from(spec.data.hash.value, "hex")
     const der = Buffer.from(spec.signature.content, "base64")
-    const holds = p256.verify(der, digest, point, { prehash: false, format: "der", lowS: false })
-    return holds ? canonicalizeReference({ apiVersion, kind, spec }) : undefined
+    return signs(pem, digest, der) ? canonicalizeReference({ apiVersion, kind, spec }) : undefined
   } catch {
     return undefined
   }

@@ -1,6 +1,6 @@
 /** A Rekor log that is away, slow, full or wrong: nothing is lost, nothing false is kept, and the order stands. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { MAX_ANSWER_BYTES } from "../../src/outbox/enter-entry.ts"
+import { MAX_ANSWER_BYTES } from "../../src/outbox/exchange.ts"
 import { readEntries } from "../../src/store/log-store.ts"
 import { at, listAt } from "../harness/answer.ts"
 import { testClock } from "../harness/clock.ts"
@@ -59,7 +59,7 @@ const changed =
   (change: (entry: Record<string, never>) => void): Behaviour =>
   (_, honest) => {
     const sent = honest()
-    const answer = JSON.parse(sent.body)
+    const answer = JSON.parse(`${sent.body}`)
     const [uuid = ""] = Object.keys(answer)
     // A refusal, such as 409, has nothing to change.
     if (sent.status < 300) change(answer[uuid])
@@ -88,7 +88,7 @@ describe("the entry is delivered all the same, later and once, after", () => {
     ["an answer without entry", ok("{}"), "invalid", 201],
     [
       "an answer without end",
-      (_, honest) => ({ status: 201, headers: {}, body: honest().body.padEnd(MAX_ANSWER_BYTES + 1) }),
+      (_, honest) => ({ status: 201, headers: {}, body: `${honest().body}`.padEnd(MAX_ANSWER_BYTES + 1) }),
       "invalid",
       201,
     ],

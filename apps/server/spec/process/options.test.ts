@@ -1,4 +1,5 @@
 /** Start-up: what is explained, and what is refused in one sentence. */
+import { generateKeyPairSync, X509Certificate } from "node:crypto"
 import {
   existsSync,
   mkdirSync,
@@ -12,6 +13,7 @@ import {
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { FOR_CODE, testAuthority } from "../../../../libs/core/test/fixtures/authority.ts"
 import { createKeys } from "../../src/anchor/key-file.ts"
 import { readConfig } from "../../src/config.ts"
 import { StartupError } from "../../src/startup-error.ts"
@@ -41,6 +43,9 @@ const OPTIONS = [
     "rekor-key",
     "rekor-origin",
     "rekor-in-flight",
+    "rekor-version",
+    "tsa-url",
+    "tsa-chain",
   ],
 ]
 
@@ -76,6 +81,9 @@ describe("--help", () => {
 })
 
 type Refused = readonly [name: string, options: readonly string[], names: RegExp]
+
+const V2 = ["--anchor", "rekor", "--rekor-version", "2"]
+const V2_LOG = ["--rekor-url", "https://rekor.example", "--rekor-key", "rekor.pub"]
 
 const BAD_OPTIONS: readonly Refused[] = [
   ["a port out of range", ["--port", "65536"], /--port/],
@@ -116,6 +124,26 @@ const BAD_OPTIONS: readonly Refused[] = [
   ["a Rekor origin with a port", ["--anchor", "rekor", "--rekor-origin", "rekor.example:80"], /--rekor-origin/],
   ["no entry in flight", ["--anchor", "rekor", "--rekor-in-flight", "0"], /--rekor-in-flight/],
   ["a mode that is none", ["--anchor", "rekor", "--anchor-mode", "later"], /--anchor-mode/],
+  ["a version of Rekor that is none", ["--anchor", "rekor", "--rekor-version", "3"], /--rekor-version/],
+  ["a version of Rekor without a Rekor log", ["--rekor-version", "2"], /--rekor-version needs --anchor rekor/],
+  [
+    "Rekor v2 with nothing else",
+    V2,
+    /--rekor-version 2 needs --rekor-url and --rekor-key and --tsa-url and --tsa-chain/,
+  ],
+  ["Rekor v2 without its chain", [...V2, ...V2_LOG, "--tsa-url", "https://t.example"], /2 needs --tsa-chain$/m],
+  ["Rekor v2 without its authority", [...V2, ...V2_LOG, "--tsa-chain", "x.pem"], /--rekor-version 2 needs --tsa-url$/m],
+  ["a chain for Rekor v1", ["--anchor", "rekor", "--tsa-chain", "x.pem"], /--tsa-chain needs --rekor-version 2/],
+  [
+    "an authority for Rekor v1",
+    ["--anchor", "rekor", "--tsa-url", "https://t.example"],
+    /--tsa-url needs --rekor-version 2/,
+  ],
+  [
+    "a password in the authority's address",
+    [...V2, ...V2_LOG, "--tsa-chain", "x.pem", "--tsa-url", "https://u:geheim@t.example"],
+    /--tsa-url/,
+  ],
   ["a metrics port out of range", ["--metrics-port", "65536"], /--metrics-port/],
   ["an empty metrics host", ["--metrics-host", ""], /--metrics-host/],
   ["an unknown log level", ["--log-level", "loud"], /--log-level/],
@@ -161,6 +189,16 @@ const MODEL = ["--aivp", "openai", "--aivp-model", "m"]
 
 const REKOR = ["--anchor", "rekor", "--rekor-url", "https://rekor.example"]
 
+const { publicKey } = generateKeyPairSync("ed25519")
+const ED25519 = policyFile("ed25519", publicKey.export({ type: "spki", format: "pem" }).toString())
+const REKOR_V2 = [...V2, ...REKOR.slice(2), "--rekor-key", ED25519, "--tsa-url", "http://tsa.example", "--tsa-chain"]
+const WEB_CHAIN = policyFile(
+  "chain",
+  testAuthority({ purposes: FOR_CODE })
+    .authority.certificates.map(der => new X509Certificate(der).toString())
+    .join(""),
+)
+
 const BAD_STARTS: readonly Refused[] = [
   ["a database out of reach", ["--database-url", "postgres://u:geheim@127.0.0.1:9/x"], /could not be reached/],
   ["a policy that is not there", ["--policy", join(folder, "none.json")], /--policy/],
@@ -173,6 +211,14 @@ const BAD_STARTS: readonly Refused[] = [
     "a Rekor key that is none",
     [...REKOR, "--rekor-key", policyFile("pem", "-----BEGIN PUBLIC KEY-----")],
     /--rekor-key/,
+  ],
+  ["a log key of Rekor v2 for a log of version 1", [...REKOR, "--rekor-key", ED25519], /as a P-256 public key/],
+  ["a chain of certificates that is not there", [...REKOR_V2, join(folder, "none.pem")], /--tsa-chain .* in PEM/],
+  ["a chain of certificates that is none", [...REKOR_V2, ED25519], /--tsa-chain .* cannot be read as certificates/],
+  [
+    "a chain of certificates that are not for timestamps",
+    [...REKOR_V2, WEB_CHAIN],
+    /--tsa-chain .* for timestamps alone/,
   ],
   ["a password in the reviewer's address", [...MODEL, "--aivp-base-url", "https://u:geheim@x.example"], /credentials/],
 ]

@@ -25,7 +25,10 @@ test("a log that changed its keys as often as it may, with as many outside logs 
       validFrom: 0,
     }
   })
-  const document = trustDocument({ origin: "runseal.test - 4127", genesisAt: 0, signingKeys }, "runseal.test", outside)
+  const document = trustDocument({ origin: "runseal.test - 4127", genesisAt: 0, signingKeys }, "runseal.test", {
+    keys: outside,
+    authorities: [],
+  })
   const trust = trustedKeysOf(document)
   expect(trust.logKeys).toHaveLength(MAX_KEY_CHANGES + 1)
   expect(trust.outside).toHaveLength(MAX_OUTSIDE_LOGS)

@@ -3,6 +3,7 @@ import { encodeBase64 } from "@runseal/canonical"
 import { parseOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { formatVkey } from "@runseal/core/transparency-log/signed-note"
 import { keyIdOfSpki } from "@runseal/core/transparency-log/spki"
+import type { TimestampAuthority } from "@runseal/core/transparency-log/timestamp-authority"
 import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
 import { parseTrust, TRUST_DOCUMENT_KIND } from "@runseal/core/transparency-log/trust-document"
 import type { LogKey, TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
@@ -31,15 +32,22 @@ export type Published = {
   readonly signingKeys: readonly SigningKeyRow[]
 }
 
+/** What is listed beside a deployment's own keys. */
+export type Listed = {
+  /** Keys of the logs that also hold its entries. */
+  readonly keys: readonly LogKey[]
+  /** Who says the time of entries in logs that do not. */
+  readonly authorities: readonly TimestampAuthority[]
+}
+
 /**
  * Our trust document.
  * @param service the name printed beside verdicts
- * @param outside keys of the logs that also hold our entries
  */
 export function trustDocument(
   { origin, genesisAt, signingKeys }: Published,
   service: string,
-  outside: readonly LogKey[] = [],
+  { keys, authorities }: Listed = { keys: [], authorities: [] },
 ): TrustDocument {
   const host = parseOrigin(origin)?.host ?? origin
   const of = (wanted: KeyRole): readonly SigningKeyRow[] => signingKeys.filter(({ role }) => role === wanted)
@@ -47,7 +55,7 @@ export function trustDocument(
   return {
     kind: TRUST_DOCUMENT_KIND,
     service,
-    trusted_root: formatTrustedRoot([...own, ...outside]),
+    trusted_root: formatTrustedRoot([...own, ...keys], authorities),
     origin,
     service_keys: of("service").map(key => ({
       key_id: key.key_id,

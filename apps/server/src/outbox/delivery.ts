@@ -1,5 +1,7 @@
 /** Delivers the service's entries to an outside log, in the order of their indices, each stored once. */
 import { canonicalize } from "@runseal/canonical"
+import type { OutsideEntry } from "@runseal/core/artifacts/anchor"
+import { timeOfOutside } from "@runseal/core/verify/outside"
 import { LOG_TIME_TOLERANCE_SECONDS } from "@runseal/core/vocabulary/scalars"
 import type { OutsideFault } from "@runseal/core/wire/log-answers"
 import type { Logger } from "pino"
@@ -7,11 +9,15 @@ import type { Database } from "../store/database.ts"
 import { readEntries, readHead } from "../store/log-store.ts"
 import { keepOutside, leaseOutside, noteOutsideFault } from "../store/outside-log.ts"
 import type { Watch } from "../watch.ts"
-import { type Entered, EXCHANGE_DEADLINE_MS, enterEntry, type Refusal } from "./enter-entry.ts"
-import type { AnchorMode, OutsideLog } from "./outside-log.ts"
+import { TIMESTAMP_DEADLINE_MS } from "./ask-timestamp.ts"
+import { EXCHANGE_DEADLINE_MS, enterEntry } from "./enter-entry.ts"
+import { TILED_DEADLINE_MS } from "./enter-tiled.ts"
+import type { Entered, Refusal } from "./exchange.ts"
+import { type AnchorMode, authorityRow, type OutsideLog } from "./outside-log.ts"
 
-/** A process that dies keeps others waiting no longer than this. Longer than a round, whose requests have a deadline. */
-export const LEASE_MS: number = EXCHANGE_DEADLINE_MS + 10_000
+/** A process that dies keeps others waiting no longer than this. Longer than a round, whose requests have deadlines. */
+const leaseMs = ({ timestamps }: OutsideLog): number =>
+  10_000 + (timestamps === undefined ? EXCHANGE_DEADLINE_MS : TIMESTAMP_DEADLINE_MS + TILED_DEADLINE_MS)
 /** After a failure a random part of this time is waited, doubled with each further failure in a row … */
 const FIRST_WAIT_MS = 1000
 /** … up to this; less where answers wait for it. */
@@ -22,6 +28,7 @@ const SENTENCES: { readonly [fault in OutsideFault]: string } = {
   limited: "the outside log asks for fewer requests",
   failed: "the outside log failed",
   refused: "the outside log refuses an entry: nothing after it is delivered until it takes it",
+  untimed: "the timestamp authority gave no timestamp that verifies: nothing is delivered until it does",
   invalid: "the outside log answered beside its API, or with an entry that does not verify: nothing of it is kept",
 }
 
@@ -66,7 +73,7 @@ export function openDelivery(context: DeliveryContext): Delivery {
 
   return {
     playRound: async stop => {
-      const leased = await leaseOutside(db, log.key.logId, holder, LEASE_MS)
+      const leased = await leaseOutside(db, log.key.logId, holder, leaseMs(log))
       if (leased === undefined) return "elsewhere"
       const first = leased.next_index
       const { size } = await readHead(db)
@@ -76,17 +83,18 @@ export function openDelivery(context: DeliveryContext): Delivery {
       const held = leadingEntries(answers)
       const next_index = first + held.length
       if (held.length > 0) {
-        const rows = held.map((entry, at) => ({
+        const rows = held.map((entered, at) => ({
           log_index: first + at,
           log_id: log.key.logId,
-          entry: canonicalize(entry),
+          entry: canonicalize(entered.entry),
+          timestamp: "timestamp" in entered ? entered.timestamp : "",
         }))
-        await keepOutside(db, log.key.logId, rows)
+        await keepOutside(db, log.key.logId, rows, log.timestamps && authorityRow(log.timestamps.authority))
         if (failures > 0)
           logger.info({ outside_log: log.host, log_index: first }, "the outside log takes entries again")
         failures = 0
-        for (const [at, entry] of held.entries())
-          watch.entered(isLateTo(Number(entry.integratedTime), entries[at]?.integrated_time))
+        for (const [at, entered] of held.entries())
+          watch.entered(isLateTo(timeOfOutside(entered), entries[at]?.integrated_time))
       }
       const refusal = answers[held.length]
       if (refusal === undefined || !("fault" in refusal)) return { next_index, more: true }
@@ -97,11 +105,11 @@ export function openDelivery(context: DeliveryContext): Delivery {
 }
 
 /** What can be stored in order: the entries before the first that is not there. */
-function leadingEntries(answers: readonly Entered[]) {
+function leadingEntries(answers: readonly Entered[]): readonly OutsideEntry[] {
   const held = []
   for (const answer of answers) {
-    if (!("entry" in answer)) break
-    held.push(answer.entry)
+    if ("fault" in answer) break
+    held.push(answer)
   }
   return held
 }

@@ -1,17 +1,24 @@
 /** Everything that follows from outside logs: the one that this process delivers to, and those that were named before. */
+import type { TimestampAuthority } from "@runseal/core/transparency-log/timestamp-authority"
 import type { LogKey } from "@runseal/core/transparency-log/trusted-keys"
+import { MAX_TIMESTAMP_AUTHORITIES } from "@runseal/core/transparency-log/trusted-root"
 import type { Deps } from "../deps.ts"
 import type { Readiness } from "../sealing/readiness.ts"
-import { listOutsideLogs } from "../store/outside-log.ts"
+import { StartupError } from "../startup-error.ts"
+import type { Database } from "../store/database.ts"
+import { listAuthorities, listOutsideLogs } from "../store/outside-log.ts"
 import type { OutsideLogRow } from "../store/outside-schema.ts"
 import { type OutboxContext, openOutbox } from "./outbox.ts"
-import { type OutsideLog, outsideKey } from "./outside-log.ts"
+import { authorityOf, authorityRow, type OutsideLog, outsideKey } from "./outside-log.ts"
 import { readyWith } from "./ready.ts"
 import { showNothing, showOutside } from "./show-outside.ts"
 
 export type Outside = {
-  /** For the trust document: of the logs that hold entries, and of the one that entries are delivered to now. */
-  readonly keys: readonly LogKey[]
+  /**
+   * For the trust document: of the logs that hold entries, and of the one that entries are delivered to now; who stamped entries,
+   * and who stamps them now.
+   */
+  readonly listed: { readonly keys: readonly LogKey[]; readonly authorities: readonly TimestampAuthority[] }
   readonly shown: Pick<Deps, "outside" | "showOutside">
   /** The embedded log has grown. */
   readonly wake: () => void
@@ -31,7 +38,10 @@ export async function openOutside(
   const outbox = log && (await openOutbox({ ...context, log }))
   const logs = await listOutsideLogs(db)
   return {
-    keys: logs.filter(row => holdsEntries(row) || row.log_id === log?.key.logId).map(outsideKey),
+    listed: {
+      keys: logs.filter(row => holdsEntries(row) || row.log_id === log?.key.logId).map(outsideKey),
+      authorities: await authoritiesOf(db, log),
+    },
     shown: {
       showOutside: logs.length === 0 ? showNothing : showOutside(db),
       ...(outbox === undefined ? {} : { outside: outbox }),
@@ -40,4 +50,13 @@ export async function openOutside(
     ready: readiness => (outbox === undefined ? readiness : readyWith(readiness, outbox)),
     close: outbox?.close ?? (async () => undefined),
   }
+}
+
+async function authoritiesOf(db: Database, log: OutsideLog | undefined): Promise<readonly TimestampAuthority[]> {
+  const rows = await listAuthorities(db)
+  const now = log?.timestamps && authorityRow(log.timestamps.authority)
+  const before = rows.filter(({ chain_id }) => chain_id !== now?.chain_id)
+  if (now !== undefined && before.length >= MAX_TIMESTAMP_AUTHORITIES)
+    throw new StartupError(`--tsa-chain: a deployment has ${MAX_TIMESTAMP_AUTHORITIES} timestamp authorities at most.`)
+  return [...before, ...(now === undefined ? [] : [now])].map(authorityOf)
 }

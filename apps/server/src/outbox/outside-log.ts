@@ -1,14 +1,22 @@
 /** The Rekor log that also gets every entry, as the operator names it. Trusted with nothing: what it answers counts once it verifies. */
-import { createPublicKey } from "node:crypto"
+import { createPublicKey, X509Certificate } from "node:crypto"
 import { readFileSync } from "node:fs"
-import { decodeBase64, encodeBase64 } from "@runseal/canonical"
+import { concatBytes, decodeBase64, encodeBase64, sha256Hex } from "@runseal/canonical"
 import { isPublicRekor, originOfAnyTree, publicRekorTrust } from "@runseal/core/transparency-log/rekor-root"
-import { keyIdOfSpki, parseP256Spki } from "@runseal/core/transparency-log/spki"
-import { type LogKey, P256_KEY_DETAILS, type TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { keyIdOfNoteKey, keyIdOfSpki, parseEd25519Spki, parseP256Spki } from "@runseal/core/transparency-log/spki"
+import { openAuthority, type TimestampAuthority } from "@runseal/core/transparency-log/timestamp-authority"
+import {
+  ED25519_KEY_DETAILS,
+  type LogKey,
+  P256_KEY_DETAILS,
+  type TrustedKeys,
+} from "@runseal/core/transparency-log/trusted-keys"
 import type { RekorOptions } from "../config.ts"
 import { StartupError } from "../startup-error.ts"
 import { StoreError } from "../store/errors.ts"
 import type { NewOutsideLog } from "../store/outside-log.ts"
+import type { TimestampAuthorityRow } from "../store/outside-schema.ts"
+import type { TimestampSource } from "./ask-timestamp.ts"
 
 /** When callers are answered: once their record is durable here, or once the outside log holds it too. */
 export const ANCHOR_MODES = ["async", "sync"] as const
@@ -27,6 +35,8 @@ export type OutsideLog = {
   /** Entries sent at one time. */
   readonly inFlight: number
   readonly mode: AnchorMode
+  /** Who says when an entry was made. Present: the log is asked with API v2, and says nothing of time. */
+  readonly timestamps?: TimestampSource
 }
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
@@ -41,9 +51,19 @@ export function parseRekorUrl(text: string): URL | undefined {
   return url
 }
 
-/** The log of these options. @throws StartupError when its key cannot be used */
-export function openOutsideLog({ url, keyFile, host, inFlight, mode }: RekorOptions): OutsideLog {
-  const key = keyFile === undefined ? publicKeyOf(url) : keyIn(keyFile, host)
+/**
+ * Reads the address of a timestamp authority. http will do: most authorities have nothing else, what they are sent is a digest of
+ * what a public log holds, and what they answer is signed and repeats a nonce. Undefined for anything else.
+ */
+export function parseTsaUrl(text: string): URL | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !["http:", "https:"].includes(url.protocol)) return undefined
+  return `${url.username}${url.password}${url.search}${url.hash}` === "" ? url : undefined
+}
+
+/** The log of these options. @throws StartupError when its key, or the chain of its timestamp authority, cannot be used */
+export function openOutsideLog({ url, keyFile, host, inFlight, mode, timestamps }: RekorOptions): OutsideLog {
+  const key = keyFile === undefined ? publicKeyOf(url) : keyIn(keyFile, host, timestamps !== undefined)
   const logKeys = [key]
   const trust = {
     service: "",
@@ -53,7 +73,10 @@ export function openOutsideLog({ url, keyFile, host, inFlight, mode }: RekorOpti
     checkpointKeys: [],
     rekor: true,
   }
-  return { url, host, key, trust, inFlight, mode }
+  const source = timestamps && {
+    timestamps: { url: timestamps.url, authority: authorityIn(timestamps.chainFile, timestamps.url) },
+  }
+  return { url, host, key, trust, inFlight, mode, ...source }
 }
 
 function publicKeyOf({ origin }: URL): LogKey {
@@ -63,33 +86,79 @@ function publicKeyOf({ origin }: URL): LogKey {
   return key
 }
 
-function keyIn(file: string, host: string): LogKey {
+function keyIn(file: string, host: string, mayBeEd25519: boolean): LogKey {
   const spki = readSpki(file)
-  if (spki === undefined) throw new StartupError(`--rekor-key ${file} cannot be read as a P-256 public key in PEM`)
+  const usable = spki !== undefined && (parseP256Spki(spki) !== undefined || mayBeEd25519)
+  if (!usable)
+    throw new StartupError(
+      `--rekor-key ${file} cannot be read as ${mayBeEd25519 ? "an Ed25519 or P-256" : "a P-256"} public key in PEM`,
+    )
+  return logKeyOf(spki, host, 0)
+}
+
+/** A key by which a log is known under this host: a P-256 key by itself, an Ed25519 key together with the host. */
+function logKeyOf(spki: Uint8Array, host: string, validFrom: number): LogKey {
+  const raw = parseEd25519Spki(spki)
   return {
-    logId: encodeBase64(keyIdOfSpki(spki)),
+    logId: encodeBase64(raw === undefined ? keyIdOfSpki(spki) : keyIdOfNoteKey(host, raw)),
     spki,
-    keyDetails: P256_KEY_DETAILS,
+    keyDetails: raw === undefined ? P256_KEY_DETAILS : ED25519_KEY_DETAILS,
     baseUrl: `https://${host}`,
-    validFrom: 0,
+    validFrom,
   }
 }
 
+/** A P-256 or Ed25519 public key. */
 function readSpki(file: string): Uint8Array | undefined {
   try {
     const pem = readFileSync(file, "utf8")
     // createPublicKey would also take a private key, which belongs nowhere near this service.
     if (!pem.includes("-----BEGIN PUBLIC KEY-----")) return undefined
     const spki = new Uint8Array(createPublicKey(pem).export({ type: "spki", format: "der" }))
-    return parseP256Spki(spki) === undefined ? undefined : spki
+    return parseP256Spki(spki) === undefined && parseEd25519Spki(spki) === undefined ? undefined : spki
+  } catch {
+    return undefined
+  }
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g
+
+function authorityIn(file: string, url: URL): TimestampAuthority {
+  const certificates = readCertificates(file)
+  if (certificates === undefined) throw new StartupError(`--tsa-chain ${file} cannot be read as certificates in PEM`)
+  const authority = { uri: url.href, certificates, validFrom: 0 }
+  const { problem } = openAuthority(authority)
+  if (problem !== undefined) throw new StartupError(`--tsa-chain ${file}: ${problem}`)
+  return authority
+}
+
+function readCertificates(file: string): readonly Uint8Array[] | undefined {
+  try {
+    const blocks = readFileSync(file, "utf8").match(CERTIFICATE)
+    return blocks?.map(pem => new Uint8Array(new X509Certificate(pem).raw))
   } catch {
     return undefined
   }
 }
 
 /** A log's key as trust documents list it. @throws StoreError "corrupt" */
-export function outsideKey({ log_id, host, spki, valid_from }: NewOutsideLog): LogKey {
+export function outsideKey({ host, spki, valid_from }: NewOutsideLog): LogKey {
   const der = decodeBase64(spki)
   if (der === undefined) throw new StoreError("corrupt")
-  return { logId: log_id, spki: der, keyDetails: P256_KEY_DETAILS, baseUrl: `https://${host}`, validFrom: valid_from }
+  return logKeyOf(der, host, valid_from)
+}
+
+/** A timestamp authority as it is stored. */
+export const authorityRow = ({ uri, certificates }: TimestampAuthority): TimestampAuthorityRow => ({
+  chain_id: sha256Hex(concatBytes(...certificates)),
+  uri,
+  certificates: certificates.map(encodeBase64).join(" "),
+})
+
+/** A timestamp authority as trust documents list it. @throws StoreError "corrupt" */
+export function authorityOf({ uri, certificates }: TimestampAuthorityRow): TimestampAuthority {
+  const ders = certificates.split(" ").map(decodeBase64)
+  const read = ders.filter(der => der !== undefined)
+  if (read.length < ders.length) throw new StoreError("corrupt")
+  return { uri, certificates: read, validFrom: 0 }
 }

@@ -3,10 +3,10 @@
  * stored text is never written again.
  */
 import { canonicalize, parseStrictJson, StrictJsonError } from "@runseal/canonical"
-import type { OutsideAnchors } from "@runseal/core/artifacts/anchor"
+import type { OutsideAnchors, OutsideEntry } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
-import { type TransparencyLogEntry, transparencyLogEntrySchema } from "@runseal/core/transparency-log/log-entry"
+import { tiledLogEntrySchema, transparencyLogEntrySchema } from "@runseal/core/transparency-log/log-entry"
 import { bundleAnchors } from "@runseal/core/verify/bundle"
 import { parseDocument, readBundle } from "@runseal/core/verify/document"
 import { outsideAnchors } from "@runseal/core/verify/outside"
@@ -65,8 +65,14 @@ function anchorsOf(bundle: Bundle, rows: readonly OutsideEntryRow[]): readonly O
 }
 
 /** @throws StoreError "corrupt" */
-function entryIn({ entry }: OutsideEntryRow): TransparencyLogEntry {
-  const parsed = parseExact(transparencyLogEntrySchema, parseStrictJson(entry))
+function entryIn({ entry, timestamp }: OutsideEntryRow): OutsideEntry {
+  const value = parseStrictJson(entry)
+  if (timestamp === "") {
+    const parsed = parseExact(transparencyLogEntrySchema, value)
+    if (!parsed.ok) throw new StoreError("corrupt")
+    return { entry: parsed.value }
+  }
+  const parsed = parseExact(tiledLogEntrySchema, value)
   if (!parsed.ok) throw new StoreError("corrupt")
-  return parsed.value
+  return { entry: parsed.value, timestamp }
 }

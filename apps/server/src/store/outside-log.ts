@@ -6,7 +6,7 @@ import type { Database } from "./database.ts"
 import { StoreError } from "./errors.ts"
 import { insertRows } from "./insert-rows.ts"
 import { lockHead } from "./log-store.ts"
-import type { OutsideEntryRow, OutsideLogRow } from "./outside-schema.ts"
+import type { OutsideEntryRow, OutsideLogRow, TimestampAuthorityRow } from "./outside-schema.ts"
 import type { Source } from "./session.ts"
 
 /** What is known of an outside log before any entry is in it. */
@@ -61,9 +61,15 @@ export async function endLease(db: Database, logId: string, holder: string): Pro
 /**
  * Stores entries and moves the cursor past them.
  * @param entries those that follow the cursor, in order
+ * @param authority who stamped them, where the log does not say their time
  * @throws StoreError "conflict" when another process has moved it meanwhile
  */
-export function keepOutside(db: Database, logId: string, entries: readonly OutsideEntryRow[]): Promise<void> {
+export function keepOutside(
+  db: Database,
+  logId: string,
+  entries: readonly OutsideEntryRow[],
+  authority?: TimestampAuthorityRow,
+): Promise<void> {
   return db.transaction(async tx => {
     const [first] = entries
     if (first === undefined) return
@@ -71,7 +77,12 @@ export function keepOutside(db: Database, logId: string, entries: readonly Outsi
       update outside_log set next_index = ${first.log_index + entries.length}, fault = '', failing_since = 0
       where log_id = ${logId} and next_index = ${first.log_index}`
     if (moved.count !== 1) throw new StoreError("conflict")
-    await insertRows(tx, "outside_entry", ["log_index", "log_id", "entry"], entries)
+    await insertRows(tx, "outside_entry", ["log_index", "log_id", "entry", "timestamp"], entries)
+    if (authority === undefined) return
+    const { chain_id, uri, certificates } = authority
+    await tx.sql`
+      insert into timestamp_authority (chain_id, uri, certificates) values (${chain_id}, ${uri}, ${certificates})
+      on conflict (chain_id) do update set uri = excluded.uri where timestamp_authority.uri <> excluded.uri`
   })
 }
 
@@ -87,8 +98,15 @@ export async function noteOutsideFault(db: Database, logId: string, fault: strin
 export function readOutside(source: Source, indices: readonly number[]): Promise<readonly OutsideEntryRow[]> {
   return source.read(
     async ({ sql }) => sql<OutsideEntryRow[]>`
-      select log_index, log_id, entry from outside_entry
+      select log_index, log_id, entry, timestamp from outside_entry
       where log_index in (select value::bigint from json_array_elements_text(${JSON.stringify(indices)}::text::json))
       order by log_id collate "C", log_index`,
+  )
+}
+
+/** Every timestamp authority that ever stamped an entry, by rising id: what it stamped stays verifiable. */
+export function listAuthorities(source: Source): Promise<readonly TimestampAuthorityRow[]> {
+  return source.read(
+    async ({ sql }) => sql<TimestampAuthorityRow[]>`select * from timestamp_authority order by chain_id collate "C"`,
   )
 }

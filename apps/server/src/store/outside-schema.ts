@@ -43,10 +43,28 @@ export type OutsideEntryRow = {
   readonly log_id: string
   /** RFC 8785 text of its TransparencyLogEntry there. */
   readonly entry: string
+  /** Base64 of the RFC 3161 TimeStampResp that says its time; "" where the log itself says it. */
+  readonly timestamp: string
 }
 
 export const outside_entry: TableOf<OutsideEntryRow> = pgTable(
   "outside_entry",
-  { log_index: number(), log_id: text().notNull(), entry: text().notNull() },
+  { log_index: number(), log_id: text().notNull(), entry: text().notNull(), timestamp: text().notNull().default("") },
   table => [primaryKey({ columns: [table.log_index, table.log_id] })],
 )
+
+/** Who stamped entries of outside logs that say no time. */
+export type TimestampAuthorityRow = {
+  /** SHA-256 over its certificates, lowercase hex. */
+  readonly chain_id: string
+  /** Address at which it is asked. */
+  readonly uri: string
+  /** Base64 of its certificates in DER, with spaces between them: its own first, the root last. */
+  readonly certificates: string
+}
+
+export const timestamp_authority: TableOf<TimestampAuthorityRow> = pgTable("timestamp_authority", {
+  chain_id: text().primaryKey(),
+  uri: text().notNull(),
+  certificates: text().notNull(),
+})

@@ -3,8 +3,9 @@
  * leaf together with its transparency-log entry. FORMATS §5–6.
  */
 import * as v from "valibot"
-import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
-import { transparencyLogEntrySchema } from "../transparency-log/log-entry.ts"
+import type { TiledLogEntry, TransparencyLogEntry } from "../transparency-log/log-entry.ts"
+import { base64Schema, tiledLogEntrySchema, transparencyLogEntrySchema } from "../transparency-log/log-entry.ts"
+import { MAX_TIMESTAMP_BYTES } from "../transparency-log/timestamp.ts"
 import {
   clockSchema,
   countSchema,
@@ -158,9 +159,16 @@ export type Leaf =
 
 export type Anchor<L extends Leaf = Leaf> = { readonly leaf: L; readonly entry: TransparencyLogEntry }
 
-/** An anchor in a log that is not the service's own: the same leaf and entry body, entered there later. */
-export type OutsideAnchor<L extends Leaf = Leaf> = Anchor<L> & {
-  /** Stands exactly when that log's time is not the record's: it shows that the leaf was there at its own time, no earlier. */
+/** An entry of a log that is not the service's own. */
+export type OutsideEntry =
+  | { readonly entry: TransparencyLogEntry }
+  /** A log that signs no time, and base64 of the RFC 3161 TimeStampResp over the service's signature. */
+  | { readonly entry: TiledLogEntry; readonly timestamp: string }
+
+/** An anchor in a log that is not the service's own: the same leaf, digest, signature and key, entered there later. */
+export type OutsideAnchor<L extends Leaf = Leaf> = OutsideEntry & {
+  readonly leaf: L
+  /** Stands exactly when that entry's time is not the record's: it shows that the leaf was there at its own time, no earlier. */
   readonly late?: true
 }
 
@@ -270,8 +278,13 @@ export const completeRecordAnchorSchema: v.GenericSchema<unknown, Anchor<Complet
   completeRecordLeafSchema,
 )
 
+const late = v.exactOptional(v.literal(true))
+const timestampSchema = base64Schema(1, MAX_TIMESTAMP_BYTES)
 const outsideOf = <L extends Leaf>(leaf: v.GenericSchema<unknown, L>): v.GenericSchema<unknown, OutsideAnchor<L>> =>
-  v.strictObject({ leaf, entry: transparencyLogEntrySchema, late: v.exactOptional(v.literal(true)) })
+  v.union([
+    v.strictObject({ leaf, entry: transparencyLogEntrySchema, late }),
+    v.strictObject({ leaf, entry: tiledLogEntrySchema, timestamp: timestampSchema, late }),
+  ])
 
 /** The anchors of one record in one outside log. */
 export type OutsideAnchors = {

@@ -30,9 +30,12 @@ export const shortMessage = (message: string): string =>
   message.replace(UNTRUSTED_ADVICE, "no key you trust made this log entry")
 
 /** Where in the log an entry stands, and since when. */
-export function anchorText({ leaf_version, log_index, integrated_time, outside_log, late }: AnchorFacts): string {
+export function anchorText(facts: AnchorFacts): string {
+  const { leaf_version, log_index, integrated_time, outside_log, timestamp_authority, late } = facts
   const place = outside_log === undefined ? "" : ` of ${outside_log}`
-  const time = `logged ${unixTime(Number(integrated_time))}${late === undefined ? "" : ", late"}`
+  const clock = unixTime(Number(integrated_time))
+  const said = timestamp_authority === undefined ? `logged ${clock}` : `stamped ${clock} by ${timestamp_authority}`
+  const time = `${said}${late === undefined ? "" : ", late"}`
   return `entry ${log_index}${place}, ${time}, ${leaf_version}`
 }
 

@@ -1,5 +1,5 @@
 /** Whom a trust document makes a reader believe. */
-import { encodeHex } from "@runseal/canonical"
+import { encodeHex, sha256 } from "@runseal/canonical"
 import { keyIdOfSpki } from "../transparency-log/spki.ts"
 import type { LogKey, TrustedKeys, Validity } from "../transparency-log/trusted-keys.ts"
 import { unixTime } from "./unix-time.ts"
@@ -17,7 +17,10 @@ export type TrustRow = {
   readonly detail?: string
 }
 
-/** Service, log and the fingerprints of all keys. A fingerprint is the SHA-256 of a key's SubjectPublicKeyInfo. */
+/**
+ * Service, log and the fingerprints of all keys. A fingerprint is the SHA-256 of a key's SubjectPublicKeyInfo; of a timestamp
+ * authority that of its own certificate.
+ */
 export function trustRows(keys: TrustedKeys): readonly TrustRow[] {
   return [
     { label: "service", value: keys.service },
@@ -28,6 +31,11 @@ export function trustRows(keys: TrustedKeys): readonly TrustRow[] {
     }),
     ...keys.logKeys.map(key => logRow("log key", key)),
     ...(keys.outside ?? []).flatMap(({ logKeys }) => logKeys.map(key => logRow("outside log", key))),
+    ...(keys.timestampAuthorities ?? []).map(authority => ({
+      label: "timestamps",
+      value: encodeHex(sha256(authority.certificates[0] ?? new Uint8Array())),
+      detail: `${validity(authority)}, ${authority.uri}`,
+    })),
     ...keys.checkpointKeys.map(key => ({
       label: "checkpoint",
       value: `${key.name}+${key.keyId} (${key.algorithm})`,

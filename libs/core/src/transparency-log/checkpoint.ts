@@ -58,18 +58,34 @@ export function parseOrigin(origin: string): LogOrigin | undefined {
   return { host, treeId }
 }
 
+/** A host name as origin, lowercase and without port: that of a Rekor v2 log, which has one tree. */
+const HOST_ORIGIN = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/
+
+/**
+ * Reads the checkpoint inside an entry of a Rekor v2 log: as that of another entry, its origin the host name alone. Undefined
+ * for anything else. Never throws.
+ */
+export function parseTiledCheckpoint(envelope: string): EntryCheckpoint | undefined {
+  return checkpointNamed(envelope, origin => (HOST_ORIGIN.test(origin) ? origin : undefined))
+}
+
 /**
  * Reads the checkpoint inside an entry, which the Go tools accept only with the log's signature alone: no extension lines,
  * one signature line, named after the host of the origin. Undefined for anything else. Never throws.
  */
 export function parseEntryCheckpoint(envelope: string): EntryCheckpoint | undefined {
+  return checkpointNamed(envelope, origin => parseOrigin(origin)?.host)
+}
+
+function checkpointNamed(
+  envelope: string,
+  hostOf: (origin: string) => string | undefined,
+): EntryCheckpoint | undefined {
   const note = parseNote(envelope)
   const checkpoint = note === undefined ? undefined : parseCheckpoint(note.text)
-  const origin = checkpoint === undefined ? undefined : parseOrigin(checkpoint.origin)
-  if (note === undefined || checkpoint === undefined || origin === undefined) return undefined
+  const host = checkpoint === undefined ? undefined : hostOf(checkpoint.origin)
+  if (note === undefined || checkpoint === undefined || host === undefined) return undefined
   const [line, ...more] = note.signatures
-  if (line === undefined || more.length > 0 || checkpoint.extensions.length > 0 || line.name !== origin.host) {
-    return undefined
-  }
-  return { ...checkpoint, host: origin.host, keyHint: line.keyId, signature: line.signature, signedText: note.text }
+  if (line === undefined || more.length > 0 || checkpoint.extensions.length > 0 || line.name !== host) return undefined
+  return { ...checkpoint, host, keyHint: line.keyId, signature: line.signature, signedText: note.text }
 }

@@ -1,4 +1,5 @@
 import { compareBytes, decodeHex, encodeHex } from "@runseal/canonical"
+import { derIn, derItems, magnitudeOf, readingDer, TAG } from "./der.ts"
 
 /** An ECDSA P-256 signature, both values in 1 … n−1. */
 export interface EcdsaSignature {
@@ -40,6 +41,17 @@ export function formatEcdsaSignature({ r, s }: EcdsaSignature): Uint8Array {
 /** Whether `der` is a DER-encoded P-256 signature in its only spelling. */
 export function isStrictDerSignature(der: Uint8Array): boolean {
   return readSignature(der) !== undefined
+}
+
+/** Whether `der` is ECDSA-Sig-Value in DER, for a curve of any size: two positive integers, each in its shortest form. */
+export function isEcdsaDer(der: Uint8Array): boolean {
+  const values = readingDer(() => {
+    const items = derItems(derIn(der, TAG.sequence).content)
+    const both = [magnitudeOf(items.next(TAG.integer)), magnitudeOf(items.next(TAG.integer))]
+    items.end()
+    return both
+  })
+  return values?.every(({ length }) => length > 0) ?? false
 }
 
 /** Whether `der` is strict DER and s ≤ n/2: of the two valid forms (r, s) and (r, n−s) the one we write and accept. */

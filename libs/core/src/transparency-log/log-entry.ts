@@ -50,6 +50,12 @@ export type TransparencyLogEntry = {
   readonly canonicalizedBody: string
 }
 
+/**
+ * An entry of a Rekor v2 log, the same message without promise and time: such a log signs neither. Absent fields are zero in
+ * protobuf-JSON, and they are left out here.
+ */
+export type TiledLogEntry = Omit<TransparencyLogEntry, "integratedTime" | "inclusionPromise">
+
 /** What a body commits to. */
 export interface EntryBodyParts {
   /** SHA-256 of the signed bytes, lowercase hex. */
@@ -248,6 +254,13 @@ const decimalSchema = v.pipe(
 )
 const kindTextSchema = v.pipe(v.string(), v.maxLength(MAX_KIND_LENGTH))
 const hashSchema = base64Schema(HASH_BYTES, HASH_BYTES)
+const proofSchema = v.strictObject({
+  logIndex: decimalSchema,
+  rootHash: hashSchema,
+  treeSize: decimalSchema,
+  hashes: v.pipe(v.array(hashSchema), v.maxLength(MAX_PROOF_HASHES)),
+  checkpoint: v.strictObject({ envelope: v.pipe(v.string(), v.maxLength(MAX_CHECKPOINT_LENGTH)) }),
+})
 
 /** The shape of an entry: no unknown fields, one spelling for every value, every size bounded. What it says is for `checkEntry`. */
 export const transparencyLogEntrySchema: v.GenericSchema<unknown, TransparencyLogEntry> = v.strictObject({
@@ -256,13 +269,16 @@ export const transparencyLogEntrySchema: v.GenericSchema<unknown, TransparencyLo
   kindVersion: v.strictObject({ kind: kindTextSchema, version: kindTextSchema }),
   integratedTime: decimalSchema,
   inclusionPromise: v.strictObject({ signedEntryTimestamp: base64Schema(1, MAX_SIGNATURE_BYTES) }),
-  inclusionProof: v.strictObject({
-    logIndex: decimalSchema,
-    rootHash: hashSchema,
-    treeSize: decimalSchema,
-    hashes: v.pipe(v.array(hashSchema), v.maxLength(MAX_PROOF_HASHES)),
-    checkpoint: v.strictObject({ envelope: v.pipe(v.string(), v.maxLength(MAX_CHECKPOINT_LENGTH)) }),
-  }),
+  inclusionProof: proofSchema,
+  canonicalizedBody: base64Schema(1, MAX_BODY_BYTES),
+})
+
+/** The same of an entry of a Rekor v2 log. What it says is for `tiledEntryProblem`. */
+export const tiledLogEntrySchema: v.GenericSchema<unknown, TiledLogEntry> = v.strictObject({
+  logIndex: decimalSchema,
+  logId: v.strictObject({ keyId: hashSchema }),
+  kindVersion: v.strictObject({ kind: kindTextSchema, version: kindTextSchema }),
+  inclusionProof: proofSchema,
   canonicalizedBody: base64Schema(1, MAX_BODY_BYTES),
 })
 

@@ -1,5 +1,6 @@
-import { createPublicKey, type KeyObject, verify } from "node:crypto"
-import { isStrictDerSignature } from "./ecdsa-der.ts"
+import { constants, createPublicKey, hash as hashOf, type KeyObject, verify } from "node:crypto"
+import { isEcdsaDer, isStrictDerSignature } from "./ecdsa-der.ts"
+import type { HashName, SignatureAlgorithm, SignerKey } from "./signer-key.ts"
 import { ed25519Spki, parseP256Spki } from "./spki.ts"
 
 /** Keys kept imported: a verifier meets the few keys of one trust document, and each import costs more than a check. */
@@ -21,6 +22,32 @@ export function verifyEd25519(rawPublicKey: Uint8Array, message: Uint8Array, sig
   if (rawPublicKey.length !== ED25519_KEY_BYTES || signature.length !== ED25519_SIGNATURE_BYTES) return false
   const key = importKey(ed25519Spki(rawPublicKey))
   return key !== undefined && verify(null, message, key, signature)
+}
+
+/** Same contract as in signatures.noble.ts. */
+export const digest = (hash: HashName, bytes: Uint8Array): Uint8Array => hashOf(hash, bytes, "buffer")
+
+/** Same contract as in signatures.noble.ts. */
+export function verifySignature(
+  key: SignerKey,
+  algorithm: SignatureAlgorithm,
+  message: Uint8Array,
+  signature: Uint8Array,
+): boolean {
+  if (algorithm.family === "ed25519") return key.kind === "ed25519" && verifyEd25519(key.raw, message, signature)
+  const imported = importKey(key.spki)
+  if (imported === undefined) return false
+  if (algorithm.family === "rsa")
+    return (
+      key.kind === "rsa" &&
+      signature.length === key.modulus.length &&
+      verify(algorithm.hash, message, { key: imported, padding: constants.RSA_PKCS1_PADDING }, signature)
+    )
+  return (
+    (key.kind === "p256" || key.kind === "p384") &&
+    isEcdsaDer(signature) &&
+    verify(algorithm.hash, message, imported, signature)
+  )
 }
 
 function importKey(spkiDer: Uint8Array): KeyObject | undefined {

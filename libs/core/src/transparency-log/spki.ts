@@ -1,9 +1,12 @@
-import { concatBytes, decodeBase64, decodeHex, encodeBase64, equalBytes, sha256 } from "@runseal/canonical"
+import { concatBytes, decodeBase64, decodeHex, encodeBase64, equalBytes, sha256, utf8Encode } from "@runseal/canonical"
 
 /** Everything in a P-256 SubjectPublicKeyInfo before the point: id-ecPublicKey, prime256v1, BIT STRING (RFC 5480 §2). */
 const P256_PREFIX = prefix("3059301306072a8648ce3d020106082a8648ce3d030107034200")
 /** The same for Ed25519 (RFC 8410 §4). */
 const ED25519_PREFIX = prefix("302a300506032b6570032100")
+const ED25519_KEY_BYTES = 32
+/** Signature type of C2SP signed-note. */
+const ED25519_NOTE_TYPE = 0x01
 /** 0x04 ‖ x ‖ y (SEC 1 §2.3.3); compressed points have no place in a profile-A entry. */
 const UNCOMPRESSED_POINT_BYTES = 65
 const UNCOMPRESSED_TAG = 0x04
@@ -29,6 +32,13 @@ export function ed25519Spki(rawPublicKey: Uint8Array): Uint8Array {
   return concatBytes(ED25519_PREFIX, rawPublicKey)
 }
 
+/** The raw key of a DER SubjectPublicKeyInfo of Ed25519; undefined for any other bytes. */
+export function parseEd25519Spki(der: Uint8Array): Uint8Array | undefined {
+  const raw = der.subarray(ED25519_PREFIX.length)
+  const named = equalBytes(der.subarray(0, ED25519_PREFIX.length), ED25519_PREFIX)
+  return named && raw.length === ED25519_KEY_BYTES ? raw : undefined
+}
+
 /** PEM text (RFC 7468 §13), byte for byte what Node's `export({ type: "spki", format: "pem" })` writes. */
 export function spkiToPem(der: Uint8Array): string {
   const base64 = encodeBase64(der)
@@ -42,6 +52,11 @@ export function pemToSpki(pem: string): Uint8Array | undefined {
   if (pem.length > MAX_PEM_LENGTH || !pem.startsWith(PEM_BEGIN) || !pem.endsWith(PEM_END)) return undefined
   const der = decodeBase64(pem.slice(PEM_BEGIN.length, -PEM_END.length).replaceAll("\n", ""))
   return der !== undefined && spkiToPem(der) === pem ? der : undefined
+}
+
+/** Id of a Rekor v2 log with an Ed25519 key: what C2SP signed-note hashes for the key's id, not cut. */
+export function keyIdOfNoteKey(name: string, rawPublicKey: Uint8Array): Uint8Array {
+  return sha256(concatBytes(utf8Encode(`${name}\n`), Uint8Array.of(ED25519_NOTE_TYPE), rawPublicKey))
 }
 
 /** Key id: SHA-256 of the DER SubjectPublicKeyInfo, 32 bytes. It is a log's `logId` and the hint of a Sigstore bundle. */

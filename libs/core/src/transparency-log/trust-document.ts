@@ -1,10 +1,11 @@
-import { decodeBase64, encodeHex, type JsonObject, type JsonValue } from "@runseal/canonical"
+import { decodeBase64, encodeBase64, encodeHex, type JsonObject, type JsonValue } from "@runseal/canonical"
 import * as v from "valibot"
 import { parseOrigin } from "./checkpoint.ts"
 import { isPublicRekor, originOfAnyTree } from "./rekor-root.ts"
 import { parseVkey } from "./signed-note.ts"
-import { keyIdOfSpki, parseP256Spki } from "./spki.ts"
+import { keyIdOfNoteKey, keyIdOfSpki, parseEd25519Spki, parseP256Spki } from "./spki.ts"
 import {
+  ED25519_KEY_DETAILS,
   type LogKey,
   P256_KEY_DETAILS,
   parseUtcSeconds,
@@ -12,7 +13,7 @@ import {
   type TrustedKeys,
   type TrustProblem,
 } from "./trusted-keys.ts"
-import { describeIssue, FIRST_ISSUE, hostOf, parseTrustedRoot } from "./trusted-root.ts"
+import { describeIssue, FIRST_ISSUE, hostOf, parseTimestampAuthorities, parseTrustedRoot } from "./trusted-root.ts"
 
 /** `kind` of our trust document (FORMATS.md §7). */
 export const TRUST_DOCUMENT_KIND = "vfa.trust.v1"
@@ -82,6 +83,8 @@ export function parseTrust(value: JsonValue): TrustedKeys | TrustProblem {
   const { service, trusted_root, origin, service_keys, checkpoint_keys, leaf_v7_from } = parsed.output
   const logKeys = parseTrustedRoot(trusted_root)
   if ("problem" in logKeys) return logKeys
+  const timestampAuthorities = parseTimestampAuthorities(trusted_root)
+  if ("problem" in timestampAuthorities) return timestampAuthorities
   const checkpointKeys = checkpoint_keys.map(parseVkey).filter(key => key !== undefined)
   if (checkpointKeys.length < checkpoint_keys.length) {
     return { problem: "A checkpoint key of the trust document is not an Ed25519 or cosignature verifier key." }
@@ -107,6 +110,7 @@ export function parseTrust(value: JsonValue): TrustedKeys | TrustProblem {
     rekor: entryLogKeys.some(isPublicRekor),
     ...(leaf_v7_from === undefined ? {} : { leafV7From: leaf_v7_from }),
     ...(outside.length === 0 ? {} : { outside }),
+    ...(timestampAuthorities.length === 0 ? {} : { timestampAuthorities }),
   }
 }
 
@@ -123,7 +127,7 @@ function outsideLogs(
   keys: readonly LogKey[],
   own: readonly LogKey[],
 ): readonly TrustedKeys[] {
-  const others = keys.filter(key => key.keyDetails === P256_KEY_DETAILS && !own.includes(key))
+  const others = keys.filter(key => signsEntries(key) && !own.includes(key))
   const hosts = [...new Set(others.map(({ baseUrl }) => hostOf(baseUrl)))].filter(host => host !== undefined)
   return hosts.map(host => ({
     ...service,
@@ -132,6 +136,14 @@ function outsideLogs(
     checkpointKeys: [],
     rekor: true,
   }))
+}
+
+/** Rekor v1 signs with P-256; Rekor v2 may also have an Ed25519 key, and its id is then of that key under the log's name. */
+function signsEntries({ keyDetails, baseUrl, spki, logId }: LogKey): boolean {
+  if (keyDetails === P256_KEY_DETAILS) return true
+  const [host, raw] = [hostOf(baseUrl), parseEd25519Spki(spki)]
+  if (keyDetails !== ED25519_KEY_DETAILS || host === undefined || raw === undefined) return false
+  return encodeBase64(keyIdOfNoteKey(host, raw)) === logId
 }
 
 function serviceKeysProblem(keys: readonly ServiceKey[]): string | undefined {

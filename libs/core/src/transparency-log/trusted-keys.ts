@@ -1,4 +1,5 @@
 import type { NoteKey } from "./signed-note.ts"
+import type { TimestampAuthority } from "./timestamp-authority.ts"
 
 /** When a key may sign, in whole Unix seconds, both ends included. */
 export interface Validity {
@@ -22,7 +23,7 @@ export interface LogKey extends Validity {
   readonly logId: string
   /** SubjectPublicKeyInfo, DER. */
   readonly spki: Uint8Array
-  /** Sigstore's `PublicKeyDetails`; only P-256 keys can vouch for a profile-A entry. */
+  /** Sigstore's `PublicKeyDetails`; only P-256 keys can vouch for a profile-A entry, Ed25519 ones for one of Rekor v2. */
   readonly keyDetails: string
   readonly baseUrl: string
 }
@@ -46,6 +47,8 @@ export interface TrustedKeys {
   readonly rekor: boolean
   /** The same service in the Rekor logs that also hold its entries, each on its own. */
   readonly outside?: readonly TrustedKeys[]
+  /** Whose timestamps count for entries of logs that sign no time. */
+  readonly timestampAuthorities?: readonly TimestampAuthority[]
 }
 
 /** Why a trust document or trusted root is refused, in one sentence. */
@@ -55,6 +58,8 @@ export interface TrustProblem {
 
 /** Sigstore's name for a P-256 key that signs SHA-256 digests. */
 export const P256_KEY_DETAILS = "PKIX_ECDSA_P256_SHA_256"
+/** Sigstore's name for an Ed25519 key. */
+export const ED25519_KEY_DETAILS = "PKIX_ED25519"
 
 /** Whether `time` (whole Unix seconds) lies within a key's validity. */
 export function isValidAt({ validFrom, validTo }: Validity, time: number): boolean {

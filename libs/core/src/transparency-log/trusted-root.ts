@@ -1,7 +1,9 @@
 import { decodeBase64, encodeBase64, type JsonObject } from "@runseal/canonical"
 import * as v from "valibot"
+import { MAX_CERTIFICATE_BYTES, parseCertificate } from "./certificate.ts"
 import { HASH_BYTES } from "./merkle.ts"
 import { keyIdOfSpki, parseP256Spki } from "./spki.ts"
+import { AUTHORITY_CERTIFICATES, type TimestampAuthority } from "./timestamp-authority.ts"
 import { formatUtcSeconds, type LogKey, P256_KEY_DETAILS, parseUtcSeconds, type TrustProblem } from "./trusted-keys.ts"
 
 const MEDIA_TYPE = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
@@ -11,6 +13,8 @@ const MEDIA_TYPE = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
  */
 const MAX_LOGS = 64
 const MAX_KEY_BYTES = 1024
+/** Timestamp authorities read of one trusted root. */
+export const MAX_TIMESTAMP_AUTHORITIES = 16
 const MAX_TEXT_LENGTH = 512
 
 /** A document of a million mistakes costs no million issues. */
@@ -18,14 +22,11 @@ export const FIRST_ISSUE = { abortEarly: true } as const
 
 const textSchema = v.pipe(v.string(), v.maxLength(MAX_TEXT_LENGTH))
 const timeSchema = v.pipe(v.string(), v.transform(parseUtcSeconds), v.number("must be an RFC 3339 time in UTC"))
-const bytesSchema = v.pipe(
-  v.string(),
-  v.maxLength(MAX_KEY_BYTES * 2),
-  v.transform(decodeBase64),
-  v.instance(Uint8Array, "must be base64"),
-)
+const bytesOf = (most: number) =>
+  v.pipe(v.string(), v.maxLength(most * 2), v.transform(decodeBase64), v.instance(Uint8Array, "must be base64"))
+const bytesSchema = bytesOf(MAX_KEY_BYTES)
 
-// Loose on purpose: certificate and timestamp authorities, and fields of later versions, are other verifiers' business.
+// Loose on purpose: certificate authorities, and fields of later versions, are other verifiers' business.
 const rootSchema = v.object({
   mediaType: v.literal(MEDIA_TYPE),
   tlogs: v.pipe(
@@ -50,6 +51,39 @@ const rootSchema = v.object({
   ),
 })
 
+const authoritiesSchema = v.object({
+  timestampAuthorities: v.optional(
+    v.pipe(
+      v.array(
+        v.object({
+          uri: v.optional(textSchema, ""),
+          certChain: v.object({
+            certificates: v.pipe(
+              v.array(v.object({ rawBytes: bytesOf(MAX_CERTIFICATE_BYTES) })),
+              v.maxLength(AUTHORITY_CERTIFICATES[1]),
+            ),
+          }),
+          validFor: v.object({ start: timeSchema, end: v.optional(timeSchema) }),
+        }),
+      ),
+      v.maxLength(MAX_TIMESTAMP_AUTHORITIES),
+    ),
+    [],
+  ),
+})
+
+/** The timestamp authorities of a Sigstore trusted_root.json, in its order; their chains are unchecked. Never throws. */
+export function parseTimestampAuthorities(value: unknown): readonly TimestampAuthority[] | TrustProblem {
+  const parsed = v.safeParse(authoritiesSchema, value, FIRST_ISSUE)
+  if (!parsed.success) return { problem: `The trusted root is not readable: ${describeIssue(parsed.issues)}.` }
+  return parsed.output.timestampAuthorities.map(({ uri, certChain, validFor }) => ({
+    uri,
+    certificates: certChain.certificates.map(({ rawBytes }) => rawBytes),
+    validFrom: validFor.start,
+    ...(validFor.end === undefined ? {} : { validTo: validFor.end }),
+  }))
+}
+
 /** The transparency-log keys of a Sigstore trusted_root.json, in its order. Never throws. */
 export function parseTrustedRoot(value: unknown): readonly LogKey[] | TrustProblem {
   const parsed = v.safeParse(rootSchema, value, FIRST_ISSUE)
@@ -69,10 +103,13 @@ export function parseTrustedRoot(value: unknown): readonly LogKey[] | TrustProbl
 }
 
 /**
- * A trusted root with these log keys and empty lists for what we do not use, as other tools expect it. They refuse
+ * A trusted root with these log keys and timestamp authorities, and empty lists for what we do not use, as other tools expect it. They refuse
  * unknown fields, so nothing of ours is added. Times are written in whole seconds.
  */
-export function formatTrustedRoot(logKeys: readonly LogKey[]): JsonObject {
+export function formatTrustedRoot(
+  logKeys: readonly LogKey[],
+  authorities: readonly TimestampAuthority[] = [],
+): JsonObject {
   return {
     mediaType: MEDIA_TYPE,
     tlogs: logKeys.map(({ baseUrl, spki, keyDetails, logId, validFrom, validTo }) => ({
@@ -81,17 +118,37 @@ export function formatTrustedRoot(logKeys: readonly LogKey[]): JsonObject {
       publicKey: {
         rawBytes: encodeBase64(spki),
         keyDetails,
-        validFor: {
-          start: formatUtcSeconds(validFrom),
-          ...(validTo === undefined ? {} : { end: formatUtcSeconds(validTo) }),
-        },
+        validFor: formatValidity({ validFrom, validTo }),
       },
       logId: { keyId: logId },
     })),
     certificateAuthorities: [],
     ctlogs: [],
-    timestampAuthorities: [],
+    timestampAuthorities: authorities.map(({ uri, certificates, validFrom, validTo }) => ({
+      subject: subjectOf(certificates),
+      uri,
+      certChain: { certificates: certificates.map(der => ({ rawBytes: encodeBase64(der) })) },
+      validFor: formatValidity({ validFrom, validTo }),
+    })),
   }
+}
+
+const formatValidity = ({
+  validFrom,
+  validTo,
+}: {
+  readonly validFrom: number
+  readonly validTo: number | undefined
+}): JsonObject => ({
+  start: formatUtcSeconds(validFrom),
+  ...(validTo === undefined ? {} : { end: formatUtcSeconds(validTo) }),
+})
+
+/** Sigstore names an authority after its root; nothing is verified with it. */
+function subjectOf(certificates: readonly Uint8Array[]): JsonObject {
+  const root = certificates.at(-1)
+  const { organization, commonName } = (root && parseCertificate(root)) ?? { organization: "", commonName: "" }
+  return { organization, commonName }
 }
 
 /** The first issue of a refused document: where it is and what is wrong, without quoting the document. */

@@ -1,7 +1,8 @@
 import { utf8Encode } from "@runseal/canonical"
-import { verifyEcdsaP256 } from "#signatures"
+import { verifyEcdsaP256, verifyEd25519 } from "#signatures"
 import type { EntryCheckpoint } from "./checkpoint.ts"
-import type { LogKey } from "./trusted-keys.ts"
+import { parseEd25519Spki } from "./spki.ts"
+import { ED25519_KEY_DETAILS, type LogKey } from "./trusted-keys.ts"
 
 /**
  * Envelopes remembered per log key. The entries of one batch share a checkpoint, so a verifier of many documents meets
@@ -15,9 +16,15 @@ const verified = new WeakMap<LogKey, Set<string>>()
 export function isSignedCheckpoint(envelope: string, checkpoint: EntryCheckpoint, key: LogKey): boolean {
   const known = verified.get(key) ?? new Set()
   if (known.has(envelope)) return true
-  if (!verifyEcdsaP256(key.spki, utf8Encode(checkpoint.signedText), checkpoint.signature)) return false
+  if (!isSigned(checkpoint, key)) return false
   const [oldest] = known
   if (oldest !== undefined && known.size >= MAX_REMEMBERED) known.delete(oldest)
   verified.set(key, known.add(envelope))
   return true
+}
+
+function isSigned({ signedText, signature }: EntryCheckpoint, { spki, keyDetails }: LogKey): boolean {
+  if (keyDetails !== ED25519_KEY_DETAILS) return verifyEcdsaP256(spki, utf8Encode(signedText), signature)
+  const raw = parseEd25519Spki(spki)
+  return raw !== undefined && verifyEd25519(raw, utf8Encode(signedText), signature)
 }

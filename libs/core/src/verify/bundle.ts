@@ -66,7 +66,10 @@ export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[], kno
     outcome_kind: run.outcome_kind,
     withheld: withheldNames(bundle),
     limitations: limitationsOf(bundle),
-    anchors: [...bundleAnchors(bundle).map(({ slot, anchor }) => anchorFact(slot, anchor)), ...outsideFacts(anchors)],
+    anchors: [
+      ...bundleAnchors(bundle).map(({ slot, anchor }) => anchorFact(slot, anchor)),
+      ...outsideFacts(anchors, trust),
+    ],
   }
   return withKeyNotes(
     report,

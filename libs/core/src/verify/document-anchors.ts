@@ -1,5 +1,6 @@
 /** The anchors of a document that was verified, for who hands them on. */
 import { parseStrictJson } from "@runseal/canonical"
+import type { Bundle } from "../artifacts/bundle.ts"
 import { exportStatementSchema } from "../artifacts/export-statement.ts"
 import { parseExact } from "../artifacts/parse-exact.ts"
 import { isObject } from "../vocabulary/json-members.ts"
@@ -10,6 +11,13 @@ import { readBundle } from "./document.ts"
 import { parseReceiptDocument } from "./receipt.ts"
 import type { Report } from "./report.ts"
 
+/** The bundle in a text that was verified; undefined for any other document. @throws StrictJsonError when it is no JSON */
+export function bundleOf(input: Uint8Array, document: Report["document"]): Bundle | undefined {
+  const value = document === "bundle" ? parseStrictJson(input) : undefined
+  const bundle = value !== undefined && isObject(value) ? readBundle(value) : undefined
+  return bundle === undefined || "unreadable" in bundle ? undefined : bundle
+}
+
 /**
  * The anchors in the order of the report.
  * @param input the text that was verified
@@ -17,12 +25,12 @@ import type { Report } from "./report.ts"
  * @throws StrictJsonError when it is no JSON
  */
 export function anchorsOf(input: Uint8Array, document: Report["document"]): readonly SlottedAnchor[] {
+  if (document === "bundle") {
+    const bundle = bundleOf(input, document)
+    return bundle === undefined ? [] : bundleAnchors(bundle)
+  }
   const value = parseStrictJson(input)
   if (!isObject(value)) return []
-  if (document === "bundle") {
-    const bundle = readBundle(value)
-    return "unreadable" in bundle ? [] : bundleAnchors(bundle)
-  }
   if (document === "attestation") {
     const parsed = parseAttestation(value)
     return parsed.ok ? [{ slot: "attestation", anchor: parsed.value }] : []

@@ -1,12 +1,14 @@
 /** Holds the anchors of a record in logs that are not the service's own against the record and its own anchors. FORMATS §3. */
 import { canonicalize } from "@runseal/canonical"
-import type { Anchor, Leaf, OutsideAnchor, OutsideAnchors } from "../artifacts/anchor.ts"
+import type { Anchor, Leaf, OutsideAnchor, OutsideAnchors, OutsideEntry } from "../artifacts/anchor.ts"
 import type { Anchors, BundleBody } from "../artifacts/bundle.ts"
 import { entryPlaceProblem } from "../transparency-log/check-entry.ts"
-import { parseEntryCheckpoint } from "../transparency-log/checkpoint.ts"
-import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
+import { entryTime, tiledEntryProblem } from "../transparency-log/check-tiled-entry.ts"
+import { parseEntryCheckpoint, parseTiledCheckpoint } from "../transparency-log/checkpoint.ts"
 import { isPublicRekor, publicRekorTrust } from "../transparency-log/rekor-root.ts"
+import { timeOfTimestamp } from "../transparency-log/timestamp.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
+import { hostOf } from "../transparency-log/trusted-root.ts"
 import { logTimeProblems } from "./anchor-check.ts"
 import type { AnchorFacts, Findings, LimitationCode } from "./report.ts"
 
@@ -20,7 +22,8 @@ const PUBLIC_REKOR = publicRekorTrust("the public Rekor log", [])
 const UNKNOWN_LOG =
   "an outside log is none that the trust document lists: pin the service's current one, obtained from the service itself"
 
-type Slotted = { readonly slot: Slot; readonly anchor: OutsideAnchor }
+/** An anchor in an outside log, with its place in the record. */
+export type Slotted = { readonly slot: Slot; readonly anchor: OutsideAnchor }
 
 const slotted = (anchors: OutsideAnchors): readonly Slotted[] =>
   SLOTS.flatMap(slot => {
@@ -28,28 +31,39 @@ const slotted = (anchors: OutsideAnchors): readonly Slotted[] =>
     return anchor === undefined ? [] : [{ slot, anchor }]
   })
 
+/** The anchors of a record in its outside logs, in their order, with the log that the trust document lists; undefined for another. */
+export const anchorsOutside = (
+  { outside = [] }: Anchors,
+  trust: TrustedKeys,
+): readonly (readonly [log: TrustedKeys | undefined, anchors: readonly Slotted[]])[] =>
+  outside.map(anchors => [trustedLog(new Set([logIdOf(anchors)]), trust), slotted(anchors)])
+
+const trustedLog = (ids: ReadonlySet<string>, trust: TrustedKeys | undefined): TrustedKeys | undefined =>
+  [...(trust?.outside ?? []), PUBLIC_REKOR].find(({ logKeys }) => logKeys.some(key => ids.has(key.logId)))
+
 /** The record's own time for an anchor: what the 600 seconds are counted from. */
 const clockOf = ({ run, sections }: Pick<BundleBody, "run" | "sections">, slot: Slot): string =>
   slot === "complete_record" ? run.created_at : (sections.envelope?.admission_clock ?? run.created_at)
 
+/** The time that an entry in an outside log has by the log's word, or by its timestamp, in Unix seconds. Unchecked; 0 where it shows none. */
+export const timeOfOutside = (entered: OutsideEntry): number =>
+  "timestamp" in entered ? (timeOfTimestamp(entered.timestamp) ?? 0) : Number(entered.entry.integratedTime)
+
 /** Whether an entry in an outside log came too late, or too early, to speak of the record's time. */
-const isLate = (record: Pick<BundleBody, "run" | "sections">, slot: Slot, { leaf, entry }: Anchor): boolean =>
-  logTimeProblems(leaf, Number(entry.integratedTime), clockOf(record, slot)).length > 0
+const isLate = (record: Pick<BundleBody, "run" | "sections">, slot: Slot, leaf: Leaf, entered: OutsideEntry): boolean =>
+  logTimeProblems(leaf, timeOfOutside(entered), clockOf(record, slot)).length > 0
 
 /**
  * The anchors of a record in one outside log: its own leaves with that log's entries, marked where they are late.
  * @param entryOf that log's entry for an anchor of the record; undefined where it has none
  */
-export function outsideAnchors(
-  record: BundleBody,
-  entryOf: (own: Anchor) => TransparencyLogEntry | undefined,
-): OutsideAnchors {
+export function outsideAnchors(record: BundleBody, entryOf: (own: Anchor) => OutsideEntry | undefined): OutsideAnchors {
   const { pre_anchor, receipt, complete_record } = record.anchors
   const enter = <L extends Leaf>(slot: Slot, own: Anchor<L> | undefined): OutsideAnchor<L> | undefined => {
-    const entry = own && entryOf(own)
-    if (own === undefined || entry === undefined) return undefined
-    const anchor = { leaf: own.leaf, entry }
-    return isLate(record, slot, anchor) ? { ...anchor, late: true } : anchor
+    const entered = own && entryOf(own)
+    if (own === undefined || entered === undefined) return undefined
+    const anchor = { ...entered, leaf: own.leaf }
+    return isLate(record, slot, own.leaf, entered) ? { ...anchor, late: true } : anchor
   }
   const [first, refused, last] = [
     enter("pre_anchor", pre_anchor),
@@ -84,44 +98,72 @@ function checkLog(
   findings.require("outside", inOrder, "an outside log holds a later entry of the record and not an earlier one")
   const ids = new Set(found.map(({ anchor }) => anchor.entry.logId.keyId))
   findings.require("outside", ids.size === 1, "anchors of several logs stand under one outside log")
-  const log = [...(trust?.outside ?? []), PUBLIC_REKOR].find(({ logKeys }) => logKeys.some(key => ids.has(key.logId)))
+  const log = trustedLog(ids, trust)
   findings.require("outside", log !== undefined, UNKNOWN_LOG)
   for (const { slot, anchor } of found) {
     const same = bundle.anchors[slot]
     if (same === undefined) continue
     const sameLeaf = canonicalize(anchor.leaf) === canonicalize(same.leaf)
     findings.require("outside", sameLeaf, "an outside anchor is of another leaf than the record's own")
-    const problem = log && entryPlaceProblem(anchor.entry, same.entry.canonicalizedBody, log)
+    const problem = log && placeProblem(anchor, same.entry.canonicalizedBody, log, trust)
     if (problem !== undefined) findings.fail("outside", problem)
-    const late = isLate(bundle, slot, anchor)
+    const late = isLate(bundle, slot, anchor.leaf, anchor)
     findings.require("outside", late === (anchor.late === true), late ? UNMARKED : "an entry in time is marked as late")
   }
+}
+
+/** Why an entry does not show that this log holds it, at the time that it has. @param body base64 of the record's own */
+function placeProblem(
+  entered: OutsideEntry,
+  body: string,
+  log: TrustedKeys,
+  trust: TrustedKeys | undefined,
+): string | undefined {
+  if (!("timestamp" in entered)) return entryPlaceProblem(entered.entry, body, log)
+  const stamped = entryTime(entered.timestamp, body, trust?.timestampAuthorities ?? [])
+  return "problem" in stamped ? stamped.problem : tiledEntryProblem(entered.entry, body, log, stamped.time)
 }
 
 const UNMARKED = "an entry outside of the 600 s, or of the sealed anchoring window, is not marked as late"
 
 const logIdOf = (anchors: OutsideAnchors): string => slotted(anchors)[0]?.anchor.entry.logId.keyId ?? ""
 
-/** Where the record stands in outside logs. */
-export const outsideFacts = ({ outside = [] }: Anchors): readonly AnchorFacts[] =>
-  outside.flatMap(anchors =>
-    slotted(anchors).map(({ slot, anchor: { leaf, entry, late } }) => ({
+/** Where the record stands in outside logs. @param trust what it was held to */
+export const outsideFacts = (anchors: Anchors, trust: TrustedKeys | undefined): readonly AnchorFacts[] =>
+  (anchors.outside ?? []).flatMap(log =>
+    slotted(log).map(({ slot, anchor }) => ({
       slot,
-      leaf_version: leaf.leaf_version,
-      log_index: entry.logIndex,
-      integrated_time: entry.integratedTime,
-      outside_log: hostOfEntry(entry),
-      ...(late === undefined ? {} : { late }),
+      leaf_version: anchor.leaf.leaf_version,
+      log_index: anchor.entry.logIndex,
+      integrated_time: `${timeOfOutside(anchor)}`,
+      outside_log: hostOfEntry(anchor),
+      ...authorityOf(anchor, anchors[slot], trust),
+      ...(anchor.late === undefined ? {} : { late: anchor.late }),
     })),
   )
 
+/** The authority whose timestamp an anchor carries, by the host at which it is asked. */
+function authorityOf(
+  anchor: OutsideEntry,
+  own: Anchor | undefined,
+  trust: TrustedKeys | undefined,
+): Pick<AnchorFacts, "timestamp_authority"> {
+  if (!("timestamp" in anchor)) return {}
+  const body = own?.entry.canonicalizedBody ?? ""
+  const stamped = entryTime(anchor.timestamp, body, trust?.timestampAuthorities ?? [])
+  return { timestamp_authority: ("problem" in stamped ? undefined : hostOf(stamped.authority.uri)) ?? "unknown" }
+}
+
 /** The log's name as its checkpoint gives it. */
-const hostOfEntry = ({ inclusionProof }: TransparencyLogEntry): string =>
-  parseEntryCheckpoint(inclusionProof.checkpoint.envelope)?.host ?? "unknown"
+function hostOfEntry(entered: OutsideEntry): string {
+  const { envelope } = entered.entry.inclusionProof.checkpoint
+  const parse = "timestamp" in entered ? parseTiledCheckpoint : parseEntryCheckpoint
+  return parse(envelope)?.host ?? "unknown"
+}
 
 /** Said when every check on the anchors in outside logs found nothing wrong; undefined when there are none. */
 export function passedOutside(anchors: Anchors): string | undefined {
-  const facts = outsideFacts(anchors)
+  const facts = outsideFacts(anchors, undefined)
   if (facts.length === 0) return undefined
   const logs = [...new Set(facts.map(({ outside_log }) => outside_log))].join(", ")
   const late = facts.filter(fact => fact.late === true).length

@@ -134,6 +134,8 @@ export type AnchorFacts = {
   readonly integrated_time: string
   /** Host of the log; absent for the service's own. */
   readonly outside_log?: string
+  /** Of a log that signs no time: host of the authority whose timestamp is the time. */
+  readonly timestamp_authority?: string
   /** Of an outside log: not of the record's time. */
   readonly late?: true
 }

@@ -2,15 +2,20 @@
  * What other people's tools need to verify the anchors of a record: for each its leaf and a Sigstore bundle, and the public
  * keys to hold them against. Keys come from the trust document alone, never from the record.
  */
-import { decodeBase64, equalBytes, utf8Encode } from "@runseal/canonical"
+import { decodeBase64, equalBytes, type JsonObject, utf8Encode } from "@runseal/canonical"
+import type { OutsideEntry } from "../artifacts/anchor.ts"
+import type { Bundle } from "../artifacts/bundle.ts"
 import { leafText } from "../formulas/leaves.ts"
+import { parseOrigin } from "../transparency-log/checkpoint.ts"
 import { parseEntryBody, type TransparencyLogEntry } from "../transparency-log/log-entry.ts"
-import { sigstoreBundle } from "../transparency-log/sigstore-bundle.ts"
+import { sigstoreBundle, tiledSigstoreBundle } from "../transparency-log/sigstore-bundle.ts"
 import { spkiToPem } from "../transparency-log/spki.ts"
-import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
+import type { TimestampAuthority } from "../transparency-log/timestamp-authority.ts"
+import type { LogKey, TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { formatTrustedRoot } from "../transparency-log/trusted-root.ts"
 import { chooseTrust } from "./anchor-check.ts"
 import type { SlottedAnchor } from "./bundle.ts"
+import { anchorsOutside } from "./outside.ts"
 
 /** A file to write; its name is one of a few words of ours, without folder. */
 export type ExportedFile = { readonly name: string; readonly bytes: Uint8Array }
@@ -22,6 +27,10 @@ export type ExportedAnchor = {
   readonly leaf: string
   readonly bundle: string
   readonly key: string
+  /** Host of the log, where it is not the service's own. */
+  readonly outside_log?: string
+  /** Whether the bundle's time is that of a timestamp in it. */
+  readonly stamped?: true
 }
 
 export type SigstoreExport = {
@@ -33,11 +42,14 @@ export const TRUSTED_ROOT_NAME = "trusted_root.json"
 
 /**
  * The files for the anchors of a record that was verified with these trusts and did not fail: at most three anchors, and as
- * many keys. Undefined when there is no anchor, or when the trusts do not vouch for one of them.
+ * many keys; and as many bundles more for each outside log. Undefined when there is no anchor, or when the trusts do not vouch for
+ * one of them.
+ * @param record the bundle whose anchors these are, if it is one: its anchors in outside logs are exported too
  */
 export function sigstoreExport(
   anchors: readonly SlottedAnchor[],
   trusts: readonly TrustedKeys[],
+  record?: Pick<Bundle, "anchors">,
 ): SigstoreExport | undefined {
   const [first] = anchors
   const trust = first && chooseTrust(first.anchor.entry, trusts)
@@ -53,21 +65,69 @@ export function sigstoreExport(
     exportedText(leafName(slot), leafText(anchor.leaf)),
     exportedText(bundleName(slot), indented(bundle)),
   ])
+  const own = known.map(({ slot, anchor, pem }) => ({
+    slot,
+    log_index: anchor.entry.logIndex,
+    leaf: leafName(slot),
+    bundle: bundleName(slot),
+    key: keyName(pems.indexOf(pem)),
+  }))
+  const outside = record === undefined ? NOTHING : outsideExport(record, own, trust)
+  if (outside === undefined) return undefined
+  const root = formatTrustedRoot([...trust.logKeys, ...outside.logKeys], outside.authorities)
   return {
     files: [
       ...files,
+      ...outside.files,
       ...pems.map((pem, at) => exportedText(keyName(at), pem)),
-      exportedText(TRUSTED_ROOT_NAME, indented(formatTrustedRoot(trust.logKeys))),
+      exportedText(TRUSTED_ROOT_NAME, indented(root)),
     ],
-    anchors: known.map(({ slot, anchor, pem }) => ({
-      slot,
-      log_index: anchor.entry.logIndex,
-      leaf: leafName(slot),
-      bundle: bundleName(slot),
-      key: keyName(pems.indexOf(pem)),
-    })),
+    anchors: [...own, ...outside.anchors],
   }
 }
+
+type OutsideExport = SigstoreExport & {
+  readonly logKeys: readonly LogKey[]
+  readonly authorities: readonly TimestampAuthority[]
+}
+const NOTHING: OutsideExport = { files: [], anchors: [], logKeys: [], authorities: [] }
+
+/** The bundles of the same leaves in outside logs, with what the trusted root lists for them. Undefined as above. */
+function outsideExport(
+  { anchors }: Pick<Bundle, "anchors">,
+  own: readonly ExportedAnchor[],
+  trust: TrustedKeys,
+): OutsideExport | undefined {
+  const found = anchorsOutside(anchors, trust).flatMap(([log, slotted], at) =>
+    slotted.map(({ slot, anchor }) => {
+      const [exported, body] = [own.find(one => one.slot === slot), anchors[slot]?.entry.canonicalizedBody]
+      const bundle = body && bundleOutside(anchor, body)
+      const host = log && parseOrigin(log.origin)?.host
+      if (!exported || !bundle || log === undefined || host === undefined) return undefined
+      const name = `${slot}.outside-${at + 1}.sigstore.json`
+      const { logIndex: log_index } = anchor.entry
+      const stamped = "timestamp" in anchor ? { stamped: true as const } : {}
+      return {
+        log,
+        file: exportedText(name, indented(bundle)),
+        row: { ...exported, log_index, bundle: name, outside_log: host, ...stamped },
+      }
+    }),
+  )
+  const known = found.filter(one => one !== undefined)
+  if (known.length < found.length) return undefined
+  return {
+    files: known.map(({ file }) => file),
+    anchors: known.map(({ row }) => row),
+    logKeys: [...new Set(known.flatMap(({ log }) => log.logKeys))],
+    authorities: known.some(({ row }) => "stamped" in row) ? (trust.timestampAuthorities ?? []) : [],
+  }
+}
+
+const bundleOutside = (entered: OutsideEntry, ownBody: string): JsonObject | undefined =>
+  "timestamp" in entered
+    ? tiledSigstoreBundle(entered.entry, entered.timestamp, ownBody)
+    : sigstoreBundle(entered.entry)
 
 /** The trusted service key that the entry names. */
 function serviceKeyOf(entry: TransparencyLogEntry, trust: TrustedKeys): Uint8Array | undefined {

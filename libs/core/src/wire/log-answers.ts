@@ -110,10 +110,11 @@ export const consistencyAnswerSchema: v.GenericSchema<unknown, ConsistencyAnswer
 })
 
 /** Why an outside log does not hold an entry yet. Closed, since metrics name it. */
-export const OUTSIDE_FAULTS = ["unreachable", "limited", "failed", "refused", "invalid"] as const
+export const OUTSIDE_FAULTS = ["unreachable", "limited", "failed", "refused", "invalid", "untimed"] as const
 /**
  * `unreachable`: no whole answer in time. `limited`: 429. `failed`: 5xx. `refused`: a status that speaks of the entry.
- * `invalid`: an answer beside the API, or an entry whose proof does not verify.
+ * `invalid`: an answer beside the API, or an entry whose proof does not verify. `untimed`: of a log that says no time, no timestamp
+ * that verifies.
  */
 export type OutsideFault = (typeof OUTSIDE_FAULTS)[number]
 

@@ -1,13 +1,14 @@
 /** Where a record stands in the log, in words and rows. */
-import type { Anchor, OutsideAnchors } from "@runseal/core/artifacts/anchor"
+import type { Anchor, OutsideAnchor, OutsideAnchors } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { receiptOf } from "@runseal/core/artifacts/bundle"
 import { parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
+import { timeOfOutside } from "@runseal/core/verify/outside"
 import type { Line } from "../block.ts"
 import { briefly, count, line, mono, unixTime } from "../spans.ts"
 
 /** Origin of the log, as the entry's checkpoint names it. */
-const originOf = ({ entry }: Anchor): string => {
+const originOf = ({ entry }: Anchor | OutsideAnchor): string => {
   const { envelope } = entry.inclusionProof.checkpoint
   return parseCheckpoint(envelope)?.origin ?? envelope.split("\n")[0] ?? ""
 }
@@ -59,7 +60,7 @@ const rowsOf = (anchors: OutsideAnchors): readonly (readonly Line[])[] =>
     const anchor = anchors[slot]
     if (anchor === undefined) return []
     const { entry, leaf, late } = anchor
-    const time = unixTime(entry.integratedTime)
+    const time = unixTime(`${timeOfOutside(anchor)}`)
     return [
       [
         line(late === undefined ? name : `${name}, late`),
