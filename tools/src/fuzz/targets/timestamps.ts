@@ -1,0 +1,62 @@
+/** Timestamps of RFC 3161 and certificates above them: nothing that an authority did not make passes, and nothing has two spellings. */
+import { equalBytes } from "@runseal/canonical"
+import { parseCertificate } from "@runseal/core/transparency-log/certificate"
+import { MAX_TIMESTAMP_BYTES, parseTimestamp, verifyTimestamp } from "@runseal/core/transparency-log/timestamp"
+import { openAuthority, type TimestampAuthority } from "@runseal/core/transparency-log/timestamp-authority"
+import { keptTimestamp } from "@runseal/core/transparency-log/timestamp-exchange"
+import { keptInputs } from "../corpus.ts"
+import { bytesOf, type FuzzTarget, promise } from "../fuzz-target.ts"
+
+/** What the kept timestamps are over. OpenSSL made them, and the certificates: `openssl ts -reply`, `openssl req`, `openssl x509`. */
+const STAMPED = bytesOf("stamped")
+const CERTIFICATES = "certificate"
+
+const kept = (target: string, name: string): Uint8Array =>
+  keptInputs(target).find(input => input.name === `${name}.input`)?.bytes ?? new Uint8Array()
+
+const authorities: readonly TimestampAuthority[] = ["p256", "rsa"].map(kind => ({
+  uri: `https://${kind}.example`,
+  certificates: ["signer", "root"].map(place => kept(CERTIFICATES, `openssl-${kind}-${place}`)),
+  validFrom: 0,
+}))
+const genuine = ["p256", "rsa"].flatMap(kind => keptTimestamp(kept("timestamp", `openssl-${kind}`)) ?? [])
+const isOneOf = (known: readonly Uint8Array[], input: Uint8Array): boolean => known.some(one => equalBytes(one, input))
+
+export const timestamps: FuzzTarget = {
+  name: "timestamp",
+  seeds: () => genuine,
+  run: input => {
+    const answer = keptTimestamp(input)
+    if (answer !== undefined) {
+      promise(
+        answer.length <= MAX_TIMESTAMP_BYTES && parseTimestamp(answer) !== undefined,
+        "what is kept cannot be read",
+      )
+      const again = keptTimestamp(answer)
+      promise(again !== undefined && equalBytes(again, answer), "what was kept is kept otherwise the next time")
+    }
+    const verifies = !("problem" in verifyTimestamp(input, STAMPED, authorities))
+    promise(
+      verifies === isOneOf(genuine, input),
+      "a timestamp verifies exactly when an authority made it, and this one not",
+    )
+  },
+}
+
+export const certificates: FuzzTarget = {
+  name: CERTIFICATES,
+  seeds: () => authorities.flatMap(authority => authority.certificates),
+  run: input => {
+    const certificate = parseCertificate(input)
+    if (certificate === undefined) return
+    promise(equalBytes(certificate.der, input), "a certificate is read from other bytes than it has")
+    for (const { uri, certificates: chain } of authorities) {
+      const { problem } = openAuthority({ uri, certificates: chain.with(0, input), validFrom: 0 })
+      const isSigner = isOneOf(chain.slice(0, 1), input)
+      promise(
+        (problem === undefined) === isSigner,
+        "a chain holds exactly with the signer that its issuer signed, and this one not",
+      )
+    }
+  },
+}
