@@ -5,7 +5,7 @@ import { Hono } from "hono"
 import { HTTPException } from "hono/http-exception"
 import { matchedRoutes } from "hono/route"
 import { adminOnly, authenticate } from "./access/doors.ts"
-import { limitRequests } from "./access/rate-limit.ts"
+import { limitNameOf, limitRequests } from "./access/rate-limit.ts"
 import { SignerFailure } from "./anchor/remote-signer.ts"
 import type { Deps } from "./deps.ts"
 import { HttpError, unavailable } from "./http/http-error.ts"
@@ -59,11 +59,10 @@ export function createApp(deps: Deps): Hono {
     if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store")
   })
   for (const routes of PUBLIC_ROUTES) app.route("/", routes(deps))
-  app.use(authenticate(deps))
-  app.use("/admin/*", adminOnly)
+  app.use("/admin/*", authenticate(deps), adminOnly)
   for (const routes of ADMIN_ROUTES) app.route("/", routes(deps))
   app.all("/admin/*", c => c.notFound())
-  app.use(limitRequests(deps))
+  app.use(authenticate(deps, limitNameOf), limitRequests(deps))
   for (const routes of KEPT_ROUTES) app.route("/", routes(deps))
   app.notFound(c => c.json({ ok: false, error: "There is no such endpoint." }, 404))
   const reportFault = openStoreFaults(deps)

@@ -57,10 +57,12 @@ export function drawFaults(random: Seeded): Faults {
 /** SQLSTATEs of statements that were in order: cancelled, serialization failure, disk full, shutdown, internal error. */
 const REFUSALS = ["57014", "40001", "53100", "57P01", "XX000"]
 
-/** What happens to a statement. */
+/** What happens to a statement. A charge is a commit too. */
 export function drawMishap(random: Seeded, faults: Faults, kind: Statement["kind"]): Mishap | undefined {
   const [lost, refused] =
-    kind === "commit" ? [faults.commit_lost, faults.commit_refused] : [faults.statement_lost, faults.statement_refused]
+    kind === "commit" || kind === "charge"
+      ? [faults.commit_lost, faults.commit_refused]
+      : [faults.statement_lost, faults.statement_refused]
   if (random.chance(lost)) return { kind: random.chance(0.5) ? "lost before" : "lost after" }
   if (random.chance(refused)) return { kind: "refused", sqlstate: random.pick(REFUSALS) }
   return undefined

@@ -22,8 +22,8 @@ const FAULTS: readonly Fault[] = [
     changes: [
       {
         file: "sealing/sealer.ts",
-        from: "    return batch\n",
-        to: "    await context.rememberHead(batch.log.size(), batch.log.root())\n    return batch\n",
+        from: "      return batch\n",
+        to: "      await context.rememberHead(batch.log.size(), batch.log.root())\n      return batch\n",
       },
     ],
     found: /remembered before they are committed/,
@@ -51,8 +51,13 @@ const FAULTS: readonly Fault[] = [
     found: /seals again when all is well|is answered when all is well/,
   },
   {
-    name: "a window is charged without its lock",
-    changes: [{ file: "store/tenant-windows.ts", from: "do update set total = stored.total", to: "do nothing" }],
+    name: "a charge under a key is made without its window's lock",
+    changes: [{ file: "store/tenant-windows.ts", from: "do update set total = stored.total\n", to: "do nothing\n" }],
+    found: /follow each other|total of|shows its charge/,
+  },
+  {
+    name: "a charge takes the place of what its window holds",
+    changes: [{ file: "store/tenant-windows.ts", from: "stored.total + excluded.total", to: "excluded.total" }],
     found: /follow each other|total of|shows its charge/,
   },
   {
@@ -67,13 +72,21 @@ const FAULTS: readonly Fault[] = [
     found: /was told that nothing was written/,
   },
   {
+    name: "a transaction whose BEGIN failed goes on",
+    changes: [{ file: "store/transaction.ts", from: "[begun,", to: "[begun.catch(() => undefined)," }],
+    found: /AssertionError/,
+  },
+  {
     name: "a lost connection is used again",
     changes: [{ file: "store/connection-pool.ts", from: "() => live.delete(connection))", to: "() => undefined)" }],
     found: /when all is well|does not start again|never answered/,
   },
   {
-    name: "a batch looks at no idempotency key",
-    changes: [{ file: "sealing/sealer.ts", from: "await withoutTaken(tx, work, now)", to: "work" }],
+    name: "a batch neither locks idempotency keys nor looks at them",
+    changes: [
+      { file: "sealing/sealer.ts", from: "lockClaims(tx, work, context.nowMs())", to: "new Map()" },
+      { file: "sealing/sealer.ts", from: "withoutTaken(work, keys)", to: "work" },
+    ],
     found: /has one key and \d records/,
   },
   {

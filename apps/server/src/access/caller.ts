@@ -5,6 +5,7 @@ import type { KeyScope, KeyTier } from "@runseal/core/wire/keys"
 import type { Context } from "hono"
 import type { Tenant } from "../pipeline/submission.ts"
 import type { ActiveKey } from "../store/api-keys.ts"
+import type { Counted } from "./request-counter.ts"
 
 export type Caller = {
   /** 0 for the anonymous caller of open mode. */
@@ -20,6 +21,8 @@ declare module "hono" {
   interface ContextVariableMap {
     /** Set by the door alone, and by nothing that is read from a request. */
     caller: Caller | undefined
+    /** Set by the door, where it has counted the request. */
+    counted: Counted | undefined
   }
 }
 

@@ -3,6 +3,7 @@ import type { Context, MiddlewareHandler } from "hono"
 import type { Deps } from "../deps.ts"
 import { HttpError } from "../http/http-error.ts"
 import { callerOf } from "./caller.ts"
+import type { LimitName } from "./rate-limit.ts"
 
 export const KEY_HEADER = "X-Service-Key"
 
@@ -19,12 +20,14 @@ export const unauthorized = (): HttpError =>
 /**
  * Every request behind this door has a caller. In open mode that is the anonymous one, whatever the header says; in locked
  * mode a header that is missing, malformed, unknown or of a revoked key is refused.
+ * @param limitOf the limit that counts the request; absent where none does
  */
-export function authenticate({ keys }: Pick<Deps, "keys">): MiddlewareHandler {
+export function authenticate({ keys }: Pick<Deps, "keys">, limitOf?: (c: Context) => LimitName): MiddlewareHandler {
   return async (c, next) => {
-    const caller = await keys.admit(c.req.header(KEY_HEADER))
-    if (caller === "nobody") throw unauthorized()
-    c.set("caller", caller)
+    const admission = await keys.admit(c.req.header(KEY_HEADER), limitOf?.(c))
+    if (admission === "nobody") throw unauthorized()
+    c.set("caller", admission.caller)
+    c.set("counted", admission.counted)
     await next()
   }
 }

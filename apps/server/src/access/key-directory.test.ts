@@ -2,6 +2,7 @@
 import { pino } from "pino"
 import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "../../spec/database/databases.ts"
+import { revokeKey } from "../store/api-keys.ts"
 import type { Database } from "../store/database.ts"
 import { StoreError } from "../store/errors.ts"
 import { secretHash } from "./api-key.ts"
@@ -46,7 +47,9 @@ eachDatabase("the key directory", open => {
     const { admit } = directory()
     for (let time = 0; time < 2; time++) {
       const [callers, asked] = await counted(() => Promise.all(Array.from({ length: 100 }, () => admit(undefined))))
-      expect(new Set(callers.map(caller => caller !== "nobody" && caller.scope))).toEqual(new Set(["anonymous"]))
+      expect(new Set(callers.map(admitted => admitted !== "nobody" && admitted.caller.scope))).toEqual(
+        new Set(["anonymous"]),
+      )
       expect(asked).toBe(1)
     }
   })
@@ -62,14 +65,18 @@ eachDatabase("the key directory", open => {
         return callers
       }
       const [callers, statements] = await counted(work)
-      expect(callers.map(caller => caller !== "nobody" && caller.api_key_id)).toEqual(asked.map(({ id }) => id))
+      expect(callers.map(admitted => admitted !== "nobody" && admitted.caller.api_key_id)).toEqual(
+        asked.map(({ id }) => id),
+      )
       expect(statements, "whether it is locked, the keys, their last use").toBe(3)
     })
 
     test("asks nobody about what is spelt unlike any secret", async () => {
       const { admit } = directory()
       expect(await admit(undefined)).toBe("nobody")
-      const [callers, statements] = await counted(() => Promise.all([undefined, "", "rsk_1", `${UNKNOWN}0`].map(admit)))
+      const [callers, statements] = await counted(() =>
+        Promise.all([undefined, "", "rsk_1", `${UNKNOWN}0`].map(secret => admit(secret))),
+      )
       expect([new Set(callers), statements]).toEqual([new Set(["nobody"]), 0])
     })
 
@@ -87,7 +94,7 @@ eachDatabase("the key directory", open => {
       await expect(admit(secret)).rejects.toBeInstanceOf(StoreError)
       await expect(admit(undefined)).rejects.toBeInstanceOf(StoreError)
       good = Number.POSITIVE_INFINITY
-      expect(await admit(secret)).toMatchObject({ api_key_id: id })
+      expect(await admit(secret)).toMatchObject({ caller: { api_key_id: id } })
     })
 
     test("a use that cannot be noted fails no request and is told to the log without the secret", async () => {
@@ -95,13 +102,42 @@ eachDatabase("the key directory", open => {
       const { admit, close } = directory()
       // Whether it is locked, and the key; then nothing.
       good = 2
-      expect(await admit(secret)).toMatchObject({ api_key_id: id })
+      expect(await admit(secret)).toMatchObject({ caller: { api_key_id: id } })
       await close()
       good = Number.POSITIVE_INFINITY
       const log = lines.join("\n")
       expect(log).toContain("the last use of a key was not noted")
       expect(log).not.toContain(secret)
       expect(log).not.toContain(secretHash(secret))
+    })
+
+    test("counts what comes for a limit, each request in its turn, where processes share a database", async () => {
+      const [one, other, gone] = [await key("one"), await key("other"), await key("gone")]
+      await revokeKey(db, gone.id, NOW)
+      const { admit, close } = directory()
+      const secrets = [one, other, one, gone, one].map(({ secret }) => secret)
+      const admitted = await Promise.all([
+        ...secrets.map(secret => admit(secret, "shared")),
+        admit(one.secret, "attest"),
+        admit(UNKNOWN, "shared"),
+        admit(undefined, "shared"),
+        admit(one.secret),
+      ])
+      const again = await admit(one.secret, "shared")
+      await close()
+      const places = [...admitted, again].map(admission =>
+        admission === "nobody" ? admission : (admission.counted?.place ?? "uncounted"),
+      )
+      const isShared = db.kind === "postgres"
+      const counted = [1, 1, 2, "nobody", 3, 1, "nobody", "nobody", "uncounted", 4]
+      expect(places).toEqual(isShared ? counted : counted.map(place => (place === "nobody" ? place : "uncounted")))
+      const windows = await db.sql`select bucket, requests from request_window order by bucket`
+      const expected = [
+        { bucket: `key:${one.id}:attest`, requests: 1 },
+        { bucket: `key:${one.id}:shared`, requests: 4 },
+        { bucket: `key:${other.id}:shared`, requests: 1 },
+      ]
+      expect(windows).toEqual(isShared ? expected : [])
     })
 
     test("admits nobody once it is closed", async () => {

@@ -1,6 +1,7 @@
 /**
  * Whose secret it is. Every request asks the database, so that a revocation holds from the next request on in every process;
- * requests that wait at the same time are asked for in one statement.
+ * requests that wait at the same time are asked for in one statement, which counts them for their limits too where they are
+ * counted in the database.
  */
 import type { Logger } from "pino"
 import { type ActiveKey, findActiveKeys, hasKeys, noteUses } from "../store/api-keys.ts"
@@ -8,6 +9,10 @@ import type { Database } from "../store/database.ts"
 import { createGroupCommit } from "../store/group-commit.ts"
 import { isSecret, secretHash } from "./api-key.ts"
 import { ANONYMOUS, type Caller, keyCaller } from "./caller.ts"
+import { type CountedRequest, lookUpAndCount } from "./counted-lookup.ts"
+import type { LimitName } from "./rate-limit.ts"
+import type { Counted } from "./request-counter.ts"
+import { isShared, sweepWindows } from "./store-counter.ts"
 
 /** Secrets one statement looks up. */
 export const MAX_LOOKUPS_PER_STATEMENT = 256
@@ -16,15 +21,16 @@ export const MAX_WAITING_LOOKUPS = 4096
 /** A key's last use is written at most this often. */
 export const USE_NOTED_EVERY_MS = 60_000
 
-/** A caller, or nobody who may enter. */
-export type Admission = Caller | "nobody"
+/** A caller, with the request's place in his window where it is counted already; or nobody who may enter. */
+export type Admission = { readonly caller: Caller; readonly counted?: Counted } | "nobody"
 
 export type KeyDirectory = {
   /**
    * Who it is that sent this key header, absent when none was sent.
+   * @param limit that counts the request; absent where none does
    * @throws StoreError "unavailable" when too many wait, otherwise what the look-up met
    */
-  readonly admit: (secret: string | undefined) => Promise<Admission>
+  readonly admit: (secret: string | undefined, limit?: LimitName) => Promise<Admission>
   /** Resolves when the last uses seen so far are written, or could not be. */
   readonly usesNoted: () => Promise<void>
   /** Admits nobody any more and writes what is to be noted. */
@@ -38,36 +44,67 @@ export type DirectoryParts = {
 }
 
 export function openKeyDirectory(parts: DirectoryParts): KeyDirectory {
+  const { db, nowMs } = parts
   const uses = openUseNotes(parts)
-  const lookups = createGroupCommit(batchLookup(parts.db, uses.note), {
-    batch: MAX_LOOKUPS_PER_STATEMENT,
-    waiting: MAX_WAITING_LOOKUPS,
-  })
+  const isLocked = lockedMode(db)
+  const sweeping = sweepWindows(db)
+  const bounds = { batch: MAX_LOOKUPS_PER_STATEMENT, waiting: MAX_WAITING_LOOKUPS }
+  const lookups = createGroupCommit(
+    whenLocked(isLocked, (batch: readonly SoughtHash[]) => lookUp(db, batch, uses.note)),
+    bounds,
+  )
+  const counted = createGroupCommit(
+    whenLocked(isLocked, async (batch: readonly CountedRequest[]) => {
+      const at = nowMs()
+      const admissions = await lookUpAndCount(db, batch, at, uses.note)
+      sweeping.due(at)
+      return admissions
+    }),
+    bounds,
+  )
   return {
-    admit: secret => lookups.submit(secret !== undefined && isSecret(secret) ? secretHash(secret) : undefined),
+    admit: (secret, limit) => {
+      const hash = secret !== undefined && isSecret(secret) ? secretHash(secret) : undefined
+      return limit !== undefined && isShared(db) ? counted.submit({ hash, limit }) : lookups.submit(hash)
+    },
     usesNoted: uses.noted,
     close: async () => {
       await lookups.close()
+      await counted.close()
+      await sweeping.close()
       await uses.noted()
     },
   }
 }
 
-/** Hex of a secret's hash; absent when the header named no possible secret. */
-type SoughtHash = string | undefined
-
-function batchLookup(db: Database, noteUse: (key: ActiveKey) => void) {
-  // A key that exists is never deleted: what is locked stays locked. That nothing is locked is asked each time.
+/** Whether there are keys. A key that exists is never deleted: what is locked stays locked. That nothing is locked is asked each time. */
+function lockedMode(db: Database): () => Promise<boolean> {
   let locked = false
-  return async (batch: readonly SoughtHash[]): Promise<readonly Admission[]> => {
+  return async () => {
     locked ||= await hasKeys(db)
-    if (!locked) return batch.map(() => ANONYMOUS)
-    const hashes = [...new Set(batch.filter(hash => hash !== undefined))]
-    const keys = hashes.length === 0 ? [] : await findActiveKeys(db, hashes)
-    for (const key of keys) noteUse(key)
-    const callers = new Map(keys.map(key => [key.secret_hash, keyCaller(key)]))
-    return batch.map(hash => (hash === undefined ? undefined : callers.get(hash)) ?? "nobody")
+    return locked
   }
+}
+
+/** In open mode everybody is the anonymous caller, and nobody is looked up. */
+const whenLocked =
+  <Request>(isLocked: () => Promise<boolean>, lookUp: (batch: readonly Request[]) => Promise<readonly Admission[]>) =>
+  async (batch: readonly Request[]): Promise<readonly Admission[]> =>
+    (await isLocked()) ? lookUp(batch) : batch.map(() => ({ caller: ANONYMOUS }))
+
+/** Hex of a secret's hash; absent when the header named no possible secret. */
+export type SoughtHash = string | undefined
+
+async function lookUp(
+  db: Database,
+  batch: readonly SoughtHash[],
+  noteUse: (key: ActiveKey) => void,
+): Promise<readonly Admission[]> {
+  const hashes = [...new Set(batch.filter(hash => hash !== undefined))]
+  const keys = hashes.length === 0 ? [] : await findActiveKeys(db, hashes)
+  for (const key of keys) noteUse(key)
+  const admissions = new Map(keys.map(key => [key.secret_hash, { caller: keyCaller(key) }]))
+  return batch.map(hash => (hash === undefined ? undefined : admissions.get(hash)) ?? "nobody")
 }
 
 /** Last uses, written behind the requests' backs. Only keys that exist get here: their number bounds what is remembered. */

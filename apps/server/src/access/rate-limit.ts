@@ -10,7 +10,7 @@ import type { Database } from "../store/database.ts"
 import { ANONYMOUS_KEY_ID, type Caller, callerOf } from "./caller.ts"
 import { memoryCounter } from "./memory-counter.ts"
 import { type Counted, type RequestCounter, WINDOW_MS } from "./request-counter.ts"
-import { storeCounter } from "./store-counter.ts"
+import { isShared, storeCounter } from "./store-counter.ts"
 
 /** `POST /attest` has a limit of its own; every other kept endpoint that is not under /admin/ shares one. */
 export type LimitName = "shared" | "attest"
@@ -31,9 +31,15 @@ export type RateLimits = {
   /**
    * Counts a request and judges it. A refused one does not make its window longer.
    * @param address of the caller; who has no key is known by nothing else
+   * @param known its place, where the door has counted it already
    * @throws StoreError when it could not be counted: it is refused then, never let through
    */
-  readonly admit: (name: LimitName, caller: Caller, address: IpAddress | undefined) => Promise<Allowance>
+  readonly admit: (
+    name: LimitName,
+    caller: Caller,
+    address: IpAddress | undefined,
+    known?: Counted,
+  ) => Promise<Allowance>
   /** Resolves when the requests that wait are counted. */
   readonly close: () => Promise<void>
 }
@@ -50,7 +56,7 @@ export type RateLimitParts = {
 
 /** Counts in the database where several processes may share it, in memory where there is only one. */
 const openCounter = (db: Database, nowMs: () => number): RequestCounter =>
-  db.kind === "postgres" ? storeCounter(db, nowMs) : memoryCounter(nowMs)
+  isShared(db) ? storeCounter(db, nowMs) : memoryCounter(nowMs)
 
 export function openRateLimits({ db, config, secret, nowMs, reportRefused }: RateLimitParts): RateLimits {
   const counter = openCounter(db, nowMs)
@@ -59,8 +65,8 @@ export function openRateLimits({ db, config, secret, nowMs, reportRefused }: Rat
     return api_key_id === ANONYMOUS_KEY_ID ? config.anonymousRateLimit : config.rateLimit
   }
   return {
-    admit: async (name, caller, address) => {
-      const counted = await counter.count(`${whoOf(caller, address, secret)}:${name}`)
+    admit: async (name, caller, address, known) => {
+      const counted = known ?? (await counter.count(`${whoOf(caller, address, secret)}:${name}`))
       const allowance = allowanceOf(name, limitOf(name, caller), counted, nowMs())
       if (!allowance.admitted) reportRefused(name)
       return allowance
@@ -95,13 +101,14 @@ function tooManyRequests(allowance: Allowance): HttpError {
   return new HttpError(429, sentence, { "Retry-After": `${seconds}`, ...rateLimitFields(allowance) })
 }
 
-const limitNameOf = (c: Context): LimitName => (c.req.path === "/attest" ? "attest" : "shared")
+/** Which limit a request behind the door falls under. */
+export const limitNameOf = (c: Context): LimitName => (c.req.path === "/attest" ? "attest" : "shared")
 
 /** Stands behind the door: a request that was refused there counts nowhere. */
 export function limitRequests({ rateLimits, trustedProxyHops }: Deps): MiddlewareHandler {
   return async (c, next) => {
     const address = callerAddress(c, trustedProxyHops)
-    const allowance = await rateLimits.admit(limitNameOf(c), callerOf(c), address)
+    const allowance = await rateLimits.admit(limitNameOf(c), callerOf(c), address, c.get("counted"))
     if (!allowance.admitted) throw tooManyRequests(allowance)
     await next()
     for (const [field, value] of Object.entries(rateLimitFields(allowance))) c.res.headers.set(field, value)

@@ -1,7 +1,7 @@
 /** Windows in the database: exact over all processes that share it. What waits is counted in one statement. */
 import type { Database } from "../store/database.ts"
 import { createGroupCommit } from "../store/group-commit.ts"
-import { createHousekeeping } from "../store/housekeeping.ts"
+import { createHousekeeping, type Housekeeping } from "../store/housekeeping.ts"
 import { countRequests, sweepRequestWindows } from "../store/request-windows.ts"
 import { type Counted, type RequestCounter, WINDOW_MS } from "./request-counter.ts"
 
@@ -14,8 +14,15 @@ const SWEEP_EVERY_MS = 1000
 /** … and at most so many at once, which is more than a process counts in that time. */
 const SWEEP_MAX_ROWS = 10_000
 
+/** Whether several processes may share a database: then they count in it. */
+export const isShared = ({ kind }: Pick<Database, "kind">): boolean => kind === "postgres"
+
+/** Removes ended windows, for whoever counts. */
+export const sweepWindows = (db: Database): Housekeeping =>
+  createHousekeeping(at => sweepRequestWindows(db, at, WINDOW_MS, SWEEP_MAX_ROWS), SWEEP_EVERY_MS)
+
 export function storeCounter(db: Database, nowMs: () => number): RequestCounter {
-  const sweeping = createHousekeeping(at => sweepRequestWindows(db, at, WINDOW_MS, SWEEP_MAX_ROWS), SWEEP_EVERY_MS)
+  const sweeping = sweepWindows(db)
   const counting = createGroupCommit<string, Counted>(
     async batch => {
       const at = nowMs()

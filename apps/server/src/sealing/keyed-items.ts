@@ -13,15 +13,23 @@ export type KeyedItem = { readonly kind: "run" | "attestation"; readonly at: num
 /** The charge that a run's budget snapshot shows; "" when it has none. */
 const chargeOf = (draft: Draft | undefined): string => draft?.sections.budget_snapshot?.window?.charge_id ?? ""
 
+/** Locks the keys of a batch's items and gives what stands for each. */
+export const lockClaims = (tx: Tx, { keyed = [] }: BatchWork, now: number): Promise<ReadonlyMap<string, KeptKey>> =>
+  lockKeys(
+    tx,
+    keyed.map(({ claim }) => claim),
+    now,
+  )
+
 /**
  * The work of a batch without the items that may not be sealed: those under a key that has its record, and runs whose charge
  * stands by now for another attempt at the same request, in another process.
+ * @param keys what stands for the keys of its items, which are locked
  */
-export async function withoutTaken(tx: Tx, work: BatchWork, now: number): Promise<Round> {
+export function withoutTaken(work: BatchWork, keys: ReadonlyMap<string, KeptKey>): Round {
   const { keyed = [] } = work
   if (keyed.length === 0) return work
-  const claims = keyed.map(({ claim }) => claim)
-  const kept = new Map(await lockKeys(tx, claims, now))
+  const kept = new Map(keys)
   const taken = keyed.filter(({ kind, at, claim }) => {
     const key = kept.get(claim.key_hash)
     // Whatever comes later in this batch under the same key finds none.

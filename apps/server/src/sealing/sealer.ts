@@ -19,11 +19,12 @@ import { appendEntries, loadFrontier, lockHead } from "../store/log-store.ts"
 import { insertRuns, type NewRunRow } from "../store/runs.ts"
 import type { LogHeadRow } from "../store/schema.ts"
 import type { Tx } from "../store/session.ts"
-import { lockTenants, updateTenants } from "../store/tenants.ts"
+import { findTenants, lockTenants, type TenantClaim, type TenantOwner, updateTenants } from "../store/tenants.ts"
+import { sentTogether } from "../store/transaction.ts"
 import type { Watch } from "../watch.ts"
 import type { AttestationDraft, SealedAttestation } from "./attestation.ts"
 import { type ExportDraft, type SealedStatement, stateExports } from "./export-statement.ts"
-import { type KeyedItem, keepSealed, withoutTaken } from "./keyed-items.ts"
+import { type KeyedItem, keepSealed, lockClaims, withoutTaken } from "./keyed-items.ts"
 import { nextLogTime } from "./log-clock.ts"
 import type { Batch, BatchContext, BatchWork, Round, SealedRun } from "./seal-batch.ts"
 import { buildBatch } from "./seal-batch.ts"
@@ -161,28 +162,45 @@ function sealedAt<T>(sealed: readonly (T | undefined)[], at: number): T {
  * One transaction: lock the log's head, build on it, write everything.
  * @param known where the log stood last; read from the store when it is not there any more
  */
-export const commitBatch = (work: BatchWork, known: LogFrontier | undefined, context: SealerContext): Promise<Batch> =>
-  context.db.transaction(async tx => {
-    const head = await lockHead(tx)
-    if (context.contradictsHead(head.size, head.root)) throw new StoreError("unavailable", { message: ROLLED_BACK })
-    if (head.epoch !== context.epoch) throw new StoreError("unavailable", { message: KEYS_CHANGED })
-    const time = nextLogTime(head.log_time, context.nowMs())
-    if (time === undefined) throw new StoreError("unavailable")
-    const frontier = isAt(known, head) ? known : await loadFrontier(tx, head)
-    const { exports = [] } = work
-    const tenants = await lockTenants(tx, newTenants([...work.drafts, ...exports]))
-    const statements = await stateExports(tx, exports, tenants, context.reportFailure)
-    const attested = await countAttestations(tx, [...new Set(work.attestations.map(({ owner }) => owner))])
-    const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time }
-    const now = context.nowMs()
-    const round = await withoutTaken(tx, work, now)
-    const batch = await buildBatch({ ...round, statements }, start, context)
-    if (batch.entries.length > 0) {
-      await writeBatch(tx, batch, head, time, context)
-      await keepSealed(tx, work, batch, now)
-    } else if (isAsked(round) || exports.length > 0) throw new StoreError("unavailable")
-    return batch
-  })
+export const commitBatch = (
+  work: BatchWork,
+  known: LogFrontier | undefined,
+  context: SealerContext,
+): Promise<Batch> => {
+  const { exports = [] } = work
+  const owners = ownersOf([...work.drafts, ...exports])
+  const attesting = [...new Set(work.attestations.map(({ owner }) => owner))]
+  return context.db.transactionFrom(
+    // In this order: what is read behind the head's lock is final.
+    tx =>
+      sentTogether([
+        lockHead(tx),
+        findTenants(tx, owners),
+        countAttestations(tx, attesting),
+        lockClaims(tx, work, context.nowMs()),
+      ]),
+    async (tx, [head, found, attested, keys]) => {
+      if (context.contradictsHead(head.size, head.root)) throw new StoreError("unavailable", { message: ROLLED_BACK })
+      if (head.epoch !== context.epoch) throw new StoreError("unavailable", { message: KEYS_CHANGED })
+      const time = nextLogTime(head.log_time, context.nowMs())
+      if (time === undefined) throw new StoreError("unavailable")
+      const frontier = isAt(known, head) ? known : await loadFrontier(tx, head)
+      const made = await lockTenants(tx, owners.filter(({ tenant_id }) => !found.has(tenant_id)).map(withSalt))
+      const tenants = new Map([...found, ...made])
+      const statements = await stateExports(tx, exports, tenants, context.reportFailure)
+      const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time }
+      const round = withoutTaken(work, keys)
+      const batch = await buildBatch({ ...round, statements }, start, context)
+      if (batch.entries.length > 0) {
+        await sentTogether([
+          ...writeBatch(tx, batch, head, time, context),
+          keepSealed(tx, work, batch, context.nowMs()),
+        ])
+      } else if (isAsked(round) || exports.length > 0) throw new StoreError("unavailable")
+      return batch
+    },
+  )
+}
 
 const isAsked = ({ drafts, attestations }: Round): boolean =>
   [...drafts, ...attestations].some(item => item !== undefined)
@@ -190,19 +208,26 @@ const isAsked = ({ drafts, attestations }: Round): boolean =>
 const isAt = (known: LogFrontier | undefined, head: LogHeadRow): known is LogFrontier =>
   known !== undefined && known.range.size === head.size && equalBytes(rootOf(known.range), head.root)
 
-/** The batch's tenants in sorted order, each with the salt it gets if it is new. */
-function newTenants(
-  drafts: readonly Pick<Draft, "tenant">[],
-): readonly { tenant_id: string; owner: number; salt: string }[] {
-  const owners = new Map(drafts.map(({ tenant }) => [tenant.tenant_id, tenant.owner]))
-  return [...owners.keys()].sort().map(tenant_id => ({
-    tenant_id,
-    owner: owners.get(tenant_id) ?? 0,
-    salt: randomBytes(32).toString("hex"),
-  }))
-}
+/** Who owns the batch's tenants, each of them once. */
+const ownersOf = (drafts: readonly Pick<Draft, "tenant">[]): readonly TenantOwner[] => [
+  ...new Map(drafts.map(({ tenant }) => [tenant.tenant_id, tenant])).values(),
+]
 
-async function writeBatch(tx: Tx, batch: Batch, head: LogHeadRow, time: number, context: SealerContext): Promise<void> {
+/** A tenant with the salt it gets if it is new. */
+const withSalt = ({ tenant_id, owner }: TenantOwner): TenantClaim => ({
+  tenant_id,
+  owner,
+  salt: randomBytes(32).toString("hex"),
+})
+
+/** Sends everything a batch has made. */
+function writeBatch(
+  tx: Tx,
+  batch: Batch,
+  head: LogHeadRow,
+  time: number,
+  context: SealerContext,
+): readonly Promise<void>[] {
   const root = batch.log.root()
   const size = batch.log.size()
   const runs = batch.runs.filter(run => run !== undefined)
@@ -216,8 +241,7 @@ async function writeBatch(tx: Tx, batch: Batch, head: LogHeadRow, time: number, 
     checkpoint: context.publicCheckpoint(size, root),
     epoch: head.epoch,
   }
-  // None waits for the answer to another; when one fails, so does the transaction.
-  await Promise.all([
+  return [
     appendEntries(tx, { entries, tiles: batch.log.tiles(), head: next }),
     insertRuns(tx, runs.map(runRow)),
     insertAttestations(
@@ -225,7 +249,7 @@ async function writeBatch(tx: Tx, batch: Batch, head: LogHeadRow, time: number, 
       attestations.map(sealed => attestationRow(sealed, time)),
     ),
     updateTenants(tx, [...batch.tenants.values()]),
-  ])
+  ]
 }
 
 const runRow = ({ draft, bundle, text, packed, tenant_ordinal }: SealedRun): NewRunRow => ({

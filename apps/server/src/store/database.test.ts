@@ -11,6 +11,7 @@ import { StoreError } from "./errors.ts"
 import { knownMigrations } from "./migrate.ts"
 import { readWindowTotal } from "./tenant-windows.ts"
 import { lockTenants } from "./tenants.ts"
+import { sentTogether } from "./transaction.ts"
 
 const key = { tenant_id: "t", window_seconds: 60, window_start: 0 }
 
@@ -47,6 +48,68 @@ eachDatabase("a database", open => {
     })
     await expect(ignoring).rejects.toMatchObject({ code: "rolled_back" })
     expect(await db.sql`select b from scratch where a = 3`).toEqual([])
+  })
+
+  test("sends the first statements of a transaction together with BEGIN, and they are part of it", async () => {
+    const from = (a: number, fails: boolean) =>
+      db.transactionFrom(
+        async ({ sql }) => {
+          const [one, two] = await Promise.all([
+            sql`insert into scratch values (${a}, 'first')`,
+            sql<{ b: string }[]>`select b from scratch where a = ${a}`,
+          ])
+          return [one.count, two[0]?.b]
+        },
+        async ({ sql }, first) => {
+          await sql`update scratch set b = b || ' second' where a = ${a}`
+          if (fails) throw new Error("given up")
+          return first
+        },
+      )
+    expect(await from(40, false)).toEqual([1, "first"])
+    await expect(from(41, true)).rejects.toThrow("given up")
+    expect(await db.sql`select a, b from scratch where a in (40, 41)`).toEqual([{ a: 40, b: "first second" }])
+  })
+
+  test("ends a transaction whose first statements fail, and does nothing more", async () => {
+    let worked = false
+    const failing = db.transactionFrom(
+      ({ sql }) => Promise.all([sql`insert into scratch values (42, '')`, sql`select 1 / 0`, sql`select 1`]),
+      async () => {
+        worked = true
+      },
+    )
+    await expect(failing).rejects.toMatchObject({ sqlstate: "22012" })
+    expect(worked).toBe(false)
+    expect(await db.sql`select a from scratch where a = 42`).toEqual([])
+  })
+
+  test("of statements sent together throws what the first failed with, not what followed from it", async () => {
+    const sent = async (statement: PromiseLike<unknown>): Promise<void> => {
+      await statement
+    }
+    // Whoever awaits more hears of his failure later, though it came first.
+    const failing = db.transaction(({ sql }) =>
+      sentTogether([sent(sql`select 1`), sent(sent(sql`select 1 / 0`)), sent(sql`select 1`), sent(sql`select 1`)]),
+    )
+    await expect(failing).rejects.toMatchObject({ sqlstate: "22012" })
+    expect(await db.transaction(({ sql }) => sentTogether([sql`select 1 as a`, Promise.resolve("two")]))).toEqual([
+      [{ a: 1 }],
+      "two",
+    ])
+  })
+
+  test("a statement that writes by itself is done whole or not at all", async () => {
+    const write = (a: number, divisor: number) =>
+      db.write(
+        ({ sql }) => sql<{ a: number }[]>`
+          with made as (insert into scratch values (${a}, '') returning a)
+          select a / ${divisor}::bigint as a from made`,
+      )
+    expect(await write(43, 1)).toEqual([{ a: 43 }])
+    await expect(write(44, 0)).rejects.toMatchObject({ code: "rolled_back", sqlstate: "22012" })
+    await expect(write(43, 1)).rejects.toMatchObject({ code: "conflict" })
+    expect(await db.sql`select a from scratch where a in (43, 44)`).toEqual([{ a: 43 }])
   })
 
   test("names a unique violation a conflict and leaves no SQL, parameter or row in the error", async () => {
@@ -284,6 +347,27 @@ describe.skipIf(postgresStart.kind === "absent")(`a commit whose connection is l
       false,
     ])
   })
+
+  test.each([
+    ["after", true],
+    ["before", false],
+  ] as const)(
+    "has an unknown outcome when it is that of a statement by itself, cut %s it arrived",
+    async (when, there) => {
+      const proxy = await startCuttingProxy(Number(new URL(url).port))
+      const db = await openDatabase({ kind: "postgres", url: Object.assign(new URL(url), { port: proxy.port }).href })
+      const insert = (tenant: string, owner: number) =>
+        db.write(({ sql }) => sql`insert into tenant values (${tenant}, ${owner}, '0', 0, '0')`)
+      // What the server has parsed once is sent in one message.
+      await insert(`known ${when}`, 100 + when.length)
+      proxy.cutAt(`alone ${when}`, when)
+      await expect(insert(`alone ${when}`, 200 + when.length)).rejects.toMatchObject({ code: "outcome_unknown" })
+      await db.close()
+      proxy.close()
+      const rows = await direct.sql`select 1 from tenant where tenant_id = ${`alone ${when}`}`
+      expect(rows.length === 1).toBe(there)
+    },
+  )
 
   test("did not happen when the connection is lost before the commit", async () => {
     const [error, there] = await cutTransaction("never sent", "for update", "after")

@@ -7,8 +7,8 @@ import { type PgliteThread, startPglite } from "./pglite/connection.ts"
 import { lockFolder, prepareCluster } from "./pglite/folder.ts"
 import { templateOf } from "./pglite/template.ts"
 import { checkServer, pgliteClient, SERVER_CONNECTIONS, serverClient, startingClient } from "./postgres-client.ts"
-import { openSession, type Source, type Tx } from "./session.ts"
-import { runTransaction } from "./transaction.ts"
+import { openSession, type Session, type Source, type Tx } from "./session.ts"
+import { type Opening, runStatement, runTransaction, runTransactionFrom, type Work } from "./transaction.ts"
 
 export type DatabaseOptions =
   | { readonly kind: "pglite"; readonly dataDir: string }
@@ -29,6 +29,17 @@ export type Database = Source & {
    * @throws StoreError, or whatever else `work` rejected with
    */
   readonly transaction: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
+  /**
+   * The same, and its first statements are sent together with BEGIN: `work` is called with what they gave once all have their
+   * answers. Should BEGIN alone fail, each of them has been a transaction of its own: they read, lock, or write rows that mean
+   * the same as none.
+   */
+  readonly transactionFrom: <First, T>(open: Opening<First>, work: Work<First, T>) => Promise<T>
+  /**
+   * One statement that writes, in a transaction of its own.
+   * @throws StoreError "outcome_unknown" when the connection was lost before the answer came
+   */
+  readonly write: <T>(statement: (session: Session) => Promise<T>) => Promise<T>
   readonly close: () => Promise<void>
 }
 
@@ -116,6 +127,8 @@ export function databaseOver(kind: Database["kind"], pool: ConnectionPool, ended
     read,
     sql: (text, ...values) => read(async ({ sql }) => sql(text, ...values)),
     transaction: work => pool.lease(connection => runTransaction(connection, work)),
+    transactionFrom: (open, work) => pool.lease(connection => runTransactionFrom(connection, open, work)),
+    write: statement => pool.lease(connection => runStatement(connection, statement)),
     close: async () => {
       await pool.close()
       await ended()

@@ -14,14 +14,23 @@ export type EarlierAttempt = {
   readonly result: ChargeResult
 }
 
-/** Locks the keys of these charges and finds the attempts that need no charge of their own. No statement without keys. */
+/** Locks the keys of these charges and gives what stands for each. No statement without keys. */
+export const lockClaims = (tx: Tx, charges: readonly Charge[]): Promise<ReadonlyMap<string, KeptKey>> =>
+  lockKeys(
+    tx,
+    charges.flatMap(({ claim }) => claim ?? []),
+    Math.max(...charges.map(({ charged_at }) => charged_at)),
+  )
+
+/**
+ * Finds the attempts that need no charge of their own. No statement without keys.
+ * @param keys what stands for the keys of these charges, which are locked
+ */
 export async function earlierAttempts(
   tx: Tx,
   charges: readonly Charge[],
+  keys: ReadonlyMap<string, KeptKey>,
 ): Promise<ReadonlyMap<Charge, EarlierAttempt>> {
-  const claims = charges.flatMap(({ claim }) => claim ?? [])
-  if (claims.length === 0) return new Map()
-  const keys = await lockKeys(tx, claims, Math.max(...charges.map(({ charged_at }) => charged_at)))
   const made = await findCharges(tx, [...keys.values()])
   const found = new Map<Charge, EarlierAttempt>()
   for (const charge of charges) {
@@ -57,25 +66,32 @@ async function findCharges({ sql }: Tx, keys: readonly KeptKey[]): Promise<Map<s
   return new Map(rows.map(row => [row.charge_id, row]))
 }
 
-/** Gives the charges that were taken over their new ids, and each key the charge that stands for it. */
-export async function keepCharges(
+/**
+ * Gives the charges that were taken over their new ids, and each key the charge that stands for it: everything that is to be
+ * sent.
+ */
+export function keepCharges(
   tx: Tx,
   charges: readonly Charge[],
   earlier: ReadonlyMap<Charge, EarlierAttempt>,
-): Promise<void> {
+): readonly Promise<void>[] {
   const moved = charges.flatMap(charge => {
     const old = earlier.get(charge)
     return old === undefined ? [] : [{ old_id: old.charge_id, new_id: charge.charge_id }]
   })
-  if (moved.length > 0)
-    await tx.sql`
-      update token_charge set charge_id = moved.new_id
-      from json_to_recordset(${JSON.stringify(moved)}::text::json) as moved(old_id text, new_id text)
-      where charge_id = moved.old_id`
-  await keepKeys(
-    tx,
-    charges.flatMap(({ claim, charge_id, charged_at }) =>
-      claim === undefined ? [] : [{ ...claim, charge_id, record_id: "", kept_at: charged_at }],
-    ),
+  const kept = charges.flatMap(({ claim, charge_id, charged_at }) =>
+    claim === undefined ? [] : [{ ...claim, charge_id, record_id: "", kept_at: charged_at }],
   )
+  return [moveCharges(tx, moved), keepKeys(tx, kept)]
+}
+
+async function moveCharges(
+  { sql }: Tx,
+  moved: readonly { readonly old_id: string; readonly new_id: string }[],
+): Promise<void> {
+  if (moved.length === 0) return
+  await sql`
+    update token_charge set charge_id = moved.new_id
+    from json_to_recordset(${JSON.stringify(moved)}::text::json) as moved(old_id text, new_id text)
+    where charge_id = moved.old_id`
 }

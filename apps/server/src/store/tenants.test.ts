@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest"
 import { eachDatabase } from "../../spec/database/databases.ts"
 import type { Database } from "./database.ts"
-import { lockTenants, NO_RECORD, updateTenants } from "./tenants.ts"
+import { findTenants, lockTenants, NO_RECORD, updateTenants } from "./tenants.ts"
 
 const claim = (tenant_id: string, owner: number, salt = "a".repeat(64)) => ({ tenant_id, owner, salt })
 
@@ -17,6 +17,17 @@ eachDatabase("tenants", open => {
     expect(made.get("new")).toEqual(expected)
     const again = await db.transaction(tx => lockTenants(tx, [claim("new", 1, "b".repeat(64))]))
     expect(again.get("new")).toEqual(expected)
+  })
+
+  test("those that exist are found and locked, the others are not made", async () => {
+    const [one, other] = [claim("found", 3), claim("unmade", 4)]
+    await db.transaction(tx => lockTenants(tx, [one]))
+    const found = await db.transaction(tx => findTenants(tx, [other, one]))
+    expect([...found.keys()]).toEqual(["found"])
+    expect(await db.transaction(tx => findTenants(tx, []))).toEqual(new Map())
+    expect(await db.sql`select 1 from tenant where tenant_id = 'unmade'`).toHaveLength(0)
+    const foreign = db.transaction(tx => findTenants(tx, [claim("found", 5)]))
+    await expect(foreign).rejects.toMatchObject({ code: "conflict" })
   })
 
   test("heads move together, and a later batch finds them moved", async () => {

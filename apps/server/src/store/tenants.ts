@@ -6,37 +6,56 @@ import type { Source, Tx } from "./session.ts"
 /** `previous_record` of a tenant's first record. */
 export const NO_RECORD: string = "0".repeat(64)
 
+export type TenantOwner = Pick<TenantRow, "tenant_id" | "owner">
+
 /** A tenant about to seal. `salt` (64 hex digits, fresh and random) is kept only when the tenant is new. */
-export type TenantClaim = Pick<TenantRow, "tenant_id" | "owner" | "salt">
+export type TenantClaim = TenantOwner & Pick<TenantRow, "salt">
 
 export type TenantHead = Pick<TenantRow, "tenant_id" | "record_count" | "head">
 
 /**
- * Locks tenants until the transaction ends, making those that are new. Everybody locks in the same order, so that no two
- * transactions wait for each other. One claim a tenant, at most a batch of them.
+ * Locks those of the tenants that exist until the transaction ends, always in the same order. No statement for no tenants.
  * @returns the stored rows by tenant id
  * @throws StoreError "conflict" when a tenant belongs to another owner
  */
-export async function lockTenants(
+export async function findTenants(
   { sql }: Tx,
-  claims: readonly TenantClaim[],
+  owners: readonly TenantOwner[],
 ): Promise<ReadonlyMap<string, TenantRow>> {
-  await sql`
+  if (owners.length === 0) return new Map()
+  const rows = await sql<TenantRow[]>`
+    select tenant_id, owner, salt, record_count, head from tenant
+    where tenant_id in (select json_array_elements_text(${JSON.stringify(owners.map(tenantId))}::text::json))
+    order by tenant_id collate "C"
+    for update`
+  const tenants = new Map(rows.map(row => [row.tenant_id, row]))
+  const foreign = owners.some(({ tenant_id, owner }) => (tenants.get(tenant_id)?.owner ?? owner) !== owner)
+  if (foreign) throw anotherOwner()
+  return tenants
+}
+
+/**
+ * Locks tenants until the transaction ends, making those that are new. Everybody locks in the same order, so that no two
+ * transactions wait for each other; whoever has found some before has locked the log's head before that. One claim a
+ * tenant, at most a batch of them, and no statement for none.
+ * @returns the stored rows by tenant id
+ * @throws StoreError "conflict" when a tenant belongs to another owner
+ */
+export async function lockTenants(tx: Tx, claims: readonly TenantClaim[]): Promise<ReadonlyMap<string, TenantRow>> {
+  if (claims.length === 0) return new Map()
+  await tx.sql`
     insert into tenant (tenant_id, owner, salt, record_count, head)
     select tenant_id, owner, salt, 0, ${NO_RECORD}
     from json_to_recordset(${JSON.stringify(claims)}::text::json) as claim(tenant_id text, owner bigint, salt text)
     order by tenant_id collate "C"
     on conflict do nothing`
-  const rows = await sql<TenantRow[]>`
-    select tenant_id, owner, salt, record_count, head from tenant
-    where tenant_id in (select json_array_elements_text(${JSON.stringify(claims.map(tenantId))}::text::json))
-    order by tenant_id collate "C"
-    for update`
-  const tenants = new Map(rows.map(row => [row.tenant_id, row]))
-  const foreign = claims.some(({ tenant_id, owner }) => tenants.get(tenant_id)?.owner !== owner)
-  if (foreign) throw new StoreError("conflict", { message: "A tenant belongs to another owner." })
+  const tenants = await findTenants(tx, claims)
+  // One that was not made has another tenant of its owner in its way.
+  if (tenants.size < claims.length) throw anotherOwner()
   return tenants
 }
+
+const anotherOwner = (): StoreError => new StoreError("conflict", { message: "A tenant belongs to another owner." })
 
 /** Records of a tenant's chain so far; 0 for a tenant that has not sealed anything. */
 export async function readRecordCount(source: Source, tenantId: string): Promise<number> {
@@ -46,7 +65,7 @@ export async function readRecordCount(source: Source, tenantId: string): Promise
   return row?.record_count ?? 0
 }
 
-const tenantId = ({ tenant_id }: TenantClaim): string => tenant_id
+const tenantId = ({ tenant_id }: TenantOwner): string => tenant_id
 
 /**
  * Moves the heads of tenants this transaction has locked.

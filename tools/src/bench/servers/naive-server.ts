@@ -49,6 +49,8 @@ const within = (db: Database, tx: Tx): Database => ({
   ...db,
   read: work => work(tx),
   transaction: work => work(tx),
+  transactionFrom: async (open, work) => work(tx, await open(tx)),
+  write: statement => statement(tx),
 })
 
 const [lanes = "1", ...options] = process.argv.slice(2)

@@ -1,5 +1,5 @@
 /** Does a statement in a transaction. */
-import { type Cell, type Row, shapeNamed } from "./rows.ts"
+import { type Cell, type Row, shapeNamed, valuesOf } from "./rows.ts"
 import { type Statement, sorted } from "./statement.ts"
 import { DatabaseError, type Transaction, type Transactions } from "./transactions.ts"
 
@@ -24,6 +24,8 @@ export function execute(
       return insert(database, tx, statement, parameters)
     case "update":
       return update(database, tx, statement, parameters, blind)
+    case "charge":
+      return charge(database, tx, statement, parameters)
     case "newest ordinals":
       return newestOrdinals(database, tx, statement.owners(parameters))
     case "sweep":
@@ -89,6 +91,34 @@ function update(
     }
   }
   return { rows: [], count, command: "UPDATE" }
+}
+
+/** Adds to windows, which wait their turn, and inserts the charges with the totals that they lead to. */
+function charge(
+  database: Transactions,
+  tx: Transaction,
+  { windows, charges, adds }: Form<"charge">,
+  parameters: readonly Cell[],
+): Answer {
+  const [window, token_charge] = [shapeNamed("tenant_window"), shapeNamed("token_charge")]
+  const nameOf = (row: Row): string => valuesOf(row, window.key)
+  const totals = new Map<string, number>()
+  for (const added of windows.rows(parameters)) {
+    const there = database.insert(tx, window, added)
+    if (there !== undefined) database.lockRow(tx, window, there)
+    const total = Number(added.total) + (adds ? Number(there?.total ?? 0) : 0)
+    if (total > Number.MAX_SAFE_INTEGER) throw new DatabaseError("23514", "a row violates a check of tenant_window")
+    if (there !== undefined) database.replace(tx, window, there, { ...there, total })
+    totals.set(nameOf(added), total)
+  }
+  const made = charges.rows(parameters).map(from => {
+    const row = { ...from, total_after: (totals.get(nameOf(from)) ?? 0) - Number(from.later) }
+    const kept = chosen(row, token_charge.columns)
+    if (database.insert(tx, token_charge, kept) !== undefined)
+      throw new DatabaseError("23505", "duplicate key in token_charge")
+    return chosen(row, ["charge_id", "total_after"])
+  })
+  return { rows: made, count: made.length, command: "INSERT" }
 }
 
 function newestOrdinals(database: Transactions, tx: Transaction, owners: readonly Cell[]): Answer {

@@ -61,6 +61,8 @@ type Session = {
   readonly lost: () => void
   readonly inbox: Request[]
   tx: Transaction | undefined
+  /** That of a statement by itself, while it waits for a lock. */
+  alone: Transaction | undefined
   failed: boolean
   gone: boolean
   /** Takes back the step that is to come. */
@@ -93,18 +95,22 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
     plan(session, session.owner, describe(request), () => arrive(session, request))
   }
   const rollback = (session: Session): void => {
-    if (session.tx !== undefined) database.rollback(session.tx)
+    for (const tx of [session.tx, session.alone]) if (tx !== undefined) database.rollback(tx)
     session.tx = undefined
+    session.alone = undefined
     session.failed = false
     session.waiting = undefined
   }
-  /** The connection goes. @param underWay whether a COMMIT was sent that the server may still receive */
+  /** The connection goes. @param underWay whether a COMMIT was sent that the server may still receive, or is at work on */
   const lose = (session: Session, underWay: boolean, tell = true): void => {
     if (session.gone) return
     session.gone = true
     session.cancel?.()
     sessions.splice(sessions.indexOf(session), 1)
-    const late = underWay && !session.failed && session.waiting === undefined && parts.lateCommit()
+    const [request] = session.inbox
+    const isByItself = session.tx === undefined && request?.statement.kind === "charge"
+    const isUnhindered = !session.failed && (session.waiting === undefined || isByItself)
+    const late = underWay && isUnhindered && parts.lateCommit()
     if (session.tx !== undefined) {
       plan(session, "database", late ? "commits, unheard" : "finds its client gone", () => {
         if (late && session.tx !== undefined) {
@@ -113,6 +119,15 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
           session.tx = undefined
         } else rollback(session)
       })
+    } else if (isByItself && late) {
+      // One that waits goes on when it has its lock.
+      if (session.waiting === undefined)
+        plan(session, "database", "carries it out, unheard", () => {
+          count("statement took effect unheard")
+          attempt(session, request)
+        })
+    } else if (session.alone !== undefined) {
+      plan(session, "database", "finds its client gone", () => rollback(session))
     }
     if (tell) session.lost()
   }
@@ -131,7 +146,7 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
       scheduler.note(`${session.name} is ${nameOf(mishap)}`)
     }
     if (mishap?.kind === "lost before") {
-      lose(session, request.statement.kind === "commit")
+      lose(session, commits(session))
       return
     }
     const done = mishap?.kind === "refused" ? refusal(session, request, mishap.sqlstate) : attempt(session, request)
@@ -184,26 +199,33 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
       return plain("COMMIT")
     }
     if (session.failed) throw new DatabaseError("25P02", "current transaction is aborted")
-    const tx = session.tx ?? database.begin(session.name, () => proceed(session))
+    const tx = session.tx ?? session.alone ?? database.begin(session.name, () => proceed(session))
     const before = new Map([...tx.writes].map(([table, rows]) => [table, new Map(rows)]))
     try {
       const found = execute(database, tx, statement, parameters, defects.has("updates without looking"))
-      if (session.tx === undefined) database.commit(tx)
+      if (session.tx === undefined) {
+        session.alone = undefined
+        database.commit(tx)
+      }
       return found
     } catch (error) {
       tx.writes.clear()
       for (const [table, rows] of before) tx.writes.set(table, rows)
-      if (session.tx === undefined) database.rollback(tx)
+      if (session.tx === undefined) {
+        session.alone = error instanceof MustWait ? tx : undefined
+        if (session.alone === undefined) database.rollback(tx)
+      }
       throw error
     }
   }
   const proceed = (session: Session): void => {
     const request = session.waiting
-    if (request === undefined || session.gone) return
+    if (request === undefined || (session.gone && session.alone === undefined)) return
     session.waiting = undefined
     plan(session, "database", `goes on with ${describe(request)}`, () => {
+      if (session.gone && session.alone === undefined) return
       const done = attempt(session, request)
-      if (done !== undefined) answer(session, done)
+      if (done !== undefined && !session.gone) answer(session, done)
     })
   }
   const disturbing = (session: Session, disturb: () => void): Ending => ({ name: session.name, disturb })
@@ -216,6 +238,7 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
         lost,
         inbox: [],
         tx: undefined,
+        alone: undefined,
         failed: false,
         gone: false,
         cancel: undefined,
@@ -226,8 +249,7 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
       return clientOf((text, parameters) => send(session, text, parameters, parts, next))
     },
     ownerGone: owner => {
-      for (const session of sessions.filter(found => found.owner === owner))
-        lose(session, session.inbox[0]?.statement.kind === "commit", false)
+      for (const session of sessions.filter(found => found.owner === owner)) lose(session, commits(session), false)
     },
     idleInTransaction: () =>
       sessions
@@ -244,9 +266,11 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
         .map(session =>
           disturbing(session, () => {
             const request = session.waiting
-            if (request === undefined || session.tx === undefined) return
-            database.stopWaiting(session.tx)
+            const tx = session.tx ?? session.alone
+            if (request === undefined || tx === undefined) return
+            database.stopWaiting(tx)
             session.waiting = undefined
+            if (session.tx === undefined) rollback(session)
             answer(session, refusal(session, request, "55P03"))
           }),
         ),
@@ -259,6 +283,10 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
     committed: database.committed,
   }
 }
+
+/** Whether what a session was sent last ends a transaction: COMMIT, or a charge by itself. */
+const commits = ({ inbox, tx }: Session): boolean =>
+  inbox[0]?.statement.kind === "commit" || (tx === undefined && inbox[0]?.statement.kind === "charge")
 
 const nameOf = (mishap: Mishap): string => (mishap.kind === "refused" ? `refused ${mishap.sqlstate}` : mishap.kind)
 const plain = (command: string): Answer => ({ rows: [], count: 0, command })

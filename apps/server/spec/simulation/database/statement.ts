@@ -41,6 +41,14 @@ export type Statement =
       readonly matches: (row: Row, from: Row, parameters: readonly Cell[]) => boolean
       readonly set: (row: Row, from: Row, parameters: readonly Cell[]) => Row
     }
+  | {
+      readonly kind: "charge"
+      /** Windows with what is added to each, and the charges that make it up. */
+      readonly windows: Source
+      readonly charges: Source
+      /** Whether what a window holds already stays in it. */
+      readonly adds: boolean
+    }
   | { readonly kind: "newest ordinals"; readonly owners: (parameters: readonly Cell[]) => readonly Cell[] }
   | { readonly kind: "sweep" }
   | { readonly kind: "begin" | "commit" | "rollback" }
@@ -66,6 +74,8 @@ const FORMS = {
   updateFrom: new RegExp(
     String.raw`^update (?<table>${NAME}) set (?<set>.*?) from ${RECORDSET} as (?<alias>${NAME})\(.*?\) where (?<where>.*)$`,
   ),
+  charge:
+    /^with moved as \(insert into tenant_window as stored \(tenant_id, window_seconds, window_start, total\) select tenant_id collate "C", window_seconds, window_start, total from json_to_recordset\(\$1::text::json\) as added\(.*?\) order by 1, 2, 3 on conflict \(tenant_id, window_seconds, window_start\) do update set total = (?<adds>stored\.total \+ )?excluded\.total returning tenant_id, window_seconds, window_start, total \) insert into token_charge \(charge_id, tenant_id, window_seconds, window_start, tokens, total_after, charged_at\) select charge_id, tenant_id, window_seconds, window_start, tokens, total - later, charged_at from moved join json_to_recordset\(\$2::text::json\) as made\(.*?\) using \(tenant_id, window_seconds, window_start\) returning charge_id, total_after$/,
   newest:
     /^select claim\.owner::bigint as owner, coalesce\( ?\(select max\(owner_ordinal\) from attestation where attestation\.owner = claim\.owner::bigint\), 0\) as newest from json_array_elements_text\(\$1::text::json\) as claim\(owner\)$/,
   sweep: /^delete from idempotency_key where key_hash in /,
@@ -88,6 +98,8 @@ function understand(text: string): Statement | undefined {
   const control = FORMS.control.exec(text)?.[1]
   if (control === "begin" || control === "commit" || control === "rollback") return { kind: control }
   if (FORMS.newest.test(text)) return { kind: "newest ordinals", owners: parameters => elements(parameters[0]) }
+  const charge = FORMS.charge.exec(text)?.groups
+  if (charge !== undefined) return chargeOf(charge)
   if (FORMS.sweep.test(text)) return { kind: "sweep" }
   const forms = [
     [FORMS.values, insertValues],
@@ -257,6 +269,15 @@ function updateFrom(groups: Groups, text: string): Statement {
     set: assignments(groups.set, text),
   }
 }
+
+const chargeOf = ({ adds }: Groups): Statement => ({
+  kind: "charge",
+  windows: {
+    rows: parameters => sorted(recordset({ json: "1" }, parameters), ["tenant_id", "window_seconds", "window_start"]),
+  },
+  charges: { rows: parameters => recordset({ json: "2" }, parameters) },
+  adds: adds !== undefined,
+})
 
 /** Rows in the order of some columns: numbers by size, texts by their bytes. */
 export function sorted(rows: readonly Row[], by: readonly string[]): readonly Row[] {
