@@ -10,7 +10,15 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { RUN_STATEMENT_PREDICATE_TYPE } from "../../../libs/core/src/vocabulary/versions.ts"
-import { exportCorpus, exportOfAnother, type Material, SPOILERS } from "./sigstore-exports.ts"
+import {
+  exportCorpus,
+  exportFromOutside,
+  exportOfAnother,
+  isStamped,
+  type Material,
+  SPOILERS,
+  STAMPED_SPOILERS,
+} from "./sigstore-exports.ts"
 import {
   exportStatements,
   SPOILT_ENVELOPES,
@@ -25,6 +33,8 @@ type Tool = {
   readonly accepts?: (material: Material) => boolean
   /** Absent for a tool that is given anchors alone. */
   readonly acceptsStatement?: (material: StatementMaterial) => boolean
+  /** False for a tool of before entries without a time of their log. */
+  readonly knowsRekorV2?: boolean
 }
 
 /** A tool that hangs has not accepted anything. */
@@ -78,13 +88,15 @@ function cosign(command: string): Tool {
   const format = version.startsWith("v2.") ? ["--new-bundle-format"] : []
   const trust = ["--key", "service.pub", "--bundle", "leaf.sigstore.json", "--trusted-root", "trusted_root.json"]
   const args = ["verify-blob", ...format, ...trust, "leaf.json"]
+  const stamped = [...args, "--use-signed-timestamps"]
   const statementTrust = trust.with(3, "statement.sigstore.json")
   const type = ["--type", RUN_STATEMENT_PREDICATE_TYPE, "--insecure-ignore-tlog"]
   const statementArgs = ["verify-blob-attestation", ...format, ...statementTrust, ...type, "record.json"]
   return {
     name: `cosign ${version}`,
-    accepts: material => runs(command, args, anchorFiles(material)),
+    accepts: material => runs(command, isStamped({ material }) ? stamped : args, anchorFiles(material)),
     acceptsStatement: material => runs(command, statementArgs, statementFiles(material)),
+    ...(version.startsWith("v2.") ? { knowsRekorV2: false } : {}),
   }
 }
 
@@ -119,6 +131,8 @@ for (const [name, names] of [
 
 const exported = await exportCorpus(folder)
 const statements = await exportStatements(join(folder, "statements"))
+const outside = await exportFromOutside(join(folder, "outside"))
+const outsideElsewhere = (await exportFromOutside(join(folder, "outside elsewhere"), "elsewhere")).find(isStamped)
 const another = await exportOfAnother(join(folder, "another"))
 const anotherStatement = await statementOfAnother(join(folder, "another statement"))
 
@@ -133,6 +147,26 @@ function wrongAnchors(name: string, accepts: (material: Material) => boolean): r
   const wrong = [...refused, ...taken]
   said(
     `${name}: ${exported.length} anchors, ${slots.size * SPOILERS.length} spoilt ones: ${wrong.length} wrong answers`,
+  )
+  return wrong
+}
+
+/** What a tool says wrongly of a record that is in Rekor logs of both versions; prints how many it was asked. */
+function wrongOutside({ name, accepts = () => false, knowsRekorV2 = true }: Tool): readonly string[] {
+  const asked = outside.filter(one => knowsRekorV2 || !isStamped(one))
+  const refused = asked.filter(({ material }) => !accepts(material)).map(anchor => `refused ${anchor.name}`)
+  const taken = asked
+    .filter(isStamped)
+    .flatMap(anchor =>
+      STAMPED_SPOILERS.filter(
+        ([, spoil]) => outsideElsewhere === undefined || accepts(spoil(anchor.material, outsideElsewhere.material)),
+      ).map(([what]) => `accepted ${anchor.name} with ${what}`),
+    )
+  const wrong = [...refused, ...taken]
+  const stamped = asked.filter(isStamped).length
+  const version = knowsRekorV2 ? "" : " (it does not know Rekor v2)"
+  said(
+    `${name}: ${asked.length} anchors of a record in Rekor logs too, ${stamped} of Rekor v2${version}, ${stamped * STAMPED_SPOILERS.length} spoilt ones: ${wrong.length} wrong answers`,
   )
   return wrong
 }
@@ -152,9 +186,10 @@ function wrongStatements(name: string, accepts: (material: StatementMaterial) =>
   return wrong
 }
 
-for (const { name, accepts, acceptsStatement } of tools) {
+for (const tool of tools) {
+  const { name, accepts, acceptsStatement } = tool
   const wrong = [
-    ...(accepts === undefined ? [] : wrongAnchors(name, accepts)),
+    ...(accepts === undefined ? [] : [...wrongAnchors(name, accepts), ...wrongOutside(tool)]),
     ...(acceptsStatement === undefined ? [] : wrongStatements(name, acceptsStatement)),
   ]
   for (const line of wrong) said(`  ${line}`)

@@ -80,6 +80,9 @@ export async function exportFromOutside(folder: string, seed = "outside"): Promi
     tiledLog(kind, testAuthority({ kind, host: `${kind}.tsa.example` }), `${kind}.rekor.example`),
   )
   const logs = [outsideLog("v1"), ...tiled]
+  // An earlier record in each log, so that every proof has a path.
+  const earlier = sealRun(deployment, { outcome: "ok" }).bundle
+  for (const log of logs) enterAll(log, earlier.anchors)
   const record = withOutside(bundle, ...logs.map(log => enterAll(log, bundle.anchors)))
   const trust = trusted(listing(deployment.trustDocument, ...logs))
   return exported(folder, "from-outside", record, { ...deployment, trust })
@@ -170,8 +173,9 @@ export const SPOILERS: readonly Spoiler[] = [
   ],
 ]
 
-/** Whether an export is of an entry whose time a timestamp says. */
-export const isStamped = ({ material }: Exported): boolean => material.bundle.includes("signedTimestamp")
+/** Whether an export is of an entry of Rekor v2, whose time a timestamp says, or should. */
+export const isStamped = ({ material }: Pick<Exported, "material">): boolean =>
+  /"version": ?"0\.0\.2"/.test(material.bundle)
 
 const stampOf = (bundle: Json): Json => bundle.verificationMaterial.timestampVerificationData.rfc3161Timestamps[0]
 
