@@ -41,20 +41,24 @@ export const stamped = (body: Uint8Array): Sent => ({
   body,
 })
 
-/** Starts a log and gives it this authority. */
+/** Starts a log and gives it this authority. @param kind of its key */
 export async function startRekorV2(
   authority: Pick<Authority, "url" | "chainFile">,
   host = "two.rekor.test",
+  kind: "ed25519" | "p256" = "ed25519",
 ): Promise<RekorLog> {
-  const { privateKey, publicKey } = generateKeyPairSync("ed25519")
+  const { privateKey, publicKey } =
+    kind === "p256" ? generateKeyPairSync("ec", { namedCurve: "P-256" }) : generateKeyPairSync("ed25519")
   const pem = publicKey.export({ type: "spki", format: "pem" }).toString()
-  const raw = publicKey.export({ type: "spki", format: "der" }).subarray(-32)
-  const logId = createHash("sha256").update(`${host}\n\x01`, "latin1").update(raw).digest()
+  const spki = publicKey.export({ type: "spki", format: "der" })
+  // C2SP signed-note for Ed25519; of an ECDSA key Sigstore takes the SPKI alone.
+  const named = kind === "p256" ? spki : Buffer.concat([Buffer.from(`${host}\n\x01`, "latin1"), spki.subarray(-32)])
+  const logId = createHash("sha256").update(named).digest()
   const folder = mkdtempSync(join(tmpdir(), "runseal-rekor-v2-"))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
   const keyFile = join(folder, "rekor.pub")
   writeFileSync(keyFile, pem)
-  const tree = openTree(host, logId, text => sign(null, text, privateKey))
+  const tree = openTree(host, logId, text => sign(kind === "p256" ? "sha256" : null, text, privateKey))
   const server = await serve(tree.answer)
   const log = ["--anchor", "rekor", "--rekor-version", "2", "--rekor-url", server.url, "--rekor-origin", host]
   const keys = ["--rekor-key", keyFile, "--tsa-url", authority.url, "--tsa-chain", authority.chainFile]

@@ -327,7 +327,7 @@ describe.skipIf(!opensslPresent)(`a Rekor v2 log with timestamps of OpenSSL${ope
 })
 
 const tsa = opensslPresent ? await startAuthority("rsa") : undefined
-const logs = tsa === undefined ? [] : [await startRekorV2(tsa), await startRekorV2(tsa)]
+const logs = tsa === undefined ? [] : [await startRekorV2(tsa), await startRekorV2(tsa, "two.rekor.test", "p256")]
 
 eachDatabase(`a record whose window passed before it was stamped${opensslPresence},`, open => {
   const rekor = logs.pop()
@@ -362,6 +362,28 @@ eachDatabase(`a record whose window passed before it was stamped${opensslPresenc
     const unmarked = await verifyWithCli(late.replace('"late":true,', ""), trust)
     expect(unmarked).toMatchObject({ exit: 1, verdict: "FAILED" })
     expect(unmarked.stdout).toContain("is not marked as late")
+  })
+})
+
+const EXPIRED = opensslPresent ? await startAuthority("p256", ["-days", "0"]) : undefined
+const unused = EXPIRED && (await startRekorV2(EXPIRED, "unused.test"))
+
+describe.skipIf(unused === undefined)(`an authority whose certificate has ended${opensslPresence}`, () => {
+  const clock = machineClock()
+  const service = standingService(() => ({ clock, config: unused === undefined ? {} : rekorConfig(unused) }))
+
+  test("stamps nothing that is kept: runs are sealed, nothing is entered, and everybody sees why", async () => {
+    // Its certificate counts to the end of the second in which it was made.
+    await eventually("the certificate to end", async () => {
+      const { body } = await service().execute(request())
+      const [log] = listAt((await service().get("/log/outside")).body, "logs")
+      return typeof body === "object" && at(log, "fault") === "untimed" ? true : undefined
+    })
+    const problems = service()
+      .logLines.map(line => JSON.parse(line))
+      .filter(({ fault }) => fault === "untimed")
+    expect(problems.at(-1)).toMatchObject({ problem: expect.stringContaining("was not valid at its time") })
+    expect((await service().get("/ready")).body).toMatchObject({ ready: true, outside_fault: "untimed" })
   })
 })
 

@@ -116,7 +116,7 @@ export function signerAlgorithmIn(value: DerValue, hash: HashName): SignatureAlg
   return { family: "rsa", hash }
 }
 
-/** The RSA signature algorithm with the hash in its name, in DER; undefined for any other. */
+/** Whether an AlgorithmIdentifier names RSA together with a hash. */
 export function namesRsaHash({ content }: DerValue): boolean {
   return SIGNATURES[encodeHex(content.subarray(2, 2 + RSA_ENCRYPTION.length / 2))]?.family === "rsa"
 }

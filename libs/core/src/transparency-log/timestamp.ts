@@ -66,7 +66,7 @@ const SIGNING_CERTIFICATE_V2 = "2a864886f70d010910022f"
 const [INFO_VERSION, DATA_VERSION, SIGNER_VERSION] = [1, 3, 1]
 /** PKIStatusInfo that says granted, and nothing else. */
 export const GRANTED_STATUS: Uint8Array = formatDer(TAG.sequence, formatDer(TAG.integer, Uint8Array.of(0)))
-/** Certificates and signed attributes read of one timestamp. */
+/** Certificates read of one timestamp. */
 const MAX_CERTIFICATES = 8
 
 /** Reads a timestamp in the form in which it is kept; undefined for anything else. Never throws. */

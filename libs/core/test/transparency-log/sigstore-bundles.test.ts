@@ -1,4 +1,4 @@
-import { encodeHex, type JsonObject, utf8Encode } from "@runseal/canonical"
+import { encodeBase64, encodeHex, type JsonObject, utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import {
   checkEntry,
@@ -9,9 +9,9 @@ import {
 import type { TransparencyLogEntry } from "../../src/transparency-log/log-entry.ts"
 import { PUBLIC_REKOR_ROOT, publicRekorTrust } from "../../src/transparency-log/rekor-root.ts"
 import { parseRekorAnswer } from "../../src/transparency-log/rekor-v1.ts"
-import { keyIdOfSpki, pemToSpki } from "../../src/transparency-log/spki.ts"
+import { keyIdOfNoteKey, keyIdOfSpki, parseEd25519Spki, pemToSpki } from "../../src/transparency-log/spki.ts"
 import type { LogKey, ServiceKey, TrustedKeys } from "../../src/transparency-log/trusted-keys.ts"
-import { parseTrustedRoot } from "../../src/transparency-log/trusted-root.ts"
+import { hostOf, parseTrustedRoot } from "../../src/transparency-log/trusted-root.ts"
 import { rekorBytes } from "../fixtures/outside.ts"
 import { parseEntry } from "./library.ts"
 import { presence, present, readJson, readText } from "./vectors.ts"
@@ -135,6 +135,14 @@ describe.skipIf(!present(FOLDER))(`entries of public Sigstore logs${presence(FOL
       1759017600,
       undefined,
     ])
+  })
+
+  test("the ids of Sigstore's Rekor v2 logs are those of their keys under their hosts", () => {
+    const logs = [PUBLIC_GOOD, "_trusted-roots/staging.trusted_root.json"].flatMap(logKeysOf)
+    const tiled = logs.filter(({ keyDetails }) => keyDetails === "PKIX_ED25519")
+    expect(tiled).toHaveLength(4)
+    for (const { baseUrl, spki, logId } of tiled)
+      expect(encodeBase64(keyIdOfNoteKey(hostOf(baseUrl)!, parseEd25519Spki(spki)!))).toBe(logId)
   })
 
   test("the built-in root is the public-good root's key of rekor.sigstore.dev", () => {

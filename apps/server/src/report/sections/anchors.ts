@@ -63,7 +63,7 @@ const rowsOf = (anchors: OutsideAnchors): readonly (readonly Line[])[] =>
     const time = unixTime(`${timeOfOutside(anchor)}`)
     return [
       [
-        line(late === undefined ? name : `${name}, late`),
+        line([name, ...("timestamp" in anchor ? ["stamped"] : []), ...(late === undefined ? [] : ["late"])].join(", ")),
         line(mono(leaf.leaf_version)),
         line(count(Number(entry.logIndex))),
         line(time),
