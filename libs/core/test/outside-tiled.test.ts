@@ -85,7 +85,9 @@ describe("a record whose entries a Rekor v2 log holds too", () => {
     const one = withOutside(bundle, entered)
     expect(failure(one, [deployment.trust])).toMatch(/^outside: an outside log is none/)
     const { timestampAuthorities: _, ...withoutAuthorities } = trust
-    expect(failure(one, [withoutAuthorities])).toMatch(/^outside: .*of no authority/)
+    expect(failure(one, [withoutAuthorities])).toMatch(
+      /^outside: .*of no authority that the trust document lists: pin the service's current one/,
+    )
     expect(failure(withOutside(bundle, enterAll(stranger, bundle.anchors)))).toMatch(/^outside: an outside log is none/)
   })
 
@@ -167,7 +169,7 @@ describe("whatever single value of an outside anchor is changed, the record does
   test("also when that is any byte of a timestamp", { timeout: TIMEOUT_MS }, () => {
     const anchor = entered.pre_anchor!
     const stamp = Buffer.from("timestamp" in anchor ? anchor.timestamp : "", "base64")
-    expect(stamp.length).toBeGreaterThan(800)
+    expect(stamp.length).toBeGreaterThan(400)
     const whole = asJson(withOutside(bundle, entered))
     const survivors = [...stamp.keys()].filter(at => {
       const timestamp = Buffer.from(stamp.with(at, stamp[at]! ^ 1)).toString("base64")

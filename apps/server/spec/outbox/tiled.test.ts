@@ -66,7 +66,7 @@ describe.skipIf(!opensslPresent)(`a Rekor v2 log with timestamps of OpenSSL${ope
     const kept = await service().db.sql<{ log_index: number; timestamp: string }[]>`
       select log_index, timestamp from outside_entry order by log_index`
     expect(kept.map(({ log_index }) => log_index)).toEqual(entries.map(({ log_index }) => log_index))
-    for (const { timestamp } of kept) expect(timestamp.length).toBeGreaterThan(800)
+    for (const { timestamp } of kept) expect(timestamp.length).toBeGreaterThan(600)
   }
 
   const times = (count: number, behaviour: Behaviour): Behaviour => {
@@ -290,7 +290,11 @@ describe.skipIf(!opensslPresent)(`a Rekor v2 log with timestamps of OpenSSL${ope
       ["refuses", () => stamped(Buffer.from("30053003020102", "hex")), problem("granted no timestamp")],
       ["stamps another signature", asking(query => spoilt(query, 30)), problem("over other bytes")],
       ["answers another request", asking(query => spoilt(query, -8)), problem("answers another request")],
-      ["is another one", ({ body }) => foreign.answerTo(Buffer.from(body, "latin1")), problem("of no authority")],
+      [
+        "is another one",
+        ({ body }) => foreign.answerTo(Buffer.from(body, "latin1")),
+        problem("another certificate than the first of --tsa-chain"),
+      ],
       [
         "changes what it signed",
         (_, honest) => {

@@ -1,9 +1,9 @@
 /** One exchange with a timestamp authority: a timestamp of RFC 3161 over some bytes, which verifies. */
 import { randomBytes } from "node:crypto"
 import { encodeBase64 } from "@runseal/canonical"
-import { verifyTimestamp } from "@runseal/core/transparency-log/timestamp"
+import { keptTimestamp, verifyTimestamp } from "@runseal/core/transparency-log/timestamp"
 import type { TimestampAuthority } from "@runseal/core/transparency-log/timestamp-authority"
-import { keptTimestamp, timestampRequest } from "@runseal/core/transparency-log/timestamp-exchange"
+import { timestampRequest } from "@runseal/core/transparency-log/timestamp-exchange"
 import { type Answer, ask, type Refusal, refusalOf } from "./exchange.ts"
 
 /** For one timestamp, the whole answer included. */
@@ -41,18 +41,19 @@ export async function askTimestamp(
     : judge(answer, authority, bytes, nonce)
 }
 
+const OTHER_CHAIN = "The timestamp authority signs under another certificate than the first of --tsa-chain."
+
 /** RFC 3161 names no status; authorities answer 200, Sigstore's 201. */
 function judge(answer: Answer, authority: TimestampAuthority, bytes: Uint8Array, nonce: Uint8Array): Stamped | Refusal {
   const { status } = answer
   if (status !== 200 && status !== 201)
     return { ...refusalOf(answer), fault: "untimed", problem: "The timestamp authority refused or failed." }
-  const kept = answer.bytes && keptTimestamp(answer.bytes)
+  const kept = answer.bytes && keptTimestamp(answer.bytes, authority)
   if (kept === undefined)
     return { fault: "untimed", status, problem: "The timestamp authority granted no timestamp of RFC 3161." }
   const found = verifyTimestamp(kept, bytes, [authority], nonce)
-  return "problem" in found
-    ? { fault: "untimed", status, problem: found.problem }
-    : { timestamp: encodeBase64(kept), time: found.time }
+  if (!("problem" in found)) return { timestamp: encodeBase64(kept), time: found.time }
+  return { fault: "untimed", status, problem: found.ofNobody ? OTHER_CHAIN : found.problem }
 }
 
 /** A positive INTEGER of this length in its shortest form: the first bit is clear, and the first byte is not 0. */

@@ -6,7 +6,7 @@ import type { TiledLogEntry } from "./log-entry.ts"
 import { hashLeaf, verifyInclusion } from "./merkle.ts"
 import { signatureIn, TILED_ENTRY_KIND, tiledBody } from "./rekor-v2.ts"
 import { decodeSafeDecimal } from "./safe-decimal.ts"
-import { type TimestampFacts, verifyTimestamp } from "./timestamp.ts"
+import { type TimestampFacts, type TimestampProblem, verifyTimestamp } from "./timestamp.ts"
 import type { TimestampAuthority } from "./timestamp-authority.ts"
 import { isValidAt, P256_KEY_DETAILS, type TrustedKeys } from "./trusted-keys.ts"
 import { isSignedCheckpoint } from "./verified-checkpoints.ts"
@@ -21,7 +21,7 @@ export function entryTime(
   timestamp: string,
   ownBody: string,
   authorities: readonly TimestampAuthority[],
-): TimestampFacts | { readonly problem: string } {
+): TimestampFacts | TimestampProblem {
   const signature = signatureIn(bytesOf(ownBody))
   return signature === undefined
     ? { problem: "The entry has no signature that could be stamped." }

@@ -1,5 +1,6 @@
 import { compareBytes, decodeHex, encodeHex } from "@runseal/canonical"
 import { derIn, derItems, magnitudeOf, readingDer, TAG } from "./der.ts"
+import type { SignerKey } from "./signer-key.ts"
 
 /** An ECDSA P-256 signature, both values in 1 … n−1. */
 export interface EcdsaSignature {
@@ -44,14 +45,34 @@ export function isStrictDerSignature(der: Uint8Array): boolean {
 }
 
 /** Whether `der` is ECDSA-Sig-Value in DER, for a curve of any size: two positive integers, each in its shortest form. */
-export function isEcdsaDer(der: Uint8Array): boolean {
+export const isEcdsaDer = (der: Uint8Array): boolean => valuesIn(der) !== undefined
+
+/** Both values, each positive, without leading zeros. */
+function valuesIn(der: Uint8Array): readonly Uint8Array[] | undefined {
   const values = readingDer(() => {
     const items = derItems(derIn(der, TAG.sequence).content)
     const both = [magnitudeOf(items.next(TAG.integer)), magnitudeOf(items.next(TAG.integer))]
     items.end()
     return both
   })
-  return values?.every(({ length }) => length > 0) ?? false
+  return values?.every(({ length }) => length > 0) ? values : undefined
+}
+
+/** Orders of the groups of certificates' keys; that of P-384 from the same table. */
+const ORDERS = {
+  p256: P256_ORDER,
+  p384: 0xffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973n,
+} as const
+
+/**
+ * The low-S form of a signature under a certificate's key; undefined for a key without ECDSA, any other encoding than DER, or values
+ * outside 1 … n−1. Never throws.
+ */
+export function lowSOf(kind: SignerKey["kind"], der: Uint8Array): Uint8Array | undefined {
+  const values = kind === "p256" || kind === "p384" ? valuesIn(der)?.map(toBigInt) : undefined
+  if ((kind !== "p256" && kind !== "p384") || values === undefined) return undefined
+  const [order, [r = 0n, s = 0n]] = [ORDERS[kind], values]
+  return r < order && s < order ? formatEcdsaSignature({ r, s: s > order / 2n ? order - s : s }) : undefined
 }
 
 /** Whether `der` is strict DER and s ≤ n/2: of the two valid forms (r, s) and (r, n−s) the one we write and accept. */

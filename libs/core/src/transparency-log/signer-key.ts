@@ -1,6 +1,6 @@
 /** Public keys of certificates: what a timestamp authority and those above it sign with. */
 import { decodeHex, encodeHex, equalBytes } from "@runseal/canonical"
-import { bitsOf, DerError, type DerValue, derIn, derItems, magnitudeOf, TAG } from "./der.ts"
+import { bitsOf, DerError, type DerValue, derIn, derItems, formatDer, magnitudeOf, TAG } from "./der.ts"
 
 export const HASH_NAMES = ["sha256", "sha384", "sha512"] as const
 export type HashName = (typeof HASH_NAMES)[number]
@@ -99,30 +99,30 @@ export function signatureAlgorithmIn({ content }: DerValue): SignatureAlgorithm 
   return algorithm
 }
 
-/**
- * The signature algorithm of a CMS SignerInfo. Of RSA only its general name is taken (RFC 3370 §3.2), since nothing signed would
- * tell it from the name with the hash.
- */
+/** The signature algorithm of a CMS SignerInfo, in which RSA may also stand under its general name (RFC 3370 §3.2). @throws DerError */
 export function signerAlgorithmIn(value: DerValue, hash: HashName): SignatureAlgorithm {
   const items = derItems(value.content)
-  if (oidIn(items.next(TAG.oid)) !== RSA_ENCRYPTION) {
-    const algorithm = signatureAlgorithmIn(value)
-    // What was hashed for the digest attribute and what is signed need not be hashed alike: RFC 5652 §5.4 only recommends it.
-    if (algorithm.family === "rsa") throw new DerError()
-    return algorithm
-  }
+  if (oidIn(items.next(TAG.oid)) !== RSA_ENCRYPTION) return signatureAlgorithmIn(value)
   endWithNull(items.next(TAG.null))
   items.end()
   return { family: "rsa", hash }
 }
 
-/** Whether an AlgorithmIdentifier names RSA together with a hash. */
-export function namesRsaHash({ content }: DerValue): boolean {
-  return SIGNATURES[encodeHex(content.subarray(2, 2 + RSA_ENCRYPTION.length / 2))]?.family === "rsa"
+/** DER of a signature algorithm as it is kept: of RSA its general name, since nothing signed would tell it from that with the hash. */
+export function algorithmDer(algorithm: SignatureAlgorithm): Uint8Array {
+  if (algorithm.family === "rsa") return formatDer(TAG.sequence, oidOf(RSA_ENCRYPTION), NULL)
+  const isSame = (known: SignatureAlgorithm): boolean =>
+    algorithm.family === "ed25519"
+      ? known.family === "ed25519"
+      : known.family === "ecdsa" && known.hash === algorithm.hash
+  return formatDer(TAG.sequence, oidOf(Object.entries(SIGNATURES).find(([, known]) => isSame(known))?.[0] ?? ""))
 }
 
-/** DER of the general name of RSA signatures, with its NULL. */
-export const RSA_ALGORITHM: Uint8Array = decodeHex(`300d0609${RSA_ENCRYPTION}0500`) ?? Uint8Array.of()
+/** DER of a hash algorithm, without parameters (RFC 5754 §2). */
+export const hashDer = (hash: HashName): Uint8Array =>
+  formatDer(TAG.sequence, oidOf(Object.entries(HASHES).find(([, known]) => known === hash)?.[0] ?? ""))
+
+const oidOf = (hex: string): Uint8Array => formatDer(TAG.oid, decodeHex(hex) ?? new Uint8Array())
 
 /** The hash of an AlgorithmIdentifier, without parameters or with NULL (RFC 5754 §2). @throws DerError for another one */
 export function hashIn({ content }: DerValue): HashName {

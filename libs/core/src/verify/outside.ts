@@ -22,6 +22,9 @@ const PUBLIC_REKOR = publicRekorTrust("the public Rekor log", [])
 const UNKNOWN_LOG =
   "an outside log is none that the trust document lists: pin the service's current one, obtained from the service itself"
 
+const UNKNOWN_AUTHORITY =
+  "a timestamp is of no authority that the trust document lists: pin the service's current one, obtained from the service itself"
+
 /** An anchor in an outside log, with its place in the record. */
 export type Slotted = { readonly slot: Slot; readonly anchor: OutsideAnchor }
 
@@ -121,7 +124,8 @@ function placeProblem(
 ): string | undefined {
   if (!("timestamp" in entered)) return entryPlaceProblem(entered.entry, body, log)
   const stamped = entryTime(entered.timestamp, body, trust?.timestampAuthorities ?? [])
-  return "problem" in stamped ? stamped.problem : tiledEntryProblem(entered.entry, body, log, stamped.time)
+  if ("problem" in stamped) return stamped.ofNobody ? UNKNOWN_AUTHORITY : stamped.problem
+  return tiledEntryProblem(entered.entry, body, log, stamped.time)
 }
 
 const UNMARKED = "an entry outside of the 600 s, or of the sealed anchoring window, is not marked as late"

@@ -1,38 +1,47 @@
 /** Timestamps of RFC 3161 and certificates above them: nothing that an authority did not make passes, and nothing has two spellings. */
 import { equalBytes } from "@runseal/canonical"
 import { parseCertificate } from "@runseal/core/transparency-log/certificate"
-import { MAX_TIMESTAMP_BYTES, parseTimestamp, verifyTimestamp } from "@runseal/core/transparency-log/timestamp"
+import {
+  keptTimestamp,
+  MAX_TIMESTAMP_BYTES,
+  parseTimestamp,
+  verifyTimestamp,
+} from "@runseal/core/transparency-log/timestamp"
 import { openAuthority, type TimestampAuthority } from "@runseal/core/transparency-log/timestamp-authority"
-import { keptTimestamp } from "@runseal/core/transparency-log/timestamp-exchange"
 import { keptInputs } from "../corpus.ts"
 import { bytesOf, type FuzzTarget, promise } from "../fuzz-target.ts"
 
 /** What the kept timestamps are over. OpenSSL made them, and the certificates: `openssl ts -reply`, `openssl req`, `openssl x509`. */
 const STAMPED = bytesOf("stamped")
 const CERTIFICATES = "certificate"
+const KINDS = ["p256", "rsa"]
 
 const kept = (target: string, name: string): Uint8Array =>
   keptInputs(target).find(input => input.name === `${name}.input`)?.bytes ?? new Uint8Array()
 
-const authorities: readonly TimestampAuthority[] = ["p256", "rsa"].map(kind => ({
+const authorities: readonly TimestampAuthority[] = KINDS.map(kind => ({
   uri: `https://${kind}.example`,
   certificates: ["signer", "root"].map(place => kept(CERTIFICATES, `openssl-${kind}-${place}`)),
   validFrom: 0,
 }))
-const genuine = ["p256", "rsa"].flatMap(kind => keptTimestamp(kept("timestamp", `openssl-${kind}`)) ?? [])
+const genuine = authorities.flatMap((authority, at) => {
+  const answer = kept("timestamp", `openssl-${KINDS[at]}`)
+  return keptTimestamp(answer, authority) ?? []
+})
 const isOneOf = (known: readonly Uint8Array[], input: Uint8Array): boolean => known.some(one => equalBytes(one, input))
 
 export const timestamps: FuzzTarget = {
   name: "timestamp",
   seeds: () => genuine,
   run: input => {
-    const answer = keptTimestamp(input)
-    if (answer !== undefined) {
+    for (const authority of authorities) {
+      const answer = keptTimestamp(input, authority)
+      if (answer === undefined) continue
       promise(
         answer.length <= MAX_TIMESTAMP_BYTES && parseTimestamp(answer) !== undefined,
         "what is kept cannot be read",
       )
-      const again = keptTimestamp(answer)
+      const again = keptTimestamp(answer, authority)
       promise(again !== undefined && equalBytes(again, answer), "what was kept is kept otherwise the next time")
     }
     const verifies = !("problem" in verifyTimestamp(input, STAMPED, authorities))
