@@ -17,6 +17,7 @@ import { StoreError } from "./errors.ts"
 import { insertRows } from "./insert-rows.ts"
 import type { LogEntryRow, LogHeadRow, LogTileRow } from "./schema.ts"
 import type { Session, Source, Tx } from "./session.ts"
+import { sentTogether } from "./transaction.ts"
 
 /** A full tile as the log's builder makes it. */
 export type FullTile = Omit<LogTileRow, "root">
@@ -77,10 +78,10 @@ export async function appendEntries(tx: Tx, { entries, tiles, head }: LogAppend)
     where size = ${size} and epoch <= ${head.epoch} and log_time <= ${head.log_time}
       and next_run_id <= ${head.next_run_id}`
   const rows = tiles.map(tile => ({ ...tile, root: rootOfTile(tile) }))
-  const [moved] = await Promise.all([
-    moving,
+  const [, , moved] = await sentTogether([
     insertRows(tx, "log_entry", ["log_index", "body", "integrated_time"], entries),
     insertRows(tx, "log_tile", ["level", "tile_index", "hashes", "root"], rows),
+    moving,
   ])
   if (moved.count !== 1) throw new StoreError("conflict")
 }

@@ -154,7 +154,8 @@ export function readWindowTotal(source: Source, key: WindowKey): Promise<number>
 
 /** Locks the windows, always in the same order, and makes those that are missing: one statement for both. */
 async function lockWindows({ sql }: Tx, keys: readonly WindowKey[]): Promise<readonly TenantWindowRow[]> {
-  return sql<TenantWindowRow[]>`
+  // Awaited here, so that it is sent now: before the statements that are sent together with it.
+  const windows = await sql<TenantWindowRow[]>`
     insert into tenant_window as stored (tenant_id, window_seconds, window_start, total)
     select distinct tenant_id collate "C", window_seconds, window_start, 0
     from json_to_recordset(${JSON.stringify(keys)}::text::json)
@@ -162,6 +163,7 @@ async function lockWindows({ sql }: Tx, keys: readonly WindowKey[]): Promise<rea
     order by 1, 2, 3
     on conflict (tenant_id, window_seconds, window_start) do update set total = stored.total
     returning tenant_id, window_seconds, window_start, total`
+  return windows
 }
 
 async function moveWindows({ sql }: Tx, windows: readonly TenantWindowRow[]): Promise<void> {

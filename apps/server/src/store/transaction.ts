@@ -52,7 +52,7 @@ async function beginAndWork<First, T>(
 /**
  * Waits for statements of a transaction that were sent together. When one fails, so do those behind it and the transaction: what
  * it met is thrown, not what they did.
- * @param sent in the order in which they were sent
+ * @param sent in the order in which they were sent: the driver sends a statement when it is awaited
  */
 export async function sentTogether<Sent extends readonly PromiseLike<unknown>[] | []>(
   sent: Sent,

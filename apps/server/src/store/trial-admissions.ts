@@ -3,6 +3,7 @@ import type { TrialAdmissionRow } from "./access-schema.ts"
 import type { Database } from "./database.ts"
 import { insertRows } from "./insert-rows.ts"
 import type { Tx } from "./session.ts"
+import { sentTogether } from "./transaction.ts"
 
 /** A run asked for. `admission_id` is new each time. */
 export type AskedAdmission = Pick<TrialAdmissionRow, "admission_id" | "key_id">
@@ -34,14 +35,15 @@ export function admitTrialRuns(
   at: number,
   cap: TrialCap,
 ): Promise<readonly AdmissionResult[]> {
-  return db.transaction(async tx => {
-    const keyIds = [...new Set(asked.map(({ key_id }) => key_id))]
-    await lockKeys(tx, keyIds)
-    const used = new Map((await usedBy(tx, keyIds, at - cap.period_ms)).map(row => [row.key_id, { ...row }]))
+  const keyIds = [...new Set(asked.map(({ key_id }) => key_id))]
+  // In this order: what is counted behind the keys' locks is final.
+  const open = (tx: Tx) => sentTogether([lockKeys(tx, keyIds), usedBy(tx, keyIds, at - cap.period_ms)])
+  return db.transactionFrom(open, async (tx, [, before]) => {
+    const used = new Map(before.map(row => [row.key_id, { ...row }]))
     const results = asked.map(({ key_id }): AdmissionResult => {
-      const { used: before, oldest } = used.get(key_id) ?? { used: 0, oldest: at }
-      if (before >= cap.runs) return { admitted: false, free_at: oldest + cap.period_ms }
-      used.set(key_id, { key_id, used: before + 1, oldest })
+      const { used: runs, oldest } = used.get(key_id) ?? { used: 0, oldest: at }
+      if (runs >= cap.runs) return { admitted: false, free_at: oldest + cap.period_ms }
+      used.set(key_id, { key_id, used: runs + 1, oldest })
       return { admitted: true }
     })
     const admitted = asked.filter((_, i) => results[i]?.admitted)
@@ -59,12 +61,14 @@ async function lockKeys({ sql }: Tx, keyIds: readonly number[]): Promise<void> {
     order by key_id for no key update`
 }
 
-const usedBy = ({ sql }: Tx, keyIds: readonly number[], after: number): Promise<readonly Used[]> =>
-  sql<Used[]>`
+async function usedBy({ sql }: Tx, keyIds: readonly number[], after: number): Promise<readonly Used[]> {
+  const used = await sql<Used[]>`
     select key_id, count(*) as used, min(admitted_at) as oldest from trial_admission
     where key_id in (select json_array_elements_text(${JSON.stringify(keyIds)}::text::json)::bigint)
       and admitted_at > ${after}
     group by key_id`
+  return used
+}
 
 /** Takes admissions back of which no run came. */
 export async function withdrawAdmissions(db: Database, ids: readonly string[]): Promise<void> {
