@@ -63,6 +63,8 @@ function timestampOptions(options: Options): Pick<RekorOptions, "timestamps"> {
     throw new StartupError(`--rekor-version 2 needs ${missing.join(" and ")}`)
   const url = parseTsaUrl(tsaUrl)
   if (url === undefined)
-    throw new StartupError("--tsa-url must be an https or http address without credentials, query and fragment")
+    throw new StartupError(
+      "--tsa-url must be an https or http address of at most 512 characters, without credentials, query and fragment",
+    )
   return { timestamps: { url, chainFile: tsaChain } }
 }

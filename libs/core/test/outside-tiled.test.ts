@@ -81,6 +81,14 @@ describe("a record whose entries a Rekor v2 log holds too", () => {
     expect(verified(all).limitations.map(({ code }) => code)).toContain("operator_log")
   })
 
+  test("may be in two logs of one host, one of each version", () => {
+    const [first, second] = [outsideLog("same", "same.example"), tiledLog("same", authority, "same.example")]
+    const both = trusted(listing(deployment.trustDocument, first, second))
+    const document = withOutside(bundle, enterAll(first, bundle.anchors), enterAll(second, bundle.anchors))
+    expect(verified(document, [both]).verdict).toBe(VERDICTS.complete)
+    expect(failure(document, [trusted(listing(deployment.trustDocument, first))])).toMatch(/outside log is none/)
+  })
+
   test("fails when log or authority are none that the trust document lists", () => {
     const one = withOutside(bundle, entered)
     expect(failure(one, [deployment.trust])).toMatch(/^outside: an outside log is none/)

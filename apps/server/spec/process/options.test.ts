@@ -144,6 +144,11 @@ const BAD_OPTIONS: readonly Refused[] = [
     [...V2, ...V2_LOG, "--tsa-chain", "x.pem", "--tsa-url", "https://u:geheim@t.example"],
     /--tsa-url/,
   ],
+  [
+    "an authority's address that no trust document holds",
+    [...V2, ...V2_LOG, "--tsa-chain", "x.pem", "--tsa-url", `https://t.example/${"x".repeat(512)}`],
+    /--tsa-url must be an https or http address of at most 512 characters/,
+  ],
   ["a metrics port out of range", ["--metrics-port", "65536"], /--metrics-port/],
   ["an empty metrics host", ["--metrics-host", ""], /--metrics-host/],
   ["an unknown log level", ["--log-level", "loud"], /--log-level/],

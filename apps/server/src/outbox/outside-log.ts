@@ -11,6 +11,7 @@ import {
   P256_KEY_DETAILS,
   type TrustedKeys,
 } from "@runseal/core/transparency-log/trusted-keys"
+import { MAX_URI_LENGTH } from "@runseal/core/transparency-log/trusted-root"
 import type { RekorOptions } from "../config.ts"
 import { StartupError } from "../startup-error.ts"
 import { StoreError } from "../store/errors.ts"
@@ -53,11 +54,13 @@ export function parseRekorUrl(text: string): URL | undefined {
 
 /**
  * Reads the address of a timestamp authority. http will do: most authorities have nothing else, what they are sent is a digest of
- * what a public log holds, and what they answer is signed and repeats a nonce. Undefined for anything else.
+ * what a public log holds, and what they answer is signed and repeats a nonce. It stands in the trust document, which has a bound for
+ * it. Undefined for anything else.
  */
 export function parseTsaUrl(text: string): URL | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !["http:", "https:"].includes(url.protocol)) return undefined
+  if (url === undefined || !["http:", "https:"].includes(url.protocol) || url.href.length > MAX_URI_LENGTH)
+    return undefined
   return `${url.username}${url.password}${url.search}${url.hash}` === "" ? url : undefined
 }
 

@@ -15,12 +15,13 @@ const MAX_LOGS = 64
 const MAX_KEY_BYTES = 1024
 /** Timestamp authorities read of one trusted root. */
 export const MAX_TIMESTAMP_AUTHORITIES = 16
-const MAX_TEXT_LENGTH = 512
+/** Longest address of a log or an authority, in UTF-16 units; other texts have the same bound. */
+export const MAX_URI_LENGTH = 512
 
 /** A document of a million mistakes costs no million issues. */
 export const FIRST_ISSUE = { abortEarly: true } as const
 
-const textSchema = v.pipe(v.string(), v.maxLength(MAX_TEXT_LENGTH))
+const textSchema = v.pipe(v.string(), v.maxLength(MAX_URI_LENGTH))
 const timeSchema = v.pipe(v.string(), v.transform(parseUtcSeconds), v.number("must be an RFC 3339 time in UTC"))
 const bytesOf = (most: number) =>
   v.pipe(v.string(), v.maxLength(most * 2), v.transform(decodeBase64), v.instance(Uint8Array, "must be base64"))
