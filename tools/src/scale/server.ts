@@ -1,7 +1,6 @@
 /**
  * A server as the model has it: one event loop, threads that verify, one group that charges budgets, one group a log
- * that seals. The steps and
- * their order are those of `apps/server/src/sealing/sealer.ts` and `store/budget-ledger.ts`.
+ * that seals. The steps and their order are those of `apps/server/src/sealing/sealer.ts` and `store/budget-ledger.ts`.
  */
 import type { Clock, Process, Step } from "./clock.ts"
 import { beside, pause } from "./clock.ts"
@@ -38,10 +37,6 @@ export type Server = {
   readonly execute: () => Process
 }
 
-/** Statements of a sealing transaction: up to the lock, under it before the batch is built, and after. */
-const STATEMENTS = { lock: 2, read: 2, write: 4, charge: 4 } as const
-const ALL_STATEMENTS = STATEMENTS.lock + STATEMENTS.read + STATEMENTS.write
-
 /** @param logs those whose owners' requests come to this server */
 export function createServer(world: World, host: Host, logs: readonly Log[]): Server {
   const { clock, random, parameters: cost } = world
@@ -77,14 +72,6 @@ function inTurn(threads: readonly Thread[], host: Host, { verify_us }: Parameter
   }
 }
 
-/** Statements of one transaction, one after the other; each is a round trip and a share of the database's work. */
-function* statements({ clock, parameters: cost }: World, { host }: Database, count: number, us: number): Process {
-  for (let sent = 0; sent < count; sent++) {
-    yield pause(clock, cost.round_trip_us)
-    yield host.work(us / count)
-  }
-}
-
 /** The commit, on disk and known to the server. @param committed at the instant others may see it */
 function* commit(world: World, { wal }: Database, bytes: number, committed: () => void): Process {
   const { clock, parameters: cost } = world
@@ -100,12 +87,14 @@ const CHARGE_BYTES = 500
 function* charge(world: World, compute: Compute, database: Database, items: number): Process {
   const { parameters: cost } = world
   yield compute(cost.transaction_us)
-  yield* statements(world, database, STATEMENTS.charge, cost.database_transaction_us)
+  // One statement, which the server commits before it answers.
+  yield database.host.work(cost.database_transaction_us)
   yield* commit(world, database, CHARGE_BYTES * items, () => {})
 }
 
-/** `HANDED_TOGETHER` of sealing/finish-documents.ts. */
+/** `HANDED_TOGETHER` and `PARTS` of sealing/finish-documents.ts. */
 const HANDED_TOGETHER = 8
+const PARTS = 4
 
 /**
  * Builds records, letting others have their turn on the event loop; the last documents are verified while the next ones are
@@ -121,8 +110,9 @@ function* build(
   for (let left = us * (1 - cost.finish_share); left > 0; left -= cost.turn_us)
     yield work.compute(Math.min(left, cost.turn_us))
   const verified: Step[] = []
-  for (let left = items; left > 0; left -= HANDED_TOGETHER) {
-    const some = Math.min(left, HANDED_TOGETHER)
+  const together = Math.min(HANDED_TOGETHER, Math.ceil(items / PARTS))
+  for (let left = items; left > 0; left -= together) {
+    const some = Math.min(left, together)
     yield work.compute((us * cost.finish_share * some) / items)
     verified.push(beside(work.verify(some)))
   }
@@ -173,19 +163,23 @@ function createSealingAhead(world: World, work: Work, log: Log): { readonly subm
   )
 }
 
-/** One sealing transaction. @param underLock what is done of the batch once the log's head is locked */
+/**
+ * One sealing transaction: BEGIN, the head's lock and what is read under it are sent together, and so are the writes.
+ * @param underLock what is done of the batch once the log's head is locked
+ */
 function* seal(world: World, compute: Compute, log: Log, items: number, underLock: () => Process): Process {
-  const { parameters: cost } = world
+  const { clock, parameters: cost } = world
   const { database, head } = log
-  const perStatement = cost.database_transaction_us / ALL_STATEMENTS
+  const half = cost.database_transaction_us / 2
   yield compute(cost.transaction_us / 2)
-  yield* statements(world, database, STATEMENTS.lock, perStatement * STATEMENTS.lock)
+  yield pause(clock, cost.round_trip_us / 2)
   yield head.take
-  yield* statements(world, database, STATEMENTS.read, perStatement * STATEMENTS.read)
+  yield database.host.work(half)
+  yield pause(clock, cost.round_trip_us / 2)
   yield* underLock()
   yield compute(cost.transaction_us / 2)
-  const writing = perStatement * STATEMENTS.write + cost.database_run_us * items
-  yield* statements(world, database, STATEMENTS.write, writing)
+  yield pause(clock, cost.round_trip_us)
+  yield database.host.work(half + cost.database_run_us * items)
   yield* commit(world, database, cost.wal_run_bytes * items, () => {
     log.moves++
     head.release()
