@@ -58,8 +58,8 @@ export type ParsedText = {
 /** Reads a document's text. @throws StrictJsonError */
 export function parseDocument(input: string | Uint8Array): ParsedText {
   const text = typeof input === "string" ? input : utf8Decode(input)
-  // Documents as services write them are canonical, which is quicker to see than to read strictly.
-  const known = text === undefined ? undefined : readCanonical(text)
+  // Documents as services write them are canonical, which is quicker to see than to read strictly; who saved one may have ended the line.
+  const known = text === undefined ? undefined : readCanonical(text.endsWith("\n") ? text.slice(0, -1) : text)
   const mayHoldNul = text?.includes(NUL_ESCAPE) !== false
   return known === undefined ? { value: parseStrictJson(input), mayHoldNul } : { value: known.value, mayHoldNul, known }
 }
