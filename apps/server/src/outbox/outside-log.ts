@@ -124,7 +124,8 @@ function readSpki(file: string): Uint8Array | undefined {
   }
 }
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g
+/** RFC 7468 §5.1. */
+const [CERTIFICATE_BEGINS, CERTIFICATE_ENDS] = ["-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"]
 
 function authorityIn(file: string, url: URL): TimestampAuthority {
   const certificates = readCertificates(file)
@@ -137,8 +138,12 @@ function authorityIn(file: string, url: URL): TimestampAuthority {
 
 function readCertificates(file: string): readonly Uint8Array[] | undefined {
   try {
-    const blocks = readFileSync(file, "utf8").match(CERTIFICATE)
-    return blocks?.map(pem => new Uint8Array(new X509Certificate(pem).raw))
+    const blocks = readFileSync(file, "utf8").split(CERTIFICATE_ENDS).slice(0, -1)
+    if (blocks.length === 0) return undefined
+    return blocks.map(block => {
+      const pem = `${block.slice(block.lastIndexOf(CERTIFICATE_BEGINS))}${CERTIFICATE_ENDS}`
+      return new Uint8Array(new X509Certificate(pem).raw)
+    })
   } catch {
     return undefined
   }
