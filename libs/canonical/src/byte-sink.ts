@@ -35,12 +35,11 @@ export function putAscii(sink: ByteSink, text: string): void {
   sink.length += text.length
 }
 
-/** Writes well-formed text as it is. */
-export function putText(sink: ByteSink, text: string): void {
-  const encoded = utf8Encode(text)
-  reserve(sink, encoded.length)
-  sink.bytes.set(encoded, sink.length)
-  sink.length += encoded.length
+/** Writes bytes as they are. */
+export function putBytes(sink: ByteSink, bytes: Uint8Array): void {
+  reserve(sink, bytes.length)
+  sink.bytes.set(bytes, sink.length)
+  sink.length += bytes.length
 }
 
 /** Writes a JSON string in its RFC 8785 form (§3.2.2.2); false, and nothing, for a lone surrogate. */
@@ -62,7 +61,7 @@ export function putString(sink: ByteSink, text: string): boolean {
 /** A string beyond plain ASCII: for well-formed text JSON.stringify escapes exactly what RFC 8785 does, in the same spelling. */
 function putOther(sink: ByteSink, text: string): boolean {
   if (!text.isWellFormed()) return false
-  putText(sink, JSON.stringify(text))
+  putBytes(sink, utf8Encode(JSON.stringify(text)))
   return true
 }
 

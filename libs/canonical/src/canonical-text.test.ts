@@ -11,6 +11,8 @@ import {
   parseStrictJson,
   readCanonical,
   sha256Hex,
+  utf8Decode,
+  utf8Encode,
 } from "./index.ts"
 
 /** What the strict reader makes of a text; undefined when it refuses it. */
@@ -29,6 +31,7 @@ describe("a text that is canonical already", () => {
         fc.pre(isJsonValue(value))
         const text = canonicalize(value)
         expect(parseCanonical(text)).toEqual(parseStrictJson(text))
+        expect(readCanonical(utf8Encode(text))?.value).toEqual(parseStrictJson(text))
       }),
     )
   })
@@ -50,6 +53,9 @@ const hasPlainKeys = (value: JsonValue): boolean =>
   objectsIn(value).every(([object]) => Object.keys(object).every(key => !/^\d+$/.test(key)))
 const isObject = (value: JsonValue): value is JsonObject => typeof value === "object" && !Array.isArray(value)
 
+/** Bytes that are known to be a text, or the part of one between two ASCII characters. */
+const textOf = (bytes: Uint8Array | undefined): string | undefined => bytes && utf8Decode(bytes)
+
 test("a canonical text whose keys look like array indices is read", () => {
   const text = '{"10":1,"9":{"2":{},"a":1}}'
   const read = readCanonical(text)
@@ -70,8 +76,9 @@ describe("the objects of a canonical text", () => {
         const read = readCanonical(text)
         fc.pre(read !== undefined && hasPlainKeys(read.value))
         for (const [object, depth] of objectsIn(read.value))
-          expect(read.textOf(object)).toBe(depth <= 4 ? canonicalize(object) : undefined)
-        expect(read.textOf({})).toBeUndefined()
+          expect(textOf(read.bytesOf(object))).toBe(depth <= 4 ? canonicalize(object) : undefined)
+        expect(read.bytesOf({})).toBeUndefined()
+        expect(read.piecesWithout({}, "a")).toBeUndefined()
       }),
     )
   })
@@ -84,7 +91,7 @@ describe("the objects of a canonical text", () => {
         for (const [object] of objectsIn(read.value).filter(([, depth]) => depth <= 4))
           for (const name of [...Object.keys(object), "no such member"]) {
             const rest = Object.fromEntries(Object.entries(object).filter(([key]) => key !== name))
-            expect(read.textWithout(object, name)).toBe(canonicalize(rest))
+            expect(read.piecesWithout(object, name)?.map(textOf).join("")).toBe(canonicalize(rest))
           }
       }),
     )
@@ -107,6 +114,11 @@ describe("a text that is not", () => {
   const others: readonly (readonly [what: string, text: string])[] = [
     ["a duplicate key", '{"a":1,"a":1}'],
     ["a duplicate key, once escaped", '{"a":1,"\\u0061":1}'],
+    ["a duplicate key whose values differ in length", '{"a":"1","a":"\"1\"","b":2}'],
+    ["a duplicate key whose last value is as long as both", '{"a":"1","a":"234567"}'],
+    ["a duplicate key inside a list", '[{"a":"x","b":1,"a":"y"},{"a":"x"}]'],
+    ["a number where the last of two values is shorter", '{"a":1000,"a":1e3}'],
+    ["numbered keys out of order", '{"ab":1,"10":1}'],
     ["members out of order", '{"b":1,"a":2}'],
     ["whitespace", '{"a": 1}'],
     ["a line end behind it", "[1]\n"],
@@ -121,6 +133,8 @@ describe("a text that is not", () => {
     ["an escaped lone surrogate", '"\\ud800"'],
     ["a raw lone surrogate", '"\ud800"'],
     ["nesting beyond the bound", "[".repeat(67) + "]".repeat(67)],
+    ["data behind it", "{}{}"],
+    ["an object that does not end", '{"a":1'],
     ["nothing", ""],
     ["more than is tried", `"${"a".repeat(262_144)}"`],
   ]

@@ -1,4 +1,4 @@
-import { type ByteSink, openSink, putAscii, putString, putText, sinkBytes } from "./byte-sink.ts"
+import { type ByteSink, openSink, putAscii, putBytes, putString, sinkBytes } from "./byte-sink.ts"
 import type { KnownTexts } from "./canonical-text.ts"
 import { type JsonValue, MAX_DEPTH } from "./json-value.ts"
 import { utf8Decode } from "./utf8.ts"
@@ -126,11 +126,7 @@ function writeObject(
   known: KnownTexts | undefined,
   without: string | undefined,
 ): void {
-  const text = without === undefined ? known?.textOf(object) : undefined
-  if (text !== undefined) {
-    putText(sink, text)
-    return
-  }
+  if (known !== undefined && putKnown(sink, object, known, without)) return
   if (!isPlainObject(object)) throw new Refusal("An object is not plain data.")
   if (Object.getOwnPropertySymbols(object).length > 0) throw new Refusal("An object has a symbol as a key.")
   let current = ""
@@ -149,6 +145,15 @@ function writeObject(
     throw error instanceof Refusal ? error.within(current) : error
   }
   putAscii(sink, before === "{" ? "{}" : "}")
+}
+
+/** Writes an object whose text is known; false, and nothing, when it is not. */
+function putKnown(sink: ByteSink, object: object, known: KnownTexts, without: string | undefined): boolean {
+  const whole = without === undefined ? known.bytesOf(object) : undefined
+  const pieces = without === undefined ? undefined : known.piecesWithout(object, without)
+  if (whole !== undefined) putBytes(sink, whole)
+  for (const piece of pieces ?? []) putBytes(sink, piece)
+  return (whole ?? pieces) !== undefined
 }
 
 function isPlainObject(object: object): object is { readonly [key: string]: unknown } {

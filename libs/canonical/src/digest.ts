@@ -11,15 +11,10 @@ export { sha256, sha256Hex } from "#sha256"
  * @param known texts that need not be written again
  */
 export function digest(value: JsonValue, known?: KnownTexts): string {
-  const text = known !== undefined && isObject(value) ? known.textOf(value) : undefined
-  return text === undefined ? canonicalBytes(value, sha256Hex, { known }) : sha256Hex(text)
+  return canonicalBytes(value, sha256Hex, { known })
 }
 
 /** `digest` of the object without its own member of the name `without`: what an object's own hash is taken over. */
 export function digestWithout(object: JsonObject, without: string, known?: KnownTexts): string {
-  const text = known?.textWithout(object, without)
-  return text === undefined ? canonicalBytes(object, sha256Hex, { without, known }) : sha256Hex(text)
+  return canonicalBytes(object, sha256Hex, { without, known })
 }
-
-const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)

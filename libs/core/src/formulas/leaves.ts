@@ -1,6 +1,6 @@
 /** Leaf preimages: what the service key signs and the log anchors. FORMATS §5. */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
-import { canonicalize, digest } from "@runseal/canonical"
+import { canonicalize, digest, utf8Encode } from "@runseal/canonical"
 import type {
   AttestationLeaf,
   CompleteRecordLeaf,
@@ -20,7 +20,11 @@ import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.
 import type { PreAnchorLeafVersion, ReceiptLeafVersion } from "../vocabulary/versions.ts"
 
 /** The exact bytes that the service key signs, as text. */
-export const leafText = (leaf: Leaf, known?: KnownTexts): string => known?.textOf(leaf) ?? canonicalize(leaf)
+export const leafText = (leaf: Leaf): string => canonicalize(leaf)
+
+/** The exact bytes that the service key signs. Nobody may change them. */
+export const leafBytes = (leaf: Leaf, known?: KnownTexts): Uint8Array =>
+  known?.bytesOf(leaf) ?? utf8Encode(leafText(leaf))
 
 /** Digest of a leaf; for a pre-anchor leaf this is the pre-anchor digest. */
 export const leafDigest = (leaf: Leaf, known?: KnownTexts): string => digest(leaf, known)

@@ -2,9 +2,9 @@
  * Holds one anchor against what the record says its leaf must be, and against the keys the verifier trusts.
  * FORMATS §7, checks 7–10. Trusted is only what came from outside the document.
  */
-import { decodeBase64, encodeHex, type KnownTexts, utf8Encode } from "@runseal/canonical"
+import { decodeBase64, encodeHex, type KnownTexts } from "@runseal/canonical"
 import type { Anchor, Leaf } from "../artifacts/anchor.ts"
-import { leafText } from "../formulas/leaves.ts"
+import { leafBytes } from "../formulas/leaves.ts"
 import type { EntryCheckId } from "../transparency-log/check-entry.ts"
 import { checkEntry } from "../transparency-log/check-entry.ts"
 import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
@@ -78,11 +78,10 @@ export function checkAnchor(
   known?: KnownTexts,
 ): void {
   const { ids } = expected
-  const text = leafText(anchor.leaf, known)
   if (expected.leaf !== undefined)
     findings.require(ids.leaf, isSameJson(expected.leaf, anchor.leaf), "the leaf is not the one this record gives")
   findings.require(ids.entry, trust !== undefined, UNTRUSTED_ADVICE)
-  const report = checkEntry(anchor.entry, { preimage: utf8Encode(text), trust: trust ?? NO_TRUST })
+  const report = checkEntry(anchor.entry, { preimage: leafBytes(anchor.leaf, known), trust: trust ?? NO_TRUST })
   for (const check of report.checks) {
     const id = CONTENT_CHECKS.has(check.id) ? ids.entry : ids.inclusion
     findings.require(id, check.ok, check.message)

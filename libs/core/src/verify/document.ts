@@ -1,6 +1,6 @@
 /** Tells which of our documents a value is, and verifies it. The one door of CLI, server, SDK and browser. */
 import type { JsonObject, JsonValue, KnownTexts } from "@runseal/canonical"
-import { isJsonValue, parseStrictJson, readCanonical, StrictJsonError, utf8Decode } from "@runseal/canonical"
+import { isJsonValue, parseStrictJson, readCanonical, StrictJsonError } from "@runseal/canonical"
 import type { Bundle } from "../artifacts/bundle.ts"
 import { bundleSchema } from "../artifacts/bundle.ts"
 import { exportStatementSchema } from "../artifacts/export-statement.ts"
@@ -57,11 +57,18 @@ export type ParsedText = {
 
 /** Reads a document's text. @throws StrictJsonError */
 export function parseDocument(input: string | Uint8Array): ParsedText {
-  const text = typeof input === "string" ? input : utf8Decode(input)
-  // Documents as services write them are canonical, which is quicker to see than to read strictly; who saved one may have ended the line.
-  const known = text === undefined ? undefined : readCanonical(text.endsWith("\n") ? text.slice(0, -1) : text)
-  const mayHoldNul = text?.includes(NUL_ESCAPE) !== false
-  return known === undefined ? { value: parseStrictJson(input), mayHoldNul } : { value: known.value, mayHoldNul, known }
+  // Documents as services write them are canonical, which is quicker to see than to read strictly.
+  const known = readCanonical(withoutLineEnd(input))
+  if (known !== undefined) return { value: known.value, mayHoldNul: known.mayHoldNul, known }
+  return { value: parseStrictJson(input), mayHoldNul: true }
+}
+
+const LINE_FEED = 0x0a
+
+/** Who saved a document may have ended the line. */
+function withoutLineEnd(input: string | Uint8Array): string | Uint8Array {
+  if (typeof input === "string") return input.endsWith("\n") ? input.slice(0, -1) : input
+  return input.at(-1) === LINE_FEED ? input.subarray(0, -1) : input
 }
 
 /** As `verifyText`, for a text that is parsed already. */
@@ -70,8 +77,6 @@ export const verifyParsed = (
   trusts: readonly TrustedKeys[],
 ): Report | Unreadable => (mayHoldNul ? verifyJson(value, trusts) : verifyWithoutNul(value, trusts, known))
 
-/** Every JSON text of a value that holds U+0000 holds this. */
-const NUL_ESCAPE = "\\u0000"
 const HOLDS_NUL = "a text holds U+0000, which no record of ours can"
 
 /** As `verifyText`, for a value that is parsed already. */
