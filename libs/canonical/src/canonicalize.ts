@@ -39,6 +39,9 @@ export function canonicalize(value: JsonValue): string {
   return canonicalBytes(value, bytes => utf8Decode(bytes) ?? "")
 }
 
+/** The UTF-8 bytes of `canonicalize(value)`. Throws where that does. */
+export const canonicalUtf8 = (value: JsonValue): Uint8Array => canonicalBytes(value, bytes => bytes.slice())
+
 /** What decides how a value is written. */
 export interface WriteOptions {
   /** The own member of the value itself that is left out. */

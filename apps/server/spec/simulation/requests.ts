@@ -1,6 +1,6 @@
 /** What callers ask for in a simulation, what they are told, and what must be true of it in the end. */
 import assert from "node:assert/strict"
-import { sha256Hex } from "@runseal/canonical"
+import { sha256Hex, utf8Decode } from "@runseal/canonical"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import { HttpError } from "../../src/http/http-error.ts"
 import type { Submission } from "../../src/pipeline/submission.ts"
@@ -78,7 +78,7 @@ async function send({ kind, tenant, tokens, claim }: Asked, name: string, proces
   if (kind === "run") {
     const settled = await process.execute(submission(name, tenant, tokens), claim)
     if ("record_id" in settled) return { kind: "answered", record: settled.record_id, text: undefined }
-    return { kind: "answered", record: `${settled.made.bundle.run.run_id}`, text: settled.made.text }
+    return { kind: "answered", record: `${settled.made.bundle.run.run_id}`, text: utf8Decode(settled.made.text) }
   }
   const settled = await process.attest(tenant.owner, sha256Hex(name), claim)
   if ("record_id" in settled) return { kind: "answered", record: settled.record_id, text: undefined }

@@ -21,7 +21,7 @@ export type Finished<Document> = Placed & { readonly item: Document; readonly pa
  * Rejects when the verifier could not be asked.
  * @param wanted of the verifier, for each
  */
-export async function finishDocuments<Item extends Placed, Document extends { readonly text: string }>(
+export async function finishDocuments<Item extends Placed, Document extends Pick<FinishedText, "text">>(
   { inTurns, verify }: Finishing,
   items: readonly Item[],
   failed: Failed,

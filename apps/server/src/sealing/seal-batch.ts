@@ -2,7 +2,7 @@
  * Builds one batch of records and attestations in memory: run numbers, log entries, records, complete-record leaves,
  * attestation leaves. Nothing here is stored; the sealer's transaction keeps all of it or none. FORMATS §6.
  */
-import { canonicalize } from "@runseal/canonical"
+import { canonicalUtf8 } from "@runseal/canonical"
 import type { CompleteRecordLeaf } from "@runseal/core/artifacts/anchor"
 import type { Bundle, BundleBody } from "@runseal/core/artifacts/bundle"
 import { tenantCommitment } from "@runseal/core/formulas/decision"
@@ -63,8 +63,8 @@ export type BatchStart = {
 export type SealedRun = {
   readonly draft: Draft
   readonly bundle: Bundle
-  /** The bundle's canonical text, as served. */
-  readonly text: string
+  /** The UTF-8 bytes of the bundle's canonical text, as served. */
+  readonly text: Uint8Array
   /** The text as it is stored; absent when nobody has packed it yet. */
   readonly packed?: Uint8Array
   readonly tenant_ordinal: number
@@ -199,7 +199,7 @@ async function attempt(
     const { draft, record, bundle_hash, leaf, last } = sealed
     const complete_record = anchorOf(context.log, log, last, c2)
     const bundle: Bundle = { ...record, bundle_hash, anchors: { ...record.anchors, complete_record } }
-    return { draft, bundle, text: canonicalize(bundle), tenant_ordinal: leaf.tenant_ordinal }
+    return { draft, bundle, text: canonicalUtf8(bundle), tenant_ordinal: leaf.tenant_ordinal }
   })
   const attestations = await finishDocuments(finishing, proposed, failed.attestations, ATTESTATION, proposal =>
     sealAttestation(proposal, context.log, log, c2),

@@ -11,6 +11,7 @@ import type { LogFrontier } from "../anchor/log-builder.ts"
 import type { Draft } from "../pipeline/draft.ts"
 import type { AttestationRow } from "../store/access-schema.ts"
 import { countAttestations, insertAttestations } from "../store/attestations.ts"
+import { packBundle } from "../store/bundle-text.ts"
 import type { Database } from "../store/database.ts"
 import { StoreError } from "../store/errors.ts"
 import { createGroupCommit } from "../store/group-commit.ts"
@@ -264,7 +265,7 @@ const runRow = ({ draft, bundle, text, packed, tenant_ordinal }: SealedRun): New
   manifest_hash: sealedHash(bundle),
   execution_region: bundle.run.execution_region,
   duration_us: bundle.run.duration_us,
-  bundle: packed ?? text,
+  bundle: packed ?? packBundle(text),
   disclosure_seed: Buffer.from(draft.moment.seed, "hex"),
 })
 

@@ -12,7 +12,8 @@ import { type JobBounds, openJobThread } from "../threads/job-thread.ts"
 
 /** A text that is to be stored. */
 export type FinishedText = {
-  readonly text: string
+  /** Or its UTF-8 bytes, which are quicker to hand over, to hash and to pack. */
+  readonly text: string | Uint8Array
   /** What the verifier must say of it. */
   readonly verdict: Verdict
   /** Whether its packed form is wanted: who reads the text anyway packs it as well. */

@@ -22,9 +22,12 @@ const COMPRESSION = {
 }
 const EXPANSION = { dictionary: BUNDLE_DICTIONARY_1, maxOutputLength: MAX_BUNDLE_BYTES }
 
-/** A bundle's canonical text as the column `run.bundle` holds it. */
-export function packBundle(text: string): Uint8Array<ArrayBuffer> {
-  const frame = zstdCompressSync(Buffer.from(text, "utf8"), COMPRESSION)
+/**
+ * A bundle's canonical text as the column `run.bundle` holds it.
+ * @param text or its UTF-8 bytes
+ */
+export function packBundle(text: string | Uint8Array): Uint8Array<ArrayBuffer> {
+  const frame = zstdCompressSync(text, COMPRESSION)
   const stored = new Uint8Array(1 + frame.length)
   stored[0] = ZSTD_1
   stored.set(frame, 1)
