@@ -1,4 +1,5 @@
 /** What the routes are given. Everything below the doors is reached through this. */
+import type { KeyObject } from "node:crypto"
 import type { JsonObject } from "@runseal/canonical"
 import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
@@ -59,7 +60,7 @@ export type Deps = {
   readonly outside?: Outbox
   /** Bundles as they are read: with their anchors in outside logs. */
   readonly showOutside: ShowOutside
-  readonly originSecret: Uint8Array
+  readonly originSecret: KeyObject
   readonly orchestratorVersion: string
   /** Commit of the source, or "unknown". */
   readonly sourceRevision: string

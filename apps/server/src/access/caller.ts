@@ -1,5 +1,5 @@
 /** Who calls: what the door found out about a request, and what of it is sealed. */
-import { createHmac } from "node:crypto"
+import { createHmac, type KeyObject } from "node:crypto"
 import type { Origin } from "@runseal/core/artifacts/declared-sections"
 import type { KeyScope, KeyTier } from "@runseal/core/wire/keys"
 import type { Context } from "hono"
@@ -55,7 +55,7 @@ export function callerOf(c: Context): Caller {
 
 /** What the server seals of where a request came from: HMACs, because a bare hash of an address can be guessed. */
 export function originOf(
-  secret: Uint8Array,
+  secret: KeyObject,
   caller: Caller,
   address: string | undefined,
   userAgent: string | undefined,

@@ -1,5 +1,5 @@
 /** Rate limits: who is counted, how far, and what is said of it. Specification, "Limits". */
-import { createHmac } from "node:crypto"
+import { createHmac, type KeyObject } from "node:crypto"
 import type { Context, MiddlewareHandler } from "hono"
 import type { Config } from "../config.ts"
 import type { Deps } from "../deps.ts"
@@ -48,7 +48,7 @@ export type RateLimitParts = {
   readonly db: Database
   readonly config: Pick<Config, "rateLimit" | "attestRateLimit" | "anonymousRateLimit">
   /** The deployment's origin secret: addresses are counted under their HMACs. */
-  readonly secret: Uint8Array
+  readonly secret: KeyObject
   readonly nowMs: () => number
   /** Told of each request that is refused. */
   readonly reportRefused: (name: LimitName) => void
@@ -78,7 +78,7 @@ export function openRateLimits({ db, config, secret, nowMs, reportRefused }: Rat
 /** Hex digits of an address's HMAC in a bucket's name: 128 bits, so that no two callers meet in one. */
 const ADDRESS_DIGITS = 32
 
-function whoOf({ api_key_id }: Caller, address: IpAddress | undefined, secret: Uint8Array): string {
+function whoOf({ api_key_id }: Caller, address: IpAddress | undefined, secret: KeyObject): string {
   if (api_key_id !== ANONYMOUS_KEY_ID) return `key:${api_key_id}`
   const mac = createHmac("sha256", secret).update(`rate_limit\n${address?.network ?? ""}`)
   return `address:${mac.digest("hex").slice(0, ADDRESS_DIGITS)}`

@@ -3,7 +3,7 @@
  * changed, the file that takes its place. Trusted here: the keys directory and its file mode. Whoever reads these files can sign as the
  * service and as the log.
  */
-import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto"
+import { createPrivateKey, createSecretKey, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto"
 import {
   chmodSync,
   closeSync,
@@ -200,7 +200,7 @@ function fromFile(file: KeysFile, path: string): SigningKeys {
       service: serviceKey(file.service_key),
       log: ecdsaKey(p256(file.log_key)),
       checkpoint: ed25519Key(createPrivateKey(file.checkpoint_key)),
-      originSecret,
+      originSecret: createSecretKey(originSecret),
     }
   } catch (cause) {
     throw new StartupError(`${path} holds a damaged key; restore it from your backup.`, { cause })

@@ -40,8 +40,11 @@ export type SigningKeys = {
   readonly log: EcdsaKey
   /** Signs the public C2SP checkpoint. */
   readonly checkpoint: Ed25519Key
-  /** HMAC secret for the hashes of addresses and agents: a bare hash of an IPv4 address can be guessed. */
-  readonly originSecret: Uint8Array
+  /**
+   * HMAC secret for the hashes of addresses and agents: a bare hash of an IPv4 address can be guessed. A KeyObject, because
+   * Node takes longer to make one of bytes than to compute an HMAC.
+   */
+  readonly originSecret: KeyObject
 }
 
 /** An ECDSA P-256 signing key around a bare KeyObject, which signs twice as fast as one with options. */
