@@ -2,10 +2,10 @@
 import type { JsonObject } from "@runseal/canonical"
 import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
-import { FIRST_ISSUE, parseExact } from "@runseal/core/artifacts/parse-exact"
+import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { issueText } from "@runseal/core/artifacts/schema-issue"
 import { holdsNul, isObject } from "@runseal/core/vocabulary/json-members"
-import { attestedContextSchema, declaredTokens, executeRequestSchema } from "@runseal/core/wire/execute"
+import { declaredTokens, executeRequestSchema } from "@runseal/core/wire/execute"
 import * as v from "valibot"
 import type { SubmittedRun } from "../pipeline/submission.ts"
 import { badRequest } from "./http-error.ts"
@@ -17,8 +17,6 @@ export function readExecuteBody(body: JsonObject): SubmittedRun {
   const { program_id, route_id, registry_record_hash, payload, payload_text, ai_output_text } = parsed.output
   const declared = declaredOf(body)
   if (holdsNul(withoutTexts(body))) throw badRequest("U+0000 is accepted in payload and ai_output_text only.")
-  if (declared.attested_context !== undefined && !parseExact(attestedContextSchema, declared.attested_context).ok)
-    throw badRequest("attested_context: holds a field that is not accepted.")
   return {
     program_id,
     route_id,
