@@ -13,12 +13,12 @@ function readAnswer(answer: AuthorizationAnswer): PolicyDecision {
 }
 
 /**
- * Decides one run. Deterministic, without clock or I/O; never throws.
+ * Decides one run by the engine, which a policy with a `fixed_decision` need not be asked for. Deterministic, without clock
+ * or I/O; never throws.
  * A rule that reads a temperature which no Cedar decimal can express exactly denies as an evaluation error: rounding
  * it, or calling it absent, could turn a deny into an allow.
  */
 export function evaluatePolicy(policy: CompiledPolicy, input: PolicyInput): PolicyDecision {
-  if (policy.fixed_decision !== undefined) return policy.fixed_decision
   const [temperatureRule] = policy.temperature_rule_ids
   const temperature = input.attested?.model_temperature
   if (temperatureRule !== undefined && temperature !== undefined && cedarDecimal(temperature) === undefined) {

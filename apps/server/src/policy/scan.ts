@@ -1,6 +1,7 @@
 /** The Malicious Code Defense scan: which signature, if any, a run's texts carry. Linear in their size. */
-import { type JsonValue, sha256Hex, utf8Encode } from "@runseal/canonical"
-import { searchForms } from "./fold-text.ts"
+import { type JsonValue, sha256Hex } from "@runseal/canonical"
+import { isObject } from "@runseal/core/vocabulary/json-members"
+import { foldText, isPlain, searchForms } from "./fold-text.ts"
 import type {
   MalwareCategory,
   PatternSignature,
@@ -47,10 +48,10 @@ export function declaredTexts(location: string, value: JsonValue, maxCodeUnits: 
   const visit = (part: JsonValue): void => {
     if (typeof part === "string") add(part)
     else if (Array.isArray(part)) part.forEach(visit)
-    else if (typeof part === "object" && part !== null) {
-      for (const [key, member] of Object.entries(part)) {
+    else if (isObject(part)) {
+      for (const key of Object.keys(part)) {
         add(key)
-        visit(member)
+        visit(part[key] ?? null)
       }
     }
   }
@@ -61,16 +62,23 @@ export function declaredTexts(location: string, value: JsonValue, maxCodeUnits: 
 const isPayload = (signature: PayloadSignature, text: string): boolean => {
   const { size_bytes } = signature
   if (text.length > size_bytes || size_bytes > text.length * MAX_UTF8_BYTES_PER_UNIT) return false
-  const bytes = utf8Encode(text)
-  return bytes.length === size_bytes && sha256Hex(bytes) === signature.sha256
+  return Buffer.byteLength(text) === size_bytes && sha256Hex(text) === signature.sha256
 }
 
-/** The texts as given and, where folding changes more than case, folded; each kind joined into one. */
+/**
+ * The forms of all texts (see `searchForms`), each kind joined into one. A text that stands there several times, as keys and
+ * hashes do, is searched once. The separator is no letter, so the case of none depends on its neighbours.
+ */
 function joinedForms(texts: readonly ScanText[]): readonly string[] {
-  const forms = texts.map(({ text }) => searchForms(text))
-  const given = forms.map(([form]) => form)
-  const folded = forms.flatMap(([, ...folded]) => folded)
-  return [given.join(SEPARATOR), folded.join(SEPARATOR)].filter(form => form.length > 0)
+  const distinct = new Set<string>()
+  for (const { text } of texts) distinct.add(text)
+  let given = ""
+  let folded = ""
+  for (const text of distinct) {
+    given += `${SEPARATOR}\n${text}`
+    if (!isPlain(text)) folded += `${SEPARATOR}\n${foldText(text)}`
+  }
+  return [given.toLowerCase(), folded].filter(form => form !== "").map(form => form.slice(SEPARATOR.length))
 }
 
 /** The first pattern by rank that matches any form; only those whose trigger occurs are tried. */

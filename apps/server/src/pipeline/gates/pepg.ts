@@ -71,7 +71,9 @@ export async function pepgGate(
   const { policy, library } = context
   const finding = await find(submission, envelope, context)
   const decision =
-    finding === undefined ? evaluatePolicy(policy, policyInput(submission, envelope, payload)) : matched(finding)
+    finding === undefined
+      ? (policy.fixed_decision ?? evaluatePolicy(policy, policyInput(submission, envelope, payload)))
+      : matched(finding)
   const evaluation = policyEvaluationSection(envelope, policy, decision, library.library_hash, finding)
   if (decision.decision === "allow")
     return { pass: { policy_evaluation: evaluation, allow_token: allowToken(evaluation) } }
