@@ -76,8 +76,8 @@ export function preAnchorSections(sections: Sections): PreAnchorSections | undef
 export function anchoringWindow(clock: string): string {
   const start = clockSeconds(clock)
   if (start === undefined) throw new RangeError("an admission clock is RFC 3339 UTC with milliseconds")
-  const text = (seconds: number): string => `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`
-  return `${text(start)}/${text(start + LOG_TIME_TOLERANCE_SECONDS)}`
+  const end = new Date((start + LOG_TIME_TOLERANCE_SECONDS) * 1000).toISOString()
+  return `${clock.slice(0, 19)}Z/${end.slice(0, 19)}Z`
 }
 
 function preAnchorValues(sections: PreAnchorSections, token: AllowToken): PreAnchorValues {

@@ -6,25 +6,26 @@ import type { OrderedTimestamp } from "../formulas/kernels.ts"
 import { tokOrdering } from "../formulas/kernels.ts"
 import { isObject, member, textMember } from "../vocabulary/json-members.ts"
 import { clockMillis } from "../vocabulary/scalars.ts"
+import { digitsAt, utcMillis } from "../vocabulary/utc-time.ts"
 import type { FindingCode, KernelFunction } from "./kernel.ts"
 import { countFindings, shown } from "./kernel.ts"
 
 const RFC3339 =
-  /^(\d{4}-\d{2}-(\d{2}))[Tt]((?:[01]\d|2[0-3]):[0-5]\d):([0-5]\d|60)(?:\.(\d{1,9}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+  /^\d{4}-\d{2}-\d{2}[Tt](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.(\d{1,9}))?(?:[Zz]|([+-](?:[01]\d|2[0-3]):[0-5]\d))$/
 
 /**
  * Milliseconds since the epoch of an RFC 3339 date-time, undefined for anything else. Digits past the millisecond do not
- * enter; a leap second counts as the second after it. Only whole seconds are left to Date.parse: how it reads other
- * fractions than three digits is each engine's own affair.
+ * enter; a leap second counts as the second after it.
  */
 export function rfc3339Millis(text: string): number | undefined {
-  const [, date, day, minute, second, fraction = "", zone = ""] = RFC3339.exec(text) ?? []
-  if (date === undefined || minute === undefined) return undefined
-  const midnight = new Date(`${date}T00:00:00.000Z`)
-  if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(8, 10) !== day) return undefined
-  const leap = second === "60"
-  const whole = Date.parse(`${date}T${minute}:${leap ? "59" : second}${zone.toUpperCase()}`)
-  return Number.isNaN(whole) ? undefined : whole + (leap ? 1000 : 0) + Number(fraction.slice(0, 3).padEnd(3, "0"))
+  const match = RFC3339.exec(text)
+  if (match === null) return undefined
+  const whole = utcMillis(text)
+  if (whole === undefined) return undefined
+  const [, fraction = "", offset = "+00:00"] = match
+  const minutes = 60 * digitsAt(offset, 1, 2) + digitsAt(offset, 4, 2)
+  const east = offset.startsWith("-") ? -minutes : minutes
+  return whole - 60_000 * east + digitsAt(fraction.slice(0, 3).padEnd(3, "0"), 0, 3)
 }
 
 type Declared = { readonly pointer: string; readonly text: string; readonly millis: number | undefined }
