@@ -23,10 +23,7 @@ export function isSameJson(one: JsonValue, other: JsonValue): boolean {
     )
   if (!isObject(one) || !isObject(other)) return false
   const keys = Object.keys(one)
-  return (
-    keys.length === Object.keys(other).length &&
-    keys.every(key => Object.hasOwn(other, key) && isSameJson(one[key] ?? null, other[key] ?? null))
-  )
+  return keys.length === Object.keys(other).length && keys.every(key => isSameMember(one, other, key))
 }
 
 /** Whether `other` has all members of `one` but that of the name, with the same values, and no others. */
@@ -35,8 +32,16 @@ export function isSameBut(one: JsonObject, other: JsonObject, name: string): boo
   return (
     keys.length === Object.keys(one).length - 1 &&
     !Object.hasOwn(other, name) &&
-    keys.every(key => Object.hasOwn(one, key) && isSameJson(one[key] ?? null, other[key] ?? null))
+    keys.every(key => isSameMember(other, one, key))
   )
+}
+
+/** Whether `other` has the member of `one` of that name with the same value. What an object inherits is no scalar. */
+function isSameMember(one: JsonObject, other: JsonObject, key: string): boolean {
+  const value = one[key]
+  const found = other[key]
+  if (value === undefined || found === undefined) return false
+  return value === found || (typeof value === "object" && Object.hasOwn(other, key) && isSameJson(value, found))
 }
 
 /** Whether U+0000 stands in any key or text: stores and terminals cut text there. */
