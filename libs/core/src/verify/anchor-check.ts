@@ -27,10 +27,12 @@ export const NO_TRUST: TrustedKeys = {
 
 /** The trust document whose log and service key made the entry; all anchors of a record are held to one. */
 export function chooseTrust(entry: TransparencyLogEntry, candidates: readonly TrustedKeys[]): TrustedKeys | undefined {
+  const ofLog = candidates.filter(trust => trust.logKeys.some(key => key.logId === entry.logId.keyId))
+  // Only between several does the service key decide.
+  if (ofLog.length <= 1) return ofLog[0]
   const body = decodeBase64(entry.canonicalizedBody)
   const spki = body === undefined ? undefined : parseEntryBody(body)?.spkiDer
   const keyId = spki === undefined ? undefined : encodeHex(keyIdOfSpki(spki))
-  const ofLog = candidates.filter(trust => trust.logKeys.some(key => key.logId === entry.logId.keyId))
   return ofLog.find(trust => trust.serviceKeys.some(key => key.keyId === keyId)) ?? ofLog[0]
 }
 
