@@ -1,13 +1,14 @@
 /** The Malicious Code Defense scan: which signature, if any, a run's texts carry. Linear in their size. */
 import { type JsonValue, sha256Hex } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
-import { foldText, isPlain, searchForms } from "./fold-text.ts"
-import type {
-  MalwareCategory,
-  PatternSignature,
-  PayloadSignature,
-  Severity,
-  SignatureLibrary,
+import { foldText, isPlain } from "./fold-text.ts"
+import {
+  type MalwareCategory,
+  matches,
+  type PatternSignature,
+  type PayloadSignature,
+  type Severity,
+  type SignatureLibrary,
 } from "./signature-library.ts"
 
 /** A text to scan and the request field it comes from; the location is a name of ours, never the caller's. */
@@ -67,11 +68,12 @@ const isPayload = (signature: PayloadSignature, text: string): boolean => {
 
 /**
  * The forms of all texts (see `searchForms`), each kind joined into one. A text that stands there several times, as keys and
- * hashes do, is searched once. The separator is no letter, so the case of none depends on its neighbours.
+ * hashes do, is searched once, a harmless one not at all. The separator is no letter, so the case of none depends on its
+ * neighbours.
  */
-function joinedForms(texts: readonly ScanText[]): readonly string[] {
+function joinedForms(texts: readonly ScanText[], harmless: ReadonlySet<string>): readonly string[] {
   const distinct = new Set<string>()
-  for (const { text } of texts) distinct.add(text)
+  for (const { text } of texts) if (!harmless.has(text)) distinct.add(text)
   let given = ""
   let folded = ""
   for (const text of distinct) {
@@ -83,13 +85,13 @@ function joinedForms(texts: readonly ScanText[]): readonly string[] {
 
 /** The first pattern by rank that matches any form; only those whose trigger occurs are tried. */
 function firstPattern(library: SignatureLibrary, texts: readonly ScanText[]): PatternSignature | undefined {
-  const forms = joinedForms(texts)
+  const forms = joinedForms(texts, library.harmless_names)
   const triggered = new Set(forms.flatMap(form => library.triggers.match(form)))
   return library.patterns.find(({ pattern }, index) => triggered.has(index) && forms.some(form => pattern.test(form)))
 }
 
 const carries = (signature: PatternSignature | PayloadSignature, text: string): boolean =>
-  "pattern" in signature ? searchForms(text).some(form => signature.pattern.test(form)) : isPayload(signature, text)
+  "pattern" in signature ? matches(signature.pattern, text) : isPayload(signature, text)
 
 /**
  * The match of the highest severity, then of the lowest id, or undefined when no text carries a signature.

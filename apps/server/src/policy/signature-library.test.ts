@@ -2,6 +2,7 @@ import { digest } from "@runseal/canonical"
 import { MCD_CATEGORIES } from "@runseal/core/artifacts/sealed-artifacts"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { FIELD_NAMES } from "./field-names.ts"
 import { searchForms } from "./fold-text.ts"
 import { scanTexts } from "./scan.ts"
 import libraryDocument from "./signature-library.json" with { type: "json" }
@@ -93,6 +94,32 @@ describe("a trigger never hides a match", () => {
       expect(matched).toBeGreaterThan(25)
     },
   )
+})
+
+describe("a field's name", () => {
+  const [first] = signatures
+  const found = (pattern: string, ...texts: string[]) =>
+    scanTexts(
+      compileSignatureLibrary({ ...libraryDocument, signatures: [{ ...first, trigger: pattern, pattern }] }),
+      texts.map(text => ({ location: "request_substance", text })),
+    )?.signature_id
+
+  test("is harmless where no signature matches in it", () => {
+    expect([...library.harmless_names]).toEqual([...new Set(FIELD_NAMES)])
+    for (const name of library.harmless_names) expect(matching(name)).toEqual([])
+  })
+
+  test("is searched where one does, whatever stands beside it", () => {
+    expect(found("actor_\\w+", "actor_id")).toBe(first?.id)
+    expect(found("actor_\\w+", "payload", "cost", "actor_id")).toBe(first?.id)
+    expect(found("\\ncost\\b", "cost")).toBe(first?.id)
+    expect(found("actor_ids", "actor_id")).toBeUndefined()
+  })
+
+  test("is no part of a match with the text beside it", () => {
+    expect(found("actor_id\\s*cost", "actor_id", "cost")).toBeUndefined()
+    expect(found("actor_id\\s*cost", "actor_id\ncost")).toBe(first?.id)
+  })
 })
 
 describe("a library document is refused", () => {

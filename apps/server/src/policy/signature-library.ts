@@ -6,6 +6,8 @@ import { digest, isJsonValue } from "@runseal/canonical"
 import { MCD_CATEGORIES, MCD_SEVERITIES } from "@runseal/core/artifacts/sealed-artifacts"
 import { RE2JS, RE2Set } from "re2js"
 import * as v from "valibot"
+import { FIELD_NAMES } from "./field-names.ts"
+import { searchForms } from "./fold-text.ts"
 import builtInDocument from "./signature-library.json" with { type: "json" }
 
 export type MalwareCategory = (typeof MCD_CATEGORIES)[number]
@@ -93,7 +95,12 @@ export interface SignatureLibrary {
   /** Finds in one pass which patterns can match at all. One automaton of the patterns themselves would explode. */
   readonly triggers: RE2Set
   readonly payloads: readonly PayloadSignature[]
+  /** Names of fields in which no pattern matches: beside other texts (`staysInOneText`) none matches in them either. */
+  readonly harmless_names: ReadonlySet<string>
 }
+
+/** Whether a pattern matches a text in any form. */
+export const matches = (pattern: RE2JS, text: string): boolean => searchForms(text).some(form => pattern.test(form))
 
 const bySeverityThenId = (a: Omit<Signature, "rank">, b: Omit<Signature, "rank">): number =>
   MCD_SEVERITIES.indexOf(b.severity) - MCD_SEVERITIES.indexOf(a.severity) || (a.id < b.id ? -1 : 1)
@@ -118,5 +125,6 @@ export function compileSignatureLibrary(document: unknown = builtInDocument): Si
     }
   })
   triggers.compile()
-  return { library_hash: digest(document), count: signatures.length, patterns, triggers, payloads }
+  const harmless_names = new Set(FIELD_NAMES.filter(name => !patterns.some(({ pattern }) => matches(pattern, name))))
+  return { library_hash: digest(document), count: signatures.length, patterns, triggers, payloads, harmless_names }
 }
