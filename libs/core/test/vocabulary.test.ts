@@ -110,6 +110,17 @@ describe("a clock", () => {
     expect(v.is(clockSchema, text)).toBe(false)
   })
 
+  test.each([0, 4, 99, 100, 1900, 1969, 1970, 2000, 2026, 2100, 9999])("is of a day that there is: year %i", year => {
+    for (let month = 0; month <= 13; month++)
+      for (let day = 0; day <= 32; day++) {
+        const date = [[year, 4] as const, [month, 2] as const, [day, 2] as const]
+        const text = `${date.map(([number, digits]) => `${number}`.padStart(digits, "0")).join("-")}T23:59:59.999Z`
+        const parsed = new Date(text)
+        const there = !Number.isNaN(parsed.getTime()) && parsed.toISOString() === text
+        expect(clockMillis(text)).toBe(there ? parsed.getTime() : undefined)
+      }
+  })
+
   test("counts whole seconds downwards, before the epoch too", () => {
     expect(clockSeconds("1970-01-01T00:00:01.999Z")).toBe(1)
     expect(clockSeconds("1969-12-31T23:59:59.999Z")).toBe(-1)
