@@ -13,21 +13,21 @@ type Described = { readonly kind: string; readonly type: string }
 
 const UNKNOWN: Test = () => false
 
+/** Tests of schemas, made once: the same few stand in most places of a document. There are as many as schemas in the code. */
 const tests = new WeakMap<object, Test>()
 
 /** Whether `value`, plain data, has exactly the shape of `schema`: false says only that valibot has to judge. */
-export function hasExactShape<T>(schema: v.GenericSchema<unknown, T>, value: unknown): value is T {
-  const known = tests.get(schema)
-  if (known !== undefined) return known(value)
-  const test = testOf(schema)
-  tests.set(schema, test)
-  return test(value)
-}
+export const hasExactShape = <T>(schema: v.GenericSchema<unknown, T>, value: unknown): value is T =>
+  testOf(schema)(value)
 
 function testOf(schema: unknown): Test {
   if (!isDescribed(schema)) return UNKNOWN
+  const known = tests.get(schema)
+  if (known !== undefined) return known
   const pipe = field(schema, "pipe")
-  return Array.isArray(pipe) ? pipeTest(schema, pipe.slice(1)) : bareTest(schema)
+  const test = Array.isArray(pipe) ? pipeTest(schema, pipe.slice(1)) : bareTest(schema)
+  tests.set(schema, test)
+  return test
 }
 
 /** The schema itself, then each of its actions; a transformation makes another value and is not known here. */
