@@ -1,6 +1,8 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { compareBytes, concatBytes, equalBytes, utf8Decode, utf8Encode } from "./index.ts"
+import * as node from "./utf8-encode.node.ts"
+import * as portable from "./utf8-encode.portable.ts"
 
 const bytesArbitrary = fc.uint8Array({ maxLength: 6, max: 3 })
 
@@ -28,4 +30,20 @@ test("UTF-8 is decoded strictly and a byte order mark is kept", () => {
   expect(utf8Decode(Uint8Array.of(0xc3))).toBeUndefined()
   expect(utf8Decode(Uint8Array.of(0xed, 0xa0, 0x80))).toBeUndefined()
   fc.assert(fc.property(fc.string({ unit: "binary" }), text => utf8Decode(utf8Encode(text)) === text))
+})
+
+test("Node's and the browser's UTF-8 agree on every text, lone surrogates too", () => {
+  const units = fc.array(fc.constantFrom("a", "é", "—", "\ud83d\ude00", "\ud83d", "\ude00", "\u0000"), { maxLength: 9 })
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string({ unit: "binary" }),
+        units.map(parts => parts.join("")),
+      ),
+      text => {
+        expect(node.utf8Encode(text)).toEqual(portable.utf8Encode(text))
+      },
+    ),
+    { numRuns: 1000 },
+  )
 })

@@ -2,8 +2,11 @@ import { hash } from "node:crypto"
 
 /** SHA-256 (FIPS 180-4) of bytes, or of the UTF-8 bytes of a string. Same contract as sha256.noble.ts, about 8 times faster. */
 export function sha256(data: string | Uint8Array): Uint8Array {
-  const buffer = hash("sha256", data, "buffer")
-  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength)
+  // As a string of one character a byte: making a Buffer of it takes Node longer than the hash.
+  const characters = hash("sha256", data, "binary")
+  const bytes = new Uint8Array(characters.length)
+  for (let index = 0; index < bytes.length; index++) bytes[index] = characters.charCodeAt(index)
+  return bytes
 }
 
 /** `sha256` as 64 lowercase hex digits. */

@@ -5,26 +5,18 @@ declare global {
   }
 }
 
-interface Encoder {
-  encode(text: string): Uint8Array
-}
 interface Decoder {
   decode(bytes: Uint8Array): string
 }
 // WHATWG Encoding: in Node and in every browser; declared here because the libs compile without DOM types.
-declare const TextEncoder: new () => Encoder
 declare const TextDecoder: new (label: "utf-8", options: { fatal: boolean; ignoreBOM: boolean }) => Decoder
 
-const encoder = new TextEncoder()
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 const lenient = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true })
 
 const REPLACEMENT = "\ufffd"
 
-/** UTF-8 bytes. A lone surrogate, which no strictly parsed text holds, becomes U+FFFD. */
-export function utf8Encode(text: string): Uint8Array {
-  return encoder.encode(text)
-}
+export { utf8Encode } from "#utf8-encode"
 
 /** Text of UTF-8 bytes, a byte order mark kept as U+FEFF; undefined when the bytes are not valid UTF-8. */
 export function utf8Decode(bytes: Uint8Array): string | undefined {

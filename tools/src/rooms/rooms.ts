@@ -164,6 +164,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/tools", "tools/src"],
   ["#base64", "libs/canonical/src/base64.portable.ts"],
   ["#sha256", "libs/canonical/src/sha256.noble.ts"],
+  ["#utf8-encode", "libs/canonical/src/utf8-encode.portable.ts"],
   ["#swagger-ui", `${SERVER}/discovery/swagger-ui.installed.ts`],
   ["#signatures", `${TRANSPARENCY_LOG}/signatures.noble.ts`],
 ]
