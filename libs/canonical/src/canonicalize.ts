@@ -39,8 +39,12 @@ export function canonicalize(value: JsonValue): string {
   return canonicalBytes(value, bytes => utf8Decode(bytes) ?? "")
 }
 
-/** The UTF-8 bytes of `canonicalize(value)`. Throws where that does. */
-export const canonicalUtf8 = (value: JsonValue): Uint8Array => canonicalBytes(value, bytes => bytes.slice())
+/**
+ * The UTF-8 bytes of `canonicalize(value)`. Throws where that does.
+ * @param known texts that need not be written again
+ */
+export const canonicalUtf8 = (value: JsonValue, known?: KnownTexts): Uint8Array =>
+  canonicalBytes(value, bytes => bytes.slice(), { known })
 
 /** What decides how a value is written. */
 export interface WriteOptions {

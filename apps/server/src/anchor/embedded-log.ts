@@ -4,7 +4,7 @@
  */
 import { encodeBase64, sha256Hex, utf8Encode } from "@runseal/canonical"
 import type { Anchor, Leaf } from "@runseal/core/artifacts/anchor"
-import { leafText } from "@runseal/core/formulas/leaves"
+import { leafBytes } from "@runseal/core/formulas/leaves"
 import { formatCheckpoint, parseOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { toLowS } from "@runseal/core/transparency-log/ecdsa-der"
 import type { TransparencyLogEntry } from "@runseal/core/transparency-log/log-entry"
@@ -25,20 +25,29 @@ export type LogIdentity = {
 /** A leaf that was appended: signed by the service, with its place in the log. */
 export type AppendedLeaf<L extends Leaf = Leaf> = { readonly leaf: L; readonly body: string; readonly index: number }
 
+/** Writes what the service key signs of a leaf; whoever needs it more than once keeps it. */
+type WriteLeaf = (leaf: Leaf) => Uint8Array
+
 /** Asks for the signatures of leaves that are appended next, where the service key is kept elsewhere. Rejects with SignerFailure. */
 export async function askForLeaves(
   service: Pick<SigningKeys["service"], "ask">,
   leaves: readonly (Leaf | undefined)[],
+  write: WriteLeaf = leafBytes,
 ): Promise<void> {
   if (service.ask === undefined) return
-  await service.ask(leaves.flatMap(leaf => (leaf === undefined ? [] : [utf8Encode(leafText(leaf))])))
+  await service.ask(leaves.flatMap(leaf => (leaf === undefined ? [] : [write(leaf)])))
 }
 
 /** Signs a leaf with the service key and appends its entry body. */
-export function appendLeafEntry<L extends Leaf>(log: LogIdentity, builder: LogBuilder, leaf: L): AppendedLeaf<L> {
-  const text = leafText(leaf)
-  const signatureDer = toLowS(log.keys.service.sign(utf8Encode(text)))
-  const body = entryBody({ digestHex: sha256Hex(text), signatureDer, spkiDer: log.keys.service.spki })
+export function appendLeafEntry<L extends Leaf>(
+  log: LogIdentity,
+  builder: LogBuilder,
+  leaf: L,
+  write: WriteLeaf = leafBytes,
+): AppendedLeaf<L> {
+  const bytes = write(leaf)
+  const signatureDer = toLowS(log.keys.service.sign(bytes))
+  const body = entryBody({ digestHex: sha256Hex(bytes), signatureDer, spkiDer: log.keys.service.spki })
   return { leaf, body, index: builder.append(utf8Encode(body)) }
 }
 

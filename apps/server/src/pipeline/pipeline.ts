@@ -2,6 +2,7 @@
  * The pipeline on one page: nine stages and five gates, top to bottom. Stages 1–6 come before the log, 7–9 after the
  * run's leaf is in it. FORMATS §2, §4.
  */
+import type { KnownTexts } from "@runseal/canonical"
 import type { Anchor, PreAnchorLeaf } from "@runseal/core/artifacts/anchor"
 import type { Sections, SystemProvenanceSection } from "@runseal/core/artifacts/sections"
 import type { PreAnchorSections } from "@runseal/core/formulas/leaves"
@@ -159,14 +160,18 @@ function checkedTranscript(
   return transcript
 }
 
-/** Stages 7–9, once the run's pre-anchor leaf is in the log. */
+/**
+ * Stages 7–9, once the run's pre-anchor leaf is in the log.
+ * @param known texts that need not be written again
+ */
 export function runAfterLog(
   sections: PreAnchorSections & Sections,
   token: NonNullable<Draft["allow_token"]>,
   anchor: Anchor<PreAnchorLeaf>,
+  known?: KnownTexts,
 ): SealedSections & Sections {
   const { envelope_id, declared_sections_hash } = sections.envelope
-  const pote_proof = inStage("LEDGER", () => ledger(anchor))
+  const pote_proof = inStage("LEDGER", () => ledger(anchor, known))
   const logged = { ...sections, pote_proof }
   const list = inStage("REGISTRY", () => registry(envelope_id, logged, token))
   const listed = { ...logged, registry: list }

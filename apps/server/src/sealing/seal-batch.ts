@@ -2,8 +2,8 @@
  * Builds one batch of records and attestations in memory: run numbers, log entries, records, complete-record leaves,
  * attestation leaves. Nothing here is stored; the sealer's transaction keeps all of it or none. FORMATS §6.
  */
-import { canonicalUtf8 } from "@runseal/canonical"
-import type { CompleteRecordLeaf } from "@runseal/core/artifacts/anchor"
+import { canonicalUtf8, type WrittenTexts, writtenTexts } from "@runseal/canonical"
+import type { CompleteRecordLeaf, Leaf } from "@runseal/core/artifacts/anchor"
 import type { Bundle, BundleBody } from "@runseal/core/artifacts/bundle"
 import { tenantCommitment } from "@runseal/core/formulas/decision"
 import { completeRecordLeaf, leafDigest } from "@runseal/core/formulas/leaves"
@@ -148,9 +148,11 @@ async function attempt(
 ): Promise<Batch | undefined> {
   const inTurns = openTurns()
   const finishing = { inTurns, verify: context.verify }
+  const texts = writtenTexts()
   const log = growLog(start.frontier)
   const entries: { index: number; body: string }[] = []
-  const keep = <L extends AppendedLeaf>(appended: L): L => {
+  const append = <L extends Leaf>(leaf: L): AppendedLeaf<L> => {
+    const appended = appendLeafEntry(context.log, log, leaf, texts.write)
     entries.push({ index: appended.index, body: appended.body })
     return appended
   }
@@ -163,14 +165,14 @@ async function attempt(
     leaf: firstLeaf(seat.draft, seat.run_id),
   }))
   const others = [...seated(round.statements ?? []), ...seated(round.attestations)].map(({ item }) => item.leaf)
-  await askForLeaves(service, [...others, ...named.map(({ leaf }) => leaf)])
+  await askForLeaves(service, [...others, ...named.map(({ leaf }) => leaf)], texts.write)
   // Before the batch's records: what a statement speaks of stands before it in the log, and nothing else does.
   const stated = await inTurns(seated(round.statements ?? []), failed.statements, "LEDGER", ({ at, item }) => {
-    return { at, draft: item, appended: keep(appendLeafEntry(context.log, log, item.leaf)) }
+    return { at, draft: item, appended: append(item.leaf) }
   })
   const begun = await inTurns(named, failed.runs, "LEDGER", ({ leaf, ...seat }) => ({
     ...seat,
-    first: leaf === undefined ? undefined : keep(appendLeafEntry(context.log, log, leaf)),
+    first: leaf === undefined ? undefined : append(leaf),
   }))
   const c1 = signHead(context.log, log, start.time)
   const anchored = await inTurns(begun, failed.runs, "LEDGER", ({ first, ...seat }) => ({
@@ -179,27 +181,28 @@ async function attempt(
   }))
   const finished = await inTurns(anchored, failed.runs, "DLA", ({ anchor, ...seat }) => {
     const place = { run_id: seat.run_id, tenant_salt: tenantOf(tenants, seat.draft).salt }
-    return { ...seat, ...chain(seat.draft, finishRecord(seat.draft, place, anchor), tenants) }
+    return { ...seat, ...chain(seat.draft, finishRecord(seat.draft, place, anchor, texts), tenants, texts) }
   })
   // What failed until now is known before anything further is signed.
   if (failed.runs.size > 0) return undefined
   await askForLeaves(
     service,
     finished.map(({ leaf }) => leaf),
+    texts.write,
   )
-  const lasts = finished.map(run => ({ ...run, last: keep(appendLeafEntry(context.log, log, run.leaf)) }))
+  const lasts = finished.map(run => ({ ...run, last: append(run.leaf) }))
   const attested = new Map(start.attested)
   const proposed = await inTurns(seated(round.attestations), failed.attestations, "LEDGER", ({ at, item }) => {
     const owner_ordinal = (attested.get(item.owner) ?? 0) + 1
     attested.set(item.owner, owner_ordinal)
-    return { at, owner: item.owner, owner_ordinal, appended: keep(appendLeafEntry(context.log, log, item.leaf)) }
+    return { at, owner: item.owner, owner_ordinal, appended: append(item.leaf) }
   })
   const c2 = signHead(context.log, log, start.time)
   const runs = await finishDocuments(finishing, lasts, failed.runs, RECORD, sealed => {
     const { draft, record, bundle_hash, leaf, last } = sealed
     const complete_record = anchorOf(context.log, log, last, c2)
     const bundle: Bundle = { ...record, bundle_hash, anchors: { ...record.anchors, complete_record } }
-    return { draft, bundle, text: canonicalUtf8(bundle), tenant_ordinal: leaf.tenant_ordinal }
+    return { draft, bundle, text: canonicalUtf8(bundle, texts), tenant_ordinal: leaf.tenant_ordinal }
   })
   const attestations = await finishDocuments(finishing, proposed, failed.attestations, ATTESTATION, proposal =>
     sealAttestation(proposal, context.log, log, c2),
@@ -230,15 +233,22 @@ type Chained = {
   readonly leaf: CompleteRecordLeaf
 }
 
+/** Writes what the text of a record holds as the preimage of its hash does: all but its sections. */
+function writeShared({ run, allow_token, manifest, anchors }: BundleBody, texts: WrittenTexts): void {
+  for (const part of [run, allow_token, manifest, anchors.pre_anchor]) if (part !== undefined) texts.write(part)
+}
+
 /** Gives a record its place in the tenant's chain and moves the chain's head. */
-function chain(draft: Draft, record: BundleBody, tenants: Map<string, TenantHead>): Chained {
+function chain(draft: Draft, record: BundleBody, tenants: Map<string, TenantHead>, texts: WrittenTexts): Chained {
   const tenant = tenantOf(tenants, draft)
-  const bundle_hash = bundleHash(record)
+  writeShared(record, texts)
+  const bundle_hash = bundleHash(record, texts)
   const leaf = completeRecordLeaf(record.run.run_id, bundle_hash, recordSeal(record, draft.receipt), {
     tenant_commitment: tenantCommitment(tenant.tenant_id, tenant.salt),
     tenant_ordinal: tenant.record_count + 1,
     previous_record: tenant.head,
   })
-  tenants.set(tenant.tenant_id, { ...tenant, record_count: leaf.tenant_ordinal, head: leafDigest(leaf) })
+  texts.write(leaf)
+  tenants.set(tenant.tenant_id, { ...tenant, record_count: leaf.tenant_ordinal, head: leafDigest(leaf, texts) })
   return { record, bundle_hash, leaf }
 }

@@ -1,6 +1,6 @@
 /** Leaf preimages: what the service key signs and the log anchors. FORMATS §5. */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
-import { canonicalize, digest, utf8Encode } from "@runseal/canonical"
+import { canonicalize, canonicalUtf8, digest } from "@runseal/canonical"
 import type {
   AttestationLeaf,
   CompleteRecordLeaf,
@@ -23,8 +23,7 @@ import type { PreAnchorLeafVersion, ReceiptLeafVersion } from "../vocabulary/ver
 export const leafText = (leaf: Leaf): string => canonicalize(leaf)
 
 /** The exact bytes that the service key signs. Nobody may change them. */
-export const leafBytes = (leaf: Leaf, known?: KnownTexts): Uint8Array =>
-  known?.bytesOf(leaf) ?? utf8Encode(leafText(leaf))
+export const leafBytes = (leaf: Leaf, known?: KnownTexts): Uint8Array => known?.bytesOf(leaf) ?? canonicalUtf8(leaf)
 
 /** Digest of a leaf; for a pre-anchor leaf this is the pre-anchor digest. */
 export const leafDigest = (leaf: Leaf, known?: KnownTexts): string => digest(leaf, known)
