@@ -1,4 +1,4 @@
-import { compareBytes, decodeHex, encodeHex } from "@runseal/canonical"
+import { compareBytes, concatBytes, decodeHex, encodeHex } from "@runseal/canonical"
 import { derIn, derItems, magnitudeOf, readingDer, TAG } from "./der.ts"
 import type { SignerKey } from "./signer-key.ts"
 
@@ -35,8 +35,7 @@ export function parseEcdsaSignature(der: Uint8Array): EcdsaSignature | undefined
 
 /** The one DER spelling of a signature. */
 export function formatEcdsaSignature({ r, s }: EcdsaSignature): Uint8Array {
-  const content = [...derInteger(r), ...derInteger(s)]
-  return Uint8Array.of(SEQUENCE, content.length, ...content)
+  return formatMagnitudes({ r: toMagnitude(r), s: toMagnitude(s) })
 }
 
 /** Whether `der` is a DER-encoded P-256 signature in its only spelling. */
@@ -83,10 +82,10 @@ export function isLowS(der: Uint8Array): boolean {
 
 /** The low-S form of a signature, for our own signers. Throws RangeError when `der` is no strict DER signature. */
 export function toLowS(der: Uint8Array): Uint8Array {
-  if (isLowS(der)) return der
-  const signature = parseEcdsaSignature(der)
+  const signature = readSignature(der)
   if (signature === undefined) throw new RangeError("The signer returned bytes that are not a DER P-256 signature.")
-  return formatEcdsaSignature({ r: signature.r, s: P256_ORDER - signature.s })
+  const { r, s } = signature
+  return isBelow(s, ABOVE_HALF_BYTES) ? der : formatMagnitudes({ r, s: toMagnitude(P256_ORDER - toBigInt(s)) })
 }
 
 function readSignature(der: Uint8Array): Magnitudes | undefined {
@@ -121,8 +120,12 @@ function toMagnitude(value: bigint): Uint8Array {
   return decodeHex(hex.length % 2 === 0 ? hex : `0${hex}`) ?? Uint8Array.of()
 }
 
-function derInteger(value: bigint): readonly number[] {
-  const magnitude = toMagnitude(value)
-  const content = (magnitude[0] ?? 0) >= SIGN_BIT ? [0, ...magnitude] : [...magnitude]
-  return [INTEGER, content.length, ...content]
+function formatMagnitudes({ r, s }: Magnitudes): Uint8Array {
+  const content = concatBytes(derInteger(r), derInteger(s))
+  return concatBytes(Uint8Array.of(SEQUENCE, content.length), content)
+}
+
+function derInteger(magnitude: Uint8Array): Uint8Array {
+  const sign = (magnitude[0] ?? 0) >= SIGN_BIT ? [0] : []
+  return concatBytes(Uint8Array.of(INTEGER, sign.length + magnitude.length, ...sign), magnitude)
 }
