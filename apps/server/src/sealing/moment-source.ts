@@ -7,6 +7,9 @@ import { randomBytes } from "node:crypto"
 import type { Moment } from "@runseal/core/formulas/moment"
 import { MAX_LOG_CLOCK_SKEW_SECONDS } from "./log-clock.ts"
 
+const NONCE_BYTES = 32
+const SEED_BYTES = 32
+
 export type MomentSource = () => Moment
 
 /** A source over a millisecond clock. */
@@ -15,10 +18,11 @@ export function momentSource(nowMs: () => number): MomentSource {
   return () => {
     const now = nowMs()
     last = last - now > MAX_LOG_CLOCK_SKEW_SECONDS * 1000 ? now : Math.max(last, now)
+    const random = randomBytes(NONCE_BYTES + SEED_BYTES)
     return {
       at: new Date(last).toISOString(),
-      nonce: randomBytes(32).toString("hex"),
-      seed: randomBytes(32).toString("hex"),
+      nonce: random.toString("hex", 0, NONCE_BYTES),
+      seed: random.toString("hex", NONCE_BYTES),
     }
   }
 }

@@ -3,7 +3,7 @@
  * own hash is the digest of the object without that field. FORMATS §1.
  */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
-import { concatBytes, digest, digestWithout, encodeHex, sha256, utf8Encode } from "@runseal/canonical"
+import { concatBytes, digest, digestWithout, sha256, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { isSameBut, textMember } from "../vocabulary/json-members.ts"
 
 /** The digest of an object; whoever knows it already may say it instead of computing it. */
@@ -40,11 +40,13 @@ const HMAC_BLOCK_BYTES = 64
 /** HMAC-SHA-256 in lowercase hex (RFC 2104); keys are at most one block long here. */
 export function hmacSha256Hex(key: Uint8Array, message: string): string {
   if (key.length > HMAC_BLOCK_BYTES) throw new RangeError("an HMAC key here is at most 64 bytes")
-  const inner = new Uint8Array(HMAC_BLOCK_BYTES).fill(0x36)
-  const outer = new Uint8Array(HMAC_BLOCK_BYTES).fill(0x5c)
-  key.forEach((byte, i) => {
-    inner[i] = byte ^ 0x36
-    outer[i] = byte ^ 0x5c
-  })
-  return encodeHex(sha256(concatBytes(outer, sha256(concatBytes(inner, utf8Encode(message))))))
+  const inner = sha256(concatBytes(hmacBlock(key, 0x36), utf8Encode(message)))
+  return sha256Hex(concatBytes(hmacBlock(key, 0x5c), inner))
+}
+
+/** A key, filled up with zeros to a block, each byte XOR `pad`. */
+function hmacBlock(key: Uint8Array, pad: number): Uint8Array {
+  const block = new Uint8Array(HMAC_BLOCK_BYTES).fill(pad)
+  for (let index = 0; index < key.length; index++) block[index] = (key[index] ?? 0) ^ pad
+  return block
 }
