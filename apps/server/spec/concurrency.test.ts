@@ -1,4 +1,5 @@
 /** FORMATS §6: group commit, one log, dense run numbers and gap-free chains, however many runs and processes there are. */
+import { setTimeout } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { eachDatabase, postgresStart, postgresTitle } from "./database/databases.ts"
@@ -10,6 +11,8 @@ import { readTables, type Tables } from "./harness/tables.ts"
 import { standingTwins } from "./harness/twin-services.ts"
 
 const RUNS = 300
+const CALLERS = 4
+const TURNS = 10
 
 /** Runs of several outcomes, payloads and sizes, all at once. */
 const mixed = (i: number): JsonObject => {
@@ -37,6 +40,12 @@ async function executeAll(services: readonly TestService[]): Promise<readonly An
   return Promise.all(all)
 }
 
+/** Begins so late that it is out of step with those that began before. */
+async function executeInTurn(service: TestService, turns: number, caller: number): Promise<void> {
+  await setTimeout(9 * caller)
+  for (let i = 0; i < turns; i++) expect((await service.execute(request())).status).toBe(200)
+}
+
 function expectOutcomes(answers: readonly Answer[]): void {
   expect(answers.map(({ body }) => body.error_stage)).toEqual(answers.map((_, i) => expectedStage(i)))
   const ids = answers.map(({ body }) => numberAt(body, "run_id"))
@@ -54,6 +63,15 @@ eachDatabase("300 mixed runs at once", open => {
     const tables = await readTables(service().db)
     expect(tables.runs).toHaveLength(RUNS)
     expect(transactionsOf(tables)).toBeLessThan(RUNS / 3)
+  })
+
+  test("few callers who each wait for their answers share batches too", async () => {
+    const before = await readTables(service().db)
+    await Promise.all(Array.from({ length: CALLERS }, (_, i) => executeInTurn(service(), TURNS, i)))
+    const after = await readTables(service().db)
+    expect(after.runs.length - before.runs.length).toBe(CALLERS * TURNS)
+    const made = transactionsOf(after) - transactionsOf(before)
+    expect(made).toBeLessThanOrEqual(1.5 * TURNS)
   })
 
   test("the record of each is its own: what was answered is what is stored", async () => {

@@ -166,6 +166,16 @@ const reportersTo = (logger: Logger, watch: Watch) => ({
   reportCut: (error: unknown): void => logger.error({ err: error }, "an export was cut off"),
 })
 
+type AccessParts = Pick<Required<BootParts>, "db" | "config" | "logger" | "nowMs" | "watch"> & Pick<Deployment, "keys">
+
+/** Who may come in, and how often. */
+const openAccess = ({ db, config, logger, nowMs, watch, keys }: AccessParts) => ({
+  directory: openKeyDirectory({ db, nowMs, logger }),
+  idempotencyKeys: openIdempotencyKeys(db, nowMs),
+  trialQuota: openTrialQuota(db, nowMs, () => watch.limited("trial")),
+  rateLimits: openRateLimits({ db, config, secret: keys.originSecret, nowMs, reportRefused: watch.limited }),
+})
+
 /** @throws StartupError with one sentence for the operator when the service must not start */
 export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATCHED }: BootParts): Promise<Service> {
   const headFile = openHeadFile(config.keysDir, randomUUID())
@@ -177,8 +187,11 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
   const trust = trustedKeysOf(document)
   const { reportFault, reportUnsealed, reportCut } = reportersTo(logger, watch)
   const cosigner = openCosigner({ db, config, logger, watch })
+  const { directory, idempotencyKeys, trialQuota, rateLimits } = openAccess({ db, config, logger, nowMs, watch, keys })
+  const ledger = createBudgetLedger(db)
   const sealer = openSealer({
     db,
+    upstream: [directory, idempotencyKeys, trialQuota, ledger],
     log: { keys, origin },
     epoch,
     verify: openVerification(document).verify,
@@ -195,11 +208,6 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
       outside.wake()
     },
   })
-  const ledger = createBudgetLedger(db)
-  const directory = openKeyDirectory({ db, nowMs, logger })
-  const rateLimits = openRateLimits({ db, config, secret: keys.originSecret, nowMs, reportRefused: watch.limited })
-  const trialQuota = openTrialQuota(db, nowMs, () => watch.limited("trial"))
-  const idempotencyKeys = openIdempotencyKeys(db, nowMs)
   const renderer = openRenderer()
   const signer = { key: keys.service, nowMs, logger }
   const stop = new AbortController()

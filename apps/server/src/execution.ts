@@ -18,7 +18,7 @@ import { readWindowTotal } from "./store/tenant-windows.ts"
 export type ExecutionParts = {
   readonly db: Database
   readonly sealer: Sealer
-  readonly ledger: BudgetLedger
+  readonly ledger: Pick<BudgetLedger, "charge">
   readonly reviewer: Reviewer
   /** Ends reviews under way when the service stops. */
   readonly signal: AbortSignal

@@ -1,6 +1,7 @@
 /**
  * A server process of the simulation: the real head file, deployment, connection pool, sealer, budget ledger, idempotency keys
- * and pipeline, as boot.ts puts them together. Around it are simulated: the database's server, the clock, and how it ends.
+ * and pipeline, as boot.ts puts them together, but that a batch waits for nobody: which runs meet in one is the schedule's choice.
+ * Around it are simulated: the database's server, the clock, and how it ends.
  */
 import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
 import { openIdempotencyKeys, type Settled } from "../../src/access/idempotency.ts"

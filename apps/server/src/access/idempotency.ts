@@ -13,7 +13,7 @@ import type { Context } from "hono"
 import { badRequest, HttpError } from "../http/http-error.ts"
 import type { Database } from "../store/database.ts"
 import { StoreError } from "../store/errors.ts"
-import { createGroupCommit } from "../store/group-commit.ts"
+import { createGroupCommit, type Upstream } from "../store/group-commit.ts"
 import { createHousekeeping } from "../store/housekeeping.ts"
 import { findKeys, type KeptKey, type KeyClaim, sweepKeys } from "../store/idempotency-keys.ts"
 import { callerOf } from "./caller.ts"
@@ -56,7 +56,7 @@ export function claimOf(c: Context, body: Uint8Array): KeyClaim | undefined {
 /** What a request came to: what it made, or the id of the record that the first one under its key had made. */
 export type Settled<Made> = { readonly made: Made } | { readonly record_id: string }
 
-export type IdempotencyKeys = {
+export type IdempotencyKeys = Upstream & {
   /**
    * Does `make`, unless a record stands for the claim's key. Whatever `make` rejects with leaves the key as it was, unless a
    * record stands for it then: another process was first, or the commit took effect although its answer was lost.
@@ -76,7 +76,7 @@ export function openIdempotencyKeys(db: Database, nowMs: () => number): Idempote
     },
     { batch: MAX_LOOKUPS_PER_STATEMENT, waiting: MAX_WAITING_LOOKUPS },
   )
-  const underWay = new Set<string>()
+  const claimed = new Set<string>()
   const recordOf = async ({ key_hash, request_digest }: KeyClaim): Promise<string | undefined> => {
     const kept = await lookups.submit(key_hash)
     if (typeof kept === "string" || kept.record_id === "") return undefined
@@ -99,14 +99,15 @@ export function openIdempotencyKeys(db: Database, nowMs: () => number): Idempote
   }
   return {
     once: async (claim, make) => {
-      if (underWay.has(claim.key_hash)) throw stillUnderWay()
-      underWay.add(claim.key_hash)
+      if (claimed.has(claim.key_hash)) throw stillUnderWay()
+      claimed.add(claim.key_hash)
       try {
         return await makeOrFind(claim, make)
       } finally {
-        underWay.delete(claim.key_hash)
+        claimed.delete(claim.key_hash)
       }
     },
+    underWay: lookups.underWay,
     close: async () => {
       await lookups.close()
       await sweeping.close()

@@ -6,7 +6,7 @@
 import type { Logger } from "pino"
 import { type ActiveKey, findActiveKeys, hasKeys, noteUses } from "../store/api-keys.ts"
 import type { Database } from "../store/database.ts"
-import { createGroupCommit } from "../store/group-commit.ts"
+import { createGroupCommit, type Upstream } from "../store/group-commit.ts"
 import { isSecret, secretHash } from "./api-key.ts"
 import { ANONYMOUS, type Caller, keyCaller } from "./caller.ts"
 import { type CountedRequest, lookUpAndCount } from "./counted-lookup.ts"
@@ -24,7 +24,7 @@ export const USE_NOTED_EVERY_MS = 60_000
 /** A caller, with the request's place in his window where it is counted already; or nobody who may enter. */
 export type Admission = { readonly caller: Caller; readonly counted?: Counted } | "nobody"
 
-export type KeyDirectory = {
+export type KeyDirectory = Upstream & {
   /**
    * Who it is that sent this key header, absent when none was sent.
    * @param limit that counts the request; absent where none does
@@ -67,6 +67,7 @@ export function openKeyDirectory(parts: DirectoryParts): KeyDirectory {
       const hash = secret !== undefined && isSecret(secret) ? secretHash(secret) : undefined
       return limit !== undefined && isShared(db) ? counted.submit({ hash, limit }) : lookups.submit(hash)
     },
+    underWay: (isShared(db) ? counted : lookups).underWay,
     usesNoted: uses.noted,
     close: async () => {
       await lookups.close()

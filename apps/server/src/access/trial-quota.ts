@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto"
 import { HttpError } from "../http/http-error.ts"
 import type { Database } from "../store/database.ts"
 import { StoreError } from "../store/errors.ts"
-import { createGroupCommit } from "../store/group-commit.ts"
+import { createGroupCommit, type Upstream } from "../store/group-commit.ts"
 import { createHousekeeping } from "../store/housekeeping.ts"
 import {
   type AdmissionResult,
@@ -28,7 +28,7 @@ const SWEEP_EVERY_MS = 10_000
 /** More than a key is admitted in a period: one turn is enough. */
 const SWEEP_MAX_ROWS = 6000
 
-export type TrialQuota = {
+export type TrialQuota = Upstream & {
   /**
    * Does `run` as one of the caller's runs. A refused or halted run and one that fails in a stage count: they are runs. What
    * ends with a refusal of the request or without a record does not.
@@ -64,6 +64,7 @@ export function openTrialQuota(db: Database, nowMs: () => number, reportRefused:
         throw error
       })
     },
+    underWay: admissions.underWay,
     close: async () => {
       await admissions.close()
       await withdrawals.close()

@@ -14,7 +14,7 @@ import { countAttestations, insertAttestations } from "../store/attestations.ts"
 import { packBundle } from "../store/bundle-text.ts"
 import type { Database } from "../store/database.ts"
 import { StoreError } from "../store/errors.ts"
-import { createGroupCommit } from "../store/group-commit.ts"
+import { createGroupCommit, type Upstream } from "../store/group-commit.ts"
 import type { KeyClaim } from "../store/idempotency-keys.ts"
 import { appendEntries, loadFrontier, lockHead } from "../store/log-store.ts"
 import { insertRuns, type NewRunRow } from "../store/runs.ts"
@@ -55,6 +55,8 @@ export type SealerContext = BatchContext & {
   readonly db: Database
   readonly log: LogIdentity
   readonly nowMs: () => number
+  /** What a run goes through before it is sealed, in that order; absent where runs do not come by requests. */
+  readonly upstream?: readonly Upstream[]
   /** The head's epoch when this process started: with another one its keys were changed, or one of the log's was revoked. */
   readonly epoch: number
   /** The published checkpoint of a head. */
@@ -108,7 +110,8 @@ export function openSealer(context: SealerContext): Sealer {
       throw error instanceof StoreError ? error : new StoreError(committed ? "outcome_unknown" : "unavailable")
     }
   }
-  const { submit, waiting, close } = createGroupCommit(sealItems, { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS })
+  const bounds = { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS }
+  const { submit, waiting, close } = createGroupCommit(sealItems, bounds, context.upstream)
 
   return {
     seal: async (draft, claim) => {

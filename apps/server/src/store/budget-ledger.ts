@@ -1,6 +1,6 @@
 /** Charges of token budgets, committed in groups. */
 import type { Database } from "./database.ts"
-import { createGroupCommit } from "./group-commit.ts"
+import { createGroupCommit, type Upstream } from "./group-commit.ts"
 import { type Charge, type ChargeResult, chargeWindows } from "./tenant-windows.ts"
 
 /** Charges one transaction makes. */
@@ -8,7 +8,7 @@ export const MAX_CHARGES_PER_BATCH = 256
 /** Charges that may wait; one more is refused at once. */
 export const MAX_WAITING_CHARGES = 4096
 
-export type BudgetLedger = {
+export type BudgetLedger = Upstream & {
   /**
    * Resolves when the charge is durable.
    * @throws StoreError "unavailable" when too many wait or the ledger is closed; otherwise what its batch met
@@ -20,6 +20,6 @@ export type BudgetLedger = {
 
 export function createBudgetLedger(db: Database): BudgetLedger {
   const bounds = { batch: MAX_CHARGES_PER_BATCH, waiting: MAX_WAITING_CHARGES }
-  const { submit, close } = createGroupCommit<Charge, ChargeResult>(batch => chargeWindows(db, batch), bounds)
-  return { charge: submit, close }
+  const { submit, underWay, close } = createGroupCommit<Charge, ChargeResult>(batch => chargeWindows(db, batch), bounds)
+  return { charge: submit, underWay, close }
 }

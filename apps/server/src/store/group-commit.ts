@@ -1,4 +1,5 @@
-/** Group commit: whatever waits while the last batch is written goes into the next one, without a timer. */
+/** Group commit: whatever waits while the last batch is written goes into the next one. */
+import { setImmediate, setTimeout } from "node:timers/promises"
 import { StoreError } from "./errors.ts"
 
 export type GroupBounds = {
@@ -16,9 +17,17 @@ export type GroupCommit<Item, Result> = {
   readonly submit: (item: Item) => Promise<Result>
   /** Items that wait for a batch to begin. */
   readonly waiting: () => number
+  /** Resolves when the batch that is being written is settled; undefined when none is. */
+  readonly underWay: () => Promise<void> | undefined
   /** Refuses new items and resolves when those that wait are settled. */
   readonly close: () => Promise<void>
 }
+
+/** A group whose items go on into another one. */
+export type Upstream = Pick<GroupCommit<never, never>, "underWay">
+
+/** Longest wait for one group's batch before the batch of another begins without its items. */
+const PATIENCE_MS = 25
 
 type Waiting<Item, Result> = {
   readonly item: Item
@@ -26,16 +35,27 @@ type Waiting<Item, Result> = {
   readonly reject: (error: unknown) => void
 }
 
-/** @param write writes a batch and gives one result an item, in the same order; when it rejects, so does every item */
+/**
+ * @param write writes a batch and gives one result an item, in the same order; when it rejects, so does every item
+ * @param upstream groups that items have come through, in that order: those just written there are in the batch too, and so
+ *   few at once do not each make a batch of their own. docs/decisions/0098
+ */
 export function createGroupCommit<Item, Result>(
   write: (batch: readonly Item[]) => Promise<readonly Result[]>,
   bounds: GroupBounds,
+  upstream: readonly Upstream[] = [],
 ): GroupCommit<Item, Result> {
   const queue: Waiting<Item, Result>[] = []
   let closed = false
   let writing: Promise<void> | undefined
+  let batch: Promise<void> | undefined
   const writeAll = async (): Promise<void> => {
-    while (queue.length > 0) await settle(write, queue.splice(0, bounds.batch))
+    while (queue.length > 0) {
+      for (const group of upstream) await letArrive(group)
+      batch = settle(write, queue.splice(0, bounds.batch))
+      await batch
+      batch = undefined
+    }
     writing = undefined
   }
   return {
@@ -47,11 +67,20 @@ export function createGroupCommit<Item, Result>(
         writing ??= Promise.resolve().then(writeAll)
       }),
     waiting: () => queue.length,
+    underWay: () => batch,
     close: async () => {
       closed = true
       await writing
     },
   }
+}
+
+/** Waits for what a group is writing, and until the items it releases have come as far as they do without waiting. */
+async function letArrive({ underWay }: Upstream): Promise<void> {
+  const written = underWay()
+  if (written === undefined) return
+  await Promise.race([written, setTimeout(PATIENCE_MS, undefined, { ref: false })])
+  await setImmediate()
 }
 
 async function settle<Item, Result>(

@@ -110,7 +110,6 @@ const executeIn = (tx: Tx, submission: Submission): Promise<SealedRun> => {
         if (made === undefined) throw new Error("a charge has a result")
         return made
       },
-      close: async () => {},
     },
     sealer: {
       seal: draft => sealIn(tx, draft),
