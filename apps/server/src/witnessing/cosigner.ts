@@ -48,7 +48,10 @@ export function openCosigner(context: CosignerContext): Cosigner {
   }
   const ended = context.config.witnesses.length === 0 ? Promise.resolve() : playRounds()
   return {
-    wake: () => bell.abort(),
+    // Node makes the reason of an abort first, with a stack, also where the signal has aborted already.
+    wake: () => {
+      if (!bell.signal.aborted) bell.abort()
+    },
     close: async () => {
       stop.abort()
       await ended
