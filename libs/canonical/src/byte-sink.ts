@@ -5,6 +5,8 @@ export interface ByteSink {
   bytes: Uint8Array
   /** Bytes written so far. */
   length: number
+  /** Where the member of an object that was left out would stand: behind the one before it. */
+  gap: number
   /** Whether the next writer may take it. */
   free: boolean
 }
@@ -14,12 +16,20 @@ const FIRST_BYTES = 65_536
 /** A sink that grew beyond this is not kept: one large document does not hold memory for ever. */
 const MAX_KEPT_BYTES = 1_048_576
 
-let kept: ByteSink = { bytes: new Uint8Array(FIRST_BYTES), length: 0, free: true }
+/** A sink for a writer that keeps it. */
+export const newSink = (firstBytes: number): ByteSink => ({
+  bytes: new Uint8Array(firstBytes),
+  length: 0,
+  gap: 0,
+  free: false,
+})
+
+let kept: ByteSink = { ...newSink(FIRST_BYTES), free: true }
 
 /** An empty sink: the kept one, or a new one while that is in use (a getter of the value may write as well). */
 export function openSink(): ByteSink {
-  if (!kept.free) return { bytes: new Uint8Array(FIRST_BYTES), length: 0, free: false }
-  if (kept.bytes.length > MAX_KEPT_BYTES) kept = { bytes: new Uint8Array(FIRST_BYTES), length: 0, free: true }
+  if (!kept.free) return newSink(FIRST_BYTES)
+  if (kept.bytes.length > MAX_KEPT_BYTES) kept = newSink(FIRST_BYTES)
   kept.free = false
   kept.length = 0
   return kept
@@ -33,6 +43,14 @@ export function putAscii(sink: ByteSink, text: string): void {
   reserve(sink, text.length)
   for (let index = 0; index < text.length; index++) sink.bytes[sink.length + index] = text.charCodeAt(index)
   sink.length += text.length
+}
+
+/** Writes ASCII between what stands before `at` and what stands behind it. */
+export function insertAscii(sink: ByteSink, at: number, text: string): void {
+  reserve(sink, text.length)
+  sink.bytes.copyWithin(at + text.length, at, sink.length)
+  sink.length += text.length
+  for (let index = 0; index < text.length; index++) sink.bytes[at + index] = text.charCodeAt(index)
 }
 
 /** Writes bytes as they are. */

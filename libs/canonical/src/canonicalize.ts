@@ -48,7 +48,7 @@ export const canonicalUtf8 = (value: JsonValue, known?: KnownTexts): Uint8Array 
 
 /** What decides how a value is written. */
 export interface WriteOptions {
-  /** The own member of the value itself that is left out. */
+  /** The own member of the value itself that is left out: the sink has a gap there. */
   readonly without?: string
   /** Asked for each object before it is written. */
   readonly known?: KnownTexts | undefined
@@ -58,19 +58,24 @@ export interface WriteOptions {
  * What `use` makes of the UTF-8 bytes of `canonicalize(value)`. The bytes are on loan: they are overwritten once `use` has
  * returned. Throws where `canonicalize` does.
  */
-export function canonicalBytes<T>(
-  value: JsonValue,
-  use: (bytes: Uint8Array) => T,
-  { without, known }: WriteOptions = {},
-): T {
+export function canonicalBytes<T>(value: JsonValue, use: (bytes: Uint8Array) => T, options: WriteOptions = {}): T {
   const sink = openSink()
   try {
-    write(sink, value, 0, known, without)
+    putCanonical(sink, value, options)
     return use(sinkBytes(sink))
-  } catch (error) {
-    throw error instanceof Refusal ? new CanonicalizeError(error.message, error.path) : error
   } finally {
     sink.free = true
+  }
+}
+
+/** Writes `canonicalize(value)` behind what is written already. Throws where that does, and nothing is written then. */
+export function putCanonical(sink: ByteSink, value: JsonValue, { without, known }: WriteOptions): void {
+  const start = sink.length
+  try {
+    write(sink, value, 0, known, without)
+  } catch (error) {
+    sink.length = start
+    throw error instanceof Refusal ? new CanonicalizeError(error.message, error.path) : error
   }
 }
 
@@ -141,7 +146,10 @@ function writeObject(
   try {
     for (const key of sortKeys(Object.keys(object))) {
       current = key
-      if (key === without) continue
+      if (key === without) {
+        sink.gap = sink.length
+        continue
+      }
       putAscii(sink, before)
       writeString(sink, key)
       putAscii(sink, ":")

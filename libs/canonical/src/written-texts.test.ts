@@ -1,3 +1,4 @@
+import fc from "fast-check"
 import { expect, test } from "vitest"
 import { CanonicalizeError, canonicalize, canonicalUtf8, digest, utf8Decode, writtenTexts } from "./index.ts"
 
@@ -38,4 +39,36 @@ test("what has no canonical form is not written", () => {
   const object = { a: Number.NaN }
   expect(() => texts.write(object)).toThrow(CanonicalizeError)
   expect(texts.bytesOf(object)).toBeUndefined()
+})
+
+test("a sealed object has the digest of the rest as its hash, and stands with it as it would be written again", () => {
+  const key = fc.constantFrom("", "a", "gz", "hash ", "hasht", "kind", "Z", "ä", "__proto__", "0")
+  const value = fc.oneof(
+    fc.integer(),
+    fc.string({ unit: "grapheme" }),
+    fc.constant(null),
+    fc.dictionary(key, fc.string()),
+  )
+  fc.assert(
+    fc.property(fc.array(fc.dictionary(key, value, { maxKeys: 4 }), { maxLength: 4 }), listed => {
+      const texts = writtenTexts()
+      const all = listed.map(body => texts.seal(body))
+      expect(all).toEqual(listed.map(body => ({ ...body, hash: digest(body) })))
+      for (const sealed of all) expect(utf8Decode(texts.bytesOf(sealed)!)).toBe(canonicalize(sealed))
+      expect(canonicalUtf8(all, texts)).toEqual(canonicalUtf8(all))
+    }),
+  )
+})
+
+test("texts that outgrow their first place stand as they stood", () => {
+  const texts = writtenTexts()
+  const objects = Array.from({ length: 40 }, (_, number) => texts.seal({ number, text: "x".repeat(1000 * number) }))
+  for (const object of objects) expect(utf8Decode(texts.bytesOf(object)!)).toBe(canonicalize(object))
+})
+
+test("what cannot be sealed leaves nothing behind", () => {
+  const texts = writtenTexts()
+  expect(() => texts.seal({ a: "well-formed", b: "\ud800" })).toThrow(CanonicalizeError)
+  const sealed = texts.seal({ a: 1 })
+  expect(utf8Decode(texts.bytesOf(sealed)!)).toBe(canonicalize(sealed))
 })

@@ -1,24 +1,55 @@
+import { sha256Hex } from "#sha256"
+import { insertAscii, newSink } from "./byte-sink.ts"
 import type { KnownTexts } from "./canonical-text.ts"
-import { canonicalUtf8 } from "./canonicalize.ts"
+import { putCanonical } from "./canonicalize.ts"
 import type { JsonObject } from "./json-value.ts"
 
-/** Texts of objects that stand in several documents, each written once. They are kept for as long as this is: for one batch. */
+/**
+ * Texts of objects that stand in several documents, each written once. They are kept, one behind the other, for as long as
+ * this is: for one run.
+ */
 export interface WrittenTexts extends KnownTexts {
   /**
    * The UTF-8 bytes of the canonical text of an object, which is known from then on. Nobody may change the object or the
    * bytes. Throws where `canonicalize` does.
    */
   readonly write: (object: JsonObject) => Uint8Array
+  /** The object with its digest added as `hash`. Its text with that is known from then on; otherwise as `write`. */
+  readonly seal: <const Body extends JsonObject>(body: Body) => Body & { readonly hash: string }
 }
+
+/** Holds what is written of a usual run, without the text of its record. */
+const FIRST_BYTES = 32_768
 
 /** Nothing is written yet. */
 export function writtenTexts(): WrittenTexts {
+  const sink = newSink(FIRST_BYTES)
   const texts = new Map<object, Uint8Array>()
   const known: KnownTexts = { bytesOf: object => texts.get(object), piecesWithout: () => undefined }
-  const write = (object: JsonObject): Uint8Array => {
-    const bytes = texts.get(object) ?? canonicalUtf8(object, known)
+  const keep = (object: object, start: number): Uint8Array => {
+    const bytes = sink.bytes.subarray(start, sink.length)
     texts.set(object, bytes)
     return bytes
   }
-  return { ...known, write }
+  return {
+    ...known,
+    write: object => {
+      const bytes = texts.get(object)
+      if (bytes !== undefined) return bytes
+      const start = sink.length
+      putCanonical(sink, object, { known })
+      return keep(object, start)
+    },
+    seal: body => {
+      const sealed = { ...body, hash: "" }
+      const start = sink.length
+      putCanonical(sink, sealed, { without: "hash" })
+      sealed.hash = sha256Hex(sink.bytes.subarray(start, sink.length))
+      const member = `"hash":"${sealed.hash}"`
+      if (sink.gap > start) insertAscii(sink, sink.gap, `,${member}`)
+      else insertAscii(sink, start + 1, Object.keys(sealed).length > 1 ? `${member},` : member)
+      keep(sealed, start)
+      return sealed
+    },
+  }
 }

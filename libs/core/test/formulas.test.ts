@@ -8,7 +8,7 @@ import { anchoringWindow } from "../src/formulas/leaves.ts"
 import { chargeId, declaredSalt, envelopeId, sequenceId } from "../src/formulas/moment.ts"
 import { declaredSection, declaredSectionsHash, payloadSection, withhold } from "../src/formulas/pre-execution.ts"
 import { reportClaimHash, reportCompileHash } from "../src/formulas/report-claims.ts"
-import { hashLike, hmacSha256Hex, manifestHash, seal, sealHash } from "../src/formulas/seal.ts"
+import { hashLike, hmacSha256Hex, manifestHash, seal, sealHash, sealLike } from "../src/formulas/seal.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
 import { seededHex } from "./fixtures/keys.ts"
 
@@ -62,6 +62,7 @@ describe("a sealed object", () => {
         const stated = seal(said)
         for (const other of [asked, said, { ...said, kind: "x" }, stated])
           expect(hashLike(stated, "hash")(other)).toBe(digest(other))
+        expect(sealLike(stated)(asked)).toEqual(seal(asked))
       }),
     )
   })

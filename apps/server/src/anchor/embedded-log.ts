@@ -28,16 +28,6 @@ export type AppendedLeaf<L extends Leaf = Leaf> = { readonly leaf: L; readonly b
 /** Writes what the service key signs of a leaf; whoever needs it more than once keeps it. */
 type WriteLeaf = (leaf: Leaf) => Uint8Array
 
-/** Asks for the signatures of leaves that are appended next, where the service key is kept elsewhere. Rejects with SignerFailure. */
-export async function askForLeaves(
-  service: Pick<SigningKeys["service"], "ask">,
-  leaves: readonly (Leaf | undefined)[],
-  write: WriteLeaf = leafBytes,
-): Promise<void> {
-  if (service.ask === undefined) return
-  await service.ask(leaves.flatMap(leaf => (leaf === undefined ? [] : [write(leaf)])))
-}
-
 /** Signs a leaf with the service key and appends its entry body. */
 export function appendLeafEntry<L extends Leaf>(
   log: LogIdentity,

@@ -1,4 +1,5 @@
 /** A run on its way: what is sealed so far. Stages and gates take it and give a further one; nothing is changed in place. */
+import type { WrittenTexts } from "@runseal/canonical"
 import type { DeclaredSections } from "@runseal/core/artifacts/declared-sections"
 import type { AllowToken, Receipt } from "@runseal/core/artifacts/sealed-artifacts"
 import type { PayloadSection, Sections, SystemProvenanceSection } from "@runseal/core/artifacts/sections"
@@ -21,6 +22,8 @@ export type DraftFacts = {
   readonly execution_region: string
   /** `performance.now()` at admission; only the difference to the seal is recorded. */
   readonly started_ms: number
+  /** Texts of what the run has sealed: they stand in its record as they were hashed. */
+  readonly texts: WrittenTexts
 }
 
 export type StageFault = { readonly stage: TranscriptStep; readonly message: string }

@@ -2,14 +2,16 @@
  * The pipeline on one page: nine stages and five gates, top to bottom. Stages 1–6 come before the log, 7–9 after the
  * run's leaf is in it. FORMATS §2, §4.
  */
-import type { KnownTexts } from "@runseal/canonical"
+import { type WrittenTexts, writtenTexts } from "@runseal/canonical"
 import type { Anchor, PreAnchorLeaf } from "@runseal/core/artifacts/anchor"
+import type { DeclaredName, Origin, ShownDeclared } from "@runseal/core/artifacts/declared-sections"
 import type { Sections, SystemProvenanceSection } from "@runseal/core/artifacts/sections"
 import type { PreAnchorSections } from "@runseal/core/formulas/leaves"
 import { sectionHashes } from "@runseal/core/formulas/leaves"
 import type { SealedSections } from "@runseal/core/formulas/manifest"
 import type { Moment } from "@runseal/core/formulas/moment"
 import { declaredSection, payloadSection } from "@runseal/core/formulas/pre-execution"
+import type { Seal } from "@runseal/core/formulas/seal"
 import { buildTranscript } from "@runseal/core/formulas/steps"
 import { traceViolations } from "@runseal/core/verify/trace"
 import type { BaseSections, Draft, DraftFacts, Stop } from "./draft.ts"
@@ -54,11 +56,12 @@ export async function runToLog(submission: Submission, moment: Moment, context: 
     route_id: submission.route_id,
     execution_region: context.region,
     started_ms: performance.now(),
+    texts: writtenTexts(),
   }
-  const base = baseSections(submission, moment, context.system_provenance)
+  const base = baseSections(submission, facts, context.system_provenance)
   const journal: Journal = { sections: base }
   try {
-    return { ...facts, ...(await walk(submission, moment, context, base, journal)) }
+    return { ...facts, ...(await walk(submission, facts, context, base, journal)) }
   } catch (error) {
     if (!(error instanceof StageFailure)) throw error
     context.reportFault(error)
@@ -68,18 +71,20 @@ export async function runToLog(submission: Submission, moment: Moment, context: 
 
 function baseSections(
   submission: Submission,
-  moment: Moment,
+  { moment, texts }: DraftFacts,
   system_provenance: SystemProvenanceSection,
 ): BaseSections {
-  const { declared, origin } = submission
+  const { declared } = submission
+  const declare = (name: DeclaredName, origin?: Origin): ShownDeclared =>
+    declaredSection(name, moment, declared[name], origin, texts.seal)
   return {
-    payload: payloadSection(submission.payload, submission.ai_output_text),
-    attested_context: declaredSection("attested_context", moment, declared.attested_context),
-    request_substance: declaredSection("request_substance", moment, declared.request_substance, origin),
-    authorization_chain: declaredSection("authorization_chain", moment, declared.authorization_chain),
-    regulatory_scaffolding: declaredSection("regulatory_scaffolding", moment, declared.regulatory_scaffolding),
-    causal_graph: declaredSection("causal_graph", moment, declared.causal_graph),
-    reproducibility_context: declaredSection("reproducibility_context", moment, declared.reproducibility_context),
+    payload: payloadSection(submission.payload, submission.ai_output_text, texts.seal),
+    attested_context: declare("attested_context"),
+    request_substance: declare("request_substance", submission.origin),
+    authorization_chain: declare("authorization_chain"),
+    regulatory_scaffolding: declare("regulatory_scaffolding"),
+    causal_graph: declare("causal_graph"),
+    reproducibility_context: declare("reproducibility_context"),
     system_provenance,
   }
 }
@@ -88,55 +93,57 @@ type Walked = Omit<Draft, keyof DraftFacts>
 
 async function walk(
   submission: Submission,
-  moment: Moment,
+  { moment, texts }: DraftFacts,
   context: PipelineContext,
   base: BaseSections,
   journal: Journal,
 ): Promise<Walked> {
+  const sealAs = texts.seal
   const done = <Made extends Partial<Sections>>(made: Made): Made => {
     journal.sections = { ...journal.sections, ...made }
     return made
   }
   const stopped = (stop: Stop, pass?: PepgPass): Walked => {
     done(stop.sections)
-    return stopRun(stop, pass, journal)
+    return stopRun(stop, pass, journal, sealAs)
   }
 
-  const { envelope } = done({ envelope: inStage("DOG", () => dog(submission, moment, base, context.region)) })
-  const { transport } = done({ transport: inStage("DTL", () => dtl(envelope)) })
+  const { envelope } = done({ envelope: inStage("DOG", () => dog(submission, moment, base, context.region, sealAs)) })
+  const { transport } = done({ transport: inStage("DTL", () => dtl(envelope, sealAs)) })
 
   const gap = admissionGate(submission, envelope, context.policy)
   if (gap !== undefined) return stopped(gap)
-  const pepg = await pepgGate(submission, envelope, base.payload, context)
+  const pepg = await pepgGate(submission, envelope, base.payload, context, sealAs)
   if ("stop" in pepg) return stopped(pepg.stop)
   const { allow_token } = pepg.pass
   const { policy_evaluation } = done({ policy_evaluation: pepg.pass.policy_evaluation })
 
   const inputs = { base, envelope, transport, policy_evaluation, allow_token }
-  const executed = done(inStage("DKEC", () => dkec(inputs)))
+  const executed = done(inStage("DKEC", () => dkec(inputs, sealAs)))
 
   const tokens = submission.declared_tokens
-  const overrun = ccvGate(envelope, allow_token, executed.efa, tokens, context.budgets.run_tokens)
+  const overrun = ccvGate(envelope, allow_token, executed.efa, tokens, context.budgets.run_tokens, sealAs)
   if (overrun !== undefined) return stopped(overrun, pepg.pass)
-  const macc = await maccGate(envelope, allow_token, tokens, context.budgets, context.makeCharge)
+  const macc = await maccGate(envelope, allow_token, tokens, context.budgets, context.makeCharge, sealAs)
   if ("stop" in macc) return stopped(macc.stop, pepg.pass)
   const { budget_snapshot } = done({ budget_snapshot: macc.pass })
-  const review = await aivpT4Gate(submission, envelope, allow_token, base.payload.ai_output_hash, context.askReview)
+  const { ai_output_hash } = base.payload
+  const review = await aivpT4Gate(submission, envelope, allow_token, ai_output_hash, context.askReview, sealAs)
   if ("stop" in review) return stopped(review.stop, pepg.pass)
   const { governance_review } = done({ governance_review: review.pass })
 
   const gated = { envelope, transport, ...executed, allow_token, budget_snapshot, governance_review }
-  const record = done({ aer: inStage("AER", () => aer(gated)) })
-  const evidence = done(inStage("ZKSP", () => zksp(envelope, base.payload, record.aer)))
+  const record = done({ aer: inStage("AER", () => aer(gated, sealAs)) })
+  const evidence = done(inStage("ZKSP", () => zksp(envelope, base.payload, record.aer, sealAs)))
   const binding = { envelope, payload: base.payload, aer: record.aer, policy_hash: policy_evaluation.policy_hash }
-  done(inStage("PHASE4", () => phase4({ ...binding, zksp_binding: evidence.zksp_binding })))
-  done({ transcript: inStage("PHASE4", () => checkedTranscript(journal, "ok", allow_token.hash)) })
+  done(inStage("PHASE4", () => phase4({ ...binding, zksp_binding: evidence.zksp_binding }, sealAs)))
+  done({ transcript: inStage("PHASE4", () => checkedTranscript(journal, sealAs, "ok", allow_token.hash)) })
   return { outcome_kind: "ok", sections: journal.sections, allow_token }
 }
 
-function stopRun(stop: Stop, pass: PepgPass | undefined, journal: Journal): Walked {
+function stopRun(stop: Stop, pass: PepgPass | undefined, journal: Journal, sealAs: Seal): Walked {
   const { outcome, key, receipt } = stop
-  const transcript = checkedTranscript(journal, outcome, pass?.allow_token.hash, { [key]: receipt.hash })
+  const transcript = checkedTranscript(journal, sealAs, outcome, pass?.allow_token.hash, { [key]: receipt.hash })
   return {
     outcome_kind: outcome,
     sections: { ...journal.sections, transcript },
@@ -148,13 +155,14 @@ function stopRun(stop: Stop, pass: PepgPass | undefined, journal: Journal): Walk
 /** The transcript of what happened, held against the state machine before anything claims that it was. */
 function checkedTranscript(
   { sections }: Journal,
+  sealAs: Seal,
   outcome: Exclude<Draft["outcome_kind"], "stage_error">,
   tokenHash: string | undefined,
   receiptHash: Readonly<Record<string, string>> = {},
 ): NonNullable<Sections["transcript"]> {
   const token = tokenHash === undefined ? {} : { allow_token: tokenHash }
   const hashes: Readonly<Record<string, string>> = { ...sectionHashes(sections), ...token, ...receiptHash }
-  const transcript = buildTranscript(sections.envelope?.envelope_id ?? "", outcome, name => hashes[name])
+  const transcript = buildTranscript(sections.envelope?.envelope_id ?? "", outcome, name => hashes[name], sealAs)
   const problems = traceViolations(transcript.events, outcome)
   if (problems.length > 0) throw new Error(`the transcript is no path of the pipeline: ${problems.join("; ")}`)
   return transcript
@@ -162,19 +170,19 @@ function checkedTranscript(
 
 /**
  * Stages 7–9, once the run's pre-anchor leaf is in the log.
- * @param known texts that need not be written again
+ * @param texts of the run
  */
 export function runAfterLog(
   sections: PreAnchorSections & Sections,
   token: NonNullable<Draft["allow_token"]>,
   anchor: Anchor<PreAnchorLeaf>,
-  known?: KnownTexts,
+  texts: WrittenTexts,
 ): SealedSections & Sections {
   const { envelope_id, declared_sections_hash } = sections.envelope
-  const pote_proof = inStage("LEDGER", () => ledger(anchor, known))
+  const pote_proof = inStage("LEDGER", () => ledger(anchor, texts))
   const logged = { ...sections, pote_proof }
-  const list = inStage("REGISTRY", () => registry(envelope_id, logged, token))
+  const list = inStage("REGISTRY", () => registry(envelope_id, logged, token, texts.seal))
   const listed = { ...logged, registry: list }
-  const final_vfa = inStage("DLA", () => dla(envelope_id, listed, list, declared_sections_hash))
+  const final_vfa = inStage("DLA", () => dla(envelope_id, listed, list, declared_sections_hash, texts.seal))
   return { ...listed, final_vfa }
 }

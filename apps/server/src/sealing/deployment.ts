@@ -5,12 +5,12 @@
 import { randomInt } from "node:crypto"
 import { encodeHex, parseStrictJson } from "@runseal/canonical"
 import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
-import { genesisLeaf } from "@runseal/core/formulas/leaves"
+import { genesisLeaf, leafBytes } from "@runseal/core/formulas/leaves"
 import { parseOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { emptyRange } from "@runseal/core/transparency-log/compact-range"
 import { rootFromTiles } from "@runseal/core/transparency-log/tiles"
 import { type KeyChangesAnswer, readKeyChangesAnswer } from "@runseal/core/wire/log-answers"
-import { appendLeafEntry, askForLeaves, publicCheckpoint } from "../anchor/embedded-log.ts"
+import { appendLeafEntry, publicCheckpoint } from "../anchor/embedded-log.ts"
 import type { RememberedHead } from "../anchor/head-file.ts"
 import { createKeys, findKeys, readKeys } from "../anchor/key-file.ts"
 import { idsOf, type SigningKeys, sameIds } from "../anchor/keys.ts"
@@ -160,7 +160,7 @@ async function beginLog(tx: Tx, keys: SigningKeys, config: Config, now: number):
   const { origin } = row
   const log = growLog({ range: emptyRange, edges: [] })
   const leaf = genesisOf(row)
-  await askForLeaves(keys.service, [leaf])
+  await keys.service.ask?.([leafBytes(leaf)])
   const { body, index } = appendLeafEntry({ keys, origin }, log, leaf)
   const log_time = Math.floor(row.genesis_at / 1000)
   const [size, root] = [log.size(), log.root()]

@@ -5,10 +5,10 @@
 import { randomUUID } from "node:crypto"
 import { sha256Hex } from "@runseal/canonical"
 import type { KeyChangeLeaf } from "@runseal/core/artifacts/anchor"
-import { keyChangeLeaf, leafDigest, leafText } from "@runseal/core/formulas/leaves"
+import { keyChangeLeaf, leafBytes, leafDigest, leafText } from "@runseal/core/formulas/leaves"
 import { formatUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
 import { MAX_KEY_CHANGES } from "@runseal/core/wire/log-answers"
-import { appendLeafEntry, askForLeaves, publicCheckpoint } from "../anchor/embedded-log.ts"
+import { appendLeafEntry, publicCheckpoint } from "../anchor/embedded-log.ts"
 import { type HeadFile, openHeadFile } from "../anchor/head-file.ts"
 import { createNextKeys, readNextKeys, takeNextKeys } from "../anchor/key-file.ts"
 import { idsOf, type SigningKeys } from "../anchor/keys.ts"
@@ -184,7 +184,7 @@ async function appendChange(
     checkpoint_key_id: ids.checkpoint,
   })
   const log = growLog(await loadFrontier(tx, before))
-  await askForLeaves(keys.service, [leaf])
+  await keys.service.ask?.([leafBytes(leaf)])
   const { body, index } = appendLeafEntry({ keys, origin }, log, leaf)
   const [size, root] = [log.size(), log.root()]
   const checkpoint = publicCheckpoint(next, origin, size, root)

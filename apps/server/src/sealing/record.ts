@@ -1,5 +1,4 @@
 /** Finishes one record: stages 7–9, manifest, bundle. FORMATS §4. */
-import type { KnownTexts } from "@runseal/canonical"
 import type { Anchor, PreAnchorLeaf, ReceiptLeaf } from "@runseal/core/artifacts/anchor"
 import type { Anchors, BundleBody, RunFacts } from "@runseal/core/artifacts/bundle"
 import type { Sections } from "@runseal/core/artifacts/sections"
@@ -56,22 +55,16 @@ const isPreAnchor = (anchor: FirstAnchor): anchor is Anchor<PreAnchorLeaf> => "e
 /**
  * The record but for its bundle hash and complete-record anchor. That its manifest says IndependentVerified is true of what
  * is stored: nothing is, before the verifier has accepted its text.
- * @param known texts that need not be written again
  * @throws StageFailure when a stage fails
  */
-export function finishRecord(
-  draft: Draft,
-  place: RecordPlace,
-  anchor: FirstAnchor | undefined,
-  known?: KnownTexts,
-): BundleBody {
+export function finishRecord(draft: Draft, place: RecordPlace, anchor: FirstAnchor | undefined): BundleBody {
   const run = runFacts(draft, place, anchor?.leaf.leaf_version)
   const base = { kind: BUNDLE_KIND, run, sections: draft.sections } as const
   const token = draft.allow_token === undefined ? {} : { allow_token: draft.allow_token }
   if (draft.receipt !== undefined && anchor !== undefined && isReceiptAnchor(anchor))
     return { ...base, ...token, ...refusal(draft, draft.receipt), anchors: { receipt: anchor } }
   if (draft.outcome_kind === "ok" && anchor !== undefined && isPreAnchor(anchor)) {
-    return completed(draft, { ...base, ...token, anchors: { pre_anchor: anchor } }, anchor, known)
+    return completed(draft, { ...base, ...token, anchors: { pre_anchor: anchor } }, anchor)
   }
   return { ...base, anchors: {} }
 }
@@ -93,11 +86,11 @@ export const unverified = (cause: string): StageFailure =>
 
 type OkBase = BundleBody & { readonly anchors: Anchors }
 
-function completed(draft: Draft, base: OkBase, anchor: Anchor<PreAnchorLeaf>, known?: KnownTexts): BundleBody {
+function completed(draft: Draft, base: OkBase, anchor: Anchor<PreAnchorLeaf>): BundleBody {
   const before = preAnchorSections(draft.sections)
   const token = draft.allow_token
   if (before === undefined || token === undefined) throw new Error("an ok draft has every section of its leaf")
-  const sections = runAfterLog({ ...draft.sections, ...before }, token, anchor, known)
+  const sections = runAfterLog({ ...draft.sections, ...before }, token, anchor, draft.texts)
   return { ...base, sections, manifest: executionManifest(sections, token, true) }
 }
 

@@ -1,5 +1,6 @@
 /** A batch is sealed whole for all that can be sealed; what cannot is a stage_error or refused, and spoils nothing else. */
 
+import { canonicalUtf8 } from "@runseal/canonical"
 import { leafDigest } from "@runseal/core/formulas/leaves"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { emptyRange } from "@runseal/core/transparency-log/compact-range"
@@ -129,7 +130,8 @@ function expectWhole(batch: Batch, plan: readonly Planned[], sound: readonly boo
   expect(batch.runs.map(run => run?.bundle.run.outcome_kind)).toEqual(plan.map(({ fate }) => OUTCOME_OF[fate]))
   const runs = batch.runs.filter(run => run !== undefined)
   expect(runs.map(({ bundle }) => bundle.run.run_id)).toEqual(runs.map((_, i) => FIRST_RUN_ID + i))
-  for (const { text } of runs) {
+  for (const { text, bundle } of runs) {
+    expect(text).toEqual(canonicalUtf8(bundle))
     const report = verifyText(text, [trust])
     expect(isUnreadable(report) ? report : report.verdict).toBe(VERDICTS.complete)
   }

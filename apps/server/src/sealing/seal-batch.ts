@@ -10,7 +10,7 @@ import { completeRecordLeaf, leafDigest } from "@runseal/core/formulas/leaves"
 import { bundleHash } from "@runseal/core/formulas/manifest"
 import { VERDICTS } from "@runseal/core/verify/report"
 import type { AppendedLeaf, LogIdentity } from "../anchor/embedded-log.ts"
-import { anchorOf, appendLeafEntry, askForLeaves, signHead } from "../anchor/embedded-log.ts"
+import { anchorOf, appendLeafEntry, signHead } from "../anchor/embedded-log.ts"
 import type { LogBuilder, LogFrontier } from "../anchor/log-builder.ts"
 import { growLog } from "../anchor/log-builder.ts"
 import type { Draft } from "../pipeline/draft.ts"
@@ -148,10 +148,11 @@ async function attempt(
 ): Promise<Batch | undefined> {
   const inTurns = openTurns()
   const finishing = { inTurns, verify: context.verify }
-  const texts = writtenTexts()
+  // Of leaves that are no run's.
+  const others = writtenTexts()
   const log = growLog(start.frontier)
   const entries: { index: number; body: string }[] = []
-  const append = <L extends Leaf>(leaf: L): AppendedLeaf<L> => {
+  const append = <L extends Leaf>(leaf: L, texts = others): AppendedLeaf<L> => {
     const appended = appendLeafEntry(context.log, log, leaf, texts.write)
     entries.push({ index: appended.index, body: appended.body })
     return appended
@@ -164,15 +165,17 @@ async function attempt(
     ...seat,
     leaf: firstLeaf(seat.draft, seat.run_id),
   }))
-  const others = [...seated(round.statements ?? []), ...seated(round.attestations)].map(({ item }) => item.leaf)
-  await askForLeaves(service, [...others, ...named.map(({ leaf }) => leaf)], texts.write)
+  await service.ask?.([
+    ...[...seated(round.statements ?? []), ...seated(round.attestations)].map(({ item }) => others.write(item.leaf)),
+    ...named.flatMap(({ draft, leaf }) => (leaf === undefined ? [] : [draft.texts.write(leaf)])),
+  ])
   // Before the batch's records: what a statement speaks of stands before it in the log, and nothing else does.
   const stated = await inTurns(seated(round.statements ?? []), failed.statements, "LEDGER", ({ at, item }) => {
     return { at, draft: item, appended: append(item.leaf) }
   })
   const begun = await inTurns(named, failed.runs, "LEDGER", ({ leaf, ...seat }) => ({
     ...seat,
-    first: leaf === undefined ? undefined : append(leaf),
+    first: leaf === undefined ? undefined : append(leaf, seat.draft.texts),
   }))
   const c1 = signHead(context.log, log, start.time)
   const anchored = await inTurns(begun, failed.runs, "LEDGER", ({ first, ...seat }) => ({
@@ -181,16 +184,12 @@ async function attempt(
   }))
   const finished = await inTurns(anchored, failed.runs, "DLA", ({ anchor, ...seat }) => {
     const place = { run_id: seat.run_id, tenant_salt: tenantOf(tenants, seat.draft).salt }
-    return { ...seat, ...chain(seat.draft, finishRecord(seat.draft, place, anchor, texts), tenants, texts) }
+    return { ...seat, ...chain(seat.draft, finishRecord(seat.draft, place, anchor), tenants) }
   })
   // What failed until now is known before anything further is signed.
   if (failed.runs.size > 0) return undefined
-  await askForLeaves(
-    service,
-    finished.map(({ leaf }) => leaf),
-    texts.write,
-  )
-  const lasts = finished.map(run => ({ ...run, last: append(run.leaf) }))
+  await service.ask?.(finished.map(({ draft, leaf }) => draft.texts.write(leaf)))
+  const lasts = finished.map(run => ({ ...run, last: append(run.leaf, run.draft.texts) }))
   const attested = new Map(start.attested)
   const proposed = await inTurns(seated(round.attestations), failed.attestations, "LEDGER", ({ at, item }) => {
     const owner_ordinal = (attested.get(item.owner) ?? 0) + 1
@@ -202,7 +201,7 @@ async function attempt(
     const { draft, record, bundle_hash, leaf, last } = sealed
     const complete_record = anchorOf(context.log, log, last, c2)
     const bundle: Bundle = { ...record, bundle_hash, anchors: { ...record.anchors, complete_record } }
-    return { draft, bundle, text: canonicalUtf8(bundle, texts), tenant_ordinal: leaf.tenant_ordinal }
+    return { draft, bundle, text: canonicalUtf8(bundle, draft.texts), tenant_ordinal: leaf.tenant_ordinal }
   })
   const attestations = await finishDocuments(finishing, proposed, failed.attestations, ATTESTATION, proposal =>
     sealAttestation(proposal, context.log, log, c2),
@@ -239,7 +238,8 @@ function writeShared({ run, allow_token, manifest, anchors }: BundleBody, texts:
 }
 
 /** Gives a record its place in the tenant's chain and moves the chain's head. */
-function chain(draft: Draft, record: BundleBody, tenants: Map<string, TenantHead>, texts: WrittenTexts): Chained {
+function chain(draft: Draft, record: BundleBody, tenants: Map<string, TenantHead>): Chained {
+  const { texts } = draft
   const tenant = tenantOf(tenants, draft)
   writeShared(record, texts)
   const bundle_hash = bundleHash(record, texts)

@@ -18,7 +18,7 @@ import type {
   PolicyEvaluationSection,
 } from "../artifacts/sections.ts"
 import { EVALUATORS } from "../vocabulary/versions.ts"
-import { type HashOf, seal } from "./seal.ts"
+import { type Seal, seal } from "./seal.ts"
 
 export type PolicyIdentity = {
   readonly policy_id: string
@@ -52,8 +52,9 @@ export const policyEvaluationSection = (
   decision: PepgDecision,
   libraryHash: string,
   finding: McdFinding | undefined,
+  sealAs: Seal = seal,
 ): PolicyEvaluationSection =>
-  seal({
+  sealAs({
     kind: "vfa.policy_evaluation.v1",
     envelope_id: envelope.envelope_id,
     ...identity(policy),
@@ -94,8 +95,8 @@ const decided = (
 })
 
 /** The token under which kernels may run. */
-export const allowToken = (evaluation: PolicyEvaluationSection, hashOf?: HashOf): AllowToken =>
-  seal({ version: "vfa.allow_token.v1", ...decided(evaluation), allow_clock: evaluation.evaluation_clock }, hashOf)
+export const allowToken = (evaluation: PolicyEvaluationSection, sealAs: Seal = seal): AllowToken =>
+  sealAs({ version: "vfa.allow_token.v1", ...decided(evaluation), allow_clock: evaluation.evaluation_clock })
 
 /** Every receipt of ours requires its log entry. */
 const REQUIRED = { anchor_required: true } as const
@@ -116,8 +117,9 @@ export const budgetSnapshotSection = (
   runLimit: number,
   declaredTokens: number,
   window: BudgetWindow | undefined,
+  sealAs: Seal = seal,
 ): BudgetSnapshotSection =>
-  seal({
+  sealAs({
     kind: "vfa.budget_snapshot.v1",
     envelope_id: envelope.envelope_id,
     tenant_id: envelope.tenant_id,
@@ -182,8 +184,9 @@ export const governanceReviewSection = (
   envelope: EnvelopeSection,
   review: ReviewFacts,
   aiOutputHash: string | undefined,
+  sealAs: Seal = seal,
 ): GovernanceReviewSection =>
-  seal({
+  sealAs({
     kind: "vfa.governance_review.v1",
     envelope_id: envelope.envelope_id,
     ...review,

@@ -20,7 +20,7 @@ import type {
   ZkspBindingSection,
 } from "../artifacts/sections.ts"
 import { KERNEL_VERSION } from "../vocabulary/versions.ts"
-import { type HashOf, seal } from "./seal.ts"
+import { type Seal, seal } from "./seal.ts"
 
 export type DeclaredValueCounts = Readonly<Record<DeclaredName, number>>
 
@@ -29,18 +29,15 @@ export const leakageBundleSection = (
   envelope: EnvelopeSection,
   payload: PayloadSection,
   counts: DeclaredValueCounts,
-  hashOf?: HashOf,
+  sealAs: Seal = seal,
 ): LeakageBundleSection =>
-  seal(
-    {
-      kind: "vfa.leakage_bundle.v1",
-      envelope_id: envelope.envelope_id,
-      payload: "hash_only",
-      ai_output: payload.ai_output_hash === undefined ? "absent" : "hash_only",
-      declared_values: counts,
-    },
-    hashOf,
-  )
+  sealAs({
+    kind: "vfa.leakage_bundle.v1",
+    envelope_id: envelope.envelope_id,
+    payload: "hash_only",
+    ai_output: payload.ai_output_hash === undefined ? "absent" : "hash_only",
+    declared_values: counts,
+  })
 
 /** Execution policy attestation: the authorisation under which the kernels run. */
 export const epaSection = (
@@ -48,19 +45,16 @@ export const epaSection = (
   transport: TransportSection,
   evaluation: PolicyEvaluationSection,
   token: AllowToken,
-  hashOf?: HashOf,
+  sealAs: Seal = seal,
 ): EpaSection =>
-  seal(
-    {
-      kind: "vfa.epa.v1",
-      envelope_hash: envelope.hash,
-      transport_hash: transport.hash,
-      policy_hash: evaluation.policy_hash,
-      evaluation_hash: evaluation.hash,
-      allow_token_hash: token.hash,
-    },
-    hashOf,
-  )
+  sealAs({
+    kind: "vfa.epa.v1",
+    envelope_hash: envelope.hash,
+    transport_hash: transport.hash,
+    policy_hash: evaluation.policy_hash,
+    evaluation_hash: evaluation.hash,
+    allow_token_hash: token.hash,
+  })
 
 /** Execution facts attestation: the six kernel records. */
 export const efaSection = (
@@ -68,8 +62,9 @@ export const efaSection = (
   epa: EpaSection,
   leakage: LeakageBundleSection,
   kernels: readonly KernelRecord[],
+  sealAs: Seal = seal,
 ): EfaSection =>
-  seal({
+  sealAs({
     kind: "vfa.efa.v1",
     envelope_id: envelope.envelope_id,
     epa_hash: epa.hash,
@@ -89,72 +84,63 @@ export type AerInputs = {
 }
 
 /** Stage 4, AER: the execution record, made only after every gate passed. */
-export const aerSection = (inputs: AerInputs, hashOf?: HashOf): AerSection =>
-  seal(
-    {
-      kind: "vfa.aer.v1",
-      envelope_hash: inputs.envelope.hash,
-      transport_hash: inputs.transport.hash,
-      epa_hash: inputs.epa.hash,
-      efa_hash: inputs.efa.hash,
-      leakage_bundle_hash: inputs.leakage_bundle.hash,
-      execution_ids: inputs.efa.kernels.map(record => record.execution_id),
-      allow_token_hash: inputs.allow_token.hash,
-      budget_snapshot_hash: inputs.budget_snapshot.hash,
-      governance_review_hash: inputs.governance_review.hash,
-    },
-    hashOf,
-  )
+export const aerSection = (inputs: AerInputs, sealAs: Seal = seal): AerSection =>
+  sealAs({
+    kind: "vfa.aer.v1",
+    envelope_hash: inputs.envelope.hash,
+    transport_hash: inputs.transport.hash,
+    epa_hash: inputs.epa.hash,
+    efa_hash: inputs.efa.hash,
+    leakage_bundle_hash: inputs.leakage_bundle.hash,
+    execution_ids: inputs.efa.kernels.map(record => record.execution_id),
+    allow_token_hash: inputs.allow_token.hash,
+    budget_snapshot_hash: inputs.budget_snapshot.hash,
+    governance_review_hash: inputs.governance_review.hash,
+  })
 
 /** Stage 5, ZKSP: says that no hardware quote was taken. */
-export const hardwareAttestationSection = (envelope: EnvelopeSection, hashOf?: HashOf): HardwareAttestationSection =>
-  seal(
-    {
-      kind: "vfa.hardware_attestation.v1",
-      envelope_id: envelope.envelope_id,
-      mode: "software",
-      disclosure: "No hardware quote was taken: this record was made by software alone.",
-    },
-    hashOf,
-  )
+export const hardwareAttestationSection = (
+  envelope: EnvelopeSection,
+  sealAs: Seal = seal,
+): HardwareAttestationSection =>
+  sealAs({
+    kind: "vfa.hardware_attestation.v1",
+    envelope_id: envelope.envelope_id,
+    mode: "software",
+    disclosure: "No hardware quote was taken: this record was made by software alone.",
+  })
 
 /** Stage 5, ZKSP: binds execution record and payload; says that it is a commitment and no zero-knowledge proof. */
 export const zkspBindingSection = (
   aer: AerSection,
   payload: PayloadSection,
   hardware: HardwareAttestationSection,
-  hashOf?: HashOf,
+  sealAs: Seal = seal,
 ): ZkspBindingSection =>
-  seal(
-    {
-      kind: "vfa.zksp_binding.v1",
-      mode: "hash_commitment",
-      disclosure: "A hash commitment: no zero-knowledge proof was made.",
-      aer_hash: aer.hash,
-      payload_hash: payload.payload_hash,
-      hardware_attestation_hash: hardware.hash,
-    },
-    hashOf,
-  )
+  sealAs({
+    kind: "vfa.zksp_binding.v1",
+    mode: "hash_commitment",
+    disclosure: "A hash commitment: no zero-knowledge proof was made.",
+    aer_hash: aer.hash,
+    payload_hash: payload.payload_hash,
+    hardware_attestation_hash: hardware.hash,
+  })
 
 /** Stage 6, PHASE4: ties the record to tenant and region, so that a copy elsewhere still names where it was made. */
 export const migrationTokenSection = (
   envelope: EnvelopeSection,
   aer: AerSection,
   zksp: ZkspBindingSection,
-  hashOf?: HashOf,
+  sealAs: Seal = seal,
 ): MigrationTokenSection =>
-  seal(
-    {
-      kind: "vfa.migration_token.v1",
-      envelope_id: envelope.envelope_id,
-      tenant_id: envelope.tenant_id,
-      execution_region: envelope.execution_region,
-      aer_hash: aer.hash,
-      zksp_binding_hash: zksp.hash,
-    },
-    hashOf,
-  )
+  sealAs({
+    kind: "vfa.migration_token.v1",
+    envelope_id: envelope.envelope_id,
+    tenant_id: envelope.tenant_id,
+    execution_region: envelope.execution_region,
+    aer_hash: aer.hash,
+    zksp_binding_hash: zksp.hash,
+  })
 
 /** Stage 6, PHASE4: a fingerprint of the inputs without clock and nonce, equal for equal inputs. */
 export const replayFingerprintSection = (
@@ -162,23 +148,20 @@ export const replayFingerprintSection = (
   payload: PayloadSection,
   policyHash: string,
   aer: AerSection,
-  hashOf?: HashOf,
+  sealAs: Seal = seal,
 ): ReplayFingerprintSection =>
-  seal(
-    {
-      kind: "vfa.replay_fingerprint.v1",
-      envelope_id: envelope.envelope_id,
-      input_fingerprint: digest({
-        kind: "vfa.input_fingerprint.v1",
-        program_id: envelope.program_id,
-        route_id: envelope.route_id,
-        registry_record_hash: envelope.registry_record_hash,
-        payload_hash: payload.payload_hash,
-        ...(payload.ai_output_hash === undefined ? {} : { ai_output_hash: payload.ai_output_hash }),
-        policy_hash: policyHash,
-        kernel_version: KERNEL_VERSION,
-      }),
-      aer_hash: aer.hash,
-    },
-    hashOf,
-  )
+  sealAs({
+    kind: "vfa.replay_fingerprint.v1",
+    envelope_id: envelope.envelope_id,
+    input_fingerprint: digest({
+      kind: "vfa.input_fingerprint.v1",
+      program_id: envelope.program_id,
+      route_id: envelope.route_id,
+      registry_record_hash: envelope.registry_record_hash,
+      payload_hash: payload.payload_hash,
+      ...(payload.ai_output_hash === undefined ? {} : { ai_output_hash: payload.ai_output_hash }),
+      policy_hash: policyHash,
+      kernel_version: KERNEL_VERSION,
+    }),
+    aer_hash: aer.hash,
+  })

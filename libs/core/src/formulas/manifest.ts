@@ -8,7 +8,7 @@ import type { Kernel, OutcomeMarker } from "../vocabulary/outcomes.ts"
 import { FORMULA_VERSION } from "../vocabulary/versions.ts"
 import type { PreAnchorSections } from "./leaves.ts"
 import { sectionHashes } from "./leaves.ts"
-import { type HashOf, manifestHash, seal } from "./seal.ts"
+import { type HashOf, manifestHash, type Seal, seal } from "./seal.ts"
 
 /** Where the pre-anchor leaf stands in the log. */
 export type LogPlace = {
@@ -22,22 +22,22 @@ export type LogPlace = {
 }
 
 /** Stage 7, LEDGER: proof that the leaf was taken into the log. */
-export const poteProofSection = (place: LogPlace, hashOf?: HashOf): PoteProofSection =>
-  seal({ kind: "vfa.pote_proof.v1", ...place }, hashOf)
+export const poteProofSection = (place: LogPlace, sealAs: Seal = seal): PoteProofSection =>
+  sealAs({ kind: "vfa.pote_proof.v1", ...place })
 
 /** Stage 8, REGISTRY: name and hash of every artifact that exists before it. */
 export function registrySection(
   envelopeId: string,
   sections: Sections,
   token: AllowToken,
-  hashOf?: HashOf,
+  sealAs: Seal = seal,
 ): RegistrySection {
   const { registry: _registry, final_vfa: _final, ...existing } = sections
   const hashes: Record<string, string> = { ...sectionHashes(existing), allow_token: token.hash }
   const artifacts = Object.keys(hashes)
     .sort()
     .map(name => ({ name, hash: hashes[name] ?? "" }))
-  return seal({ kind: "vfa.registry.v1", envelope_id: envelopeId, artifacts }, hashOf)
+  return sealAs({ kind: "vfa.registry.v1", envelope_id: envelopeId, artifacts })
 }
 
 /** Stage 9, DLA: one hash over every section. */
@@ -46,19 +46,16 @@ export function finalVfaSection(
   sections: Sections,
   registry: RegistrySection,
   declared: string,
-  hashOf?: HashOf,
+  sealAs: Seal = seal,
 ): FinalVfaSection {
   const { final_vfa: _, ...before } = sections
-  return seal(
-    {
-      kind: "vfa.final_vfa.v1",
-      envelope_id: envelopeId,
-      section_hashes: sectionHashes({ ...before, registry }),
-      registry_hash: registry.hash,
-      declared_sections_hash: declared,
-    },
-    hashOf,
-  )
+  return sealAs({
+    kind: "vfa.final_vfa.v1",
+    envelope_id: envelopeId,
+    section_hashes: sectionHashes({ ...before, registry }),
+    registry_hash: registry.hash,
+    declared_sections_hash: declared,
+  })
 }
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "")

@@ -17,15 +17,15 @@ import type {
 } from "../artifacts/sections.ts"
 import type { Moment, RunInputs } from "./moment.ts"
 import { declaredSalt, envelopeId, sequenceId } from "./moment.ts"
-import { type HashOf, seal } from "./seal.ts"
+import { type Seal, seal } from "./seal.ts"
 
 /** Hash and length of the payload and, when the request carries one, of the AI output. Neither text is kept. */
-export function payloadSection(payload: string, aiOutput: string | undefined): PayloadSection {
+export function payloadSection(payload: string, aiOutput: string | undefined, sealAs: Seal = seal): PayloadSection {
   const bytes = utf8Encode(payload)
   const body = { kind: "vfa.payload.v1", payload_hash: sha256Hex(bytes), payload_bytes: bytes.length } as const
-  if (aiOutput === undefined) return seal(body)
+  if (aiOutput === undefined) return sealAs(body)
   const output = utf8Encode(aiOutput)
-  return seal({ ...body, ai_output_hash: sha256Hex(output), ai_output_bytes: output.length })
+  return sealAs({ ...body, ai_output_hash: sha256Hex(output), ai_output_bytes: output.length })
 }
 
 /** A declared section: the caller's content nested under `declared`, salted, with what the server saw beside it. */
@@ -34,8 +34,9 @@ export function declaredSection(
   moment: Moment,
   declared: JsonObject | undefined,
   origin?: Origin,
+  sealAs: Seal = seal,
 ): ShownDeclared {
-  return seal({
+  return sealAs({
     kind: declaredKind(name),
     salt: declaredSalt(moment, name),
     ...(declared === undefined ? {} : { declared }),
@@ -73,7 +74,7 @@ export function envelopeSection(
   payload: PayloadSection,
   declared: DeclaredSections,
   moment: Pick<Moment, "at" | "nonce">,
-  hashOf?: HashOf,
+  sealAs: Seal = seal,
 ): EnvelopeSection {
   const inputs = {
     program_id: facts.program_id,
@@ -81,44 +82,35 @@ export function envelopeSection(
     registry_record_hash: facts.registry_record_hash,
     payload_hash: payload.payload_hash,
   }
-  return seal(
-    {
-      kind: "vfa.envelope.v1",
-      envelope_id: envelopeId(inputs, moment),
-      ...inputs,
-      tenant_id: facts.tenant_id,
-      execution_region: facts.execution_region,
-      admission_clock: moment.at,
-      run_nonce: moment.nonce,
-      declared_sections_hash: declaredSectionsHash(declared),
-    },
-    hashOf,
-  )
+  return sealAs({
+    kind: "vfa.envelope.v1",
+    envelope_id: envelopeId(inputs, moment),
+    ...inputs,
+    tenant_id: facts.tenant_id,
+    execution_region: facts.execution_region,
+    admission_clock: moment.at,
+    run_nonce: moment.nonce,
+    declared_sections_hash: declaredSectionsHash(declared),
+  })
 }
 
 /** Stage 2, DTL: the envelope's place in the order of what was received. */
-export const transportSection = (envelope: EnvelopeSection, hashOf?: HashOf): TransportSection =>
-  seal(
-    {
-      kind: "vfa.transport.v1",
-      sequence_id: sequenceId(envelope.hash),
-      envelope_id: envelope.envelope_id,
-      envelope_hash: envelope.hash,
-      channel: "http",
-    },
-    hashOf,
-  )
+export const transportSection = (envelope: EnvelopeSection, sealAs: Seal = seal): TransportSection =>
+  sealAs({
+    kind: "vfa.transport.v1",
+    sequence_id: sequenceId(envelope.hash),
+    envelope_id: envelope.envelope_id,
+    envelope_hash: envelope.hash,
+    channel: "http",
+  })
 
 export type ProvenanceFacts = Omit<SystemProvenanceSection, "kind" | "mode" | "disclosure" | "hash">
 
 /** What made the record. It is the operator's statement about his own software, and says so. */
-export const systemProvenanceSection = (facts: ProvenanceFacts, hashOf?: HashOf): SystemProvenanceSection =>
-  seal(
-    {
-      kind: "vfa.system_provenance.v1",
-      ...facts,
-      mode: "software",
-      disclosure: "Stated by the service about itself: no hardware or third party vouches for it.",
-    },
-    hashOf,
-  )
+export const systemProvenanceSection = (facts: ProvenanceFacts, sealAs: Seal = seal): SystemProvenanceSection =>
+  sealAs({
+    kind: "vfa.system_provenance.v1",
+    ...facts,
+    mode: "software",
+    disclosure: "Stated by the service about itself: no hardware or third party vouches for it.",
+  })

@@ -2,18 +2,24 @@
  * The one rule for every hash: `digest(x)` is the lowercase hex SHA-256 over the RFC 8785 bytes of x, and an object's
  * own hash is the digest of the object without that field. FORMATS §1.
  */
-import type { JsonObject, KnownTexts } from "@runseal/canonical"
+import type { JsonObject, KnownTexts, WrittenTexts } from "@runseal/canonical"
 import { concatBytes, digest, digestWithout, sha256, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { isSameBut, textMember } from "../vocabulary/json-members.ts"
 
 /** The digest of an object; whoever knows it already may say it instead of computing it. */
 export type HashOf = (body: JsonObject) => string
 
+/** Gives the object with its `hash` added. Whoever knows the hash, or keeps the text, seals in another way. */
+export type Seal = WrittenTexts["seal"]
+
 /** The object with its `hash` added. */
-export const seal = <const Body extends JsonObject>(
-  body: Body,
-  hashOf: HashOf = digest,
-): Body & { readonly hash: string } => ({ ...body, hash: hashOf(body) })
+export const seal: Seal = body => ({ ...body, hash: digest(body) })
+
+/** `seal` by `hashLike`. */
+export const sealLike = (stated: JsonObject): Seal => {
+  const hashOf = hashLike(stated, "hash")
+  return body => ({ ...body, hash: hashOf(body) })
+}
 
 /**
  * `digest`, but an object that says what `stated` says, member by member, has the hash that stands there: comparing costs

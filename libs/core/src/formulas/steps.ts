@@ -5,7 +5,7 @@ import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import { OUTCOMES } from "../vocabulary/outcomes.ts"
 import type { TranscriptStep } from "../vocabulary/pipeline-path.ts"
 import { PIPELINE_PATH } from "../vocabulary/pipeline-path.ts"
-import type { HashOf } from "./seal.ts"
+import type { Seal } from "./seal.ts"
 import type { Step } from "./transcript.ts"
 import { transcriptSection } from "./transcript.ts"
 
@@ -42,7 +42,7 @@ export function buildTranscript(
   envelopeId: string,
   outcome: Exclude<OutcomeKind, "stage_error">,
   artifactHash: ArtifactHash,
-  hashOf?: HashOf,
+  sealAs?: Seal,
 ): TranscriptSection {
   const { error_stage: stopped, artifact } = OUTCOMES[outcome]
   const steps: Step[] = []
@@ -56,5 +56,5 @@ export function buildTranscript(
     }
     steps.push({ step, result: "stop" in place ? "pass" : "done", products: productsOf(names, artifactHash) })
   }
-  return transcriptSection(envelopeId, steps, hashOf)
+  return transcriptSection(envelopeId, steps, sealAs)
 }

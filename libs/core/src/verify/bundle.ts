@@ -14,7 +14,7 @@ import {
   sectionHashes,
 } from "../formulas/leaves.ts"
 import { bundleHash, executionManifest, partialManifest } from "../formulas/manifest.ts"
-import { hashLike, manifestHash } from "../formulas/seal.ts"
+import { hashLike, manifestHash, sealLike } from "../formulas/seal.ts"
 import { buildTranscript } from "../formulas/steps.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { GATES, isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
@@ -156,7 +156,7 @@ function checkTranscript(bundle: BundleBody, intact: ReadonlySet<JsonObject>, fi
     ...(bundle.allow_token === undefined ? {} : { allow_token: bundle.allow_token.hash }),
     ...(found === undefined ? {} : { [found.key]: found.receipt.hash }),
   }
-  const as = intact.has(transcript) ? hashLike(transcript, "hash") : undefined
+  const as = intact.has(transcript) ? sealLike(transcript) : undefined
   const rebuilt = buildTranscript(envelope.envelope_id, run.outcome_kind, name => hashes[name], as)
   findings.require("transcript", rebuilt.hash === transcript.hash, "the transcript is not the one these artifacts give")
 }

@@ -15,7 +15,7 @@ import {
   windowStart,
 } from "../formulas/decision.ts"
 import { chargeId } from "../formulas/moment.ts"
-import { hashLike, seal, sealHash } from "../formulas/seal.ts"
+import { seal, sealHash, sealLike } from "../formulas/seal.ts"
 import { shown } from "../kernels/kernel.ts"
 import { member } from "../vocabulary/json-members.ts"
 import type { ReceiptKey } from "../vocabulary/outcomes.ts"
@@ -55,7 +55,7 @@ function checkToken(
   const intact = sealHash(token, known) === token.hash
   findings.require("decision", intact, "the allow token does not match its hash")
   const { policy_evaluation: evaluation } = sections
-  const as = intact ? hashLike(token, "hash") : undefined
+  const as = intact ? sealLike(token) : undefined
   const linked = evaluation !== undefined && allowToken(evaluation, as).hash === token.hash
   findings.require("decision", linked, "the allow token is not the one the policy evaluation gives")
 }

@@ -3,7 +3,7 @@
  * rests on the operator's word. FORMATS §7, checks 2 and 6.
  */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
-import { decodeBase64, digest, encodeHex } from "@runseal/canonical"
+import { decodeBase64, encodeHex } from "@runseal/canonical"
 import type { BundleBody } from "../artifacts/bundle.ts"
 import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
 import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
@@ -23,7 +23,7 @@ import { leafDigest } from "../formulas/leaves.ts"
 import { finalVfaSection, poteProofSection, registrySection } from "../formulas/manifest.ts"
 import type { ProvenanceFacts } from "../formulas/pre-execution.ts"
 import { envelopeSection, systemProvenanceSection, transportSection } from "../formulas/pre-execution.ts"
-import { type HashOf, hashLike, sealHash } from "../formulas/seal.ts"
+import { type Seal, seal, sealHash, sealLike } from "../formulas/seal.ts"
 import { declaredValueCount } from "../kernels/kernel.ts"
 import { runKernels } from "../kernels/run-kernels.ts"
 import { hashLeaf } from "../transparency-log/merkle.ts"
@@ -35,7 +35,7 @@ import type { Findings } from "./report.ts"
 type Compare = (
   name: string,
   stated: JsonObject & { readonly hash: string },
-  rebuild: (hashOf: HashOf) => { readonly hash: string },
+  rebuild: (sealAs: Seal) => { readonly hash: string },
 ) => void
 
 /**
@@ -70,7 +70,7 @@ export function checkLinks(
   known?: KnownTexts,
 ): void {
   const compare: Compare = (name, stated, rebuild) => {
-    const { hash } = rebuild(intact.has(stated) ? hashLike(stated, "hash") : digest)
+    const { hash } = rebuild(intact.has(stated) ? sealLike(stated) : seal)
     findings.require("sections", stated.hash === hash, `section ${name} is not what the other sections make it`)
   }
   const { sections, run } = bundle

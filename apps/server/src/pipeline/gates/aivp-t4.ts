@@ -3,6 +3,7 @@ import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
 import type { EnvelopeSection, GovernanceReviewSection } from "@runseal/core/artifacts/sections"
 import type { ReviewFacts } from "@runseal/core/formulas/decision"
 import { aivpT4HaltReceipt, governanceReviewSection } from "@runseal/core/formulas/decision"
+import type { Seal } from "@runseal/core/formulas/seal"
 import { textMember } from "@runseal/core/vocabulary/json-members"
 import type { Reviewer, ReviewRequest } from "../../review/reviewer.ts"
 import { ReviewFailure } from "../../review/reviewer.ts"
@@ -58,8 +59,9 @@ export async function aivpT4Gate(
   token: AllowToken,
   aiOutputHash: string | undefined,
   ask: AskReview,
+  sealAs: Seal,
 ): Promise<AivpResult> {
-  const governance_review = governanceReviewSection(envelope, await ask(submission), aiOutputHash)
+  const governance_review = governanceReviewSection(envelope, await ask(submission), aiOutputHash, sealAs)
   const receipt = aivpT4HaltReceipt(token, governance_review)
   if (receipt === undefined) return { pass: governance_review }
   return { stop: { outcome: "aivp_t4_halt", key: "aivp_t4_halt_receipt", receipt, sections: { governance_review } } }

@@ -2,6 +2,7 @@
 import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
 import type { EfaSection, EnvelopeSection } from "@runseal/core/artifacts/sections"
 import { budgetSnapshotSection, ccvHaltReceipt } from "@runseal/core/formulas/decision"
+import type { Seal } from "@runseal/core/formulas/seal"
 import type { Stop } from "../draft.ts"
 
 export function ccvGate(
@@ -10,9 +11,10 @@ export function ccvGate(
   efa: EfaSection,
   declaredTokens: number,
   runTokenBudget: number,
+  sealAs: Seal,
 ): Stop | undefined {
   if (declaredTokens <= runTokenBudget) return undefined
-  const budget_snapshot = budgetSnapshotSection(envelope, runTokenBudget, declaredTokens, undefined)
+  const budget_snapshot = budgetSnapshotSection(envelope, runTokenBudget, declaredTokens, undefined, sealAs)
   const receipt = ccvHaltReceipt(envelope, token, efa, budget_snapshot)
   return { outcome: "ccv_halt", key: "ccv_halt_receipt", receipt, sections: { budget_snapshot } }
 }

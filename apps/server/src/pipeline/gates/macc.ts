@@ -3,6 +3,7 @@ import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
 import type { BudgetSnapshotSection, EnvelopeSection } from "@runseal/core/artifacts/sections"
 import { budgetSnapshotSection, maccHaltReceipt, windowStart } from "@runseal/core/formulas/decision"
 import { chargeId } from "@runseal/core/formulas/moment"
+import type { Seal } from "@runseal/core/formulas/seal"
 import { clockMillis } from "@runseal/core/vocabulary/scalars"
 import type { Stop } from "../draft.ts"
 
@@ -35,6 +36,7 @@ export async function maccGate(
   declaredTokens: number,
   budgets: Budgets,
   makeCharge: MakeCharge,
+  sealAs: Seal,
 ): Promise<MaccResult> {
   const at = clockMillis(envelope.admission_clock)
   if (at === undefined) throw new RangeError("the admission clock is not one of ours")
@@ -53,7 +55,7 @@ export async function maccGate(
   })
   const window_start = new Date(start).toISOString()
   const window = { charge_id, cap: budgets.window_tokens, window_seconds, window_start, tokens, total_after }
-  const budget_snapshot = budgetSnapshotSection(envelope, budgets.run_tokens, declaredTokens, window)
+  const budget_snapshot = budgetSnapshotSection(envelope, budgets.run_tokens, declaredTokens, window, sealAs)
   if (total_after < budgets.window_tokens) return { pass: budget_snapshot }
   const receipt = maccHaltReceipt(envelope, token, budget_snapshot, window)
   return { stop: { outcome: "macc_halt", key: "macc_halt_receipt", receipt, sections: { budget_snapshot } } }

@@ -9,6 +9,7 @@ import {
   mcdFinding,
   policyEvaluationSection,
 } from "@runseal/core/formulas/decision"
+import type { Seal } from "@runseal/core/formulas/seal"
 import { evaluatePolicy } from "../../policy/evaluate-policy.ts"
 import type { CompiledPolicy } from "../../policy/load-policy.ts"
 import type { Scan, ScanText } from "../../policy/scan.ts"
@@ -67,6 +68,7 @@ export async function pepgGate(
   envelope: EnvelopeSection,
   payload: PayloadSection,
   context: PepgContext,
+  sealAs: Seal,
 ): Promise<PepgResult> {
   const { policy, library } = context
   const finding = await find(submission, envelope, context)
@@ -74,9 +76,9 @@ export async function pepgGate(
     finding === undefined
       ? (policy.fixed_decision ?? evaluatePolicy(policy, policyInput(submission, envelope, payload)))
       : matched(finding)
-  const evaluation = policyEvaluationSection(envelope, policy, decision, library.library_hash, finding)
+  const evaluation = policyEvaluationSection(envelope, policy, decision, library.library_hash, finding, sealAs)
   if (decision.decision === "allow")
-    return { pass: { policy_evaluation: evaluation, allow_token: allowToken(evaluation) } }
+    return { pass: { policy_evaluation: evaluation, allow_token: allowToken(evaluation, sealAs) } }
   const receipt = denyReceipt(evaluation, finding)
   const sections = { policy_evaluation: evaluation, ...(finding === undefined ? {} : { mcd_finding: finding }) }
   return { stop: { outcome: "pepg_deny", key: "deny_receipt", receipt, sections } }

@@ -12,6 +12,7 @@ import type {
 import type { DeclaredValueCounts } from "@runseal/core/formulas/execution"
 import { efaSection, epaSection, leakageBundleSection } from "@runseal/core/formulas/execution"
 import type { KernelSources } from "@runseal/core/formulas/kernels"
+import type { Seal } from "@runseal/core/formulas/seal"
 import { declaredValueCount } from "@runseal/core/kernels/kernel"
 import { runKernels } from "@runseal/core/kernels/run-kernels"
 import type { BaseSections } from "../draft.ts"
@@ -41,10 +42,11 @@ function valueCounts(sources: KernelSources): DeclaredValueCounts {
   }
 }
 
-export function dkec({ base, envelope, transport, policy_evaluation, allow_token }: DkecInputs): DkecSections {
+export function dkec(inputs: DkecInputs, sealAs: Seal): DkecSections {
+  const { base, envelope, transport, policy_evaluation, allow_token } = inputs
   const sources = { ...base, envelope }
   const records = runKernels(sources)
-  const leakage_bundle = leakageBundleSection(envelope, base.payload, valueCounts(sources))
-  const epa = epaSection(envelope, transport, policy_evaluation, allow_token)
-  return { epa, leakage_bundle, efa: efaSection(envelope, epa, leakage_bundle, records) }
+  const leakage_bundle = leakageBundleSection(envelope, base.payload, valueCounts(sources), sealAs)
+  const epa = epaSection(envelope, transport, policy_evaluation, allow_token, sealAs)
+  return { epa, leakage_bundle, efa: efaSection(envelope, epa, leakage_bundle, records, sealAs) }
 }

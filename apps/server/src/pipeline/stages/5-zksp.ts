@@ -7,12 +7,14 @@ import type {
   ZkspBindingSection,
 } from "@runseal/core/artifacts/sections"
 import { hardwareAttestationSection, zkspBindingSection } from "@runseal/core/formulas/execution"
+import type { Seal } from "@runseal/core/formulas/seal"
 
 export function zksp(
   envelope: EnvelopeSection,
   payload: PayloadSection,
   aer: AerSection,
+  sealAs: Seal,
 ): { readonly hardware_attestation: HardwareAttestationSection; readonly zksp_binding: ZkspBindingSection } {
-  const hardware_attestation = hardwareAttestationSection(envelope)
-  return { hardware_attestation, zksp_binding: zkspBindingSection(aer, payload, hardware_attestation) }
+  const hardware_attestation = hardwareAttestationSection(envelope, sealAs)
+  return { hardware_attestation, zksp_binding: zkspBindingSection(aer, payload, hardware_attestation, sealAs) }
 }

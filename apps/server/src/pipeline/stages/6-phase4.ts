@@ -8,6 +8,7 @@ import type {
   ZkspBindingSection,
 } from "@runseal/core/artifacts/sections"
 import { migrationTokenSection, replayFingerprintSection } from "@runseal/core/formulas/execution"
+import type { Seal } from "@runseal/core/formulas/seal"
 
 export type Phase4Inputs = {
   readonly envelope: EnvelopeSection
@@ -19,7 +20,8 @@ export type Phase4Inputs = {
 
 export const phase4 = (
   inputs: Phase4Inputs,
+  sealAs: Seal,
 ): { readonly migration_token: MigrationTokenSection; readonly replay_fingerprint: ReplayFingerprintSection } => ({
-  migration_token: migrationTokenSection(inputs.envelope, inputs.aer, inputs.zksp_binding),
-  replay_fingerprint: replayFingerprintSection(inputs.envelope, inputs.payload, inputs.policy_hash, inputs.aer),
+  migration_token: migrationTokenSection(inputs.envelope, inputs.aer, inputs.zksp_binding, sealAs),
+  replay_fingerprint: replayFingerprintSection(inputs.envelope, inputs.payload, inputs.policy_hash, inputs.aer, sealAs),
 })
