@@ -134,16 +134,13 @@ function anyTest(options: unknown): Test {
  */
 function objectTest(entries: unknown): Test {
   if (!isMembers(entries)) return UNKNOWN
-  const rows: (readonly [name: string, optional: boolean, test: Test])[] = []
-  for (const [name, entry] of Object.entries(entries)) {
-    if (!isDescribed(entry) || name in Object.prototype) return UNKNOWN
-    const optional = entry.type === "exact_optional" && field(entry, "default") === undefined
-    rows.push([name, optional, testOf(optional ? field(entry, "wrapped") : entry)])
-  }
+  // Of the many shapes a union offers, a document has one: the others' rows are never made.
+  let rows: readonly Row[] | undefined
   return value => {
+    rows ??= rowsOf(entries)
     if (!isMembers(value)) return false
     let found = 0
-    for (const [name, optional, test] of rows) {
+    for (const { name, optional, test } of rows) {
       const member = value[name]
       if (member === undefined) {
         if (!optional) return false
@@ -156,7 +153,19 @@ function objectTest(entries: unknown): Test {
   }
 }
 
-const isMembers = (value: unknown): value is { readonly [name: string]: unknown } =>
+type Row = { readonly name: string; readonly optional: boolean; readonly test: Test }
+
+const rowsOf = (entries: Members): readonly Row[] =>
+  Object.keys(entries).map(name => {
+    const entry = entries[name]
+    if (!isDescribed(entry) || name in Object.prototype) return { name, optional: false, test: UNKNOWN }
+    const optional = entry.type === "exact_optional" && field(entry, "default") === undefined
+    return { name, optional, test: testOf(optional ? field(entry, "wrapped") : entry) }
+  })
+
+type Members = { readonly [name: string]: unknown }
+
+const isMembers = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const isDescribed = (value: unknown): value is Described =>
