@@ -45,3 +45,6 @@ export function publicRekorTrust(service: string, serviceKeys: readonly ServiceK
   if ("problem" in logKeys) throw new Error(logKeys.problem)
   return { service, origin: PUBLIC_REKOR_ORIGIN, serviceKeys, logKeys, checkpointKeys: [], rekor: true }
 }
+
+/** The public log's key is known to everyone; it vouches for no service key. */
+export const PUBLIC_REKOR: TrustedKeys = publicRekorTrust("the public Rekor log", [])

@@ -5,7 +5,7 @@ import type { Bundle } from "../artifacts/bundle.ts"
 import { bundleSchema } from "../artifacts/bundle.ts"
 import { exportStatementSchema } from "../artifacts/export-statement.ts"
 import { parseExact } from "../artifacts/parse-exact.ts"
-import { publicRekorTrust } from "../transparency-log/rekor-root.ts"
+import { PUBLIC_REKOR } from "../transparency-log/rekor-root.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { holdsNul, isObject } from "../vocabulary/json-members.ts"
 import { RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
@@ -16,9 +16,6 @@ import { verifyExportStatement } from "./export-statement.ts"
 import { parseReceiptDocument, verifyReceipt } from "./receipt.ts"
 import type { Report } from "./report.ts"
 import { parseRunStatement, verifyRunStatement } from "./run-statement.ts"
-
-/** The public log's key is known to everyone; it vouches for no service key. */
-const PUBLIC_REKOR = publicRekorTrust("the public Rekor log", [])
 
 /** Why a document could not be verified at all: it is unreadable or none of ours (exit 2). */
 export type Unreadable = { readonly unreadable: string }

@@ -5,7 +5,7 @@ import type { Anchors, BundleBody } from "../artifacts/bundle.ts"
 import { entryPlaceProblem } from "../transparency-log/check-entry.ts"
 import { entryTime, tiledEntryProblem } from "../transparency-log/check-tiled-entry.ts"
 import { parseEntryCheckpoint, parseTiledCheckpoint } from "../transparency-log/checkpoint.ts"
-import { isPublicRekor, publicRekorTrust } from "../transparency-log/rekor-root.ts"
+import { isPublicRekor, PUBLIC_REKOR } from "../transparency-log/rekor-root.ts"
 import { timeOfTimestamp } from "../transparency-log/timestamp.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { hostOf } from "../transparency-log/trusted-root.ts"
@@ -15,9 +15,6 @@ import type { AnchorFacts, Findings, LimitationCode } from "./report.ts"
 /** The slots of a record in the order in which they are logged. */
 const SLOTS = ["pre_anchor", "receipt", "complete_record"] as const
 type Slot = (typeof SLOTS)[number]
-
-/** Everybody knows its key; that the service signed is known from its own anchor, whose body is the same. */
-const PUBLIC_REKOR = publicRekorTrust("the public Rekor log", [])
 
 const UNKNOWN_LOG =
   "an outside log is none that the trust document lists: pin the service's current one, obtained from the service itself"
@@ -41,6 +38,7 @@ export const anchorsOutside = (
 ): readonly (readonly [log: TrustedKeys | undefined, anchors: readonly Slotted[]])[] =>
   outside.map(anchors => [trustedLog(new Set([logIdOf(anchors)]), trust), slotted(anchors)])
 
+/** Public Rekor needs no listing: that the service signed is known from its own anchor, whose body is the same. */
 const trustedLog = (ids: ReadonlySet<string>, trust: TrustedKeys | undefined): TrustedKeys | undefined =>
   [...(trust?.outside ?? []), PUBLIC_REKOR].find(({ logKeys }) => logKeys.some(key => ids.has(key.logId)))
 
