@@ -14,7 +14,7 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /** All parts, one after the other, in a new array. */
-export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
   let at = 0
   for (const part of parts) {

@@ -26,11 +26,14 @@ export type Judgement = { readonly objection: string } | { readonly packed: Uint
 /** One judgement for each text, in their order. Rejects when the verifier could not be asked. */
 export type VerifyTexts = (texts: readonly FinishedText[]) => Promise<readonly Judgement[]>
 
+/** Gives a text's packed form. */
+type Pack = (text: FinishedText["text"]) => Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>
+
 /** What the verifier says of a text. */
-export function judge(finished: FinishedText, trust: TrustedKeys): Judgement {
+export async function judge(finished: FinishedText, trust: TrustedKeys, pack: Pack): Promise<Judgement> {
   const objection = objectionTo(finished, trust)
   if (objection !== undefined) return { objection }
-  return { packed: finished.pack ? packBundle(finished.text) : undefined }
+  return { packed: finished.pack ? await pack(finished.text) : undefined }
 }
 
 function objectionTo({ text, verdict }: FinishedText, trust: TrustedKeys): string | undefined {
@@ -44,8 +47,8 @@ function objectionTo({ text, verdict }: FinishedText, trust: TrustedKeys): strin
 /** The verifier on the thread that asks: for one record at a time. */
 export const verifyHere =
   (trust: TrustedKeys): VerifyTexts =>
-  async texts =>
-    texts.map(text => judge(text, trust))
+  texts =>
+    Promise.all(texts.map(text => judge(text, trust, packBundle)))
 
 /** More than these wait for the one thread that makes what they verify. */
 const MAX_THREADS = 4

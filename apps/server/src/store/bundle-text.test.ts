@@ -3,10 +3,18 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { eachDatabase } from "../../spec/database/databases.ts"
 import { BUNDLE_DICTIONARY_1 } from "./bundle-dictionary.ts"
-import { packBundle, unpackBundle } from "./bundle-text.ts"
+import { openPacker, packBundle, unpackBundle } from "./bundle-text.ts"
 import { findRun } from "./runs.ts"
 
 const DICTIONARY_1_SHA256 = "85c79a35092c70ea76bf5383e02f1dcc7a7c25f4889d2da210523c97eebc40ac"
+
+test("a packer gives each of many texts the form that it has alone", async () => {
+  const pack = openPacker()
+  const long = Array.from({ length: 40_000 }, (_, i) => `${i * i}`).join()
+  const texts = ["", "{}", long, '{"text":"é"}', long.slice(7)]
+  const packed = await Promise.all(texts.map(text => pack(text)))
+  expect(packed).toEqual(texts.map(packBundle))
+})
 
 test("any text comes back as it was", () => {
   fc.assert(
