@@ -31,8 +31,8 @@ export function packBundle(text: string | Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The same for many texts, with one compressor: what Node keeps of each lives until a full collection, and forces it. One that
- * fails ends its thread, by an error event that nobody hears.
+ * The same for many texts, with one compressor: each new one loads the dictionary, and what Node keeps of it lives until a full
+ * collection, which then comes sooner. One that fails ends its thread, by an error event that nobody hears.
  */
 export function openPacker(): (text: string | Uint8Array) => Promise<Uint8Array<ArrayBuffer>> {
   // With this flag each write is a frame of its own.
