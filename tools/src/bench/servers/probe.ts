@@ -1,4 +1,4 @@
-/** Loaded into a server under measurement: tells over IPC what it has used. Costs nothing between two looks. */
+/** Loaded into a server under measurement: tells over IPC what it has used. Between two looks its monitor wakes the event loop each millisecond. */
 import { readdirSync, readFileSync } from "node:fs"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 
