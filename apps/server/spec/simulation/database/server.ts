@@ -7,8 +7,9 @@ import type { Scheduler } from "../scheduler.ts"
 import { clientOf, resultOf } from "./client.ts"
 import { type Answer, execute } from "./execute.ts"
 import { type Cell, emptyDatabase, type Snapshot } from "./rows.ts"
+import { commits, describe, newSession, type Request, type Session } from "./server-session.ts"
 import { parseStatement, type Statement } from "./statement.ts"
-import { DatabaseError, type Defect, MustWait, openTransactions, type Transaction } from "./transactions.ts"
+import { DatabaseError, type Defect, MustWait, openTransactions } from "./transactions.ts"
 
 /** What happens to a statement on its way to the server or to its answer on its way back. */
 export type Mishap =
@@ -47,31 +48,6 @@ export type SimulatedServer = {
 
 /** A session that may be disturbed. */
 export type Ending = { readonly name: string; readonly disturb: () => void }
-
-type Request = {
-  readonly statement: Statement
-  readonly parameters: readonly Cell[]
-  readonly resolve: (answer: object) => void
-  readonly reject: (error: Error) => void
-}
-
-type Session = {
-  readonly name: string
-  readonly owner: string
-  readonly lost: () => void
-  readonly inbox: Request[]
-  tx: Transaction | undefined
-  /** That of a statement by itself, while it waits for a lock. */
-  alone: Transaction | undefined
-  failed: boolean
-  gone: boolean
-  /** Takes back the step that is to come. */
-  cancel: (() => void) | undefined
-  /** The statement that waits for a lock. */
-  waiting: Request | undefined
-  /** Whether a statement is on its way: until it arrives, the server sees a client that says nothing. */
-  underWay: boolean
-}
 
 /** A database as the migrations leave it, or as it once was. */
 export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatabase()): SimulatedServer {
@@ -232,19 +208,7 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
   return {
     connect: (owner, lost) => {
       const name = `${owner}/${++opened}`
-      const session: Session = {
-        name,
-        owner,
-        lost,
-        inbox: [],
-        tx: undefined,
-        alone: undefined,
-        failed: false,
-        gone: false,
-        cancel: undefined,
-        waiting: undefined,
-        underWay: false,
-      }
+      const session = newSession(name, owner, lost)
       sessions.push(session)
       return clientOf((text, parameters) => send(session, text, parameters, parts, next))
     },
@@ -284,14 +248,8 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
   }
 }
 
-/** Whether what a session was sent last ends a transaction: COMMIT, or a charge by itself. */
-const commits = ({ inbox, tx }: Session): boolean =>
-  inbox[0]?.statement.kind === "commit" || (tx === undefined && inbox[0]?.statement.kind === "charge")
-
 const nameOf = (mishap: Mishap): string => (mishap.kind === "refused" ? `refused ${mishap.sqlstate}` : mishap.kind)
 const plain = (command: string): Answer => ({ rows: [], count: 0, command })
-const describe = ({ statement }: Request): string =>
-  "shape" in statement ? `${statement.kind} ${statement.shape.name}` : statement.kind
 
 function send(
   session: Session,
