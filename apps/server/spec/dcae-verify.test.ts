@@ -1,10 +1,10 @@
 /** `POST /dcae/verify`: the core verifier over HTTP with the server's own trust. FORMATS §7 and §8. */
-import type { JsonObject } from "@runseal/canonical"
+import { type JsonObject, parseStrictJson } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { expectRefused, keysOf, listAt, objectAt, textAt } from "./harness/answer.ts"
 import { request } from "./harness/requests.ts"
 import { openService, type TestService } from "./harness/service.ts"
-import { CASES, standingSevenStates } from "./harness/seven-states.ts"
+import { CASES, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
 import { minted } from "./harness/tables.ts"
 
 const { service, answers, runId } = standingSevenStates()
@@ -16,9 +16,17 @@ const verify = (text: string) => service().postRaw("/dcae/verify", text)
 test.each(CASES)("the bundle of %s, as served, verifies", async name => {
   const { status, body } = await verify(await bundleText(name))
   expect(status).toBe(200)
-  expect(keysOf(body)).toEqual(["checks", "engine_version", "ok", "verdict", "verified"])
+  const said = name === "ok" ? [] : ["statement"]
+  expect(keysOf(body)).toEqual(
+    [
+      ...["checks", "engine_version", "limitations", "ok", "outcome_kind"],
+      ...[...said, "verdict", "verified", "withheld"],
+    ].sort(),
+  )
   expect(body).toMatchObject({
     ok: true,
+    outcome_kind: STATE_OF[name],
+    withheld: [],
     verified: true,
     verdict: "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED",
     engine_version: expect.stringMatching(/^runseal-verify-/),
@@ -27,10 +35,34 @@ test.each(CASES)("the bundle of %s, as served, verifies", async name => {
     expect(keysOf(check)).toEqual(["id", "message", "result"])
     expect(["pass", "absent"]).toContain(textAt(check, "result"))
   }
+  for (const limitation of listAt(body, "limitations"))
+    expect(keysOf(limitation)).toEqual(["code", "sentence", "strict"])
+  expect(listAt(body, "limitations").map(limitation => textAt(limitation, "code"))).toContain("operator_log")
+})
+
+test("a refusal that verifies says that it is one", async () => {
+  const { body } = await verify(await bundleText("deny_by_rule"))
+  expect(body).toMatchObject({
+    verified: true,
+    outcome_kind: "pepg_deny",
+    statement: "The policy gate denied the run before any kernel ran.",
+  })
+})
+
+test("withheld sections are named, and that they are is a limitation", async () => {
+  const bundle = objectAt(parseStrictJson(await bundleText("ok")))
+  const sections = objectAt(bundle, "sections")
+  const { kind, hash } = objectAt(sections, "causal_graph")
+  const causal_graph = { kind: kind ?? "", withheld: true, hash: hash ?? "" }
+  const { body } = await service().post("/dcae/verify", { ...bundle, sections: { ...sections, causal_graph } })
+  expect(body).toMatchObject({ verified: true, withheld: ["causal_graph"] })
+  const strict = listAt(body, "limitations").filter(limitation => objectAt(limitation).strict === true)
+  expect(strict.map(limitation => textAt(limitation, "code"))).toContain("withheld_section")
 })
 
 test("a receipt document, as served, verifies", async () => {
   const { text } = await service().get(`/runs/${runId("ccv_halt")}/ccv-halt-receipt`)
+  expect((await verify(text)).body).toMatchObject({ outcome_kind: "ccv_halt", withheld: [] })
   expect((await verify(text)).body).toMatchObject({ verified: true, verdict: "RECEIPT VERIFIED AND ANCHORED" })
 })
 

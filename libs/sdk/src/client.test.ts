@@ -182,7 +182,13 @@ test("verifyDeterminism sends the request", async () => {
 test("dcaeVerify takes a document as text, to the letter, or parsed", async () => {
   const { document, text } = await client.bundle(1)
   for (const given of [text, document])
-    expect(await client.dcaeVerify(given)).toMatchObject({ verified: true, verdict: VERDICTS.complete })
+    expect(await client.dcaeVerify(given)).toMatchObject({
+      verified: true,
+      verdict: VERDICTS.complete,
+      outcome_kind: "ok",
+      withheld: [],
+      limitations: expect.arrayContaining([expect.objectContaining({ code: "operator_log" })]),
+    })
   expect(service.asked[1]?.body).toBe(text)
   await expect(client.dcaeVerify({})).rejects.toThrow(BadRequestError)
 })

@@ -1,8 +1,9 @@
 /** Shapes of the answers about runs and about the service. Interface specification, "Endpoints"; FORMATS §8. */
 import type { JsonObject } from "@runseal/canonical"
+import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
 import { jsonObjectSchema } from "@runseal/core/artifacts/json-schema"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
-import { FINDING_IDS, VERDICTS } from "@runseal/core/verify/report"
+import { FINDING_IDS, LIMITATION_CODES, VERDICTS } from "@runseal/core/verify/report"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { countSchema, ordinalSchema } from "@runseal/core/vocabulary/scalars"
 import {
@@ -93,6 +94,10 @@ export const dcaeAnswerSchema: v.GenericSchema<unknown, DcaeAnswer> = v.object({
       message: text,
     }),
   ),
+  outcome_kind: opt(v.picklist(OUTCOME_KINDS)),
+  statement: opt(text),
+  withheld: v.array(v.picklist(DECLARED_NAMES)),
+  limitations: v.array(v.object({ code: v.picklist(LIMITATION_CODES), sentence: text, strict: v.boolean() })),
   engine_version: text,
 })
 

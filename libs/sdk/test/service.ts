@@ -118,8 +118,10 @@ function postAnswer(deployment: Deployment, runs: readonly SealedRun[], name: st
   if (name === "/dcae/verify") {
     const report = verifyDocument(body, [deployment.trust])
     if (isUnreadable(report)) return refusal(400, `The document cannot be verified: ${report.unreadable}`)
-    const { verdict, checks } = report
-    return ok({ verified: exitCode(verdict, false) === 0, verdict, checks: [...checks], engine_version: "test" })
+    const { verdict, checks, outcome_kind, withheld, limitations } = report
+    const verified = exitCode(verdict, false) === 0
+    const named = outcome_kind === undefined ? {} : { outcome_kind }
+    return ok({ verified, verdict, checks, ...named, withheld, limitations, engine_version: "test" })
   }
   if (name === "/execute/verify-determinism") {
     const sealed = { manifest_hash: runs[0]?.bundle.manifest?.ManifestHash ?? "" }

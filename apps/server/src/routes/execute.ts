@@ -63,8 +63,18 @@ async function executeOnce(c: Context, deps: Deps, object: JsonObject, claim: Ke
 async function dcaeAnswer(c: Context, deps: Deps): Promise<DcaeAnswer> {
   const report = verifyDocument(await readJsonObject(c.req.raw, DOCUMENT_LIMITS), [deps.trust])
   if (isUnreadable(report)) throw badRequest(`The document cannot be verified: ${report.unreadable}`)
-  const { verdict, checks } = report
-  return { ok: true, verified: exitCode(verdict, false) === 0, verdict, checks, engine_version: ENGINE_VERSION }
+  const { verdict, checks, outcome_kind, statement, withheld, limitations } = report
+  return {
+    ok: true,
+    verified: exitCode(verdict, false) === 0,
+    verdict,
+    checks,
+    ...(outcome_kind === undefined ? {} : { outcome_kind }),
+    ...(statement === undefined ? {} : { statement }),
+    withheld,
+    limitations,
+    engine_version: ENGINE_VERSION,
+  }
 }
 
 export function executeRoutes(deps: Deps): Hono {

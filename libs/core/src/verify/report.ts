@@ -122,6 +122,8 @@ export const LIMITATIONS = {
   },
 } as const
 export type LimitationCode = keyof typeof LIMITATIONS
+const isLimitationCode = (name: string): name is LimitationCode => Object.hasOwn(LIMITATIONS, name)
+export const LIMITATION_CODES: readonly LimitationCode[] = Object.keys(LIMITATIONS).filter(isLimitationCode)
 
 /** The limitation behind a code. */
 export const limitation = (code: LimitationCode): Limitation => ({ code, ...LIMITATIONS[code] })

@@ -4,9 +4,10 @@
  */
 import * as v from "valibot"
 import { servedReceiptAnchorSchema } from "../artifacts/anchor.ts"
+import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"
-import { type Check, FINDING_IDS, VERDICTS } from "../verify/report.ts"
+import { type Check, FINDING_IDS, LIMITATION_CODES, type Limitation, VERDICTS } from "../verify/report.ts"
 import { type ArtifactKey, GATES, OUTCOME_KINDS, STAGES } from "../vocabulary/outcomes.ts"
 import { clockSchema, countSchema, nonEmptySchema, ordinalSchema, sha256Schema } from "../vocabulary/scalars.ts"
 import {
@@ -85,11 +86,21 @@ export const checkSchema: v.GenericSchema<unknown, Check> = v.strictObject({
   message: nonEmptySchema,
 })
 
+const limitationSchema: v.GenericSchema<unknown, Limitation> = v.strictObject({
+  code: v.picklist(LIMITATION_CODES),
+  sentence: nonEmptySchema,
+  strict: v.boolean(),
+})
+
 export const dcaeAnswerSchema: v.GenericSchema<unknown, DcaeAnswer> = v.strictObject({
   ...ok,
   verified: v.boolean(),
   verdict: v.picklist(Object.values(VERDICTS)),
   checks: v.array(checkSchema),
+  outcome_kind: opt(v.picklist(OUTCOME_KINDS)),
+  statement: opt(nonEmptySchema),
+  withheld: v.array(v.picklist(DECLARED_NAMES)),
+  limitations: v.array(limitationSchema),
   engine_version: nonEmptySchema,
 })
 

@@ -1,7 +1,8 @@
 /** Answers of the run endpoints. Interface specification, "Resources and their fields" and "Endpoints"; FORMATS §8. */
 import type { Anchor, ReceiptLeaf, ServedReceiptAnchor } from "../artifacts/anchor.ts"
+import type { DeclaredName } from "../artifacts/declared-sections.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
-import type { Check, Verdict } from "../verify/report.ts"
+import type { Check, Limitation, Verdict } from "../verify/report.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 
 /** Most runs one page may ask for, and how many it gives unasked. */
@@ -82,6 +83,13 @@ export type DcaeAnswer = {
   readonly verified: boolean
   readonly verdict: Verdict
   readonly checks: readonly Check[]
+  /** How the run ended, where the document is a run's. */
+  readonly outcome_kind?: OutcomeKind
+  /** What the record says happened, when that is not a completed run. */
+  readonly statement?: string
+  /** Declared sections whose content the document keeps back. */
+  readonly withheld: readonly DeclaredName[]
+  readonly limitations: readonly Limitation[]
   readonly engine_version: string
 }
 
