@@ -44,11 +44,11 @@ eachDatabase("the log", open => {
     expect(await readStoredBundle(service().db, 1)).not.toContain('"logIndex":"0"')
   })
 
-  test("/log/checkpoint is text, revalidated by caches, and names the log's origin", async () => {
+  test("/log/checkpoint is text, revalidated by caches, and its key is named by its origin line", async () => {
     const { headers, text } = await service().get("/log/checkpoint")
     expect(headers.get("content-type")).toMatch(/^text\/plain/)
     expect(headers.get("cache-control")).toBe("no-cache")
-    expect(text).toMatch(/^runseal\.local - [1-9]\d*\n\d+\n[A-Za-z0-9+/]{43}=\n\n— runseal\.local [A-Za-z0-9+/]+=*\n$/)
+    expect(text).toMatch(/^(runseal\.local\/[1-9]\d*)\n\d+\n[A-Za-z0-9+/]{43}=\n\n— \1 [A-Za-z0-9+/]+=*\n$/)
   })
 
   test("every width of every partial tile is what the first entries make", async () => {
@@ -148,7 +148,7 @@ describe("the trust documents", () => {
       kind: "vfa.trust.v1",
       origin: expect.stringMatching(/^runseal\.local - [1-9]\d*$/),
       service_keys: [{ key_id: expect.stringMatching(/^[0-9a-f]{64}$/), valid_from: expect.any(String) }],
-      checkpoint_keys: [expect.stringMatching(/^runseal\.local\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$/)],
+      checkpoint_keys: [expect.stringMatching(/^runseal\.local\/[1-9]\d*\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$/)],
       leaf_v7_from: expect.any(String),
     })
   })

@@ -5,7 +5,14 @@ import { formatUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
 import { checkpointNoteKey } from "./anchor/keys.ts"
 import type { Config } from "./config.ts"
 import type { KeysCommand } from "./keys-options.ts"
-import { changeKeys, type KeyChange, type KeyChangeParts, listKeys, revokeRetiredKey } from "./sealing/key-change.ts"
+import {
+  changeKeys,
+  type KeyChange,
+  type KeyChangeParts,
+  listKeys,
+  readOrigin,
+  revokeRetiredKey,
+} from "./sealing/key-change.ts"
 import type { Database } from "./store/database.ts"
 import type { KeyRole, SigningKeyRow } from "./store/schema.ts"
 
@@ -21,7 +28,6 @@ export async function runKeysCommand(db: Database, config: Config, command: Keys
 }
 
 async function answer(parts: KeyChangeParts, command: KeysCommand): Promise<Said> {
-  const { logOrigin } = parts.config
   if (command.action === "rotate") {
     const { signerTokenFile: tokenFile } = parts.config
     const access = tokenFile === undefined ? {} : { tokenFile }
@@ -29,8 +35,9 @@ async function answer(parts: KeyChangeParts, command: KeysCommand): Promise<Said
     return saidOfChange(await changeKeys(parts, command.roles, signer))
   }
   if (command.action === "revoke")
-    return saidOfRevoked(keyFacts(await revokeRetiredKey(parts, command.keyId, command.from), logOrigin))
-  const keys = (await listKeys(parts)).map(row => keyFacts(row, logOrigin))
+    return saidOfRevoked(keyFacts(await revokeRetiredKey(parts, command.keyId, command.from), await readOrigin(parts)))
+  const origin = await readOrigin(parts)
+  const keys = (await listKeys(parts)).map(row => keyFacts(row, origin))
   return { json: { keys }, lines: table(keys) }
 }
 
@@ -45,7 +52,7 @@ type KeyFacts = {
   readonly vkey?: string
 }
 
-function keyFacts({ role, key_id, spki, valid_from, valid_to, revoked_from }: SigningKeyRow, host: string): KeyFacts {
+function keyFacts({ role, key_id, spki, valid_from, valid_to, revoked_from }: SigningKeyRow, origin: string): KeyFacts {
   const ended = revoked_from === 0 ? "retired" : "revoked"
   return {
     role,
@@ -54,7 +61,7 @@ function keyFacts({ role, key_id, spki, valid_from, valid_to, revoked_from }: Si
     valid_from: formatUtcSeconds(valid_from),
     ...(valid_to === 0 ? {} : { valid_to: formatUtcSeconds(valid_to) }),
     ...(revoked_from === 0 ? {} : { revoked_from: formatUtcSeconds(revoked_from) }),
-    ...(role === "checkpoint" ? { vkey: formatVkey(checkpointNoteKey(spki, host)) } : {}),
+    ...(role === "checkpoint" ? { vkey: formatVkey(checkpointNoteKey(spki, origin)) } : {}),
   }
 }
 

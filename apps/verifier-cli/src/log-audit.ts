@@ -3,7 +3,7 @@
  * checkpoint seen before is part of it. Memory holds a frontier and a few files, however long the log.
  */
 import { encodeBase64, equalBytes, utf8Decode } from "@runseal/canonical"
-import type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
+import { type Checkpoint, publicOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { rootOf } from "@runseal/core/transparency-log/compact-range"
 import { verifyNote } from "@runseal/core/transparency-log/signed-note"
 import { TILE_WIDTH } from "@runseal/core/transparency-log/tiles"
@@ -134,11 +134,11 @@ async function readWitnessed(source: LogSource): Promise<string | undefined> {
 
 /** Whether the log of the trust document signed a note: what only witnesses signed is not its word. */
 const isSigned = (note: string, { origin, checkpointKeys }: TrustedKeys): boolean =>
-  headOf(note)?.origin === origin &&
+  headOf(note)?.origin === publicOrigin(origin) &&
   verifyNote(note, checkpointKeys)?.signers.some(({ key }) => key.algorithm === "ed25519") === true
 
 function signerOf(checkpoint: string, { origin }: Checkpoint, trusts: readonly TrustedKeys[]): TrustedKeys {
-  const known = trusts.filter(trust => trust.origin === origin)
+  const known = trusts.filter(trust => publicOrigin(trust.origin) === origin)
   if (known.length === 0) throw new AuditFailure("checkpoint", `No trust document of yours is of the log ${origin}.`)
   const signer = known.find(trust => isSigned(checkpoint, trust))
   if (signer !== undefined) return signer

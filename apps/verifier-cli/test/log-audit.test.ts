@@ -19,7 +19,7 @@ beforeEach(() => {
   store = mkdtempSync(join(root, "store-"))
 })
 
-const ORIGIN = "runseal.local - 4127"
+const ORIGIN = "runseal.local/4127"
 const logs = new Map<string, SmallLog>()
 /** Logs are made once. */
 function logOf(options: LogOptions): SmallLog {

@@ -19,7 +19,7 @@ beforeEach(() => {
   store = mkdtempSync(join(root, "store-"))
 })
 
-const ORIGIN = "runseal.local - 4127"
+const ORIGIN = "runseal.local/4127"
 const NOW = "2026-02-01T00:00:00.000Z"
 const NAMES = ["one.example", "two.example", "three.example"]
 const VKEYS = NAMES.map(name => formatVkey(witnessKey(name)))

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path"
 import { concatBytes, encodeBase64, encodeHex, utf8Decode, utf8Encode } from "@runseal/canonical"
 import type { GenesisLeaf, KeyChangeLeaf } from "../../../libs/core/src/artifacts/anchor.ts"
 import { genesisLeaf, keyChangeLeaf, leafDigest, leafText } from "../../../libs/core/src/formulas/leaves.ts"
-import { formatCheckpoint } from "../../../libs/core/src/transparency-log/checkpoint.ts"
+import { formatCheckpoint, publicOrigin } from "../../../libs/core/src/transparency-log/checkpoint.ts"
 import { appendLeaf, emptyRange, rootOf } from "../../../libs/core/src/transparency-log/compact-range.ts"
 import { toLowS } from "../../../libs/core/src/transparency-log/ecdsa-der.ts"
 import { encodeEntryBundle } from "../../../libs/core/src/transparency-log/entry-bundle.ts"
@@ -77,7 +77,7 @@ export function smallLog({
   }
   const entries = Array.from({ length: size }, (_, at) => utf8Encode(entry(at)))
   const { files, root } = filesOf(entries)
-  files.set("checkpoint", signedHead(signedBy, origin, size, root))
+  files.set("checkpoint", signedHead(signedBy, publicOrigin(origin), size, root))
   files.set("genesis", utf8Encode(JSON.stringify({ ok: true, log_index: 0, leaf })))
   const changes = next === undefined ? [] : [{ log_index: changedAt, leaf: change }]
   files.set("key-changes", utf8Encode(JSON.stringify({ ok: true, changes })))
@@ -88,7 +88,7 @@ export function smallLog({
 export function signedHead(seed: string, origin: string, size: number, root: Uint8Array): Uint8Array {
   const { raw, sign } = ed25519Key(seed, "checkpoint")
   return utf8Encode(
-    signedNote(formatCheckpoint({ origin, size, root, extensions: [] }), noteKey(HOST, "ed25519", raw), sign),
+    signedNote(formatCheckpoint({ origin, size, root, extensions: [] }), noteKey(origin, "ed25519", raw), sign),
   )
 }
 
@@ -129,7 +129,7 @@ const trustFor = (origin: string, { service, log }: Keys, checkpointKeys: readon
   ]),
   origin,
   service_keys: [{ key_id: service.keyId, spki: encodeBase64(service.spki), valid_from: BORN }],
-  checkpoint_keys: checkpointKeys.map(key => formatVkey(noteKey(HOST, "ed25519", key))),
+  checkpoint_keys: checkpointKeys.map(key => formatVkey(noteKey(publicOrigin(origin), "ed25519", key))),
 })
 
 function filesOf(entries: readonly Uint8Array[]): { files: Map<string, Uint8Array>; root: Uint8Array } {

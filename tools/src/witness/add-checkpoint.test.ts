@@ -21,14 +21,14 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addCheckpoint, type Reply, type Witness } from "./serve.ts"
 import { openFiles, type WitnessFiles } from "./state.ts"
 
-const ORIGIN = "runseal.local - 4127"
+const ORIGIN = "runseal.local/4127"
 const NOW = 1_767_225_600
 
 /** The raw public key of an Ed25519 key. */
 const rawOf = (secret: KeyObject): Uint8Array =>
   new Uint8Array(createPublicKey(secret).export({ type: "spki", format: "der" }).subarray(-32))
 const logSecret = generateKeyPairSync("ed25519").privateKey
-const logKey = noteKey("runseal.local", "ed25519", rawOf(logSecret))
+const logKey = noteKey(ORIGIN, "ed25519", rawOf(logSecret))
 
 /** The node of a tree whose entries say which they are; from `forkedAt` on they say it otherwise. */
 const nodeOf =
@@ -159,7 +159,7 @@ describe("every other request", () => {
   })
 
   test("of a log that is not known is 404", () => {
-    expect(status({ from: 0, to: 3, origin: "another.example - 1" })).toBe(404)
+    expect(status({ from: 0, to: 3, origin: "another.example/1" })).toBe(404)
   })
 
   test("that the log has not signed is 403", () => {
@@ -188,9 +188,9 @@ describe("what was cosigned", () => {
   })
 
   test("is remembered of each log by itself", () => {
-    const other = { ...witness, logs: [...witness.logs, { origin: "another.example - 1", keys: [logKey] }] }
+    const other = { ...witness, logs: [...witness.logs, { origin: "another.example/1", keys: [logKey] }] }
     expect(addCheckpoint(request({ from: 0, to: 7 }), other).status).toBe(200)
-    expect(addCheckpoint(request({ from: 0, to: 3, origin: "another.example - 1" }), other).status).toBe(200)
+    expect(addCheckpoint(request({ from: 0, to: 3, origin: "another.example/1" }), other).status).toBe(200)
     expect(files.state.read(ORIGIN)?.size).toBe(7)
   })
 

@@ -2,15 +2,15 @@
 import { parseArgs } from "node:util"
 import { type NoteKey, noteKey, parseVkey } from "@runseal/core/transparency-log/signed-note"
 
-export const USAGE = `npm run witness -- --name NAME --listen HOST:PORT --key FILE --state FILE --log ORIGIN=VKEY
+export const USAGE = `npm run witness -- --name NAME --listen HOST:PORT --key FILE --state FILE --log VKEY
 
   --name NAME          the witness's name: an address without its scheme, such as witness.example.com/w1
   --listen HOST:PORT   where to listen; port 0 lets the system choose
   --key FILE           its signing key, made on the first start
   --state FILE         what it cosigned last of each log; made with the key, and never without it
-  --log ORIGIN=VKEY    a log it knows and the key of its public checkpoint; may be given several times`
+  --log VKEY           the key of a log's public checkpoint, whose name is the log's origin; may be given several times`
 
-/** A log that is witnessed: its checkpoints' first line, and the keys of which one must have signed them. */
+/** A log that is witnessed: its checkpoints' first line, which names its keys, and the keys of which one must have signed them. */
 export type KnownLog = { readonly origin: string; readonly keys: readonly NoteKey[] }
 
 export type WitnessOptions = {
@@ -61,19 +61,17 @@ function parsed(argv: readonly string[]) {
   }
 }
 
-function logOf(text: string): { readonly origin: string; readonly key: NoteKey } {
-  const at = text.lastIndexOf("=")
-  const key = parseVkey(text.slice(at + 1))
-  if (at < 1 || key?.algorithm !== "ed25519")
-    throw new WitnessError("--log must be the origin of a log, =, and the Ed25519 key of its public checkpoint.")
-  return { origin: text.slice(0, at), key }
+function logOf(text: string): NoteKey {
+  const key = parseVkey(text)
+  if (key?.algorithm === "ed25519") return key
+  throw new WitnessError("--log must be the Ed25519 verifier key of a log's public checkpoint.")
 }
 
 /** One row a log: several keys may sign for it. */
-function merged(logs: readonly ReturnType<typeof logOf>[]): readonly KnownLog[] {
-  return [...new Set(logs.map(({ origin }) => origin))].map(origin => ({
+function merged(keys: readonly NoteKey[]): readonly KnownLog[] {
+  return [...new Set(keys.map(({ name }) => name))].map(origin => ({
     origin,
-    keys: logs.filter(log => log.origin === origin).map(({ key }) => key),
+    keys: keys.filter(({ name }) => name === origin),
   }))
 }
 

@@ -5,7 +5,7 @@
 import { encodeBase64, sha256Hex, utf8Encode } from "@runseal/canonical"
 import type { Anchor, Leaf } from "@runseal/core/artifacts/anchor"
 import { leafBytes } from "@runseal/core/formulas/leaves"
-import { formatCheckpoint, parseOrigin } from "@runseal/core/transparency-log/checkpoint"
+import { formatCheckpoint } from "@runseal/core/transparency-log/checkpoint"
 import { toLowS } from "@runseal/core/transparency-log/ecdsa-der"
 import type { TransparencyLogEntry } from "@runseal/core/transparency-log/log-entry"
 import { assembleEntry, entryBody } from "@runseal/core/transparency-log/log-entry"
@@ -83,9 +83,12 @@ export function anchorOf<L extends Leaf>(
   return { leaf, entry }
 }
 
-/** The public C2SP checkpoint of a head, signed with the Ed25519 key under the log host's name. */
+/**
+ * The public C2SP checkpoint of a head: its origin line is the name of the Ed25519 key that signs it.
+ * @param origin `<host> - <decimal tree id>`
+ */
 export function publicCheckpoint(keys: SigningKeys, origin: string, size: number, root: Uint8Array): string {
-  const host = parseOrigin(origin)?.host ?? origin
-  const text = formatCheckpoint({ origin, size, root, extensions: [] })
-  return signedNote(text, checkpointNoteKey(keys.checkpoint.spki, host), keys.checkpoint.sign)
+  const key = checkpointNoteKey(keys.checkpoint.spki, origin)
+  const text = formatCheckpoint({ origin: key.name, size, root, extensions: [] })
+  return signedNote(text, key, keys.checkpoint.sign)
 }

@@ -1,6 +1,7 @@
 /** The deployment's signing keys, ready to sign. */
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
 import { encodeHex } from "@runseal/canonical"
+import { publicOrigin } from "@runseal/core/transparency-log/checkpoint"
 import type { SignEcdsaP256, SignEd25519 } from "@runseal/core/transparency-log/log-signing"
 import type { NoteKey } from "@runseal/core/transparency-log/signed-note"
 import { noteKey } from "@runseal/core/transparency-log/signed-note"
@@ -73,9 +74,9 @@ export function ed25519Key(privateKey: KeyObject): Ed25519Key {
   return { sign: message => sign(null, message, privateKey), publicKey, spki, keyId: encodeHex(keyIdOfSpki(spki)) }
 }
 
-/** An Ed25519 public key, DER, as a note key under a log host's name, as C2SP signed-note wants it. */
-export const checkpointNoteKey = (spki: Uint8Array, host: string): NoteKey =>
-  noteKey(host, "ed25519", spki.subarray(ED25519_SPKI_PREFIX_BYTES))
+/** An Ed25519 public key, DER, as the note key of a log's public checkpoint. @param origin `<host> - <decimal tree id>` */
+export const checkpointNoteKey = (spki: Uint8Array, origin: string): NoteKey =>
+  noteKey(publicOrigin(origin), "ed25519", spki.subarray(ED25519_SPKI_PREFIX_BYTES))
 
 /** The ids of the keys by role. */
 export const idsOf = ({ service, log, checkpoint }: SigningKeys): KeyIds => ({

@@ -49,7 +49,6 @@ export function trustDocument(
   service: string,
   { keys, authorities }: Listed = { keys: [], authorities: [] },
 ): TrustDocument {
-  const host = parseOrigin(origin)?.host ?? origin
   const of = (wanted: KeyRole): readonly SigningKeyRow[] => signingKeys.filter(({ role }) => role === wanted)
   const own = of("log").map(key => logKey(key.spki, origin, key.valid_from, lastSecondOf(key)))
   return {
@@ -67,7 +66,7 @@ export function trustDocument(
     // A checkpoint says no time that its key could be held to: one that is revoked vouches for nothing any more.
     checkpoint_keys: of("checkpoint")
       .filter(({ revoked_from }) => revoked_from === 0)
-      .map(({ spki }) => formatVkey(checkpointNoteKey(spki, host))),
+      .map(({ spki }) => formatVkey(checkpointNoteKey(spki, origin))),
     leaf_v7_from: formatUtcSeconds(genesisAt),
   }
 }

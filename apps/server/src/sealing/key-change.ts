@@ -123,6 +123,13 @@ export async function listKeys({ db }: Pick<KeyChangeParts, "db">): Promise<read
   return readSigningKeys(db)
 }
 
+/** Origin of the log, `<host> - <decimal tree id>`. @throws StartupError */
+export async function readOrigin({ db }: Pick<KeyChangeParts, "db">): Promise<string> {
+  const row = await readDeployment(db)
+  if (row === undefined) throw noLog()
+  return row.origin
+}
+
 const noLog = (): StartupError =>
   new StartupError("This database holds no log yet: the first start of the service makes its keys.")
 

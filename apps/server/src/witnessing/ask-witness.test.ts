@@ -8,8 +8,12 @@ import { formatAddCheckpoint } from "@runseal/core/transparency-log/witness-mess
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { askWitness, MAX_ANSWER_BYTES, type WitnessAnswer } from "./ask-witness.ts"
 
-const TEXT = "runseal.local - 4127\n9\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
-const REQUEST = { oldSize: 7, proof: [new Uint8Array(32)], checkpoint: `${TEXT}\n— runseal.local ${"A".repeat(92)}\n` }
+const TEXT = "runseal.local/4127\n9\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
+const REQUEST = {
+  oldSize: 7,
+  proof: [new Uint8Array(32)],
+  checkpoint: `${TEXT}\n— runseal.local/4127 ${"A".repeat(92)}\n`,
+}
 const TIME = 1_767_225_600
 
 const { privateKey } = generateKeyPairSync("ed25519")

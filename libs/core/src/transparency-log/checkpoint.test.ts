@@ -2,7 +2,7 @@ import { encodeBase64 } from "@runseal/canonical"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { body, logged, logKey, ORIGIN } from "../../test/transparency-log/own-log.ts"
-import { formatCheckpoint, parseCheckpoint, parseEntryCheckpoint, parseOrigin } from "./checkpoint.ts"
+import { formatCheckpoint, parseCheckpoint, parseEntryCheckpoint, parseOrigin, publicOrigin } from "./checkpoint.ts"
 import { formatNote, noteSignatureLine } from "./signed-note.ts"
 
 const ROOT = encodeBase64(new Uint8Array(32).fill(7))
@@ -59,6 +59,7 @@ describe("a log origin", () => {
     ["a - 0", { host: "a", treeId: "0" }],
   ])("%s", (origin, expected) => {
     expect(parseOrigin(origin)).toEqual(expected)
+    expect(publicOrigin(origin)).toBe(`${expected.host}/${expected.treeId}`)
   })
 
   test.each([

@@ -58,6 +58,17 @@ export function parseOrigin(origin: string): LogOrigin | undefined {
   return { host, treeId }
 }
 
+/**
+ * Origin line of the public checkpoint of a log, and name of the keys that sign it: an address without scheme that holds the host
+ * and the tree id. C2SP tlog-checkpoint wants no space in it, tlog-policy one name for both.
+ * @param origin that of the checkpoints inside entries. Throws RangeError for one of another form
+ */
+export function publicOrigin(origin: string): string {
+  const parsed = parseOrigin(origin)
+  if (parsed === undefined) throw new RangeError("A log origin is a host name and a decimal tree id joined by ' - '.")
+  return `${parsed.host}/${parsed.treeId}`
+}
+
 /** A host name as origin, lowercase and without port: that of a Rekor v2 log, which has one tree. */
 const HOST_ORIGIN = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/
 

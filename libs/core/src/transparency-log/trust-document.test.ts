@@ -1,12 +1,26 @@
 import { encodeBase64, encodeHex, type JsonObject, type JsonValue } from "@runseal/canonical"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { LOG_TIME, logKey, newKey, ORIGIN, serviceKey, trustDocument } from "../../test/transparency-log/own-log.ts"
+import {
+  checkpointKey,
+  LOG_TIME,
+  logKey,
+  newKey,
+  ORIGIN,
+  serviceKey,
+  trustDocument,
+} from "../../test/transparency-log/own-log.ts"
 import { PUBLIC_REKOR_ORIGIN, PUBLIC_REKOR_ROOT } from "./rekor-root.ts"
+import { formatVkey, noteKey } from "./signed-note.ts"
 import { parseTrust } from "./trust-document.ts"
 
 const [row] = trustDocument.service_keys
 const withRow = (changed: JsonObject): JsonObject => ({ ...trustDocument, service_keys: [{ ...row!, ...changed }] })
+const withCheckpointKeys = (...checkpoint_keys: readonly string[]): JsonObject => ({
+  ...trustDocument,
+  checkpoint_keys,
+})
+const namedCheckpointKey = (name: string): string => formatVkey(noteKey(name, "ed25519", checkpointKey.raw))
 const { tlogs } = trustDocument.trusted_root
 const rekorLogs = PUBLIC_REKOR_ROOT.tlogs
 
@@ -25,7 +39,7 @@ describe("a trust document", () => {
           validFrom: LOG_TIME - 1000,
         },
       ],
-      checkpointKeys: [expect.objectContaining({ name: "runseal.local", algorithm: "ed25519" })],
+      checkpointKeys: [expect.objectContaining({ name: "runseal.local/4127", algorithm: "ed25519" })],
       leafV7From: LOG_TIME,
       rekor: false,
     })
@@ -43,7 +57,8 @@ describe("a trust document", () => {
   })
 
   test("trusts public Rekor as such by its key alone", () => {
-    const document = { ...trustDocument, origin: PUBLIC_REKOR_ORIGIN, trusted_root: PUBLIC_REKOR_ROOT }
+    const rekor = { origin: PUBLIC_REKOR_ORIGIN, trusted_root: PUBLIC_REKOR_ROOT, checkpoint_keys: [] }
+    const document = { ...trustDocument, ...rekor }
     expect(parseTrust(document)).toMatchObject({ rekor: true })
     const renamed = {
       ...trustDocument.trusted_root,
@@ -99,6 +114,8 @@ describe("a trust document", () => {
     ["a null end", withRow({ valid_to: null })],
     ["a revocation that is no time", withRow({ revoked_from: "" })],
     ["a checkpoint key that is no vkey", { ...trustDocument, checkpoint_keys: ["x"] }],
+    ["a checkpoint key under the host's name alone", withCheckpointKeys(namedCheckpointKey("runseal.local"))],
+    ["a checkpoint key of another tree", withCheckpointKeys(namedCheckpointKey("runseal.local/4128"))],
     ["a leaf v7 start that is no time", { ...trustDocument, leaf_v7_from: "x" }],
     ["a trusted root that is none", { ...trustDocument, trusted_root: {} }],
     ["a trusted root without a log", { ...trustDocument, trusted_root: { ...trustDocument.trusted_root, tlogs: [] } }],

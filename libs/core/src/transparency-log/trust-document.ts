@@ -1,6 +1,6 @@
 import { decodeBase64, encodeBase64, encodeHex, type JsonObject, type JsonValue } from "@runseal/canonical"
 import * as v from "valibot"
-import { parseOrigin } from "./checkpoint.ts"
+import { parseOrigin, publicOrigin } from "./checkpoint.ts"
 import { isPublicRekor, originOfAnyTree } from "./rekor-root.ts"
 import { parseVkey } from "./signed-note.ts"
 import { keyIdOfNoteKey, keyIdOfSpki, parseEd25519Spki, parseP256Spki } from "./spki.ts"
@@ -44,7 +44,7 @@ export type TrustDocument = {
   /** Origin line of the checkpoints inside entries. */
   readonly origin: string
   readonly service_keys: readonly TrustDocumentKey[]
-  /** Note verifier keys of the public checkpoint and its witnesses. */
+  /** Note verifier keys: those of the public checkpoint, named `publicOrigin(origin)`, and its witnesses'. */
   readonly checkpoint_keys: readonly string[]
   readonly leaf_v7_from?: string
 }
@@ -89,6 +89,8 @@ export function parseTrust(value: JsonValue): TrustedKeys | TrustProblem {
   if (checkpointKeys.length < checkpoint_keys.length) {
     return { problem: "A checkpoint key of the trust document is not an Ed25519 or cosignature verifier key." }
   }
+  if (checkpointKeys.some(({ algorithm, name }) => algorithm === "ed25519" && name !== publicOrigin(origin)))
+    return { problem: "A checkpoint key of the trust document has another name than its log's public checkpoint." }
   const serviceKeys = service_keys.map(key => ({
     keyId: key.key_id,
     spki: key.spki,

@@ -1,5 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
 import { encodeBase64, encodeHex, utf8Encode } from "@runseal/canonical"
+import { publicOrigin } from "../../src/transparency-log/checkpoint.ts"
 import { toLowS } from "../../src/transparency-log/ecdsa-der.ts"
 import { assembleEntry, entryBody, type TransparencyLogEntry } from "../../src/transparency-log/log-entry.ts"
 import { signedCheckpoint, signedEntryTimestamp } from "../../src/transparency-log/log-signing.ts"
@@ -104,6 +105,6 @@ export const trustDocument: TrustDocument = {
   service_keys: [
     { key_id: encodeHex(serviceKey.id), spki: encodeBase64(serviceKey.spki), valid_from: "2025-12-31T00:00:00.000Z" },
   ],
-  checkpoint_keys: [formatVkey(noteKey("runseal.local", "ed25519", checkpointKey.raw))],
+  checkpoint_keys: [formatVkey(noteKey(publicOrigin(ORIGIN), "ed25519", checkpointKey.raw))],
   leaf_v7_from: "2026-01-01T00:00:00.000Z",
 }
