@@ -90,8 +90,12 @@ function renderError(error: unknown, c: Context, deps: Deps): Response {
   )
 }
 
+const OUTCOME_UNKNOWN =
+  "It is not known whether this took effect. Look whether it did before you send it again, or send it again under the same Idempotency-Key."
+
 function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
+  if (error instanceof StoreError && error.code === "outcome_unknown") return unavailable(OUTCOME_UNKNOWN)
   if (error instanceof StoreError && error.code !== "corrupt")
     return unavailable("The record store is not available now; nothing was acknowledged. Try again.")
   if (error instanceof SignerFailure)

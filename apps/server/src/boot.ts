@@ -32,6 +32,7 @@ import type { Reviewer } from "./review/reviewer.ts"
 import { attestationDraft } from "./sealing/attestation.ts"
 import { type Deployment, openDeployment } from "./sealing/deployment.ts"
 import { openExports } from "./sealing/exports.ts"
+import { type HeadGuard, openHeadGuard } from "./sealing/head-guard.ts"
 import { openReadiness } from "./sealing/readiness.ts"
 import { openRunStatements } from "./sealing/run-statement.ts"
 import { openSealer } from "./sealing/sealer.ts"
@@ -178,8 +179,18 @@ const openAccess = ({ db, config, logger, nowMs, watch, keys }: AccessParts) => 
 
 /** @throws StartupError with one sentence for the operator when the service must not start */
 export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATCHED }: BootParts): Promise<Service> {
-  const headFile = openHeadFile(config.keysDir, randomUUID())
-  const deployment = await openDeployment(db, config, headFile.remembered, nowMs)
+  const heads = openHeadGuard(openHeadFile(config.keysDir, randomUUID()))
+  try {
+    return await bootOver({ config, prepared, db, logger, nowMs, watch, heads })
+  } catch (error) {
+    heads.close()
+    throw error
+  }
+}
+
+async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard }): Promise<Service> {
+  const { config, prepared, db, logger, nowMs, watch, heads } = parts
+  const deployment = await openDeployment(db, config, heads, nowMs)
   const { keys, origin, epoch } = deployment
   const revision = sourceRevision()
   const outside = await openOutside({ db, log: prepared.outside, logger, nowMs, watch })
@@ -198,8 +209,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     nowMs,
     reportFault,
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
-    rememberHead: headFile.remember,
-    contradictsHead: headFile.contradicts,
+    ...heads,
     reportFailure: reportUnsealed,
     reportSealed: watch.sealed,
     reportCommitted: records => {
@@ -234,7 +244,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     openExport: openExports({ db, sealer, nowMs, show: outside.shown.showOutside, reportFailure: reportCut }).open,
     stateRun: openRunStatements(keys.service, trust),
     renderReport: renderer.render,
-    readiness: outside.ready(readyWithSigner(openReadiness({ db, nowMs, heads: headFile, epoch }), signer)),
+    readiness: outside.ready(readyWithSigner(openReadiness({ db, nowMs, heads, epoch }), signer)),
     sealingQueue: sealer.waiting,
     watch,
     ...outside.shown,
@@ -247,7 +257,7 @@ export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATC
     stop.abort()
     const access = [directory, rateLimits, trialQuota, idempotencyKeys]
     for (const part of [prepared.inspection, renderer, ledger, sealer, cosigner, outside, ...access]) await part.close()
-    headFile.close()
+    heads.close()
     await db.close()
   }
   return { deps, close }

@@ -10,6 +10,7 @@ import { readConfig } from "@runseal/server/config"
 import { askReviewer } from "@runseal/server/pipeline/gates/aivp-t4"
 import type { PipelineContext } from "@runseal/server/pipeline/pipeline"
 import type { Submission } from "@runseal/server/pipeline/submission"
+import { openHeadGuard } from "@runseal/server/sealing/head-guard"
 import type { SealerContext } from "@runseal/server/sealing/sealer"
 import { verifyHere } from "@runseal/server/sealing/verification"
 import { createBudgetLedger } from "@runseal/server/store/budget-ledger"
@@ -51,7 +52,7 @@ export async function openBulkDeployment(
   const { deps, close } = await boot({ config, prepared, db, logger, nowMs })
   const keys = readKeys(config.keysDir)
   if (keys === undefined) throw new Error("the service has made its keys")
-  const head = openHeadFile(config.keysDir, randomUUID())
+  const heads = openHeadGuard(openHeadFile(config.keysDir, randomUUID()))
   const ledger = createBudgetLedger(db)
   const reportFault = (failure: Error): void => logger.error({ err: failure }, "a stage failed")
   const sample = sampleOf(verifyHere(deps.trust), sampledEvery)
@@ -73,8 +74,7 @@ export async function openBulkDeployment(
       nowMs,
       reportFault,
       publicCheckpoint: (size, root) => publicCheckpoint(keys, deps.logOrigin, size, root),
-      rememberHead: head.remember,
-      contradictsHead: head.contradicts,
+      ...heads,
       reportFailure: error => logger.error({ err: error }, "a batch was not sealed"),
       reportSealed: () => {},
       reportCommitted: () => {},
@@ -90,7 +90,7 @@ export async function openBulkDeployment(
     },
     close: async () => {
       await ledger.close()
-      head.close()
+      heads.close()
       await close()
     },
   }

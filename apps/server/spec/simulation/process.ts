@@ -14,6 +14,7 @@ import { openExecution } from "../../src/execution.ts"
 import type { Submission } from "../../src/pipeline/submission.ts"
 import { attestationDraft, type SealedAttestation } from "../../src/sealing/attestation.ts"
 import { openDeployment } from "../../src/sealing/deployment.ts"
+import { openHeadGuard } from "../../src/sealing/head-guard.ts"
 import type { SealedRun } from "../../src/sealing/seal-batch.ts"
 import { openSealer } from "../../src/sealing/sealer.ts"
 import { verifyHere } from "../../src/sealing/verification.ts"
@@ -58,9 +59,10 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
   const { name, config, prepared, server, nowMs, reportFault } = parts
   const headFile = openHeadFile(config.keysDir, name, parts.sync)
   parts.opened(headFile.close)
+  const heads = openHeadGuard(headFile)
   const pool = createConnectionPool(CONNECTIONS, lost => server.connect(name, lost))
   const db = databaseOver("postgres", pool, async () => undefined)
-  const deployment = await openDeployment(db, config, headFile.remembered, nowMs)
+  const deployment = await openDeployment(db, config, heads, nowMs)
   const { keys, origin, epoch } = deployment
   const trust = trustDocument(deployment, config.logOrigin)
   const sealer = openSealer({
@@ -71,8 +73,8 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     nowMs,
     reportFault,
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
-    rememberHead: (size, root) => parts.remember(size, root, () => headFile.remember(size, root)),
-    contradictsHead: headFile.contradicts,
+    ...heads,
+    rememberHead: (size, root) => parts.remember(size, root, () => heads.rememberHead(size, root)),
     reportFailure: () => undefined,
     reportSealed: () => undefined,
     reportCommitted: () => undefined,

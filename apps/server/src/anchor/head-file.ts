@@ -1,6 +1,6 @@
 /**
- * Remembers beside the keys how far the log had grown when a record was last acknowledged, so that an older database put
- * in its place is recognised. FORMATS §6. Each process has a file of its own: no two writers ever share one.
+ * Remembers beside the keys how far the log had grown when a record was last acknowledged, so that another log in its
+ * place is recognised. FORMATS §6. Each process has a file of its own: no two writers ever share one.
  */
 import {
   accessSync,
@@ -21,12 +21,15 @@ import {
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { encodeHex } from "@runseal/canonical"
+import { EMPTY_ROOT } from "@runseal/core/transparency-log/merkle"
 import { StartupError } from "../startup-error.ts"
 import { inKeysFolder, syncDirectory } from "./keys-folder.ts"
 
 const HEADS_DIRECTORY = "heads"
 /** A file that is being made; it becomes a head by its rename and says nothing before. */
 const UNFINISHED = ".tmp"
+/** A file that is being made is finished or given up within so long a time, in milliseconds. */
+const UNFINISHED_MS = 60_000
 /** A file another process has taken to tidy it away; until then it is a head like any other. */
 const TAKEN = ".taken"
 /** `<size, 16 digits> <root, 64 hex>\n`: of fixed length, so that a write in place never leaves a tail of the last one. */
@@ -34,23 +37,33 @@ const RECORD = /^(\d{16}) ([0-9a-f]{64})\n$/
 
 export type RememberedHead = { readonly size: number; readonly root: string }
 
+/** Where a process that has remembered nothing begins: every log contains the empty one. */
+const NOTHING: RememberedHead = { size: 0, root: encodeHex(EMPTY_ROOT) }
+
 export type HeadFile = {
-  /** The largest head any process remembered before this one started; undefined on a first start. */
-  readonly remembered: RememberedHead | undefined
+  /** What this process remembers last. */
+  readonly own: () => RememberedHead
   /**
-   * Makes a head durable. Called after commit and before any answer, once the last one is.
-   * Rejects a head that contradicts what is remembered.
+   * What all processes of this folder remember, this one among them, as their files say now; empty logs are left out.
+   * @throws StartupError when a file is damaged
    */
-  readonly remember: (size: number, root: Uint8Array) => Promise<void>
-  /** Whether a head is older than one that is remembered here, or another of the same size: whoever goes on from it forks the log. */
-  readonly contradicts: (size: number, root: Uint8Array) => boolean
+  readonly all: () => readonly RememberedHead[]
+  /**
+   * Makes a head durable in place of the last one. Called after commit and before any answer, once the last call is settled.
+   * Rejects a smaller head than the last one. The caller has found that the log of this head contains what is remembered.
+   */
+  readonly remember: (head: RememberedHead) => Promise<void>
+  /** Resolves when the last head is durable: one whose write failed is written again. To be awaited before a commit. */
+  readonly ready: () => Promise<void>
+  /**
+   * Removes the files of other processes, which this one then stands for; a process that lives makes its file anew.
+   * @param isContained whether the log that goes on contains a head; the file of one that it does not contain stays
+   */
+  readonly tidy: (isContained: (head: RememberedHead) => Promise<boolean>) => Promise<void>
   /** Whether the folder is there and takes a head, as far as the system tells without writing. */
   readonly writable: () => boolean
   readonly close: () => void
 }
-
-const larger = (a: RememberedHead | undefined, b: RememberedHead | undefined): RememberedHead | undefined =>
-  a === undefined || (b !== undefined && b.size > a.size) ? b : a
 
 const isGone = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT"
 
@@ -77,11 +90,17 @@ const recordOf = ({ size, root }: RememberedHead): string => `${String(size).pad
 function createHead(directory: string, path: string, head: RememberedHead): number {
   const unfinished = `${path}${UNFINISHED}`
   const fd = openSync(unfinished, "w", 0o600)
-  writeSync(fd, recordOf(head), 0, "latin1")
-  fdatasyncSync(fd)
-  renameSync(unfinished, path)
-  syncDirectory(directory)
-  return fd
+  try {
+    writeSync(fd, recordOf(head), 0, "latin1")
+    fdatasyncSync(fd)
+    renameSync(unfinished, path)
+    syncDirectory(directory)
+    return fd
+  } catch (error) {
+    closeSync(fd)
+    rmSync(unfinished, { force: true })
+    throw error
+  }
 }
 
 function takesFiles(directory: string): boolean {
@@ -93,25 +112,45 @@ function takesFiles(directory: string): boolean {
   }
 }
 
-/** Takes a file of another process out of its place and gives what it says; its owner, if it lives, makes it anew. */
-function takeHead(path: string, instance: string): { readonly head: RememberedHead | undefined; readonly at: string } {
+/** Names of the heads in a folder. */
+const headNames = (directory: string): readonly string[] =>
+  readdirSync(directory).filter(name => !name.endsWith(UNFINISHED))
+
+/** The heads of files that are there and say something. */
+const readHeads = (directory: string, names: readonly string[]): readonly RememberedHead[] =>
+  names.flatMap(name => {
+    const head = readHead(join(directory, name))
+    return head === undefined || head.size === 0 ? [] : [head]
+  })
+
+/** Removes what processes left that ended while they made a file. */
+function removeUnfinished(directory: string): void {
+  for (const name of readdirSync(directory).filter(name => name.endsWith(UNFINISHED))) {
+    const path = join(directory, name)
+    const made = statSync(path, { throwIfNoEntry: false })?.mtimeMs
+    if (made !== undefined && Date.now() - made > UNFINISHED_MS) rmSync(path, { force: true })
+  }
+}
+
+/** Takes a file of another process out of its place; undefined when it is gone. */
+function takeHead(path: string, instance: string): string | undefined {
   const at = `${path}.${instance}${TAKEN}`
   try {
     renameSync(path, at)
+    return at
   } catch (error) {
-    if (isGone(error)) return { head: undefined, at }
+    if (isGone(error)) return undefined
     throw error
   }
-  return { head: readHead(at), at }
 }
 
 /** Resolves when what was written to a descriptor is on the disk. */
 export type SyncFile = (fd: number) => Promise<void>
 
 /**
- * Opens this process's file after reading all others, which it then stands for: they are tidied away.
+ * Makes this process's file, which says nothing yet. All others stay until they are tidied away.
  * @param sync waits off the event loop, so that a slow disk keeps nobody else waiting
- * @throws StartupError when the folder cannot be used or a head in it is damaged
+ * @throws StartupError when the folder cannot be used, its disk is full, or a head in it is damaged
  */
 export function openHeadFile(keysDirectory: string, instance: string, sync: SyncFile = promisify(fdatasync)): HeadFile {
   return inKeysFolder(keysDirectory, () => openOwnHead(keysDirectory, instance, sync))
@@ -120,45 +159,51 @@ export function openHeadFile(keysDirectory: string, instance: string, sync: Sync
 function openOwnHead(keysDirectory: string, instance: string, sync: SyncFile): HeadFile {
   const directory = join(keysDirectory, HEADS_DIRECTORY)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const others = readdirSync(directory).filter(name => !name.endsWith(UNFINISHED))
-  const remembered = others.map(name => readHead(join(directory, name))).reduce(larger, undefined)
+  removeUnfinished(directory)
+  readHeads(directory, headNames(directory))
   const path = join(directory, instance)
-  let fd: number | undefined
-  const create = (head: RememberedHead): void => {
+  let own = NOTHING
+  let fd: number | undefined = createHead(directory, path, own)
+  let isDurable = true
+  const closeFile = (): void => {
     if (fd !== undefined) closeSync(fd)
     fd = undefined
-    fd = createHead(directory, path, head)
   }
-  const write = async (head: RememberedHead): Promise<void> => {
-    if (fd === undefined) return create(head)
-    writeSync(fd, recordOf(head), 0, "latin1")
-    await sync(fd)
-    // Looked at after the write: whoever took the file before has read this head, or it is made anew here.
-    if (!existsSync(path)) create(head)
-  }
-  let known = remembered
-  if (known !== undefined) {
-    create(known)
-    for (const name of others) {
-      const taken = takeHead(join(directory, name), instance)
-      known = larger(known, taken.head)
-      if (known !== undefined) create(known)
-      rmSync(taken.at, { force: true })
+  const write = async (): Promise<void> => {
+    isDurable = false
+    if (fd !== undefined) {
+      writeSync(fd, recordOf(own), 0, "latin1")
+      await sync(fd)
     }
+    // Looked at after the write: whoever took the file before has read this head, or it is made anew here.
+    if (fd === undefined || !existsSync(path)) {
+      closeFile()
+      fd = createHead(directory, path, own)
+    }
+    isDurable = true
   }
-  const contradicts = (size: number, root: Uint8Array): boolean =>
-    known !== undefined && (size < known.size || (size === known.size && encodeHex(root) !== known.root))
   return {
-    remembered,
-    remember: async (size, root) => {
-      if (contradicts(size, root)) throw new Error("a head that would take the log back is not remembered")
-      known = { size, root: encodeHex(root) }
-      await write(known)
+    own: () => own,
+    all: () => readHeads(directory, headNames(directory)),
+    remember: async head => {
+      if (head.size < own.size) throw new Error("a head that would take the log back is not remembered")
+      own = head
+      await write()
     },
-    contradicts,
+    ready: async () => {
+      if (!isDurable) await write()
+    },
+    tidy: async isContained => {
+      for (const name of headNames(directory).filter(name => name !== instance)) {
+        const at = takeHead(join(directory, name), instance)
+        const head = at === undefined ? undefined : readHead(at)
+        if (at !== undefined && (head === undefined || (await isContained(head)))) rmSync(at, { force: true })
+      }
+    },
     writable: () => takesFiles(directory),
     close: () => {
-      if (fd !== undefined) closeSync(fd)
+      closeFile()
+      if (own.size === 0) rmSync(path, { force: true })
     },
   }
 }

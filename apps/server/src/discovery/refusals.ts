@@ -60,7 +60,10 @@ export const REFUSALS: Readonly<Record<ErrorStatus, { readonly name: string; rea
   500: { name: "Fault", answer: refusal("A fault of the server; the sentence names a request id for the operator.") },
   503: {
     name: "Unavailable",
-    answer: refusal("Database or log cannot serve now; nothing was acknowledged.", { "Retry-After": SECONDS }),
+    answer: refusal(
+      "Database or log cannot serve now; nothing was acknowledged. The error says so when it is not known whether the request took effect.",
+      { "Retry-After": SECONDS },
+    ),
   },
 }
 

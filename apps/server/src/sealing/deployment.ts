@@ -3,15 +3,13 @@
  * database older than what was acknowledged, is refused. FORMATS §6.
  */
 import { randomInt } from "node:crypto"
-import { encodeHex, parseStrictJson } from "@runseal/canonical"
+import { parseStrictJson } from "@runseal/canonical"
 import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
 import { genesisLeaf, leafBytes } from "@runseal/core/formulas/leaves"
 import { parseOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { emptyRange } from "@runseal/core/transparency-log/compact-range"
-import { rootFromTiles } from "@runseal/core/transparency-log/tiles"
 import { type KeyChangesAnswer, readKeyChangesAnswer } from "@runseal/core/wire/log-answers"
 import { appendLeafEntry, publicCheckpoint } from "../anchor/embedded-log.ts"
-import type { RememberedHead } from "../anchor/head-file.ts"
 import { createKeys, findKeys, readKeys } from "../anchor/key-file.ts"
 import { idsOf, type SigningKeys, sameIds } from "../anchor/keys.ts"
 import { growLog } from "../anchor/log-builder.ts"
@@ -21,10 +19,11 @@ import { StartupError } from "../startup-error.ts"
 import type { Database } from "../store/database.ts"
 import { pinDeployment, readDeployment } from "../store/deployment.ts"
 import { StoreError } from "../store/errors.ts"
-import { appendEntries, lockHead, readHead, readTile } from "../store/log-store.ts"
+import { appendEntries, lockHead } from "../store/log-store.ts"
 import { type DeploymentRow, KEY_ROLES, type SigningKeyRow } from "../store/schema.ts"
 import type { Source, Tx } from "../store/session.ts"
 import { idsInForce, insertSigningKeys, type KeyIds, readKeyChanges, readSigningKeys } from "../store/signing-keys.ts"
+import type { HeadGuard } from "./head-guard.ts"
 
 /** A tree id is a positive decimal; 48 bits keep two deployments apart. */
 const MAX_TREE_ID = 2 ** 48 - 1
@@ -47,19 +46,19 @@ export type Deployment = {
 export async function openDeployment(
   db: Database,
   config: Config,
-  remembered: RememberedHead | undefined,
+  heads: Pick<HeadGuard, "begin" | "remembersAny">,
   nowMs: () => number,
 ): Promise<Deployment> {
   const found = await readDeployment(db)
-  if (found === undefined && remembered !== undefined)
+  if (found === undefined && heads.remembersAny())
     throw new StartupError(
-      `The database is empty, but ${config.keysDir} has acknowledged ${remembered.size} log entries: this is not the database those keys belong to.`,
+      `The database is empty, but ${config.keysDir} has acknowledged log entries: this is not the database those keys belong to.`,
     )
   const { keys, row, ...begun } = await begin(db, config, found, nowMs)
   const host = parseOrigin(row.origin)?.host
   if (host !== config.logOrigin)
     throw new StartupError(`This log was born as ${host}; --log-origin ${config.logOrigin} cannot continue it.`)
-  await checkRollback(db, remembered)
+  await heads.begin(db)
   const { origin } = row
   return { keys, origin, genesisAt: Math.floor(row.genesis_at / 1000), genesis: genesisOf(row), ...begun }
 }
@@ -200,17 +199,3 @@ const genesisOf = ({ origin, service_key_id, log_key_id, checkpoint_key_id, gene
     log_key_id,
     checkpoint_key_id,
   })
-
-async function checkRollback(db: Database, remembered: RememberedHead | undefined): Promise<void> {
-  if (remembered === undefined) return
-  const head = await readHead(db)
-  if (head.size < remembered.size)
-    throw new StartupError(
-      `The database holds ${head.size} log entries, but ${remembered.size} were acknowledged: it is an older copy, and continuing it would fork the log.`,
-    )
-  const root = await rootFromTiles(remembered.size, (level, index, width) => readTile(db, level, index, width))
-  if (encodeHex(root) !== remembered.root)
-    throw new StartupError(
-      "The database holds another log than the one that was acknowledged; continuing it would fork the log.",
-    )
-}

@@ -9,7 +9,7 @@ import { keyChangeLeaf, leafBytes, leafDigest, leafText } from "@runseal/core/fo
 import { formatUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
 import { MAX_KEY_CHANGES } from "@runseal/core/wire/log-answers"
 import { appendLeafEntry, publicCheckpoint } from "../anchor/embedded-log.ts"
-import { type HeadFile, openHeadFile } from "../anchor/head-file.ts"
+import { openHeadFile } from "../anchor/head-file.ts"
 import { createNextKeys, readNextKeys, takeNextKeys } from "../anchor/key-file.ts"
 import { idsOf, type SigningKeys } from "../anchor/keys.ts"
 import { growLog } from "../anchor/log-builder.ts"
@@ -31,6 +31,7 @@ import {
   revokeKey,
 } from "../store/signing-keys.ts"
 import { type Deployment, keptElsewhere, openDeployment } from "./deployment.ts"
+import { type HeadGuard, openHeadGuard } from "./head-guard.ts"
 import { nextLogTime } from "./log-clock.ts"
 
 /** A key that was retired and the one in its place. */
@@ -82,7 +83,7 @@ export async function changeKeys(
         throw new StartupError("The clock is behind the log's time; try again once it has caught up.")
       return appendChange(tx, before, { deployment, next, changed, time, nowMs })
     })
-    await heads.remember(head.size, head.root)
+    await heads.rememberHead(head.size, head.root)
     takeNextKeys(config.keysDir, idsOf(next))
     return { changed, log_index, log_time: head.log_time, resumed: begun !== undefined }
   })
@@ -136,21 +137,22 @@ const noLog = (): StartupError =>
 /** The deployment as a start of the service would find it, and refuse it. */
 async function withDeployment<T>(
   { db, config, nowMs }: KeyChangeParts,
-  work: (deployment: Deployment, heads: HeadFile) => Promise<T>,
+  work: (deployment: Deployment, heads: HeadGuard) => Promise<T>,
 ): Promise<T> {
   if ((await readDeployment(db)) === undefined) throw noLog()
-  const heads = openHeadFile(config.keysDir, randomUUID())
+  const heads = openHeadGuard(openHeadFile(config.keysDir, randomUUID()))
   try {
-    return await work(await openDeployment(db, config, heads.remembered, nowMs), heads)
+    return await work(await openDeployment(db, config, heads, nowMs), heads)
   } finally {
     heads.close()
   }
 }
 
 /** The log's head, locked, if it is still that of the deployment. */
-async function lockDeployment(tx: Tx, { epoch }: Deployment, heads: HeadFile): Promise<LogHeadRow> {
+async function lockDeployment(tx: Tx, { epoch }: Deployment, heads: HeadGuard): Promise<LogHeadRow> {
   const head = await lockHead(tx)
-  if (head.epoch !== epoch || heads.contradicts(head.size, head.root)) throw new StartupError(CHANGED_MEANWHILE)
+  if (head.epoch !== epoch) throw new StartupError(CHANGED_MEANWHILE)
+  await heads.checkHead(tx, head)
   return head
 }
 

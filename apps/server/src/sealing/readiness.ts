@@ -3,10 +3,10 @@
  * log's clock is one that the sealer takes.
  * Asked of the database at most once a second and never twice at the same time, however many ask here.
  */
-import type { HeadFile } from "../anchor/head-file.ts"
 import type { Database } from "../store/database.ts"
 import { readHead, takesWrites } from "../store/log-store.ts"
 import { boundedFinding } from "./bounded-finding.ts"
+import type { HeadGuard } from "./head-guard.ts"
 import { nextLogTime } from "./log-clock.ts"
 
 /** How long a finding stands, in milliseconds. */
@@ -23,7 +23,7 @@ export type ReadinessParts = {
   readonly db: Database
   readonly nowMs: () => number
   /** What is remembered beside the keys. */
-  readonly heads: Pick<HeadFile, "writable" | "contradicts">
+  readonly heads: Pick<HeadGuard, "writable" | "contradicts">
   /** The head's epoch when this process started. */
   readonly epoch: number
   readonly deadlineMs?: number

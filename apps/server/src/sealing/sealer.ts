@@ -25,6 +25,7 @@ import { sentTogether } from "../store/transaction.ts"
 import type { Watch } from "../watch.ts"
 import type { AttestationDraft, SealedAttestation } from "./attestation.ts"
 import { type ExportDraft, type SealedStatement, stateExports } from "./export-statement.ts"
+import type { SealingHeads } from "./head-guard.ts"
 import { type KeyedItem, keepSealed, lockClaims, withoutTaken } from "./keyed-items.ts"
 import { nextLogTime } from "./log-clock.ts"
 import type { Batch, BatchContext, BatchWork, Round, SealedRun } from "./seal-batch.ts"
@@ -37,8 +38,8 @@ export const QUEUE_MAX_ITEMS = 4096
 
 export type Sealer = {
   /**
-   * Seals a draft; resolves once its record is durable. Rejects with StoreError when nothing was acknowledged, and so it does
-   * when another record stands for the claim's key.
+   * Seals a draft; resolves once its record is durable. Rejects with StoreError when nothing was acknowledged, "outcome_unknown"
+   * when there may be a record all the same, and so it does when another record stands for the claim's key.
    */
   readonly seal: (draft: Draft, claim?: KeyClaim) => Promise<SealedRun>
   /** The same for an attestation. */
@@ -51,30 +52,27 @@ export type Sealer = {
   readonly close: () => Promise<void>
 }
 
-export type SealerContext = BatchContext & {
-  readonly db: Database
-  readonly log: LogIdentity
-  readonly nowMs: () => number
-  /** What a run goes through before it is sealed, in that order; absent where runs do not come by requests. */
-  readonly upstream?: readonly Upstream[]
-  /** The head's epoch when this process started: with another one its keys were changed, or one of the log's was revoked. */
-  readonly epoch: number
-  /** The published checkpoint of a head. */
-  readonly publicCheckpoint: (size: number, root: Uint8Array) => string
-  /** Makes the head durable beside the keys, after commit and before any answer. */
-  readonly rememberHead: (size: number, root: Uint8Array) => Promise<void>
-  /** Whether a head contradicts one that was remembered: the database was put back, and nothing may be sealed on it. */
-  readonly contradictsHead: (size: number, root: Uint8Array) => boolean
-  /** Told why a batch failed; everything in it is refused. */
-  readonly reportFailure: (error: unknown) => void
-  /** Told what was acknowledged, seconds after it was submitted. */
-  readonly reportSealed: Watch["sealed"]
-  /** Told of each batch that was committed. */
-  readonly reportCommitted: Watch["committed"]
-}
+export type SealerContext = BatchContext &
+  SealingHeads & {
+    readonly db: Database
+    readonly log: LogIdentity
+    readonly nowMs: () => number
+    /** What a run goes through before it is sealed, in that order; absent where runs do not come by requests. */
+    readonly upstream?: readonly Upstream[]
+    /** The head's epoch when this process started: with another one its keys were changed, or one of the log's was revoked. */
+    readonly epoch: number
+    /** The published checkpoint of a head. */
+    readonly publicCheckpoint: (size: number, root: Uint8Array) => string
+    /** Told why a batch failed; everything in it is refused. */
+    readonly reportFailure: (error: unknown) => void
+    /** Told what was acknowledged, seconds after it was submitted. */
+    readonly reportSealed: Watch["sealed"]
+    /** Told of each batch that was committed. */
+    readonly reportCommitted: Watch["committed"]
+  }
 
-const ROLLED_BACK =
-  "The database holds an older log than was acknowledged, or another; sealing on it would fork the log."
+const UNREMEMBERED =
+  "The batch was committed, but the log's head could not be remembered beside the keys; nothing of it was acknowledged."
 
 const KEYS_CHANGED =
   "The log's signing keys were changed or one was revoked since this process started; start it again."
@@ -97,6 +95,7 @@ export function openSealer(context: SealerContext): Sealer {
     let committed = false
     try {
       const { work, places } = partition(items)
+      await context.readyToRemember()
       const batch = await commitBatch(work, known, context)
       committed = true
       known = batch.log.frontier()
@@ -107,7 +106,8 @@ export function openSealer(context: SealerContext): Sealer {
       // Whatever the outcome of the commit was, the next batch reads the log's head again.
       known = undefined
       context.reportFailure(error)
-      throw error instanceof StoreError ? error : new StoreError(committed ? "outcome_unknown" : "unavailable")
+      if (committed) throw new StoreError("outcome_unknown", { message: UNREMEMBERED })
+      throw error instanceof StoreError ? error : new StoreError("unavailable")
     }
   }
   const bounds = { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS }
@@ -184,7 +184,7 @@ export const commitBatch = (
         lockClaims(tx, work, context.nowMs()),
       ]),
     async (tx, [head, found, attested, keys]) => {
-      if (context.contradictsHead(head.size, head.root)) throw new StoreError("unavailable", { message: ROLLED_BACK })
+      await context.checkHead(tx, head)
       if (head.epoch !== context.epoch) throw new StoreError("unavailable", { message: KEYS_CHANGED })
       const time = nextLogTime(head.log_time, context.nowMs())
       if (time === undefined) throw new StoreError("unavailable")

@@ -5,7 +5,8 @@ import { DrizzleQueryError } from "drizzle-orm"
  * - `unavailable`: the database is out of reach, too busy or a queue is full. Nothing was written.
  * - `conflict`: another writer was first. Nothing was written.
  * - `rolled_back`: the database refused a statement. Nothing was written.
- * - `outcome_unknown`: the connection was lost while COMMIT was on its way. Read back before deciding anything.
+ * - `outcome_unknown`: the connection was lost while COMMIT was on its way, or what must follow a commit failed. Read back before
+ *   deciding anything.
  * - `corrupt`: a stored value is not one this code writes.
  */
 export type StoreErrorCode = "unavailable" | "conflict" | "rolled_back" | "outcome_unknown" | "corrupt"
@@ -26,9 +27,13 @@ export class StoreError extends Error {
 
   constructor(
     code: StoreErrorCode,
-    details: { readonly sqlstate?: string | undefined; readonly message?: string | undefined } = {},
+    details: {
+      readonly sqlstate?: string | undefined
+      readonly message?: string | undefined
+      readonly cause?: unknown
+    } = {},
   ) {
-    super(details.message ?? SENTENCES[code])
+    super(details.message ?? SENTENCES[code], details.cause === undefined ? {} : { cause: details.cause })
     this.code = code
     this.sqlstate = details.sqlstate
   }

@@ -19,6 +19,8 @@ export type Source = {
 export type Session = Source & {
   /** For hot statements. */
   readonly sql: postgres.ISql<StoreTypes>
+  /** The same for all sessions of one connection, and for those of no other: a reconnected client is another one. */
+  readonly connection: object
   /** For everything else. */
   readonly orm: PostgresJsDatabase
 }
@@ -31,6 +33,7 @@ export function openSession(client: StoreClient): { readonly session: Session; r
   const { proxy, revoke } = Proxy.revocable(client, {})
   const session: Session = {
     sql: proxy,
+    connection: client,
     get orm() {
       return drizzle(proxy)
     },

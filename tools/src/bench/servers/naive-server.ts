@@ -18,6 +18,7 @@ import { openExecution } from "@runseal/server/execution"
 import { listen } from "@runseal/server/http/listen"
 import type { Draft } from "@runseal/server/pipeline/draft"
 import type { Submission } from "@runseal/server/pipeline/submission"
+import { openHeadGuard } from "@runseal/server/sealing/head-guard"
 import type { SealedRun } from "@runseal/server/sealing/seal-batch"
 import { commitBatch, type SealerContext } from "@runseal/server/sealing/sealer"
 import { openVerification } from "@runseal/server/sealing/verification"
@@ -62,7 +63,7 @@ const db = await openDatabase({ kind: "postgres", url: config.databaseUrl })
 const { deps, close } = await boot({ config, prepared, db, logger, nowMs: Date.now })
 const keys = readKeys(config.keysDir)
 if (keys === undefined) throw new Error("the service has made its keys")
-const head = openHeadFile(config.keysDir, randomUUID())
+const heads = openHeadGuard(openHeadFile(config.keysDir, randomUUID()))
 
 const reportFault = (failure: Error): void => logger.error({ err: failure }, "a stage failed")
 const verification = openVerification(deps.trustDocument)
@@ -74,8 +75,7 @@ const sealing: SealerContext = {
   nowMs: Date.now,
   reportFault,
   publicCheckpoint: (size, root) => publicCheckpoint(keys, deps.logOrigin, size, root),
-  rememberHead: head.remember,
-  contradictsHead: head.contradicts,
+  ...heads,
   reportFailure: error => logger.error({ err: error }, "a run was not sealed"),
   reportSealed: () => {},
   reportCommitted: () => {},
@@ -130,7 +130,7 @@ const execute: Deps["execute"] = submission =>
     const frontier = known
     if (frontier !== undefined && frontier.range.size > remembered) {
       remembered = frontier.range.size
-      await head.remember(frontier.range.size, rootOf(frontier.range))
+      await heads.rememberHead(frontier.range.size, rootOf(frontier.range))
     }
     return run
   })
@@ -139,7 +139,7 @@ const listening = await listen({ fetch: createApp({ ...deps, execute }).fetch, h
 process.stdout.write(`${JSON.stringify({ url: listening.url, msg: "listening" })}\n`)
 process.once("SIGTERM", async () => {
   await listening.stop()
-  head.close()
+  heads.close()
   await verification.close()
   await close()
 })

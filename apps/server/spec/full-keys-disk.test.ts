@@ -1,0 +1,91 @@
+/** A disk of the keys without room: refused before anything is committed, and what was committed is never called refused. */
+import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { expect, onTestFinished, type TestContext, test } from "vitest"
+import type { Database } from "../src/store/database.ts"
+import { readHead } from "../src/store/log-store.ts"
+import { eachDatabase } from "./database/databases.ts"
+import { mountSmallDisk, type SmallDisk } from "./faults/small-disk.ts"
+import { expectRefused } from "./harness/answer.ts"
+import { request } from "./harness/requests.ts"
+import { openService, type TestService } from "./harness/service.ts"
+
+/** Whoever is told this must not take it that there is no record. */
+const UNKNOWN = /not known whether this took effect/
+
+const descriptors = (): number => readdirSync("/proc/self/fd").length
+
+function smallDisk(context: TestContext): SmallDisk {
+  const disk = mountSmallDisk(1)
+  if (typeof disk === "string") return context.skip(disk)
+  onTestFinished(() => disk.unmount())
+  return disk
+}
+
+const runsOf = async ({ db }: TestService): Promise<number> => {
+  const [row] = await db.sql<{ runs: number }[]>`select count(*)::int as runs from run`
+  return row?.runs ?? -1
+}
+
+eachDatabase("the keys on a full disk", open => {
+  const starting = (disk: SmallDisk, db: Database): Promise<TestService> =>
+    openService({ open: async () => db, keysDir: join(disk.folder, "keys") })
+
+  test("a start that cannot make its head file is refused, and nothing was committed", async context => {
+    const disk = smallDisk(context)
+    const db = await open()
+    // Room for the keys, which are a small file of a page and a folder, and for nothing else.
+    const service = await starting(disk, await open())
+    await service.close()
+    rmSync(join(disk.folder, "keys", "heads"), { recursive: true })
+    disk.fill()
+    await expect(starting(disk, db)).rejects.toThrow(/is on a full disk: make room and start again/)
+    expect(readdirSync(join(disk.folder, "keys", "heads"))).toEqual([])
+  })
+
+  test("a head file is there before the first batch, which needs no room", async context => {
+    const disk = smallDisk(context)
+    const service = await starting(disk, await open())
+    onTestFinished(() => service.close())
+    disk.fill()
+    expect((await service.execute(request())).status).toBe(200)
+    expect((await readHead(service.db)).size).toBe(3)
+  })
+
+  test("one that is lost with no room for another: of 200 runs at most one batch is in doubt, and says so", async context => {
+    const disk = smallDisk(context)
+    const service = await starting(disk, await open())
+    onTestFinished(() => service.close())
+    expect((await service.execute(request())).status).toBe(200)
+    const heads = join(disk.folder, "keys", "heads")
+    renameSync(heads, `${heads}-away`)
+    mkdirSync(heads)
+    disk.fill()
+    expect(expectRefused(await service.execute(request()), 503)).toMatch(UNKNOWN)
+    expect(await runsOf(service)).toBe(2)
+    const before = descriptors()
+    for (let i = 0; i < 200; i++)
+      expect(expectRefused(await service.execute(request()), 503)).toMatch(/nothing was acknowledged/)
+    expect(await runsOf(service)).toBe(2)
+    expect(descriptors() - before, "some may come and go, none for each request").toBeLessThan(20)
+    expect(readdirSync(heads)).toEqual([])
+
+    disk.free()
+    expect((await service.execute(request())).body.run_id).toBe(3)
+    expect(readdirSync(heads)).toHaveLength(1)
+  })
+
+  test("a folder that is away: one in doubt, then none is committed until it is back", async context => {
+    const disk = smallDisk(context)
+    const service = await starting(disk, await open())
+    onTestFinished(() => service.close())
+    expect((await service.execute(request())).status).toBe(200)
+    const heads = join(disk.folder, "keys", "heads")
+    renameSync(heads, `${heads}-away`)
+    expect(expectRefused(await service.execute(request()), 503)).toMatch(UNKNOWN)
+    for (let i = 0; i < 3; i++) expectRefused(await service.execute(request()), 503)
+    expect(await runsOf(service)).toBe(2)
+    renameSync(`${heads}-away`, heads)
+    expect((await service.execute(request())).body.run_id).toBe(3)
+  })
+})
