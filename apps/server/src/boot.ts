@@ -44,6 +44,7 @@ import { createBudgetLedger } from "./store/budget-ledger.ts"
 import type { Database } from "./store/database.ts"
 import { UNWATCHED, type Watch } from "./watch.ts"
 import { openCosigner } from "./witnessing/cosigner.ts"
+import { refuseOwnLog } from "./witnessing/witness.ts"
 
 export type Service = {
   readonly deps: Deps
@@ -192,12 +193,13 @@ async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard
   const { config, prepared, db, logger, nowMs, watch, heads } = parts
   const deployment = await openDeployment(db, config, heads, nowMs)
   const { keys, origin, epoch } = deployment
+  refuseOwnLog(config.witnesses, deployment)
   const revision = sourceRevision()
   const outside = await openOutside({ db, log: prepared.outside, logger, nowMs, watch })
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
   const trust = trustedKeysOf(document)
   const { reportFault, reportUnsealed, reportCut } = reportersTo(logger, watch)
-  const cosigner = openCosigner({ db, config, logger, watch })
+  const cosigner = openCosigner({ db, config, logger, nowMs, watch })
   const { directory, idempotencyKeys, trialQuota, rateLimits } = openAccess({ db, config, logger, nowMs, watch, keys })
   const ledger = createBudgetLedger(db)
   const sealer = openSealer({

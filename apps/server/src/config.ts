@@ -265,7 +265,7 @@ function witnessOf(text: string): Witness {
   const witness = parseWitness(text)
   if (witness === undefined)
     throw new StartupError(
-      "--witness must be the cosignature key of a witness, =, and its https address (http on this machine only)",
+      "--witness must be the cosignature key of a witness (Ed25519 or ML-DSA-44), =, and its https address (http on this machine only)",
     )
   return witness
 }

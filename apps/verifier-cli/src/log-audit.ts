@@ -5,10 +5,11 @@
 import { encodeBase64, equalBytes, utf8Decode } from "@runseal/canonical"
 import { type Checkpoint, publicOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { rootOf } from "@runseal/core/transparency-log/compact-range"
-import { verifyNote } from "@runseal/core/transparency-log/signed-note"
+import { isWitnessKey, type NoteKey } from "@runseal/core/transparency-log/signed-note"
 import { TILE_WIDTH } from "@runseal/core/transparency-log/tiles"
 import { emptyStart, type RebuildStart, rebuildTree, startFromTiles } from "@runseal/core/transparency-log/tree-rebuild"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { verifyNote } from "@runseal/core/transparency-log/verified-note"
 import { inOrder } from "./in-order.ts"
 import { InputError } from "./input-error.ts"
 import { checkClaimed, claimedEntries } from "./log-documents.ts"
@@ -132,10 +133,12 @@ async function readWitnessed(source: LogSource): Promise<string | undefined> {
   }
 }
 
+/** What a witness made of its line says nothing of the log's own. */
+const logKeysOf = (keys: readonly NoteKey[]): readonly NoteKey[] => keys.filter(key => !isWitnessKey(key))
+
 /** Whether the log of the trust document signed a note: what only witnesses signed is not its word. */
 const isSigned = (note: string, { origin, checkpointKeys }: TrustedKeys): boolean =>
-  headOf(note)?.origin === publicOrigin(origin) &&
-  verifyNote(note, checkpointKeys)?.signers.some(({ key }) => key.algorithm === "ed25519") === true
+  headOf(note)?.origin === publicOrigin(origin) && verifyNote(note, logKeysOf(checkpointKeys)) !== undefined
 
 function signerOf(checkpoint: string, { origin }: Checkpoint, trusts: readonly TrustedKeys[]): TrustedKeys {
   const known = trusts.filter(trust => publicOrigin(trust.origin) === origin)

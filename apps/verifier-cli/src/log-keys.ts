@@ -3,10 +3,11 @@ import { encodeHex, type JsonValue, parseStrictJson, StrictJsonError } from "@ru
 import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
 import type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
 import { hashLeaf, verifyInclusion } from "@runseal/core/transparency-log/merkle"
-import { verifyNote } from "@runseal/core/transparency-log/signed-note"
+import { isWitnessKey } from "@runseal/core/transparency-log/signed-note"
 import { ed25519Spki, keyIdOfSpki } from "@runseal/core/transparency-log/spki"
 import { buildInclusionProof, TILE_WIDTH } from "@runseal/core/transparency-log/tiles"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { verifyNote } from "@runseal/core/transparency-log/verified-note"
 import { genesisProblem } from "@runseal/core/verify/genesis"
 import { keyChangesProblem, type LoggedChange } from "@runseal/core/verify/key-changes"
 import { type KeyChangesAnswer, readGenesisAnswer, readKeyChangesAnswer } from "@runseal/core/wire/log-answers"
@@ -75,7 +76,11 @@ export async function checkKeys(
   const problem = keyChangesProblem(told.genesis, changes, trust)
   if (problem !== undefined) throw new AuditFailure("keys", problem)
   const inForce = (told.changes.at(-1)?.leaf ?? told.genesis).checkpoint_key_id
-  const signers = verifyNote(checkpoint, trust.checkpointKeys)?.signers ?? []
+  const signers =
+    verifyNote(
+      checkpoint,
+      trust.checkpointKeys.filter(key => !isWitnessKey(key)),
+    )?.signers ?? []
   if (!signers.some(({ key }) => encodeHex(keyIdOfSpki(ed25519Spki(key.publicKey))) === inForce))
     throw new AuditFailure("keys", "The checkpoint is not signed with the checkpoint key that the log goes on with.")
 }

@@ -1,7 +1,8 @@
 /** Witnesses of an audited log: how many of whom must have cosigned its checkpoint. C2SP tlog-witness, tlog-cosignature. */
-import type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
+import { equalBytes } from "@runseal/canonical"
+import { type Checkpoint, publicOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { type Cosignature, cosignatureOf } from "@runseal/core/transparency-log/cosigned-note"
-import { type NoteKey, parseNote, parseVkey } from "@runseal/core/transparency-log/signed-note"
+import { isWitnessKey, type NoteKey, parseNote, parseVkey } from "@runseal/core/transparency-log/signed-note"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { InputError } from "./input-error.ts"
 import { AuditFailure } from "./log-failure.ts"
@@ -33,12 +34,13 @@ export function readDemand(vkeys: readonly string[], needed: string | undefined)
   if (vkeys.length === 0 && needed === undefined) return undefined
   const keys = vkeys.map(vkey => {
     const key = parseVkey(vkey)
-    if (key?.algorithm === "cosignature/v1") return key
-    throw new InputError(`${vkey} is not the verifier key of a witness.`)
+    if (key !== undefined && isWitnessKey(key)) return key
+    throw new InputError(`${vkey} is not the verifier key of a witness: its cosignatures are of Ed25519 or ML-DSA-44.`)
   })
-  // One witness under two names would count twice.
-  if (new Set(keys.map(({ publicKey }) => String(publicKey))).size < keys.length)
-    throw new InputError("A witness is named twice.")
+  // A witness with two names, or with two keys, would count twice.
+  for (const part of ["name", "publicKey"] as const)
+    if (new Set(keys.map(key => String(key[part]))).size < keys.length)
+      throw new InputError("A witness is named twice: two of the keys have the same name, or are the same.")
   if (needed === undefined) return { keys }
   if (!/^[1-9]\d{0,2}$/.test(needed)) throw new InputError("--witnesses-needed is a number of witnesses.")
   return { keys, needed: Number(needed) }
@@ -54,7 +56,11 @@ export function mostWitnessed(
   checkpoints: readonly string[],
   now: string,
 ): Witnessed | undefined {
-  const keys = named.length > 0 ? named : trust.checkpointKeys.filter(({ algorithm }) => algorithm === "cosignature/v1")
+  const keys = named.length > 0 ? named : trust.checkpointKeys.filter(isWitnessKey)
+  const own = trust.checkpointKeys.filter(key => !isWitnessKey(key))
+  const posing = keys.find(key => key.name === publicOrigin(trust.origin) || own.some(log => isSameKey(log, key)))
+  if (posing !== undefined)
+    throw new InputError(`${posing.name} is no witness of this log: it has the log's own key or name.`)
   if (keys.length === 0)
     throw new InputError("No witness is known: name them with --witness, the trust document has none.")
   if (needed !== undefined && needed > keys.length)
@@ -75,6 +81,8 @@ export function mostWitnessed(
       undefined,
     )
 }
+
+const isSameKey = (a: NoteKey, b: NoteKey): boolean => equalBytes(a.publicKey, b.publicKey)
 
 /** Refuses a log whose best witnessed checkpoint too few cosigned. */
 export function checkWitnesses({ keys, needed, cosignatures }: Witnessed): void {

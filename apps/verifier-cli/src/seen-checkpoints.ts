@@ -12,8 +12,8 @@ import { InputError } from "./input-error.ts"
 import { errorCode, type ReadLimits } from "./read-input.ts"
 import { storeName, writeWhole } from "./trust-store.ts"
 
-/** A checkpoint is some 200 bytes; with cosignatures of many witnesses some thousand. A log has 30 s to send it. */
-export const CHECKPOINT_LIMITS: ReadLimits = { maxBytes: 16_384, deadlineMs: 30_000 }
+/** A checkpoint is some 200 bytes; a witness adds 150, with ML-DSA-44 some 3,300. A log has 30 s to send it. */
+export const CHECKPOINT_LIMITS: ReadLimits = { maxBytes: 65_536, deadlineMs: 30_000 }
 /**
  * Checkpoints kept of one log. When they are as many, an audit that passes drops all but the newest half: it has proved each to
  * be part of the tree it found, whose checkpoint stays. One that did not pass is then not kept.

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeEach, describe, expect, test } from "vitest"
-import { formatVkey } from "../../../libs/core/src/transparency-log/signed-note.ts"
+import { formatVkey, noteKey, parseVkey } from "../../../libs/core/src/transparency-log/signed-note.ts"
 import { parseTrust } from "../../../libs/core/src/transparency-log/trust-document.ts"
 import type { TrustedKeys } from "../../../libs/core/src/transparency-log/trusted-keys.ts"
 import { InputError } from "../src/input-error.ts"
@@ -24,6 +24,12 @@ const NOW = "2026-02-01T00:00:00.000Z"
 const NAMES = ["one.example", "two.example", "three.example"]
 const VKEYS = NAMES.map(name => formatVkey(witnessKey(name)))
 const log = smallLog({ size: 300 })
+/** The key of one witness under a name of choice. */
+const renamed = (name: string, of = "one.example"): string =>
+  formatVkey(noteKey(name, "cosignature/v1", witnessKey(of).publicKey))
+const OWN = parseVkey(log.trustDocument.checkpoint_keys[0] ?? "")
+if (OWN === undefined) throw new Error("a log publishes its key")
+const OWN_AS_WITNESS = formatVkey(noteKey("other.example", "cosignature/v1", OWN.publicKey))
 const at298 = (names: readonly string[]): SmallLog => witnessedAt(log, 298, names)
 
 function trustOf(keys: readonly string[] = []): TrustedKeys {
@@ -160,14 +166,28 @@ describe("a log fails", () => {
 
 describe("a demand that cannot be met is refused", () => {
   test.each<[string, readonly string[], string | undefined, string]>([
-    ["a key that is none", ["no-key"], undefined, "no-key is not the verifier key of a witness."],
+    ["a key that is none", ["no-key"], undefined, "no-key is not the verifier key of a witness"],
     [
       "the log's own key",
       [log.trustDocument.checkpoint_keys[0] ?? ""],
       undefined,
-      "is not the verifier key of a witness.",
+      "is not the verifier key of a witness",
     ],
-    ["a witness twice", [VKEYS[0] ?? "", VKEYS[0] ?? ""], undefined, "A witness is named twice."],
+    ["a witness twice", [VKEYS[0] ?? "", VKEYS[0] ?? ""], undefined, "A witness is named twice"],
+    ["a witness under two names", [VKEYS[0] ?? "", renamed("ten.example")], "2", "A witness is named twice"],
+    [
+      "a witness with two keys",
+      [VKEYS[0] ?? "", renamed("one.example", "two.example")],
+      "2",
+      "A witness is named twice",
+    ],
+    [
+      "the log's own key under another name",
+      [OWN_AS_WITNESS, ...VKEYS],
+      "2",
+      "other.example is no witness of this log",
+    ],
+    ["a witness with the log's own name", [renamed(ORIGIN)], "1", "runseal.local/4127 is no witness of this log"],
     ["no number", VKEYS, "two", "--witnesses-needed is a number of witnesses."],
     ["none of them", VKEYS, "0", "--witnesses-needed is a number of witnesses."],
     ["more than there are", VKEYS, "4", "4 witnesses cannot be demanded of 3."],

@@ -2,8 +2,8 @@
 import { decodeBase64, type JsonValue } from "@runseal/canonical"
 import { type Checkpoint, parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
 import { verifyConsistency } from "@runseal/core/transparency-log/merkle"
-import { verifyNote } from "@runseal/core/transparency-log/signed-note"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { verifyNote } from "@runseal/core/transparency-log/verified-note"
 import { member } from "@runseal/core/vocabulary/json-members"
 import { get } from "./exchange.ts"
 

@@ -55,9 +55,12 @@ describe("what we ask for", () => {
 
   test.each([
     ["libs/canonical", ["@noble/hashes"]],
-    ["libs/core", ["@noble/curves", "@noble/hashes", "valibot"]],
-    ["libs/sdk", ["@noble/curves", "@noble/hashes", "valibot"]],
-    ["apps/verifier-cli", ["@noble/curves", "@noble/hashes", "commander", "valibot"]],
+    ["libs/core", ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "valibot"]],
+    ["libs/sdk", ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "valibot"]],
+    [
+      "apps/verifier-cli",
+      ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "commander", "valibot"],
+    ],
   ])("%s is made of itself and %j", (workspace, packages) => {
     expect(runtimePackages(lockfile, workspace)).toEqual(packages)
   })

@@ -95,10 +95,11 @@ type Asked = { readonly body: string; readonly requests: number; readonly cosign
 export async function startImpostor(
   name: string,
   answer: (asked: Asked, response: ServerResponse) => void,
+  algorithm: "cosignature/v1" | "ml-dsa-44" = "cosignature/v1",
 ): Promise<Witness & { readonly requests: () => number; readonly url: string }> {
-  const { privateKey } = generateKeyPairSync("ed25519")
+  const { privateKey } = algorithm === "ml-dsa-44" ? generateKeyPairSync("ml-dsa-44") : generateKeyPairSync("ed25519")
   const spki = createPublicKey(privateKey).export({ type: "spki", format: "der" })
-  const key = noteKey(name, "cosignature/v1", new Uint8Array(spki.subarray(-32)))
+  const key = noteKey(name, algorithm, new Uint8Array(spki.subarray(algorithm === "ml-dsa-44" ? -1312 : -32)))
   const now = Math.floor(Date.now() / 1000)
   const cosign = (text: string): string => cosignatureLine(key, now, text, message => sign(null, message, privateKey))
   let requests = 0

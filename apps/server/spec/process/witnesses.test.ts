@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { formatVkey, noteKey } from "@runseal/core/transparency-log/signed-note"
+import { ed25519Spki } from "@runseal/core/transparency-log/spki"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { readConfig } from "../../src/config.ts"
+import { parseWitness, refuseOwnLog } from "../../src/witnessing/witness.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { request } from "../harness/requests.ts"
@@ -33,6 +35,7 @@ let server: Child
 let honest: readonly [ReferenceWitness, ReferenceWitness]
 let liar: Awaited<ReturnType<typeof startImpostor>>
 let slow: Awaited<ReturnType<typeof startImpostor>>
+let quantum: Awaited<ReturnType<typeof startImpostor>>
 let leading: Awaited<ReturnType<typeof startImpostor>>
 let elsewhere: Awaited<ReturnType<typeof startImpostor>>
 let endless: Awaited<ReturnType<typeof startImpostor>>
@@ -49,6 +52,11 @@ beforeAll(async () => {
     const [origin, size] = text.split("\n")
     response.end(cosign(`${origin}\n${size}\n${Buffer.alloc(32, 7).toString("base64")}\n`))
   })
+  quantum = await startImpostor(
+    "quantum.example",
+    ({ body, cosign }, response) => response.end(cosign(/\n\n(.*\n)\n/s.exec(body)?.[1] ?? "")),
+    "ml-dsa-44",
+  )
   slow = await startImpostor("slow.example", () => undefined)
   elsewhere = await startImpostor("elsewhere.example", (_, response) => response.end())
   leading = await startImpostor("leading.example", (_, response) =>
@@ -58,12 +66,12 @@ beforeAll(async () => {
     const more = (): void => void (response.writable && response.write("x".repeat(65_536), more))
     more()
   })
-  const all = [...honest, { option: `${down.vkey}=${down.url}` }, liar, slow, leading, endless]
+  const all = [...honest, quantum, { option: `${down.vkey}=${down.url}` }, liar, slow, leading, endless]
   const options = all.flatMap(({ option }) => ["--witness", option])
   server = await startChild(["--data-dir", at("data"), "--metrics-port", "0", "--witnesses-needed", "2", ...options])
   metricsUrl = /"url":"([^"]+)","msg":"metrics"/.exec(server.stdout())?.[1] ?? ""
   await server.post("/execute", request())
-  await untilWitnessed(server, "one.example", "two.example")
+  await untilWitnessed(server, "one.example", "two.example", "quantum.example")
 }, SETUP_DEADLINE_MS)
 afterAll(async () => {
   await server.end("SIGTERM")
@@ -75,10 +83,15 @@ const audit = (...options: readonly string[]): Promise<Verification> =>
 const witnesses = (...vkeys: readonly string[]): readonly string[] => vkeys.flatMap(vkey => ["--witness", vkey])
 const faultsOf = (witness: string) => saidOf(server, witness).map(({ fault }) => fault)
 
-describe("a log with seven witnesses, two of whom do their work", () => {
-  test("is witnessed by these two, and its newest checkpoint bears their cosignatures alone", async () => {
+describe("a log with eight witnesses, three of whom do their work, one of them with ML-DSA-44", () => {
+  test("is witnessed by these, and its newest checkpoint bears their cosignatures alone", async () => {
     const { text } = await server.get("/log/checkpoint")
-    expect(text.match(/^— \S+/gm)).toEqual(["— runseal.local", "— one.example", "— two.example"])
+    expect(text.match(/^— \S+/gm)).toEqual([
+      expect.stringMatching(/^— runseal\.local\/\d+$/),
+      "— one.example",
+      "— two.example",
+      "— quantum.example",
+    ])
     expect((await server.get("/log/witnessed-checkpoint")).text).toBe(text)
   })
 
@@ -95,6 +108,8 @@ describe("a log with seven witnesses, two of whom do their work", () => {
     const four = witnesses(honest[0].vkey, liar.vkey, honest[1].vkey, down.vkey)
     const two = await audit(...four, "--witnesses-needed", "2")
     expect(two, two.stdout + two.stderr).toMatchObject({ exit: 0, verdict: "LOG VERIFIED" })
+    const withQuantum = await audit(...witnesses(quantum.vkey, honest[0].vkey), "--witnesses-needed", "2")
+    expect(withQuantum, withQuantum.stdout + withQuantum.stderr).toMatchObject({ exit: 0, verdict: "LOG VERIFIED" })
     const three = await audit(...four, "--witnesses-needed", "3")
     expect(three).toMatchObject({ exit: 1, verdict: "FAILED" })
     expect(three.stdout).toContain("2 of your 4 witnesses cosigned")
@@ -200,7 +215,28 @@ describe("a start is refused", () => {
     ["a password", `${down.vkey}=https://a:b@witness.example/`],
     ["a query", `${down.vkey}=https://witness.example/?a=b`],
   ])("with %s for a witness", (_name, option) => {
-    expect(start("--witness", option)).toThrow(/^--witness must be the cosignature key of a witness, /)
+    expect(start("--witness", option)).toThrow(/^--witness must be the cosignature key of a witness /)
+  })
+
+  test("with one witness under two names, or with two keys", () => {
+    const named = (name: string, fill: number): string =>
+      `${formatVkey(noteKey(name, "cosignature/v1", new Uint8Array(32).fill(fill)))}=https://witness.example/`
+    expect(start("--witness", named("a.example", 1), "--witness", named("b.example", 1))).toThrow(/same name or key/)
+    expect(start("--witness", named("a.example", 1), "--witness", named("a.example", 2))).toThrow(/same name or key/)
+  })
+
+  test("with the log itself for a witness, under its key or its name", async () => {
+    const [name = "", id = "", key = ""] = (await logOf(server)).split("+")
+    expect([name, id, key]).not.toContain("")
+    const raw = new Uint8Array(Buffer.from(key, "base64").subarray(1))
+    const origin = name.replace("/", " - ")
+    const signingKeys = [{ spki: ed25519Spki(raw) }]
+    const posing = [noteKey("other.example", "cosignature/v1", raw), noteKey(name, "ml-dsa-44", new Uint8Array(1312))]
+    for (const vkey of posing.map(formatVkey)) {
+      const witness = parseWitness(`${vkey}=https://witness.example/`)
+      if (witness === undefined) throw new Error("it is a witness's key")
+      expect(() => refuseOwnLog([witness], { origin, signingKeys })).toThrow(/is no witness of this log/)
+    }
   })
 
   test("with one witness twice, or with more needed than there are", () => {

@@ -3,10 +3,11 @@ import { createPublicKey, generateKeyPairSync, sign } from "node:crypto"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import { cosignatureLine } from "@runseal/core/transparency-log/log-signing"
-import { noteKey } from "@runseal/core/transparency-log/signed-note"
+import { formatVkey, noteKey } from "@runseal/core/transparency-log/signed-note"
 import { formatAddCheckpoint } from "@runseal/core/transparency-log/witness-messages"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { askWitness, MAX_ANSWER_BYTES, type WitnessAnswer } from "./ask-witness.ts"
+import { askWitness, MAX_AHEAD_SECONDS, MAX_ANSWER_BYTES, type WitnessAnswer } from "./ask-witness.ts"
+import { parseWitness } from "./witness.ts"
 
 const TEXT = "runseal.local/4127\n9\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
 const REQUEST = {
@@ -39,9 +40,10 @@ beforeAll(async () => {
 })
 afterAll(() => void server.close().closeAllConnections())
 
+const nowMs = (): number => TIME * 1000
 const ask = (status: number, body: string): Promise<WitnessAnswer> => {
   answer = { status, body }
-  return askWitness({ key, url: new URL(url) }, REQUEST, new AbortController().signal)
+  return askWitness({ key, url: new URL(url) }, REQUEST, new AbortController().signal, nowMs)
 }
 
 describe("a witness", () => {
@@ -54,6 +56,25 @@ describe("a witness", () => {
     const cosignature = { witness: key, time: TIME, line: line() }
     expect(await ask(200, line())).toEqual({ cosignature })
     expect(await ask(200, line(other) + line())).toEqual({ cosignature })
+  })
+
+  test("cosigns with ML-DSA-44 too", async () => {
+    const secret = generateKeyPairSync("ml-dsa-44")
+    const publicKey = new Uint8Array(secret.publicKey.export({ type: "spki", format: "der" }).subarray(-1312))
+    const quantum = noteKey("witness.example/pq", "ml-dsa-44", publicKey)
+    const bearing = parseWitness(`${formatVkey(quantum)}=${url}`)
+    const answered = cosignatureLine(quantum, TIME, TEXT, message => sign(null, message, secret.privateKey))
+    answer = { status: 200, body: line(other) + answered }
+    expect(await askWitness(bearing!, REQUEST, new AbortController().signal, nowMs)).toEqual({
+      cosignature: { witness: quantum, time: TIME, line: answered },
+    })
+  })
+
+  test("may be five minutes ahead", async () => {
+    const at = (time: number): string => cosignatureLine(key, time, TEXT, message => sign(null, message, privateKey))
+    expect(await ask(200, at(TIME + MAX_AHEAD_SECONDS))).toHaveProperty("cosignature")
+    for (const time of [0, TIME + MAX_AHEAD_SECONDS + 1, Number.MAX_SAFE_INTEGER])
+      expect(await ask(200, at(time)), `${time}`).toEqual({ fault: "invalid", status: 200 })
   })
 
   test.each<[string, string]>([
@@ -87,10 +108,10 @@ describe("a witness", () => {
 
   test("that is not there, or is not waited for any longer, is unreachable", async () => {
     const stop = new AbortController()
-    expect(await askWitness({ key, url: new URL("http://127.0.0.1:1/") }, REQUEST, stop.signal)).toEqual({
+    expect(await askWitness({ key, url: new URL("http://127.0.0.1:1/") }, REQUEST, stop.signal, nowMs)).toEqual({
       fault: "unreachable",
     })
     stop.abort()
-    expect(await askWitness({ key, url: new URL(url) }, REQUEST, stop.signal)).toEqual({ fault: "unreachable" })
+    expect(await askWitness({ key, url: new URL(url) }, REQUEST, stop.signal, nowMs)).toEqual({ fault: "unreachable" })
   })
 })

@@ -16,7 +16,9 @@ import type { Witness } from "./witness.ts"
 
 /** For one request, its whole answer included. */
 export const DEADLINE_MS = 5000
-/** Bytes of an answer, after any content encoding is undone. A cosignature line is some 150. */
+/** Seconds that a witness's clock may be ahead of ours: readers do not count a later cosignature. */
+export const MAX_AHEAD_SECONDS = 300
+/** Bytes of an answer, after any content encoding is undone. A cosignature line is some 150, of ML-DSA-44 some 3,300. */
 export const MAX_ANSWER_BYTES = 16_384
 
 /** Why a witness did not cosign. Closed, since metrics name it. */
@@ -39,8 +41,16 @@ export type Refusal = {
 /** `size`: what the witness cosigned last is of another size than it was told. */
 export type WitnessAnswer = { readonly cosignature: Cosignature } | { readonly size: number } | Refusal
 
-/** Asks for a cosignature, which is verified. Never rejects. */
-export async function askWitness(witness: Witness, request: AddCheckpoint, stop: AbortSignal): Promise<WitnessAnswer> {
+/**
+ * Asks for a cosignature, which is verified. Never rejects.
+ * @param nowMs milliseconds since the epoch
+ */
+export async function askWitness(
+  witness: Witness,
+  request: AddCheckpoint,
+  stop: AbortSignal,
+  nowMs: () => number,
+): Promise<WitnessAnswer> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(DEADLINE_MS)])
   try {
     const response = await fetch(new URL(ADD_CHECKPOINT, witness.url), {
@@ -54,16 +64,23 @@ export async function askWitness(witness: Witness, request: AddCheckpoint, stop:
     const body = bytes && utf8Decode(bytes)
     return body === undefined
       ? { fault: "invalid", status: response.status }
-      : judge(response.status, body, witness, request)
+      : judge(response.status, body, witness, request, nowMs() / 1000 + MAX_AHEAD_SECONDS)
   } catch {
     return { fault: "unreachable" }
   }
 }
 
-function judge(status: number, body: string, witness: Witness, { oldSize, checkpoint }: AddCheckpoint): WitnessAnswer {
+/** @param latest Unix seconds after which a cosignature is of a time to come */
+function judge(
+  status: number,
+  body: string,
+  witness: Witness,
+  { oldSize, checkpoint }: AddCheckpoint,
+  latest: number,
+): WitnessAnswer {
   if (status === 200) {
     const cosignature = cosignatureIn(body, checkpoint, witness)
-    return cosignature === undefined ? { fault: "invalid", status } : { cosignature }
+    return cosignature === undefined || cosignature.time > latest ? { fault: "invalid", status } : { cosignature }
   }
   if (status === 422) return { fault: "contradicted", status }
   if (status !== 409) return { fault: "refused", status }

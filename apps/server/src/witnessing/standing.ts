@@ -28,6 +28,8 @@ const SENTENCES: { readonly [fault in WitnessFault]: string } = {
 export type StandingContext = {
   readonly db: Database
   readonly logger: Logger
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number
   readonly watch: Pick<Watch, "cosigned" | "notCosigned">
 }
 
@@ -63,7 +65,7 @@ export async function ask(
   stop: AbortSignal,
 ): Promise<void> {
   const { name } = standing.witness.key
-  const answer = await exchange(standing, head, context.db, stop)
+  const answer = await exchange(standing, head, context, stop)
   if (stop.aborted || answer === "overtaken") return
   if ("cosignature" in answer) {
     const { cosignature } = answer
@@ -86,7 +88,7 @@ export async function ask(
 async function exchange(
   standing: Standing,
   head: LogHeadRow,
-  db: Database,
+  { db, nowMs }: Pick<StandingContext, "db" | "nowMs">,
   stop: AbortSignal,
 ): Promise<{ readonly cosignature: Cosignature } | Refusal | "overtaken"> {
   let oldSize = Math.min(standing.size, head.size)
@@ -95,7 +97,7 @@ async function exchange(
       oldSize === 0
         ? []
         : await buildConsistencyProof(oldSize, head.size, (level, index, width) => readTile(db, level, index, width))
-    const answer = await askWitness(standing.witness, { oldSize, proof, checkpoint: head.checkpoint }, stop)
+    const answer = await askWitness(standing.witness, { oldSize, proof, checkpoint: head.checkpoint }, stop, nowMs)
     if (!("size" in answer)) return answer
     if (answer.size > head.size) {
       const { size } = await readHead(db)

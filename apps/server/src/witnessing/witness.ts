@@ -1,5 +1,9 @@
 /** A witness as the operator names it. Trusted with nothing: what it answers counts once its signature is verified. */
-import { type NoteKey, parseVkey } from "@runseal/core/transparency-log/signed-note"
+import { equalBytes } from "@runseal/canonical"
+import { publicOrigin } from "@runseal/core/transparency-log/checkpoint"
+import { isWitnessKey, type NoteKey, parseVkey } from "@runseal/core/transparency-log/signed-note"
+import { ed25519Spki } from "@runseal/core/transparency-log/spki"
+import { StartupError } from "../startup-error.ts"
 
 export type Witness = {
   /** Its cosignature key; the name in it names the witness. */
@@ -15,12 +19,29 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
 /** Reads `<vkey>=<address>`: https, or http on this machine alone. Undefined for anything else. */
 export function parseWitness(text: string): Witness | undefined {
-  const [, vkey = "", address = ""] = /^([^+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44})=(.+)$/.exec(text) ?? []
+  const [, vkey = "", address = ""] = /^([^+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+={0,2})=([^=].*)$/.exec(text) ?? []
   const key = parseVkey(vkey)
   const url = URL.canParse(address) ? new URL(address) : undefined
-  if (key?.algorithm !== "cosignature/v1" || url === undefined) return undefined
+  if (key === undefined || !isWitnessKey(key) || url === undefined) return undefined
   const reachable = url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.test(url.hostname))
   if (!reachable || url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") return undefined
   if (!url.pathname.endsWith("/")) url.pathname += "/"
   return { key, url }
+}
+
+/** The log under the names and keys it ever had. */
+type OwnLog = {
+  /** `<host> - <decimal tree id>`. */
+  readonly origin: string
+  readonly signingKeys: readonly { readonly spki: Uint8Array }[]
+}
+
+/** @throws StartupError for a witness that is the log itself: it would vouch for its own word */
+export function refuseOwnLog(witnesses: readonly Witness[], { origin, signingKeys }: OwnLog): void {
+  const isOwn = ({ key }: Witness): boolean =>
+    key.name === publicOrigin(origin) ||
+    (key.algorithm === "cosignature/v1" && signingKeys.some(({ spki }) => equalBytes(spki, ed25519Spki(key.publicKey))))
+  const posing = witnesses.find(isOwn)
+  if (posing !== undefined)
+    throw new StartupError(`--witness: ${posing.key.name} is no witness of this log, it has the log's own key or name`)
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest"
 import { newEd25519 } from "../../test/transparency-log/own-log.ts"
 import { cosignatureOf } from "./cosigned-note.ts"
 import { cosignatureLine } from "./log-signing.ts"
-import { formatNote, noteKey, parseNote } from "./signed-note.ts"
+import { formatNote, noteKey, noteSignatureLine, parseNote } from "./signed-note.ts"
 
 const TEXT = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
 const TIME = 1_679_315_147
@@ -33,7 +33,8 @@ describe("the cosignature of a witness", () => {
 
   test("is never that of a log's own key", () => {
     const log = noteKey(witness.name, "ed25519", signer.raw)
-    const note = parseNote(formatNote(TEXT, [cosignatureLine(log, TIME, TEXT, signer.sign)]))!
+    const [cosigned] = parseNote(formatNote(TEXT, [line(TIME)]))!.signatures
+    const note = parseNote(formatNote(TEXT, [noteSignatureLine({ ...cosigned!, keyId: log.keyId })]))!
     expect(cosignatureOf(note, log)).toBeUndefined()
   })
 })

@@ -1,5 +1,5 @@
 import { verifyCosignature } from "./cosignature.ts"
-import { type Note, type NoteKey, noteSignatureLine } from "./signed-note.ts"
+import { isWitnessKey, type Note, type NoteKey, noteSignatureLine } from "./signed-note.ts"
 
 /** A witness's valid cosignature under a note. */
 export interface Cosignature {
@@ -12,11 +12,11 @@ export interface Cosignature {
 
 /** The latest valid cosignature of a witness under a note; undefined when there is none. Never throws. */
 export function cosignatureOf({ text, signatures }: Note, witness: NoteKey): Cosignature | undefined {
-  if (witness.algorithm !== "cosignature/v1") return undefined
+  if (!isWitnessKey(witness)) return undefined
   return signatures
     .filter(({ name, keyId }) => name === witness.name && keyId === witness.keyId)
     .reduce<Cosignature | undefined>((latest, signature) => {
-      const time = verifyCosignature(witness.publicKey, text, signature.signature)
+      const time = verifyCosignature(witness, text, signature.signature)
       if (time === undefined || (latest !== undefined && latest.time >= time)) return latest
       return { witness, time, line: noteSignatureLine(signature) }
     }, undefined)

@@ -6,7 +6,8 @@ import { isLowS } from "./ecdsa-der.ts"
 import { signedEntryTimestampPayload } from "./log-entry.ts"
 import { signedCheckpoint, signedEntryTimestamp, signedNote } from "./log-signing.ts"
 import { verifyEcdsaP256 } from "./signatures.node.ts"
-import { noteKey, verifyNote } from "./signed-note.ts"
+import { noteKey } from "./signed-note.ts"
+import { verifyNote } from "./verified-note.ts"
 
 const ROUNDS = 20
 const head = { origin: ORIGIN, size: 7, root: new Uint8Array(32).fill(3), logId: logKey.id }

@@ -44,8 +44,19 @@ export function signedNote(text: string, key: NoteKey, sign: SignEd25519): strin
   return formatNote(text, [noteSignatureLine({ name, keyId, signature: sign(utf8Encode(text)) })])
 }
 
-/** A witness's signature line under a checkpoint with this text, with its newline; `time` in Unix seconds. */
-export function cosignatureLine({ name, keyId }: NoteKey, time: number, text: string, sign: SignEd25519): string {
-  const signature = encodeCosignature(time, sign(cosignatureMessage(time, text)))
+/**
+ * A witness's signature line under a checkpoint with this text, with its newline. Throws RangeError for a text that it cannot sign.
+ * @param time in Unix seconds
+ */
+export function cosignatureLine(
+  key: NoteKey,
+  time: number,
+  text: string,
+  sign: (message: Uint8Array) => Uint8Array,
+): string {
+  const message = cosignatureMessage(key, time, text)
+  if (message === undefined) throw new RangeError("This key cannot cosign this text.")
+  const { name, keyId } = key
+  const signature = encodeCosignature(time, sign(message))
   return noteSignatureLine({ name, keyId, signature })
 }

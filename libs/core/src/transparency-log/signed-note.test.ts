@@ -1,9 +1,9 @@
+import { createHash } from "node:crypto"
 import { encodeBase64 } from "@runseal/canonical"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { newEd25519 } from "../../test/transparency-log/own-log.ts"
-import { cosignatureMessage, encodeCosignature } from "./cosignature.ts"
-import { signedNote } from "./log-signing.ts"
+import { cosignatureLine, signedNote } from "./log-signing.ts"
 import {
   formatNote,
   formatVkey,
@@ -13,8 +13,8 @@ import {
   noteSignatureLine,
   parseNote,
   parseVkey,
-  verifyNote,
 } from "./signed-note.ts"
+import { verifyNote } from "./verified-note.ts"
 
 const TEXT = "log.example\n12\nroot\n\nanother paragraph\n"
 const log = newEd25519()
@@ -23,10 +23,7 @@ const witness = newEd25519()
 const witnessKey = noteKey("witness.example/w1", "cosignature/v1", witness.raw)
 
 const note = signedNote(TEXT, logKey, log.sign)
-const cosign = (time: number, text = TEXT): string => {
-  const signature = encodeCosignature(time, witness.sign(cosignatureMessage(time, text)))
-  return noteSignatureLine({ ...witnessKey, signature })
-}
+const cosign = (time: number, text = TEXT): string => cosignatureLine(witnessKey, time, text, witness.sign)
 const strangerLine = noteSignatureLine({ name: "stranger.example", keyId: "01020304", signature: Uint8Array.of(1) })
 
 describe("a note", () => {
@@ -123,6 +120,16 @@ describe("a verified note", () => {
     expect(verifyNote(note + cosign(1, "another text\n"), [logKey, witnessKey])).toBeUndefined()
   })
 
+  test("is held against each of two keys that share a name and an id", () => {
+    const stranger = { ...logKey, publicKey: newEd25519().raw }
+    for (const keys of [
+      [stranger, logKey],
+      [logKey, stranger],
+    ])
+      expect(verifyNote(note, keys)?.signers).toEqual([{ key: logKey }])
+    expect(verifyNote(note, [stranger])).toBeUndefined()
+  })
+
   test("covers every character of its text", () => {
     expect(verifyNote(note.replace("12", "13"), [logKey])).toBeUndefined()
     expect(verifyNote(`\n${note}`, [logKey])).toBeUndefined()
@@ -136,8 +143,17 @@ describe("a verified note", () => {
   })
 })
 
+/** A key under an id that is its own, whatever its type. */
+function typedVkey(type: number, key: Uint8Array): string {
+  const typed = Buffer.concat([Uint8Array.of(type), key])
+  const id = createHash("sha256").update("witness.example\n").update(typed).digest("hex").slice(0, 8)
+  return `witness.example+${id}+${typed.toString("base64")}`
+}
+
 describe("a vkey", () => {
-  test("reads back for both signature types", () => {
+  const quantumKey = noteKey("witness.example/pq", "ml-dsa-44", new Uint8Array(1312).fill(3))
+  test("reads back for every signature type", () => {
+    expect(parseVkey(formatVkey(quantumKey))).toEqual(quantumKey)
     expect(parseVkey(formatVkey(logKey))).toEqual(logKey)
     expect(parseVkey(formatVkey(witnessKey))).toEqual(witnessKey)
   })
@@ -155,6 +171,11 @@ describe("a vkey", () => {
     ["a space in its name", vkey.replace("PeterN", "Peter N")],
     ["no key", vkey.slice(0, vkey.lastIndexOf("+"))],
     ["text after it", `${vkey}\n`],
+    ["a signature type that is not read", typedVkey(0x02, new Uint8Array(32))],
+    ["an ML-DSA-44 key of a byte less", typedVkey(0x06, new Uint8Array(1311))],
+    ["an Ed25519 key of a byte more", typedVkey(0x04, new Uint8Array(33))],
+    ["an ML-DSA-44 key that says it is of Ed25519", typedVkey(0x04, new Uint8Array(1312))],
+    ["more characters than the limit", `${formatVkey(quantumKey)}${"=".repeat(1000)}`],
     ["nothing", ""],
   ])("is refused with %s", (_, text) => {
     expect(parseVkey(text)).toBeUndefined()

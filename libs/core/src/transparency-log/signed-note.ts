@@ -1,11 +1,12 @@
 import { concatBytes, decodeBase64, decodeHex, encodeBase64, encodeHex, sha256, utf8Encode } from "@runseal/canonical"
-import { verifyEd25519 } from "#signatures"
-import { verifyCosignature } from "./cosignature.ts"
 
 /** C2SP signed-note: a text and the lines of those who signed it. */
 
-/** The signature types we trust keys for: the log's own, and a witness's timestamped cosignature. */
-export type NoteAlgorithm = "ed25519" | "cosignature/v1"
+/**
+ * The signature types we trust keys for: `ed25519` is the log's own, the others are a witness's timestamped cosignature, with Ed25519
+ * or with ML-DSA-44 (FIPS 204).
+ */
+export type NoteAlgorithm = "ed25519" | "cosignature/v1" | "ml-dsa-44"
 
 /** A key we know. Name and id together say which signature lines are its own. */
 export interface NoteKey {
@@ -13,7 +14,7 @@ export interface NoteKey {
   /** First 4 bytes of SHA-256(name ‖ 0x0A ‖ type ‖ key), 8 hex digits. */
   readonly keyId: string
   readonly algorithm: NoteAlgorithm
-  /** Raw Ed25519 public key, 32 bytes. */
+  /** The raw public key: 32 bytes of Ed25519, 1,312 of ML-DSA-44. */
   readonly publicKey: Uint8Array
 }
 
@@ -31,18 +32,6 @@ export interface Note {
   readonly signatures: readonly NoteSignature[]
 }
 
-/** A key whose signature on the note is valid; `time` in Unix seconds for a cosignature. */
-export interface NoteSigner {
-  readonly key: NoteKey
-  readonly time?: number
-}
-
-/** A note with at least one valid signature by a known key and none that is invalid. */
-export interface VerifiedNote {
-  readonly text: string
-  readonly signers: readonly NoteSigner[]
-}
-
 /** Signature lines read of one note; the specification asks for at least 16. */
 export const MAX_NOTE_SIGNATURES = 64
 /** UTF-16 units of a note: room for 16 post-quantum signatures of strangers beside ours. */
@@ -50,8 +39,18 @@ export const MAX_NOTE_LENGTH = 131_072
 /** UTF-16 units of a key name, as long as a host name may be. */
 const MAX_NAME_LENGTH = 253
 const KEY_ID_BYTES = 4
-const ED25519_KEY_BYTES = 32
-const SIGNATURE_TYPES: { readonly [algorithm in NoteAlgorithm]: number } = { ed25519: 0x01, "cosignature/v1": 0x04 }
+/** UTF-16 units of a verifier key: a name of three-byte characters would still have room. */
+export const MAX_VKEY_LENGTH = 2560
+const ALGORITHMS = ["ed25519", "cosignature/v1", "ml-dsa-44"] as const
+/** The byte before a key, and the key's length in bytes. C2SP signed-note, tlog-cosignature. */
+const FORMATS: { readonly [algorithm in NoteAlgorithm]: { readonly type: number; readonly keyBytes: number } } = {
+  ed25519: { type: 0x01, keyBytes: 32 },
+  "cosignature/v1": { type: 0x04, keyBytes: 32 },
+  "ml-dsa-44": { type: 0x06, keyBytes: 1312 },
+}
+
+/** Whether a key is a witness's, and not a log's own. */
+export const isWitnessKey = ({ algorithm }: NoteKey): boolean => algorithm !== "ed25519"
 
 /** Takes a note apart; undefined when it is malformed or beyond a limit. Never throws. */
 export function parseNote(note: string): Note | undefined {
@@ -77,7 +76,8 @@ export function noteSignatureLine({ name, keyId, signature }: NoteSignature): st
 /** A key with its id computed. Throws RangeError for a name or key the format cannot carry. */
 export function noteKey(name: string, algorithm: NoteAlgorithm, publicKey: Uint8Array): NoteKey {
   if (!isKeyName(name)) throw new RangeError("A note key name has no spaces and no plus sign.")
-  if (publicKey.length !== ED25519_KEY_BYTES) throw new RangeError("An Ed25519 public key has 32 bytes.")
+  const { keyBytes } = FORMATS[algorithm]
+  if (publicKey.length !== keyBytes) throw new RangeError(`A public key of ${algorithm} has ${keyBytes} bytes.`)
   const named = concatBytes(utf8Encode(`${name}\n`), typedKey(algorithm, publicKey))
   return { name, keyId: encodeHex(sha256(named).subarray(0, KEY_ID_BYTES)), algorithm, publicKey }
 }
@@ -89,40 +89,16 @@ export function formatVkey({ name, keyId, algorithm, publicKey }: NoteKey): stri
 
 /** The key a vkey names; undefined when it is malformed, its id is wrong or its signature type is none we know. */
 export function parseVkey(vkey: string): NoteKey | undefined {
-  const [, name = "", base64 = ""] = /^([^+]+)\+[0-9a-f]{8}\+([A-Za-z0-9+/]{44})$/.exec(vkey) ?? []
+  if (vkey.length > MAX_VKEY_LENGTH) return undefined
+  const [, name = "", base64 = ""] = /^([^+]+)\+[0-9a-f]{8}\+([A-Za-z0-9+/]+={0,2})$/.exec(vkey) ?? []
   const typed = decodeBase64(base64)
   if (typed === undefined || !isKeyName(name)) return undefined
-  const algorithm = (["ed25519", "cosignature/v1"] as const).find(known => SIGNATURE_TYPES[known] === typed[0])
+  const algorithm = ALGORITHMS.find(
+    known => FORMATS[known].type === typed[0] && FORMATS[known].keyBytes === typed.length - 1,
+  )
   if (algorithm === undefined) return undefined
   const key = noteKey(name, algorithm, typed.subarray(1))
   return formatVkey(key) === vkey ? key : undefined
-}
-
-/**
- * Checks a note against known keys. Signatures of others are ignored, as the specification demands; one invalid signature
- * of a known key, or no valid one at all, refuses the note: undefined. Never throws.
- */
-export function verifyNote(note: string, keys: readonly NoteKey[]): VerifiedNote | undefined {
-  const parsed = parseNote(note)
-  if (parsed === undefined) return undefined
-  const { text, signatures } = parsed
-  const signers: NoteSigner[] = []
-  for (const { name, keyId, signature } of signatures) {
-    const key = keys.find(known => known.name === name && known.keyId === keyId)
-    if (key === undefined) continue
-    const signer = signerOf(key, text, signature)
-    if (signer === undefined) return undefined
-    signers.push(signer)
-  }
-  return signers.length > 0 ? { text, signers } : undefined
-}
-
-function signerOf(key: NoteKey, text: string, signature: Uint8Array): NoteSigner | undefined {
-  if (key.algorithm === "ed25519") {
-    return verifyEd25519(key.publicKey, utf8Encode(text), signature) ? { key } : undefined
-  }
-  const time = verifyCosignature(key.publicKey, text, signature)
-  return time === undefined ? undefined : { key, time }
 }
 
 function parseSignatureLine(line: string): NoteSignature | undefined {
@@ -144,5 +120,5 @@ function isNoteText(text: string): boolean {
 }
 
 function typedKey(algorithm: NoteAlgorithm, publicKey: Uint8Array): Uint8Array {
-  return concatBytes(Uint8Array.of(SIGNATURE_TYPES[algorithm]), publicKey)
+  return concatBytes(Uint8Array.of(FORMATS[algorithm].type), publicKey)
 }

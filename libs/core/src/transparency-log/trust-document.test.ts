@@ -5,6 +5,7 @@ import {
   checkpointKey,
   LOG_TIME,
   logKey,
+  newEd25519,
   newKey,
   ORIGIN,
   serviceKey,
@@ -21,6 +22,9 @@ const withCheckpointKeys = (...checkpoint_keys: readonly string[]): JsonObject =
   checkpoint_keys,
 })
 const namedCheckpointKey = (name: string): string => formatVkey(noteKey(name, "ed25519", checkpointKey.raw))
+const [OWN_VKEY = ""] = trustDocument.checkpoint_keys
+const witness = newEd25519()
+const witnessVkey = (name: string, raw = witness.raw): string => formatVkey(noteKey(name, "cosignature/v1", raw))
 const { tlogs } = trustDocument.trusted_root
 const rekorLogs = PUBLIC_REKOR_ROOT.tlogs
 
@@ -116,6 +120,14 @@ describe("a trust document", () => {
     ["a checkpoint key that is no vkey", { ...trustDocument, checkpoint_keys: ["x"] }],
     ["a checkpoint key under the host's name alone", withCheckpointKeys(namedCheckpointKey("runseal.local"))],
     ["a checkpoint key of another tree", withCheckpointKeys(namedCheckpointKey("runseal.local/4128"))],
+    ["a checkpoint key listed twice", withCheckpointKeys(OWN_VKEY, OWN_VKEY)],
+    ["a witness under two names", withCheckpointKeys(OWN_VKEY, witnessVkey("one.example"), witnessVkey("two.example"))],
+    [
+      "two witnesses of one name",
+      withCheckpointKeys(OWN_VKEY, witnessVkey("one.example"), witnessVkey("one.example", newEd25519().raw)),
+    ],
+    ["a witness with the log's own key", withCheckpointKeys(OWN_VKEY, witnessVkey("one.example", checkpointKey.raw))],
+    ["a witness with the log's own name", withCheckpointKeys(OWN_VKEY, witnessVkey("runseal.local/4127"))],
     ["a leaf v7 start that is no time", { ...trustDocument, leaf_v7_from: "x" }],
     ["a trusted root that is none", { ...trustDocument, trusted_root: {} }],
     ["a trusted root without a log", { ...trustDocument, trusted_root: { ...trustDocument.trusted_root, tlogs: [] } }],

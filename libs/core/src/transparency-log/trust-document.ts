@@ -2,7 +2,7 @@ import { decodeBase64, encodeBase64, encodeHex, type JsonObject, type JsonValue 
 import * as v from "valibot"
 import { parseOrigin, publicOrigin } from "./checkpoint.ts"
 import { isPublicRekor, originOfAnyTree } from "./rekor-root.ts"
-import { parseVkey } from "./signed-note.ts"
+import { isWitnessKey, MAX_VKEY_LENGTH, type NoteKey, parseVkey } from "./signed-note.ts"
 import { keyIdOfNoteKey, keyIdOfSpki, parseEd25519Spki, parseP256Spki } from "./spki.ts"
 import {
   ED25519_KEY_DETAILS,
@@ -21,7 +21,6 @@ export const TRUST_DOCUMENT_KIND = "vfa.trust.v1"
 const MAX_SERVICE_KEYS = 64
 const MAX_CHECKPOINT_KEYS = 64
 const MAX_SERVICE_LENGTH = 256
-const MAX_VKEY_LENGTH = 512
 const MAX_SPKI_LENGTH = 256
 
 /** A row of `service_keys`; times are RFC 3339 in UTC. */
@@ -87,10 +86,11 @@ export function parseTrust(value: JsonValue): TrustedKeys | TrustProblem {
   if ("problem" in timestampAuthorities) return timestampAuthorities
   const checkpointKeys = checkpoint_keys.map(parseVkey).filter(key => key !== undefined)
   if (checkpointKeys.length < checkpoint_keys.length) {
-    return { problem: "A checkpoint key of the trust document is not an Ed25519 or cosignature verifier key." }
+    return {
+      problem:
+        "A checkpoint key of the trust document is not a verifier key of Ed25519 or of a witness (Ed25519 or ML-DSA-44).",
+    }
   }
-  if (checkpointKeys.some(({ algorithm, name }) => algorithm === "ed25519" && name !== publicOrigin(origin)))
-    return { problem: "A checkpoint key of the trust document has another name than its log's public checkpoint." }
   const serviceKeys = service_keys.map(key => ({
     keyId: key.key_id,
     spki: key.spki,
@@ -100,7 +100,8 @@ export function parseTrust(value: JsonValue): TrustedKeys | TrustProblem {
   }))
   const own = ownLog(origin, logKeys)
   const entryLogKeys = own.filter(key => key.keyDetails === P256_KEY_DETAILS)
-  const problem = serviceKeysProblem(serviceKeys) ?? logKeysProblem(entryLogKeys)
+  const problem =
+    serviceKeysProblem(serviceKeys) ?? logKeysProblem(entryLogKeys) ?? checkpointKeysProblem(checkpointKeys, origin)
   if (problem !== undefined) return { problem }
   const outside = outsideLogs({ service, serviceKeys }, logKeys, own)
   return {
@@ -156,6 +157,18 @@ function serviceKeysProblem(keys: readonly ServiceKey[]): string | undefined {
   // Two rows could disagree on when the key was revoked.
   if (new Set(keys.map(key => key.keyId)).size < keys.length) return "A service key is listed twice."
   return undefined
+}
+
+/** The log's own name is its keys' alone; one witness under two names would count twice. */
+function checkpointKeysProblem(keys: readonly NoteKey[], origin: string): string | undefined {
+  const own = publicOrigin(origin)
+  if (keys.some(key => isWitnessKey(key) === (key.name === own)))
+    return "A checkpoint key of the trust document has another name than its log's public checkpoint, or a witness has that name."
+  const witnesses = keys.filter(isWitnessKey)
+  const twice = new Set(keys.map(({ publicKey }) => encodeHex(publicKey))).size < keys.length
+  return twice || new Set(witnesses.map(({ name }) => name)).size < witnesses.length
+    ? "A checkpoint key or witness of the trust document is listed twice."
+    : undefined
 }
 
 /** Under one host there is one log: what is allowed to public Rekor must not slip to another beside it. */

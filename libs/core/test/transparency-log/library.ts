@@ -5,8 +5,8 @@ import { type TransparencyLogEntry, transparencyLogEntrySchema } from "../../src
 
 export { verifyEcdsaP256, verifyEd25519 } from "#signatures"
 export { checkEntry } from "../../src/transparency-log/check-entry.ts"
-export { verifyNote } from "../../src/transparency-log/signed-note.ts"
 export { parseTrust } from "../../src/transparency-log/trust-document.ts"
+export { verifyNote } from "../../src/transparency-log/verified-note.ts"
 
 export function parseEntry(value: JsonValue): TransparencyLogEntry | undefined {
   const parsed = v.safeParse(transparencyLogEntrySchema, value)

@@ -5,8 +5,8 @@ import {
   noteSignatureLine,
   parseNote,
   parseVkey,
-  verifyNote,
 } from "../../src/transparency-log/signed-note.ts"
+import { verifyNote } from "../../src/transparency-log/verified-note.ts"
 import { presence, present, readJson } from "./vectors.ts"
 
 interface NoteVectors {

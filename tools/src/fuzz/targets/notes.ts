@@ -15,8 +15,8 @@ import {
   noteSignatureLine,
   parseNote,
   parseVkey,
-  verifyNote,
 } from "@runseal/core/transparency-log/signed-note"
+import { verifyNote } from "@runseal/core/transparency-log/verified-note"
 import { bytesOf, type FuzzTarget, promise, seedsOf, textOf } from "../fuzz-target.ts"
 
 /** An Ed25519 key that is worth nothing: RFC 8032 §7.1, test 1. */
@@ -39,8 +39,10 @@ const TEXTS = [
 const TIME = 1_767_225_600
 const key = noteKey("log.example", "ed25519", publicKey)
 const witness = noteKey("witness.example", "cosignature/v1", publicKey)
+const cosignatureUnder = (text: string): Uint8Array =>
+  encodeCosignature(TIME, signed(cosignatureMessage(witness, TIME, text) ?? new Uint8Array()))
 const notes = TEXTS.map(text => {
-  const cosignature = encodeCosignature(TIME, signed(cosignatureMessage(TIME, text)))
+  const cosignature = cosignatureUnder(text)
   return formatNote(text, [
     noteSignatureLine({ name: key.name, keyId: key.keyId, signature: signed(bytesOf(text)) }),
     noteSignatureLine({ name: witness.name, keyId: witness.keyId, signature: cosignature }),
@@ -89,18 +91,18 @@ export const checkpoints: FuzzTarget = {
 /** 72 bytes of cosignature, then the text. */
 export const cosignatures: FuzzTarget = {
   name: "cosignature",
-  seeds: () =>
-    TEXTS.map(text => Buffer.concat([encodeCosignature(TIME, signed(cosignatureMessage(TIME, text))), bytesOf(text)])),
+  seeds: () => TEXTS.map(text => Buffer.concat([cosignatureUnder(text), bytesOf(text)])),
   run: input => {
     const text = textOf(input.subarray(72))
-    const time = verifyCosignature(publicKey, text, input.subarray(0, 72))
+    const time = verifyCosignature(witness, text, input.subarray(0, 72))
     if (time !== undefined) promise(time === TIME && TEXTS.includes(text), "a cosignature that nobody made verifies")
   },
 }
 
 export const verifierKeys: FuzzTarget = {
   name: "vkey",
-  seeds: () => seedsOf(formatVkey(key), formatVkey(witness)),
+  seeds: () =>
+    seedsOf(formatVkey(key), formatVkey(witness), formatVkey(noteKey("pq.example", "ml-dsa-44", new Uint8Array(1312)))),
   run: input => {
     const text = textOf(input)
     const parsed = parseVkey(text)
