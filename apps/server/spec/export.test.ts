@@ -138,11 +138,7 @@ eachDatabase("exports", open => {
     })
 
     test("a range without records is a statement that there is none", async () => {
-      for (const query of [
-        "?to=2020-01-01T00:00:00Z",
-        "?from=2099-01-01T00:00:00Z",
-        `?from=${days(3)}&to=${days(2)}`,
-      ]) {
+      for (const query of ["?to=2020-01-01T00:00:00Z", "?from=2099-01-01T00:00:00Z"]) {
         const lines = await exported(service(), query)
         expect(lines).toHaveLength(1)
         expect(judged(lines)).toMatchObject({ verdict: "COMPLETE RANGE VERIFIED AND ANCHORED", records: 0 })
@@ -154,6 +150,10 @@ eachDatabase("exports", open => {
       const year = encodeURIComponent("0000-01-01T00:00:00+01:00")
       for (const query of ["?from=yesterday", "?to=2026-13-01T00:00:00Z", "?from=", `?from=${year}`])
         expect(expectRefused(await service().get(`/runs/export${query}`), 400)).toMatch(/^(?:from|to) must be/)
+      const backwards = "?from=2026-01-15T12:00:00.001Z&to=2026-01-15T12:00:00.000Z"
+      expect(expectRefused(await service().get(`/runs/export${backwards}`), 400)).toBe(
+        "from must not be later than to.",
+      )
       const twice = "?to=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z"
       expect(expectRefused(await service().get(`/runs/export${twice}`), 400)).toBe("to must be given once.")
       expect((await service().request("/runs/export", { method: "HEAD" })).status).toBe(200)

@@ -4,6 +4,7 @@ import type { ExportStatement } from "@runseal/core/artifacts/export-statement"
 import { MARKS } from "@runseal/core/reading/account"
 import {
   type AccountRow,
+  noteTexts,
   passedRows,
   problemText,
   statementRows,
@@ -37,7 +38,7 @@ type Judged = {
   readonly strict: readonly Limitation[]
 }
 
-/** Verifies an export line by line; memory does not grow with it. Throws InputError. */
+/** Verifies an export line by line; of each record some hundred bytes are remembered. Throws InputError. */
 export async function verifyComplete(
   lines: AsyncIterable<NumberedLine>,
   trusts: readonly TrustedKeys[],
@@ -48,7 +49,7 @@ export async function verifyComplete(
     throw new InputError("--show-evidence-summary speaks of one document, not of an export.")
   if (flags.allowUnanchored)
     throw new InputError("--allow-unanchored does not go with --complete: only what is anchored can be complete.")
-  const fold = foldExport(trusts)
+  const fold = foldExport(trusts, flags.readAtMs)
   for await (const { number, bytes } of lines) fold.take(number, bytes)
   const found = fold.end()
   if ("unreadable" in found) return refused(`this is no export that can be verified: ${found.unreadable}`, style)
@@ -61,7 +62,7 @@ export async function verifyComplete(
 
 /** The object of `--json`. Absent facts are absent keys. */
 function jsonAnswer({ found, verdict, exit, strict }: Judged): JsonObject {
-  const { statement, service, records, outside, problems, problem_count, limitations } = found
+  const { statement, service, records, outside, problems, problem_count, notes, note_count, limitations } = found
   return {
     verdict,
     exit_code: exit,
@@ -71,6 +72,8 @@ function jsonAnswer({ found, verdict, exit, strict }: Judged): JsonObject {
     records_outside_time: outside,
     problems,
     problem_count,
+    notes,
+    note_count,
     ...(strict.length === 0 ? {} : { refused: strict }),
     limitations,
   }
@@ -94,6 +97,10 @@ function answerLines(judged: Judged): readonly Line[] {
       ...(untold === undefined ? [] : [[`  ${untold}`]]),
     ]),
     ...(statement !== undefined && service === undefined ? section("What to do", HOW_TO_PIN) : []),
+    ...section(
+      "Changed on the way",
+      noteTexts(found).map((text): Line => [`  ${text}`]),
+    ),
     ...section("Refused by --strict", strict.flatMap(limitationLines)),
     ...section("Not shown by this", limitations.flatMap(limitationLines)),
     [],

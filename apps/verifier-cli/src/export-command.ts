@@ -31,7 +31,7 @@ export async function exportSigstore(
   style: Style,
 ): Promise<Answer> {
   const { report, record } = await verifyAny(await readInput(argument), trusts)
-  const flags = { allowUnanchored: false, showEvidenceSummary: false, json: false, strict }
+  const flags = { allowUnanchored: false, showEvidenceSummary: false, json: false, strict, readAtMs: Date.now() }
   const answer = answerOf(report, record, trusts, flags, style)
   if (isUnreadable(report) || answer.exit === 2) return answer
   const exported =

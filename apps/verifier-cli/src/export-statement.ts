@@ -33,7 +33,7 @@ export async function exportStatement(
   style: Style,
 ): Promise<Answer> {
   if (argument === "-" && envelope === "-") throw new InputError("Of record and envelope only one is standard input.")
-  const flags = { allowUnanchored: false, showEvidenceSummary: false, json: false, strict }
+  const flags = { allowUnanchored: false, showEvidenceSummary: false, json: false, strict, readAtMs: Date.now() }
   const { report, record } = await verifyAny(await readInput(argument), trusts)
   const answer = answerOf(report, record, trusts, flags, style)
   if (isUnreadable(report) || answer.exit !== 0) return failed(answer, style)

@@ -24,9 +24,10 @@ const writeOut = (text: string): Promise<void> =>
 
 /** Verifies what is named. Throws InputError. */
 async function verified(
-  { document, options: { trust, ndjson, complete, ...flags } }: Verification,
+  { document, options: { trust, ndjson, complete, ...asked } }: Verification,
   style: Style,
 ): Promise<Answer> {
+  const flags = { ...asked, readAtMs: Date.now() }
   const folder = (): string => trustFolder(process.env)
   if (complete) return await completeCommand(document, trust, folder, flags, style)
   if (ndjson || isStream(document)) return await verifyStreamCommand(document, trust, folder, flags, style, writeOut)

@@ -3,6 +3,7 @@ import type { JsonObject } from "@runseal/canonical"
 import type { NumberedLine } from "@runseal/core/reading/lines"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import { heldToClock } from "@runseal/core/verify/reader-clock"
 import type { Limitation } from "@runseal/core/verify/report"
 import type { ExitCode } from "./answer.ts"
 import { InputError } from "./input-error.ts"
@@ -65,7 +66,7 @@ export async function verifyStream(
 
 function judgeLine({ bytes }: NumberedLine, trusts: readonly TrustedKeys[], flags: VerifyFlags): Judged {
   if (bytes === undefined) return unreadableLine("the line is longer than a document may be")
-  const report = verifyText(bytes, trusts)
+  const report = heldToClock(verifyText(bytes, trusts), flags.readAtMs)
   if (isUnreadable(report)) return unreadableLine(report.unreadable)
   const judgement = judge(report, flags)
   const { verdict, exit, refused } = judgement

@@ -3,6 +3,7 @@ import type { JsonObject } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, type Unreadable, verifyText } from "@runseal/core/verify/document"
 import { evidenceOf } from "@runseal/core/verify/evidence-summary"
+import { heldToClock } from "@runseal/core/verify/reader-clock"
 import type { Report } from "@runseal/core/verify/report"
 import type { Answer } from "./answer.ts"
 import { refused, said } from "./answer.ts"
@@ -16,6 +17,8 @@ import { reportLines } from "./report-lines.ts"
 export type VerifyFlags = JudgeFlags & {
   readonly showEvidenceSummary: boolean
   readonly json: boolean
+  /** This machine's clock, milliseconds since the epoch. */
+  readonly readAtMs: number
 }
 
 /**
@@ -34,12 +37,13 @@ export function verifyInput(
 
 /** What is said of a report. @param input the record it is about, as its bytes. */
 export function answerOf(
-  report: Report | Unreadable,
+  verified: Report | Unreadable,
   input: Uint8Array,
   trusts: readonly TrustedKeys[],
   flags: VerifyFlags,
   style: Style,
 ): Answer {
+  const report = heldToClock(verified, flags.readAtMs)
   if (isUnreadable(report)) return refused(`this cannot be verified: ${report.unreadable}`, style)
   const judgement = judge(report, flags)
   const evidence = flags.showEvidenceSummary ? evidenceOf(input) : []

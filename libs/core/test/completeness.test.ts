@@ -79,10 +79,10 @@ describe("an export as the service makes it", () => {
   test("may hold records that were admitted at another time, between its ends", () => {
     const late = makeDeployment()
     const seconds = [10, 3, 11]
-    const sealed = seconds.map(
-      second =>
-        sealRun(late, { outcome: "stage_error", at: `2026-01-15T12:00:${`${second}`.padStart(2, "0")}.000Z` }).bundle,
-    )
+    const sealed = seconds.map(second => {
+      const at = `2026-01-15T12:00:${`${second}`.padStart(2, "0")}.000Z`
+      return sealRun(late, { outcome: "stage_error", at, logged_after_s: 12 - second }).bundle
+    })
     const statement = stateExport(late, sealed, { from: "2026-01-15T12:00:10.000Z" })
     expect(complete([statement, ...sealed], [late.trust])).toMatchObject({ problems: [], records: 3, outside: 1 })
   })
@@ -272,7 +272,7 @@ describe("the statement decides", () => {
     expect(lie({ last_record: "e".repeat(64) })).toEqual([
       `${nameOf(part[2]!)} is not the one that the statement gives as the last`,
     ])
-    expect(lie({ from: "2026-01-15T12:59:00.000Z" })).toEqual([
+    expect(lie({ from: "2026-01-15T12:59:00.000Z", to: "2026-01-15T12:59:01.000Z" })).toEqual([
       `${nameOf(part[0]!)} ends the piece and was admitted outside the time asked for`,
       `${nameOf(part[2]!)} ends the piece and was admitted outside the time asked for`,
     ])

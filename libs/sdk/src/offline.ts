@@ -4,6 +4,7 @@ import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import { type Unreadable, verifyText } from "@runseal/core/verify/document"
+import { heldToClock } from "@runseal/core/verify/reader-clock"
 import type { Report } from "@runseal/core/verify/report"
 import { InvalidArgumentError } from "./errors.ts"
 
@@ -13,24 +14,29 @@ import { InvalidArgumentError } from "./errors.ts"
  * @param text the exact text, or its UTF-8 bytes
  * @param trustDocuments of the services the caller trusts, obtained other than from the document or the address it came
  *   from; without them a document of an embedded log is FAILED, for no key is trusted
+ * @param readAtMs the caller's clock, milliseconds since the epoch: a document dated more than 300 s ahead of it gets a limitation; absent:
+ *   nothing is said of that
  * @throws InvalidArgumentError for a trust document that cannot be relied on
  */
 export const verifyBundle = (
   text: string | Uint8Array,
   trustDocuments: readonly (JsonObject | string)[],
-): Report | Unreadable => verifyText(text, trustDocuments.map(readTrust))
+  readAtMs?: number,
+): Report | Unreadable => heldToClock(verifyText(text, trustDocuments.map(readTrust)), readAtMs)
 
 /**
- * Verifies an export: each record as `verifyBundle` would, and that none which its statement speaks of is missing, doubled or out of
- * order. Memory does not grow with it.
+ * Verifies an export: each record as `verifyBundle` would, that none which its statement speaks of is missing, doubled or out of
+ * order, and that they do not contradict each other. Of each record some hundred bytes are remembered.
  * @param lines the documents as `exportRuns` gives them, or the lines of a saved export
+ * @param readAtMs as of `verifyBundle`
  * @throws InvalidArgumentError for a trust document that cannot be relied on
  */
 export async function verifyExport(
   lines: AsyncIterable<string> | Iterable<string>,
   trustDocuments: readonly (JsonObject | string)[],
+  readAtMs?: number,
 ): Promise<Completeness | Unreadable> {
-  const fold = foldExport(trustDocuments.map(readTrust))
+  const fold = foldExport(trustDocuments.map(readTrust), readAtMs)
   let number = 0
   for await (const line of lines) {
     number++

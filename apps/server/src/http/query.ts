@@ -162,9 +162,13 @@ export function readSearch(url: string): { readonly filters: SearchFilters; read
   return { filters, page: asPage(query) }
 }
 
-/** When the records of an export were admitted. */
-export const readExportRange = (url: string): Pick<SearchFilters, "from_ms" | "to_ms"> =>
-  asRange(readQuery(exportQuerySchema, url))
+/** When the records of an export were admitted. @throws HttpError 400 for a time that ends before it begins: no statement says it */
+export function readExportRange(url: string): Pick<SearchFilters, "from_ms" | "to_ms"> {
+  const range = asRange(readQuery(exportQuerySchema, url))
+  const { from_ms = Number.NEGATIVE_INFINITY, to_ms = Number.POSITIVE_INFINITY } = range
+  if (from_ms >= to_ms) throw badRequest("from must not be later than to.")
+  return range
+}
 
 /** Both ends are included. */
 function asRange(query: { readonly from?: string; readonly to?: string }): Pick<SearchFilters, "from_ms" | "to_ms"> {

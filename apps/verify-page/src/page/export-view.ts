@@ -3,6 +3,7 @@ import { MARKS } from "@runseal/core/reading/account"
 import {
   type AccountRow,
   exportTitle,
+  noteTexts,
   passedRows,
   problemText,
   statementRows,
@@ -25,6 +26,7 @@ export function exportPieces(found: Completeness, believed: Believed): readonly 
     ...(statement !== undefined && service === undefined ? section("What to do", ...paragraphs(HOW_TO_LOAD)) : []),
     ...section("Checked", ...checks(passedRows(found))),
     ...section("Statement", ...(statement === undefined ? [] : facts(statementRows(statement)))),
+    ...section("Changed on the way", ...list(noteTexts(found))),
     ...section("Not shown by this", ...list(limitations.map(({ sentence }) => sentence))),
   ]
 }

@@ -1,4 +1,4 @@
-/** An export, verified line by line as it is read: memory does not grow with it. The fold is the command line's. */
+/** An export, verified line by line as it is read: of a record some hundred bytes are remembered. The fold is the command line's. */
 import { DEFAULT_MAX_BYTES, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { linesOf } from "@runseal/core/reading/lines"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
@@ -43,7 +43,7 @@ export async function judgeExport(
   trusts: readonly TrustedKeys[],
   { progress, stopped }: Watch,
 ): Promise<Completeness | Unreadable | undefined> {
-  const fold = foldExport(trusts)
+  const fold = foldExport(trusts, Date.now())
   let since = performance.now()
   for await (const { number, bytes } of linesOf(chunksOf(file.stream()), DEFAULT_MAX_BYTES)) {
     fold.take(number, bytes)

@@ -5,6 +5,7 @@ import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, type Unreadable, verifyText } from "@runseal/core/verify/document"
 import { type EvidenceLine, evidenceOf } from "@runseal/core/verify/evidence-summary"
+import { heldToClock } from "@runseal/core/verify/reader-clock"
 import type { Report } from "@runseal/core/verify/report"
 import { collect } from "./read-bounded.ts"
 
@@ -26,5 +27,5 @@ export async function judge(bytes: Uint8Array, trusts: readonly TrustedKeys[]): 
 
 function readingOf(report: Report | Unreadable, record: Uint8Array): Reading | Unreadable {
   if (isUnreadable(report)) return report
-  return { report, evidence: evidenceOf(record) }
+  return { report: heldToClock(report, Date.now()), evidence: evidenceOf(record) }
 }

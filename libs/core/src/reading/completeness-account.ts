@@ -43,7 +43,11 @@ export function passedRows({ verdict, statement, records, outside }: Completenes
   return [
     signed,
     { label: "records", value: `${records} verified, each by itself${others}` },
-    { label: "order", value: "once each, without a gap, each naming the one before it" },
+    {
+      label: "order",
+      value: "once each, without a gap, each naming the one before it; the log's time never goes back",
+    },
+    { label: "fit", value: "no identifier stands twice; charges of a budget window never overlap" },
     {
       label: "end",
       value: toHead ? "the last is the end of the chain that is anchored" : "the last is the one that is anchored",
@@ -56,7 +60,13 @@ export const problemText = ({ line, sentence }: CompletenessProblem): string =>
   `${line === undefined ? "" : `line ${line}: `}${shortMessage(sentence)}`
 
 /** How many problems are not told; undefined when all are. */
-export function untoldText({ problems, problem_count }: Completeness): string | undefined {
-  const untold = problem_count - problems.length
-  return untold === 0 ? undefined : `and ${untold} more`
+export const untoldText = ({ problems, problem_count }: Completeness): string | undefined =>
+  moreText(problem_count - problems.length)
+
+/** What changed on the way and may, with the lines it stands in; the last line says how much is not told. */
+export function noteTexts({ notes, note_count }: Completeness): readonly string[] {
+  const more = moreText(note_count - notes.length)
+  return [...notes.map(problemText), ...(more === undefined ? [] : [more])]
 }
+
+const moreText = (untold: number): string | undefined => (untold === 0 ? undefined : `and ${untold} more`)

@@ -88,6 +88,8 @@ export function checkAnchor(
     const id = CONTENT_CHECKS.has(check.id) ? ids.entry : ids.inclusion
     findings.require(id, check.ok, check.message)
   }
+  const isBirth = report.logIndex === 0 && trust?.rekor === false
+  findings.require(ids.inclusion, !isBirth, "entry 0 of a log is its birth, and holds no record")
   checkLeafAge(anchor.leaf, report.integratedTime, trust, ids.leaf, findings)
   checkLogTime(anchor.leaf, report.integratedTime, expected, findings)
 }

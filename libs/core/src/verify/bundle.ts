@@ -25,6 +25,7 @@ import { checkMembers, checkSectionPresence } from "./expectations.ts"
 import { withKeyNotes } from "./key-notes.ts"
 import { checkLinks, checkSectionHashes } from "./links.ts"
 import { checkOutside, outsideFacts } from "./outside.ts"
+import { checkPlaces } from "./record-places.ts"
 import type { AnchorFacts, Check, CheckId, Findings, Report, Verdict } from "./report.ts"
 import { collectFindings, VERDICTS } from "./report.ts"
 import { traceViolations } from "./trace.ts"
@@ -53,6 +54,7 @@ export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[], kno
     "the bundle does not match its hash",
   )
   checkCompleteRecord(bundle, trust, findings, known)
+  checkPlaces(anchors, findings)
   checkOutside(bundle, trust, findings)
   const checks = findings.checks(passedChecks(bundle))
   const first = anchors.pre_anchor ?? anchors.receipt
@@ -62,6 +64,7 @@ export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[], kno
     checks,
     ...(run.outcome_kind === "ok" ? {} : { statement: statementOf(bundle) }),
     ...(trust === undefined ? {} : { service: trust.service }),
+    clock: run.created_at,
     run_id: run.run_id,
     outcome_kind: run.outcome_kind,
     withheld: withheldNames(bundle),

@@ -10,7 +10,9 @@ import { isObject } from "../vocabulary/json-members.ts"
 import { BUNDLE_KIND, EXPORT_KIND } from "../vocabulary/versions.ts"
 import { chooseTrust } from "./anchor-check.ts"
 import { isUnreadable, type ParsedText, parseDocument, readBundle, type Unreadable, verifyParsed } from "./document.ts"
+import { REMEMBERED_RECORDS_MAX } from "./export-identifiers.ts"
 import { foldRecords, type RecordsFold } from "./export-records.ts"
+import { heldToClock } from "./reader-clock.ts"
 import { type Limitation, type LimitationCode, limitation, type Report, VERDICTS, type Verdict } from "./report.ts"
 
 export const COMPLETENESS_VERDICTS = {
@@ -22,7 +24,7 @@ export const COMPLETENESS_VERDICTS = {
 } as const
 export type CompletenessVerdict = (typeof COMPLETENESS_VERDICTS)[keyof typeof COMPLETENESS_VERDICTS]
 
-/** Problems that are told; further ones are only counted. */
+/** Problems that are told, and notes; further ones are only counted. */
 export const PROBLEMS_MAX = 100
 
 /** Where in an export a problem stands; nowhere for what is not in it. */
@@ -47,6 +49,9 @@ export type Completeness = {
   /** The first `PROBLEMS_MAX`; there are none exactly when the verdict is not FAILED. */
   readonly problems: readonly CompletenessProblem[]
   readonly problem_count: number
+  /** What changed from one record to the next and may, such as the policy: the first `PROBLEMS_MAX`. They fail nothing. */
+  readonly notes: readonly CompletenessProblem[]
+  readonly note_count: number
   /** What is not shown even when everything holds. */
   readonly limitations: readonly Limitation[]
 }
@@ -66,14 +71,20 @@ type Begun = {
   readonly records: RecordsFold
 }
 
-/** Begins the fold over an export. @param trusts keys of the services the caller trusts, from outside the export */
-export function foldExport(trusts: readonly TrustedKeys[]): CompletenessFold {
+/**
+ * Begins the fold over an export.
+ * @param trusts keys of the services the caller trusts, from outside the export
+ * @param readAtMs the reader's clock, milliseconds since the epoch; absent: nothing is said of what is dated ahead of it
+ */
+export function foldExport(trusts: readonly TrustedKeys[], readAtMs?: number): CompletenessFold {
   const { note, told, count } = noteProblems()
+  const changes = noteProblems()
   const codes = new Set<LimitationCode>()
   let first: "expected" | "taken" | Unreadable = "expected"
   let begun: Begun | undefined
 
-  const judged = (report: Report | Unreadable, expected: Verdict): string | undefined => {
+  const judged = (verified: Report | Unreadable, expected: Verdict): string | undefined => {
+    const report = heldToClock(verified, readAtMs)
     if (!isUnreadable(report)) for (const { code } of report.limitations) codes.add(code)
     return failureOf(report, expected)
   }
@@ -104,7 +115,9 @@ export function foldExport(trusts: readonly TrustedKeys[]): CompletenessFold {
     const { run_id } = bundle.run
     const failure = judged(verifyParsed(text, held), VERDICTS.complete)
     if (failure !== undefined) note({ line, run_id, sentence: `run ${run_id} ${failure}` })
-    for (const problem of records.take(bundle)) note({ line, run_id, ...problem })
+    const { problems, notes } = records.take(bundle, failure === undefined)
+    for (const problem of problems) note({ line, run_id, ...problem })
+    for (const one of notes) changes.note({ line, run_id, ...one })
   }
   return {
     take: (line, text) => {
@@ -127,6 +140,8 @@ export function foldExport(trusts: readonly TrustedKeys[]): CompletenessFold {
         outside: begun?.records.outside() ?? 0,
         problems: told,
         problem_count: count(),
+        notes: changes.told,
+        note_count: changes.count(),
         limitations: limitationsOf(codes, begun),
       }
     },
@@ -184,7 +199,9 @@ const goodVerdict = (begun: Begun | undefined): CompletenessVerdict =>
 /** What the documents leave open and the fold does not answer, and what the fold leaves open itself. */
 function limitationsOf(codes: ReadonlySet<LimitationCode>, begun: Begun | undefined): readonly Limitation[] {
   const range: readonly LimitationCode[] = begun === undefined || isWhole(begun) ? [] : ["stated_range"]
-  const own: readonly LimitationCode[] = ["later_records", "second_chain", ...range]
+  const isLong = begun !== undefined && begun.records.found() > REMEMBERED_RECORDS_MAX
+  const long: readonly LimitationCode[] = isLong ? ["repeats_beyond"] : []
+  const own: readonly LimitationCode[] = ["later_records", "second_chain", ...range, ...long]
   const answered: ReadonlySet<LimitationCode> = new Set(["chain_tail", "statement_alone", ...own])
   return [...[...codes].filter(code => !answered.has(code)), ...own].map(limitation)
 }

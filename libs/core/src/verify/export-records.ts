@@ -3,14 +3,18 @@ import type { CompleteRecordLeaf } from "../artifacts/anchor.ts"
 import type { Bundle } from "../artifacts/bundle.ts"
 import { type ChainPiece, chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
 import { leafDigest } from "../formulas/leaves.ts"
+import { compareRecords } from "./export-contradictions.ts"
 import { type OrdinalGap, ordinalGaps } from "./ordinal-gaps.ts"
 
 /** What is wrong with the record that was taken, or, at the end, with those that were not. */
 export type RecordProblem = { readonly sentence: string; readonly tenant_ordinal?: number }
 
+/** What is wrong with a record, and what a reader is told of it besides. */
+export type RecordFindings = { readonly problems: readonly RecordProblem[]; readonly notes: readonly RecordProblem[] }
+
 export type RecordsFold = {
-  /** Takes the next record, whether or not it verifies by itself. */
-  readonly take: (bundle: Bundle) => readonly RecordProblem[]
+  /** Takes the next record. What it says is held to the others' only where it `verifies` by itself. */
+  readonly take: (bundle: Bundle, verifies: boolean) => RecordFindings
   /** What never came. */
   readonly end: () => readonly RecordProblem[]
   /** Records of the piece so far, each counted once. */
@@ -20,11 +24,12 @@ export type RecordsFold = {
 }
 
 /** A record in its place, or beyond one that is missing. */
-type Placed = { readonly leaf: CompleteRecordLeaf; readonly digest: string; readonly log_index: number }
+type Placed = { readonly leaf: CompleteRecordLeaf; readonly digest: string }
 
 export function foldRecords(statement: ExportStatement): RecordsFold {
   const piece = chainPiece(statement.leaf)
   const gaps = ordinalGaps()
+  const comparison = compareRecords(statement, piece?.first_ordinal ?? 1)
   let next = piece?.first_ordinal ?? 1
   let before: Placed | undefined
   let found = 0
@@ -35,8 +40,8 @@ export function foldRecords(statement: ExportStatement): RecordsFold {
     found++
     return `stands out of order, after record ${next - 1}`
   }
-  const advance = (bundle: Bundle, here: Placed, within: ChainPiece): readonly string[] => {
-    const problems = linkProblems(here, before, statement, within)
+  const advance = (bundle: Bundle, here: Placed, within: ChainPiece): string[] => {
+    const problems = linkProblems(here, before, within)
     const { tenant_ordinal } = here.leaf
     if (!wasAskedFor(bundle, statement)) {
       outside++
@@ -49,22 +54,26 @@ export function foldRecords(statement: ExportStatement): RecordsFold {
     return problems
   }
   return {
-    take: bundle => {
-      const anchor = bundle.anchors.complete_record
+    take: (bundle, verifies) => {
+      const leaf = bundle.anchors.complete_record?.leaf
       // Its own verification says that it lacks its anchor.
-      if (anchor === undefined) return []
-      const { leaf, entry } = anchor
+      if (leaf === undefined) return { problems: [], notes: [] }
       const { tenant_ordinal } = leaf
       const told = (sentence: string): RecordProblem => ({ sentence: `${nameOf(leaf)} ${sentence}`, tenant_ordinal })
+      const only = (problem: RecordProblem): RecordFindings => ({ problems: [problem], notes: [] })
       if (leaf.tenant_commitment !== statement.leaf.tenant_commitment)
-        return [{ sentence: `run ${leaf.run_id} is a record of another tenant` }]
+        return only({ sentence: `run ${leaf.run_id} is a record of another tenant` })
       if (piece === undefined || tenant_ordinal < piece.first_ordinal || tenant_ordinal > piece.last_ordinal)
-        return [told("is not of the piece that the statement speaks of")]
-      if (tenant_ordinal < next) return [told(behind(leaf))]
+        return only(told("is not of the piece that the statement speaks of"))
+      if (tenant_ordinal < next) return only(told(behind(leaf)))
       const gap = { first: next, last: tenant_ordinal - 1, ...afterOf(before), before: leaf.run_id }
       const skipped = tenant_ordinal > next && gaps.open(gap)
-      const here = { leaf, digest: leafDigest(leaf), log_index: Number(entry.logIndex) }
-      return [...(skipped ? [missing(skipped)] : []), ...advance(bundle, here, piece).map(told)]
+      const linked = advance(bundle, { leaf, digest: leafDigest(leaf) }, piece)
+      const compared = verifies ? comparison.take(bundle, tenant_ordinal, nameOf(leaf)) : { problems: [], notes: [] }
+      return {
+        problems: [...(skipped ? [missing(skipped)] : []), ...[...linked, ...compared.problems].map(told)],
+        notes: compared.notes.map(note => ({ sentence: `at ${nameOf(leaf)} ${note}`, tenant_ordinal })),
+      }
     },
     end: () => {
       const last = piece?.last_ordinal ?? 0
@@ -90,11 +99,10 @@ function missing({ first, last, after, before }: OrdinalGap): RecordProblem {
 
 const nameOf = ({ tenant_ordinal, run_id }: CompleteRecordLeaf): string => `record ${tenant_ordinal} (run ${run_id})`
 
-/** What is wrong between a record and its neighbours: the one before it, the ends that are stated, their places in the log. */
+/** What is wrong between a record and its neighbours: the one before it, the ends that are stated. */
 function linkProblems(
-  { leaf, digest, log_index }: Placed,
+  { leaf, digest }: Placed,
   before: Placed | undefined,
-  { entry }: ExportStatement,
   { first_ordinal, last_ordinal, previous_record, last_record }: ChainPiece,
 ): string[] {
   const { tenant_ordinal } = leaf
@@ -106,8 +114,6 @@ function linkProblems(
     problems.push(`does not follow ${nameOf(before.leaf)}: it names another record before it`)
   if (tenant_ordinal === last_ordinal && digest !== last_record)
     problems.push("is not the one that the statement gives as the last")
-  if (before !== undefined && log_index <= before.log_index) problems.push(`was logged before ${nameOf(before.leaf)}`)
-  if (log_index >= Number(entry.logIndex)) problems.push("was logged after the statement that counts it")
   return problems
 }
 

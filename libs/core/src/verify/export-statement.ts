@@ -16,6 +16,12 @@ export function verifyExportStatement(statement: ExportStatement, trusts: readon
   const { tenant_id, tenant_salt, leaf, entry } = statement
   const trust = chooseTrust(entry, trusts)
   for (const problem of contradictions(leaf)) findings.fail("shape", problem)
+  const room = Number(entry.logIndex) > leaf.head_ordinal
+  findings.require(
+    "shape",
+    room,
+    `before log entry ${entry.logIndex} there is no room for ${leaf.head_ordinal} records`,
+  )
   const opens = tenantCommitment(tenant_id, tenant_salt) === leaf.tenant_commitment
   findings.require("leaf", opens, "tenant and salt are not those of the leaf")
   checkAnchor({ leaf, entry }, { leaf, clock: leaf.export_clock, ids: FIRST_ANCHOR_IDS }, trust, findings)
@@ -33,6 +39,7 @@ export function verifyExportStatement(statement: ExportStatement, trusts: readon
     ...(failed === undefined ? {} : { first_failure: failed.id }),
     checks,
     ...(trust === undefined ? {} : { service: trust.service }),
+    clock: leaf.export_clock,
     withheld: [],
     limitations: [limitation("operator_log"), limitation("statement_alone"), limitation("second_chain")],
     anchors: [anchorFact("export_statement", { leaf, entry })],
@@ -48,6 +55,7 @@ function contradictions(leaf: ExportStatementLeaf): readonly string[] {
     if (!holds) problems.push(problem)
   }
   require((head_ordinal === 0) === (head === ZERO_HASH), "a chain has an end exactly when it has records")
+  require(from === undefined || to === undefined || from <= to, "the time asked for ends before it begins")
   const piece = chainPiece(leaf)
   const everything = from === undefined && to === undefined
   if (piece === undefined) {
@@ -63,6 +71,10 @@ function contradictions(leaf: ExportStatementLeaf): readonly string[] {
   require(first <= last && last <= head_ordinal, "first, last and end of the chain are not in this order")
   require((first === 1) === (previous_record === ZERO_HASH), "the first of a chain, and no other, has no predecessor")
   require((last === head_ordinal) === (last_record === head), "the last record is the end of the chain, or it is not")
+  require(![last_record, head].includes(
+    previous_record,
+  ), "the record before the piece is given as one of it, or as the end")
+  require(last_record !== ZERO_HASH, "the last record has no digest")
   require(!everything || (first === 1 && last === head_ordinal), "everything was asked for and this is a part")
   return problems
 }

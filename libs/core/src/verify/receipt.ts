@@ -75,6 +75,7 @@ export function verifyReceipt(document: ReceiptDocument, trusts: readonly Truste
     checks,
     statement: OUTCOMES[outcome].sentence,
     ...(trust === undefined ? {} : { service: trust.service }),
+    clock: receiptClock(receipt),
     run_id,
     outcome_kind: outcome,
     withheld: [],

@@ -87,6 +87,16 @@ export const LIMITATIONS = {
       "That no record outside this piece of the chain was admitted in the time asked for, and that the chain goes on from it to its stated end, is the service's signed word; an export without from and to proves both.",
     strict: false,
   },
+  future_dated: {
+    sentence:
+      "It is dated more than 5 minutes ahead of your clock: one of the two clocks is wrong, or it was dated ahead.",
+    strict: true,
+  },
+  repeats_beyond: {
+    sentence:
+      "The export holds more records than are compared: identifiers and charges of those beyond the first 8388608 were held to the first ones only.",
+    strict: true,
+  },
   statement_of_record: {
     sentence:
       "A run statement is the service's signed word on a record: only the record's bundle shows that it was sealed so and anchored.",
@@ -160,6 +170,8 @@ export type Report = {
   readonly statement?: string
   /** The service named by the trust document whose keys were used. */
   readonly service?: string
+  /** The document's own clock, RFC 3339; absent where only the log dates it. */
+  readonly clock?: string
   readonly run_id?: number
   readonly outcome_kind?: OutcomeKind
   readonly withheld: readonly DeclaredName[]

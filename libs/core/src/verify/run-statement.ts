@@ -89,6 +89,7 @@ export function verifyRunStatement(enveloped: EnvelopedStatement, trusts: readon
     checks,
     ...(outcome_kind === "ok" ? {} : { statement: OUTCOMES[outcome_kind].sentence }),
     ...(known === undefined ? {} : { service: known.trust.service }),
+    clock: statement.predicate.created_at,
     run_id,
     outcome_kind,
     withheld: [],

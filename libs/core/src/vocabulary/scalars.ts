@@ -61,3 +61,9 @@ export const ZERO_HASH: string = "0".repeat(64)
 
 /** Seconds between a record's own clock and its log entry that a verifier accepts (specification, "Limits"). */
 export const LOG_TIME_TOLERANCE_SECONDS = 600
+
+/**
+ * Seconds by which clocks of different machines may differ, with what lies between reading a clock and using it: of a record and who
+ * reads it, of a log and its witness or auditor.
+ */
+export const CLOCK_TOLERANCE_SECONDS = 300

@@ -1,0 +1,89 @@
+/** Identifiers that no two records of a chain share, remembered compactly. */
+import type { Bundle } from "../artifacts/bundle.ts"
+
+/**
+ * Records whose identifiers are remembered; those after them are held to the remembered ones only. One takes at most 96 bytes: three
+ * identifiers, each in a slot of 12 bytes of a table that is more than three eighths full.
+ */
+export const REMEMBERED_RECORDS_MAX = 8_388_608
+
+export type Identifiers = {
+  /**
+   * What is wrong with the identifiers of a record, in sentences' ends.
+   * @param nameOf a record by its place
+   * @param place of the record among those that were taken, from 0
+   */
+  readonly take: (bundle: Bundle, place: number, nameOf: (place: number) => string) => readonly string[]
+}
+
+export function rememberIdentifiers(limit: number = REMEMBERED_RECORDS_MAX): Identifiers {
+  const tables = new Map<string, FirstPlaces>()
+  return {
+    take: ({ sections: { envelope, transport } }, place, nameOf) => {
+      const named = [
+        { what: "envelope id", value: envelope?.envelope_id, digits: envelope?.envelope_id.slice(4) },
+        { what: "nonce", value: envelope?.run_nonce, digits: envelope?.run_nonce },
+        { what: "sequence id", value: transport?.sequence_id, digits: transport?.sequence_id.slice(4) },
+      ]
+      return named.flatMap(({ what, value, digits }) => {
+        if (value === undefined || digits === undefined) return []
+        const table = tables.get(what) ?? firstPlaces()
+        tables.set(what, table)
+        const first = table.find(digits, place < limit ? place : undefined)
+        return first === undefined ? [] : [`has the ${what} ${value} of ${nameOf(first)}`]
+      })
+    },
+  }
+}
+
+type FirstPlaces = {
+  /** The place of the first that had these digits; undefined when none had, and it is remembered at `place` if that is given. */
+  readonly find: (hexDigits: string, place: number | undefined) => number | undefined
+}
+
+/** 32-bit words of a slot: two of the identifier, and its place plus one; 0 there: nothing. */
+const SLOT_WORDS = 3
+const FIRST_SLOTS = 1024
+const WORD_DIGITS = 8
+
+/**
+ * A hash table with linear probing over the first 64 bits of each identifier, since a Map takes five times as much. Two identifiers
+ * of eight million records share 64 bits by chance in one of some hundred thousand exports.
+ */
+function firstPlaces(): FirstPlaces {
+  let slots = new Uint32Array(FIRST_SLOTS * SLOT_WORDS)
+  let taken = 0
+  const insert = (into: Uint32Array, high: number, low: number, stored: number): number => {
+    const count = into.length / SLOT_WORDS
+    // Two odd constants mix both words, so that identifiers with equal ends do not crowd.
+    const mixed = Math.imul(high, 0x9e3779b1) ^ Math.imul(low, 0x85ebca77)
+    for (let slot = ((mixed ^ (mixed >>> 15)) >>> 0) % count; ; slot = (slot + 1) % count) {
+      const at = slot * SLOT_WORDS
+      const known = into[at + 2] ?? 0
+      if (known === 0) {
+        if (stored > 0) into.set([high, low, stored], at)
+        return 0
+      }
+      if (into[at] === high && into[at + 1] === low) return known
+    }
+  }
+  const grow = (): void => {
+    const larger = new Uint32Array(slots.length * 2)
+    for (let at = 0; at < slots.length; at += SLOT_WORDS) {
+      const [high = 0, low = 0, stored = 0] = slots.subarray(at, at + SLOT_WORDS)
+      if (stored > 0) insert(larger, high, low, stored)
+    }
+    slots = larger
+  }
+  return {
+    find: (hexDigits, place) => {
+      const [high, low] = [wordAt(hexDigits, 0), wordAt(hexDigits, WORD_DIGITS)]
+      const known = insert(slots, high, low, place === undefined ? 0 : place + 1)
+      if (known > 0) return known - 1
+      if (place !== undefined && ++taken * 4 > (slots.length / SLOT_WORDS) * 3) grow()
+      return undefined
+    },
+  }
+}
+
+const wordAt = (hexDigits: string, at: number): number => Number.parseInt(hexDigits.slice(at, at + WORD_DIGITS), 16)

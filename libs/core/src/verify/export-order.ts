@@ -1,0 +1,131 @@
+/**
+ * The log entries of a chain's records, held to each other. A service gives run numbers, first entries and complete-record entries in
+ * the order of the chain, and a log's time never goes back; so each new entry is held to the few that stand next to it. FORMATS §6.
+ */
+import type { Bundle } from "../artifacts/bundle.ts"
+import type { ExportStatement } from "../artifacts/export-statement.ts"
+import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
+import {
+  areOfTwoTrees,
+  claimOf,
+  NOTHING_SEEN,
+  seenFurther,
+  type TreeView,
+  viewOf,
+} from "../transparency-log/one-tree.ts"
+
+export type Order = {
+  /** What is wrong with the places of a record, in sentences' ends. @param name of the record, for those that come after it */
+  readonly take: (bundle: Bundle, name: string) => readonly string[]
+}
+
+/** An entry of a record in the log. */
+type Place = { readonly index: number; readonly time: number; readonly name: string }
+/** The entries of one kind: the last one, and what their proofs show of the tree. */
+type Track = { last: Place | undefined; tree: TreeView }
+
+const placeOf = (entry: TransparencyLogEntry, name: string): Place => ({
+  index: Number(entry.logIndex),
+  time: Number(entry.integratedTime),
+  name,
+})
+
+const newTrack = (): Track => ({ last: undefined, tree: NOTHING_SEEN })
+
+export function holdOrder({ entry }: ExportStatement): Order {
+  const statement = placeOf(entry, "the export statement")
+  const stated = viewOf(claimOf(entry))
+  const [firsts, lasts] = [newTrack(), newTrack()]
+  const between = completeEntries()
+  let run: { readonly id: number; readonly name: string } | undefined
+
+  const treeProblem = (track: Track, view: TreeView): readonly string[] =>
+    [stated, firsts.tree, lasts.tree].some(tree => areOfTwoTrees(tree, view))
+      ? [`proves itself in another tree than ${track.last?.name ?? statement.name}: the log was forked`]
+      : []
+  const enter = (track: Track, place: Place, view: TreeView): void => {
+    track.last = place
+    track.tree = seenFurther(track.tree, view, place.index)
+  }
+  return {
+    take: ({ run: { run_id }, anchors: { pre_anchor, receipt, complete_record } }, name) => {
+      const problems: string[] = []
+      const times: string[] = []
+      if (run !== undefined && run_id === run.id) problems.push(`has the run number of ${run.name}`)
+      else if (run !== undefined && run_id < run.id) problems.push(`has a lower run number than ${run.name} before it`)
+      run = { id: run_id, name }
+      const first = pre_anchor ?? receipt
+      if (first !== undefined) {
+        const place = placeOf(first.entry, name)
+        const view = viewOf(claimOf(first.entry))
+        problems.push(...indexProblems(place, firsts.last, "first entry"), ...treeProblem(firsts, view))
+        const beside = between.around(place)
+        problems.push(...beside.problems)
+        times.push(...beside.times, ...timeProblems(place, firsts.last))
+        enter(firsts, place, view)
+      }
+      if (complete_record !== undefined) {
+        const place = placeOf(complete_record.entry, name)
+        const view = viewOf(claimOf(complete_record.entry))
+        problems.push(...indexProblems(place, lasts.last, "entry"), ...treeProblem(lasts, view))
+        if (place.index >= statement.index) problems.push("was logged after the statement that counts it")
+        times.push(...timeProblems(place, lasts.last), ...timeProblems(statement, place))
+        between.add(place)
+        enter(lasts, place, view)
+      }
+      // One of them says it all.
+      return [...problems, ...times.slice(0, 1)]
+    },
+  }
+}
+
+function indexProblems({ index }: Place, before: Place | undefined, what: string): readonly string[] {
+  if (before === undefined || index > before.index) return []
+  if (index === before.index) return [`stands at log entry ${index}, as ${before.name} does`]
+  return what === "entry" ? [`was logged before ${before.name}`] : [`has its ${what} before that of ${before.name}`]
+}
+
+/** Whether the log's time goes back from one entry to one behind it. */
+function timeProblems(behind: Place, before: Place | undefined): readonly string[] {
+  if (before === undefined || behind.index <= before.index || behind.time >= before.time) return []
+  const [one, other] = [before, behind].map(
+    ({ index, name, time }) => `entry ${index} of ${name} was logged ${clockOf(time)}`,
+  )
+  return [`makes the log's time go back: ${one}, and ${other}`]
+}
+
+/** A log's time as text; the number where no calendar has it. @param seconds Unix */
+const clockOf = (seconds: number): string =>
+  seconds <= LAST_DATE_SECONDS ? new Date(seconds * 1000).toISOString() : `${seconds} s after 1970`
+
+/** ECMA-262 §21.4.1.1. */
+const LAST_DATE_SECONDS = 8_640_000_000_000
+
+/**
+ * Complete-record entries that a first entry may still come before: in a batch all first entries come before all complete ones. As
+ * many are kept as a batch has records of the tenant.
+ */
+function completeEntries(): {
+  readonly add: (place: Place) => void
+  /** What is wrong between a first entry, which comes behind all that were asked about, and its neighbours. */
+  readonly around: (place: Place) => { readonly problems: readonly string[]; readonly times: readonly string[] }
+} {
+  let waiting: Place[] = []
+  let below: Place | undefined
+  return {
+    add: place => void waiting.push(place),
+    around: place => {
+      const passed = waiting.findIndex(({ index }) => index >= place.index)
+      const count = passed === -1 ? waiting.length : passed
+      below = waiting[count - 1] ?? below
+      if (count > 0) waiting = waiting.slice(count)
+      const [above] = waiting
+      if (above === undefined) return { problems: [], times: timeProblems(place, below) }
+      const isTaken = above.index === place.index
+      return {
+        problems: isTaken ? indexProblems(place, above, "first entry") : [],
+        times: [...timeProblems(place, below), ...timeProblems(above, place)],
+      }
+    },
+  }
+}

@@ -1,0 +1,332 @@
+/** What an operator who holds every key cannot write: records that verify one by one and contradict each other. FORMATS, "Export". */
+import { utf8Encode } from "@runseal/canonical"
+import { describe, expect, test } from "vitest"
+import type { Bundle } from "../src/artifacts/bundle.ts"
+import { type Completeness, foldExport } from "../src/verify/completeness.ts"
+import { verifyText } from "../src/verify/document.ts"
+import { rememberIdentifiers } from "../src/verify/export-identifiers.ts"
+import { rememberWindows } from "../src/verify/export-windows.ts"
+import { type Deployment, makeDeployment, sealBatch, sealRun, tenantOf } from "./fixtures/deployment.ts"
+import { type Asked, exportText, stateExport } from "./fixtures/exports.ts"
+import type { RunSpec } from "./fixtures/run-spec.ts"
+import { costing } from "./fixtures/samples.ts"
+
+const TENANT = "api-key-1"
+/** Start of the window in which the fixtures run. */
+const WINDOW = Date.parse("2026-01-15T00:00:00.000Z")
+
+function judge(deployment: Deployment, records: readonly Bundle[], asked: Asked = {}): Completeness {
+  const fold = foldExport([deployment.trust])
+  const text = exportText(stateExport(deployment, records, asked), ...records)
+  for (const [at, line] of text.trimEnd().split("\n").entries()) fold.take(at + 1, utf8Encode(line))
+  const found = fold.end()
+  if ("unreadable" in found) throw new Error(found.unreadable)
+  // Each record is good by itself: only together they are not.
+  for (const record of records)
+    expect(verifyText(exportText(record), [deployment.trust])).not.toMatchObject({ verdict: "FAILED" })
+  return found
+}
+
+const said = (found: Completeness): readonly string[] => found.problems.map(one => `line ${one.line}: ${one.sentence}`)
+
+/** Records whose charges the operator writes as he likes: tokens, and the total before them. */
+const charged = (
+  deployment: Deployment,
+  charges: readonly (readonly [before: number, tokens: number])[],
+  cap = 100_000,
+) =>
+  charges.map(([before, tokens]) => {
+    tenantOf(deployment, TENANT).spent.set(WINDOW, before)
+    const outcome = before + tokens >= cap ? "macc_halt" : "ok"
+    return sealRun(deployment, { outcome, declared: costing(tokens), window_cap: cap }).bundle
+  })
+
+describe("charges of a window", () => {
+  test("that each begin with an untouched window overlap", () => {
+    const a = makeDeployment()
+    const records = charged(
+      a,
+      Array.from({ length: 5 }, () => [0, 60_000] as const),
+    )
+    expect(said(judge(a, records))).toEqual(
+      [2, 3, 4, 5].map(
+        n =>
+          `line ${n + 1}: record ${n} (run ${n}) takes the window of 2026-01-15T00:00:00.000Z from 0 to 60000, and record 1 takes it from 0 to 60000: one token is counted twice`,
+      ),
+    )
+  })
+
+  test.each<[string, readonly (readonly [number, number])[]]>([
+    [
+      "one inside another",
+      [
+        [0, 1000],
+        [100, 10],
+      ],
+    ],
+    [
+      "one around another",
+      [
+        [100, 10],
+        [0, 1000],
+      ],
+    ],
+    [
+      "one token",
+      [
+        [0, 1000],
+        [999, 10],
+      ],
+    ],
+    [
+      "one token, in the other order",
+      [
+        [999, 10],
+        [0, 1000],
+      ],
+    ],
+    [
+      "a charge of nothing inside another",
+      [
+        [0, 1000],
+        [500, 0],
+      ],
+    ],
+    [
+      "another around a charge of nothing",
+      [
+        [500, 0],
+        [0, 1000],
+      ],
+    ],
+    [
+      "the last of many",
+      [
+        [0, 10],
+        [20, 10],
+        [40, 10],
+        [60, 10],
+        [25, 10],
+      ],
+    ],
+  ])("overlap: %s", (_name, charges) => {
+    const a = makeDeployment()
+    expect(judge(a, charged(a, charges))).toMatchObject({ verdict: "FAILED", problem_count: 1 })
+  })
+
+  test.each<[string, readonly (readonly [number, number])[]]>([
+    [
+      "in a row",
+      [
+        [0, 10],
+        [10, 20],
+        [30, 5],
+      ],
+    ],
+    [
+      "sealed in another order",
+      [
+        [30, 5],
+        [0, 10],
+        [10, 20],
+      ],
+    ],
+    [
+      "with holes",
+      [
+        [100, 10],
+        [500, 20],
+        [0, 1],
+      ],
+    ],
+    [
+      "of nothing, between others and twice",
+      [
+        [0, 10],
+        [10, 0],
+        [10, 5],
+        [10, 0],
+        [15, 0],
+        [0, 0],
+      ],
+    ],
+    [
+      "beyond the cap, each halted",
+      [
+        [99_000, 1000],
+        [100_000, 5000],
+        [105_000, 0],
+      ],
+    ],
+  ])("fit together: %s", (_name, charges) => {
+    const a = makeDeployment()
+    expect(judge(a, charged(a, charges))).toMatchObject({ problems: [], notes: [] })
+  })
+
+  test("of two windows do not touch", () => {
+    const a = makeDeployment()
+    const days = ["2026-01-15T12:00:00.250Z", "2026-01-16T12:00:00.250Z"]
+    const records = days.map(at => sealRun(a, { outcome: "ok", at, declared: costing(60_000) }).bundle)
+    expect(judge(a, records, { at: "2026-01-17T00:00:00.000Z" })).toMatchObject({ problems: [] })
+  })
+
+  test("of a window of the past are forgotten", () => {
+    const windows = rememberWindows(2)
+    const a = makeDeployment()
+    const days = [15, 16, 17, 18].map(day => ({ outcome: "ok", at: `2026-01-${day}T12:00:00.250Z` }) as const)
+    const records = days.map(day => sealRun(a, day).bundle)
+    const problems = records.flatMap((record, at) => {
+      const logTime = Number(record.anchors.complete_record?.entry.integratedTime)
+      // Taken twice: as long as a window is remembered, the second is found.
+      return [0, 1].map(() => windows.take(record, logTime, at, String).length)
+    })
+    expect(problems).toEqual([0, 1, 0, 1, 0, 1, 0, 1])
+  })
+})
+
+describe("the log's time", () => {
+  const at = "2026-01-15T12:10:00.000Z"
+  const sealed = (specs: readonly RunSpec[]): readonly [Deployment, readonly Bundle[]] => {
+    const a = makeDeployment()
+    return [a, specs.map(spec => sealRun(a, spec).bundle)]
+  }
+
+  test("does not go back from a record to the next", () => {
+    const [a, records] = sealed([
+      { outcome: "ok", at, logged_after_s: 20 },
+      { outcome: "stage_error", at },
+    ])
+    expect(said(judge(a, records))).toEqual([
+      "line 3: record 2 (run 2) makes the log's time go back: entry 2 of record 1 (run 1) was logged 2026-01-15T12:10:20.000Z, and entry 3 of record 2 (run 2) was logged 2026-01-15T12:10:01.000Z",
+    ])
+  })
+
+  test("does not go back from the first entry of a record to one before it", () => {
+    const [a, records] = sealed([
+      { outcome: "ok", at, logged_after_s: 20 },
+      { outcome: "ok", at },
+    ])
+    expect(judge(a, records).problems).toHaveLength(1)
+  })
+
+  test("does not go back within a batch, where first entries stand before all complete ones", () => {
+    const a = makeDeployment()
+    const records = sealBatch(a, [
+      { outcome: "ok", at, logged_after_s: 5 },
+      { outcome: "ok", at, logged_after_s: 9 },
+    ]).map(({ bundle }) => bundle)
+    expect(said(judge(a, records))).toEqual([
+      "line 3: record 2 (run 2) makes the log's time go back: entry 2 of record 2 (run 2) was logged 2026-01-15T12:10:09.000Z, and entry 3 of record 1 (run 1) was logged 2026-01-15T12:10:05.000Z",
+    ])
+  })
+
+  test("does not go back from a record to the statement that counts it", () => {
+    const [a, records] = sealed([{ outcome: "stage_error", at }])
+    expect(said(judge(a, records, { at: "2026-01-15T12:09:59.000Z" }))).toEqual([
+      "line 2: record 1 (run 1) makes the log's time go back: entry 1 of record 1 (run 1) was logged 2026-01-15T12:10:01.000Z, and entry 2 of the export statement was logged 2026-01-15T12:09:59.000Z",
+    ])
+  })
+
+  test("may stand still", () => {
+    const [a, records] = sealed([
+      { outcome: "ok", at },
+      { outcome: "stage_error", at },
+      { outcome: "ok", at },
+    ])
+    expect(judge(a, records, { at: "2026-01-15T12:10:01.000Z" })).toMatchObject({ problems: [] })
+  })
+})
+
+describe("identifiers", () => {
+  test("a run sealed twice: run number, envelope id, nonce, sequence id and charge stand twice", () => {
+    const a = makeDeployment()
+    const spec = { outcome: "ok", at: "2026-01-15T12:10:00.000Z" } as const
+    const first = sealRun(a, spec).bundle
+    a.runs--
+    tenantOf(a, TENANT).spent.clear()
+    const again = sealRun(a, spec).bundle
+    const { envelope, transport } = first.sections
+    expect(judge(a, [first, again]).problems.map(({ sentence }) => sentence)).toEqual([
+      "record 2 (run 1) has the run number of record 1 (run 1)",
+      `record 2 (run 1) has the envelope id ${envelope?.envelope_id} of record 1`,
+      `record 2 (run 1) has the nonce ${envelope?.run_nonce} of record 1`,
+      `record 2 (run 1) has the sequence id ${transport?.sequence_id} of record 1`,
+      expect.stringContaining("one token is counted twice"),
+    ])
+  })
+
+  test("run numbers rise", () => {
+    const a = makeDeployment()
+    a.runs = 9
+    const first = sealRun(a, { outcome: "stage_error", at: "2026-01-15T12:10:00.000Z" }).bundle
+    a.runs = 3
+    const next = sealRun(a, { outcome: "stage_error", at: "2026-01-15T12:10:00.000Z" }).bundle
+    expect(said(judge(a, [first, next]))).toEqual([
+      "line 3: record 2 (run 4) has a lower run number than record 1 (run 10) before it",
+    ])
+  })
+
+  test("are remembered for thousands of records, each with its place", () => {
+    const a = makeDeployment()
+    const { bundle } = sealRun(a, { outcome: "stage_error" })
+    const identifiers = rememberIdentifiers(4500)
+    const withNonce = (nonce: number): Bundle => {
+      const digits = nonce.toString(16).padStart(16, "0")
+      const { envelope, transport: _, ...rest } = bundle.sections
+      return {
+        ...bundle,
+        sections: { ...rest, envelope: { ...envelope!, envelope_id: `env-${digits}`, run_nonce: digits.repeat(4) } },
+      }
+    }
+    const take = (nonce: number, place: number): readonly string[] => identifiers.take(withNonce(nonce), place, String)
+    for (let n = 0; n < 5000; n++) expect(take(n, n)).toEqual([])
+    for (const n of [0, 1, 777, 4499])
+      expect(take(n, 6000)).toEqual([expect.stringMatching(` of ${n}$`), expect.stringMatching(` of ${n}$`)])
+    const { envelope } = withNonce(3).sections
+    const other = {
+      ...withNonce(9000),
+      sections: { ...bundle.sections, envelope: { ...envelope!, envelope_id: "env-ffffffffffffffff" } },
+    }
+    expect(identifiers.take(other, 6000, String)).toEqual([`has the nonce ${envelope?.run_nonce} of 3`])
+    // Beyond the bound nothing is remembered.
+    expect(take(4500, 6000)).toEqual([])
+  })
+})
+
+describe("one log", () => {
+  test("a chain whose records prove themselves in two trees was forked", () => {
+    const [a, b] = [makeDeployment(), makeDeployment()]
+    const first = sealRun(a, { outcome: "ok" }).bundle
+    // The same keys go on with another log, in which another run stands in the place of the first.
+    sealRun(b, { outcome: "ok", tenant: "api-key-2" })
+    b.tenants.set(TENANT, tenantOf(a, TENANT))
+    const second = sealRun(b, { outcome: "ok", tenant: TENANT }).bundle
+    expect(said(judge(b, [first, second]))).toEqual([
+      "line 3: record 2 (run 2) proves itself in another tree than record 1 (run 1): the log was forked",
+    ])
+  })
+})
+
+describe("what an operator may change is told and fails nothing", () => {
+  test("the cap", () => {
+    const a = makeDeployment()
+    const caps = [10_000_000, 10_000_000, 20_000_000, 10_000_000]
+    const records = caps.map(window_cap => sealRun(a, { outcome: "ok", window_cap }).bundle)
+    const found = judge(a, records)
+    expect(found).toMatchObject({ verdict: "COMPLETE CHAIN VERIFIED AND ANCHORED", note_count: 2 })
+    expect(found.notes).toEqual([
+      {
+        line: 4,
+        run_id: 3,
+        tenant_ordinal: 3,
+        sentence: "at record 3 (run 3) the cap of tokens a window changed from 10000000 to 20000000",
+      },
+      {
+        line: 5,
+        run_id: 4,
+        tenant_ordinal: 4,
+        sentence: "at record 4 (run 4) the cap of tokens a window changed from 20000000 to 10000000",
+      },
+    ])
+  })
+})
