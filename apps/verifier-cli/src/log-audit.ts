@@ -12,13 +12,14 @@ import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { verifyNote } from "@runseal/core/transparency-log/verified-note"
 import { inOrder } from "./in-order.ts"
 import { InputError } from "./input-error.ts"
+import { checkDates } from "./log-dates.ts"
 import { checkClaimed, claimedEntries } from "./log-documents.ts"
 import { AuditFailure } from "./log-failure.ts"
 import { checkHead, holdTo, proveBeginnings } from "./log-history.ts"
 import { checkGenesis, checkKeys, entryOf, readToldKeys, type ToldKeys } from "./log-keys.ts"
 import type { LogSource } from "./log-source.ts"
 import { compareTile, readEntryRow, tileReader } from "./log-tiles.ts"
-import { checkWitnesses, mostWitnessed, type WitnessDemand, type Witnessed } from "./log-witnesses.ts"
+import { checkWitnesses, cosignedAt, mostWitnessed, type WitnessDemand, type Witnessed } from "./log-witnesses.ts"
 import { CHECKPOINT_LIMITS, headOf, keepSeen, readSeen, type SeenCheckpoint } from "./seen-checkpoints.ts"
 
 /** Bundles read ahead, each with its tile: twice as many requests at one time. */
@@ -66,12 +67,13 @@ export async function auditLog(request: AuditRequest): Promise<LogAudit> {
   try {
     audited = await openAudit(request)
     // Kept before anything else is judged: a checkpoint was signed, whatever stands behind it.
-    for (const signed of promisesOf(audited)) keep(request, signed, false)
+    for (const signed of promisesOf(request, audited)) keep(request, signed, false)
     if (audited.witnessed !== undefined) checkWitnesses(audited.witnessed)
     const claimed = await claimedEntries(request.documents, audited.trust)
     await checkLog(request, audited)
-    keep(request, audited, true)
+    keep(request, newest(request, audited), true)
     const { head, witnessed } = audited
+    checkDates(claimed, heldTo(request, audited))
     await checkClaimed(claimed, head, witnessed?.head.size ?? head.size, tileReader(request.source, head.size))
     return { audited }
   } catch (failure) {
@@ -80,19 +82,34 @@ export async function auditLog(request: AuditRequest): Promise<LogAudit> {
   }
 }
 
-type Signed = Pick<Audited, "head" | "checkpoint">
+type Signed = Pick<SeenCheckpoint, "head" | "checkpoint" | "newest_at" | "cosigned_at">
 
 /** What the log has signed and shows now. */
-const promisesOf = (audited: Audited): readonly Signed[] =>
-  audited.witnessed === undefined ? [audited] : [audited.witnessed, audited]
+const promisesOf = (request: AuditRequest, audited: Audited): readonly Signed[] =>
+  audited.witnessed === undefined
+    ? [newest(request, audited)]
+    : [cosignedPart(audited.witnessed), newest(request, audited)]
 
-function keep({ folder, now }: AuditRequest, { head, checkpoint }: Signed, passed: boolean): void {
-  keepSeen(folder, head.origin, { seen_at: now, checkpoint, passed, head })
+/** A copy of a log may be older than the time at which it is read. */
+const newest = ({ source, now }: AuditRequest, { head, checkpoint }: Audited): Signed => ({
+  head,
+  checkpoint,
+  ...(source.live === true ? { newest_at: now } : {}),
+})
+
+function cosignedPart(witnessed: Witnessed): Signed {
+  const { head, checkpoint } = witnessed
+  const cosigned_at = cosignedAt(witnessed)
+  return { head, checkpoint, ...(cosigned_at === undefined ? {} : { cosigned_at }) }
+}
+
+function keep({ folder, now }: AuditRequest, { head, checkpoint, ...times }: Signed, passed: boolean): void {
+  keepSeen(folder, head.origin, { seen_at: now, checkpoint, passed, head, ...times })
 }
 
 /** What the tree is held to: all that was seen before, and the witnessed checkpoint, which no smaller tree may follow. */
 const heldTo = ({ now }: AuditRequest, { seen, witnessed }: Audited): readonly SeenCheckpoint[] =>
-  witnessed === undefined ? seen : [...seen, { ...witnessed, seen_at: now, passed: false }]
+  witnessed === undefined ? seen : [...seen, { ...cosignedPart(witnessed), seen_at: now, passed: false }]
 
 /** The log's checkpoint, signed by the log of a trust document of the user's. */
 async function openAudit({ source, trusts, folder, quick, witnesses, now }: AuditRequest): Promise<Audited> {

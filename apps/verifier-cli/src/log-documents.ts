@@ -6,6 +6,7 @@ import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable } from "@runseal/core/verify/document"
 import { anchorsOf } from "@runseal/core/verify/document-anchors"
 import { VERDICTS } from "@runseal/core/verify/report"
+import { clockMillis } from "@runseal/core/vocabulary/scalars"
 import { InputError } from "./input-error.ts"
 import { AuditFailure } from "./log-failure.ts"
 import { readInput } from "./read-input.ts"
@@ -15,7 +16,13 @@ import { verifyAny } from "./verify-any.ts"
 const MAX_DOCUMENTS = 1000
 
 /** An entry that a document says is in the log. */
-export type ClaimedEntry = { readonly document: string; readonly index: number; readonly leafHash: Uint8Array }
+export type ClaimedEntry = {
+  readonly document: string
+  readonly index: number
+  readonly leafHash: Uint8Array
+  /** When it says it was made: the time of the log, and the record's own clock where it has one. */
+  readonly dates: readonly { readonly millis: number; readonly whose: string }[]
+}
 
 /** The entries of documents that verify with this trust; one that does not fails the audit. Throws InputError. */
 export async function claimedEntries(
@@ -34,9 +41,16 @@ export async function claimedEntries(
         `${document} does not verify as a record of this log's service: verify it by itself to see why.`,
       )
     for (const { anchor } of anchorsOf(record, report.document)) {
-      const { canonicalizedBody, inclusionProof } = anchor.entry
+      const { canonicalizedBody, inclusionProof, integratedTime } = anchor.entry
       const body = decodeBase64(canonicalizedBody) ?? Uint8Array.of()
-      claimed.push({ document, index: Number(inclusionProof.logIndex), leafHash: hashLeaf(body) })
+      const logged = { millis: Number(integratedTime) * 1000, whose: "the log's time" }
+      const own = report.clock === undefined ? undefined : clockMillis(report.clock)
+      claimed.push({
+        document,
+        index: Number(inclusionProof.logIndex),
+        leafHash: hashLeaf(body),
+        dates: [logged, ...(own === undefined ? [] : [{ millis: own, whose: "its own clock" }])],
+      })
     }
   }
   return claimed

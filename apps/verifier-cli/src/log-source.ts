@@ -9,6 +9,8 @@ const LOG_PATH = "/log/"
 export type LogSource = {
   /** As the user gave it. */
   readonly name: string
+  /** The log itself is asked, over the network. Absent: a copy, of whose age nothing is known. */
+  readonly live?: true
   /** The bytes behind a path of the log, such as `checkpoint` or `tile/0/000`. Rejects with InputError. */
   readonly read: (path: string, limits: ReadLimits) => Promise<Uint8Array>
 }
@@ -22,5 +24,5 @@ export function openLog(argument: string): LogSource {
   const url = openAddress(argument)
   if (url.search !== "" || url.hash !== "") throw new InputError("The address of a log has no ? and no #.")
   const base = new URL(url.pathname === "/" ? LOG_PATH : `${url.pathname.replace(/\/+$/, "")}/`, url)
-  return { name: argument, read: (path, limits) => readInput(new URL(path, base).href, limits) }
+  return { name: argument, live: true, read: (path, limits) => readInput(new URL(path, base).href, limits) }
 }

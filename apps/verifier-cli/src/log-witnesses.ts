@@ -4,12 +4,10 @@ import { type Checkpoint, publicOrigin } from "@runseal/core/transparency-log/ch
 import { type Cosignature, cosignatureOf } from "@runseal/core/transparency-log/cosigned-note"
 import { isWitnessKey, type NoteKey, parseNote, parseVkey } from "@runseal/core/transparency-log/signed-note"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import { CLOCK_TOLERANCE_SECONDS } from "@runseal/core/vocabulary/scalars"
 import { InputError } from "./input-error.ts"
 import { AuditFailure } from "./log-failure.ts"
 import { headOf } from "./seen-checkpoints.ts"
-
-/** Seconds that a witness's clock may be ahead of this machine's; a later cosignature does not count. */
-const MAX_AHEAD_SECONDS = 300
 
 /** What the user demands. */
 export type WitnessDemand = {
@@ -65,7 +63,8 @@ export function mostWitnessed(
     throw new InputError("No witness is known: name them with --witness, the trust document has none.")
   if (needed !== undefined && needed > keys.length)
     throw new InputError(`${needed} witnesses cannot be demanded of ${keys.length}.`)
-  const latest = Date.parse(now) / 1000 + MAX_AHEAD_SECONDS
+  // One that is dated further ahead of this machine does not count.
+  const latest = Date.parse(now) / 1000 + CLOCK_TOLERANCE_SECONDS
   return checkpoints
     .flatMap((checkpoint): readonly Witnessed[] => {
       const [head, note] = [headOf(checkpoint), parseNote(checkpoint)]
@@ -83,6 +82,16 @@ export function mostWitnessed(
 }
 
 const isSameKey = (a: NoteKey, b: NoteKey): boolean => equalBytes(a.publicKey, b.publicKey)
+
+/**
+ * When as many witnesses as are needed had cosigned, RFC 3339; undefined when too few did. So one of them that dates its
+ * cosignatures ahead moves nothing.
+ */
+export function cosignedAt({ needed, cosignatures }: Witnessed): string | undefined {
+  const times = cosignatures.map(({ time }) => time).sort((one, other) => other - one)
+  const time = times[needed - 1]
+  return time === undefined ? undefined : new Date(time * 1000).toISOString()
+}
 
 /** Refuses a log whose best witnessed checkpoint too few cosigned. */
 export function checkWitnesses({ keys, needed, cosignatures }: Witnessed): void {

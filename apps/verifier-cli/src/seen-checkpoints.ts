@@ -8,6 +8,7 @@ import { canonicalize, encodeBase64, type JsonValue, parseStrictJson } from "@ru
 import { type Checkpoint, parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
 import { parseNote } from "@runseal/core/transparency-log/signed-note"
 import { member } from "@runseal/core/vocabulary/json-members"
+import { clockMillis } from "@runseal/core/vocabulary/scalars"
 import { InputError } from "./input-error.ts"
 import { errorCode, type ReadLimits } from "./read-input.ts"
 import { storeName, writeWhole } from "./trust-store.ts"
@@ -32,6 +33,10 @@ export type Seen = {
   readonly checkpoint: string
   /** Whether an audit passed for it: every entry was there, and every checkpoint seen until then part of it. */
   readonly passed: boolean
+  /** RFC 3339, by this machine's clock: when the log itself, asked over the network, last showed this as its newest. */
+  readonly newest_at?: string
+  /** RFC 3339: when as many witnesses as were demanded had cosigned this, by their clocks. */
+  readonly cosigned_at?: string
 }
 export type SeenCheckpoint = Seen & { readonly head: Checkpoint }
 
@@ -72,8 +77,13 @@ function readLine(line: string, origin: string): SeenCheckpoint | undefined {
   const value = parseLine(line)
   const [seen_at, checkpoint, passed] = ["seen_at", "checkpoint", "passed"].map(name => member(value, name))
   if (typeof seen_at !== "string" || typeof checkpoint !== "string" || typeof passed !== "boolean") return undefined
+  const times = ["newest_at", "cosigned_at"].flatMap(name => {
+    const time = member(value, name)
+    return time === undefined ? [] : [[name, time] as const]
+  })
+  if (!times.every(([, time]) => typeof time === "string" && clockMillis(time) !== undefined)) return undefined
   const head = headOf(checkpoint)
-  return head?.origin === origin ? { seen_at, checkpoint, passed, head } : undefined
+  return head?.origin === origin ? { seen_at, checkpoint, passed, head, ...Object.fromEntries(times) } : undefined
 }
 
 function parseLine(line: string): JsonValue {
@@ -85,16 +95,30 @@ function parseLine(line: string): JsonValue {
 }
 
 /**
- * Keeps a checkpoint, unless it is kept already. The file is read again first, so that audits at one time keep both of theirs
- * but for those of the same instant. Throws InputError.
+ * Keeps a checkpoint; of one that is kept already, the later times. The file is read again first, so that audits at one time keep
+ * both of theirs but for those of the same instant. Throws InputError.
  */
 export function keepSeen(trustFolder: string, origin: string, one: SeenCheckpoint): void {
   const known = readSeen(trustFolder, origin)
-  if (known.some(other => sameHead(other.head, one.head) && (other.passed || !one.passed))) return
-  if (known.length >= MAX_SEEN && !one.passed) return
-  const kept = [...(known.length < MAX_SEEN ? known : known.slice(-KEPT_OF_FULL)), one]
-  const lines = kept.map(({ seen_at, checkpoint, passed }) => canonicalize({ seen_at, checkpoint, passed }))
+  const dated = known.map(other => (sameHead(other.head, one.head) ? withLaterTimes(other, one) : other))
+  const isKept = dated.some(other => sameHead(other.head, one.head) && (other.passed || !one.passed))
+  const isFull = known.length >= MAX_SEEN
+  if ((isKept || (isFull && !one.passed)) && dated.every((other, at) => other === known[at])) return
+  const kept = isKept || (isFull && !one.passed) ? dated : [...(isFull ? dated.slice(-KEPT_OF_FULL) : dated), one]
+  const lines = kept.map(({ head: _, ...seen }) => canonicalize(seen))
   writeWhole(join(trustFolder, FOLDER), `${storeName(origin)}.ndjson`, lines.join("\n"))
+}
+
+/** A checkpoint with the later times of another of the same tree, and with the note that witnesses cosigned last. */
+function withLaterTimes(known: SeenCheckpoint, one: SeenCheckpoint): SeenCheckpoint {
+  const isNewer = (name: "newest_at" | "cosigned_at"): boolean => (one[name] ?? "") > (known[name] ?? "")
+  const [newest_at, cosigned_at] = [isNewer("newest_at") && one.newest_at, isNewer("cosigned_at") && one.cosigned_at]
+  if (!newest_at && !cosigned_at) return known
+  return {
+    ...known,
+    ...(newest_at ? { newest_at } : {}),
+    ...(cosigned_at ? { cosigned_at, checkpoint: one.checkpoint } : {}),
+  }
 }
 
 /** Whether two checkpoints speak of the same tree. */
