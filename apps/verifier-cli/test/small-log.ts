@@ -132,7 +132,8 @@ const trustFor = (origin: string, { service, log }: Keys, checkpointKeys: readon
   checkpoint_keys: checkpointKeys.map(key => formatVkey(noteKey(publicOrigin(origin), "ed25519", key))),
 })
 
-function filesOf(entries: readonly Uint8Array[]): { files: Map<string, Uint8Array>; root: Uint8Array } {
+/** Tiles and entry bundles of these entries by their paths, and the root. */
+export function filesOf(entries: readonly Uint8Array[]): { files: Map<string, Uint8Array>; root: Uint8Array } {
   let range = emptyRange
   const tiles = new Map<string, { level: number; index: number; hashes: Uint8Array[] }>()
   for (const entry of entries) {

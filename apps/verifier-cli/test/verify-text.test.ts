@@ -15,7 +15,13 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const documents = readdirSync(folder).map(name => ({ name, bytes: readFileSync(join(folder, name)) }))
 const trusts = [parseTrustFile(readFileSync(join(folder, "trust.json")), "trust.json").keys]
 const style = { colour: false, ascii: false }
-const NO_FLAGS = { allowUnanchored: false, showEvidenceSummary: false, strict: false, json: false }
+const NO_FLAGS = {
+  allowUnanchored: false,
+  showEvidenceSummary: false,
+  strict: false,
+  json: false,
+  readAtMs: Date.now(),
+}
 const flags = fc.record({ allowUnanchored: fc.boolean(), showEvidenceSummary: fc.boolean(), strict: fc.boolean() })
 const verdicts: readonly string[] = Object.values(VERDICTS)
 
@@ -23,7 +29,7 @@ describe.each(documents)("$name", ({ bytes }) => {
   test("under any flags the last line is the verdict, or there is no line and one on standard error", () => {
     fc.assert(
       fc.property(flags, chosen => {
-        const { stdout, stderr, exit } = verifyInput(bytes, trusts, { ...chosen, json: false }, style)
+        const { stdout, stderr, exit } = verifyInput(bytes, trusts, { ...NO_FLAGS, ...chosen }, style)
         if (exit === 2) {
           expect(stdout).toBe("")
           expect(stderr).toMatch(/^verifier: [^\n]+\n$/)
@@ -67,4 +73,25 @@ test("a bundle cut anywhere ends in 2", () => {
       expect(verifyInput(whole.subarray(0, length), trusts, NO_FLAGS, style).exit).toBe(2)
     }),
   )
+})
+
+describe("a document dated ahead of the reader's clock", () => {
+  const whole = readFileSync(join(folder, "ok.json"))
+  const sealed = Date.parse(JSON.parse(whole.toString()).run.created_at)
+  const at = (readAtMs: number, strict = false) =>
+    verifyInput(whole, trusts, { ...NO_FLAGS, json: true, strict, readAtMs }, style)
+  const codes = ({ stdout }: { stdout: string }): readonly string[] =>
+    JSON.parse(stdout).limitations.map(({ code }: { code: string }) => code)
+
+  test("by up to five minutes is taken as it is", () => {
+    for (const readAtMs of [sealed - 290_000, sealed, sealed + 1e12])
+      expect(codes(at(readAtMs))).not.toContain("future_dated")
+  })
+
+  test("by more verifies with a limitation, which --strict refuses", () => {
+    const found = at(sealed - 301_000)
+    expect(found.exit).toBe(0)
+    expect(codes(found)).toContain("future_dated")
+    expect(JSON.parse(at(sealed - 301_000, true).stdout)).toMatchObject({ verdict: "FAILED", first_failure: "strict" })
+  })
 })
