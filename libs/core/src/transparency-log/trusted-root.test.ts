@@ -4,8 +4,9 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { serviceKey, trustDocument } from "../../test/transparency-log/own-log.ts"
 import { PUBLIC_REKOR_ROOT } from "./rekor-root.ts"
+import type { TimestampAuthority } from "./timestamp-authority.ts"
 import type { LogKey } from "./trusted-keys.ts"
-import { formatTrustedRoot, parseTrustedRoot } from "./trusted-root.ts"
+import { formatTrustedRoot, parseTimestampAuthorities, parseTrustedRoot } from "./trusted-root.ts"
 
 const keysOf = (value: unknown): readonly LogKey[] => {
   const keys = parseTrustedRoot(value)
@@ -42,6 +43,20 @@ describe("a trusted root", () => {
     expect(keysOf(withLog({ future: true }))).toEqual(keysOf(root))
   })
 
+  test("may say null of what it leaves out, as JSON of Protocol Buffers may", () => {
+    const { start } = publicKey.validFor as JsonObject
+    const [endless] = keysOf(withKey({ validFor: { start: start!, end: null } }))
+    expect(endless).toEqual(keysOf(withKey({ validFor: { start: start! } }))[0])
+    expect(endless).not.toHaveProperty("validTo")
+    const unused = { certificateAuthorities: null, ctlogs: null, timestampAuthorities: null, signingConfig: null }
+    expect(keysOf({ ...root, ...unused })).toEqual(keysOf(root))
+    expect(parseTimestampAuthorities({ ...root, ...unused })).toEqual([])
+    const certChain = { certificates: [{ rawBytes: "AA==" }] }
+    const authority = { uri: null, subject: null, certChain, validFor: { start: start!, end: null } }
+    const [read] = parseTimestampAuthorities({ timestampAuthorities: [authority] }) as readonly TimestampAuthority[]
+    expect(read).toEqual({ uri: "", certificates: [Uint8Array.of(0)], validFrom: expect.any(Number) })
+  })
+
   test("keeps keys of algorithms we do not use, which vouch for nothing", () => {
     const [key] = keysOf(withKey({ keyDetails: "PKIX_ED25519", rawBytes: "AA==" }))
     expect(key).toMatchObject({ keyDetails: "PKIX_ED25519", spki: Uint8Array.of(0) })
@@ -58,6 +73,10 @@ describe("a trusted root", () => {
     ["a start that is no time", withKey({ validFor: { start: "yesterday" } })],
     ["an end that is no time", withKey({ validFor: { start: "2021-01-01T00:00:00Z", end: "x" } })],
     ["no validity", withKey({ validFor: {} })],
+    ["null for its validity", withKey({ validFor: null })],
+    ["null for its start", withKey({ validFor: { start: null } })],
+    ["null for its logs", { ...root, tlogs: null }],
+    ["null for a key", withKey({ rawBytes: null })],
     ["65 logs", { ...root, tlogs: Array.from({ length: 65 }, () => log) }],
     ["a list in place of an object", []],
     ["null", null],

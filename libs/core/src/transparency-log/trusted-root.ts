@@ -27,6 +27,11 @@ const bytesOf = (most: number) =>
   v.pipe(v.string(), v.maxLength(most * 2), v.transform(decodeBase64), v.instance(Uint8Array, "must be base64"))
 const bytesSchema = bytesOf(MAX_KEY_BYTES)
 
+// JSON of Protocol Buffers says null for what is left out. A key without a start would count for ever: it is refused.
+const validitySchema = v.object({ start: timeSchema, end: v.nullish(timeSchema) })
+const endOf = ({ end }: v.InferOutput<typeof validitySchema>): { readonly validTo?: number } =>
+  typeof end === "number" ? { validTo: end } : {}
+
 // Loose on purpose: certificate authorities, and fields of later versions, are other verifiers' business.
 const rootSchema = v.object({
   mediaType: v.literal(MEDIA_TYPE),
@@ -38,7 +43,7 @@ const rootSchema = v.object({
         publicKey: v.object({
           rawBytes: bytesSchema,
           keyDetails: textSchema,
-          validFor: v.object({ start: timeSchema, end: v.optional(timeSchema) }),
+          validFor: validitySchema,
         }),
         logId: v.object({
           keyId: v.pipe(
@@ -53,18 +58,18 @@ const rootSchema = v.object({
 })
 
 const authoritiesSchema = v.object({
-  timestampAuthorities: v.optional(
+  timestampAuthorities: v.nullish(
     v.pipe(
       v.array(
         v.object({
-          uri: v.optional(textSchema, ""),
+          uri: v.nullish(textSchema, ""),
           certChain: v.object({
             certificates: v.pipe(
               v.array(v.object({ rawBytes: bytesOf(MAX_CERTIFICATE_BYTES) })),
               v.maxLength(AUTHORITY_CERTIFICATES[1]),
             ),
           }),
-          validFor: v.object({ start: timeSchema, end: v.optional(timeSchema) }),
+          validFor: validitySchema,
         }),
       ),
       v.maxLength(MAX_TIMESTAMP_AUTHORITIES),
@@ -81,7 +86,7 @@ export function parseTimestampAuthorities(value: unknown): readonly TimestampAut
     uri,
     certificates: certChain.certificates.map(({ rawBytes }) => rawBytes),
     validFrom: validFor.start,
-    ...(validFor.end === undefined ? {} : { validTo: validFor.end }),
+    ...endOf(validFor),
   }))
 }
 
@@ -95,7 +100,7 @@ export function parseTrustedRoot(value: unknown): readonly LogKey[] | TrustProbl
     keyDetails: publicKey.keyDetails,
     baseUrl,
     validFrom: publicKey.validFor.start,
-    ...(publicKey.validFor.end === undefined ? {} : { validTo: publicKey.validFor.end }),
+    ...endOf(publicKey.validFor),
   }))
   const odd = keys.find(key => key.keyDetails === P256_KEY_DETAILS && !isNamedByItsKey(key))
   return odd === undefined
