@@ -1,5 +1,6 @@
 /** FORMATS §6 and §7: the log's read endpoints under /log/ and the trust documents under /.well-known/. */
 import { createHash, createPublicKey } from "node:crypto"
+import { gunzipSync } from "node:zlib"
 import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
 import { expectRefused, keysOf, listAt, numberAt, objectAt, textAt } from "./harness/answer.ts"
@@ -49,6 +50,93 @@ eachDatabase("the log", open => {
     expect(headers.get("content-type")).toMatch(/^text\/plain/)
     expect(headers.get("cache-control")).toBe("no-cache")
     expect(text).toMatch(/^(runseal\.local\/[1-9]\d*)\n\d+\n[A-Za-z0-9+/]{43}=\n\n— \1 [A-Za-z0-9+/]+=*\n$/)
+  })
+
+  describe("an entry bundle", () => {
+    const FULL = "/log/tile/entries/000"
+    const ask = (path: string, coding?: string, method = "GET"): Promise<Response> =>
+      service().request(path, { method, headers: coding === undefined ? {} : { "Accept-Encoding": coding } })
+
+    test.each([
+      "gzip",
+      "GZIP",
+      "x-gzip",
+      "gzip, deflate, br, zstd",
+      "br;q=1.0, gzip;q=0.8, *;q=0.1",
+      "*",
+      "*;q=0.001",
+      "identity;q=0, gzip",
+      "identity;q=0, *;q=0.5",
+      "gzip;q=0.5, identity;q=0.5",
+      " , gzip ; q=0.5 ,",
+    ])("is compressed for who asks for %j", async coding => {
+      for (const [path, width] of [
+        [FULL, 256],
+        ["/log/tile/entries/000.p/3", 3],
+        [FULL, 256],
+      ] as const) {
+        const response = await ask(path, coding)
+        const bytes = Buffer.from(await response.arrayBuffer())
+        const plain = await bytesOf(path)
+        expect(response.status).toBe(200)
+        expect(response.headers.get("content-encoding")).toBe("gzip")
+        expect(response.headers.get("vary")).toBe("Accept-Encoding")
+        expect(response.headers.get("cache-control")).toMatch(/immutable/)
+        expect(response.headers.get("content-type")).toBe("application/octet-stream")
+        expect(gunzipSync(bytes).equals(plain)).toBe(true)
+        if (width === 256) expect(bytes.length).toBeLessThan(plain.length / 3)
+      }
+    })
+
+    test.each([
+      undefined,
+      "",
+      "identity",
+      "gzip;q=0",
+      "gzip;q=0.000, *",
+      "*;q=0, identity",
+      "br, deflate",
+      "gzip;q=0.5, identity",
+      "gzip;q=2",
+      "gzip;level=9",
+      "gzipped",
+      "gzip gzip",
+      `${"br,".repeat(40)}gzip`,
+    ])("is plain for %j", async coding => {
+      const response = await ask(FULL, coding)
+      expect(response.headers.get("content-encoding")).toBeNull()
+      expect(response.headers.get("vary")).toBe("Accept-Encoding")
+      expect(Buffer.from(await response.arrayBuffer()).equals(await bytesOf(FULL))).toBe(true)
+    })
+
+    test.each(["identity;q=0", "*;q=0", "gzip;q=0, identity;q=0", "br, *;q=0"])("is neither for %j", async coding => {
+      const response = await ask(FULL, coding)
+      expect(response.status).toBe(406)
+      expect(response.headers.get("vary")).toBe("Accept-Encoding")
+      expect(await response.json()).toEqual({ ok: false, error: expect.stringMatching(/^An entry bundle .*\.$/) })
+    })
+
+    test("that the log does not hold is told so, compressed or not", async () => {
+      for (const coding of ["gzip", "identity"])
+        for (const path of ["/log/tile/entries/001.p/200", "/log/tile/entries/x001/000"])
+          expect((await ask(path, coding)).status).toBe(404)
+    })
+
+    test("has the same head for HEAD, and many ask for it at once", async () => {
+      const head = await ask(FULL, "gzip", "HEAD")
+      expect([head.status, head.headers.get("content-encoding"), await head.text()]).toEqual([200, "gzip", ""])
+      const widths = Array.from({ length: 60 }, (_, at) => at + 1)
+      const all = await Promise.all(widths.map(width => ask(`/log/tile/entries/000.p/${width}`, "gzip")))
+      for (const [at, response] of all.entries()) {
+        const bundle = naiveEntryBundles(bodies.slice(0, at + 1)).get(`tile/entries/000.p/${at + 1}`)
+        expect(gunzipSync(Buffer.from(await response.arrayBuffer())).equals(bundle!)).toBe(true)
+      }
+    })
+
+    test("is not a tile of hashes, which is plain whatever is asked: it would not become shorter", async () => {
+      const response = await ask("/log/tile/0/000", "gzip")
+      expect([response.headers.get("content-encoding"), response.headers.get("vary")]).toEqual([null, null])
+    })
   })
 
   test("every width of every partial tile is what the first entries make", async () => {

@@ -40,6 +40,7 @@ export const REFUSALS: Readonly<Record<ErrorStatus, { readonly name: string; rea
   },
   403: { name: "Forbidden", answer: refusal("An admin key is needed.") },
   404: { name: "NotFound", answer: refusal("There is no such thing, or it belongs to another key.") },
+  406: { name: "NotAcceptable", answer: refusal("Accept-Encoding leaves neither plain bytes nor gzip.") },
   409: {
     name: "KeyInUse",
     answer: refusal(

@@ -1,5 +1,5 @@
 /** A refused request: status and one sentence for the caller. Thrown anywhere below the doors, rendered once. */
-export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 413 | 429 | 500 | 503
+export type ErrorStatus = 400 | 401 | 403 | 404 | 406 | 409 | 413 | 429 | 500 | 503
 
 export class HttpError extends Error {
   override readonly name = "HttpError"

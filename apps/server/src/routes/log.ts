@@ -6,13 +6,15 @@ import { parseTilePath, TILE_WIDTH, type TileAddress, tileWidth } from "@runseal
 import type { OutsideLogsAnswer } from "@runseal/core/wire/log-answers"
 import { Hono } from "hono"
 import type { Deps } from "../deps.ts"
-import { badRequest, notFound } from "../http/http-error.ts"
+import { acceptedCoding } from "../http/content-coding.ts"
+import { badRequest, HttpError, notFound } from "../http/http-error.ts"
 import { consistencyQuerySchema, readQuery } from "../http/query.ts"
 import { readStandings } from "../outbox/standing.ts"
 import { type LogNodes, readTileThrough, rememberNodes } from "../store/log-nodes.ts"
 import { readEntries, readHead } from "../store/log-store.ts"
 import type { Session } from "../store/session.ts"
 import { readWitnessed } from "../store/witnessed-checkpoint.ts"
+import { openPackedBundles } from "./packed-bundles.ts"
 
 const IMMUTABLE = { "Cache-Control": "public, max-age=31536000, immutable" }
 const FRESH = { "Cache-Control": "no-cache" }
@@ -90,10 +92,19 @@ export function logRoutes(deps: Deps): Hono {
   app.get("/log/outside", async c => c.json(await outsideLogs(deps), 200, FRESH))
   app.get("/log/genesis", c => c.json({ ok: true, log_index: 0, leaf: deps.genesis }, 200, IMMUTABLE))
   app.get("/log/key-changes", c => c.json({ ok: true, changes: deps.keyChanges }, 200, FRESH))
+  const packed = openPackedBundles(address => tileBytes(log, address))
   app.get("/log/tile/*", async c => {
     const address = parseTilePath(c.req.path.slice("/log/".length))
     if (address === undefined) throw notFound("This is no tile path.")
-    return c.body(await tileBytes(log, address), 200, { ...IMMUTABLE, "Content-Type": "application/octet-stream" })
+    const headers = { ...IMMUTABLE, "Content-Type": "application/octet-stream" }
+    // Hashes do not become shorter.
+    if (address.level !== "entries") return c.body(await tileBytes(log, address), 200, headers)
+    const varying = { ...headers, Vary: "Accept-Encoding" }
+    const coding = acceptedCoding(c.req.header("accept-encoding"))
+    if (coding === undefined)
+      throw new HttpError(406, "An entry bundle is sent plain or with gzip.", { Vary: "Accept-Encoding" })
+    if (coding === "identity") return c.body(await tileBytes(log, address), 200, varying)
+    return c.body(await packed(address), 200, { ...varying, "Content-Encoding": "gzip" })
   })
   app.get("/log/entry/:index", async c => {
     const text = c.req.param("index")

@@ -90,7 +90,7 @@ export const LOG_OPERATIONS: readonly Operation[] = [
     summary: "A full tile of 256",
     path_parameters: { level, index },
     answers: { 200: tile },
-    refusals: [404, 503],
+    refusals: [404, 406, 503],
   },
   {
     ...LOG,
@@ -99,7 +99,7 @@ export const LOG_OPERATIONS: readonly Operation[] = [
     summary: "A partial tile",
     path_parameters: { level, index, width },
     answers: { 200: tile },
-    refusals: [404, 503],
+    refusals: [404, 406, 503],
   },
   {
     ...LOG,
