@@ -2,6 +2,7 @@
  * Who looks through the texts of a run: small ones are looked through at once, large ones in a thread of their own, because
  * a hostile mebibyte takes seconds and nobody else must wait for it. What is found is the same.
  */
+import { SCAN_FAILED } from "@runseal/core/vocabulary/stage-faults"
 import { unavailable } from "../http/http-error.ts"
 import { StageFailure } from "../pipeline/stage-failure.ts"
 import { type Scan, scanTexts } from "../policy/scan.ts"
@@ -74,7 +75,7 @@ export function openInspection(library: SignatureLibrary, bounds: Partial<Inspec
       scanned(texts).catch((cause: unknown) => {
         if (isOverload(cause))
           throw unavailable("Too many large texts wait to be scanned; nothing was recorded. Try again.")
-        throw new StageFailure({ stage: "PEPG", message: "The signature scan failed." }, cause)
+        throw new StageFailure({ stage: "PEPG", message: SCAN_FAILED }, cause)
       }),
     review: text =>
       reviewed(text).catch((cause: unknown) => {

@@ -5,7 +5,7 @@ import type { AllowToken, Receipt } from "@runseal/core/artifacts/sealed-artifac
 import type { PayloadSection, Sections, SystemProvenanceSection } from "@runseal/core/artifacts/sections"
 import type { Moment } from "@runseal/core/formulas/moment"
 import type { OutcomeKind, ReceiptKey, RefusedKind } from "@runseal/core/vocabulary/outcomes"
-import type { TranscriptStep } from "@runseal/core/vocabulary/pipeline-path"
+import type { FailingStep } from "@runseal/core/vocabulary/stage-faults"
 import type { Tenant } from "./submission.ts"
 
 export type BaseSections = DeclaredSections & {
@@ -26,7 +26,7 @@ export type DraftFacts = {
   readonly texts: WrittenTexts
 }
 
-export type StageFault = { readonly stage: TranscriptStep; readonly message: string }
+export type StageFault = { readonly stage: FailingStep; readonly message: string }
 
 /** A run that came through stages 1–6 or was stopped on the way: everything but its place in log and chain. */
 export type Draft = DraftFacts & {

@@ -136,8 +136,14 @@ async function walk(
   const record = done({ aer: inStage("AER", () => aer(gated, sealAs)) })
   const evidence = done(inStage("ZKSP", () => zksp(envelope, base.payload, record.aer, sealAs)))
   const binding = { envelope, payload: base.payload, aer: record.aer, policy_hash: policy_evaluation.policy_hash }
-  done(inStage("PHASE4", () => phase4({ ...binding, zksp_binding: evidence.zksp_binding }, sealAs)))
-  done({ transcript: inStage("PHASE4", () => checkedTranscript(journal, sealAs, "ok", allow_token.hash)) })
+  // The stage makes all of its sections or none: a record says which stage failed by what it lacks.
+  done(
+    inStage("PHASE4", () => {
+      const made = phase4({ ...binding, zksp_binding: evidence.zksp_binding }, sealAs)
+      const sections = { ...journal.sections, ...made }
+      return { ...made, transcript: checkedTranscript({ sections }, sealAs, "ok", allow_token.hash) }
+    }),
+  )
   return { outcome_kind: "ok", sections: journal.sections, allow_token }
 }
 

@@ -1,4 +1,6 @@
 /** A stage that failed. The run becomes a stage_error; the cause goes to the log, never into the record. */
+import type { Stage } from "@runseal/core/vocabulary/outcomes"
+import { stageFailed } from "@runseal/core/vocabulary/stage-faults"
 import type { StageFault } from "./draft.ts"
 
 export class StageFailure extends Error {
@@ -13,11 +15,11 @@ export class StageFailure extends Error {
 }
 
 /** Runs a stage; whatever it throws becomes the failure of that stage. */
-export function inStage<T>(stage: StageFault["stage"], work: () => T): T {
+export function inStage<T>(stage: Stage, work: () => T): T {
   try {
     return work()
   } catch (cause) {
     if (cause instanceof StageFailure) throw cause
-    throw new StageFailure({ stage, message: `Stage ${stage} failed; the operator's log holds the cause.` }, cause)
+    throw new StageFailure({ stage, message: stageFailed(stage) }, cause)
   }
 }

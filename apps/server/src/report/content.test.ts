@@ -7,6 +7,7 @@ import { withhold } from "@runseal/core/formulas/pre-execution"
 import { FINDING_CODES } from "@runseal/core/kernels/kernel"
 import type { Inflate } from "@runseal/core/report-pdf/pdf-file"
 import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"
+import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { REPORT_FORMATS } from "@runseal/core/wire/runs"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
@@ -161,6 +162,32 @@ describe("what is absent or kept back", () => {
       expect(reportText(report)).toContain(`${failed_step} (`)
     },
   )
+
+  test.each([
+    [
+      "pepg_deny",
+      { denied_by: "rule" },
+      "The policy gate had denied this run (rule no-export); then stage LEDGER failed.",
+    ],
+    ["attestation_gap", {}, "The admission gate had refused this run (required attested fields were missing); then"],
+    ["ccv_halt", {}, "The budget of one run had halted this run (1000001 tokens declared, limit 1000000); then"],
+    ["macc_halt", { window_cap: 1 }, "The tenant's cumulative budget had halted this run (window total "],
+    ["aivp_t4_halt", {}, "The governance review had halted this run (halt by openai-compatible, reason "],
+  ] as const)("a %s whose sealing failed is told as both, in every format", (refused, spec, sentence) => {
+    const bundle = sealed("stage_error", { failed_step: "LEDGER", refused, ...spec })
+    for (const format of REPORT_FORMATS) {
+      const report = makeReport(bundle, contextOf(bundle), format)
+      expect(reportText(report).split(sentence).length).toBeGreaterThan(2)
+      expect(report.running_head.right).toBe("Refused, then failed: not an attestation")
+      const gates = rowsOf(report, "Gates").map(([code, , result]) => [code, result])
+      const gate = OUTCOMES[refused].error_stage
+      const at = gates.findIndex(([code]) => code === gate)
+      expect(gates.map(([, result]) => result)).toEqual(
+        gates.length === 0 ? [] : gates.map((_, i) => (i < at ? "passed" : i === at ? "ended the run" : "not reached")),
+      )
+    }
+    expect(reportText(whole(bundle))).toContain("and then failed at LEDGER (Log entry)")
+  })
 
   test("a window that was not charged is said not to have been", () => {
     expect(reportText(whole(sealed("ccv_halt")))).toContain("The tenant's window was not charged")

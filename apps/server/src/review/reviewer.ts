@@ -3,6 +3,7 @@
  * counts, never prose: a reviewer's words may quote what must not be kept.
  */
 import type { ReviewDecision } from "@runseal/core/artifacts/sections"
+import { REVIEW_FAILURE_SENTENCES, type ReviewFailureCode } from "@runseal/core/vocabulary/stage-faults"
 
 /** Every `decision_reason` a review can carry, whichever adapter made it. */
 export const REVIEW_REASON_CODES = [
@@ -48,26 +49,6 @@ export interface Reviewer {
   review(request: ReviewRequest, signal: AbortSignal): Promise<ReviewResult>
 }
 
-/** Why a review failed. */
-export const REVIEW_FAILURE_CODES = [
-  "unreachable",
-  "timeout",
-  "bad_status",
-  "bad_answer",
-  "too_large",
-  "overloaded",
-] as const
-export type ReviewFailureCode = (typeof REVIEW_FAILURE_CODES)[number]
-
-const SENTENCES: Readonly<Record<ReviewFailureCode, string>> = {
-  unreachable: "The reviewer could not be reached.",
-  timeout: "The reviewer did not answer in time.",
-  bad_status: "The reviewer refused the request.",
-  bad_answer: "The reviewer's answer is not a verdict.",
-  too_large: "The text to review or the reviewer's answer is too large.",
-  overloaded: "Too many reviews are waiting.",
-}
-
 /** A review without a result. The sentence is one of a closed set and the status a number: nothing is quoted. */
 export class ReviewFailure extends Error {
   override readonly name = "ReviewFailure"
@@ -76,7 +57,7 @@ export class ReviewFailure extends Error {
   readonly status?: number
 
   constructor(code: ReviewFailureCode, status?: number) {
-    super(SENTENCES[code])
+    super(REVIEW_FAILURE_SENTENCES[code])
     this.code = code
     if (status !== undefined) this.status = status
   }

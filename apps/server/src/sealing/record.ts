@@ -12,6 +12,7 @@ import {
 } from "@runseal/core/formulas/leaves"
 import { executionManifest, partialManifest } from "@runseal/core/formulas/manifest"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { RECORD_UNVERIFIED } from "@runseal/core/vocabulary/stage-faults"
 import { BUNDLE_KIND, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
 import type { Draft, StageFault } from "../pipeline/draft.ts"
 import { runAfterLog } from "../pipeline/pipeline.ts"
@@ -82,7 +83,7 @@ function refusal(draft: Draft, { key, receipt }: NonNullable<Draft["receipt"]>):
 
 /** The failure of a record that the service's own verifier refuses. @param cause for the operator's log alone */
 export const unverified = (cause: string): StageFailure =>
-  new StageFailure({ stage: "DLA", message: "The record did not pass its own verification." }, new Error(cause))
+  new StageFailure({ stage: "DLA", message: RECORD_UNVERIFIED }, new Error(cause))
 
 type OkBase = BundleBody & { readonly anchors: Anchors }
 

@@ -1,17 +1,25 @@
-/** Which artifacts each step of the pipeline produces, so that a transcript can be rebuilt from a bundle. */
+/**
+ * Which artifacts each step of the pipeline produces: a transcript is rebuilt from it, and what a record must hold follows
+ * from it.
+ */
 import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
-import type { TranscriptSection } from "../artifacts/sections.ts"
-import type { OutcomeKind } from "../vocabulary/outcomes.ts"
+import type { SectionName, TranscriptSection } from "../artifacts/sections.ts"
+import type { Gate, OutcomeKind } from "../vocabulary/outcomes.ts"
 import { OUTCOMES } from "../vocabulary/outcomes.ts"
 import type { TranscriptStep } from "../vocabulary/pipeline-path.ts"
-import { PIPELINE_PATH } from "../vocabulary/pipeline-path.ts"
+import { PIPELINE_PATH, WHOLE_PATH } from "../vocabulary/pipeline-path.ts"
 import type { Seal } from "./seal.ts"
 import type { Step } from "./transcript.ts"
 import { transcriptSection } from "./transcript.ts"
 
+type Products = Readonly<Partial<Record<TranscriptStep, readonly (SectionName | "allow_token")[]>>>
+
+/** What is sealed of a request before the first step. */
+const RECEIVED: readonly SectionName[] = ["payload", ...DECLARED_NAMES, "system_provenance"]
+
 /** Artifacts by the step that makes them; a step without a row makes none when it passes. */
-const PRODUCTS: Readonly<Partial<Record<TranscriptStep, readonly string[]>>> = {
-  DOG: ["payload", ...DECLARED_NAMES, "system_provenance", "envelope"],
+const PRODUCTS: Products = {
+  DOG: [...RECEIVED, "envelope"],
   DTL: ["transport"],
   PEPG: ["policy_evaluation", "mcd_finding", "allow_token"],
   DKEC: ["epa", "leakage_bundle", "efa"],
@@ -23,7 +31,22 @@ const PRODUCTS: Readonly<Partial<Record<TranscriptStep, readonly string[]>>> = {
 }
 
 /** What a gate makes only when it stops the run, beside its receipt: CCV seals the budget that MACC would have. */
-const STOP_PRODUCTS: Readonly<Partial<Record<TranscriptStep, readonly string[]>>> = { CCV: ["budget_snapshot"] }
+const STOP_PRODUCTS: Products = { CCV: ["budget_snapshot"] }
+
+/**
+ * The sections of a run when a step is next: what was received and what the steps before made, up to the gate that stopped
+ * the run where one did. `mcd_finding` stands among them from PEPG on, and is there only after a match.
+ */
+export function sectionsUntil(next: TranscriptStep, stoppedBy?: Gate): readonly SectionName[] {
+  const made = new Set<SectionName>(RECEIVED)
+  const before = WHOLE_PATH.slice(0, WHOLE_PATH.indexOf(next))
+  const last = stoppedBy === undefined ? before.length : before.indexOf(stoppedBy) + 1
+  for (const step of before.slice(0, last)) {
+    const stop = step === stoppedBy ? (STOP_PRODUCTS[step] ?? []) : []
+    for (const name of [...(PRODUCTS[step] ?? []), ...stop]) if (name !== "allow_token") made.add(name)
+  }
+  return [...made]
+}
 
 /** The hash of a named artifact of the run, if it has it. */
 export type ArtifactHash = (name: string) => string | undefined

@@ -17,7 +17,8 @@ import { bundleHash, executionManifest, partialManifest } from "../formulas/mani
 import { hashLike, manifestHash, sealLike } from "../formulas/seal.ts"
 import { buildTranscript } from "../formulas/steps.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
-import { GATES, isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
+import { isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
+import { FAILING_STEPS, faultSentences } from "../vocabulary/stage-faults.ts"
 import { COMPLETE_RECORD_IDS, checkAnchor, chooseTrust, FIRST_ANCHOR_IDS } from "./anchor-check.ts"
 import { limitationsOf, passedChecks, withheldNames } from "./bundle-account.ts"
 import { checkDecisions } from "./decisions.ts"
@@ -28,6 +29,7 @@ import { checkOutside, outsideFacts } from "./outside.ts"
 import { checkPlaces } from "./record-places.ts"
 import type { AnchorFacts, Check, CheckId, Findings, Report, Verdict } from "./report.ts"
 import { collectFindings, VERDICTS } from "./report.ts"
+import { refusalBeforeFailure } from "./stage-error.ts"
 import { traceViolations } from "./trace.ts"
 
 /**
@@ -98,21 +100,24 @@ function checkRunFacts({ run, anchors }: BundleBody, findings: Findings): void {
   )
 }
 
-/** How the run ended. Only a stage_error has words of its own, and they are the operator's. */
+/** How the run ended. That of a stage_error is the operator's word, in closed sentences. */
 function checkRunEnd(
   { outcome_kind: outcome, error_stage: stage, error_message: message }: RunFacts,
   findings: Findings,
 ): void {
   if (outcome === "stage_error") {
-    const gate = GATES.find(name => name === stage)
-    const named = stage !== undefined && (gate === undefined || gate === "AIVP_T4")
-    findings.require("shape", named, "no stage is named as failed")
+    const failed = FAILING_STEPS.find(name => name === stage)
+    if (failed === undefined) findings.fail("shape", "no step that can fail is named as failed")
+    else {
+      const closed = message !== undefined && faultSentences(failed).includes(message)
+      findings.require("shape", closed, "error_message is not one of the sentences on that step")
+    }
     return
   }
   const { error_stage, sentence } = OUTCOMES[outcome]
   findings.require("shape", (stage ?? "") === error_stage, "error_stage does not fit the outcome")
-  const fits = message === undefined || (outcome !== "ok" && message === sentence)
-  findings.require("shape", fits, "error_message is not the outcome's sentence")
+  const said = outcome === "ok" ? undefined : sentence
+  findings.require("shape", message === said, "error_message is not the outcome's sentence")
 }
 
 function checkManifest(bundle: Bundle, findings: Findings, known: KnownTexts | undefined): void {
@@ -243,9 +248,12 @@ function outcomeOf(
   return { verdict: anchored ? VERDICTS.anchored : VERDICTS.unanchored }
 }
 
-function statementOf({ run }: Bundle): string {
+function statementOf(bundle: Bundle): string {
+  const { run } = bundle
   const { sentence } = OUTCOMES[run.outcome_kind]
-  return run.outcome_kind === "stage_error" ? `${sentence} Failed stage: ${run.error_stage ?? "unknown"}.` : sentence
+  if (run.outcome_kind !== "stage_error") return sentence
+  const refusal = refusalBeforeFailure(bundle)
+  return `${sentence} ${refusal ?? `Failed stage: ${run.error_stage ?? "unknown"}.`}`
 }
 
 /** The anchors of a record in the service's own log, in the order in which they were made. */

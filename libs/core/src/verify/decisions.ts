@@ -21,11 +21,9 @@ import { member } from "../vocabulary/json-members.ts"
 import type { ReceiptKey } from "../vocabulary/outcomes.ts"
 import { clockMillis } from "../vocabulary/scalars.ts"
 import type { Findings } from "./report.ts"
+import { failedInSealing, refusingGate } from "./stage-error.ts"
 
-/**
- * All of check 3 on a bundle. A stage_error may have been stopped by the gate whose decision it holds; that the gate let
- * it pass follows only from what the next step made.
- */
+/** All of check 3 on a bundle. */
 export function checkDecisions(bundle: BundleBody, findings: Findings, known?: KnownTexts): void {
   checkEvaluation(bundle, findings)
   checkToken(bundle, findings, known)
@@ -33,6 +31,18 @@ export function checkDecisions(bundle: BundleBody, findings: Findings, known?: K
   checkBudget(bundle, findings)
   checkReview(bundle, findings)
   checkReceipt(bundle, findings, known)
+  checkRefusal(bundle, findings)
+}
+
+/** A stage_error whose decisions say that a gate had stopped it can only have failed where refusals are sealed. */
+function checkRefusal(bundle: BundleBody, findings: Findings): void {
+  const gate = refusingGate(bundle)
+  if (gate !== undefined)
+    findings.require(
+      "decision",
+      failedInSealing(bundle),
+      `gate ${gate} had stopped the run before the step that failed`,
+    )
 }
 
 function checkEvaluation({ sections, run }: BundleBody, findings: Findings): void {
@@ -41,7 +51,8 @@ function checkEvaluation({ sections, run }: BundleBody, findings: Findings): voi
   const own =
     evaluation.envelope_id === envelope.envelope_id && evaluation.evaluation_clock === envelope.admission_clock
   findings.require("decision", own, "the policy evaluation speaks of another run")
-  if (run.outcome_kind === "stage_error" && sections.epa === undefined) return
+  // Which gate had stopped a stage_error is read from its decisions.
+  if (run.outcome_kind === "stage_error") return
   const expected = run.outcome_kind === "pepg_deny" ? "deny" : "allow"
   findings.require("decision", evaluation.decision === expected, `the policy decided ${evaluation.decision}`)
 }
@@ -107,7 +118,7 @@ function checkWindow(
     window.total_after >= window.tokens &&
     clockMillis(window.window_start) === start
   findings.require("decision", charge, "the charge is not this run's, or not of its window")
-  if (run.outcome_kind === "stage_error" && sections.governance_review === undefined) return
+  if (run.outcome_kind === "stage_error") return
   const over = window.total_after >= window.cap
   findings.require("decision", over === (run.outcome_kind === "macc_halt"), "the window's cap decides otherwise")
 }
@@ -120,7 +131,7 @@ function checkReview({ sections, run }: BundleBody, findings: Findings): void {
     review.review_clock === envelope.admission_clock &&
     review.ai_output_hash === payload.ai_output_hash
   findings.require("decision", own, "the governance review speaks of another run or output")
-  if (run.outcome_kind === "stage_error" && sections.aer === undefined) return
+  if (run.outcome_kind === "stage_error") return
   const released = review.decision_kind === "release"
   findings.require(
     "decision",

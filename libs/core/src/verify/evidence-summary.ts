@@ -7,6 +7,7 @@ import type { RunStatement } from "../artifacts/run-statement.ts"
 import { isObject } from "../vocabulary/json-members.ts"
 import { readBundle } from "./document.ts"
 import { parseRunStatement } from "./run-statement.ts"
+import { refusalBeforeFailure } from "./stage-error.ts"
 
 export type EvidenceLine = { readonly label: string; readonly value: string }
 
@@ -57,6 +58,8 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
   return [
     ...line("run", run.run_id),
     ...line("outcome", run.outcome_kind),
+    ...line("failed step", run.outcome_kind === "stage_error" ? run.error_stage : undefined),
+    ...line("refused before", refusalBeforeFailure(bundle)),
     ...line("created at", run.created_at),
     ...line("tenant", run.tenant_id),
     ...line("program", run.program_id),

@@ -1,68 +1,26 @@
-/** What a bundle of each outcome must hold, and must not. FORMATS §3. */
+/** What a bundle of each outcome must hold, and must not. FORMATS, "Bundle". */
 import type { BundleBody } from "../artifacts/bundle.ts"
-import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
 import type { SectionName } from "../artifacts/sections.ts"
+import { sectionsUntil } from "../formulas/steps.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import { OUTCOMES, RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
 import type { Findings } from "./report.ts"
+import { refusingGate } from "./stage-error.ts"
 
-const ADMITTED: readonly SectionName[] = ["payload", ...DECLARED_NAMES, "system_provenance", "envelope", "transport"]
-const EXECUTED: readonly SectionName[] = [
-  ...ADMITTED,
-  "policy_evaluation",
-  "epa",
-  "leakage_bundle",
-  "efa",
-  "budget_snapshot",
-  "transcript",
-]
-
-/** Sections that every run of an outcome has. */
-export const REQUIRED_SECTIONS: Readonly<Record<OutcomeKind, readonly SectionName[]>> = {
-  ok: [
-    ...EXECUTED,
-    "governance_review",
-    "aer",
-    "hardware_attestation",
-    "zksp_binding",
-    "migration_token",
-    "replay_fingerprint",
-    "pote_proof",
-    "registry",
-    "final_vfa",
-  ],
-  pepg_deny: [...ADMITTED, "policy_evaluation", "transcript"],
-  ccv_halt: EXECUTED,
-  macc_halt: EXECUTED,
-  aivp_t4_halt: [...EXECUTED, "governance_review"],
-  attestation_gap: [...ADMITTED, "transcript"],
-  stage_error: ["payload", ...DECLARED_NAMES, "system_provenance"],
-}
+/** What stages 7–9 make of a completed run. */
+const AFTER_LOG: readonly SectionName[] = ["pote_proof", "registry", "final_vfa"]
 
 /**
- * What a stage_error may hold, in the order in which it is made: what was completed when its step failed. What stages 7–9
- * make, and the transcript that tells of an end, never stand in it.
+ * Sections of a record by what its run did: all steps, the steps up to the gate that stopped it, or those before the step
+ * that failed. A finding is there only after a match.
  */
-const COMPLETED_IN_ORDER: readonly SectionName[] = [
-  "envelope",
-  "transport",
-  "policy_evaluation",
-  "epa",
-  "leakage_bundle",
-  "efa",
-  "budget_snapshot",
-  "governance_review",
-  "aer",
-  "hardware_attestation",
-  "zksp_binding",
-  "migration_token",
-  "replay_fingerprint",
-]
-
-/** Sections that only some runs of an outcome have. */
-const OPTIONAL_SECTIONS: Readonly<Partial<Record<OutcomeKind, readonly SectionName[]>>> = {
-  pepg_deny: ["mcd_finding"],
-  stage_error: ["mcd_finding", ...COMPLETED_IN_ORDER],
+function expectedSections(bundle: BundleBody): readonly SectionName[] {
+  const { outcome_kind: outcome, error_stage: failed } = bundle.run
+  if (outcome === "ok") return [...sectionsUntil("LEDGER"), "transcript", ...AFTER_LOG]
+  // A transcript tells of an end; what stages 7–9 make is lost when one of them fails.
+  if (outcome === "stage_error") return failed === undefined ? [] : sectionsUntil(failed, refusingGate(bundle))
+  const { error_stage: gate } = OUTCOMES[outcome]
+  return gate === "" ? [] : [...sectionsUntil("LEDGER", gate), "transcript"]
 }
 
 /** Top-level members beside kind, run, sections, anchors and bundle_hash. */
@@ -93,18 +51,11 @@ export function checkMembers(bundle: BundleBody, findings: Findings): void {
 }
 
 /** Notes every section that is missing or does not belong to the outcome. */
-export function checkSectionPresence({ run, sections }: BundleBody, findings: Findings): void {
-  const outcome = run.outcome_kind
-  const present = Object.keys(sections)
-  for (const name of REQUIRED_SECTIONS[outcome])
-    findings.require("sections", present.includes(name), `section ${name} is missing`)
-  const allowed: readonly string[] = [...REQUIRED_SECTIONS[outcome], ...(OPTIONAL_SECTIONS[outcome] ?? [])]
+export function checkSectionPresence(bundle: BundleBody, findings: Findings): void {
+  const present = Object.keys(bundle.sections)
+  const expected: readonly string[] = expectedSections(bundle)
+  for (const name of expected)
+    findings.require("sections", present.includes(name) || name === "mcd_finding", `section ${name} is missing`)
   for (const name of present)
-    findings.require("sections", allowed.includes(name), `section ${name} does not belong here`)
-  if (outcome === "stage_error") {
-    const missing = COMPLETED_IN_ORDER.findIndex(name => !present.includes(name))
-    const stranded = missing === -1 ? [] : COMPLETED_IN_ORDER.slice(missing).filter(name => present.includes(name))
-    for (const name of stranded)
-      findings.fail("sections", `section ${name} stands without ${COMPLETED_IN_ORDER[missing]}`)
-  }
+    findings.require("sections", expected.includes(name), `section ${name} does not belong here`)
 }

@@ -153,7 +153,7 @@ export const STAGE_ERROR_WORDS: OutcomeWords = {
   framing:
     "This record is for operational diagnosis only and is not an attestation. It says which step failed and what had been completed until then; nobody may rely on it as evidence that the run was admitted, executed or refused.",
   enforcement:
-    "No gate decided the end of this run: a step failed. A failed step never counts as a pass, so the run has neither an execution manifest nor a receipt.",
+    "A step of this run failed. A failed step never counts as a pass, so the run has neither an execution manifest nor a receipt.",
   proof: {
     title: "Identity of the Diagnostic Record",
     hash_name: "Bundle hash",

@@ -5,6 +5,7 @@ import type { ReviewFacts } from "@runseal/core/formulas/decision"
 import { aivpT4HaltReceipt, governanceReviewSection } from "@runseal/core/formulas/decision"
 import type { Seal } from "@runseal/core/formulas/seal"
 import { textMember } from "@runseal/core/vocabulary/json-members"
+import { REVIEW_FAILED } from "@runseal/core/vocabulary/stage-faults"
 import type { Reviewer, ReviewRequest } from "../../review/reviewer.ts"
 import { ReviewFailure } from "../../review/reviewer.ts"
 import type { Stop } from "../draft.ts"
@@ -48,7 +49,7 @@ export const askReviewer =
     try {
       return { ...names, ...(await reviewer.review(reviewRequest(submission, output), signal)) }
     } catch (cause) {
-      const message = cause instanceof ReviewFailure ? cause.message : "The governance review failed."
+      const message = cause instanceof ReviewFailure ? cause.message : REVIEW_FAILED
       throw new StageFailure({ stage: "AIVP_T4", message }, cause)
     }
   }

@@ -1,8 +1,9 @@
 /** Parts 2 and 3: enforcement, not observation; and how to verify. */
 import { VERDICTS } from "@runseal/core/verify/report"
+import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import type { Block, Line } from "../block.ts"
 import { line, mono } from "../spans.ts"
-import { bundleFileName, type Part, type ReportContext, reportFileName, wordsOf } from "../subject.ts"
+import { bundleFileName, type Part, type ReportContext, reportFileName, type Subject, wordsOf } from "../subject.ts"
 
 export const enforcement: Part = subject => [
   {
@@ -14,9 +15,16 @@ export const enforcement: Part = subject => [
         "The service enforces rather than observes. A request that the policy gate refuses stops before any kernel runs. A run that breaches a budget or fails the governance review stops after its kernels and before its execution record.",
       ),
       line(wordsOf(subject).enforcement),
+      ...refusal(subject),
     ],
   },
 ]
+
+/** What a gate had decided before the sealing of a refused run failed. */
+function refusal({ bundle }: Subject): readonly Line[] {
+  const sentence = refusalBeforeFailure(bundle)
+  return sentence === undefined ? [] : [line({ text: sentence, style: "bold" })]
+}
 
 /** What to do, what to expect, and where the code beside it leads: the public bundle when there is one, else the instructions. */
 export const howToVerify: Part = ({ bundle, context, format }) => {

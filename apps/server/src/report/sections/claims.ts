@@ -3,8 +3,11 @@ import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { receiptOf } from "@runseal/core/artifacts/bundle"
 import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { isShown } from "@runseal/core/artifacts/declared-sections"
+import type { SectionName } from "@runseal/core/artifacts/sections"
 import type { ReportClaim } from "@runseal/core/formulas/report-claims"
+import { refusalBeforeFailure, refusingGate } from "@runseal/core/verify/stage-error"
 import { member } from "@runseal/core/vocabulary/json-members"
+import type { Gate } from "@runseal/core/vocabulary/outcomes"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { declaredIn } from "../declared.ts"
 import { count, countOf, unixTime } from "../spans.ts"
@@ -29,7 +32,7 @@ const claim = (basis: keyof typeof BASES, statement: string, evidence: Evidence)
 /** The claims in the order of the run, as far as the bundle bears them out. */
 export function claimsOf(bundle: Bundle): readonly ReportClaim[] {
   const diagnosis = bundle.run.outcome_kind === "stage_error"
-  const makers = diagnosis ? [ending, wholeRecord] : MAKERS
+  const makers = diagnosis ? [refusal, ending, wholeRecord] : MAKERS
   return makers.flatMap(make => make(bundle) ?? []).map((made, i) => ({ claim_id: `C${i + 1}`, ...made }))
 }
 
@@ -103,6 +106,23 @@ const ending = (bundle: Bundle): Claim => {
     ["bundle_hash", found === undefined && manifest === undefined ? bundle.bundle_hash : undefined],
   ])
 }
+
+/** Of a refused run whose sealing failed: the decision, with the section that holds it. */
+const refusal = (bundle: Bundle): Claim | undefined => {
+  const [gate, sentence] = [refusingGate(bundle), refusalBeforeFailure(bundle)]
+  if (gate === undefined || sentence === undefined) return undefined
+  const name = DECISION_SECTIONS[gate]
+  return claim("decided", sentence, [[`sections.${name}`, bundle.sections[name]?.hash]])
+}
+
+/** The section in which each gate's decision stands; that of admission stands in its receipt alone. */
+const DECISION_SECTIONS = {
+  PEPG_ADMISSION: "envelope",
+  PEPG: "policy_evaluation",
+  CCV: "budget_snapshot",
+  MACC: "budget_snapshot",
+  AIVP_T4: "governance_review",
+} as const satisfies Readonly<Record<Gate, SectionName>>
 
 const receiptEntry = (bundle: Bundle): Claim | undefined => {
   const { receipt: anchor } = bundle.anchors

@@ -1,5 +1,6 @@
 /** The head of the first page: the outcome at a glance. */
 import { receiptOf } from "@runseal/core/artifacts/bundle"
+import { refusingGate } from "@runseal/core/verify/stage-error"
 import type { Block, Line } from "../block.ts"
 import { briefly, fact, line, mono } from "../spans.ts"
 import { isBroken, type Part, type Subject, toneOf, wordsOf } from "../subject.ts"
@@ -11,8 +12,11 @@ export function proofHash({ bundle }: Pick<Subject, "bundle">): string {
 }
 
 /** The outcome in a few words; a record that does not verify is that first of all. */
-export const verdictOf = (subject: Subject): string =>
-  isBroken(subject) ? "Record does not verify" : wordsOf(subject).verdict
+export const verdictOf = (subject: Subject): string => (isBroken(subject) ? "Record does not verify" : endOf(subject))
+
+/** A refusal whose sealing failed is told as both: its receipt is lost, what the gate decided is not. */
+const endOf = (subject: Subject): string =>
+  refusingGate(subject.bundle) === undefined ? wordsOf(subject).verdict : "Refused, then failed: not an attestation"
 
 const anchoredAt = ({ bundle }: Subject): Line => {
   const { pre_anchor, receipt, complete_record } = bundle.anchors

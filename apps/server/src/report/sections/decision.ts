@@ -1,5 +1,6 @@
 /** Decision, outcome summary and policy evaluation: what the gates decided, and on what. */
 import type { Bundle } from "@runseal/core/artifacts/bundle"
+import { refusingGate } from "@runseal/core/verify/stage-error"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { TranscriptStep } from "@runseal/core/vocabulary/pipeline-path"
 import type { Block, Line, Span } from "../block.ts"
@@ -59,10 +60,12 @@ function declaredDecision(bundle: Bundle): readonly Block[] {
 
 /** What each gate looked at; undefined where the record holds nothing of it. */
 const GATE_REASONS: Readonly<Partial<Record<TranscriptStep, (bundle: Bundle) => Line | undefined>>> = {
-  PEPG_ADMISSION: ({ attestation_gap_receipt: gap }) =>
-    gap === undefined
-      ? line("no required attested field is missing")
-      : line(`missing fields: ${gap.missing_fields.join(", ")}`),
+  PEPG_ADMISSION: bundle => {
+    const { attestation_gap_receipt: gap } = bundle
+    if (gap !== undefined) return line(`missing fields: ${gap.missing_fields.join(", ")}`)
+    const lost = refusingGate(bundle) === "PEPG_ADMISSION"
+    return line(lost ? "required attested fields were missing" : "no required attested field is missing")
+  },
   PEPG: ({ sections: { policy_evaluation: evaluation } }) =>
     evaluation && line(mono(evaluation.decision_reason_code), " by ", mono(evaluation.fired_rule_id)),
   CCV: ({ sections: { budget_snapshot: budget } }) =>
@@ -77,10 +80,11 @@ const GATE_REASONS: Readonly<Partial<Record<TranscriptStep, (bundle: Bundle) => 
 
 const GATE_RESULTS = { passed: "passed", stopped: "ended the run", not_reached: "not reached" } as const
 
-/** A gate that ended the run decided so, except in a stage error: there it failed. */
-const gateResult = (state: keyof typeof GATE_RESULTS, { run }: Bundle): Span => {
+/** A gate that ended the run decided so; in a stage error it failed, unless it had refused the run before a stage failed. */
+const gateResult = (state: keyof typeof GATE_RESULTS, bundle: Bundle): Span => {
   if (state !== "stopped") return { text: GATE_RESULTS[state] }
-  const failed = OUTCOMES[run.outcome_kind].words.standing === "diagnosis"
+  const diagnosis = OUTCOMES[bundle.run.outcome_kind].words.standing === "diagnosis"
+  const failed = diagnosis && refusingGate(bundle) === undefined
   return { text: failed ? "failed" : GATE_RESULTS.stopped, style: "bold", tone: "bad" }
 }
 

@@ -3,6 +3,7 @@
 import type { JsonValue } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { receiptOf } from "@runseal/core/artifacts/bundle"
+import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Block, Line } from "../block.ts"
 import { joined, valueLine } from "../declared.ts"
@@ -57,9 +58,11 @@ export const diagnosis: Part = ({ bundle }) => {
   const { run, sections } = bundle
   if (run.outcome_kind !== "stage_error") return []
   const stage = run.error_stage
+  const refusal = refusalBeforeFailure(bundle)
   return [
     heading(2, "What failed"),
     ...facts([
+      ...(refusal === undefined ? [] : [fact("Decided before", said(refusal))]),
       fact("Failed step", stage === undefined ? muted("not named") : line(mono(stage), ` (${STEP_LABELS[stage]})`)),
       fact("The service said", run.error_message === undefined ? muted("nothing") : said(run.error_message)),
       fact("The cause", "stands in the operator's process log, which is no part of this record"),

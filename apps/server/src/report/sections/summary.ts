@@ -1,9 +1,10 @@
 /** Part 1: the Executive Summary, exactly two paragraphs: this run, then what its outcome means and where it is anchored. */
 import type { Bundle } from "@runseal/core/artifacts/bundle"
+import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Line } from "../block.ts"
-import { briefly, count, heading, line, mono, paragraph } from "../spans.ts"
+import { briefly, count, heading, line, mono, paragraph, said } from "../spans.ts"
 import { type Part, wordsOf } from "../subject.ts"
 import { anchorSentence } from "./anchors.ts"
 
@@ -48,8 +49,10 @@ function because(bundle: Bundle): Line {
   )
 }
 
-function failed({ run }: Bundle): Line {
-  const stage = run.error_stage
+function failed(bundle: Bundle): Line {
+  const stage = bundle.run.error_stage
+  const refusal = refusalBeforeFailure(bundle)
+  if (refusal !== undefined) return said(refusal)
   return stage === undefined ? [] : line("The step that failed is ", mono(stage), ` (${STEP_LABELS[stage]}).`)
 }
 

@@ -1,5 +1,6 @@
 /** The nine stages and five gates, and where the run stopped. */
 import type { Bundle } from "@runseal/core/artifacts/bundle"
+import { refusingGate } from "@runseal/core/verify/stage-error"
 import { GATES, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { TranscriptStep } from "@runseal/core/vocabulary/pipeline-path"
 import { STEP_LABELS, WHOLE_PATH } from "@runseal/core/vocabulary/pipeline-path"
@@ -13,13 +14,18 @@ const stoppedAt = ({ run }: Pick<Bundle, "run">): TranscriptStep | undefined => 
 
 type Step = TimelineBlock["steps"][number] & { readonly code: TranscriptStep }
 
+type TimedBundle = Pick<Bundle, "run" | "sections">
+
 /** How far the run came. */
-export function stepStates(bundle: Pick<Bundle, "run">): readonly Step[] {
+export function stepStates(bundle: TimedBundle): readonly Step[] {
   const stop = stoppedAt(bundle)
-  const end = stop === undefined ? WHOLE_PATH.length : WHOLE_PATH.indexOf(stop)
+  // A refused run whose sealing failed went no further than its gate, and then to that one stage.
+  const gate = refusingGate(bundle)
+  const last = gate ?? stop
+  const end = last === undefined ? WHOLE_PATH.length : WHOLE_PATH.indexOf(last)
   const state = (i: number): Step["state"] => {
     if (i < end) return "passed"
-    return i === end ? "stopped" : "not_reached"
+    return i === end || WHOLE_PATH[i] === stop ? "stopped" : "not_reached"
   }
   return WHOLE_PATH.map((code, i) => ({
     kind: GATES.some(gate => gate === code) ? "gate" : "stage",
@@ -30,13 +36,13 @@ export function stepStates(bundle: Pick<Bundle, "run">): readonly Step[] {
 }
 
 /** The drawing, and the same in one sentence. */
-export function timeline(bundle: Pick<Bundle, "run">): TimelineBlock {
+export function timeline(bundle: TimedBundle): TimelineBlock {
   const steps = stepStates(bundle)
-  const stop = steps.find(({ state }) => state === "stopped")
+  const stops = steps.filter(({ state }) => state === "stopped").map(({ code, label }) => `${code} (${label})`)
   const passed = steps.filter(({ state }) => state === "passed").length
   const alternative =
-    stop === undefined
+    stops.length === 0
       ? `All ${steps.length} steps were passed: nine stages and five gates.`
-      : `${passed} of ${steps.length} steps were passed; the run ended at ${stop.code} (${stop.label}); ${steps.length - passed - 1} steps were not reached.`
+      : `${passed} of ${steps.length} steps were passed; the run ended at ${stops.join(" and then failed at ")}; ${steps.length - passed - stops.length} steps were not reached.`
   return { kind: "timeline", steps, alternative }
 }
