@@ -8,7 +8,9 @@ import { adminOnly, authenticate } from "./access/doors.ts"
 import { limitNameOf, limitRequests } from "./access/rate-limit.ts"
 import { SignerFailure } from "./anchor/remote-signer.ts"
 import type { Deps } from "./deps.ts"
+import { openBodyRoom } from "./http/body-room.ts"
 import { HttpError, unavailable } from "./http/http-error.ts"
+import { holdBodies } from "./http/json-body.ts"
 import { securityHeaders } from "./http/security-headers.ts"
 import { attestationRoutes } from "./routes/attestations.ts"
 import { discoveryRoutes } from "./routes/discovery.ts"
@@ -53,6 +55,7 @@ const KEPT_ROUTES: readonly Routes[] = [
 export function createApp(deps: Deps): Hono {
   const app = new Hono()
   app.use(securityHeaders)
+  app.use(holdBodies(openBodyRoom()))
   app.use(async (c, next) => {
     await next()
     deps.watch.answered(routeOf(c), c.res.status)

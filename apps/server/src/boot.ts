@@ -31,6 +31,7 @@ import { createReviewer, processWorld, ReviewConfigError } from "./review/create
 import type { Reviewer } from "./review/reviewer.ts"
 import { attestationDraft } from "./sealing/attestation.ts"
 import { type Deployment, openDeployment } from "./sealing/deployment.ts"
+import { openDocumentCheck } from "./sealing/document-check.ts"
 import { openExports } from "./sealing/exports.ts"
 import { type HeadGuard, openHeadGuard } from "./sealing/head-guard.ts"
 import { openReadiness } from "./sealing/readiness.ts"
@@ -220,7 +221,7 @@ async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard
       outside.wake()
     },
   })
-  const renderer = openRenderer()
+  const [renderer, documents] = [openRenderer(), openDocumentCheck(document)]
   const signer = { key: keys.service, nowMs, logger }
   const stop = new AbortController()
   const execution = openExecution({
@@ -253,12 +254,14 @@ async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard
     originSecret: keys.originSecret,
     sourceRevision: revision,
     trust,
+    checkDocument: documents.check,
     ...publishedOf(deployment, config, document),
   }
   const close = async (): Promise<void> => {
     stop.abort()
     const access = [directory, rateLimits, trialQuota, idempotencyKeys]
-    for (const part of [prepared.inspection, renderer, ledger, sealer, cosigner, outside, ...access]) await part.close()
+    for (const part of [prepared.inspection, renderer, documents, ledger, sealer, cosigner, outside, ...access])
+      await part.close()
     heads.close()
     await db.close()
   }

@@ -16,6 +16,7 @@ import type { ShowOutside } from "./outbox/show-outside.ts"
 import type { Submission } from "./pipeline/submission.ts"
 import type { Renderer } from "./report/renderer.ts"
 import type { SealedAttestation } from "./sealing/attestation.ts"
+import type { CheckDocument } from "./sealing/document-check.ts"
 import type { Exports } from "./sealing/exports.ts"
 import type { Readiness } from "./sealing/readiness.ts"
 import type { StateRun } from "./sealing/run-statement.ts"
@@ -71,6 +72,8 @@ export type Deps = {
   readonly genesis: GenesisLeaf
   /** What the entries sign with which the log's keys changed. */
   readonly keyChanges: KeyChangesAnswer["changes"]
+  /** Verifies a large document off the event loop, with the server's own trust. Rejects with JobError. */
+  readonly checkDocument: CheckDocument
   /** The server's own trust, for /dcae/verify. */
   readonly trust: TrustedKeys
   /** Published at /.well-known/. */

@@ -1,13 +1,11 @@
 import { equalBytes } from "./bytes.ts"
 import { canonicalize } from "./canonicalize.ts"
+import { countNodes, MAX_NODES } from "./json-nodes.ts"
 import { type JsonValue, MAX_DEPTH } from "./json-value.ts"
 import { utf8Decode, utf8Encode } from "./utf8.ts"
 
-/**
- * Longest text that is tried, in UTF-8 bytes: the engine's own parser bounds neither nesting nor what it builds. A sealed
- * record has some 32,000.
- */
-const MAX_BYTES = 262_144
+/** Longest text that is tried, in UTF-8 bytes: more than a service seals. */
+const MAX_BYTES = 4_194_304
 /** Objects are looked up that stand inside at most so many others: sections, leaves and entries of a record. */
 const MAX_KEPT_DEPTH = 4
 /** How JSON.stringify begins the escape of a lone surrogate, which has no canonical form. */
@@ -60,6 +58,8 @@ export function readCanonical(input: string | Uint8Array): CanonicalText | undef
   const text = typeof input === "string" ? input : utf8Decode(input)
   if (text === undefined || (text === input && !text.isWellFormed())) return undefined
   const bytes = typeof input === "string" ? utf8Encode(input) : input
+  // The engine's own parser bounds neither nesting nor what it builds.
+  if (bytes.length > MAX_NODES && countNodes(bytes, MAX_NODES + 1) > MAX_NODES) return undefined
   try {
     const value: JsonValue = JSON.parse(text)
     const mayHoldNul = text.includes(NUL_ESCAPE)

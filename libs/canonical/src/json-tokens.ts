@@ -1,4 +1,5 @@
 import { exactNumber } from "./exact-number.ts"
+import type { JsonValue } from "./json-value.ts"
 import { positionOf, StrictJsonError, type StrictJsonErrorCode } from "./strict-json-error.ts"
 import { isSurrogatePair } from "./utf8.ts"
 
@@ -13,6 +14,10 @@ export interface Source {
   readonly maxDepth: number
   /** Index of the next code unit to read. */
   at: number
+  /** Items of the arrays that are being read, those of an inner one behind those of the one around it. */
+  readonly items: JsonValue[]
+  /** How many of `items` there are; behind them stand some that were taken. */
+  itemCount: number
 }
 
 /** The refusal of the text at UTF-16 index `at`. */
@@ -117,6 +122,6 @@ function skipDigits(source: Source, at: number): number {
   return end
 }
 
-function isDigit(unit: number): boolean {
+export function isDigit(unit: number): boolean {
   return unit >= 0x30 && unit <= 0x39
 }

@@ -9,6 +9,7 @@ const SENTENCES = {
   lone_surrogate: "A string holds a lone surrogate",
   too_deep: "Arrays and objects are nested too deeply",
   too_large: "The text is too large",
+  too_many_nodes: "The text has too many values and keys",
   invalid_utf8: "The bytes are not valid UTF-8",
   trailing_data: "Something follows the JSON value",
   byte_order_mark: "The text begins with a byte order mark",

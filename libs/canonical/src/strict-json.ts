@@ -1,7 +1,9 @@
+import { countNodes, MAX_NODES } from "./json-nodes.ts"
 import {
   accept,
   expectUnit,
   failure,
+  isDigit,
   readNumber,
   readString,
   readWord,
@@ -10,7 +12,7 @@ import {
 } from "./json-tokens.ts"
 import { addMember, type JsonObject, type JsonValue, MAX_DEPTH } from "./json-value.ts"
 import { positionOf, StrictJsonError } from "./strict-json-error.ts"
-import { utf8Decode, utf8Length, utf8Salvage } from "./utf8.ts"
+import { utf8Decode, utf8Encode, utf8Length, utf8Salvage } from "./utf8.ts"
 
 /** 64 MiB: what one text may weigh in UTF-8 when the caller names no bound. */
 export const DEFAULT_MAX_BYTES = 67_108_864
@@ -20,7 +22,12 @@ export interface StrictJsonLimits {
   readonly maxBytes?: number
   /** Bound on nested arrays and objects; values above `MAX_DEPTH` mean `MAX_DEPTH`. */
   readonly maxDepth?: number
+  /** Bound on nodes, as `countNodes` counts them; values above `MAX_NODES` mean `MAX_NODES`. */
+  readonly maxNodes?: number
 }
+
+/** Behind every index that an object may have between others without the engine making room for those it has not. */
+const FAR_INDEX = 4_294_967_294
 
 /**
  * Reads one I-JSON text (RFC 7493 within RFC 8259) in one pass and in linear time.
@@ -29,6 +36,8 @@ export interface StrictJsonLimits {
  * (compared after unescaping), lone surrogates, raw or escaped, −0 in any spelling, integers outside ±(2^53−1) in any
  * spelling, numbers whose decimal value a double does not carry, nesting beyond `maxDepth`, texts beyond `maxBytes`, invalid
  * UTF-8, a byte order mark, data after the value. U+0000 in strings is accepted. "__proto__" becomes an own, ordinary key.
+ *
+ * A text beyond `maxBytes` or `maxNodes` is refused before anything is built of it, without a position.
  */
 export function parseStrictJson(input: string | Uint8Array, limits: StrictJsonLimits = {}): JsonValue {
   const source = open(input, limits)
@@ -45,9 +54,13 @@ function open(input: string | Uint8Array, limits: StrictJsonLimits): Source {
   if (exceeds(input, limits.maxBytes ?? DEFAULT_MAX_BYTES)) {
     throw new StrictJsonError("too_large", { offset: 0, line: 1, column: 1 })
   }
-  if (typeof input === "string") return { text: input, unit: "code units", maxDepth, at: 0 }
+  if (holdsMoreNodes(input, Math.min(limits.maxNodes ?? MAX_NODES, MAX_NODES))) {
+    throw new StrictJsonError("too_many_nodes", { offset: 0, line: 1, column: 1 })
+  }
+  const start = { maxDepth, at: 0, items: [], itemCount: 0 }
+  if (typeof input === "string") return { ...start, text: input, unit: "code units" }
   const text = utf8Decode(input)
-  if (text !== undefined) return { text, unit: "bytes", maxDepth, at: 0 }
+  if (text !== undefined) return { ...start, text, unit: "bytes" }
   const salvage = utf8Salvage(input)
   throw new StrictJsonError("invalid_utf8", positionOf(salvage.text, salvage.invalidAt, "bytes"))
 }
@@ -57,6 +70,10 @@ function exceeds(input: string | Uint8Array, maxBytes: number): boolean {
   if (input.length > maxBytes) return true
   return typeof input === "string" && 3 * input.length > maxBytes && utf8Length(input) > maxBytes
 }
+
+/** Each node is a character, so that most texts need no count. */
+const holdsMoreNodes = (input: string | Uint8Array, maxNodes: number): boolean =>
+  input.length > maxNodes && countNodes(typeof input === "string" ? utf8Encode(input) : input, maxNodes + 1) > maxNodes
 
 function readValue(source: Source, depth: number): JsonValue {
   switch (source.text.charCodeAt(source.at)) {
@@ -77,19 +94,23 @@ function readValue(source: Source, depth: number): JsonValue {
   }
 }
 
+/** An array that grows item by item has room for seventeen as soon as it has one: it is made when all its items are read. */
 function readArray(source: Source, depth: number): JsonValue[] {
   if (depth > source.maxDepth) throw failure(source, "too_deep", source.at)
-  const items: JsonValue[] = []
+  const { items, itemCount: first } = source
   source.at++
   skipWhitespace(source)
   if (source.text.charCodeAt(source.at) !== 0x5d) {
     do {
-      items.push(readValue(source, depth))
+      const item = readValue(source, depth)
+      items[source.itemCount++] = item
       skipWhitespace(source)
     } while (accept(source, 0x2c))
   }
   expectUnit(source, 0x5d)
-  return items
+  const array = items.slice(first, source.itemCount)
+  source.itemCount = first
+  return array
 }
 
 function readObject(source: Source, depth: number): JsonObject {
@@ -98,11 +119,25 @@ function readObject(source: Source, depth: number): JsonObject {
   source.at++
   skipWhitespace(source)
   if (source.text.charCodeAt(source.at) !== 0x7d) {
-    do readMember(source, object, depth)
-    while (accept(source, 0x2c))
+    let sparse = false
+    do {
+      const isIndex = isDigit(source.text.charCodeAt(source.at + 1))
+      if (isIndex && !sparse) makeSparse(object)
+      sparse ||= isIndex
+      readMember(source, object, depth)
+    } while (accept(source, 0x2c))
   }
   expectUnit(source, 0x7d)
   return object
+}
+
+/**
+ * Has the engine keep members whose names are array indices in a table: it would make room for all indices below one, so that
+ * {"1000":1} took eight kilobytes. An object that has had a far index stays so when that is gone.
+ */
+function makeSparse(object: { [key: string]: JsonValue }): void {
+  object[FAR_INDEX] = null
+  delete object[FAR_INDEX]
 }
 
 function readMember(source: Source, object: { [key: string]: JsonValue }, depth: number): void {

@@ -9,6 +9,8 @@ import type { JsonObject } from "./json-value.ts"
  * this is: for one run.
  */
 export interface WrittenTexts extends KnownTexts {
+  /** Bytes written so far. */
+  readonly size: () => number
   /**
    * The UTF-8 bytes of the canonical text of an object, which is known from then on. Nobody may change the object or the
    * bytes. Throws where `canonicalize` does.
@@ -33,6 +35,7 @@ export function writtenTexts(): WrittenTexts {
   }
   return {
     ...known,
+    size: () => sink.length,
     write: object => {
       const bytes = texts.get(object)
       if (bytes !== undefined) return bytes

@@ -45,7 +45,7 @@ const pageAnswer = ({ total, documents }: AttestationPage, { limit, offset }: Pa
 export function attestationRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.post("/attest", async c => {
-    const { bytes, object } = await readJsonBody(c.req.raw)
+    const { bytes, object } = await readJsonBody(c)
     const claim = claimOf(c, bytes)
     const owner = callerOf(c).api_key_id
     const attest = async (): Promise<string> => (await deps.attest(owner, readAttestBody(object), claim)).text

@@ -1,8 +1,8 @@
 /** `POST /execute`, `/execute/verify-determinism` and `/dcae/verify`. */
 import { canonicalize, type JsonObject } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
-import { isUnreadable, verifyDocument } from "@runseal/core/verify/document"
-import { exitCode } from "@runseal/core/verify/report"
+import { isUnreadable, type Unreadable, verifyDocument } from "@runseal/core/verify/document"
+import { exitCode, type Report } from "@runseal/core/verify/report"
 import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
 import type { DcaeAnswer } from "@runseal/core/wire/runs"
 import type { Context } from "hono"
@@ -12,10 +12,12 @@ import { claimOf, replayedField } from "../access/idempotency.ts"
 import type { Deps } from "../deps.ts"
 import { callerAddress } from "../http/caller-address.ts"
 import { readExecuteBody } from "../http/execute-body.ts"
-import { badRequest } from "../http/http-error.ts"
-import { DOCUMENT_LIMITS, readJsonBody, readJsonObject } from "../http/json-body.ts"
+import { badRequest, unavailable } from "../http/http-error.ts"
+import type { ReceivedBody } from "../http/json-body.ts"
+import { DOCUMENT_LIMITS, parseObject, readJsonBody, readJsonObject, receiveJson, turnFor } from "../http/json-body.ts"
 import type { Submission } from "../pipeline/submission.ts"
 import type { KeyClaim } from "../store/idempotency-keys.ts"
+import { JobError } from "../threads/job-thread.ts"
 import { determinismAnswer } from "./determinism.ts"
 import { executeAnswer } from "./execute-answer.ts"
 import { callersRun } from "./own-run.ts"
@@ -36,7 +38,9 @@ function submissionOf(c: Context, deps: Deps, object: JsonObject): Submission {
 
 /** Executes a body as one of the caller's runs. @throws HttpError 400 for a body that is not accepted */
 async function executeBody(c: Context, deps: Deps, object: JsonObject, claim?: KeyClaim): Promise<Bundle> {
+  await turnFor(c)
   const submission = submissionOf(c, deps, object)
+  await turnFor(c)
   const { bundle } = await deps.trialQuota.spend(callerOf(c), () => deps.execute(submission, claim))
   return bundle
 }
@@ -59,9 +63,19 @@ async function executeOnce(c: Context, deps: Deps, object: JsonObject, claim: Ke
   return c.body(canonicalize(body), status, { "Content-Type": "application/json", ...replayedField(settled) })
 }
 
+const notChecked = (error: unknown): never => {
+  if (!(error instanceof JobError) || error.problem === "failed") throw error
+  throw unavailable("Too many large documents are being verified. Try again.")
+}
+
+const verifyReceived = async (deps: Deps, { bytes, large }: ReceivedBody): Promise<Report | Unreadable> =>
+  large
+    ? deps.checkDocument(bytes).catch(notChecked)
+    : verifyDocument(parseObject(bytes, DOCUMENT_LIMITS), [deps.trust])
+
 /** The core verifier over HTTP, with the server's own trust: a convenience, not third-party evidence. */
 async function dcaeAnswer(c: Context, deps: Deps): Promise<DcaeAnswer> {
-  const report = verifyDocument(await readJsonObject(c.req.raw, DOCUMENT_LIMITS), [deps.trust])
+  const report = await verifyReceived(deps, await receiveJson(c, DOCUMENT_LIMITS))
   if (isUnreadable(report)) throw badRequest(`The document cannot be verified: ${report.unreadable}`)
   const { verdict, checks, outcome_kind, statement, withheld, limitations } = report
   return {
@@ -80,7 +94,7 @@ async function dcaeAnswer(c: Context, deps: Deps): Promise<DcaeAnswer> {
 export function executeRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.post("/execute", async c => {
-    const { bytes, object } = await readJsonBody(c.req.raw)
+    const { bytes, object } = await readJsonBody(c)
     const claim = claimOf(c, bytes)
     if (claim !== undefined) return await executeOnce(c, deps, object, claim)
     const bundle = await executeBody(c, deps, object)
@@ -88,9 +102,13 @@ export function executeRoutes(deps: Deps): Hono {
     const { status, body } = executeAnswer(bundle)
     return c.json(body, status)
   })
-  app.post("/execute/verify-determinism", async c =>
-    c.json(determinismAnswer(await deps.rehearse(submissionOf(c, deps, await readJsonObject(c.req.raw))))),
-  )
+  app.post("/execute/verify-determinism", async c => {
+    const object = await readJsonObject(c)
+    await turnFor(c)
+    const submission = submissionOf(c, deps, object)
+    await turnFor(c)
+    return c.json(determinismAnswer(await deps.rehearse(submission)))
+  })
   app.post("/dcae/verify", async c => c.json(await dcaeAnswer(c, deps)))
   return app
 }

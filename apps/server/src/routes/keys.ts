@@ -19,8 +19,8 @@ import { badRequest, notFound } from "../http/http-error.ts"
 import { readJsonObject } from "../http/json-body.ts"
 import { type KeyFacts, listKeys, type Minter, revokeKey } from "../store/api-keys.ts"
 
-async function readMintRequest(request: Request): Promise<MintKeyRequest> {
-  const parsed = v.safeParse(mintKeyRequestSchema, await readJsonObject(request), FIRST_ISSUE)
+async function readMintRequest(c: Context): Promise<MintKeyRequest> {
+  const parsed = v.safeParse(mintKeyRequestSchema, await readJsonObject(c), FIRST_ISSUE)
   if (!parsed.success) throw badRequest(`${issueText(parsed.issues[0])}.`)
   return parsed.output
 }
@@ -64,7 +64,7 @@ const noSuchKey = () => notFound("There is no such key.")
 export function keyRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.post("/admin/keys", async c => {
-    const minted = await mintKey(deps.db, await readMintRequest(c.req.raw), minterOf(c), deps.nowMs())
+    const minted = await mintKey(deps.db, await readMintRequest(c), minterOf(c), deps.nowMs())
     // Between the door and the mint the first key was made, or the caller's own was revoked.
     if (minted === undefined) throw unauthorized()
     return c.json(minted, 201)

@@ -36,6 +36,11 @@ export const BATCH_MAX_ITEMS = 256
 /** Most runs and attestations that may wait; past it sealing answers 503 at once. */
 export const QUEUE_MAX_ITEMS = 4096
 
+/** A run takes long to seal whose sections come to more than this, in bytes of canonical text … */
+const LONG_BYTES = 65_536
+/** … and so many bytes of those go into one batch. */
+const LONG_BATCH_BYTES = 1_048_576
+
 export type Sealer = {
   /**
    * Seals a draft; resolves once its record is durable. Rejects with StoreError when nothing was acknowledged, "outcome_unknown"
@@ -110,7 +115,9 @@ export function openSealer(context: SealerContext): Sealer {
       throw error instanceof StoreError ? error : new StoreError("unavailable")
     }
   }
-  const bounds = { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS }
+  const weigh = (item: Item): number => ("run" in item ? item.run.texts.size() : 0)
+  const long = { isLong: (item: Item) => weigh(item) > LONG_BYTES, weigh, batchWeight: LONG_BATCH_BYTES }
+  const bounds = { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS, long }
   const { submit, waiting, close } = createGroupCommit(sealItems, bounds, context.upstream)
 
   return {

@@ -2,11 +2,18 @@
 import { setImmediate, setTimeout } from "node:timers/promises"
 import { StoreError } from "./errors.ts"
 
-export type GroupBounds = {
+export type GroupBounds<Item = never> = {
   /** Most items of one batch. */
   readonly batch: number
   /** Most items that may wait; one more is refused at once. */
   readonly waiting: number
+  /** Items that take long go into batches of their own, every second one, so that others wait for one of them at most. */
+  readonly long?: {
+    readonly isLong: (item: Item) => boolean
+    /** What such items may weigh in one batch, whatever one alone weighs. */
+    readonly weigh: (item: Item) => number
+    readonly batchWeight: number
+  }
 }
 
 export type GroupCommit<Item, Result> = {
@@ -42,37 +49,57 @@ type Waiting<Item, Result> = {
  */
 export function createGroupCommit<Item, Result>(
   write: (batch: readonly Item[]) => Promise<readonly Result[]>,
-  bounds: GroupBounds,
+  bounds: GroupBounds<Item>,
   upstream: readonly Upstream[] = [],
 ): GroupCommit<Item, Result> {
   const queue: Waiting<Item, Result>[] = []
+  const longQueue: Waiting<Item, Result>[] = []
+  const { long } = bounds
   let closed = false
   let writing: Promise<void> | undefined
   let batch: Promise<void> | undefined
+  const writeBatch = async (items: readonly Waiting<Item, Result>[]): Promise<void> => {
+    batch = settle(write, items)
+    await batch
+    batch = undefined
+  }
   const writeAll = async (): Promise<void> => {
-    while (queue.length > 0) {
+    while (queue.length + longQueue.length > 0) {
       for (const group of upstream) await letArrive(group)
-      batch = settle(write, queue.splice(0, bounds.batch))
-      await batch
-      batch = undefined
+      if (queue.length > 0) await writeBatch(queue.splice(0, bounds.batch))
+      if (long !== undefined && longQueue.length > 0) {
+        const weight = ({ item }: Waiting<Item, Result>): number => long.weigh(item)
+        await writeBatch(longQueue.splice(0, countWithin(longQueue.map(weight), long.batchWeight)))
+      }
     }
     writing = undefined
   }
   return {
     submit: item =>
       new Promise((resolve, reject) => {
-        if (closed || queue.length >= bounds.waiting) return reject(new StoreError("unavailable"))
-        queue.push({ item, resolve, reject })
+        if (closed || queue.length + longQueue.length >= bounds.waiting) return reject(new StoreError("unavailable"))
+        const into = long?.isLong(item) ? longQueue : queue
+        into.push({ item, resolve, reject })
         // Not at once: whoever is released by the same event is to be in the first batch too.
         writing ??= Promise.resolve().then(writeAll)
       }),
-    waiting: () => queue.length,
+    waiting: () => queue.length + longQueue.length,
     underWay: () => batch,
     close: async () => {
       closed = true
       await writing
     },
   }
+}
+
+/** How many of the first weights come to `most` together: at least one. */
+function countWithin(weights: readonly number[], most: number): number {
+  let sum = 0
+  const beyond = weights.findIndex(weight => {
+    sum += weight
+    return sum > most
+  })
+  return beyond === -1 ? weights.length : Math.max(beyond, 1)
 }
 
 /** Waits for what a group is writing, and until the items it releases have come as far as they do without waiting. */

@@ -1,12 +1,16 @@
 /** The body of `POST /execute` from its bytes to a submitted run: taken, or refused with one sentence. */
 
 import { readdirSync, readFileSync } from "node:fs"
+import { openBodyRoom } from "@runseal/server/http/body-room"
 import { readExecuteBody } from "@runseal/server/http/execute-body"
 import { HttpError } from "@runseal/server/http/http-error"
 import { readJsonObject } from "@runseal/server/http/json-body"
+import { Context } from "hono"
 import { type FuzzTarget, promise } from "../fuzz-target.ts"
 
 const EXAMPLES = new URL("../../../../examples/", import.meta.url)
+
+const room = openBodyRoom()
 
 export const executeBodies: FuzzTarget = {
   name: "execute-body",
@@ -19,14 +23,19 @@ export const executeBodies: FuzzTarget = {
   run: async input => {
     const headers = { "content-type": "application/json" }
     const request = new Request("http://localhost/execute", { method: "POST", headers, body: new Uint8Array(input) })
+    const context = new Context(request)
+    const hold = room.open()
+    context.set("bodyHold", hold)
     try {
-      const run = readExecuteBody(await readJsonObject(request))
+      const run = readExecuteBody(await readJsonObject(context))
       promise(typeof run.payload === "string" && typeof run.route_id === "string", "a run without payload is taken")
       promise(Number.isSafeInteger(run.declared_tokens) && run.declared_tokens >= 0, "declared tokens are no count")
     } catch (error) {
       if (!(error instanceof HttpError)) throw error
       promise(error.status === 400 || error.status === 413, `a body is refused with ${error.status}`)
       promise(/^[^\p{C}]{1,400}$/u.test(error.message), "the refusal is one printable line")
+    } finally {
+      hold.release()
     }
   },
 }

@@ -1,0 +1,155 @@
+/**
+ * Room in memory for the bodies of requests under way, from their first byte to their answer. Few bytes can become a hundred times as
+ * many when they are read, so both are counted, and nothing is built of a body before there is room for it. Small bodies have room of
+ * their own: whoever sends large ones, however many, takes none of it. docs/decisions/0108
+ */
+import { getHeapStatistics } from "node:v8"
+import { type HttpError, unavailable } from "./http-error.ts"
+import { openLargeTurns } from "./large-turns.ts"
+
+/** Memory that a node of a body takes at most, in bytes: an object under a name of its own that no other has. */
+const NODE_BYTES = 128
+/** Copies of a body's text that a run holds at most: as received, as UTF-16, as sealed, as stored. */
+const TEXT_COPIES = 5
+/** What any run holds beside its body until it is answered, in bytes. */
+const RUN_BYTES = 65_536
+/** A body is large that takes more than this, in bytes: some 30 KiB of text, or 3,600 nodes. */
+const LARGE_BYTES = 524_288
+/** So many bytes of a body may have come before it is large, whatever it will hold. */
+const LARGE_RECEIVED_BYTES = 65_536
+
+export type RoomBounds = {
+  /** Bytes that small bodies may take together. */
+  readonly smallBytes: number
+  /** Bytes of large bodies that may have been received and wait to be read. */
+  readonly receivedBytes: number
+  /** Bytes that large bodies that are read may take together; one alone may take more. */
+  readonly readBytes: number
+  /** Longest a large body waits until it may be read, in milliseconds. */
+  readonly waitMs: number
+}
+
+/** A quarter of the heap for each. @param heapBytes what the engine may use at most */
+export function roomBounds(heapBytes: number = getHeapStatistics().heap_size_limit): RoomBounds {
+  const share = Math.floor(heapBytes / 4)
+  return { smallBytes: share, receivedBytes: share, readBytes: share, waitMs: 20_000 }
+}
+
+/** The room that one request takes. */
+export type BodyHold = {
+  /** Counts bytes of the body as they come. @throws HttpError 503 when there is no room for them */
+  readonly receive: (bytes: number) => void
+  /**
+   * Resolves when a body of so many bytes and nodes may be read, at once unless it is large, which is what it resolves to.
+   * @throws HttpError 503 when there is no room for it in time
+   */
+  readonly admit: (bytes: number, nodes: number) => Promise<boolean>
+  /** Resolves when long work on the body may begin, of which the event loop does one piece at a time; at once unless it is large. */
+  readonly turn: () => Promise<void>
+  /** Gives the room back: the request is answered. */
+  readonly release: () => void
+}
+
+export type BodyRoom = { readonly open: () => BodyHold }
+
+const full = (): HttpError => unavailable("Too many large requests are under way; nothing was recorded. Try again.")
+const busy = (): HttpError => unavailable("Too many requests are under way; nothing was recorded. Try again.")
+
+/** Bytes that are taken, never more than `limit` but by one alone. */
+function account(limit: number) {
+  let taken = 0
+  return {
+    fits: (bytes: number): boolean => taken === 0 || taken + bytes <= limit,
+    take: (bytes: number): void => {
+      taken += bytes
+    },
+  }
+}
+
+type Waiting = { readonly bytes: number; readonly begin: () => void }
+
+export function openBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
+  const small = account(bounds.smallBytes)
+  const received = account(bounds.receivedBytes)
+  const read = account(bounds.readBytes)
+  const queue: Waiting[] = []
+  const turn = openLargeTurns()
+
+  /** In the order of their coming: a body for which there is no room yet is not passed by smaller ones. */
+  const admitNext = (): void => {
+    for (let next = queue[0]; next !== undefined && read.fits(next.bytes); next = queue[0]) {
+      queue.shift()
+      read.take(next.bytes)
+      next.begin()
+    }
+  }
+  const giveBack = (bytes: number): void => {
+    read.take(-bytes)
+    admitNext()
+  }
+  const untilRead = (bytes: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const late = setTimeout(() => {
+        queue.splice(queue.indexOf(waiting), 1)
+        reject(full())
+        admitNext()
+      }, bounds.waitMs)
+      const begin = (): void => {
+        clearTimeout(late)
+        resolve()
+      }
+      const waiting = { bytes, begin }
+      queue.push(waiting)
+      admitNext()
+    })
+
+  const open = (): BodyHold => {
+    const holds = { small: 0, received: 0, read: 0 }
+    const takeSmall = (bytes: number): void => {
+      if (!small.fits(bytes - holds.small)) throw busy()
+      small.take(bytes - holds.small)
+      holds.small = bytes
+    }
+    const takeReceived = (bytes: number): void => {
+      if (!received.fits(bytes - holds.received)) throw full()
+      takeSmall(0)
+      received.take(bytes - holds.received)
+      holds.received = bytes
+    }
+    const dropReceived = (): void => {
+      received.take(-holds.received)
+      holds.received = 0
+    }
+    let size = 0
+    return {
+      receive: bytes => {
+        size += bytes
+        if (size > LARGE_RECEIVED_BYTES) takeReceived(size)
+        else takeSmall(size)
+      },
+      admit: async (bytes, nodes) => {
+        const needed = RUN_BYTES + TEXT_COPIES * bytes + NODE_BYTES * nodes
+        if (needed <= LARGE_BYTES) {
+          dropReceived()
+          takeSmall(needed)
+          return false
+        }
+        takeReceived(bytes)
+        await untilRead(needed)
+        holds.read = needed
+        dropReceived()
+        return true
+      },
+      turn: async () => {
+        if (holds.read + holds.received > 0) await turn()
+      },
+      release: () => {
+        takeSmall(0)
+        dropReceived()
+        if (holds.read > 0) giveBack(holds.read)
+        holds.read = 0
+      },
+    }
+  }
+  return { open }
+}

@@ -1,0 +1,27 @@
+/** Verifies large documents that callers send in a thread of its own, so that nobody waits for one of them. */
+import type { JsonObject } from "@runseal/canonical"
+import type { Unreadable } from "@runseal/core/verify/document"
+import type { Report } from "@runseal/core/verify/report"
+import { openJobThread } from "../threads/job-thread.ts"
+
+/** Bytes as they were received: strict JSON of an object, or not. */
+export type DocumentJob = Uint8Array
+
+export type CheckDocument = (bytes: Uint8Array) => Promise<Report | Unreadable>
+
+/** What waits is bounded by the room for bodies as well. The slowest document known takes two seconds. */
+const BOUNDS = { waiting: 64, deadlineMs: 60_000, heapMiB: 512 }
+
+/**
+ * The thread starts with the first large document.
+ * @param document the service's trust document
+ */
+export function openDocumentCheck(document: JsonObject): {
+  /** Rejects with JobError. */
+  readonly check: CheckDocument
+  readonly close: () => Promise<void>
+} {
+  const module = new URL("./document-thread.ts", import.meta.url)
+  const { run, close } = openJobThread<DocumentJob, Report | Unreadable>(module, BOUNDS, document)
+  return { check: run, close }
+}
