@@ -284,9 +284,9 @@ describe("a log that is not what was signed", () => {
     const other = logOf({ size: 10, treeId: "4128" })
     for (const trusts of [undefined, []])
       expect(failed(await audit(other, trusts && { trusts }))).toBe(
-        "checkpoint: No trust document of yours is of the log runseal.local - 4128.",
+        "checkpoint: No trust document of yours is of the log runseal.local/4128.",
       )
-    expect(readSeen(store, "runseal.local - 4128")).toEqual([])
+    expect(readSeen(store, "runseal.local/4128")).toEqual([])
   })
 
   test("fails when a witness alone signed", async () => {
