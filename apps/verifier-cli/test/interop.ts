@@ -1,7 +1,8 @@
 /**
  * Holds exports against the real tools on PATH: cosign 2 and 3, and sigstore-go: its verification example for anchors, and for
- * statements, which no log holds, the program in sigstore-go/ beside this file. A tool that is not there is named and passed over. Ends
- * in 1 when a tool accepts what it must not or refuses what it must take.
+ * statements, which no log holds, the program in sigstore-go/ beside this file; and a service's log against tools that Go builds
+ * (log-tools.ts). A tool that is not there is named and passed over. Ends in 1 when a tool accepts what it must not or refuses what it
+ * must take.
  *
  *   npm run test:interop
  */
@@ -10,6 +11,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { RUN_STATEMENT_PREDICATE_TYPE } from "../../../libs/core/src/vocabulary/versions.ts"
+import { wrongLogTools } from "./log-tools.ts"
 import {
   exportCorpus,
   exportFromOutside,
@@ -195,3 +197,7 @@ for (const tool of tools) {
   for (const line of wrong) said(`  ${line}`)
   if (wrong.length > 0) process.exitCode = 1
 }
+
+const wrongOfLog = await wrongLogTools(join(folder, "log tools"), said)
+for (const line of wrongOfLog) said(`  ${line}`)
+if (wrongOfLog.length > 0) process.exitCode = 1

@@ -1,0 +1,211 @@
+/**
+ * Holds the log of a running service against tools that others made for such logs, each built by Go from its module: `fsck` of Tessera, which
+ * is given the log's address and verifier key and nothing else, and `litewitness` of Torchwood, which is told the verifier key alone.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
+import { delimiter, join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { setTimeout } from "node:timers/promises"
+import { fileURLToPath } from "node:url"
+
+const FSCK = "github.com/transparency-dev/tessera/cmd/fsck@v1.0.4"
+const LITEWITNESS = "filippo.io/torchwood/cmd/litewitness@v0.9.0"
+const BUILD_TIMEOUT_MS = 900_000
+const TIMEOUT_MS = 120_000
+const POLL_MS = 200
+/** Two entries each, and the log's birth: more than a full tile. */
+const RUNS = 140
+const WITNESS = "lite.example/w1"
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url))
+const EMPTY_ROOT = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+
+type Say = (line: string) => void
+
+const has = (command: string): boolean =>
+  (process.env.PATH ?? "").split(delimiter).some(path => existsSync(join(path, command)))
+
+/** Builds a Go program into a folder; undefined, and said why, when that cannot be done here. */
+function built(folder: string, program: string, say: Say): string | undefined {
+  const [path = ""] = program.split("@")
+  const name = path.split("/").at(-1) ?? ""
+  const bin = join(folder, "bin")
+  const { status, stderr } = spawnSync("go", ["install", program], {
+    env: { ...process.env, GOBIN: bin },
+    encoding: "utf8",
+    timeout: BUILD_TIMEOUT_MS,
+  })
+  if (status === 0) return join(bin, name)
+  say(`${name}: ${program} could not be built: not tested. ${stderr.trim().split("\n").at(-1) ?? ""}`)
+  return undefined
+}
+
+/** Calls until something is found. Rejects when nothing is in time. */
+async function until<T>(what: string, look: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  const deadline = Date.now() + TIMEOUT_MS
+  while (Date.now() < deadline) {
+    const found = await look()
+    if (found !== undefined) return found
+    await setTimeout(POLL_MS)
+  }
+  throw new Error(`${what} did not come within ${TIMEOUT_MS} ms`)
+}
+
+type Running = { readonly url: string; readonly end: () => Promise<void> }
+
+async function startService(folder: string, options: readonly string[]): Promise<Running> {
+  const files = ["--data-dir", join(folder, "data"), "--anonymous-rate-limit", "1000000"]
+  const main = join(ROOT, "apps/server/src/main.ts")
+  const child = spawn(process.execPath, [main, "--port", "0", ...files, ...options], {
+    stdio: ["ignore", "pipe", "inherit"],
+  })
+  let said = ""
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text))
+  const url = await until("the service", () => /"url":"([^"]+)".*"msg":"listening"/.exec(said)?.[1])
+  return { url, end: () => ended(child) }
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = once(child, "exit")
+  child.kill("SIGTERM")
+  await exit
+}
+
+async function seal(url: string, runs: number): Promise<void> {
+  const body = readFileSync(join(ROOT, "examples/first-run.json"))
+  const one = async (): Promise<void> => {
+    const response = await fetch(`${url}/execute`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+    })
+    if (!response.ok) throw new Error(`POST /execute answered ${response.status}`)
+  }
+  await Promise.all(Array.from({ length: runs }, one))
+}
+
+const text = async (address: string): Promise<string> => (await fetch(address)).text()
+
+async function vkeyOf(url: string): Promise<string> {
+  const document: unknown = await (await fetch(`${url}/.well-known/runseal-trust.json`)).json()
+  const keys =
+    typeof document === "object" && document !== null && "checkpoint_keys" in document ? document.checkpoint_keys : []
+  const [key] = Array.isArray(keys) ? keys : []
+  if (typeof key !== "string") throw new Error("the trust document names no checkpoint key")
+  return key
+}
+
+/** What `fsck` gets wrong of a log: it prints its findings and ends in 0 either way. */
+function wrongFsck(command: string, folder: string, url: string, vkey: string): readonly string[] {
+  const passes = (key: string): boolean => {
+    const file = join(folder, "log.vkey")
+    writeFileSync(file, key)
+    const args = ["--ui=false", "--v=1", `--storage_url=${url}/log/`, `--public_key=${file}`]
+    const { stderr } = spawnSync(command, args, { encoding: "utf8", timeout: TIMEOUT_MS })
+    return stderr.includes("Successfully fsck'd log") && !stderr.includes("fsck failed")
+  }
+  const [name = "", ...rest] = vkey.split("+")
+  return [
+    ...(passes(vkey) ? [] : ["fsck refused the log"]),
+    ...(passes([`${name}0`, ...rest].join("+")) ? ["fsck accepted the log under another name"] : []),
+  ]
+}
+
+/** Starts an agent with a key of the witness, and the witness for one log. */
+async function startWitness(
+  command: string,
+  folder: string,
+  logVkey: string,
+): Promise<Running & { readonly vkey: string }> {
+  mkdirSync(folder)
+  const [key, socket, store] = [join(folder, "key"), join(folder, "agent"), join(folder, "witness.db")]
+  spawnSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", key])
+  const agent = spawn("ssh-agent", ["-D", "-a", socket], { stdio: "ignore" })
+  const env = { ...process.env, SSH_AUTH_SOCK: socket }
+  await until("the agent", () => (spawnSync("ssh-add", ["-q", key], { env }).status === 0 ? true : undefined))
+  const [, fingerprint = ""] = spawnSync("ssh-keygen", ["-lf", key], { encoding: "utf8" }).stdout.split(" ")
+  const [origin = ""] = logVkey.split("+")
+  const db = new DatabaseSync(store)
+  db.exec("CREATE TABLE log (origin TEXT PRIMARY KEY, tree_size INTEGER NOT NULL, tree_hash TEXT NOT NULL)")
+  db.exec("CREATE TABLE key (origin TEXT NOT NULL, key TEXT NOT NULL, FOREIGN KEY(origin) REFERENCES log(origin))")
+  db.prepare("INSERT INTO log VALUES (?, 0, ?)").run(origin, EMPTY_ROOT)
+  db.prepare("INSERT INTO key VALUES (?, ?)").run(origin, logVkey)
+  db.close()
+  const address = `127.0.0.1:${await freePort()}`
+  const args = ["-name", WITNESS, "-db", store, "-ssh-agent", socket, "-key", fingerprint, "-listen", address]
+  const witness = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"] })
+  let said = ""
+  witness.stderr.setEncoding("utf8").on("data", (line: string) => (said += line))
+  const vkey = await until("the witness", () => /vkey=(\S+).*msg=listening/s.exec(said)?.[1])
+  const end = async (): Promise<void> => {
+    witness.kill("SIGKILL")
+    await ended(agent)
+  }
+  return { vkey, url: `http://${address}/`, end }
+}
+
+async function freePort(): Promise<number> {
+  const socket = createServer().listen(0, "127.0.0.1")
+  await once(socket, "listening")
+  const { port } = socket.address() as AddressInfo
+  socket.close()
+  return port
+}
+
+/** What the witness, and an audit that demands it, get wrong of a log that grows. */
+async function wrongWitness(command: string, folder: string, logVkey: string): Promise<readonly string[]> {
+  const witness = await startWitness(command, join(folder, "witness"), logVkey)
+  const service = await startService(folder, ["--witness", `${witness.vkey}=${witness.url}`])
+  try {
+    for (const runs of [1, 3]) {
+      await seal(service.url, runs)
+      const [, size] = (await text(`${service.url}/log/checkpoint`)).split("\n")
+      await until(`a cosignature of ${size} entries`, async () => {
+        const note = await text(`${service.url}/log/witnessed-checkpoint`)
+        return note.split("\n")[1] === size && note.includes(`\n— ${WITNESS} `) ? note : undefined
+      })
+    }
+    const trust = join(folder, "trust.json")
+    writeFileSync(trust, await text(`${service.url}/.well-known/runseal-trust.json`))
+    const verifier = join(ROOT, "apps/verifier-cli/src/main.ts")
+    const args = [verifier, "log", "audit", service.url, "--trust", trust, "--witness", witness.vkey]
+    const env = { ...process.env, RUNSEAL_TRUST_DIR: join(folder, "trust") }
+    const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8", env, timeout: TIMEOUT_MS })
+    return stdout.trimEnd().endsWith("LOG VERIFIED") ? [] : [`an audit that demands the witness fails: ${stdout}`]
+  } catch (error) {
+    return [String(error)]
+  } finally {
+    await service.end()
+    await witness.end()
+  }
+}
+
+/** Asks the tools that can be built here, names the others, and gives what any of them got wrong. @param folder a new one */
+export async function wrongLogTools(folder: string, say: Say): Promise<readonly string[]> {
+  mkdirSync(folder)
+  if (!has("go")) {
+    say("go: not found on PATH; fsck of Tessera and litewitness of Torchwood: not tested.")
+    return []
+  }
+  const fsck = built(folder, FSCK, say)
+  const agents = ["ssh-agent", "ssh-add", "ssh-keygen"].filter(command => !has(command))
+  if (agents.length > 0) say(`litewitness: ${agents.join(", ")} not found on PATH; not tested.`)
+  const litewitness = agents.length > 0 ? undefined : built(folder, LITEWITNESS, say)
+  if (fsck === undefined && litewitness === undefined) return []
+  const service = await startService(folder, [])
+  const vkey = await vkeyOf(service.url)
+  const wrong: string[] = []
+  try {
+    await seal(service.url, RUNS)
+    if (fsck !== undefined) wrong.push(...wrongFsck(fsck, folder, service.url, vkey))
+  } finally {
+    await service.end()
+  }
+  if (litewitness !== undefined) wrong.push(...(await wrongWitness(litewitness, folder, vkey)))
+  const asked = [...(fsck === undefined ? [] : ["fsck"]), ...(litewitness === undefined ? [] : ["litewitness"])]
+  say(`${asked.join(", ")}: a log of ${2 * RUNS + 1} entries and more: ${wrong.length} wrong answers`)
+  return wrong
+}
