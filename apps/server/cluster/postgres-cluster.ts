@@ -31,7 +31,18 @@ export type PostgresCluster = {
   readonly running: () => boolean
   /** Process id of the server. */
   readonly pid: () => number
+  /** Makes a standby that streams from this one, and starts it. Its name is that by which it may be named synchronous. */
+  readonly addStandby: (name: string) => Promise<PostgresStandby>
   readonly stop: () => Promise<void>
+}
+
+export type PostgresStandby = {
+  readonly url: string
+  /** Ends it as a crash would. */
+  readonly crash: () => Promise<void>
+  readonly start: () => Promise<void>
+  /** Makes it a primary. */
+  readonly promote: () => Promise<void>
 }
 
 export type ClusterStart =
@@ -68,36 +79,68 @@ export async function startPostgresCluster(parent: string = tmpdir()): Promise<C
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
   const access = join(data, "pg_hba.conf")
   writeFileSync(access, `host all ${GUARDED_USER} 127.0.0.1/32 scram-sha-256\n${readFileSync(access, "utf8")}`)
-  return { kind: "started", cluster: await runCluster(bin, folder, data, account, release) }
+  return { kind: "started", cluster: await runCluster({ bin, folder, account }, data, release) }
 }
 
-async function runCluster(
-  bin: string,
-  folder: string,
-  data: string,
-  account: Account | undefined,
-  release: () => void,
-): Promise<PostgresCluster> {
+/** Where a cluster's programs and files are, and who runs them. */
+type Place = { readonly bin: string; readonly folder: string; readonly account: Account | undefined }
+
+async function startServer({ bin, folder, account }: Place, data: string, port: number): Promise<ChildProcess> {
+  const settings = ["-p", String(port), "-c", "listen_addresses=127.0.0.1", "-c", `unix_socket_directories=${folder}`]
+  const server = spawn(join(bin, "postgres"), ["-D", data, ...settings], { ...account, cwd: folder, stdio: "ignore" })
+  await untilReady(urlAt(port), server)
+  return server
+}
+
+const urlAt = (port: number): string => `postgres://runseal@127.0.0.1:${port}/postgres`
+
+/** The programs that were found may be links to where all of them are. */
+const programsAt = (bin: string): string => dirname(realpathSync(join(bin, "postgres")))
+
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null
+
+async function end(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (hasEnded(server)) return
+  const exit = once(server, "exit")
+  server.kill(signal)
+  await exit
+}
+
+type Standby = PostgresStandby & { readonly stop: () => Promise<void> }
+
+async function makeStandby(place: Place, primary: number, name: string): Promise<Standby> {
+  const { bin, folder, account } = place
+  const data = join(folder, name)
+  const from = `host=127.0.0.1 port=${primary} user=runseal application_name=${name}`
+  const copied = ["-D", data, "-d", from, "-R", "-X", "stream", "-c", "fast", "--no-sync"]
+  const made = spawnSync(join(programsAt(bin), "pg_basebackup"), copied, { ...account, cwd: folder, encoding: "utf8" })
+  if (made.status !== 0) throw new Error(`pg_basebackup failed: ${made.stderr}`)
   const port = await freePort()
-  const url = `postgres://runseal@127.0.0.1:${port}/postgres`
-  const start = async (): Promise<ChildProcess> => {
-    const settings = ["-p", String(port), "-c", "listen_addresses=127.0.0.1", "-c", `unix_socket_directories=${folder}`]
-    const server = spawn(join(bin, "postgres"), ["-D", data, ...settings], { ...account, cwd: folder, stdio: "ignore" })
-    await untilReady(url, server)
-    return server
+  let server = await startServer(place, data, port)
+  return {
+    url: urlAt(port),
+    crash: () => end(server, "SIGQUIT"),
+    start: async () => {
+      server = await startServer(place, data, port)
+    },
+    promote: async () => {
+      const sql = postgres(urlAt(port), { max: 1 })
+      await sql`select pg_promote()`.finally(() => sql.end())
+    },
+    stop: () => end(server, "SIGINT"),
   }
-  const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null
-  const end = async (server: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
-    if (hasEnded(server)) return
-    const exit = once(server, "exit")
-    server.kill(signal)
-    await exit
-  }
+}
+
+async function runCluster(place: Place, data: string, release: () => void): Promise<PostgresCluster> {
+  const { bin, folder } = place
+  const port = await freePort()
+  const url = urlAt(port)
+  const start = (): Promise<ChildProcess> => startServer(place, data, port)
+  const standbys: Standby[] = []
   let server = await start()
   return {
     url,
-    // The programs that were found may be links to where all of them are.
-    programs: dirname(realpathSync(join(bin, "postgres"))),
+    programs: programsAt(bin),
     createDatabase: async name => {
       const sql = postgres(url, { max: 1 })
       await sql`create database ${sql(name)}`.finally(() => sql.end())
@@ -110,7 +153,13 @@ async function runCluster(
     },
     running: () => !hasEnded(server),
     pid: () => server.pid ?? 0,
+    addStandby: async name => {
+      const standby = await makeStandby(place, port, name)
+      standbys.push(standby)
+      return standby
+    },
     stop: async () => {
+      for (const standby of standbys) await standby.stop()
       await end(server, "SIGINT")
       release()
       rmSync(folder, { recursive: true, force: true })
@@ -125,8 +174,9 @@ async function runCluster(
  */
 const GUARD = `
 read -r _
-pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid" 2>/dev/null
-for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+pids=$(head -q -n 1 "$1"/*/postmaster.pid 2>/dev/null)
+for pid in $pids; do kill -QUIT "$pid" 2>/dev/null; done
+for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 $pids 2>/dev/null || break; sleep 0.1; done
 rm -rf "$1"
 `
 

@@ -6,7 +6,7 @@ import { decodeBase64 } from "@runseal/canonical"
 import { listedAttestationSchema } from "@runseal/core/artifacts/attestation"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
-import { parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
+import { parseCheckpoint, publicOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { verifyConsistency } from "@runseal/core/transparency-log/merkle"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
@@ -76,7 +76,7 @@ async function checkGrowth(holder: Holder, memory: Memory, trust: TrustedKeys): 
 function signedHead(note: string, trust: TrustedKeys) {
   const verified = verifyNote(note, trust.checkpointKeys)
   const head = parseCheckpoint(verified?.text ?? "")
-  if (verified === undefined || verified.signers.length === 0 || head?.origin !== trust.origin)
+  if (verified === undefined || verified.signers.length === 0 || head?.origin !== publicOrigin(trust.origin))
     throw new Error(`no checkpoint of this log: ${note}`)
   return head
 }

@@ -60,7 +60,10 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
   const headFile = openHeadFile(config.keysDir, name, parts.sync)
   parts.opened(headFile.close)
   const heads = openHeadGuard(headFile)
-  const pool = createConnectionPool(CONNECTIONS, lost => server.connect(name, lost))
+  const pool = createConnectionPool(CONNECTIONS, ({ lost }) => ({
+    client: server.connect(name, lost),
+    cut: () => undefined,
+  }))
   const db = databaseOver("postgres", pool, async () => undefined)
   const deployment = await openDeployment(db, config, heads, nowMs)
   const { keys, origin, epoch } = deployment

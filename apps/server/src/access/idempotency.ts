@@ -81,6 +81,7 @@ export function openIdempotencyKeys(db: Database, nowMs: () => number): Idempote
     const kept = await lookups.submit(key_hash)
     if (typeof kept === "string" || kept.record_id === "") return undefined
     if (kept.request_digest !== request_digest) throw anotherRequest()
+    await db.confirm()
     return kept.record_id
   }
   const makeOrFind = async <Made>(claim: KeyClaim, make: () => Promise<Made>): Promise<Settled<Made>> => {

@@ -1,7 +1,7 @@
 /** API keys. Rows are added and marked, never deleted: one row locks the deployment for ever. */
 import type { ApiKeyRow } from "./access-schema.ts"
 import type { Database } from "./database.ts"
-import type { Source } from "./session.ts"
+import type { Sink, Source } from "./session.ts"
 
 /** Key of the advisory lock under which one key at a time is made: "rskmint" in ASCII, read as a number. */
 const MINT_LOCK = 0x72736b6d696e74
@@ -75,8 +75,8 @@ export function listKeys(source: Source): Promise<readonly KeyFacts[]> {
 }
 
 /** Revokes a key; one that is revoked keeps its first time. @returns whether there is such a key */
-export function revokeKey(source: Source, keyId: number, nowMs: number): Promise<boolean> {
-  return source.read(async ({ sql }) => {
+export function revokeKey(sink: Sink, keyId: number, nowMs: number): Promise<boolean> {
+  return sink.write(async ({ sql }) => {
     const marked = await sql`
       update api_key set revoked_at = case when revoked_at = 0 then ${nowMs}::bigint else revoked_at end
       where key_id = ${keyId}`
@@ -88,8 +88,8 @@ export function revokeKey(source: Source, keyId: number, nowMs: number): Promise
  * Notes that keys were used, unless that was noted less than `everyMs` ago. A row that somebody else is writing is left as
  * it is, so that nobody waits for this.
  */
-export function noteUses(source: Source, keyIds: readonly number[], nowMs: number, everyMs: number): Promise<void> {
-  return source.read(async ({ sql }) => {
+export function noteUses(sink: Sink, keyIds: readonly number[], nowMs: number, everyMs: number): Promise<void> {
+  return sink.write(async ({ sql }) => {
     await sql`
       update api_key set last_used_at = ${nowMs} from (
         select key_id from api_key

@@ -8,6 +8,7 @@
  * can connect no more.
  */
 import { Duplex } from "node:stream"
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { connectionClosed, StoreError } from "./errors.ts"
 import type { StoreClient } from "./session.ts"
 
@@ -17,6 +18,19 @@ export const MAX_WAITING_LEASES = 4096
 /** Longest wait for running statements when the pool closes, in seconds. */
 const CLOSE_TIMEOUT_SECONDS = 5
 
+/** Longest waits for an answer, in milliseconds; Infinity for none. Past one of them the connection is dropped. */
+export type AnswerBounds = {
+  /** A statement of a read. */
+  readonly read: number
+  /** A statement inside a transaction. */
+  readonly statement: number
+  /** COMMIT, or a statement that commits by itself. */
+  readonly commit: number
+}
+
+/** For a database that nobody stands in between of: it answers or is gone. */
+export const UNBOUNDED: AnswerBounds = { read: Infinity, statement: Infinity, commit: Infinity }
+
 export type Connection = {
   readonly client: StoreClient
   /**
@@ -24,6 +38,13 @@ export type Connection = {
    * may wait for ever. A promise of the loss would not do: whoever raced with it would be kept until the connection ends.
    */
   readonly orLost: <T>(answer: PromiseLike<T>) => Promise<T>
+  /** The same; an answer that takes longer than so many milliseconds loses the connection, which is dropped. */
+  readonly within: <T>(ms: number, answer: PromiseLike<T>) => Promise<T>
+  readonly bounds: AnswerBounds
+  /** Ends the connection at once: nothing more is sent, and what is on its way back is not read. */
+  readonly drop: () => void
+  /** How many warnings the server has sent. */
+  readonly warnings: () => number
 }
 
 export type ConnectionPool = {
@@ -35,13 +56,31 @@ export type ConnectionPool = {
   readonly close: () => Promise<void>
 }
 
-/** Makes a client of one connection, which calls `lost` when that is gone. It connects with its first statement. */
-export type OpenClient = (lost: () => void) => StoreClient
+/** Told what happens on a connection besides answers. */
+export type ConnectionEvents = {
+  /** The connection is gone. */
+  readonly lost: () => void
+  /** The server sent a WARNING. */
+  readonly warned: () => void
+}
+
+export type OpenedClient = {
+  readonly client: StoreClient
+  /** Ends its socket at once, whatever is on its way. */
+  readonly cut: () => void
+}
+
+/** Makes a client of one connection. It connects with its first statement. */
+export type OpenClient = (events: ConnectionEvents) => OpenedClient
 
 type Waiting = { readonly resolve: (connection: Connection) => void; readonly reject: (error: StoreError) => void }
 
 /** A pool of at most `size` connections. */
-export function createConnectionPool(size: number, openClient: OpenClient): ConnectionPool {
+export function createConnectionPool(
+  size: number,
+  openClient: OpenClient,
+  bounds: AnswerBounds = UNBOUNDED,
+): ConnectionPool {
   const live = new Set<Connection>()
   const idle: Connection[] = []
   const waiting: Waiting[] = []
@@ -49,7 +88,7 @@ export function createConnectionPool(size: number, openClient: OpenClient): Conn
   let closed = false
 
   const open = (): Connection => {
-    const connection = openConnection(openClient, () => live.delete(connection))
+    const connection = openConnection(openClient, bounds, () => live.delete(connection))
     live.add(connection)
     return connection
   }
@@ -90,17 +129,23 @@ export function createConnectionPool(size: number, openClient: OpenClient): Conn
   }
 }
 
-function openConnection(openClient: OpenClient, gone: () => void): Connection {
+function openConnection(openClient: OpenClient, bounds: AnswerBounds, gone: () => void): Connection {
   const waiting = new Set<(error: Error) => void>()
   let loss: Error | undefined
-  const client = openClient(() => {
+  let warnings = 0
+  const lose = (error: Error): void => {
     if (loss !== undefined) return
     Object.assign(client.options, { host: [], socket: failingSocket })
-    loss = connectionClosed()
+    loss = error
     gone()
     for (const reject of waiting) reject(loss)
     waiting.clear()
-  })
+  }
+  const { client, cut } = openClient({ lost: () => lose(connectionClosed()), warned: () => void warnings++ })
+  const drop = (error: Error = connectionClosed()): void => {
+    lose(error)
+    cut()
+  }
   const orLost: Connection["orLost"] = answer =>
     new Promise((resolve, reject) => {
       if (loss === undefined) waiting.add(reject)
@@ -116,7 +161,20 @@ function openConnection(openClient: OpenClient, gone: () => void): Connection {
         },
       )
     })
-  return { client, orLost }
+  const within: Connection["within"] = (ms, answer) => {
+    if (ms === Number.POSITIVE_INFINITY) return orLost(answer)
+    let pending = true
+    const timer = setTimeout(async () => {
+      // A thread that was busy reads what has come meanwhile before it judges.
+      await nextTurn()
+      if (pending) drop(new StoreError("unavailable", { late: true }))
+    }, ms)
+    return orLost(answer).finally(() => {
+      pending = false
+      clearTimeout(timer)
+    })
+  }
+  return { client, orLost, within, bounds, drop: () => drop(), warnings: () => warnings }
 }
 
 /** A socket that fails as soon as it is there: the driver rejects what it was to send, one statement after the other. */

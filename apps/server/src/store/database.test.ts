@@ -112,6 +112,22 @@ eachDatabase("a database", open => {
     expect(await db.sql`select a from scratch where a in (43, 44)`).toEqual([{ a: 43 }])
   })
 
+  test("takes any warning at a commit for an unknown outcome, and goes on with another connection", async () => {
+    await db.sql`create function warn() returns trigger language plpgsql as $$ begin raise warning 'hm'; return null; end $$`
+    await db.sql`create table warned (a bigint)`
+    await db.sql`create constraint trigger warn after insert on warned initially deferred
+      for each row execute function warn()`
+    const known = { name: "StoreError", code: "outcome_unknown" }
+    await expect(db.transaction(({ sql }) => sql`insert into warned values (1)`)).rejects.toMatchObject(known)
+    await expect(db.write(({ sql }) => sql`insert into warned values (2)`)).rejects.toMatchObject(known)
+    await expect(db.count(({ sql }) => sql`insert into warned values (3)`)).rejects.toMatchObject({
+      code: "unavailable",
+    })
+    expect(await db.transaction(({ sql }) => sql`select 1 as one`)).toEqual([{ one: 1 }])
+    // One before the commit says nothing of it.
+    await db.transaction(({ sql }) => sql`do $$ begin raise warning 'hm'; end $$`)
+  })
+
   test("names a unique violation a conflict and leaves no SQL, parameter or row in the error", async () => {
     const secret = "hunter2"
     await db.sql`insert into scratch values (4, ${secret})`
@@ -264,6 +280,63 @@ describe.skipIf(postgresStart.kind === "absent")(`a PostgreSQL server ${postgres
     const second = await openDatabase({ kind: "postgres", url }, sentence => told.push(sentence))
     expect(told).toEqual([expect.stringContaining("acknowledges commits that a crash may lose")])
     await Promise.all([db.close(), second.close()])
+  })
+
+  test("that is told to keep its warnings to itself warns all the same", async () => {
+    const url = await newPostgresUrl()
+    const db = await open(url)
+    await db.read(
+      ({ sql }) => sql`alter database ${sql(new URL(url).pathname.slice(1))} set client_min_messages = error`,
+    )
+    const second = await open(url)
+    expect(await second.sql`select current_setting('client_min_messages') as level`).toEqual([{ level: "warning" }])
+    await Promise.all([db.close(), second.close()])
+  })
+
+  test.each(["local", "remote_write"])(
+    "that waits for a standby no further than %s is used, and the operator told",
+    async level => {
+      const url = await newPostgresUrl()
+      const db = await open(url)
+      const name = new URL(url).pathname.slice(1)
+      await db.read(({ sql }) => sql`alter database ${sql(name)} set synchronous_commit = ${sql.unsafe(level)}`)
+      const told: string[] = []
+      const openTold = () => openDatabase({ kind: "postgres", url }, sentence => told.push(sentence))
+      const alone = await openTold()
+      expect(told).toEqual([])
+      // As one with a standby would answer: the settings of this cluster are those of all tests.
+      await db.sql`create function public.current_setting(text) returns text language sql
+      as 'select case $1 when ''synchronous_standby_names'' then ''one'' else pg_catalog.current_setting($1) end'`
+      await db.read(({ sql }) => sql`alter database ${sql(name)} set search_path = public, pg_catalog`)
+      const second = await openTold()
+      expect(told).toEqual([expect.stringContaining("acknowledges commits that a failover may lose")])
+      await Promise.all([db.close(), alone.close(), second.close()])
+    },
+  )
+
+  test("that stands still ends what waits for it in time, and is used again when it goes on", async () => {
+    if (postgresStart.kind === "absent") throw new Error(postgresStart.reason)
+    const db = await open(await newPostgresUrl())
+    const pid = postgresStart.cluster.pid()
+    const backends = await db.sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+    const stopped = [pid, ...backends.map(backend => backend.pid)]
+    for (const one of stopped) process.kill(one, "SIGSTOP")
+    const since = performance.now()
+    const refused = await Promise.allSettled([
+      db.transaction(({ sql }) => sql`select 1`),
+      db.write(({ sql }) => sql`select 1`),
+      db.count(({ sql }) => sql`select 1`),
+    ])
+    const took = performance.now() - since
+    for (const one of stopped) process.kill(one, "SIGCONT")
+    expect(refused).toMatchObject([
+      { reason: { code: "unavailable", late: true } },
+      { reason: { code: "outcome_unknown", late: true } },
+      { reason: { code: "unavailable", late: true } },
+    ])
+    expect(took).toBeLessThan(20_000)
+    expect(await db.transaction(({ sql }) => sql`select 1 as one`)).toEqual([{ one: 1 }])
+    await db.close()
   })
 
   test("whose user may not make tables is refused", async () => {

@@ -1,14 +1,22 @@
 /** Opens the database the store works on: embedded in a folder, embedded in memory, or a PostgreSQL server. */
 import type postgres from "postgres"
+import { type CommitGate, OPEN_GATE, openCommitGate } from "./commit-gate.ts"
 import { type ConnectionPool, createConnectionPool } from "./connection-pool.ts"
-import { withStoreErrors } from "./errors.ts"
+import { StoreError } from "./errors.ts"
 import { knownMigrations, migrateDatabase } from "./migrate.ts"
 import { type PgliteThread, startPglite } from "./pglite/connection.ts"
 import { lockFolder, prepareCluster } from "./pglite/folder.ts"
 import { templateOf } from "./pglite/template.ts"
-import { checkServer, pgliteClient, SERVER_CONNECTIONS, serverClient, startingClient } from "./postgres-client.ts"
-import { openSession, type Session, type Source, type Tx } from "./session.ts"
-import { type Opening, runStatement, runTransaction, runTransactionFrom, type Work } from "./transaction.ts"
+import {
+  ANSWER_BOUNDS,
+  checkServer,
+  pgliteClient,
+  SERVER_CONNECTIONS,
+  serverClient,
+  startingClient,
+} from "./postgres-client.ts"
+import type { Sink, Source, Tx } from "./session.ts"
+import { type Opening, runRead, runStatement, runTransaction, runTransactionFrom, type Work } from "./transaction.ts"
 
 export type DatabaseOptions =
   | { readonly kind: "pglite"; readonly dataDir: string }
@@ -37,9 +45,17 @@ export type Database = Source & {
   readonly transactionFrom: <First, T>(open: Opening<First>, work: Work<First, T>) => Promise<T>
   /**
    * One statement that writes, in a transaction of its own.
-   * @throws StoreError "outcome_unknown" when the connection was lost before the answer came
+   * @throws StoreError "outcome_unknown" when its commit was not confirmed
    */
-  readonly write: <T>(statement: (session: Session) => Promise<T>) => Promise<T>
+  readonly write: Sink["write"]
+  /**
+   * The same for counts that a crash may forget and nobody is told of: the statement sets synchronous_commit off, and waits for
+   * no disk and no standby.
+   * @throws StoreError; never "outcome_unknown"
+   */
+  readonly count: Sink["write"]
+  /** See CommitGate. Whoever answers with what was stored earlier, rather than storing it, confirms it first. */
+  readonly confirm: CommitGate["confirm"]
   readonly close: () => Promise<void>
 }
 
@@ -71,8 +87,8 @@ async function openServer(url: string, log: StoreLog): Promise<Database> {
   } finally {
     await start.close()
   }
-  const pool = createConnectionPool(SERVER_CONNECTIONS, serverClient(url))
-  return databaseOver("postgres", pool, async () => {})
+  const pool = createConnectionPool(SERVER_CONNECTIONS, serverClient(url), ANSWER_BOUNDS)
+  return databaseOver("postgres", pool, async () => {}, openCommitGate(pool))
 }
 
 async function openFolder(dataDir: string, log: StoreLog): Promise<Database> {
@@ -109,26 +125,29 @@ async function openThread(kind: Database["kind"], thread: PgliteThread, ended: (
   })
 }
 
+/** Whether a count took effect matters to nobody: the request that was to be counted is refused. */
+const uncounted = (error: unknown): never => {
+  const unknown = error instanceof StoreError && error.code === "outcome_unknown"
+  throw unknown ? new StoreError("unavailable", { late: error.late }) : error
+}
+
 /** The database behind a pool of connections. @param ended what is left to do once the pool is closed */
-export function databaseOver(kind: Database["kind"], pool: ConnectionPool, ended: () => Promise<void>): Database {
-  const read: Database["read"] = work =>
-    withStoreErrors(() =>
-      pool.lease(async ({ client, orLost }) => {
-        const { session, end } = openSession(client)
-        try {
-          return await orLost(work(session))
-        } finally {
-          end()
-        }
-      }),
-    )
+export function databaseOver(
+  kind: Database["kind"],
+  pool: ConnectionPool,
+  ended: () => Promise<void>,
+  { pass, confirm }: CommitGate = OPEN_GATE,
+): Database {
+  const read: Database["read"] = work => pool.lease(connection => runRead(connection, work))
   return {
     kind,
     read,
     sql: (text, ...values) => read(async ({ sql }) => sql(text, ...values)),
-    transaction: work => pool.lease(connection => runTransaction(connection, work)),
-    transactionFrom: (open, work) => pool.lease(connection => runTransactionFrom(connection, open, work)),
-    write: statement => pool.lease(connection => runStatement(connection, statement)),
+    transaction: work => pass(() => pool.lease(connection => runTransaction(connection, work))),
+    transactionFrom: (open, work) => pass(() => pool.lease(connection => runTransactionFrom(connection, open, work))),
+    write: statement => pass(() => pool.lease(connection => runStatement(connection, statement))),
+    count: statement => pool.lease(connection => runStatement(connection, statement)).catch(uncounted),
+    confirm,
     close: async () => {
       await pool.close()
       await ended()

@@ -5,8 +5,9 @@ import { DrizzleQueryError } from "drizzle-orm"
  * - `unavailable`: the database is out of reach, too busy or a queue is full. Nothing was written.
  * - `conflict`: another writer was first. Nothing was written.
  * - `rolled_back`: the database refused a statement. Nothing was written.
- * - `outcome_unknown`: the connection was lost while COMMIT was on its way, or what must follow a commit failed. Read back before
- *   deciding anything.
+ * - `outcome_unknown`: COMMIT was sent and not confirmed: the connection was lost, no answer came in time, or the server warned
+ *   that it had given up waiting for its standby. Or what must follow a commit failed. Read back before deciding anything; what
+ *   is read may be lost yet: see Database.confirm.
  * - `corrupt`: a stored value is not one this code writes.
  */
 export type StoreErrorCode = "unavailable" | "conflict" | "rolled_back" | "outcome_unknown" | "corrupt"
@@ -15,7 +16,7 @@ const SENTENCES: Readonly<Record<StoreErrorCode, string>> = {
   unavailable: "The database is not available.",
   conflict: "Another writer was first; nothing was written.",
   rolled_back: "The database refused the transaction; nothing was written.",
-  outcome_unknown: "The connection to the database was lost during a commit; whether it took effect is not known.",
+  outcome_unknown: "The database did not confirm a commit; whether it took effect is not known.",
   corrupt: "The database holds a value that this release does not write.",
 }
 
@@ -24,20 +25,30 @@ export class StoreError extends Error {
   readonly code: StoreErrorCode
   /** Five characters, PostgreSQL documentation "Error Codes"; absent when no server answered. */
   readonly sqlstate: string | undefined
+  /** A time limit ended it: what comes next would meet the same, so that it is refused rather than kept waiting. */
+  readonly late: boolean
 
-  constructor(
-    code: StoreErrorCode,
-    details: {
-      readonly sqlstate?: string | undefined
-      readonly message?: string | undefined
-      readonly cause?: unknown
-    } = {},
-  ) {
+  constructor(code: StoreErrorCode, details: StoreErrorDetails = {}) {
     super(details.message ?? SENTENCES[code], details.cause === undefined ? {} : { cause: details.cause })
     this.code = code
     this.sqlstate = details.sqlstate
+    this.late = details.late ?? LATE_SQLSTATES.has(details.sqlstate ?? "")
   }
 }
+
+type StoreErrorDetails = {
+  readonly sqlstate?: string | undefined
+  readonly message?: string | undefined
+  readonly late?: boolean
+  readonly cause?: unknown
+}
+
+/** A lock that was not released in time, and a statement that was cancelled. */
+const LATE_SQLSTATES: ReadonlySet<string> = new Set(["55P03", "57014"])
+
+/** Whether a connection is of no more use after this error: the server ends it, or it is a standby now and takes no writes. */
+export const endsConnection = (error: unknown): boolean =>
+  error instanceof StoreError && /^(08|57P0[1-5]|25006)/.test(error.sqlstate ?? "")
 
 const SQLSTATE = /^[0-9A-Z]{5}$/
 
@@ -45,6 +56,7 @@ const SQLSTATE = /^[0-9A-Z]{5}$/
 const CODE_OF_SQLSTATE: Readonly<Record<string, StoreErrorCode>> = {
   "08": "unavailable",
   "23505": "conflict",
+  "25006": "unavailable",
   "25P03": "unavailable",
   "40": "conflict",
   "53": "unavailable",
@@ -98,13 +110,4 @@ export function storeErrorFrom(error: unknown): unknown {
   if (sqlstate === undefined || !SQLSTATE.test(sqlstate)) return thrown
   const code = CODE_OF_SQLSTATE[sqlstate] ?? CODE_OF_SQLSTATE[sqlstate.slice(0, 2)] ?? "rolled_back"
   return new StoreError(code, { sqlstate })
-}
-
-/** Runs a read; a driver's error leaves as a StoreError. */
-export async function withStoreErrors<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read()
-  } catch (error) {
-    throw storeErrorFrom(error)
-  }
 }

@@ -19,7 +19,8 @@ export type GroupBounds<Item = never> = {
 export type GroupCommit<Item, Result> = {
   /**
    * Resolves with the item's result when its batch is written.
-   * @throws StoreError "unavailable" when too many wait or the group is closed; otherwise what its batch met
+   * @throws StoreError "unavailable" when too many wait, the group is closed or a time limit ended the batch before; otherwise
+   *   what its batch met
    */
   readonly submit: (item: Item) => Promise<Result>
   /** Items that wait for a batch to begin. */
@@ -59,8 +60,11 @@ export function createGroupCommit<Item, Result>(
   let writing: Promise<void> | undefined
   let batch: Promise<void> | undefined
   const writeBatch = async (items: readonly Waiting<Item, Result>[]): Promise<void> => {
-    batch = settle(write, items)
-    await batch
+    const settling = settle(write, items)
+    batch = settling.then(() => undefined)
+    // Of those who wait nothing was written, and the next batch would keep them waiting as long again.
+    if (await settling)
+      for (const { reject } of [...queue.splice(0), ...longQueue.splice(0)]) reject(new StoreError("unavailable"))
     batch = undefined
   }
   const writeAll = async (): Promise<void> => {
@@ -110,10 +114,11 @@ async function letArrive({ underWay }: Upstream): Promise<void> {
   await setImmediate()
 }
 
+/** @returns whether a time limit ended it */
 async function settle<Item, Result>(
   write: (batch: readonly Item[]) => Promise<readonly Result[]>,
   batch: readonly Waiting<Item, Result>[],
-): Promise<void> {
+): Promise<boolean> {
   try {
     const results = await write(batch.map(({ item }) => item))
     for (const [at, { resolve, reject }] of batch.entries()) {
@@ -121,7 +126,9 @@ async function settle<Item, Result>(
       if (result === undefined) reject(new StoreError("corrupt"))
       else resolve(result)
     }
+    return false
   } catch (error) {
     for (const { reject } of batch) reject(error)
+    return error instanceof StoreError && error.late
   }
 }

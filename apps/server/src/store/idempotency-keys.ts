@@ -53,8 +53,10 @@ export async function keepKeys({ sql }: Tx, keys: readonly IdempotencyKeyRow[]):
 
 /** Removes at most `limit` keys that are kept since `before` or longer; the records they name stay. */
 export async function sweepKeys(db: Database, before: number, limit: number): Promise<void> {
-  await db.sql`
+  await db.write(
+    ({ sql }) => sql`
     delete from idempotency_key where key_hash in (
       select key_hash from idempotency_key where kept_at <= ${before}
-      order by kept_at limit ${limit} for update skip locked)`
+      order by kept_at limit ${limit} for update skip locked)`,
+  )
 }

@@ -45,17 +45,21 @@ export async function leaseOutside(
   holder: string,
   leaseMs: number,
 ): Promise<OutsideLogRow | undefined> {
-  const [row] = await db.sql<OutsideLogRow[]>`
+  const [row] = await db.write(
+    ({ sql }) => sql<OutsideLogRow[]>`
     update outside_log set holder = ${holder}, lease_until = (extract(epoch from clock_timestamp()) * 1000)::bigint + ${leaseMs}::bigint
     where log_id = ${logId}
       and (holder = ${holder} or lease_until < (extract(epoch from clock_timestamp()) * 1000)::bigint)
-    returning *`
+    returning *`,
+  )
   return row
 }
 
 /** Gives the lease back, so that another process need not wait for its end. */
 export async function endLease(db: Database, logId: string, holder: string): Promise<void> {
-  await db.sql`update outside_log set lease_until = 0 where log_id = ${logId} and holder = ${holder}`
+  await db.write(
+    ({ sql }) => sql`update outside_log set lease_until = 0 where log_id = ${logId} and holder = ${holder}`,
+  )
 }
 
 /**
@@ -88,10 +92,12 @@ export function keepOutside(
 
 /** Notes that the entry at the cursor could not be delivered. @param at milliseconds since the epoch */
 export async function noteOutsideFault(db: Database, logId: string, fault: string, at: number): Promise<void> {
-  await db.sql`
+  await db.write(
+    ({ sql }) => sql`
     update outside_log set fault = ${fault},
       failing_since = case when failing_since = 0 then ${at}::bigint else failing_since end
-    where log_id = ${logId}`
+    where log_id = ${logId}`,
+  )
 }
 
 /** What outside logs hold of these entries, by rising log id and index. */

@@ -1,8 +1,9 @@
 /** Published runs: whose bundle anybody reads under a token. */
 import type { PublicationRow } from "./access-schema.ts"
 import { unpackBundle } from "./bundle-text.ts"
+import type { Database } from "./database.ts"
 import type { RunRow } from "./schema.ts"
-import type { Source } from "./session.ts"
+import type { Sink, Source } from "./session.ts"
 
 /**
  * Publishes a run of this owner. A run that is published keeps its token, whoever else publishes it at the same time.
@@ -10,11 +11,11 @@ import type { Source } from "./session.ts"
  * @returns undefined when the owner has no such run
  */
 export function publishRun(
-  source: Source,
+  sink: Sink,
   owner: number,
   { run_id, token: candidate, published_at }: PublicationRow,
 ): Promise<string | undefined> {
-  return source.read(async ({ sql }) => {
+  return sink.write(async ({ sql }) => {
     const [published] = await sql<Pick<PublicationRow, "token">[]>`
       insert into publication as stored (run_id, token, published_at)
       select run_id, ${candidate}::text, ${published_at}::bigint from run where run_id = ${run_id} and owner = ${owner}
@@ -25,12 +26,14 @@ export function publishRun(
 }
 
 /** Withdraws whoever's run it is; one that is not published stays so. @returns whether there is such a run */
-export function unpublishRun(source: Source, runId: number): Promise<boolean> {
-  return source.read(async ({ sql }) => {
-    const found = await sql`
-      with withdrawn as (delete from publication where run_id = ${runId}) select run_id from run where run_id = ${runId}`
-    return found.length === 1
-  })
+export async function unpublishRun(db: Pick<Database, "write" | "confirm">, runId: number): Promise<boolean> {
+  const found = await db.write(
+    ({ sql }) => sql`
+      with withdrawn as (delete from publication where run_id = ${runId}) select run_id from run where run_id = ${runId}`,
+  )
+  // Where nothing was left to delete, nothing was committed: an earlier withdrawal may still wait for its standby.
+  await db.confirm()
+  return found.length === 1
 }
 
 /** The sealed document published under a token; undefined when nothing is. */

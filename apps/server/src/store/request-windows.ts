@@ -20,7 +20,8 @@ export const countRequests = (
   window_ms: number,
 ): Promise<readonly RequestWindowRow[]> =>
   // A window that starts a whole length from now was begun by a clock that has been put right since.
-  db.sql<RequestWindowRow[]>`
+  db.count(
+    ({ sql }) => sql<RequestWindowRow[]>`
     insert into request_window as stored (bucket, window_start, requests)
     select bucket, ${at}::bigint, requests
     from json_to_recordset(${JSON.stringify(arrivals)}::text::json) as arrived(bucket text, requests bigint)
@@ -31,7 +32,8 @@ export const countRequests = (
       window_start = case
         when abs(excluded.window_start - stored.window_start) < ${window_ms}::bigint then stored.window_start
         else excluded.window_start end
-    returning bucket, window_start, requests, set_config('synchronous_commit', 'off', true)`
+    returning bucket, window_start, requests, set_config('synchronous_commit', 'off', true)`,
+  )
 
 /** Requests that came with one secret for one limit. */
 export type KeyArrivals = Pick<ActiveKey, "secret_hash"> & { readonly limit_name: string; readonly requests: number }
@@ -52,7 +54,8 @@ export const countKeyRequests = (
   at: number,
   window_ms: number,
 ): Promise<readonly CountedKey[]> =>
-  db.sql<CountedKey[]>`
+  db.count(
+    ({ sql }) => sql<CountedKey[]>`
     with active as (
       select key_id, name, scope, tier, last_used_at, arrived.secret_hash, limit_name, requests as arrived_requests,
         'key:' || key_id || ':' || limit_name as bucket
@@ -73,12 +76,15 @@ export const countKeyRequests = (
       returning bucket, window_start, requests, set_config('synchronous_commit', 'off', true) as unsynced
     )
     select key_id, name, scope, tier, last_used_at, secret_hash, limit_name, bucket, window_start, requests, unsynced
-    from active join counted using (bucket)`
+    from active join counted using (bucket)`,
+  )
 
 /** Removes at most `limit` windows that have ended; those that another process holds are left to it. */
 export async function sweepRequestWindows(db: Database, at: number, window_ms: number, limit: number): Promise<void> {
-  await db.sql`
+  await db.write(
+    ({ sql }) => sql`
     delete from request_window where bucket in (
       select bucket from request_window where window_start <= ${at - window_ms}
-      order by window_start limit ${limit} for update skip locked)`
+      order by window_start limit ${limit} for update skip locked)`,
+  )
 }

@@ -1,6 +1,7 @@
 /** What store functions run on. */
 import { drizzle, type PostgresJsDatabase } from "drizzle-orm/postgres-js"
 import type postgres from "postgres"
+import type { Connection } from "./connection-pool.ts"
 import { StoreError } from "./errors.ts"
 
 /** `bigint` columns arrive as numbers within ±(2^53−1); anything beyond is refused as corrupt. */
@@ -15,22 +16,35 @@ export type Source = {
   readonly read: <T>(work: (session: Session) => Promise<T>) => Promise<T>
 }
 
-/** One connection for as long as the work that was given it takes; a statement sent later is refused. */
-export type Session = Source & {
-  /** For hot statements. */
-  readonly sql: postgres.ISql<StoreTypes>
-  /** The same for all sessions of one connection, and for those of no other: a reconnected client is another one. */
-  readonly connection: object
-  /** For everything else. */
-  readonly orm: PostgresJsDatabase
+/** Where single statements that write may go: a database, or a transaction that commits them with the rest. */
+export type Sink = {
+  readonly write: <T>(statement: (session: Session) => Promise<T>) => Promise<T>
 }
+
+/** One connection for as long as the work that was given it takes; a statement sent later is refused. */
+export type Session = Source &
+  Sink & {
+    /** For hot statements. */
+    readonly sql: postgres.ISql<StoreTypes>
+    /** The same for all sessions of one connection, and for those of no other: a reconnected client is another one. */
+    readonly connection: object
+    /** For everything else. */
+    readonly orm: PostgresJsDatabase
+  }
 
 /** A session inside a transaction: all its statements commit or none does. */
 export type Tx = Session
 
-/** A session on a client, and what ends it: a statement that outlives its transaction must not reach the next one. */
-export function openSession(client: StoreClient): { readonly session: Session; readonly end: () => void } {
-  const { proxy, revoke } = Proxy.revocable(client, {})
+/**
+ * A session on a connection, and what ends it: a statement that outlives its transaction must not reach the next one.
+ * @param answerMs longest wait for the answer to a statement, from when it is sent; then the connection is dropped
+ */
+export function openSession(
+  { client, within }: Connection,
+  answerMs: number,
+): { readonly session: Session; readonly end: () => void } {
+  const sent = (answer: PromiseLike<unknown>): void => void within(answerMs, answer).catch(() => {})
+  const { proxy, revoke } = Proxy.revocable(client, answerMs === Number.POSITIVE_INFINITY ? {} : telling(sent))
   const session: Session = {
     sql: proxy,
     connection: client,
@@ -38,8 +52,33 @@ export function openSession(client: StoreClient): { readonly session: Session; r
       return drizzle(proxy)
     },
     read: work => work(session),
+    write: statement => statement(session),
   }
   return { session, end: revoke }
+}
+
+type Sent = (answer: PromiseLike<unknown>) => void
+
+/** Tells of every statement when it is sent. */
+const telling = (sent: Sent): ProxyHandler<StoreClient> => ({
+  apply: (target, self, args) => tellWhenSent(Reflect.apply(target, self, args), sent),
+  get: (target, name) => {
+    if (name !== "unsafe") return Reflect.get(target, name)
+    return (...args: Parameters<StoreClient["unsafe"]>) => tellWhenSent(target.unsafe(...args), sent)
+  },
+})
+
+/** The driver sends a statement when its `then` is called first. What is part of another statement is never sent. */
+function tellWhenSent<Statement>(statement: Statement, sent: Sent): Statement {
+  if (!(statement instanceof Promise)) return statement
+  const first: typeof statement.then = (...handlers) => {
+    // From here on the driver's own again.
+    Reflect.deleteProperty(statement, "then")
+    sent(statement)
+    return statement.then(...handlers)
+  }
+  Reflect.set(statement, "then", first)
+  return statement
 }
 
 const INT8_OID = 20

@@ -1,6 +1,6 @@
 /** Transactions: what is known of their outcome is in the error they end with. */
 import type { Connection } from "./connection-pool.ts"
-import { StoreError, storeErrorFrom } from "./errors.ts"
+import { endsConnection, StoreError, storeErrorFrom } from "./errors.ts"
 import { openSession, type Session, type Tx } from "./session.ts"
 
 /** The first statements of a transaction, on their way together with its BEGIN. */
@@ -28,22 +28,39 @@ export async function runTransactionFrom<First, T>(
   return result
 }
 
-async function beginAndWork<First, T>(
-  { client, orLost }: Connection,
-  open: Opening<First>,
-  work: Work<First, T>,
-): Promise<T> {
-  const { session, end } = openSession(client)
+async function beginAndWork<First, T>(connection: Connection, open: Opening<First>, work: Work<First, T>): Promise<T> {
+  const { client, orLost, within, bounds, drop } = connection
+  const { session, end } = openSession(connection, bounds.statement)
   try {
     // The driver sends a statement once somebody waits for it: BEGIN before all others.
-    const begun = orLost(client.unsafe("begin"))
+    const begun = within(bounds.statement, client.unsafe("begin"))
     const [, first] = await Promise.all([begun, orLost(open(session))])
     return await orLost(work(session, first))
   } catch (error) {
     end()
-    // A connection that was lost has rolled back, and this only fails.
-    await orLost(client.unsafe("rollback")).catch(() => {})
-    throw storeErrorFrom(error)
+    const failure = failureOf(connection, error)
+    // A connection that was lost has rolled back, and this only fails; one that does not is of no use to the next transaction.
+    await within(bounds.statement, client.unsafe("rollback")).catch(drop)
+    throw failure
+  } finally {
+    end()
+  }
+}
+
+/** What a statement met, as it leaves the store; a connection that is of no more use is dropped. */
+function failureOf({ drop }: Pick<Connection, "drop">, thrown: unknown): unknown {
+  const error = storeErrorFrom(thrown)
+  if (endsConnection(error)) drop()
+  return error
+}
+
+/** A read: rejects with StoreError, or whatever else `work` rejected with. */
+export async function runRead<T>(connection: Connection, work: (session: Session) => Promise<T>): Promise<T> {
+  const { session, end } = openSession(connection, connection.bounds.read)
+  try {
+    return await connection.orLost(work(session))
+  } catch (thrown) {
+    throw failureOf(connection, thrown)
   } finally {
     end()
   }
@@ -65,35 +82,52 @@ export async function sentTogether<Sent extends readonly PromiseLike<unknown>[] 
 /**
  * One statement that is a transaction of its own: the server commits before it answers.
  * @param connection leased for this statement alone
- * @throws StoreError "outcome_unknown" when it was lost with the connection; otherwise whatever `work` rejected with
+ * @throws StoreError "outcome_unknown" when the commit was not confirmed; otherwise whatever `work` rejected with
  */
-export async function runStatement<T>(
-  { client, orLost }: Connection,
-  work: (session: Session) => Promise<T>,
-): Promise<T> {
-  const { session, end } = openSession(client)
+export async function runStatement<T>(connection: Connection, work: (session: Session) => Promise<T>): Promise<T> {
+  const { session, end } = openSession(connection, connection.bounds.commit)
   try {
-    return await orLost(work(session))
-  } catch (thrown) {
-    const error = storeErrorFrom(thrown)
-    throw isLoss(error) ? new StoreError("outcome_unknown") : error
+    return await confirmed(connection, connection.orLost(work(session)), isLoss)
   } finally {
     end()
   }
 }
 
-/** Whether no server answered, or one that ended the connection, which it may do after the commit. */
-const isLoss = (error: unknown): boolean =>
-  error instanceof StoreError && error.code === "unavailable" && /^(57P|08|$)/.test(error.sqlstate ?? "")
-
-async function commit({ client, orLost }: Connection): Promise<void> {
-  try {
-    const { command } = await orLost(client.unsafe("commit"))
-    // The server's answer when a statement of the transaction had failed and nobody minded.
-    if (command !== "COMMIT") throw new StoreError("rolled_back")
-  } catch (thrown) {
-    const error = storeErrorFrom(thrown)
-    // The server may have committed before it, or the way to it, went down.
-    throw error instanceof StoreError && error.code === "unavailable" ? new StoreError("outcome_unknown") : error
-  }
+async function commit(connection: Connection): Promise<void> {
+  const { client, within, bounds } = connection
+  const { command } = await confirmed(connection, within(bounds.commit, client.unsafe("commit")), isUnavailable)
+  // The server's answer when a statement of the transaction had failed and nobody minded.
+  if (command !== "COMMIT") throw new StoreError("rolled_back")
 }
+
+/**
+ * The answer to what commits. The server may have committed before it, or the way to it, went down; and when its wait for a
+ * standby is cancelled it answers as after any commit, with a warning that the transaction may not be there. So any warning
+ * means that the outcome is unknown. PostgreSQL documentation, "Synchronous Replication".
+ * @param leavesOpen whether an error says nothing of the outcome
+ */
+async function confirmed<T>(
+  connection: Connection,
+  answer: Promise<T>,
+  leavesOpen: (error: unknown) => error is StoreError,
+): Promise<T> {
+  const before = connection.warnings()
+  try {
+    const result = await answer
+    if (connection.warnings() === before) return result
+  } catch (thrown) {
+    const error = failureOf(connection, thrown)
+    if (!leavesOpen(error)) throw error
+    connection.drop()
+    throw new StoreError("outcome_unknown", { late: error.late })
+  }
+  connection.drop()
+  // What comes next would wait for the same standby.
+  throw new StoreError("outcome_unknown", { late: true })
+}
+
+const isUnavailable = (error: unknown): error is StoreError =>
+  error instanceof StoreError && error.code === "unavailable"
+
+/** Whether no server answered, or one that ended the connection, which it may do after the commit. */
+const isLoss = (error: unknown): error is StoreError => isUnavailable(error) && /^(57P|08|$)/.test(error.sqlstate ?? "")

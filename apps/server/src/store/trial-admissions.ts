@@ -72,9 +72,11 @@ async function usedBy({ sql }: Tx, keyIds: readonly number[], after: number): Pr
 
 /** Takes admissions back of which no run came. */
 export async function withdrawAdmissions(db: Database, ids: readonly string[]): Promise<void> {
-  await db.sql`
+  await db.write(
+    ({ sql }) => sql`
     delete from trial_admission
-    where admission_id in (select json_array_elements_text(${JSON.stringify(ids)}::text::json))`
+    where admission_id in (select json_array_elements_text(${JSON.stringify(ids)}::text::json))`,
+  )
 }
 
 /**

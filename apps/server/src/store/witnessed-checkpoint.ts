@@ -1,6 +1,6 @@
 /** The newest checkpoint that enough witnesses cosigned, shared by all processes of a database. Public. */
 import type { WitnessedCheckpointRow } from "./schema.ts"
-import type { Source } from "./session.ts"
+import type { Sink, Source } from "./session.ts"
 
 /** What was kept last; undefined before the first. */
 export function readWitnessed(source: Source): Promise<WitnessedCheckpointRow | undefined> {
@@ -11,8 +11,8 @@ export function readWitnessed(source: Source): Promise<WitnessedCheckpointRow | 
 }
 
 /** Keeps a checkpoint, unless another process has kept one of a larger tree meanwhile. */
-export function keepWitnessed(source: Source, { size, checkpoint }: WitnessedCheckpointRow): Promise<void> {
-  return source.read(async ({ sql }) => {
+export function keepWitnessed(sink: Sink, { size, checkpoint }: WitnessedCheckpointRow): Promise<void> {
+  return sink.write(async ({ sql }) => {
     await sql`
       insert into witnessed_checkpoint as stored (size, checkpoint) values (${size}, ${checkpoint})
       on conflict ("only") do update set size = excluded.size, checkpoint = excluded.checkpoint

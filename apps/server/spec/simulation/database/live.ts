@@ -27,7 +27,10 @@ export function openLive(seed: number): Database {
   const going = (async () => {
     while (open) if (!(await scheduler.step())) await macrotask()
   })()
-  const pool = createConnectionPool(CONNECTIONS, lost => server.connect("live", lost))
+  const pool = createConnectionPool(CONNECTIONS, ({ lost }) => ({
+    client: server.connect("live", lost),
+    cut: () => undefined,
+  }))
   return databaseOver("memory", pool, async () => {
     open = false
     await going
