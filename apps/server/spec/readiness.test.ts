@@ -1,7 +1,9 @@
 /** `GET /ready`: whether a run could be sealed now, found in bounded time and at bounded cost. */
 import { renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { pino } from "pino"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { type Doubt, openDoubt } from "../src/sealing/doubt.ts"
 import { openReadiness, READINESS_STANDS_MS } from "../src/sealing/readiness.ts"
 import { type Database, openDatabase } from "../src/store/database.ts"
 import { eachDatabase } from "./database/databases.ts"
@@ -67,7 +69,13 @@ describe("asking the database", () => {
   let now = 1_000_000
   /** A log without a record yet: its head's time is long past. */
   const nowMs = (): number => now
-  const heads = { writable: () => true, contradicts: () => false }
+  const heads = { writable: () => true, contradicts: () => false, readyToRemember: async () => undefined }
+  const logger = pino({ level: "silent" })
+  const settled = (): Doubt => {
+    const doubt = openDoubt()
+    doubt.settle()
+    return doubt
+  }
   const counted = (): Database => ({
     ...db,
     read: work => {
@@ -82,7 +90,7 @@ describe("asking the database", () => {
   afterEach(() => db.close())
 
   test("happens once a second, however many ask here", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0 })
+    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, logger, doubt: settled() })
     const found = await Promise.all(Array.from({ length: 1000 }, readiness))
     expect(found.every(({ ready }) => ready)).toBe(true)
     expect(asked).toBe(1)
@@ -95,7 +103,7 @@ describe("asking the database", () => {
   })
 
   test("a clock that was set back makes no finding stand longer", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0 })
+    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, logger, doubt: settled() })
     await readiness()
     now -= 10_000
     await readiness()
@@ -103,13 +111,13 @@ describe("asking the database", () => {
   })
 
   test("a database out of reach is not ready", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0 })
+    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, logger, doubt: settled() })
     await db.close()
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database is not available." })
   })
 
   test("a database that takes no writes is not ready, until it does", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0 })
+    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, logger, doubt: settled() })
     await db.sql`set default_transaction_read_only = on`
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database takes no writes." })
     await db.sql`set default_transaction_read_only = off`
@@ -119,7 +127,7 @@ describe("asking the database", () => {
   })
 
   test("a stuck database is not ready in bounded time, is never asked twice at once, and comes back", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, deadlineMs: 50 })
+    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, logger, doubt: settled(), deadlineMs: 50 })
     let release: () => void = () => undefined
     const gate = new Promise<void>(open => {
       release = open

@@ -70,7 +70,10 @@ export function createApp(deps: Deps): Hono {
   app.notFound(c => c.json({ ok: false, error: "There is no such endpoint." }, 404))
   const reportFault = openStoreFaults(deps)
   app.onError((error, c) => {
-    if (error instanceof StoreError) reportFault(error)
+    if (error instanceof StoreError) {
+      reportFault(error)
+      deps.reportUnavailable()
+    }
     return renderError(error, c, deps)
   })
   return app

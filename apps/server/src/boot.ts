@@ -32,6 +32,7 @@ import type { Reviewer } from "./review/reviewer.ts"
 import { attestationDraft } from "./sealing/attestation.ts"
 import { type Deployment, openDeployment } from "./sealing/deployment.ts"
 import { openDocumentCheck } from "./sealing/document-check.ts"
+import { openDoubt } from "./sealing/doubt.ts"
 import { openExports } from "./sealing/exports.ts"
 import { type HeadGuard, openHeadGuard } from "./sealing/head-guard.ts"
 import { openReadiness } from "./sealing/readiness.ts"
@@ -196,6 +197,7 @@ async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard
   const { keys, origin, epoch } = deployment
   refuseOwnLog(config.witnesses, deployment)
   const revision = sourceRevision()
+  const doubt = openDoubt()
   const outside = await openOutside({ db, log: prepared.outside, logger, nowMs, watch })
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
   const trust = trustedKeysOf(document)
@@ -216,6 +218,7 @@ async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard
     reportFailure: reportUnsealed,
     reportSealed: watch.sealed,
     reportCommitted: records => {
+      doubt.settle()
       watch.committed(records)
       cosigner.wake()
       outside.wake()
@@ -247,8 +250,9 @@ async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard
     openExport: openExports({ db, sealer, nowMs, show: outside.shown.showOutside, reportFailure: reportCut }).open,
     stateRun: openRunStatements(keys.service, trust),
     renderReport: renderer.render,
-    readiness: outside.ready(readyWithSigner(openReadiness({ db, nowMs, heads, epoch }), signer)),
+    readiness: outside.ready(readyWithSigner(openReadiness({ db, nowMs, heads, epoch, doubt, logger }), signer)),
     sealingQueue: sealer.waiting,
+    reportUnavailable: doubt.raise,
     watch,
     ...outside.shown,
     originSecret: keys.originSecret,
@@ -257,13 +261,13 @@ async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard
     checkDocument: documents.check,
     ...publishedOf(deployment, config, document),
   }
-  const close = async (): Promise<void> => {
-    stop.abort()
-    const access = [directory, rateLimits, trialQuota, idempotencyKeys]
-    for (const part of [prepared.inspection, renderer, documents, ledger, sealer, cosigner, outside, ...access])
-      await part.close()
-    heads.close()
-    await db.close()
-  }
-  return { deps, close }
+  const access = [directory, rateLimits, trialQuota, idempotencyKeys]
+  const opened = [prepared.inspection, renderer, documents, ledger, sealer, cosigner, outside, ...access, heads, db]
+  return { deps, close: () => closeAll(stop, opened) }
+}
+
+/** Ends what waits for others, then closes one part after the other. */
+async function closeAll(stop: AbortController, parts: readonly { readonly close: () => unknown }[]): Promise<void> {
+  stop.abort()
+  for (const part of parts) await part.close()
 }

@@ -54,6 +54,8 @@ export type Deps = {
   readonly renderReport: Renderer["render"]
   /** Whether a run could be sealed now. Never rejects. */
   readonly readiness: () => Promise<Readiness>
+  /** Told that a request failed for the record store's sake. */
+  readonly reportUnavailable: () => void
   /** Records that wait to be sealed. */
   readonly sealingQueue: () => number
   readonly watch: Watch

@@ -1,13 +1,17 @@
 /**
- * Whether a run could be sealed now: the database answers and takes writes, the head can be remembered beside the keys, and the
- * log's clock is one that the sealer takes.
+ * Whether a run could be sealed now: the database answers and takes writes, the head can be remembered beside the keys, the
+ * log's clock is one that the sealer takes, and whatever was sealed last was acknowledged. While that is in doubt it is tried,
+ * so that a finding of the past does not stand for ever. docs/decisions/0026, 0113
  * Asked of the database at most once a second and never twice at the same time, however many ask here.
  */
+import type { Logger } from "pino"
 import type { Database } from "../store/database.ts"
 import { readHead, takesWrites } from "../store/log-store.ts"
 import { boundedFinding } from "./bounded-finding.ts"
+import type { Doubt } from "./doubt.ts"
 import type { HeadGuard } from "./head-guard.ts"
 import { nextLogTime } from "./log-clock.ts"
+import { metByOthers, REASONS, whyNotSealed } from "./trial-write.ts"
 
 /** How long a finding stands, in milliseconds. */
 export const READINESS_STANDS_MS = 1000
@@ -23,54 +27,83 @@ export type ReadinessParts = {
   readonly db: Database
   readonly nowMs: () => number
   /** What is remembered beside the keys. */
-  readonly heads: Pick<HeadGuard, "writable" | "contradicts">
+  readonly heads: Pick<HeadGuard, "writable" | "contradicts" | "readyToRemember">
+  readonly doubt: Doubt
+  readonly logger: Pick<Logger, "warn" | "info">
   /** The head's epoch when this process started. */
   readonly epoch: number
   readonly deadlineMs?: number
 }
 
 /** The function that finds it. It never rejects. */
-export function openReadiness({
-  db,
-  nowMs,
-  heads,
-  epoch,
-  deadlineMs = READINESS_DEADLINE_MS,
-}: ReadinessParts): () => Promise<Readiness> {
-  const ask = async (): Promise<Readiness> => {
-    const found = await lookAt(db).catch(() => undefined)
-    const checked_at = nowMs()
-    if (found === undefined) return { ready: false, reason: "The database is not available.", checked_at }
-    const { head, writable } = found
-    if (!writable) return { ready: false, reason: "The database takes no writes.", checked_at }
-    if (heads.contradicts(head.size, head.root))
-      return { ready: false, reason: "The database holds an older log than was acknowledged, or another.", checked_at }
-    if (head.epoch !== epoch)
-      return {
-        ready: false,
-        reason: "The signing keys were changed since this process started: start it again.",
-        checked_at,
-      }
-    if (!heads.writable())
-      return { ready: false, reason: "The folder of the heads beside the keys takes no writes.", checked_at }
-    if (nextLogTime(head.log_time, checked_at) === undefined)
-      return {
-        ready: false,
-        reason: "The clock is behind the log's time; nothing is sealed until it has caught up.",
-        checked_at,
-      }
-    return { ready: true, log_size: head.size, checked_at }
-  }
-
-  return boundedFinding({
-    ask,
-    late: () => ({ ready: false, reason: "The database does not answer.", checked_at: nowMs() }),
+export function openReadiness(parts: ReadinessParts): () => Promise<Readiness> {
+  const { nowMs, deadlineMs = READINESS_DEADLINE_MS } = parts
+  let trying: string = REASONS.silent
+  const finding = boundedFinding<Readiness>({
+    ask: async (): Promise<Readiness> => {
+      trying = REASONS.silent
+      const found = await lookAt(parts.db).catch(() => undefined)
+      const checked_at = nowMs()
+      const met = found === undefined ? REASONS.absent : reasonAgainst(found, parts, checked_at)
+      const reason = met ?? (await whyInDoubt(parts, what => (trying = what)))
+      return found !== undefined && reason === undefined
+        ? { ready: true, log_size: found.head.size, checked_at }
+        : { ready: false, reason: reason ?? REASONS.absent, checked_at }
+    },
+    late: () => ({ ready: false, reason: trying, checked_at: nowMs() }),
     deadlineMs,
     standsMs: READINESS_STANDS_MS,
     nowMs,
   })
+  return telling(finding, parts.logger)
 }
 
 /** On one connection. */
 const lookAt = (db: Database) =>
-  db.read(async session => ({ head: await readHead(session), writable: await takesWrites(session) }))
+  db.read(async session => ({
+    head: await readHead(session),
+    writable: await takesWrites(session),
+    met: db.kind === "postgres" ? await metByOthers(session) : undefined,
+  }))
+
+function reasonAgainst(
+  { head, writable, met }: Awaited<ReturnType<typeof lookAt>>,
+  { heads, epoch }: ReadinessParts,
+  now: number,
+): string | undefined {
+  if (!writable) return REASONS.readOnly
+  if (heads.contradicts(head.size, head.root))
+    return "The database holds an older log than was acknowledged, or another."
+  if (head.epoch !== epoch) return "The signing keys were changed since this process started: start it again."
+  if (!heads.writable()) return REASONS.heads
+  if (nextLogTime(head.log_time, now) === undefined)
+    return "The clock is behind the log's time; nothing is sealed until it has caught up."
+  return met
+}
+
+/** @returns undefined when there is no doubt, or no more */
+async function whyInDoubt(
+  { db, heads, doubt }: ReadinessParts,
+  trying: (reason: string) => void,
+): Promise<string | undefined> {
+  if (!doubt.stands()) return undefined
+  const times = doubt.times()
+  const reason = await whyNotSealed({ db, heads, trying })
+  if (reason === undefined) doubt.settle(times)
+  return reason
+}
+
+/** Tells the operator when a finding differs from the last one. */
+function telling(finding: () => Promise<Readiness>, logger: ReadinessParts["logger"]): () => Promise<Readiness> {
+  let last: string | undefined
+  return async () => {
+    const found = await finding()
+    const reason = found.ready ? undefined : found.reason
+    if (reason !== last) {
+      last = reason
+      if (reason === undefined) logger.info("ready again")
+      else logger.warn({ reason }, "not ready")
+    }
+    return found
+  }
+}

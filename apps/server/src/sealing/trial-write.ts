@@ -1,0 +1,103 @@
+/**
+ * Finds out whether a batch could be committed now, by doing what a batch does and leaving nothing of it: the head's lock, a
+ * write to each table, room on the disk, a commit that is confirmed, a head beside the keys. docs/decisions/0113
+ */
+import type { Database } from "../store/database.ts"
+import { StoreError } from "../store/errors.ts"
+import { lockHead } from "../store/log-store.ts"
+import type { Session, Tx } from "../store/session.ts"
+import type { SealingHeads } from "./head-guard.ts"
+
+export const REASONS = {
+  silent: "The database does not answer.",
+  absent: "The database is not available.",
+  readOnly: "The database takes no writes.",
+  locked: "The log is locked by a transaction that does not end.",
+  unconfirmed: "The database does not confirm commits.",
+  full: "The disk of the database is full.",
+  refused: "The database refuses what sealing writes.",
+  heads: "The folder of the heads beside the keys takes no writes.",
+} as const
+export type Reason = (typeof REASONS)[keyof typeof REASONS]
+
+/** Longest wait for the head's lock, and for that of each table, in milliseconds: a batch waits longer. */
+const LOCK_WAIT_MS = 1000
+/** Room a batch may need: rows of about a kilobyte, which are not compressed. */
+const ROOM_ROWS = 2000
+const TABLES = [
+  "log_entry",
+  "log_tile",
+  "run",
+  "attestation",
+  "tenant",
+  "tenant_window",
+  "token_charge",
+  "idempotency_key",
+] as const
+
+/** Ends the transaction that is to leave nothing. */
+class Undone extends Error {}
+
+export type TrialParts = {
+  readonly db: Pick<Database, "transaction" | "confirm">
+  readonly heads: Pick<SealingHeads, "readyToRemember">
+  /** Told what is tried next, by what it means when no answer comes. */
+  readonly trying: (reason: Reason) => void
+}
+
+/** @returns why nothing can be sealed; undefined when a batch could be */
+export async function whyNotSealed({ db, heads, trying }: TrialParts): Promise<Reason | undefined> {
+  trying(REASONS.unconfirmed)
+  const refused = await db
+    .transaction(async tx => {
+      trying(REASONS.locked)
+      await doAsABatch(tx)
+      throw new Undone()
+    })
+    .catch(reasonOf)
+  if (refused !== undefined) return refused
+  trying(REASONS.unconfirmed)
+  const unconfirmed = await db.confirm().catch(reasonOf)
+  if (unconfirmed !== undefined) return unconfirmed
+  trying(REASONS.heads)
+  return heads.readyToRemember().then(
+    () => undefined,
+    () => REASONS.heads,
+  )
+}
+
+async function doAsABatch(tx: Tx): Promise<void> {
+  await tx.sql`select set_config('lock_timeout', ${String(LOCK_WAIT_MS)}::text, true)`
+  await lockHead(tx)
+  for (const table of TABLES) await tx.sql.unsafe(`insert into ${table} select * from ${table} where false`)
+  // A table of its own, since there may be room left in the others that has been theirs before.
+  await tx.sql.unsafe(
+    `create table room_looked_for as select repeat('x', 1000) as filler from generate_series(1, ${ROOM_ROWS})`,
+  )
+}
+
+function reasonOf(error: unknown): Reason | undefined {
+  if (error instanceof Undone) return undefined
+  if (!(error instanceof StoreError)) return REASONS.refused
+  const { code, sqlstate, late } = error
+  if (sqlstate === "53100") return REASONS.full
+  if (sqlstate === "55P03") return REASONS.locked
+  if (sqlstate === "25006") return REASONS.readOnly
+  if (late || code === "outcome_unknown") return REASONS.unconfirmed
+  return code === "unavailable" ? REASONS.absent : REASONS.refused
+}
+
+/**
+ * What somebody who seals has met already, as the database's own tables tell; undefined when nothing. Of the sessions of other
+ * users they tell nothing.
+ */
+export async function metByOthers({ sql }: Session): Promise<Reason | undefined> {
+  const [met] = await sql<{ waiting: boolean | null; locked: boolean | null }[]>`
+    select bool_or(wait_event = 'SyncRep' and query_start < clock_timestamp() - interval '3 s') as waiting,
+      bool_or(xact_start < clock_timestamp() - interval '5 s' and pid in (
+        select pid from pg_locks where relation = 'log_head'::regclass and granted
+          and mode in ('RowShareLock', 'RowExclusiveLock', 'AccessExclusiveLock', 'ExclusiveLock'))) as locked
+    from pg_stat_activity where datname = current_database() and xact_start is not null`
+  if (met?.waiting) return REASONS.unconfirmed
+  return met?.locked ? REASONS.locked : undefined
+}
