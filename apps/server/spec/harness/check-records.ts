@@ -4,6 +4,7 @@ import type { Anchor, Leaf } from "@runseal/core/artifacts/anchor"
 import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle"
 import { chainProblems } from "@runseal/core/verify/chain"
 import { readBundle } from "@runseal/core/verify/document"
+import { compareRecords } from "@runseal/core/verify/export-contradictions"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { expect } from "vitest"
@@ -46,13 +47,25 @@ function bundleOf(run: RunRow, { judge, checkEntry }: Auditor, judged: Judged): 
 export const anchorsOf = ({ anchors }: Bundle): readonly Anchor<Leaf>[] =>
   [anchors.pre_anchor, anchors.receipt, anchors.complete_record].filter(anchor => anchor !== undefined)
 
-function checkChains({ runs, tenants }: Tables, bundles: readonly Bundle[]): void {
+/** What `--complete` would hold against these records, whoever made them and in whatever order. */
+function contradictions(chain: readonly Bundle[], { head }: Tables): readonly string[] {
+  const last = chain.at(-1)?.anchors.complete_record?.entry
+  if (last === undefined) return []
+  // A statement that is logged behind everything.
+  const entry = { ...last, logIndex: `${head.size}`, integratedTime: `${head.log_time}` }
+  const comparison = compareRecords({ entry }, 1)
+  return chain.flatMap(bundle => comparison.take(bundle, ordinalOf(bundle), `run ${bundle.run.run_id}`).problems)
+}
+
+function checkChains(tables: Tables, bundles: readonly Bundle[]): void {
+  const { runs, tenants } = tables
   for (const tenant of tenants) {
     const own = bundles
       .filter(bundle => bundle.run.tenant_id === tenant.tenant_id)
       .sort((a, b) => ordinalOf(a) - ordinalOf(b))
     expect(own.map(ordinalOf), `ordinals of ${tenant.tenant_id}`).toEqual(own.map((_, i) => i + 1))
     expect(chainProblems(own)).toEqual([])
+    expect(contradictions(own, tables)).toEqual([])
     expect(own.every(bundle => bundle.run.tenant_salt === tenant.salt)).toBe(true)
     expect(tenant.record_count).toBe(own.length)
     expect(tenant.head).toBe(referenceDigest(own.at(-1)?.anchors.complete_record?.leaf))

@@ -17,8 +17,11 @@ export type Comparison = {
   readonly take: (bundle: Bundle, ordinal: number, name: string) => Compared
 }
 
-/** @param first ordinal of the first record that may be taken */
-export function compareRecords(statement: ExportStatement, first: number): Comparison {
+/**
+ * @param statement that counts the records, for its place in the log
+ * @param first ordinal of the first record that may be taken
+ */
+export function compareRecords(statement: Pick<ExportStatement, "entry">, first: number): Comparison {
   const order = holdOrder(statement)
   const identifiers = rememberIdentifiers()
   const windows = rememberWindows()

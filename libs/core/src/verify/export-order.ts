@@ -32,7 +32,7 @@ const placeOf = (entry: TransparencyLogEntry, name: string): Place => ({
 
 const newTrack = (): Track => ({ last: undefined, tree: NOTHING_SEEN })
 
-export function holdOrder({ entry }: ExportStatement): Order {
+export function holdOrder({ entry }: Pick<ExportStatement, "entry">): Order {
   const statement = placeOf(entry, "the export statement")
   const stated = viewOf(claimOf(entry))
   const [firsts, lasts] = [newTrack(), newTrack()]

@@ -1,0 +1,205 @@
+/**
+ * FORMATS, "Export": whatever runs, retries, halts and failures come together, on one process or two, an export of the real service does
+ * not contradict itself; and what an operator changes in the database between two runs shows, though the service signs it.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import { utf8Encode } from "@runseal/canonical"
+import { parseTrust } from "@runseal/core/transparency-log/trust-document"
+import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
+import fc from "fast-check"
+import { afterAll, beforeEach, describe, expect, test } from "vitest"
+import type { Database } from "../src/store/database.ts"
+import { eachDatabase, postgresStart, postgresTitle } from "./database/databases.ts"
+import type { Answer } from "./harness/answer.ts"
+import { newKey, sendKeyed } from "./harness/keyed.ts"
+import { request, spending } from "./harness/requests.ts"
+import { startReviewStub } from "./harness/review-stub.ts"
+import { openService, standingService, type TestService } from "./harness/service.ts"
+import { standingTwins } from "./harness/twin-services.ts"
+import { runVerifierOn } from "./harness/verifier.ts"
+
+const stub = await startReviewStub()
+afterAll(() => stub.close())
+
+const RUN_LIMIT = 60
+const CAP = 400
+const WINDOW_SECONDS = 600
+const budgets = { runTokenBudget: RUN_LIMIT, windowTokenBudget: CAP, windowSeconds: WINDOW_SECONDS }
+const reviewed = {
+  ...budgets,
+  reviewer: { kind: "openai", model: "judge-1", timeoutMs: 1500, apiKey: "stub-key", baseUrl: `${stub.url}/v1` },
+} as const
+
+async function exported(service: TestService): Promise<string> {
+  const response = await service.request("/runs/export")
+  expect(response.status).toBe(200)
+  return response.text()
+}
+
+async function judge(service: TestService): Promise<Completeness> {
+  const trust = parseTrust((await service.get("/.well-known/runseal-trust.json")).body)
+  if ("problem" in trust) throw new Error(trust.problem)
+  const fold = foldExport([trust], service.clock.nowMs())
+  for (const [at, line] of (await exported(service)).trimEnd().split("\n").entries())
+    fold.take(at + 1, utf8Encode(line))
+  const found = fold.end()
+  if ("unreadable" in found) throw new Error(found.unreadable)
+  return found
+}
+
+const HONEST = { verdict: "COMPLETE CHAIN VERIFIED AND ANCHORED", problems: [], notes: [] }
+
+/** One caller's turn: what is spent, whether under a key, how often it is sent, where, and what is under review meanwhile. */
+type Turn = {
+  readonly tokens: number
+  readonly keyed: boolean
+  readonly sent: number
+  readonly first: number
+  readonly output: "silence" | "fine" | "none"
+}
+const turn: fc.Arbitrary<Turn> = fc.record({
+  tokens: fc.oneof(
+    { weight: 3, arbitrary: fc.integer({ min: 1, max: 40 }) },
+    fc.constantFrom(0, RUN_LIMIT, RUN_LIMIT + 1),
+  ),
+  keyed: fc.boolean(),
+  sent: fc.integer({ min: 1, max: 3 }),
+  first: fc.nat(1),
+  output: fc.constantFrom("none", "none", "none", "none", "none", "fine", "silence"),
+})
+
+/** Sends a request as often as is said, to one service and the other, and does not mind what becomes of it. */
+async function play(
+  services: readonly TestService[],
+  { tokens, keyed, sent, first, output }: Turn,
+): Promise<readonly Answer[]> {
+  const key = newKey()
+  const body = spending(tokens, output === "none" ? {} : { ai_output_text: output })
+  const sends = Array.from({ length: keyed ? sent : 1 }, async (_, at) => {
+    await sleep(at * 40)
+    const service = services[(first + at) % services.length]!
+    return keyed ? sendKeyed(service, "/execute", key, body) : service.execute(body)
+  })
+  return Promise.all(sends)
+}
+
+async function playAll(services: readonly TestService[], turns: readonly Turn[]): Promise<void> {
+  const answers = (await Promise.all(turns.map(one => play(services, one)))).flat()
+  for (const { status } of answers) expect([200, 409, 422, 500, 503]).toContain(status)
+}
+
+/** Charges a request whose sealing then fails: the log's clock is ahead of the service's. */
+async function dieAfterCharge({ clock }: TestService, turns: readonly Turn[], services: readonly TestService[]) {
+  clock.advance(70_000)
+  await services[0]!.execute(request())
+  clock.advance(-70_000)
+  await playAll(services, turns)
+  clock.advance(70_000)
+}
+
+eachDatabase("what callers send at once, and send again", open => {
+  const service = standingService(() => ({ open, config: reviewed }))
+  beforeEach(() => service().clock.advance(WINDOW_SECONDS * 1000))
+
+  test("makes an export that does not contradict itself", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(turn, { minLength: 12, maxLength: 30 }),
+        fc.array(turn, { maxLength: 6 }),
+        async (turns, failing) => {
+          await playAll([service()], turns)
+          await dieAfterCharge(service(), failing, [service()])
+          await playAll([service()], [...failing, ...turns.slice(0, 4)])
+          service().clock.advance(200_000)
+          expect(await judge(service())).toMatchObject(HONEST)
+        },
+      ),
+      { numRuns: 3 },
+    )
+  }, 300_000)
+
+  test("as the command finds, too", async () => {
+    const trust = (await service().get("/.well-known/runseal-trust.json")).text
+    const found = await runVerifierOn("export.ndjson", await exported(service()), trust, ["--complete"])
+    expect(found, found.stdout + found.stderr).toMatchObject({ exit: 0, verdict: HONEST.verdict })
+  }, 120_000)
+})
+
+describe.skipIf(postgresStart.kind === "absent")(`two processes ${postgresTitle}`, () => {
+  const twins = standingTwins(reviewed)
+
+  test("share windows and keys, and make an export that does not contradict itself", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(turn, { minLength: 20, maxLength: 40 }),
+        fc.array(turn, { maxLength: 6 }),
+        async (turns, failing) => {
+          await playAll(twins(), turns)
+          await dieAfterCharge(twins()[0], failing, twins())
+          await playAll(twins(), [...failing, ...turns.slice(0, 4)])
+          twins()[0].clock.advance(200_000)
+          expect(await judge(twins()[1])).toMatchObject(HONEST)
+        },
+      ),
+      { numRuns: 3 },
+    )
+  }, 300_000)
+})
+
+eachDatabase("an operator who changes the database between two runs is found out:", open => {
+  /** What a service signs when its database says something else than it did. */
+  async function afterChange(change: (db: Database) => Promise<unknown>): Promise<readonly string[]> {
+    const service = await openService({ open, config: budgets })
+    try {
+      for (const tokens of [30, 20]) await service.execute(spending(tokens))
+      expect(await judge(service)).toMatchObject(HONEST)
+      service.clock.advance(5000)
+      await service.execute(spending(5))
+      await change(service.db)
+      service.clock.advance(-5000)
+      await service.execute(spending(30))
+      const found = await judge(service)
+      expect(found.verdict).toBe(found.problem_count === 0 ? HONEST.verdict : "FAILED")
+      return found.problems.map(({ sentence }) => sentence)
+    } finally {
+      await service.close()
+    }
+  }
+
+  test("nothing changed, nothing found", async () => {
+    expect(await afterChange(async () => undefined)).toEqual([])
+  })
+
+  test("a window that begins anew", async () => {
+    const [first, ...more] = await afterChange(db => db.write(({ sql }) => sql`update tenant_window set total = 0`))
+    expect(first).toMatch(
+      /^record 4 \(run 4\) takes the window of .* from 0 to 30, and record 1 takes it from 0 to 30: one token is counted twice$/,
+    )
+    expect(more).toEqual([])
+  })
+
+  test("a window that is set back in the middle of a charge", async () => {
+    const found = await afterChange(db => db.write(({ sql }) => sql`update tenant_window set total = 49`))
+    expect(found).toEqual([expect.stringContaining("from 49 to 79, and record 2 takes it from 30 to 50")])
+  })
+
+  test("a log whose time goes back", async () => {
+    const found = await afterChange(db => db.write(({ sql }) => sql`update log_head set log_time = log_time - 6`))
+    // The statement of the export is behind it too.
+    for (const ordinal of [3, 4])
+      expect(found).toContainEqual(
+        expect.stringMatching(`^record ${ordinal} .run ${ordinal}. makes the log's time go back: `),
+      )
+    expect(found).toHaveLength(2)
+  })
+
+  test("run numbers that begin anew", async () => {
+    const found = await afterChange(db =>
+      db.write(async ({ sql }) => {
+        await sql`update run set run_id = run_id + 100`
+        await sql`update log_head set next_run_id = 2`
+      }),
+    )
+    expect(found).toContain("record 4 (run 2) has a lower run number than record 3 (run 3) before it")
+  })
+})
