@@ -1,4 +1,4 @@
-import { utf8Encode } from "./utf8.ts"
+import { isSurrogatePair, utf8Encode } from "./utf8.ts"
 
 /** Bytes being written front to back. JSON text is made in bytes because that is what is hashed: no string is built on the way. */
 export interface ByteSink {
@@ -15,6 +15,10 @@ export interface ByteSink {
 const FIRST_BYTES = 65_536
 /** A sink that grew beyond this is not kept: one large document does not hold memory for ever. */
 const MAX_KEPT_BYTES = 1_048_576
+/** Room beyond what is needed when a sink grows, at most. */
+const MAX_SPARE_BYTES = 8_388_608
+/** UTF-16 units of a string that are written at once: with escapes it takes six times as long in between. */
+const PART_UNITS = 65_536
 
 /** A sink for a writer that keeps it. */
 export const newSink = (firstBytes: number): ByteSink => ({
@@ -79,14 +83,25 @@ export function putString(sink: ByteSink, text: string): boolean {
 /** A string beyond plain ASCII: for well-formed text JSON.stringify escapes exactly what RFC 8785 does, in the same spelling. */
 function putOther(sink: ByteSink, text: string): boolean {
   if (!text.isWellFormed()) return false
-  putBytes(sink, utf8Encode(JSON.stringify(text)))
+  if (text.length <= PART_UNITS) {
+    putBytes(sink, utf8Encode(JSON.stringify(text)))
+    return true
+  }
+  putAscii(sink, '"')
+  for (let start = 0; start < text.length; ) {
+    // A pair of surrogates stays together.
+    const end = start + PART_UNITS - (isSurrogatePair(text, start + PART_UNITS - 1) ? 1 : 0)
+    putBytes(sink, utf8Encode(JSON.stringify(text.slice(start, end))).subarray(1, -1))
+    start = end
+  }
+  putAscii(sink, '"')
   return true
 }
 
 function reserve(sink: ByteSink, more: number): void {
   const needed = sink.length + more
   if (needed <= sink.bytes.length) return
-  const bytes = new Uint8Array(2 * needed)
+  const bytes = new Uint8Array(needed + Math.min(needed, MAX_SPARE_BYTES))
   bytes.set(sink.bytes.subarray(0, sink.length))
   sink.bytes = bytes
 }

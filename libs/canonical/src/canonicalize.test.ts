@@ -122,7 +122,13 @@ describe("RFC 8785 §3.2: strings and order", () => {
     expect(canonicalize(value)).toBe('{"a":1,"b":"{\\"inner\\":[1,2]}"}')
   })
   test("a text of any length and alphabet is written whole", () => {
-    const long = ["é".repeat(40_000), "x".repeat(200_000), "\n".repeat(30_000), "😀".repeat(20_000)]
+    const long = [
+      "é".repeat(40_000),
+      "x".repeat(200_000),
+      "\n".repeat(130_000),
+      "😀".repeat(80_000),
+      `x${"😀".repeat(80_000)}`,
+    ]
     expect(canonicalize(long)).toBe(JSON.stringify(long))
     expect(canonicalize({ a: 1 })).toBe('{"a":1}')
   })

@@ -1,7 +1,12 @@
 /** Takes a stream of bytes apart into lines, holding no more than one of them. */
 
 const NEWLINE = 0x0a
+/** What JSON calls whitespace (RFC 8259 §2), the end of a line apart. */
 const CARRIAGE_RETURN = 0x0d
+const SPACE = 0x20
+const TAB = 0x09
+
+const isBlankByte = (byte: number | undefined): boolean => byte === SPACE || byte === CARRIAGE_RETURN || byte === TAB
 
 export type NumberedLine = {
   /** From 1, blank lines counted, as editors count. */
@@ -10,7 +15,10 @@ export type NumberedLine = {
   readonly bytes?: Uint8Array
 }
 
-/** The lines of a stream that are not blank. A line beyond `maxBytes` is passed over and told. */
+/**
+ * The lines of a stream that hold more than whitespace. A line beyond `maxBytes` is passed over and told. Lines that are blank are
+ * stepped over where they stand: nothing is made of them.
+ */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
@@ -25,15 +33,24 @@ export async function* linesOf(
   }
   for await (const chunk of chunks) {
     let start = 0
-    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      take(chunk.subarray(start, end))
+    while (start < chunk.length) {
+      let at = start
+      if (size === 0) {
+        for (; chunk[at] === NEWLINE || isBlankByte(chunk[at]); at++) {
+          if (chunk[at] !== NEWLINE) continue
+          number++
+          start = at + 1
+        }
+      }
+      const end = chunk.indexOf(NEWLINE, at)
+      take(chunk.subarray(start, end === -1 ? chunk.length : end))
+      if (end === -1) break
       start = end + 1
       yield* lineOf(number, parts, size, maxBytes)
       number++
       parts = []
       size = 0
     }
-    take(chunk.subarray(start))
   }
   yield* lineOf(number, parts, size, maxBytes)
 }
@@ -45,10 +62,9 @@ function* lineOf(
   maxBytes: number,
 ): Generator<NumberedLine> {
   if (size > maxBytes) yield { number }
-  else {
-    const [only, ...more] = parts
-    const bytes = only !== undefined && more.length === 0 ? only : joined(parts, size)
-    if (size > 1 || (size === 1 && bytes[0] !== CARRIAGE_RETURN)) yield { number, bytes }
+  else if (!parts.every(part => part.every(isBlankByte))) {
+    const [only] = parts
+    yield { number, bytes: only !== undefined && parts.length === 1 ? only : joined(parts, size) }
   }
 }
 
