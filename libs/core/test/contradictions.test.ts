@@ -307,6 +307,38 @@ describe("one log", () => {
   })
 })
 
+describe("a range", () => {
+  const pieceOf = (a: Deployment, records: readonly Bundle[]): Completeness =>
+    judge(a, records, { from: records[0]!.run.created_at, to: records.at(-1)!.run.created_at })
+
+  test("begins in the middle of a window, and charges before it are holes", () => {
+    const a = makeDeployment()
+    const records = charged(a, [
+      [0, 100],
+      [100, 50],
+      [150, 0],
+      [150, 25],
+    ])
+    expect(pieceOf(a, records.slice(1))).toMatchObject({
+      verdict: "COMPLETE RANGE VERIFIED AND ANCHORED",
+      problems: [],
+      notes: [],
+    })
+  })
+
+  test("that contradicts itself fails like a chain", () => {
+    const a = makeDeployment()
+    const records = charged(a, [
+      [0, 100],
+      [100, 50],
+      [120, 40],
+    ])
+    expect(said(pieceOf(a, records.slice(1)))).toEqual([
+      "line 3: record 3 (run 3) takes the window of 2026-01-15T00:00:00.000Z from 120 to 160, and record 2 takes it from 100 to 150: one token is counted twice",
+    ])
+  })
+})
+
 describe("what an operator may change is told and fails nothing", () => {
   test("the cap", () => {
     const a = makeDeployment()
