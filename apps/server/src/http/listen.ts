@@ -70,6 +70,7 @@ export function listen({ fetch, host, port, limits = CONNECTION_LIMITS }: Listen
     refusals.guard((incoming, outgoing) => void listener(incoming, outgoing)),
   )
   server.on("checkExpectation", refusals.refuseExpectation)
+  server.on("connect", refusals.refuseConnect)
   server.on("clientError", refusals.onClientError)
 
   const stop = (): Promise<void> =>

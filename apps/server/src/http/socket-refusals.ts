@@ -20,6 +20,11 @@ const NO_HOST: Refusal = { status: "400 Bad Request", error: "A request must hav
 const DOTTED: Refusal = { status: "400 Bad Request", error: "A path has no dot segments and no backslash." }
 const OLD_CODING: Refusal = { status: "400 Bad Request", error: "HTTP/1.0 has no Transfer-Encoding." }
 const NO_CODING: Refusal = { status: "501 Not Implemented", error: "No transfer coding but chunked is understood." }
+const UPGRADE_IN_CHUNKS: Refusal = {
+  status: "400 Bad Request",
+  error: "A request with Upgrade has a Content-Length or no body.",
+}
+const NO_TUNNEL: Refusal = { status: "501 Not Implemented", error: "CONNECT is not understood: this is no proxy." }
 const UNADDRESSED = "The request's target and Host header field are not an address."
 const UNMET: Refusal = { status: "417 Expectation Failed", error: "Nothing can be expected but 100-continue." }
 
@@ -70,6 +75,9 @@ function lacksHost({ httpVersion, headersDistinct }: IncomingMessage): boolean {
 /** A segment that stands for the place or the one above it, also percent-encoded; and the backslash, which some read as a slash. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?=\/|$)|\\|%5c/i
 
+/** Node takes what follows for another protocol, and drops what came with the head. RFC 9110 §7.8. */
+const asksForUpgrade = ({ headers }: IncomingMessage): boolean => headers.upgrade !== undefined
+
 const CHUNKS_LAST = /(?:^|,)[ \t]*chunked$/i
 
 /**
@@ -86,6 +94,8 @@ function unclear(incoming: IncomingMessage): Refusal | undefined {
   // would be taken for the body.
   if (incoming.httpVersion === "1.0") return OLD_CODING
   if (!CHUNKS_LAST.test(coding)) return MALFORMED
+  // Node tells nobody of faulty chunks behind a head with Upgrade.
+  if (asksForUpgrade(incoming)) return UPGRADE_IN_CHUNKS
   return coding.toLowerCase() === "chunked" ? undefined : NO_CODING
 }
 
@@ -100,6 +110,8 @@ export type SocketRefusals = {
   readonly guard: (listener: RequestListener) => RequestListener
   /** Takes requests with an `Expect` other than `100-continue`. RFC 9110 §10.1.1. */
   readonly refuseExpectation: RequestListener
+  /** Takes the server's `connect`: a request whose socket Node has let go of. RFC 9110 §9.3.6. */
+  readonly refuseConnect: (incoming: IncomingMessage, socket: Duplex) => void
   /** Takes the server's `clientError`. */
   readonly onClientError: (error: Error, socket: Duplex) => void
 }
@@ -110,6 +122,8 @@ export function socketRefusals(): SocketRefusals {
   const turns = connectionTurns()
   /** Connections that are ending: whatever they go on to send is not looked at. */
   const refused = new WeakSet<Duplex>()
+  /** Connections whose last request is read: who asked for another protocol goes on in this one with a new connection. */
+  const last = new WeakSet<Duplex>()
 
   const end = (socket: Duplex, message?: string): void => {
     if (message === undefined) socket.end()
@@ -133,8 +147,12 @@ export function socketRefusals(): SocketRefusals {
   const take = (exchange: Exchange, refusal: Refusal | undefined, serve: RequestListener): void => {
     const { incoming, outgoing } = exchange
     const { socket } = incoming
-    if (refused.has(socket)) return
+    if (refused.has(socket) || last.has(socket)) return
     if (refusal !== undefined) refused.add(socket)
+    if (asksForUpgrade(incoming)) {
+      last.add(socket)
+      outgoing.shouldKeepAlive = false
+    }
     const answer = (): void => (refusal === undefined ? serve(incoming, outgoing) : refuse(outgoing, refusal))
     if (turns.take(exchange, answer)) return
     refused.add(socket)
@@ -145,6 +163,13 @@ export function socketRefusals(): SocketRefusals {
   return {
     guard: listener => (incoming, outgoing) => take({ incoming, outgoing }, unclear(incoming), listener),
     refuseExpectation: (incoming, outgoing) => take({ incoming, outgoing }, UNMET, () => undefined),
+    refuseConnect: (_incoming, socket) => {
+      // Nobody else listens any more, and an error without a listener ends the process.
+      for (const event of ["error", "timeout"]) socket.on(event, () => socket.destroy())
+      if (refused.has(socket)) return
+      refused.add(socket)
+      endAfterAnswers(socket, messageOf(NO_TUNNEL))
+    },
     onClientError: (error, socket) => {
       if (refused.has(socket)) return
       refused.add(socket)
