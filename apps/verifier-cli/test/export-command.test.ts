@@ -10,6 +10,7 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { clockSeconds } from "@runseal/core/vocabulary/scalars"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
 import { smallPdf } from "../../../libs/core/test/fixtures/small-pdf.ts"
@@ -18,6 +19,7 @@ import { exportSigstore } from "../src/export-command.ts"
 
 const deployment = makeDeployment()
 const { bundle } = sealRun(deployment, { outcome: "ok" })
+const madeAt = clockSeconds(bundle.run.created_at) ?? 0
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "runseal-export-"))
@@ -40,14 +42,14 @@ test("a report in PDF is exported by the record that it carries", async () => {
   await exported(text)
   const { "README.txt": _, ...ofBundle } = written()
   rmSync(join(folder, "out"), { recursive: true })
-  const pdf = smallPdf({ attachments: [text], pages: [[`Bundle hash ${bundle.bundle_hash}`]] })
+  const pdf = smallPdf({ attachments: [text], pages: [[`Bundle hash ${bundle.bundle_hash}`]], madeAt }, deployment)
   expect(await exported(pdf)).toMatchObject({ exit: 0 })
   expect(written()).toMatchObject(ofBundle)
 })
 
 test("a report whose pages print a foreign hash is not exported", async () => {
   const pages = [[`Bundle hash ${bundle.bundle_hash}`, "ab".repeat(32)]]
-  const answer = await exported(smallPdf({ attachments: [JSON.stringify(bundle)], pages }))
+  const answer = await exported(smallPdf({ attachments: [JSON.stringify(bundle)], pages, madeAt }, deployment))
   expect(answer).toMatchObject({ exit: 1, stderr: "verifier: nothing was exported.\n" })
   expect(existsSync(join(folder, "out"))).toBe(false)
 })

@@ -12,7 +12,5 @@ export const SLOW_PATTERNS: Readonly<Record<string, string>> = {
   "/\\\\[xpP]\\{[^}]*\\}|\\\\./g": "A signature of the operator's library.",
   "/.*?[A-Za-z0-9]-(?=[A-Za-z])|.+/g": "Whatever the first half passes over in vain, the second half takes whole.",
   '/<meta http-equiv="Content-Security-Policy" content="([^"]+)"/': "A page of our own.",
-  "/startxref\\r?\\n(\\d{1,10})\\r?\\n%%EOF\\r?\\n?$/": "The last 64 bytes of a file.",
-  "/[0-9a-f]{64,}/g": "At most 63 digits are passed over in vain.",
   "/^ +| +$/g": "A header field of at most 1024 characters.",
 }

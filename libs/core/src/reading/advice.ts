@@ -20,6 +20,7 @@ const WAYS: Readonly<Record<CheckId, Way>> = {
   bundle_hash: "altered",
   complete_record: "keys",
   outside: "keys",
+  report_signature: "keys",
   printed_hashes: "altered",
   signature: "keys",
 }

@@ -1,9 +1,9 @@
 /**
- * Opens a PDF as our reports are: one cross-reference table, no later revision, no object streams, no encryption. What a
- * viewer would repair or resolve another way is refused, so that nobody sees another file than the one that is judged.
- * ISO 32000-1 §7.5.
+ * Opens a PDF in the one layout of our reports: a first line, the objects 1, 2, 3 … one behind the other, one cross-reference table, one
+ * trailer. Every byte of the file belongs to one of them, so that nothing in it is read by some programs only and no later revision can
+ * follow. ISO 32000-1 §7.5.
  */
-import { latin1, type PdfDictionary, PdfError, type PdfValue, readPdf } from "./pdf-value.ts"
+import { latin1, type PdfDictionary, PdfError, type PdfReader, type PdfValue, readPdf } from "./pdf-value.ts"
 
 /**
  * Undoes Flate (RFC 1950). Rejects when the result would be longer than `maxBytes` or the data is not whole.
@@ -11,14 +11,23 @@ import { latin1, type PdfDictionary, PdfError, type PdfValue, readPdf } from "./
  */
 export type Inflate = (data: Uint8Array, maxBytes: number) => Promise<Uint8Array>
 
-export type PdfStream = { readonly dictionary: PdfDictionary; readonly data: Uint8Array }
+export type PdfObject = {
+  readonly value: PdfValue
+  /** The raw bytes of a stream; absent of an object that is none. */
+  readonly stream?: Uint8Array
+  /** Its first byte and the one behind its `endobj` line. */
+  readonly start: number
+  readonly end: number
+}
 
 export type PdfFile = {
+  readonly bytes: Uint8Array
   readonly trailer: PdfDictionary
+  readonly objects: ReadonlyMap<number, PdfObject>
   /** The value itself, or the object it refers to. @throws PdfError */
   readonly resolve: (value: PdfValue | undefined) => PdfValue | undefined
-  /** The stream a value refers to, decoded. @throws PdfError */
-  readonly stream: (value: PdfValue | undefined) => Promise<PdfStream>
+  /** The decoded bytes of the stream a value refers to. @throws PdfError */
+  readonly stream: (value: PdfValue | undefined) => Promise<Uint8Array>
 }
 
 const MAX_OBJECTS = 200_000
@@ -30,9 +39,11 @@ const MAX_DECODED_BYTES = 64 * 1024 * 1024
 const MAX_STREAMS = 50_000
 /** Where `startxref` must stand. */
 const TAIL_BYTES = 64
-
-const word = (value: PdfValue | undefined, expected: string): boolean =>
-  value?.kind === "word" && value.word === expected
+/** A line of bytes above 127 says that the file is no text. ISO 32000-1 §7.5.2. */
+const HEADER = "%PDF-1.7\n%\u0081\u0081\u0081\u0081\n\n"
+/** A row of the cross-reference table. ISO 32000-1 §7.5.4. */
+const ROW_BYTES = 20
+const FREE_ROW = "0000000000 65535 f \n"
 
 /** Member of a dictionary value; undefined when there is none, or no dictionary. */
 export const member = (value: PdfValue | undefined, key: string): PdfValue | undefined =>
@@ -40,116 +51,105 @@ export const member = (value: PdfValue | undefined, key: string): PdfValue | und
 
 /** @throws PdfError when the bytes are no such PDF */
 export function openPdf(bytes: Uint8Array, inflate: Inflate): PdfFile {
-  if (!/^%PDF-1\.[4-7][\r\n]/.test(latin1(bytes.subarray(0, 9)))) throw new PdfError("it does not begin as a PDF")
-  const tail = /startxref\r?\n(\d{1,10})\r?\n%%EOF\r?\n?$/.exec(latin1(bytes.subarray(-TAIL_BYTES)))
-  if (tail === null) throw new PdfError("it does not end as a PDF: it was cut, or something was put behind it")
-  const { offsets, trailer } = readTable(bytes, Number(tail[1]))
-  const read = objectReader(bytes, offsets)
-  let decoded = 0
-  let streams = 0
-
+  if (!standsAt(bytes, 0, HEADER)) throw new PdfError("it does not begin as a report")
+  const tail = /\n\nstartxref\n(\d{1,10})\n%%EOF$/.exec(latin1(bytes.subarray(-TAIL_BYTES)))
+  if (tail === null) throw new PdfError("it does not end as a report: it was cut, or something was put behind it")
+  const table = Number(tail[1])
+  const { offsets, trailer } = readTable(bytes, table, bytes.length - tail[0].length)
+  const objects = readObjects(bytes, offsets, table)
   const resolve = (value: PdfValue | undefined): PdfValue | undefined => {
     if (value?.kind !== "reference") return value
-    const resolved = read(value.object).value
-    if (resolved.kind === "reference") throw new PdfError("a reference leads to another")
+    const resolved = objects.get(value.object)?.value
+    if (resolved === undefined) throw new PdfError("an object is missing")
     return resolved
   }
-  const stream = async (reference: PdfValue | undefined): Promise<PdfStream> => {
-    if (reference?.kind !== "reference") throw new PdfError("a stream is missing")
-    if (++streams > MAX_STREAMS) throw new PdfError("it has too many streams")
-    const { value: dictionary, end } = read(reference.object)
-    if (dictionary.kind !== "dictionary") throw new PdfError("a stream is missing")
-    const raw = streamBytes(bytes, end, resolve(dictionary.entries.get("Length")))
-    const filter = resolve(dictionary.entries.get("Filter"))
-    if (filter === undefined) {
-      decoded += raw.length
-      if (decoded > MAX_DECODED_BYTES) throw new PdfError("its streams are too large")
-      return { dictionary, data: raw }
-    }
-    if (filter.kind !== "name" || filter.name !== "FlateDecode" || dictionary.entries.has("DecodeParms"))
-      throw new PdfError("a stream is encoded in another way than ours")
-    const data = await inflate(raw, Math.min(MAX_STREAM_BYTES, MAX_DECODED_BYTES - decoded)).catch(() => {
-      throw new PdfError("a stream cannot be decompressed within bounds")
-    })
-    decoded += data.length
-    return { dictionary, data }
-  }
-  return { trailer, resolve, stream }
+  return { bytes, trailer, objects, resolve, stream: streamReader(objects, inflate) }
 }
 
-type Table = { readonly offsets: ReadonlyMap<number, number>; readonly trailer: PdfDictionary }
-
-/** The one cross-reference table and its trailer. */
-function readTable(bytes: Uint8Array, start: number): Table {
-  const reader = readPdf(bytes, true)
-  reader.moveTo(start)
-  if (!word(reader.next(), "xref")) throw new PdfError("its cross-reference table is not where it says")
-  const offsets = new Map<number, number>()
-  let next = reader.next()
-  while (next?.kind === "number") {
-    const count = reader.next()
-    if (count?.kind !== "number" || offsets.size + count.value > MAX_OBJECTS)
-      throw new PdfError("it has too many objects")
-    for (let i = 0; i < count.value; i++) {
-      const offset = reader.next()
-      const generation = reader.next()
-      const use = reader.next()
-      if (offset?.kind !== "number" || generation?.kind !== "number" || use?.kind !== "word")
-        throw new PdfError("its cross-reference table is not exact")
-      if (use.word !== "n") continue
-      if (offsets.has(next.value + i) || generation.value !== 0) throw new PdfError("an object has two versions")
-      offsets.set(next.value + i, offset.value)
-    }
-    next = reader.next()
+function streamReader(objects: ReadonlyMap<number, PdfObject>, inflate: Inflate): PdfFile["stream"] {
+  let decoded = 0
+  let streams = 0
+  return async reference => {
+    const object = reference?.kind === "reference" ? objects.get(reference.object) : undefined
+    if (object?.stream === undefined) throw new PdfError("a stream is missing")
+    if (++streams > MAX_STREAMS) throw new PdfError("it has too many streams")
+    const data =
+      member(object.value, "Filter") === undefined
+        ? object.stream
+        : await inflate(object.stream, Math.min(MAX_STREAM_BYTES, MAX_DECODED_BYTES - decoded)).catch(() => {
+            throw new PdfError("a stream cannot be decompressed within bounds")
+          })
+    decoded += data.length
+    if (decoded > MAX_DECODED_BYTES) throw new PdfError("its streams are too large")
+    return data
   }
+}
+
+type Table = { readonly offsets: readonly number[]; readonly trailer: PdfDictionary }
+
+/** The one cross-reference table, of the objects 0 to the last in one section, and its trailer, which ends at `end`. */
+function readTable(bytes: Uint8Array, start: number, end: number): Table {
+  const [head, count] = /^xref\n0 ([1-9]\d{0,6})\n/.exec(latin1(bytes.subarray(start, start + 16))) ?? []
+  const size = Number(count)
+  if (head === undefined) throw new PdfError("its cross-reference table is not where it says")
+  if (size > MAX_OBJECTS) throw new PdfError("it has too many objects")
+  const first = start + head.length
+  if (!standsAt(bytes, first, FREE_ROW)) throw new PdfError("its cross-reference table is not exact")
+  const offsets = Array.from({ length: size - 1 }, (_, at) => {
+    const from = first + (at + 1) * ROW_BYTES
+    const [, offset] = /^(\d{10}) 00000 n \n$/.exec(latin1(bytes.subarray(from, from + ROW_BYTES))) ?? []
+    if (offset === undefined) throw new PdfError("its cross-reference table is not exact")
+    return Number(offset)
+  })
+  const reader = readPdf(bytes, true)
+  reader.moveTo(expectAt(bytes, first + size * ROW_BYTES, "\ntrailer\n"))
   const trailer = reader.next()
-  if (!word(next, "trailer") || trailer?.kind !== "dictionary") throw new PdfError("its trailer is missing")
-  for (const key of ["Prev", "XRefStm", "Encrypt"])
-    if (trailer.entries.has(key)) throw new PdfError("it was changed, or encrypted, after it was made")
+  if (trailer?.kind !== "dictionary" || reader.position() !== end) throw new PdfError("its trailer is not exact")
+  const named = trailer.entries.get("Size")
+  if (named?.kind !== "number" || named.value !== size) throw new PdfError("its trailer is not exact")
   return { offsets, trailer }
 }
 
-type PdfObject = { readonly value: PdfValue /** Where the bytes behind the value begin. */; readonly end: number }
-
-/** Reads an object where the table says that it stands. All objects together are no longer than the file: none holds another. */
-function objectReader(bytes: Uint8Array, offsets: ReadonlyMap<number, number>): (object: number) => PdfObject {
-  const known = new Map<number, PdfObject>()
-  let walked = 0
-  return object => {
-    const before = known.get(object)
-    if (before !== undefined) return before
-    const offset = offsets.get(object)
-    if (offset === undefined) throw new PdfError("an object is missing")
-    // No space before it either: a reader that passes over it would do so for every object.
-    if (!isDigit(bytes[offset])) throw new PdfError("an object is not where the cross-reference table says")
-    const reader = readPdf(bytes, true)
-    reader.moveTo(offset)
-    // `5 0 obj` is no reference: the two numbers come one by one.
-    const [number, generation, obj] = [reader.next(), reader.next(), reader.next()]
-    const named = number?.kind === "number" && number.value === object && generation?.kind === "number"
-    if (!named || !word(obj, "obj")) throw new PdfError("an object is not where the cross-reference table says")
-    const value = reader.next()
-    if (value === undefined) throw new PdfError("an object is empty")
-    const read = { value, end: reader.position() }
-    walked += read.end - offset
-    if (walked > bytes.length) throw new PdfError("its objects stand within each other")
-    known.set(object, read)
-    return read
+/** All objects, each where the one before it ends. @param end where the last one must end */
+function readObjects(bytes: Uint8Array, offsets: readonly number[], end: number): ReadonlyMap<number, PdfObject> {
+  const reader = readPdf(bytes, true)
+  const objects = new Map<number, PdfObject>()
+  let at = HEADER.length
+  for (const [index, offset] of offsets.entries()) {
+    if (offset !== at) throw new PdfError("an object is not where the cross-reference table says")
+    const object = readObject(bytes, reader, index + 1, at)
+    objects.set(index + 1, object)
+    at = object.end
   }
+  if (at !== end) throw new PdfError("something stands between its objects and their table")
+  return objects
 }
 
-/** False where no byte is, so at places outside the file and between its bytes. */
-const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39
-
-/** A stream's raw bytes: between `stream` and `endstream`, exactly as long as its dictionary says. ISO 32000-1 §7.3.8. */
-function streamBytes(bytes: Uint8Array, at: number, length: PdfValue | undefined): Uint8Array {
-  const open = /^stream\r?\n/.exec(latin1(bytes.subarray(at, at + 8)))
-  if (open === null) throw new PdfError("a stream is missing")
+function readObject(bytes: Uint8Array, reader: PdfReader, number: number, start: number): PdfObject {
+  reader.moveTo(expectAt(bytes, start, `${number} 0 obj\n`))
+  const value = reader.next()
+  if (value === undefined || value.kind === "word" || value.kind === "reference")
+    throw new PdfError("an object is empty")
+  const at = reader.position()
+  if (value.kind !== "dictionary" || !standsAt(bytes, at, "\nstream\n"))
+    return { value, start, end: expectAt(bytes, at, "\nendobj\n\n") }
+  const from = expectAt(bytes, at, "\nstream\n")
+  const length = value.entries.get("Length")
   if (length?.kind !== "number" || !Number.isSafeInteger(length.value) || length.value < 0)
     throw new PdfError("a stream does not tell its length")
-  const from = at + open[0].length
   const to = from + length.value
-  if (!/^\r?\n?endstream/.test(latin1(bytes.subarray(to, to + 11))))
-    throw new PdfError("a stream is longer or shorter than it says")
-  return bytes.subarray(from, to)
+  if (!standsAt(bytes, to, "\nendstream\nendobj\n\n")) throw new PdfError("a stream is longer or shorter than it says")
+  return { value, stream: bytes.subarray(from, to), start, end: expectAt(bytes, to, "\nendstream\nendobj\n\n") }
+}
+
+/** Whether these characters, one byte each, stand there. */
+function standsAt(bytes: Uint8Array, at: number, text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text.charCodeAt(i)) return false
+  return true
+}
+
+/** The place behind the text that must stand there. */
+function expectAt(bytes: Uint8Array, at: number, text: string): number {
+  if (!standsAt(bytes, at, text)) throw new PdfError("its objects do not stand one behind the other")
+  return at + text.length
 }

@@ -40,7 +40,7 @@ const BACKSLASH = 0x5c
 const BRACKET_CLOSE = 0x5d
 
 export type PdfReader = {
-  /** Where the next value begins; space and comments before it are passed over. */
+  /** Where the last value ended. */
   readonly position: () => number
   readonly moveTo: (position: number) => void
   /** The next value; undefined at the end. @throws PdfError */
@@ -51,10 +51,7 @@ export type PdfReader = {
 export function readPdf(bytes: Uint8Array, references: boolean): PdfReader {
   const cursor: Cursor = { bytes, references, at: 0 }
   return {
-    position: () => {
-      skipSpace(cursor)
-      return cursor.at
-    },
+    position: () => cursor.at,
     moveTo: position => {
       cursor.at = position
     },
@@ -71,12 +68,11 @@ function skipSpace(cursor: Cursor): void {
   const { bytes } = cursor
   for (; cursor.at < bytes.length; cursor.at++) {
     const byte = bytes[cursor.at] ?? 0
-    if (byte === PERCENT) while (cursor.at < bytes.length && !isLineEnd(bytes[cursor.at])) cursor.at++
-    else if (CLASSES[byte] !== SPACE) return
+    // Nobody sees a comment: what stands in one would be signed and shown to nobody.
+    if (byte === PERCENT) throw new PdfError("it holds a comment")
+    if (CLASSES[byte] !== SPACE) return
   }
 }
-
-const isLineEnd = (byte: number | undefined): boolean => byte === 10 || byte === 13
 
 function readValue(cursor: Cursor, depth: number): PdfValue {
   if (depth > MAX_DEPTH) throw new PdfError("its values are nested too deep")

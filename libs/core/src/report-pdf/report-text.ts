@@ -1,167 +1,251 @@
 /**
- * The text a report's pages print, run by run, in the order of drawing. A run is what one show operator draws.
- * ISO 32000-1 §9: fonts of ours are composite with two-byte codes (Identity-H) and a ToUnicode map.
+ * The text a report's pages print, run by run, in the order of drawing. A run is what one show operator draws. Only the operators that
+ * our reports use may stand in a page's content: they fill and stroke paths and set text, so that everything painted as text is here.
+ * ISO 32000-1 §8 and §9: fonts of ours are composite with two-byte codes (Identity-H) and a ToUnicode map.
  */
 
 import { member, type PdfFile } from "./pdf-file.ts"
 import { PdfError, type PdfValue, readPdf } from "./pdf-value.ts"
 
-/** Characters by two-byte code. */
-type CodeMap = ReadonlyMap<number, string>
+/** What one show operator draws. */
+export type Run = {
+  readonly page: number
+  readonly text: string
+  /** Where its baseline begins and ends, in points from the page's left and lower edge. */
+  readonly left: number
+  readonly right: number
+  readonly baseline: number
+  /** Size of its font in points. */
+  readonly size: number
+  /** Whether it is the label of a box that stands in for a character. */
+  readonly standIn: boolean
+}
+
+/** Characters and widths, in thousandths of the font's size, by two-byte code. */
+type Font = { readonly characters: ReadonlyMap<number, string>; readonly widths: readonly number[] }
 
 /** Pages of one report; hundreds of approvers stay far below. */
 const MAX_PAGES = 20_000
-/** Levels of the page tree. */
-const MAX_TREE_DEPTH = 16
-/** Nodes of the page tree, each as often as the tree names it. */
-const MAX_TREE_NODES = 2 * MAX_PAGES
-
-/** The pages in order. @throws PdfError */
-export function pagesOf(file: PdfFile): readonly PdfValue[] {
-  const pages: PdfValue[] = []
-  let nodes = 0
-  const walk = (reference: PdfValue | undefined, depth: number): void => {
-    const node = file.resolve(reference)
-    if (node?.kind !== "dictionary" || depth > MAX_TREE_DEPTH || ++nodes > MAX_TREE_NODES)
-      throw new PdfError("its page tree is not exact")
-    const kids = file.resolve(node.entries.get("Kids"))
-    if (kids?.kind === "array") for (const kid of kids.items) walk(kid, depth + 1)
-    else pages.push(node)
-    if (pages.length > MAX_PAGES) throw new PdfError("it has too many pages")
-  }
-  walk(member(file.resolve(file.trailer.entries.get("Root")), "Pages"), 0)
-  return pages
-}
-
-/** What may still be read of one file. */
-type Budget = { characters: number; units: number }
 /** Characters in the maps of all fonts; a font of ours has some hundred. */
 const MAX_CHARACTERS = 200_000
 /** UTF-16 units printed on all pages, each run counting one more. */
 const MAX_UNITS = 16_000_000
+/** What may still be read of one file. */
+type Budget = { characters: number; units: number }
 
 /** The runs of text on every page. @throws PdfError */
-export async function printedRuns(file: PdfFile): Promise<readonly string[]> {
+export async function printedText(file: PdfFile, pages: readonly PdfValue[]): Promise<readonly Run[]> {
+  if (pages.length > MAX_PAGES) throw new PdfError("it has too many pages")
   const budget: Budget = { characters: MAX_CHARACTERS, units: MAX_UNITS }
-  const maps = new Map<number, Promise<CodeMap>>()
-  const mapOf = (font: PdfValue | undefined): Promise<CodeMap> => {
-    if (font?.kind !== "reference") throw new PdfError("a font is missing")
-    const known = maps.get(font.object) ?? codeMap(file, font, budget)
-    maps.set(font.object, known)
-    return known
-  }
-  const runs: string[] = []
-  for (const page of pagesOf(file)) {
-    const fonts = file.resolve(member(file.resolve(member(page, "Resources")), "Font"))
-    for (const part of partsOf(file.resolve(member(page, "Contents")), member(page, "Contents"))) {
-      const { data } = await file.stream(part)
-      await readContent(
-        data,
-        async name => mapOf(member(fonts, name)),
-        text => runs.push(spent(budget, text)),
-      )
+  const fonts = new Map<number, Font>()
+  const runs: Run[] = []
+  for (const [page, dictionary] of pages.entries()) {
+    const resources = member(member(dictionary, "Resources"), "Font")
+    const fontOf = (name: string): Font => {
+      const font = member(resources, name)
+      const known = font?.kind === "reference" ? fonts.get(font.object) : undefined
+      if (known === undefined) throw new PdfError("a font is missing")
+      return known
     }
+    if (resources?.kind === "dictionary")
+      for (const font of resources.entries.values())
+        if (font.kind === "reference" && !fonts.has(font.object))
+          fonts.set(font.object, await readFont(file, font, budget))
+    const data = await file.stream(member(dictionary, "Contents"))
+    readContent(data, fontOf, run => {
+      budget.units -= 1 + run.text.length
+      if (budget.units < 0) throw new PdfError("its pages print too much")
+      runs.push({ page, ...run })
+    })
   }
   return runs
 }
 
-/** The text of a run, paid for. */
-function spent(budget: Budget, text: string): string {
-  budget.units -= 1 + text.length
-  if (budget.units < 0) throw new PdfError("its pages print too much")
-  return text
+type Take = (run: Omit<Run, "page">) => void
+
+/** Operators that neither show text nor change where it is drawn, and how many numbers each takes. ISO 32000-1 annex A. */
+const PAINTING: ReadonlyMap<string, number> = new Map([
+  ["rg", 3],
+  ["RG", 3],
+  ["w", 1],
+  ["m", 2],
+  ["l", 2],
+  ["c", 6],
+  ["re", 4],
+  ["S", 0],
+  ["f", 0],
+  ["b", 0],
+])
+const MAX_OPERANDS = 8
+/** Marks within each other. */
+const MAX_MARKS = 8
+/** Texts and moves of one TJ. */
+const MAX_PIECES = 65_536
+
+const inexact = (): PdfError => new PdfError("a page's content is not as our reports draw")
+
+type Statement = { readonly word: string; readonly operands: readonly PdfValue[] }
+
+/** The operators of a content stream with their operands, one by one. */
+function statementsIn(data: Uint8Array): () => Statement | undefined {
+  const reader = readPdf(data, false)
+  return () => {
+    const operands: PdfValue[] = []
+    for (let value = reader.next(); value !== undefined; value = reader.next()) {
+      if (value.kind === "word") return { word: value.word, operands }
+      operands.push(value)
+      if (operands.length > MAX_OPERANDS) throw inexact()
+    }
+    if (operands.length > 0) throw inexact()
+    return undefined
+  }
 }
 
-const partsOf = (contents: PdfValue | undefined, reference: PdfValue | undefined): readonly (PdfValue | undefined)[] =>
-  contents?.kind === "array" ? contents.items : [reference]
+/** Exactly so many numbers. */
+function numbersIn(operands: readonly PdfValue[], count: number): readonly number[] {
+  const found = operands.flatMap(value =>
+    value.kind === "number" && Number.isFinite(value.value) ? [value.value] : [],
+  )
+  if (found.length !== count || operands.length !== count) throw inexact()
+  return found
+}
 
-async function readContent(
-  data: Uint8Array,
-  fontOf: (name: string) => Promise<CodeMap>,
-  take: (run: string) => void,
-): Promise<void> {
-  const reader = readPdf(data, false)
-  let operands: PdfValue[] = []
-  let font: CodeMap = new Map()
-  for (let value = reader.next(); value !== undefined; value = reader.next()) {
-    if (value.kind !== "word") {
-      operands.push(value)
-      if (operands.length > MAX_OPERANDS) throw new PdfError("a page's content is not exact")
+/** Reads a content stream: paths, marks that are opened and closed, and text. */
+function readContent(data: Uint8Array, fontOf: (name: string) => Font, take: Take): void {
+  const next = statementsIn(data)
+  /** The marks that are open, each with whether it stands in for a character. */
+  const marks: boolean[] = []
+  for (let statement = next(); statement !== undefined; statement = next()) {
+    const { word, operands } = statement
+    const numbers = PAINTING.get(word)
+    if (numbers !== undefined) numbersIn(operands, numbers)
+    else if (word === "BT") {
+      numbersIn(operands, 0)
+      take(readText(next, fontOf, marks.at(-1) === true))
+    } else if (word === "BDC" && marks.length < MAX_MARKS) marks.push(isStandIn(operands))
+    else if (word !== "EMC" || operands.length > 0 || marks.pop() === undefined) throw inexact()
+  }
+  if (marks.length > 0) throw inexact()
+}
+
+/** One run as our reports draw it, behind its `BT`: colour `rg`, font `Tf`, place `Tm`, glyphs `TJ`, `ET`. */
+function readText(
+  next: () => Statement | undefined,
+  fontOf: (name: string) => Font,
+  standIn: boolean,
+): Omit<Run, "page"> {
+  const operandsOf = (word: string): readonly PdfValue[] => {
+    const statement = next()
+    if (statement?.word !== word) throw inexact()
+    return statement.operands
+  }
+  numbersIn(operandsOf("rg"), 3)
+  const [name, size, ...others] = operandsOf("Tf")
+  if (name?.kind !== "name" || size?.kind !== "number" || !(size.value > 0) || others.length > 0) throw inexact()
+  const [a, b, c, d, x = 0, y = 0] = numbersIn(operandsOf("Tm"), 6)
+  if (a !== 1 || b !== 0 || c !== 0 || d !== 1) throw inexact()
+  const run = runOf(operandsOf("TJ"), fontOf(name.name), size.value, [x, y])
+  numbersIn(operandsOf("ET"), 0)
+  if (standIn && !STAND_IN_LABEL.test(run.text)) throw inexact()
+  return { ...run, standIn }
+}
+
+/** What stands in the box for a character that cannot be shown, and what is copied in its place: neither is a piece of a hash. */
+const STAND_IN_LABEL = /^(?:U\+[0-9A-F]{4,6}|[A-Z]{2,4}[1-4]?)$/
+const STAND_IN_READS = /^(?:⟦U\+[0-9A-F]{4,6}⟧|[^\0-\x7f])$/u
+
+/** Whether a mark of content is that of a stand-in; it may also say whose its content is, or that it says nothing. ISO 32000-1 §14.6. */
+function isStandIn(operands: readonly PdfValue[]): boolean {
+  const [tag, properties, ...others] = operands
+  if (tag?.kind !== "name" || properties?.kind !== "dictionary" || others.length > 0) throw inexact()
+  if (properties.entries.size !== 1) throw inexact()
+  const [mark, type, actual] = ["MCID", "Type", "ActualText"].map(key => member(properties, key))
+  if (mark?.kind === "number" && Number.isInteger(mark.value)) return false
+  if (tag.name === "Artifact" && type?.kind === "name") return false
+  if (tag.name !== "Span" || actual?.kind !== "string" || codeAt(actual.bytes, 0) !== 0xfeff) throw inexact()
+  if (!STAND_IN_READS.test(utf16(actual.bytes.subarray(2), MAX_READS_BYTES))) throw inexact()
+  return true
+}
+
+/** Of what is copied in the place of a character: longer than any that is. */
+const MAX_READS_BYTES = 64
+
+/** One run: its text, and how far its glyphs and moves reach. */
+function runOf(
+  operands: readonly PdfValue[],
+  { characters, widths }: Font,
+  size: number,
+  [left, baseline]: readonly [number, number],
+): Omit<Run, "page" | "standIn"> {
+  const [pieces, ...others] = operands
+  if (pieces?.kind !== "array" || others.length > 0 || pieces.items.length > MAX_PIECES) throw inexact()
+  let text = ""
+  let advance = 0
+  for (const piece of pieces.items) {
+    if (piece.kind === "number") {
+      advance -= piece.value
       continue
     }
-    const [first] = operands
-    if (value.word === "Tf" && first?.kind === "name") font = await fontOf(first.name)
-    if (SHOW.has(value.word)) take(operands.map(operand => textOf(operand, font)).join(""))
-    if (value.word === "BI") throw new PdfError("a page holds an inline image")
-    operands = []
+    if (piece.kind !== "string" || piece.bytes.length % 2 !== 0) throw inexact()
+    for (let at = 0; at < piece.bytes.length; at += 2) {
+      const code = codeAt(piece.bytes, at)
+      text += characters.get(code) ?? "\ufffd"
+      advance += widths[code - 1] ?? DEFAULT_WIDTH
+    }
+    if (text.length > MAX_RUN_UNITS) throw new PdfError("a run of text is too long")
   }
+  return { text, left, baseline, size, right: left + (advance * size) / 1000 }
 }
 
-/** Operators that show text; all but the last operand of `"` are numbers, which have none. */
-const SHOW: ReadonlySet<string> = new Set(["Tj", "TJ", "'", '"'])
-const MAX_OPERANDS = 256
-
-function textOf(value: PdfValue, font: CodeMap): string {
-  if (value.kind === "array") return value.items.map(item => textOf(item, font)).join("")
-  if (value.kind !== "string") return ""
-  const { bytes } = value
-  if (bytes.length > MAX_RUN_BYTES) throw new PdfError("a run of text is too long")
-  let text = ""
-  for (let i = 0; i + 1 < bytes.length; i += 2) text += font.get(codeAt(bytes, i)) ?? "\ufffd"
-  return text
-}
-
-/** One string of one show operator: what it prints stays far below the longest text there is. */
-const MAX_RUN_BYTES = 65_536
+/** One run: what it prints stays far below the longest text there is. */
+const MAX_RUN_UNITS = 1_000_000
+/** Of a code without a width of its own, in thousandths. */
+const DEFAULT_WIDTH = 1000
 const codeAt = (bytes: Uint8Array, at: number): number => ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
 
-/** The font's ToUnicode map: `bfchar` and `bfrange` of Adobe Technical Note 5411. */
-async function codeMap(file: PdfFile, font: PdfValue, budget: Budget): Promise<CodeMap> {
-  const { data } = await file.stream(member(file.resolve(font), "ToUnicode"))
+async function readFont(file: PdfFile, reference: PdfValue, budget: Budget): Promise<Font> {
+  const font = file.resolve(reference)
+  const descendants = member(font, "DescendantFonts")
+  const [descendant] = descendants?.kind === "array" ? descendants.items : []
+  const spans = member(file.resolve(descendant), "W")
+  const [, list] = spans?.kind === "array" ? spans.items : []
+  const widths = list?.kind === "array" ? list.items.map(width => (width.kind === "number" ? width.value : 0)) : []
+  const data = await file.stream(member(font, "ToUnicode"))
+  return { characters: characterMap(data, budget), widths }
+}
+
+/** A ToUnicode map that names its characters one by one: `bfchar` of Adobe Technical Note 5411. */
+function characterMap(data: Uint8Array, budget: Budget): ReadonlyMap<number, string> {
   const map = new Map<number, string>()
-  const set = (code: number, text: string): void => {
-    if (--budget.characters < 0) throw new PdfError("its fonts have too many characters")
-    map.set(code, text)
-  }
   const reader = readPdf(data, false)
   let operands: Uint8Array[] = []
   for (let value = reader.next(); value !== undefined; value = reader.next()) {
     if (value.kind === "string") operands.push(value.bytes)
     if (value.kind !== "word") continue
-    if (value.word === "endbfchar") setCharacters(operands, set)
-    if (value.word === "endbfrange") setRanges(operands, set)
+    // Which of two a viewer takes is its own choice: a range could say another thing than a character.
+    if (/range$/.test(value.word) && !/codespacerange$/.test(value.word))
+      throw new PdfError("a font's map is not exact")
+    if (value.word === "endbfchar") setCharacters(operands, map, budget)
     operands = []
   }
   return map
 }
 
-type SetCode = (code: number, text: string) => void
-
-function setCharacters(operands: readonly Uint8Array[], set: SetCode): void {
-  for (let at = 0; at + 1 < operands.length; at += 2) set(codeOf(operands[at]), utf16(operands[at + 1]))
-}
-
-function setRanges(operands: readonly Uint8Array[], set: SetCode): void {
-  for (let at = 0; at + 2 < operands.length; at += 3) {
-    const from = codeOf(operands[at])
-    const text = utf16(operands[at + 2])
-    for (let code = from; code <= codeOf(operands[at + 1]); code++) set(code, next(text, code - from))
+function setCharacters(operands: readonly Uint8Array[], map: Map<number, string>, budget: Budget): void {
+  for (let at = 0; at + 1 < operands.length; at += 2) {
+    const [code, text] = [operands[at], operands[at + 1]]
+    if (--budget.characters < 0) throw new PdfError("its fonts have too many characters")
+    if (code?.length !== 2 || text === undefined || map.has(codeAt(code, 0)))
+      throw new PdfError("a font's map is not exact")
+    map.set(codeAt(code, 0), utf16(text, 2 * MAX_CODE_UNITS))
   }
 }
-
-/** A two-byte code. */
-const codeOf = (bytes: Uint8Array = new Uint8Array()): number => codeAt(bytes, 0)
 
 /** UTF-16 units one code may stand for. */
 const MAX_CODE_UNITS = 64
 
-function utf16(bytes: Uint8Array = new Uint8Array()): string {
+function utf16(bytes: Uint8Array, maxBytes: number): string {
   let text = ""
-  for (let at = 0; at + 1 < Math.min(bytes.length, 2 * MAX_CODE_UNITS); at += 2)
-    text += String.fromCharCode(codeAt(bytes, at))
+  for (let at = 0; at + 1 < Math.min(bytes.length, maxBytes); at += 2) text += String.fromCharCode(codeAt(bytes, at))
   return text
 }
-
-/** A range counts on in its last unit. */
-const next = (text: string, by: number): string =>
-  text.slice(0, -1) + String.fromCharCode((text.charCodeAt(text.length - 1) + by) & 0xffff)

@@ -1,49 +1,28 @@
 /**
- * Verifies an audit report by the record it carries. The attachment is the evidence; the pages are a rendering of it, and
- * what is checked of them is that every hash they print is one of the record's. Whoever can draw pages can draw letters
- * that only look like others: the pages alone never prove anything.
+ * Verifies an audit report: the record it carries, the service's signature over the whole file, and the hashes its pages print. The
+ * attachment is the evidence; the pages are a rendering of it. Who holds the service key can draw letters that only look like others:
+ * the pages alone never prove anything.
  */
-import { parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
+import { type JsonValue, parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { isUnreadable, type Unreadable, verifyText } from "../verify/document.ts"
-import { limitation, PRINTED_HASHES_ID, type Report, VERDICTS } from "../verify/report.ts"
+import {
+  type Check,
+  limitation,
+  PRINTED_HASHES_ID,
+  REPORT_SIGNATURE_ID,
+  type Report,
+  VERDICTS,
+} from "../verify/report.ts"
 import { isObject } from "../vocabulary/json-members.ts"
-import { type Inflate, member, openPdf, type PdfFile } from "./pdf-file.ts"
-import { PdfError, type PdfValue } from "./pdf-value.ts"
-import { pagesOf, printedRuns } from "./report-text.ts"
-
-/** Made when the report was rendered and labelled so: no hash of the record. Specification, "GET /runs/{id}/report.pdf". */
-export const RENDER_TIME_PREFIXES = ["claim:", "compile:"] as const
-const PRINTED_HASH = new RegExp(`(${RENDER_TIME_PREFIXES.join("|")})?([0-9a-f]{64})`, "g")
-
-/** Levels of the name tree in which attachments are listed, and its nodes: ours has one of each. */
-const MAX_TREE_DEPTH = 8
-const MAX_TREE_NODES = 64
-
-async function recordIn(file: PdfFile): Promise<Uint8Array> {
-  const [only, ...others] = attachments(file)
-  if (only === undefined) throw new PdfError("it carries no record")
-  if (others.length > 0) throw new PdfError("it carries more than one attachment")
-  const { data } = await file.stream(member(file.resolve(member(file.resolve(only), "EF")), "F"))
-  return data
-}
-
-/** What stands under a name in the name tree of embedded files. ISO 32000-1 §7.9.6. */
-function attachments(file: PdfFile): readonly PdfValue[] {
-  const found: PdfValue[] = []
-  let nodes = 0
-  const walk = (reference: PdfValue | undefined, depth: number): void => {
-    if (depth > MAX_TREE_DEPTH || ++nodes > MAX_TREE_NODES) throw new PdfError("its list of attachments is not exact")
-    const node = file.resolve(reference)
-    const names = file.resolve(member(node, "Names"))
-    const kids = file.resolve(member(node, "Kids"))
-    if (names?.kind === "array") for (const [at, value] of names.items.entries()) if (at % 2 === 1) found.push(value)
-    if (kids?.kind === "array") for (const kid of kids.items) walk(kid, depth + 1)
-  }
-  const catalog = file.resolve(file.trailer.entries.get("Root"))
-  walk(member(file.resolve(member(catalog, "Names")), "EmbeddedFiles"), 0)
-  return found
-}
+import { clockSeconds } from "../vocabulary/scalars.ts"
+import { type Inflate, openPdf } from "./pdf-file.ts"
+import { PdfError } from "./pdf-value.ts"
+import { foreignTo, type PrintedHashes, printedHashes } from "./printed-hashes.ts"
+import { reportParts } from "./report-shape.ts"
+import { type ReportSignature, readReportSignature, signatureProblem, signersOf } from "./report-signature.ts"
+import { printedText } from "./report-text.ts"
+import { readSignatureObject } from "./signature-object.ts"
 
 /** What a report is made of, as far as a verifier looks at it. */
 export type ReportFile = {
@@ -52,80 +31,103 @@ export type ReportFile = {
   readonly pages: number
   /** The runs of text its pages print, in the order of drawing. */
   readonly runs: readonly string[]
+  readonly hashes: PrintedHashes
+  /** Undefined when the room for it holds none. */
+  readonly signature: ReportSignature | undefined
 }
 
 /** Reads a report. Hostile input never throws. */
 export async function readReportPdf(bytes: Uint8Array, inflate: Inflate): Promise<ReportFile | Unreadable> {
   try {
     const file = openPdf(bytes, inflate)
-    return { record: await recordIn(file), pages: pagesOf(file).length, runs: await printedRuns(file) }
+    const parts = reportParts(file)
+    const { start = 0, end = 0 } = file.objects.get(parts.signature) ?? {}
+    const object = readSignatureObject(bytes, start, end)
+    const runs = await printedText(file, parts.pages)
+    const metadata: string[] = []
+    for (const stream of parts.metadata) metadata.push(utf8Decode(await file.stream(stream)) ?? "")
+    return {
+      record: await file.stream(parts.attachment),
+      pages: parts.pages.length,
+      runs: runs.map(({ text }) => text),
+      hashes: printedHashes(runs, [...parts.texts, ...metadata]),
+      signature: readReportSignature(bytes, object),
+    }
   } catch (error) {
     if (error instanceof PdfError) return { unreadable: `not an audit report of ours: ${error.message}` }
     throw error
   }
 }
 
-/** Verifies the record that a report carries, and what its pages print of it. */
+/** Verifies the record that a report carries, the report's signature, and what its pages print. */
 export function verifyReportFile(file: ReportFile, trusts: readonly TrustedKeys[]): Report | Unreadable {
-  const report = verifyText(file.record, trusts)
+  // One service speaks: a record of another's, whose key did not sign the report, is no record of it.
+  const signers = file.signature === undefined ? [] : signersOf(file.signature, trusts)
+  const report = verifyText(file.record, signers.length === 0 ? trusts : signers.map(({ trust }) => trust))
   if (isUnreadable(report)) return { unreadable: `the record in the PDF is ${report.unreadable}` }
-  return report.document === "bundle" ? withPages(report, file) : { unreadable: "the PDF carries no audit bundle" }
+  if (report.document !== "bundle") return { unreadable: "the PDF carries no audit bundle" }
+  const { seal, madeAt } = factsOf(file.record)
+  const signature = signatureCheck(file, signers, madeAt)
+  return withChecks(report, [signature, hashCheck(file, seal)])
 }
 
-/** What is wrong with the hashes that the pages print; undefined when nothing is. */
-function hashProblem(runs: readonly string[], record: Uint8Array): string | undefined {
-  const text = utf8Decode(record) ?? ""
-  const printed = printedHashes(runs)
-  const foreign = foreignTo(text, printed)
+type Signers = ReturnType<typeof signersOf>
+
+/** Every trust document that lists the key must accept the signature: one of them may know that the key was revoked. */
+function signatureCheck({ signature }: ReportFile, signers: Signers, madeAt: number): Check {
+  const fail = (message: string): Check => ({ id: REPORT_SIGNATURE_ID, result: "fail", message })
+  if (signature === undefined) return fail("The place of the report's signature holds none.")
+  if (signers.length === 0) return fail("No service key that you trust signed the report.")
+  for (const { trust, key } of signers) {
+    const problem = signatureProblem(signature, key, trust.origin, madeAt)
+    if (problem !== undefined) return fail(problem)
+  }
+  const [signer] = signers
+  const message = `Service key ${signer?.key.keyId ?? ""} signed the whole file; nothing dates that signature.`
+  return { id: REPORT_SIGNATURE_ID, result: "pass", message }
+}
+
+function hashCheck({ pages, hashes, record }: ReportFile, seal: string | undefined): Check {
+  const fail = (message: string): Check => ({ id: PRINTED_HASHES_ID, result: "fail", message })
+  const foreign = foreignTo(utf8Decode(record) ?? "", hashes.pieces)
+  if (foreign === undefined) return fail("The pages print too many hashes to compare them.")
   if (foreign > 0)
-    return `The pages print ${foreign} hash${foreign === 1 ? "" : "es"} that the attached record does not hold.`
-  const seal = sealOf(text)
-  return seal !== undefined && !printed.has(seal)
-    ? "The pages do not print the hash that seals the attached record."
-    : undefined
+    return fail(`The pages print ${foreign} hash${foreign === 1 ? "" : "es"} that the attached record does not hold.`)
+  if (seal !== undefined && !hashes.whole.has(seal))
+    return fail("The pages do not print the hash that seals the attached record.")
+  const message = `${pages} pages print ${hashes.whole.size} hashes, the record's seal among them; all are in the attached record.`
+  return { id: PRINTED_HASHES_ID, result: "pass", message }
 }
 
-/**
- * How many of the hashes stand nowhere in a text. A longer run of hex digits holds every 64 of its digits: pages break it
- * where their columns end.
- */
-function foreignTo(text: string, hashes: ReadonlySet<string>): number {
-  const unknown = new Set(hashes)
-  for (const [run] of text.matchAll(/[0-9a-f]{64,}/g))
-    for (let at = 0; at + 64 <= run.length && unknown.size > 0; at++) unknown.delete(run.slice(at, at + 64))
-  return unknown.size
+/** `bundle_hash` of a bundle that was readable a moment ago, and when it was made, Unix seconds; both stand in every bundle. */
+function factsOf(record: Uint8Array): { readonly seal: string | undefined; readonly madeAt: number } {
+  const value = parsed(record)
+  const seal = isObject(value) ? value.bundle_hash : undefined
+  const run = isObject(value) ? value.run : undefined
+  const created = isObject(run) ? run.created_at : undefined
+  const madeAt = typeof created === "string" ? clockSeconds(created) : undefined
+  return { seal: typeof seal === "string" ? seal : undefined, madeAt: madeAt ?? 0 }
 }
 
-/** The hashes of the record that the pages print: 64 digits drawn in one run, but for those labelled as made at render time. */
-function printedHashes(runs: readonly string[]): ReadonlySet<string> {
-  const found = runs.flatMap(run => [...run.matchAll(PRINTED_HASH)])
-  return new Set(found.flatMap(([, label, hash = ""]) => (label === undefined ? [hash] : [])))
-}
-
-/** `bundle_hash` of a record that was readable a moment ago. */
-function sealOf(text: string): string | undefined {
+function parsed(record: Uint8Array): JsonValue | undefined {
   try {
-    const value = parseStrictJson(text)
-    const seal = isObject(value) ? value.bundle_hash : undefined
-    return typeof seal === "string" ? seal : undefined
+    return parseStrictJson(record)
   } catch (error) {
     if (error instanceof StrictJsonError) return undefined
     throw error
   }
 }
 
-function withPages(report: Report, { pages, runs, record }: ReportFile): Report {
-  const problem = hashProblem(runs, record)
-  const count = printedHashes(runs).size
-  const what = `${pages} pages print ${count} hashes, the record's seal among them; all are in the attached record.`
-  const check = {
-    id: PRINTED_HASHES_ID,
-    result: problem === undefined ? "pass" : "fail",
-    message: problem ?? what,
-  } as const
-  const checks = [...report.checks, check]
+function withChecks(report: Report, added: readonly Check[]): Report {
+  const checks = [...report.checks, ...added]
   const limitations = [...report.limitations, limitation("pages_rendered")]
-  if (problem === undefined) return { ...report, checks, limitations }
-  const first_failure = report.first_failure ?? check.id
-  return { ...report, checks, limitations, verdict: VERDICTS.failed, first_failure }
+  const failed = added.find(({ result }) => result === "fail")
+  if (failed === undefined) return { ...report, checks, limitations }
+  return {
+    ...report,
+    checks,
+    limitations,
+    verdict: VERDICTS.failed,
+    first_failure: report.first_failure ?? failed.id,
+  }
 }

@@ -18,11 +18,16 @@ export const CHECK_IDS = [
   "complete_record",
   "outside",
 ] as const
-/** The one check more of an audit report in PDF: what its pages print beside the record that they carry. */
+/** The two checks more of an audit report in PDF: who signed the file, and what its pages print beside the record that they carry. */
+export const REPORT_SIGNATURE_ID = "report_signature"
 export const PRINTED_HASHES_ID = "printed_hashes"
 /** The check of a run statement, which has no log entry: who signed it. */
 export const SIGNATURE_ID = "signature"
-export type CheckId = (typeof CHECK_IDS)[number] | typeof PRINTED_HASHES_ID | typeof SIGNATURE_ID
+export type CheckId =
+  | (typeof CHECK_IDS)[number]
+  | typeof REPORT_SIGNATURE_ID
+  | typeof PRINTED_HASHES_ID
+  | typeof SIGNATURE_ID
 export type CheckResult = "pass" | "fail" | "absent" | "withheld"
 
 export type Check = { readonly id: CheckId; readonly result: CheckResult; readonly message: string }

@@ -1,0 +1,110 @@
+/** Holds the hashes that a report prints against the record it carries. */
+import type { Run } from "./report-text.ts"
+
+/** Made when the report was rendered and labelled so: no hash of the record. Specification, "GET /runs/{id}/report.pdf". */
+export const RENDER_TIME_PREFIXES = ["claim:", "compile:"] as const
+const LABELLED = /(?:claim|compile):([0-9a-f]+)/g
+/** A labelled hash whose column cannot hold it goes on in the next run. */
+const BROKEN = /(?:claim|compile):[0-9a-f]{32}$/
+const REST = /^[0-9a-f]{32}$/
+const HASH_DIGITS = 64
+
+/** Fewer hex digits in a row than this are no hash and no half of one. */
+const PIECE_DIGITS = 16
+const piecesIn = (text: string): readonly string[] =>
+  (text.match(/[0-9a-f]+/g) ?? []).filter(({ length }) => length >= PIECE_DIGITS)
+/** Runs that end and begin this close, in sizes of their font, are read as one. */
+const JOINING_GAP = 0.5
+/** Baselines this close, in sizes of the font, are one line: lines of ours are more than one size apart. */
+const SAME_LINE = 0.3
+/** Comparisons of a piece with a place of the record. A record of many like numbers needs some million. */
+const MAX_COMPARISONS = 100_000_000
+
+/** What a report prints, as far as hashes go. */
+export type PrintedHashes = {
+  /** Whole hashes, of 64 digits. */
+  readonly whole: ReadonlySet<string>
+  /** Longer runs of hex digits, and pieces of them as columns break them. */
+  readonly pieces: ReadonlySet<string>
+}
+
+/** The hashes of all that the pages print, and that is said beside them; those labelled as made at render time left out. */
+export function printedHashes(runs: readonly Run[], beside: readonly string[]): PrintedHashes {
+  const texts = [...joined(unlabelled(runs)), ...beside]
+  const pieces = new Set(texts.flatMap(text => piecesIn(withoutLabelled(text.toLowerCase()))))
+  return { pieces, whole: new Set([...pieces].flatMap(wholeIn)) }
+}
+
+/** A text without the hashes in it that are labelled; what follows one is left. */
+const withoutLabelled = (text: string): string =>
+  text.replace(LABELLED, (all, hex: string) => (hex.length < HASH_DIGITS ? all : ` ${hex.slice(HASH_DIGITS)}`))
+
+/** The whole hashes in a row of hex digits, one behind the other. */
+const wholeIn = (piece: string): readonly string[] =>
+  Array.from({ length: Math.floor(piece.length / HASH_DIGITS) }, (_, at) =>
+    piece.slice(at * HASH_DIGITS, (at + 1) * HASH_DIGITS),
+  )
+
+/** The runs without what is labelled. */
+function unlabelled(runs: readonly Run[]): readonly Run[] {
+  let broken = false
+  return runs.map(run => {
+    const rest = broken && REST.test(run.text)
+    broken = BROKEN.test(run.text)
+    // A box stands between what is before and behind it.
+    if (run.standIn) return { ...run, text: ` ${run.text} ` }
+    return { ...run, text: rest ? " " : withoutLabelled(run.text).replace(BROKEN, " ") }
+  })
+}
+
+/** The texts of the runs, those that a reader sees as one put together: beside each other on one line, in any order of drawing. */
+function joined(runs: readonly Run[]): readonly string[] {
+  const texts: string[] = []
+  for (const line of linesOf(runs)) {
+    let before: Run | undefined
+    for (const run of line.toSorted((a, b) => a.left - b.left)) {
+      const isNear = before !== undefined && Math.abs(run.left - before.right) <= JOINING_GAP * run.size
+      texts.push(isNear ? `${texts.pop() ?? ""}${run.text}` : run.text)
+      before = run
+    }
+  }
+  return texts
+}
+
+/** The runs of each line of each page. */
+function linesOf(runs: readonly Run[]): readonly (readonly Run[])[] {
+  const lines: Run[][] = []
+  let before: Run | undefined
+  for (const run of runs.toSorted((a, b) => a.page - b.page || b.baseline - a.baseline)) {
+    const isSame = before?.page === run.page && before.baseline - run.baseline <= SAME_LINE * run.size
+    if (isSame) lines.at(-1)?.push(run)
+    else lines.push([run])
+    before = run
+  }
+  return lines
+}
+
+/** How many of the pieces stand nowhere in a text; undefined when telling that would take too long. */
+export function foreignTo(text: string, pieces: ReadonlySet<string>): number | undefined {
+  const byBeginning = new Map<string, string[]>()
+  for (const piece of pieces) {
+    const beginning = piece.slice(0, PIECE_DIGITS)
+    const others = byBeginning.get(beginning)
+    if (others === undefined) byBeginning.set(beginning, [piece])
+    else others.push(piece)
+  }
+  let comparisons = 0
+  for (const run of piecesIn(text.toLowerCase())) {
+    for (let at = 0; at + PIECE_DIGITS <= run.length && byBeginning.size > 0; at++) {
+      const beginning = run.slice(at, at + PIECE_DIGITS)
+      const known = byBeginning.get(beginning)
+      if (known === undefined) continue
+      comparisons += known.length
+      if (comparisons > MAX_COMPARISONS) return undefined
+      const left = known.filter(piece => !run.startsWith(piece, at))
+      if (left.length === 0) byBeginning.delete(beginning)
+      else if (left.length < known.length) byBeginning.set(beginning, left)
+    }
+  }
+  return [...byBeginning.values()].reduce((sum, left) => sum + left.length, 0)
+}
