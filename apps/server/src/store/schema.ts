@@ -219,6 +219,19 @@ export const token_charge: TableOf<TokenChargeRow> = pgTable("token_charge", {
   charged_at: number(),
 })
 
+/** A signature of a service key that is kept elsewhere, so that a report that is made again has the same bytes. */
+export type RepeatedSignatureRow = {
+  /** SHA-256 of what is signed, 64 hex digits. */
+  readonly digest: string
+  /** DER, low-S. */
+  readonly signature: Uint8Array
+}
+
+export const repeated_signature: TableOf<RepeatedSignatureRow> = pgTable("repeated_signature", {
+  digest: text().primaryKey(),
+  signature: bytes().notNull(),
+})
+
 /** What a run list shows. Interface specification, "Run summary". */
 export type RunSummaryRow = {
   readonly run_id: number

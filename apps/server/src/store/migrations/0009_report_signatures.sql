@@ -1,0 +1,4 @@
+CREATE TABLE "repeated_signature" (
+	"digest" text PRIMARY KEY NOT NULL,
+	"signature" "bytea" NOT NULL
+);
