@@ -12,6 +12,7 @@ import { openRateLimits } from "./access/rate-limit.ts"
 import { openTrialQuota } from "./access/trial-quota.ts"
 import { LEDGER_BACKEND, publicCheckpoint } from "./anchor/embedded-log.ts"
 import { openHeadFile } from "./anchor/head-file.ts"
+import { openRepeatableSigning } from "./anchor/repeatable-signing.ts"
 import { trustDocument, trustedKeysOf } from "./anchor/trust.ts"
 import type { Config } from "./config.ts"
 import { readPolicyText, SERVICE_NAME, SERVICE_VERSION } from "./config.ts"
@@ -26,7 +27,7 @@ import type { StageFailure } from "./pipeline/stage-failure.ts"
 import { type CompiledPolicy, loadPolicy } from "./policy/load-policy.ts"
 import { PolicyError } from "./policy/policy-document.ts"
 import { compileSignatureLibrary, type SignatureLibrary } from "./policy/signature-library.ts"
-import { openRenderer } from "./report/renderer.ts"
+import { openRenderer, type Renderer } from "./report/renderer.ts"
 import { createReviewer, processWorld, ReviewConfigError } from "./review/create-reviewer.ts"
 import type { Reviewer } from "./review/reviewer.ts"
 import { attestationDraft } from "./sealing/attestation.ts"
@@ -180,6 +181,13 @@ const openAccess = ({ db, config, logger, nowMs, watch, keys }: AccessParts) => 
   rateLimits: openRateLimits({ db, config, secret: keys.originSecret, nowMs, reportRefused: watch.limited }),
 })
 
+/** Makes reports and signs them with the service key. */
+function openReports({ keys, origin, genesisAt, signingKeys }: Deployment, db: Database): Renderer {
+  const { spki, keyId } = keys.service
+  const validFrom = signingKeys.find(({ key_id }) => key_id === keyId)?.valid_from ?? genesisAt
+  return openRenderer({ spki, validFrom, origin }, openRepeatableSigning(keys.service, db))
+}
+
 /** @throws StartupError with one sentence for the operator when the service must not start */
 export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATCHED }: BootParts): Promise<Service> {
   const heads = openHeadGuard(openHeadFile(config.keysDir, randomUUID()))
@@ -224,7 +232,7 @@ async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard
       outside.wake()
     },
   })
-  const [renderer, documents] = [openRenderer(), openDocumentCheck(document)]
+  const [renderer, documents] = [openReports(deployment, db), openDocumentCheck(document)]
   const signer = { key: keys.service, nowMs, logger }
   const stop = new AbortController()
   const execution = openExecution({

@@ -50,7 +50,7 @@ export type Deps = {
   readonly openExport: Exports["open"]
   /** The signed statement of a stored bundle. Throws for one that does not verify. */
   readonly stateRun: StateRun
-  /** Makes a report off the event loop. Rejects with JobError. */
+  /** Makes and signs a report. Rejects with JobError, or with SignerFailure. */
   readonly renderReport: Renderer["render"]
   /** Whether a run could be sealed now. Never rejects. */
   readonly readiness: () => Promise<Readiness>

@@ -41,6 +41,8 @@ async function exhibit(
   const context = {
     base_url: ADDRESS,
     verifier_url: `${ADDRESS}/verify`,
+    // Its pages are shown, and nobody signs them.
+    key_valid_from: 0,
     engine_version: ENGINE_VERSION,
     verification: verifyBundle(bundle, [trust]),
   }

@@ -8,6 +8,7 @@ export function reportWith(blocks: readonly Block[], more: Partial<Report> = {})
     density: "roomy",
     language: "en",
     date: "2026-11-21T10:11:12.345Z",
+    key_valid_from: 0,
     running_head: { left: "left head", right: "right head", tone: "good" },
     running_foot: "foot",
     blocks,

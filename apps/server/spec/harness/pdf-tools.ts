@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 /** Programs of poppler and qpdf, readers of PDF that are not ours. */
-type Tool = "pdftotext" | "pdfinfo" | "pdfdetach" | "pdffonts" | "qpdf"
+type Tool = "pdftotext" | "pdfinfo" | "pdfdetach" | "pdffonts" | "pdfsig" | "qpdf"
 
 export function hasTool(tool: Tool): boolean {
   return spawnSync(tool, ["--version"]).error === undefined

@@ -1,12 +1,17 @@
 /** Bundles sealed with core's formulas alone, and what the service would know of them when it makes a report. */
 import type { Bundle } from "@runseal/core/artifacts/bundle"
+import { toLowS } from "@runseal/core/transparency-log/ecdsa-der"
 import { isUnreadable, verifyDocument } from "@runseal/core/verify/document"
 import type { Report as Verification } from "@runseal/core/verify/report"
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import type { ReportFormat } from "@runseal/core/wire/runs"
 import type { Deployment } from "../../../../libs/core/test/fixtures/deployment.ts"
 import { makeDeployment, sealRun } from "../../../../libs/core/test/fixtures/deployment.ts"
 import type { RunSpec } from "../../../../libs/core/test/fixtures/run-spec.ts"
 import type { Block, Line, Report, Span } from "../../src/report/block.ts"
+import { drawReport } from "../../src/report/draw/draw-report.ts"
+import { makeReport } from "../../src/report/report.ts"
+import { reportSigner, type SignReport } from "../../src/report/sign-report.ts"
 import type { ReportContext } from "../../src/report/subject.ts"
 
 export const reportDeployment: Deployment = makeDeployment({ signatures: "rfc6979" })
@@ -25,10 +30,25 @@ function verified(bundle: Bundle): Verification {
 export const contextOf = (bundle: Bundle, facts: Partial<ReportContext> = {}): ReportContext => ({
   base_url: "https://runs.example.com",
   verifier_url: "https://runs.example.com/verify",
+  key_valid_from: reportDeployment.trust.serviceKeys[0]?.validFrom ?? 0,
   engine_version: "runseal-verify-1.0.0",
   verification: verified(bundle),
   ...facts,
 })
+
+/** Signs reports with the key of these bundles' service. */
+export const signSample: SignReport = reportSigner(
+  {
+    spki: reportDeployment.serviceKey.spki,
+    validFrom: reportDeployment.trust.serviceKeys[0]?.validFrom ?? 0,
+    origin: reportDeployment.trust.origin,
+  },
+  async message => toLowS(reportDeployment.serviceKey.sign(message)),
+)
+
+/** The signed report of a bundle in a format. */
+export const sampleReport = async (bundle: Bundle, format: ReportFormat): Promise<Uint8Array<ArrayBuffer>> =>
+  signSample(await drawReport(makeReport(bundle, contextOf(bundle), format)))
 
 /** Every line of a block, with its titles and labels as lines. */
 export function linesOf(block: Block): readonly Line[] {

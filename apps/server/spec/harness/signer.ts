@@ -48,7 +48,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8")
 }
 
-/** Starts one on a free port. Half of its signatures are high-S, as a KMS gives them. */
+/** Starts one on a free port. No two of its signatures are the same, and half of them are high-S, as a KMS gives them. */
 export async function startSigner(token = "a-token"): Promise<StandInSigner> {
   const [key, stranger] = [newKey(), newKey()]
   const counts = { high: 0, signed: 0, asked: 0 }
@@ -57,7 +57,7 @@ export async function startSigner(token = "a-token"): Promise<StandInSigner> {
   const sign = (digest: Uint8Array): string => {
     const wrong = fault === "another digest" ? digest.map(byte => byte ^ 1) : digest
     const { secret } = fault === "another key" ? stranger : key
-    const der = p256.sign(wrong, secret, { prehash: false, format: "der", lowS: false })
+    const der = p256.sign(wrong, secret, { prehash: false, format: "der", lowS: false, extraEntropy: true })
     const { r, s } = p256.Signature.fromBytes(der, "der")
     const high = ++counts.signed % 2 === 0
     const shown = high === s > ORDER / 2n ? s : ORDER - s

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { expectRefused, textAt } from "../harness/answer.ts"
-import { runToEnd, startChild } from "../harness/child.ts"
+import { type Child, runToEnd, startChild } from "../harness/child.ts"
 import { request } from "../harness/requests.ts"
 import { type StandInSigner, startSigner } from "../harness/signer.ts"
 import { verifyWithCli } from "../harness/verifier.ts"
@@ -27,10 +27,18 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+/** The brief report of a run. */
+async function reportOf(server: Child, run: number): Promise<Buffer> {
+  const response = await fetch(`${server.url}/runs/${run}/report.pdf?format=brief`)
+  expect(response.status).toBe(200)
+  return Buffer.from(await response.arrayBuffer())
+}
+
 test("records are sealed with it, nothing is lost while it is away, and it is changed for another", {
   timeout: DEADLINE_MS,
 }, async () => {
-  const data = ["--data-dir", join(folder, "data"), "--signer-token-file", tokenFile]
+  const base = ["--base-url", "https://runs.example.com"]
+  const data = ["--data-dir", join(folder, "data"), "--signer-token-file", tokenFile, ...base]
   const at = (url: string): readonly string[] => [...data, "--signer-url", url]
   const server = await startChild(at(signer.url))
   expect(readFileSync(join(folder, "data", "keys", "signing-keys.json"), "utf8")).toContain("BEGIN PUBLIC KEY")
@@ -40,11 +48,15 @@ test("records are sealed with it, nothing is lost while it is away, and it is ch
   const first = (await server.get("/runs/1/artifacts")).text
   expect(await verifyWithCli(first, trust)).toMatchObject({ exit: 0, verdict: COMPLETE })
   expect((await server.get("/runs/1/statement.intoto.json")).status).toBe(200)
+  const report = await reportOf(server, 1)
+  expect(await verifyWithCli(report, trust)).toMatchObject({ exit: 0, verdict: COMPLETE })
 
   for (const fault of ["unavailable", "another key", "another digest"] as const) {
     signer.fault = fault
     expectRefused(await server.post("/execute", request()), 503)
   }
+  expectRefused(await server.get("/runs/1/report.pdf?format=legal"), 503)
+  expect((await reportOf(server, 1)).equals(report), "its signature is remembered").toBe(true)
   signer.fault = undefined
   const again = await server.post("/execute", request())
   expect(again.body).toMatchObject({ ok: true, run_id: 2 })
@@ -69,13 +81,24 @@ test("records are sealed with it, nothing is lost while it is away, and it is ch
     expect(verified, verified.stdout).toMatchObject({ exit: 0, verdict: COMPLETE })
     expect(verified.stdout).toContain(says)
   }
+  const renewed = await reportOf(other, 1)
+  expect(renewed.equals(report)).toBe(false)
+  for (const pdf of [report, renewed])
+    expect(await verifyWithCli(pdf, newTrust)).toMatchObject({ exit: 0, verdict: COMPLETE })
+  expect(await verifyWithCli(renewed, trust)).toMatchObject({ exit: 1, verdict: "FAILED" })
   await other.end("SIGTERM")
 
   const home = await runToEnd([...at(next.url), "keys", "rotate", "service", "--json"])
   expect(home, home.stderr).toMatchObject({ code: 0 })
   const local = await startChild(data)
   expect(textAt((await local.post("/execute", request())).body, "manifest", "ManifestHash")).toMatch(/^[0-9a-f]{64}$/)
+  const before = await reportOf(local, 1)
+  const localTrust = (await local.get("/.well-known/runseal-trust.json")).text
   await local.end("SIGTERM")
+  const restarted = await startChild(data)
+  expect((await reportOf(restarted, 1)).equals(before), "RFC 6979 gives the same in every process").toBe(true)
+  expect(await verifyWithCli(before, localTrust)).toMatchObject({ exit: 0, verdict: COMPLETE })
+  await restarted.end("SIGTERM")
 })
 
 test("a signer that cannot be used is no reason to make a key of one's own", { timeout: DEADLINE_MS }, async () => {

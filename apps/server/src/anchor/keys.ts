@@ -1,5 +1,6 @@
 /** The deployment's signing keys, ready to sign. */
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
+import { p256 } from "@noble/curves/nist.js"
 import { encodeHex } from "@runseal/canonical"
 import { publicOrigin } from "@runseal/core/transparency-log/checkpoint"
 import type { SignEcdsaP256, SignEd25519 } from "@runseal/core/transparency-log/log-signing"
@@ -14,6 +15,11 @@ const ED25519_SPKI_PREFIX_BYTES = 12
 export type EcdsaKey = {
   readonly sign: SignEcdsaP256
   readonly spki: Uint8Array
+  /**
+   * The same message with the same bytes each time, low-S: its nonce follows from key and message (RFC 6979). OpenSSL draws one and is
+   * quicker, which is why nothing else is signed so. Absent for a key that is kept elsewhere.
+   */
+  readonly signRepeatably?: SignEcdsaP256
   /** SHA-256 of the SPKI, 32 bytes: the log id for the log key. */
   readonly id: Uint8Array
   /** The same, lowercase hex. */
@@ -52,8 +58,18 @@ export type SigningKeys = {
 export function ecdsaKey(privateKey: KeyObject): EcdsaKey {
   const spki = new Uint8Array(createPublicKey(privateKey).export({ type: "spki", format: "der" }))
   const id = keyIdOfSpki(spki)
-  return { sign: message => sign("sha256", message, privateKey), spki, id, keyId: encodeHex(id) }
+  return {
+    sign: message => sign("sha256", message, privateKey),
+    signRepeatably: message => p256.sign(message, scalarOf(privateKey), { format: "der", lowS: true }),
+    spki,
+    id,
+    keyId: encodeHex(id),
+  }
 }
+
+/** The private value of a P-256 key, 32 bytes. RFC 7518 §6.2.2.1. */
+const scalarOf = (privateKey: KeyObject): Uint8Array =>
+  Uint8Array.from(Buffer.from(privateKey.export({ format: "jwk" }).d ?? "", "base64url"))
 
 /** The public half of a key that is kept elsewhere; `withSigner` makes it sign. */
 export function keyElsewhere(spki: Uint8Array): EcdsaKey {

@@ -118,6 +118,8 @@ export type Report = {
   readonly language: string
   /** RFC 3339: the run's own time; no clock is read. */
   readonly date: string
+  /** Unix seconds from which the key counts that will sign the report. */
+  readonly key_valid_from: number
   /** Stands on top of every page. */
   readonly running_head: { readonly left: string; readonly right: string; readonly tone: Tone }
   /** Stands at the foot of every page, before the page number. */

@@ -11,7 +11,15 @@ import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { REPORT_FORMATS } from "@runseal/core/wire/runs"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { contextOf, linesOf, reportDeployment, reportText, sealed, textOf } from "../../spec/harness/report-samples.ts"
+import {
+  contextOf,
+  linesOf,
+  reportDeployment,
+  reportText,
+  sealed,
+  signSample,
+  textOf,
+} from "../../spec/harness/report-samples.ts"
 import type { Report } from "./block.ts"
 import { valueTable } from "./declared.ts"
 import { drawReport } from "./draw/draw-report.ts"
@@ -87,7 +95,7 @@ describe("what a caller declares", () => {
       },
     })
     const inflate: Inflate = async (data, maxBytes) => inflateSync(data, { maxOutputLength: maxBytes })
-    const file = await readReportPdf(await drawReport(whole(bundle)), inflate)
+    const file = await readReportPdf(await signSample(await drawReport(whole(bundle))), inflate)
     if ("unreadable" in file) throw new Error(file.unreadable)
     expect(verifyReportFile(file, [reportDeployment.trust])).toMatchObject({
       verdict: "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED",

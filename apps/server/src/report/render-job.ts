@@ -10,6 +10,8 @@ export type RenderJob = {
   readonly base_url: string
   /** Address of the public bundle; only when the run is published. */
   readonly public_url?: string
+  /** Unix seconds from which the service key counts that signs the report. */
+  readonly key_valid_from: number
   /** The service's own trust: the report says what its own verification found, and that it is its own. */
   readonly trust: TrustedKeys
 }

@@ -14,6 +14,7 @@ async function render({
   format,
   base_url,
   public_url,
+  key_valid_from,
   trust,
 }: RenderJob): Promise<Uint8Array<ArrayBuffer>> {
   const value = parseStrictJson(text)
@@ -24,6 +25,7 @@ async function render({
     base_url,
     ...(public_url === undefined ? {} : { public_url }),
     verifier_url: `${base_url}/verify`,
+    key_valid_from,
     engine_version: ENGINE_VERSION,
     verification,
   }

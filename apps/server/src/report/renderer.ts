@@ -1,6 +1,8 @@
 /** Reports are made one at a time, off the event loop. Specification, "GET /runs/{id}/report.pdf". */
+import type { CertificateFacts } from "@runseal/core/report-pdf/signature-der"
 import { JobError, openJobThread } from "../threads/job-thread.ts"
 import type { RenderJob } from "./render-job.ts"
+import { reportSigner, type SignBytes } from "./sign-report.ts"
 
 /** Reports that may wait for the one being made: some seconds of work. */
 export const REPORTS_WAITING_MAX = 16
@@ -10,14 +12,21 @@ export const REPORTS_PER_CALLER_MAX = 4
 const REPORT_DEADLINE_MS = 60_000
 const REPORT_HEAP_MIB = 512
 
+/** What a route asks for. */
+export type ReportJob = Omit<RenderJob, "key_valid_from">
+
 export type Renderer = {
-  /** The report as a PDF, for the key of that id (0 = anonymous). Rejects with JobError. */
-  readonly render: (owner: number, job: RenderJob) => Promise<Uint8Array<ArrayBuffer>>
+  /** The signed report as a PDF, for the key of that id (0 = anonymous). Rejects with JobError, or with SignerFailure. */
+  readonly render: (owner: number, job: ReportJob) => Promise<Uint8Array<ArrayBuffer>>
   readonly close: () => Promise<void>
 }
 
-/** The thread starts with the first report that is asked for. */
-export function openRenderer(): Renderer {
+/**
+ * The thread starts with the first report that is asked for. It holds no key: what it has drawn is signed here.
+ * @param facts of the certificate of the key that signs
+ */
+export function openRenderer(facts: CertificateFacts, signBytes: SignBytes): Renderer {
+  const sign = reportSigner(facts, signBytes)
   const { run, close } = openJobThread<RenderJob, Uint8Array<ArrayBuffer>>(
     new URL("./render-thread.ts", import.meta.url),
     { waiting: REPORTS_WAITING_MAX, deadlineMs: REPORT_DEADLINE_MS, heapMiB: REPORT_HEAP_MIB },
@@ -33,7 +42,9 @@ export function openRenderer(): Renderer {
     render: async (owner, job) => {
       if ((underWay.get(owner) ?? 0) >= REPORTS_PER_CALLER_MAX) throw new JobError("busy", "too many of one caller")
       change(owner, 1)
-      return await run(job).finally(() => change(owner, -1))
+      return await run({ ...job, key_valid_from: facts.validFrom })
+        .then(sign)
+        .finally(() => change(owner, -1))
     },
     close,
   }

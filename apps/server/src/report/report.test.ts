@@ -1,7 +1,7 @@
 import { canonicalize } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { receiptOf } from "@runseal/core/artifacts/bundle"
-import { RENDER_TIME_PREFIXES } from "@runseal/core/report-pdf/verify-report-pdf"
+import { RENDER_TIME_PREFIXES } from "@runseal/core/report-pdf/printed-hashes"
 import { LIMITATIONS } from "@runseal/core/verify/report"
 import { OUTCOME_KINDS, OUTCOMES, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { REPORT_FORMATS, type ReportFormat } from "@runseal/core/wire/runs"

@@ -102,6 +102,7 @@ export function makeReport(bundle: Bundle, context: ReportContext, format: Repor
     density: format === "brief" ? "compact" : "roomy",
     language: "en",
     date: run.created_at,
+    key_valid_from: context.key_valid_from,
     running_head: { left: `Run ${run.run_id}, ${title}`, right: verdictOf(subject), tone: toneOf(subject) },
     running_foot: reportFileName(run.run_id, format),
     blocks,

@@ -15,6 +15,8 @@ export type ReportContext = {
   readonly public_url?: string
   /** Address of a page that says how to verify. */
   readonly verifier_url: string
+  /** Unix seconds from which the service key counts that signs the report. */
+  readonly key_valid_from: number
   /** Release of the verification engine that made `verification`. */
   readonly engine_version: string
   /** The service's own verification of this bundle, under its own trust. It is no third-party evidence. */

@@ -1,5 +1,7 @@
 import { PDFContext, PDFHeader, PDFHexString, type PDFRef, PDFString, PDFWriter } from "@cantoo/pdf-lib"
 import { sha256Hex } from "@runseal/canonical"
+import { signingTime } from "@runseal/core/report-pdf/report-signature"
+import { withSignedRange } from "@runseal/core/report-pdf/signature-object"
 import type { Report } from "../../block.ts"
 import type { Bookmark } from "../blocks/place.ts"
 import type { DocumentFonts } from "../fonts/document-fonts.ts"
@@ -12,6 +14,7 @@ import { writeAttachment } from "./attachment.ts"
 import { colourProfile } from "./colour-profile.ts"
 import { writeInformation, writeMetadata } from "./metadata.ts"
 import { writeOutline } from "./outline.ts"
+import { SIGNATURE_FLAGS, writeSignatureField } from "./signature-field.ts"
 
 /** Everything drawn, before it is a file. */
 export type Drawn = {
@@ -24,13 +27,18 @@ export type Drawn = {
 /** Hexadecimal digits of a file identifier: 16 bytes (ISO 32000-1, 14.4). */
 const IDENTIFIER_DIGITS = 32
 
-/** Writes the PDF: version 1.7, one cross-reference table, no object streams, so that a small strict reader reads it. */
+/**
+ * Writes the PDF: version 1.7, one cross-reference table, no object streams, so that a small strict reader reads it. The room for its
+ * signature is empty, and the range that the signature will cover is stated.
+ */
 export async function writeDocument(report: Report, drawn: Drawn): Promise<Uint8Array> {
   const context = PDFContext.create()
   context.header = PDFHeader.forVersion(1, 7)
   const contents = drawn.sheets.map(sheet => sheet.operators.join("\n"))
   const pages = drawn.sheets.map(() => context.nextRef())
-  const tree = writePages(context, drawn, contents, pages)
+  const time = signatureTime(report)
+  const field = writeSignatureField(context, pages[0], time)
+  const tree = writePages(context, drawn, contents, pages, field)
   const attachment = writeAttachment(context, report)
   const outline = writeOutline(context, drawn.outline, pages)
   const marks = drawn.sheets.map(sheet => sheet.marks)
@@ -47,12 +55,13 @@ export async function writeDocument(report: Report, drawn: Drawn): Promise<Uint8
     OutputIntents: [outputIntent(context)],
     Names: { EmbeddedFiles: { Names: [attachment.name, attachment.file] } },
     AF: [attachment.file],
+    AcroForm: { Fields: [field], SigFlags: SIGNATURE_FLAGS },
   })
   const identifier = identify(report, contents)
   context.trailerInfo.Root = context.register(catalog)
   context.trailerInfo.Info = writeInformation(context, report)
   context.trailerInfo.ID = context.obj([identifier, identifier])
-  return PDFWriter.forContext(context, Number.POSITIVE_INFINITY).serializeToBuffer()
+  return withSignedRange(await PDFWriter.forContext(context, Number.POSITIVE_INFINITY).serializeToBuffer(), time)
 }
 
 function writePages(
@@ -60,6 +69,7 @@ function writePages(
   { sheets, fonts }: Drawn,
   contents: readonly string[],
   pages: readonly PDFRef[],
+  field: PDFRef,
 ): PDFRef {
   const tree = context.nextRef()
   const refs = new Map([...fonts.used.values()].map(font => [font.resource, writeFont(context, font)]))
@@ -75,6 +85,7 @@ function writePages(
       Contents: context.register(context.flateStream(contents[index] ?? "")),
       StructParents: index,
       Tabs: "S",
+      ...(index === 0 && { Annots: [field] }),
     })
     context.assign(page, dictionary)
   }
@@ -98,8 +109,12 @@ function outputIntent(context: PDFContext): PDFRef {
 
 /** From what the file says, so that the same report has the same identifier. */
 function identify(report: Report, contents: readonly string[]): PDFHexString {
-  const { title, subject, date, attachment } = report
+  const { title, subject, date, key_valid_from, attachment } = report
   return PDFHexString.of(
-    sha256Hex(JSON.stringify([title, subject, date, attachment, contents])).slice(0, IDENTIFIER_DIGITS),
+    sha256Hex(JSON.stringify([title, subject, date, key_valid_from, attachment, contents])).slice(0, IDENTIFIER_DIGITS),
   )
+}
+
+function signatureTime({ date, key_valid_from }: Report): string {
+  return signingTime(Math.floor(Date.parse(date) / 1000), key_valid_from)
 }
