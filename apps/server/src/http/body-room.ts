@@ -32,7 +32,7 @@ export type RoomBounds = {
 /** A quarter of the heap for each. @param heapBytes what the engine may use at most */
 export function roomBounds(heapBytes: number = getHeapStatistics().heap_size_limit): RoomBounds {
   const share = Math.floor(heapBytes / 4)
-  return { smallBytes: share, receivedBytes: share, readBytes: share, waitMs: 20_000 }
+  return { smallBytes: share, receivedBytes: share, readBytes: share, waitMs: 10_000 }
 }
 
 /** The room that one request takes. */
