@@ -8,6 +8,7 @@ import { rememberIdentifiers } from "../src/verify/export-identifiers.ts"
 import { rememberWindows } from "../src/verify/export-windows.ts"
 import { type Deployment, makeDeployment, sealBatch, sealRun, tenantOf } from "./fixtures/deployment.ts"
 import { type Asked, exportText, stateExport } from "./fixtures/exports.ts"
+import { withValue } from "./fixtures/json.ts"
 import type { RunSpec } from "./fixtures/run-spec.ts"
 import { costing } from "./fixtures/samples.ts"
 
@@ -303,6 +304,31 @@ describe("one log", () => {
     const second = sealRun(b, { outcome: "ok", tenant: TENANT }).bundle
     expect(said(judge(b, [first, second]))).toEqual([
       "line 3: record 2 (run 2) proves itself in another tree than record 1 (run 1): the log was forked",
+    ])
+  })
+})
+
+describe("a policy", () => {
+  test("has one name under its hash, and one list of what it requires", () => {
+    const a = makeDeployment()
+    const requires = ["actor_id", "actor_role", "model_name"]
+    const specs: readonly RunSpec[] = [
+      { outcome: "ok" },
+      { outcome: "ok", alter: { policy_evaluation: part => withValue(part, "/policy_name", "Another policy") } },
+      { outcome: "attestation_gap" },
+      {
+        outcome: "attestation_gap",
+        alter: {
+          attestation_gap_receipt: part =>
+            withValue(withValue(part, "/required_fields", requires), "/missing_fields", requires.slice(1)),
+        },
+      },
+    ]
+    const records = specs.map(spec => sealRun(a, spec).bundle)
+    const hash = records[0]!.sections.policy_evaluation?.policy_hash
+    expect(said(judge(a, records))).toEqual([
+      `line 3: record 2 (run 2) gives the policy ${hash} another name than record 1 (run 1)`,
+      `line 5: record 4 (run 4) gives the policy ${hash} another list of required fields than record 3 (run 3)`,
     ])
   })
 })

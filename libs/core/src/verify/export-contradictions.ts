@@ -7,6 +7,7 @@ import type { ExportStatement } from "../artifacts/export-statement.ts"
 import { tellChanges } from "./export-changes.ts"
 import { rememberIdentifiers } from "./export-identifiers.ts"
 import { holdOrder } from "./export-order.ts"
+import { rememberPolicies } from "./export-policies.ts"
 import { rememberWindows } from "./export-windows.ts"
 
 /** What is wrong with a record beside those before it, and what a reader is told of it, in sentences' ends. */
@@ -25,6 +26,7 @@ export function compareRecords(statement: Pick<ExportStatement, "entry">, first:
   const order = holdOrder(statement)
   const identifiers = rememberIdentifiers()
   const windows = rememberWindows()
+  const policies = rememberPolicies()
   const changes = tellChanges()
   const nameOf = (place: number): string => `record ${first + place}`
   return {
@@ -36,6 +38,7 @@ export function compareRecords(statement: Pick<ExportStatement, "entry">, first:
           ...order.take(bundle, name),
           ...identifiers.take(bundle, place, nameOf),
           ...windows.take(bundle, logTime, place, nameOf),
+          ...policies.take(bundle, name),
         ],
         notes: changes.take(bundle),
       }
