@@ -9,6 +9,7 @@ import { runKeysCommand } from "./keys-command.ts"
 import { listenForMetrics } from "./metrics/listen.ts"
 import { createMetrics, type Metrics } from "./metrics/metrics.ts"
 import { mintAdminKey } from "./mint-admin-key.ts"
+import { removeSecrets } from "./secret-environment.ts"
 import { readSecretFiles } from "./secret-files.ts"
 import { StartupError } from "./startup-error.ts"
 import { type Database, openDatabase } from "./store/database.ts"
@@ -46,8 +47,9 @@ async function openDoors(
 async function main(): Promise<void> {
   readSecretFiles(process.env)
   const config = readConfig(process.argv.slice(2), process.env)
-  // Read once: whatever this process starts, and a report that Node writes of it, has them no more.
-  for (const name of SECRET_VARIABLES) delete process.env[name]
+  // Read once: whatever this process starts, a report that Node writes of it, and who lists its environment, has them no more.
+  for (const name of removeSecrets(process.env, SECRET_VARIABLES))
+    toOperator(`${name} stays readable in /proc/${process.pid}/environ; give ${name}_FILE in its place`)
   if ("ended" in config) return
   if (config.mintAdminKey !== undefined) return mintAdminKey(await openStore(config, toOperator), config.mintAdminKey)
   if (config.keysCommand !== undefined)

@@ -34,6 +34,9 @@ describe.each(postgresStart.kind === "absent" ? SERVERS.slice(0, 1) : SERVERS)("
   const reports = join(folder, "reports")
   const before = new Set(readdirSync("."))
   const answers: string[] = []
+  /** As the kernel shows them of the process and its threads. */
+  const environments: string[] = []
+  const environmentIn = (path: string): string => readFileSync(path, "latin1")
   const apiKeys: string[] = []
   let stub: ReviewStub
   let child: Child
@@ -127,6 +130,8 @@ describe.each(postgresStart.kind === "absent" ? SERVERS.slice(0, 1) : SERVERS)("
       ...(url === undefined ? {} : { RUNSEAL_DATABASE_URL: url }),
       NODE_OPTIONS: `--report-uncaught-exception --report-directory=${reports} --import=data:text/javascript,${encodeURIComponent(crash)}`,
     })
+    const pid = /"pid":(\d+)/.exec(child.stdout())?.[1] ?? ""
+    environments.push(...globSync([`/proc/${pid}/environ`, `/proc/${pid}/task/*/environ`]).map(environmentIn))
     await mintKeys()
     await everyOutcome()
     await badRequests()
@@ -174,6 +179,14 @@ describe.each(postgresStart.kind === "absent" ? SERVERS.slice(0, 1) : SERVERS)("
     expect(found(output, [...keyTexts(), DECLARED])).toEqual([])
     // One line is one entry, whatever was sent to be quoted.
     for (const line of ended.stdout.trimEnd().split("\n")) expect(JSON.parse(line)).toHaveProperty("msg")
+  })
+
+  test.skipIf(process.platform !== "linux")("no secret is in what the kernel shows of its environment", () => {
+    expect(environments.length).toBeGreaterThan(1)
+    for (const environment of environments) {
+      expect(environment, "the rest of it is there").toContain(`--report-directory=${reports}`)
+      expect(found(environment)).toEqual([])
+    }
   })
 
   test("no secret is in any answer, and none of the metrics holds what was sent", () => {
