@@ -54,7 +54,8 @@ export const GUARDED_USER = "guarded"
 
 /** Accounts that a root process may lend PostgreSQL, which refuses to run as root. */
 const UNPRIVILEGED_ACCOUNTS = ["postgres", "nobody"]
-const START_DEADLINE_MS = 30_000
+/** After a crash all files are synced first, which takes its time on a busy disk. */
+const START_DEADLINE_MS = 120_000
 const POLL_MS = 50
 
 type Account = { readonly uid: number; readonly gid: number }

@@ -70,7 +70,7 @@ export function openIdempotencyKeys(db: Database, nowMs: () => number): Idempote
   const sweeping = createHousekeeping(at => sweepKeys(db, at - KEY_KEPT_MS, SWEEP_MAX_ROWS), SWEEP_EVERY_MS)
   const lookups = createGroupCommit<string, string | KeptKey>(
     async hashes => {
-      const found = new Map((await findKeys(db, hashes)).map(key => [key.key_hash, key]))
+      const found = new Map((await findKeys(db.quick, hashes)).map(key => [key.key_hash, key]))
       sweeping.due(nowMs())
       return hashes.map(hash => found.get(hash) ?? hash)
     },

@@ -14,19 +14,21 @@ const NOW = Date.UTC(2026, 4, 4, 12)
 const UNKNOWN = `rsk_${"0".repeat(48)}`
 
 eachDatabase("the key directory", open => {
-  /** The database, counting reads, and failing while it is told to. */
+  /** The database, counting statements by themselves, and failing while it is told to. */
   let db: Database
   let reads = 0
-  /** Reads that still succeed. */
+  /** Statements that still succeed. */
   let good = Number.POSITIVE_INFINITY
   beforeAll(async () => {
     const real = await open()
+    const whileGood = <T>(work: () => Promise<T>): Promise<T> => {
+      reads++
+      return good-- > 0 ? work() : Promise.reject(new StoreError("unavailable"))
+    }
     db = {
       ...real,
-      read: work => {
-        reads++
-        return good-- > 0 ? real.read(work) : Promise.reject(new StoreError("unavailable"))
-      },
+      quick: { read: work => whileGood(() => real.quick.read(work)) },
+      write: statement => whileGood(() => real.write(statement)),
     }
   })
 

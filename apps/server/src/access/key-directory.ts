@@ -82,7 +82,7 @@ export function openKeyDirectory(parts: DirectoryParts): KeyDirectory {
 function lockedMode(db: Database): () => Promise<boolean> {
   let locked = false
   return async () => {
-    locked ||= await hasKeys(db)
+    locked ||= await hasKeys(db.quick)
     return locked
   }
 }
@@ -102,7 +102,7 @@ async function lookUp(
   noteUse: (key: ActiveKey) => void,
 ): Promise<readonly Admission[]> {
   const hashes = [...new Set(batch.filter(hash => hash !== undefined))]
-  const keys = hashes.length === 0 ? [] : await findActiveKeys(db, hashes)
+  const keys = hashes.length === 0 ? [] : await findActiveKeys(db.quick, hashes)
   for (const key of keys) noteUse(key)
   const admissions = new Map(keys.map(key => [key.secret_hash, { caller: keyCaller(key) }]))
   return batch.map(hash => (hash === undefined ? undefined : admissions.get(hash)) ?? "nobody")

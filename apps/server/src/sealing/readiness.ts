@@ -60,7 +60,7 @@ export function openReadiness(parts: ReadinessParts): () => Promise<Readiness> {
 
 /** On one connection. */
 const lookAt = (db: Database) =>
-  db.read(async session => ({
+  db.quick.read(async session => ({
     head: await readHead(session),
     writable: await takesWrites(session),
     met: db.kind === "postgres" ? await metByOthers(session) : undefined,

@@ -24,7 +24,7 @@ export type AnswerBounds = {
   readonly read: number
   /** A statement inside a transaction. */
   readonly statement: number
-  /** COMMIT, or a statement that commits by itself. */
+  /** COMMIT, a statement that commits by itself, and a read that finds few rows by their keys. */
   readonly commit: number
 }
 

@@ -326,12 +326,14 @@ describe.skipIf(postgresStart.kind === "absent")(`a PostgreSQL server ${postgres
       db.transaction(({ sql }) => sql`select 1`),
       db.write(({ sql }) => sql`select 1`),
       db.count(({ sql }) => sql`select 1`),
+      db.quick.read(async ({ sql }) => sql`select 1`),
     ])
     const took = performance.now() - since
     for (const one of stopped) process.kill(one, "SIGCONT")
     expect(refused).toMatchObject([
       { reason: { code: "unavailable", late: true } },
       { reason: { code: "outcome_unknown", late: true } },
+      { reason: { code: "unavailable", late: true } },
       { reason: { code: "unavailable", late: true } },
     ])
     expect(took).toBeLessThan(20_000)

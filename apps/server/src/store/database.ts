@@ -27,6 +27,8 @@ export type DatabaseOptions =
 /** The embedded database has one connection: inside `read` or `transaction` nothing may wait for another one. */
 export type Database = Source & {
   readonly kind: DatabaseOptions["kind"]
+  /** Reads that find few rows by their keys, before anything else is done for a request: they are answered sooner or given up. */
+  readonly quick: Source
   /** One statement by itself. */
   readonly sql: <Rows extends readonly object[] = postgres.Row[]>(
     text: TemplateStringsArray,
@@ -138,10 +140,15 @@ export function databaseOver(
   ended: () => Promise<void>,
   { pass, confirm }: CommitGate = OPEN_GATE,
 ): Database {
-  const read: Database["read"] = work => pool.lease(connection => runRead(connection, work))
+  const reading =
+    (bound: "read" | "commit"): Database["read"] =>
+    work =>
+      pool.lease(connection => runRead(connection, connection.bounds[bound], work))
+  const read = reading("read")
   return {
     kind,
     read,
+    quick: { read: reading("commit") },
     sql: (text, ...values) => read(async ({ sql }) => sql(text, ...values)),
     transaction: work => pass(() => pool.lease(connection => runTransaction(connection, work))),
     transactionFrom: (open, work) => pass(() => pool.lease(connection => runTransactionFrom(connection, open, work))),

@@ -4,7 +4,7 @@
  */
 import type { IdempotencyKeyRow } from "./access-schema.ts"
 import type { Database } from "./database.ts"
-import type { Tx } from "./session.ts"
+import type { Source, Tx } from "./session.ts"
 
 /** A request under a key: neither says what the key or the body was. */
 export type KeyClaim = Pick<IdempotencyKeyRow, "key_hash" | "request_digest">
@@ -13,10 +13,12 @@ export type KeyClaim = Pick<IdempotencyKeyRow, "key_hash" | "request_digest">
 export type KeptKey = Omit<IdempotencyKeyRow, "kept_at">
 
 /** What stands for these keys; one that was never used, or is kept no longer, has no row. */
-export async function findKeys(db: Database, hashes: readonly string[]): Promise<readonly KeptKey[]> {
-  return db.sql<KeptKey[]>`
-    select key_hash, request_digest, charge_id, record_id from idempotency_key
-    where key_hash in (select json_array_elements_text(${JSON.stringify(hashes)}::text::json))`
+export function findKeys(source: Source, hashes: readonly string[]): Promise<readonly KeptKey[]> {
+  return source.read(
+    async ({ sql }) => sql<KeptKey[]>`
+      select key_hash, request_digest, charge_id, record_id from idempotency_key
+      where key_hash in (select json_array_elements_text(${JSON.stringify(hashes)}::text::json))`,
+  )
 }
 
 /**

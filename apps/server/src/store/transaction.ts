@@ -54,9 +54,16 @@ function failureOf({ drop }: Pick<Connection, "drop">, thrown: unknown): unknown
   return error
 }
 
-/** A read: rejects with StoreError, or whatever else `work` rejected with. */
-export async function runRead<T>(connection: Connection, work: (session: Session) => Promise<T>): Promise<T> {
-  const { session, end } = openSession(connection, connection.bounds.read)
+/**
+ * A read: rejects with StoreError, or whatever else `work` rejected with.
+ * @param answerMs longest wait for the answer to a statement
+ */
+export async function runRead<T>(
+  connection: Connection,
+  answerMs: number,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  const { session, end } = openSession(connection, answerMs)
   try {
     return await connection.orLost(work(session))
   } catch (thrown) {
