@@ -32,6 +32,14 @@ const rowsOf = ({ blocks }: Report, caption: string): readonly (readonly string[
     .flatMap(block => (block.kind === "table" && block.caption === caption ? block.rows : []))
     .map(r => r.map(textOf))
 
+const inflate: Inflate = async (data, maxBytes) => inflateSync(data, { maxOutputLength: maxBytes })
+async function expectVerified(bundle: Bundle): Promise<void> {
+  const file = await readReportPdf(await signSample(await drawReport(whole(bundle))), inflate)
+  if ("unreadable" in file) throw new Error(file.unreadable)
+  const report = verifyReportFile(file, [reportDeployment.trust])
+  expect(report).toMatchObject({ verdict: "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED" })
+}
+
 describe("what a caller declares", () => {
   const hostile = "\u202e</w:t>\u0007%PDF-1.7\n\u0085𝕏👩‍👩‍👧‍👦"
 
@@ -94,12 +102,42 @@ describe("what a caller declares", () => {
         causal_graph: { effect_log: [{ ack_hash: long, target: `0x${long.slice(1)}` }], further: { [long]: long } },
       },
     })
-    const inflate: Inflate = async (data, maxBytes) => inflateSync(data, { maxOutputLength: maxBytes })
-    const file = await readReportPdf(await signSample(await drawReport(whole(bundle))), inflate)
-    if ("unreadable" in file) throw new Error(file.unreadable)
-    expect(verifyReportFile(file, [reportDeployment.trust])).toMatchObject({
-      verdict: "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED",
-    })
+    await expectVerified(bundle)
+  })
+
+  test("may stand beside signs that cannot be shown, in capitals, or in other scripts, without such a doubt", async () => {
+    const hex = sha256Hex("declared").slice(0, 24)
+    const texts = [
+      `${hex}\u{1f44d}${hex}`,
+      `${hex}\u0001${hex}\u202e${hex}`,
+      `${hex.toUpperCase()} ${hex}`,
+      `\u05d0${hex}\u05d1`,
+    ]
+    const mixed = texts.join("\f")
+    await expectVerified(
+      sealed("ok", {
+        declared: {
+          attested_context: { decision_note: mixed, [hex]: texts },
+          causal_graph: {
+            effect_log: texts.map(target => ({ ack_hash: target, target })),
+            further: { [mixed]: mixed },
+          },
+        },
+      }),
+    )
+  })
+
+  test("may be any text, and the report verifies", { timeout: 300_000 }, async () => {
+    const texts = fc.array(fc.string({ unit: "binary", minLength: 1, maxLength: 60 }), { minLength: 40, maxLength: 40 })
+    await fc.assert(
+      fc.asyncProperty(texts, async many => {
+        const shown = many.map(text => text.replaceAll("\u0000", "\u0001"))
+        await expectVerified(
+          sealed("ok", { declared: { causal_graph: { effect_log: shown.map(target => ({ target })) } } }),
+        )
+      }),
+      { numRuns: 10 },
+    )
   })
 
   test("is told apart when it has no letters, is empty, null or no text at all", () => {

@@ -51,8 +51,6 @@ function unlabelled(runs: readonly Run[]): readonly Run[] {
   return runs.map(run => {
     const rest = broken && REST.test(run.text)
     broken = BROKEN.test(run.text)
-    // A box stands between what is before and behind it.
-    if (run.standIn) return { ...run, text: ` ${run.text} ` }
     return { ...run, text: rest ? " " : withoutLabelled(run.text).replace(BROKEN, " ") }
   })
 }

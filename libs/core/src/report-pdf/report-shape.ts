@@ -26,6 +26,7 @@ import {
   walkObjects,
 } from "./pdf-shape.ts"
 import { PdfError, type PdfValue } from "./pdf-value.ts"
+import { DEFAULT_WIDTH } from "./report-text.ts"
 
 /** A4 in points. */
 const MEDIA_BOX = [0, 0, 595.28, 841.89] as const
@@ -168,7 +169,7 @@ const FONTS: Readonly<Record<string, Kind>> = {
       BaseFont: TYPE,
       CIDSystemInfo: dictionary({ Registry: literal("Adobe"), Ordering: literal("Identity"), Supplement: number(0) }),
       FontDescriptor: to("FontDescriptor"),
-      DW: ofKind("number"),
+      DW: number(DEFAULT_WIDTH),
       W: tuple(number(1), numbers),
       CIDToGIDMap: to("GlyphMap"),
     }),

@@ -17,8 +17,6 @@ export type Run = {
   readonly baseline: number
   /** Size of its font in points. */
   readonly size: number
-  /** Whether it is the label of a box that stands in for a character. */
-  readonly standIn: boolean
 }
 
 /** Characters and widths, in thousandths of the font's size, by two-byte code. */
@@ -147,11 +145,11 @@ function readText(
   const run = runOf(operandsOf("TJ"), fontOf(name.name), size.value, [x, y])
   numbersIn(operandsOf("ET"), 0)
   if (standIn && !STAND_IN_LABEL.test(run.text)) throw inexact()
-  return { ...run, standIn }
+  return run
 }
 
-/** What stands in the box for a character that cannot be shown, and what is copied in its place: neither is a piece of a hash. */
-const STAND_IN_LABEL = /^(?:U\+[0-9A-F]{4,6}|[A-Z]{2,4}[1-4]?)$/
+/** What stands in the box for a character that cannot be shown, with its margins, and what is copied in its place: neither is a piece of a hash. */
+const STAND_IN_LABEL = /^ (?:U\+[0-9A-F]{4,6}|[A-Z]{2,4}[1-4]?) $/
 const STAND_IN_READS = /^(?:⟦U\+[0-9A-F]{4,6}⟧|[^\0-\x7f])$/u
 
 /** Whether a mark of content is that of a stand-in; it may also say whose its content is, or that it says nothing. ISO 32000-1 §14.6. */
@@ -176,7 +174,7 @@ function runOf(
   { characters, widths }: Font,
   size: number,
   [left, baseline]: readonly [number, number],
-): Omit<Run, "page" | "standIn"> {
+): Omit<Run, "page"> {
   const [pieces, ...others] = operands
   if (pieces?.kind !== "array" || others.length > 0 || pieces.items.length > MAX_PIECES) throw inexact()
   let text = ""
@@ -200,7 +198,7 @@ function runOf(
 /** One run: what it prints stays far below the longest text there is. */
 const MAX_RUN_UNITS = 1_000_000
 /** Of a code without a width of its own, in thousandths. */
-const DEFAULT_WIDTH = 1000
+export const DEFAULT_WIDTH = 1000
 const codeAt = (bytes: Uint8Array, at: number): number => ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
 
 async function readFont(file: PdfFile, reference: PdfValue, budget: Budget): Promise<Font> {
