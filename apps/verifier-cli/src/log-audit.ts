@@ -16,7 +16,7 @@ import { checkDates } from "./log-dates.ts"
 import { checkClaimed, claimedEntries } from "./log-documents.ts"
 import { AuditFailure } from "./log-failure.ts"
 import { checkHead, holdTo, proveBeginnings } from "./log-history.ts"
-import { checkGenesis, checkKeys, entryOf, readToldKeys, type ToldKeys } from "./log-keys.ts"
+import { checkGenesis, checkKeys, checkpointKeyIds, entryOf, readToldKeys, type ToldKeys } from "./log-keys.ts"
 import type { LogSource } from "./log-source.ts"
 import { compareTile, readEntryRow, tileReader } from "./log-tiles.ts"
 import { checkWitnesses, cosignedAt, mostWitnessed, type WitnessDemand, type Witnessed } from "./log-witnesses.ts"
@@ -127,7 +127,8 @@ async function openAudit({ source, trusts, folder, quick, witnesses, now }: Audi
   const seen = readSeen(folder, head.origin)
   const base = quick ? seen.findLast(({ passed }) => passed) : undefined
   const shown = [checkpoint, ...(cosigned === undefined || !isSigned(cosigned, trust) ? [] : [cosigned])]
-  const witnessed = witnesses === undefined ? undefined : mostWitnessed(witnesses, trust, shown, now)
+  const witnessed =
+    witnesses === undefined ? undefined : mostWitnessed(witnesses, trust, checkpointKeyIds(keys), shown, now)
   return {
     trust,
     head,

@@ -22,6 +22,10 @@ const LEAVES_LIMITS: ReadLimits = { maxBytes: 65_536, deadlineMs: 30_000 }
 /** What the log says of its keys, unchecked. */
 export type ToldKeys = { readonly genesis: GenesisLeaf; readonly changes: KeyChangesAnswer["changes"] }
 
+/** Every checkpoint key that the log says it had, the revoked ones too, which no trust document lists: SHA-256 of the SPKI, hex. */
+export const checkpointKeyIds = ({ genesis, changes }: ToldKeys): readonly string[] =>
+  [genesis, ...changes.map(({ leaf }) => leaf)].map(({ checkpoint_key_id }) => checkpoint_key_id)
+
 /** Reads what entry 0 and the changes of keys are said to sign. @param size entries after which a change is not of this tree yet */
 export async function readToldKeys(source: LogSource, size: number): Promise<ToldKeys> {
   const genesis = readGenesisAnswer(parse(await source.read("genesis", LEAVES_LIMITS), source, "genesis"))

@@ -1,8 +1,9 @@
 /** Witnesses of an audited log: how many of whom must have cosigned its checkpoint. C2SP tlog-witness, tlog-cosignature. */
-import { equalBytes } from "@runseal/canonical"
+import { encodeHex } from "@runseal/canonical"
 import { type Checkpoint, publicOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { type Cosignature, cosignatureOf } from "@runseal/core/transparency-log/cosigned-note"
 import { isWitnessKey, type NoteKey, parseNote, parseVkey } from "@runseal/core/transparency-log/signed-note"
+import { ed25519Spki, keyIdOfSpki } from "@runseal/core/transparency-log/spki"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { CLOCK_TOLERANCE_SECONDS } from "@runseal/core/vocabulary/scalars"
 import { InputError } from "./input-error.ts"
@@ -46,17 +47,19 @@ export function readDemand(vkeys: readonly string[], needed: string | undefined)
 
 /**
  * Of some checkpoints of the log the one that most witnesses cosigned, the first of several. Throws InputError.
+ * @param ownIds of the log's checkpoint keys, also of those that it has no more: SHA-256 of the SubjectPublicKeyInfo, hex
  * @param now RFC 3339
  */
 export function mostWitnessed(
   { keys: named, needed }: WitnessDemand,
   trust: TrustedKeys,
+  ownIds: readonly string[],
   checkpoints: readonly string[],
   now: string,
 ): Witnessed | undefined {
   const keys = named.length > 0 ? named : trust.checkpointKeys.filter(isWitnessKey)
-  const own = trust.checkpointKeys.filter(key => !isWitnessKey(key))
-  const posing = keys.find(key => key.name === publicOrigin(trust.origin) || own.some(log => isSameKey(log, key)))
+  const own = new Set([...ownIds, ...trust.checkpointKeys.filter(key => !isWitnessKey(key)).map(idOf)])
+  const posing = keys.find(key => key.name === publicOrigin(trust.origin) || own.has(idOf(key)))
   if (posing !== undefined)
     throw new InputError(`${posing.name} is no witness of this log: it has the log's own key or name.`)
   if (keys.length === 0)
@@ -81,7 +84,9 @@ export function mostWitnessed(
     )
 }
 
-const isSameKey = (a: NoteKey, b: NoteKey): boolean => equalBytes(a.publicKey, b.publicKey)
+/** How genesis and changes of keys name a checkpoint key; of a key of ML-DSA-44, which is never one, a text that names nothing. */
+const idOf = ({ algorithm, publicKey }: NoteKey): string =>
+  algorithm === "ml-dsa-44" ? "" : encodeHex(keyIdOfSpki(ed25519Spki(publicKey)))
 
 /**
  * When as many witnesses as are needed had cosigned, RFC 3339; undefined when too few did. So one of them that dates its

@@ -164,6 +164,18 @@ describe("a log fails", () => {
   })
 })
 
+test("a checkpoint key that the log had before, and that was revoked since, is no witness of it", async () => {
+  const changed = smallLog({ size: 300, changedAt: 270 })
+  const [first = "", ...rest] = changed.trustDocument.checkpoint_keys
+  const retired = parseVkey(first)
+  const trust = parseTrust({ ...changed.trustDocument, checkpoint_keys: rest })
+  if (retired === undefined || "problem" in trust) throw new Error("the log has two checkpoint keys")
+  const posing = formatVkey(noteKey("independent.example", "cosignature/v1", retired.publicKey))
+  await expect(audit(changed, { witness: [posing], trust })).rejects.toThrow(
+    "independent.example is no witness of this log: it has the log's own key or name.",
+  )
+})
+
 describe("a demand that cannot be met is refused", () => {
   test.each<[string, readonly string[], string | undefined, string]>([
     ["a key that is none", ["no-key"], undefined, "no-key is not the verifier key of a witness"],
