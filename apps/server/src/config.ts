@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { issueText } from "@runseal/core/artifacts/schema-issue"
+import { REGION_PATTERN } from "@runseal/core/vocabulary/scalars"
 import { adminNameSchema } from "@runseal/core/wire/keys"
 import { Command, CommanderError, Option } from "commander"
 import * as v from "valibot"
@@ -174,13 +175,7 @@ function fromOptions(options: Options, env: Readonly<Record<string, string | und
     keysDir: options.keysDir ?? join(dataDir, "keys"),
     logOrigin: word(options, "logOrigin", "--log-origin", HOST_NAME, "a lower-case host name without port"),
     ...(databaseUrl === undefined ? {} : { databaseUrl }),
-    region: word(
-      options,
-      "region",
-      "--region",
-      /^[\w.-]{1,64}$/,
-      "1 to 64 letters, digits, dots, dashes or underscores",
-    ),
+    region: word(options, "region", "--region", REGION_PATTERN, "1 to 64 letters, digits, dots, dashes or underscores"),
     ...(baseUrl === undefined ? {} : { baseUrl }),
     ...(options.policy === undefined ? {} : { policyFile: options.policy }),
     runTokenBudget: integer(options, "runTokenBudget", "--run-token-budget", 0, Number.MAX_SAFE_INTEGER),

@@ -13,7 +13,7 @@ import { forge } from "./fixtures/forge.ts"
 import { withValue } from "./fixtures/json.ts"
 import { seededHex } from "./fixtures/keys.ts"
 import type { Plan } from "./fixtures/plan.ts"
-import { ALLOWED, costing, HALTED, RELEASED } from "./fixtures/samples.ts"
+import { ALLOWED, costing, HALTED, otherCaller, otherReview, RELEASED } from "./fixtures/samples.ts"
 
 const a = makeDeployment()
 
@@ -46,7 +46,7 @@ const recosted = (plan: Plan): Plan["declared"] =>
 const FORGERIES: readonly Forgery[] = [
   forgery("the payload", plan => ({ ...plan, payload: "Claim 4711: nothing happened." })),
   forgery("the AI output", plan => ({ ...plan, ai_output: "Reject the claim." })),
-  forgery("the tenant", plan => ({ ...plan, tenant: { ...plan.tenant, tenant_id: "api-key-9" } })),
+  forgery("the tenant", otherCaller),
   forgery("the clock", plan => ({ ...plan, moment: { ...plan.moment, at: plan.moment.at.replace("250Z", "251Z") } })),
   forgery("the nonce", plan => ({ ...plan, moment: { ...plan.moment, nonce: hash("nonce") } })),
   forgery("the program", plan => ({ ...plan, program_id: hash("program") })),
@@ -56,11 +56,15 @@ const FORGERIES: readonly Forgery[] = [
   forgery("the caller's address", plan => ({ ...plan, origin: { ...plan.origin, source_ip_hash: hash("address") } })),
   ...DECLARED_NAMES.map(declaring),
   forgery("the policy", plan => ({ ...plan, policy: { ...plan.policy, policy_hash: hash("policy") } })),
-  forgery("the rules that matched", plan => ({ ...plan, decision: { ...plan.decision, matched_rule_ids: ["other"] } })),
+  forgery("the rules that matched", plan =>
+    plan.match === undefined
+      ? { ...plan, decision: { ...plan.decision, fired_rule_id: "other", matched_rule_ids: ["other"] } }
+      : plan,
+  ),
   forgery("the tokens", plan => ({ ...plan, declared: recosted(plan) })),
   forgery("the budget of a run", plan => ({ ...plan, run_limit: plan.run_limit - 1 })),
   forgery("the tenant's spending", plan => ({ ...plan, window: { ...plan.window, total_before: 12 } })),
-  forgery("the review", plan => ({ ...plan, review: { ...plan.review, decision_reason: "OTHER_REASON" } })),
+  forgery("the review", plan => ({ ...plan, review: otherReview(plan.review) })),
 ]
 
 /** Facts of a run that are in none of its sections. */

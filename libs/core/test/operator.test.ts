@@ -12,47 +12,38 @@ import { knownValues, mutations } from "./fixtures/mutations.ts"
 import type { RunSpec } from "./fixtures/run-spec.ts"
 import { FULL_DECLARED } from "./fixtures/samples.ts"
 
-// The operator holds every key and seals what he likes. What a verifier can recompute he cannot lie about; what stands
-// below is his word or his caller's, and nothing else is.
+// The operator holds every key and seals what he likes. What a verifier can recompute he cannot lie about; nor can he about one
+// of several values that exclude each other: a rule that fired, its reason and the rules that matched are his word together, and
+// none of them alone. What stands below is his word or his caller's by itself, and nothing else is, but for salts and revisions:
+// of those the changes below are another section's, or no revision.
 
 const within = (section: SectionName, names: readonly string[]): readonly string[] =>
   names.map(name => `${section}/${name}`)
-const DECLARED = DECLARED_NAMES.flatMap(name => within(name, ["salt", "declared"]))
+const DECLARED = DECLARED_NAMES.flatMap(name => within(name, ["declared"]))
 const ADMITTED = [
   ...within("payload", ["payload_hash", "payload_bytes", "ai_output_hash", "ai_output_bytes"]),
   ...DECLARED,
   ...within("request_substance", ["origin/source_ip_hash", "origin/user_agent_hash"]),
-  ...within(
-    "request_substance",
-    ["method", "api_key_id", "api_key_name"].map(name => `origin/authentication/${name}`),
-  ),
-  ...within("system_provenance", ["service", "service_version", "orchestrator_version", "source_revision", "runtime"]),
-  ...within("system_provenance", ["runtime_version", "platform", "ledger_backend"]),
+  ...within("request_substance", ["origin/authentication/api_key_name"]),
+  ...within("system_provenance", ["service", "service_version", "orchestrator_version", "runtime_version", "platform"]),
 ]
-const POLICY = within("policy_evaluation", ["policy_id", "policy_name", "profile_tag", "policy_hash"])
-const EVALUATED = [...POLICY, ...within("policy_evaluation", ["matched_rule_ids", "evaluator_version"])]
-const DECIDED = [
-  ...EVALUATED,
-  ...within("policy_evaluation", ["fired_rule_id", "decision_reason_code", "signature_library_hash"]),
-]
+const EVALUATED = within("policy_evaluation", ["policy_id", "policy_name", "profile_tag", "policy_hash"])
+const DECIDED = [...EVALUATED, ...within("policy_evaluation", ["signature_library_hash"])]
 const CHARGED = within("budget_snapshot", ["run_limit", "window/cap", "window/total_after"])
-const REVIEWED = within("governance_review", [
-  ...["adapter_id", "decision_reason", "rule_ids", "finding_count", "evaluator_version"],
-])
-const HALTED = [...REVIEWED, ...within("governance_review", ["model", "decision_kind"])]
+const HALTED = within("governance_review", ["adapter_id", "model", "decision_kind"])
 
 /** Everything declared, but a field the policy requires. */
 const GAP = { ...FULL_DECLARED, attested_context: { actor_id: "clerk-17" } }
 
 const WORDS: readonly (readonly [spec: RunSpec, words: readonly string[]])[] = [
-  [{ outcome: "ok" }, [...ADMITTED, ...DECIDED, ...CHARGED, ...REVIEWED]],
-  [{ outcome: "pepg_deny" }, [...ADMITTED, ...EVALUATED, ...within("mcd_finding", ["category", "severity"])]],
+  [{ outcome: "ok" }, [...ADMITTED, ...DECIDED, ...CHARGED]],
+  [{ outcome: "pepg_deny" }, [...ADMITTED, ...EVALUATED, ...within("mcd_finding", ["severity"])]],
   [{ outcome: "pepg_deny", denied_by: "rule" }, [...ADMITTED, ...DECIDED]],
   [{ outcome: "ccv_halt" }, [...ADMITTED, ...DECIDED, "budget_snapshot/run_limit"]],
   [{ outcome: "macc_halt" }, [...ADMITTED, ...DECIDED, ...CHARGED]],
   [{ outcome: "aivp_t4_halt" }, [...ADMITTED, ...DECIDED, ...CHARGED, ...HALTED]],
   [{ outcome: "attestation_gap", declared: GAP }, ADMITTED],
-  [{ outcome: "stage_error", failed_step: "DLA" }, [...ADMITTED, ...DECIDED, ...CHARGED, ...REVIEWED]],
+  [{ outcome: "stage_error", failed_step: "DLA" }, [...ADMITTED, ...DECIDED, ...CHARGED]],
 ]
 
 /** Filled by stages 7–9 from what is sealed before, so there is nothing to say in them. */

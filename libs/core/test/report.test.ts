@@ -171,7 +171,7 @@ describe("the evidence summary", () => {
       run: `${bundle.run.run_id}`,
       outcome: "ok",
       "declared tokens": "1240",
-      "governance review": "release by builtin-rules (NO_RULE_MATCHED)",
+      "governance review": "release by builtin-rules (NO_FINDINGS)",
       "kernel findings": "NREP ACTOR_SIGNATURE_NOT_VERIFIED ×1",
       "manifest hash": bundle.manifest!.ManifestHash,
       "log entry": bundle.anchors.pre_anchor!.entry.logIndex,
@@ -189,7 +189,7 @@ describe("the evidence summary", () => {
   test("of a refused run names its receipt, of a stage error only what was completed", () => {
     const denied = bundleOf({ outcome: "pepg_deny" })
     expect(lines(denied)).toMatchObject({
-      "policy rule": "mcd-pi-001",
+      "policy rule": "MCD-PI-001",
       "receipt hash": denied.deny_receipt!.hash,
       "manifest hash": denied.partial_manifest!.ManifestHash,
     })

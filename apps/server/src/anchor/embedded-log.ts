@@ -14,8 +14,6 @@ import type { SigningKeys } from "./keys.ts"
 import { checkpointNoteKey } from "./keys.ts"
 import type { LogBuilder } from "./log-builder.ts"
 
-export const LEDGER_BACKEND = "embedded"
-
 export type LogIdentity = {
   readonly keys: Pick<SigningKeys, "service" | "log">
   /** `<host> - <decimal tree id>`. */

@@ -5,8 +5,7 @@
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { rfc3339Millis } from "@runseal/core/kernels/tok"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import { clockMillis, sha256Schema } from "@runseal/core/vocabulary/scalars"
-import { ROUTE_ID_MAX_LENGTH } from "@runseal/core/wire/execute"
+import { clockMillis, ROUTE_ID_MAX_LENGTH, sha256Schema } from "@runseal/core/vocabulary/scalars"
 import {
   PAGE_LIMIT_DEFAULT,
   PAGE_LIMIT_MAX,

@@ -1,10 +1,10 @@
 import { preparseSchema, statefulIsAuthorized } from "@cedar-policy/cedar-wasm/nodejs"
 import type { JsonValue } from "@runseal/canonical"
+import { POLICY_REASON_CODES } from "@runseal/core/vocabulary/decision-codes"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { evaluatePolicy } from "./evaluate-policy.ts"
 import { loadPolicy } from "./load-policy.ts"
-import { POLICY_REASON_CODES } from "./policy-decision.ts"
 import { CEDAR_SCHEMA, cedarDecimal, cedarRequest, type PolicyInput } from "./policy-input.ts"
 
 const input: PolicyInput = {

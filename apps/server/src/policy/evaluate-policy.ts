@@ -1,7 +1,8 @@
 /** Evaluation of a compiled policy. Doubt denies: an engine that reports any error has not decided. */
 import { type AuthorizationAnswer, statefulIsAuthorized } from "@cedar-policy/cedar-wasm/nodejs"
+import { ENGINE_RULE_ID } from "@runseal/core/vocabulary/decision-codes"
 import type { CompiledPolicy } from "./load-policy.ts"
-import { ENGINE_RULE_ID, failed, type PolicyDecision, ruled } from "./policy-decision.ts"
+import { failed, type PolicyDecision, ruled } from "./policy-decision.ts"
 import { cedarDecimal, cedarRequest, type PolicyInput } from "./policy-input.ts"
 
 /** Cedar skips a forbid that errors and may then answer allow; so any error denies, whatever the engine decided. */

@@ -2,7 +2,7 @@
  * Names of fields of the declared sections. Interface specification, "POST /execute", the table and rules 2 and 3. Most runs
  * hold many of them, so the scan looks at each once, when its library is compiled.
  */
-import { ATTESTED_FIELDS } from "./policy-input.ts"
+import { ATTESTED_FIELDS } from "@runseal/core/vocabulary/decision-codes"
 
 export const FIELD_NAMES: readonly string[] = [
   ...ATTESTED_FIELDS,

@@ -12,6 +12,7 @@ import {
   validate,
 } from "@cedar-policy/cedar-wasm/nodejs"
 import { digest, type JsonObject, type JsonValue } from "@runseal/canonical"
+import type { AttestedField } from "@runseal/core/vocabulary/decision-codes"
 import { type PolicyDecision, ruled } from "./policy-decision.ts"
 import {
   BUILT_IN_POLICY,
@@ -20,7 +21,7 @@ import {
   type PolicyRule,
   parsePolicyDocument,
 } from "./policy-document.ts"
-import { type AttestedField, CEDAR_SCHEMA } from "./policy-input.ts"
+import { CEDAR_SCHEMA } from "./policy-input.ts"
 
 /** The engine named in every policy hash: another engine may read the same rules differently. */
 export const POLICY_ENGINE = "cedar-wasm"

@@ -1,13 +1,5 @@
 /** What a policy can answer, in closed codes. */
-
-/** Every `decision_reason_code` a policy can give; the signature scan has its own, `MCD_SIGNATURE_MATCH`. */
-export const POLICY_REASON_CODES = ["RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "POLICY_EVALUATION_ERROR"] as const
-export type PolicyReasonCode = (typeof POLICY_REASON_CODES)[number]
-
-/** `fired_rule_id` of a run that no allow rule admits. */
-export const DEFAULT_DENY_RULE_ID = "default-deny"
-/** `fired_rule_id` when the engine failed as a whole, so that no single rule can be named. */
-export const ENGINE_RULE_ID = "policy-engine"
+import { DEFAULT_DENY_RULE_ID, type PolicyReasonCode } from "@runseal/core/vocabulary/decision-codes"
 
 export interface PolicyDecision {
   readonly decision: "allow" | "deny"

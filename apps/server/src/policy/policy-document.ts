@@ -4,54 +4,40 @@
  */
 
 import type { JsonValue } from "@runseal/canonical"
+import {
+  ATTESTED_FIELDS,
+  type AttestedField,
+  MAX_RULES,
+  policyIdSchema,
+  policyNameSchema,
+  profileTagSchema,
+  ruleIdSchema,
+} from "@runseal/core/vocabulary/decision-codes"
+import { lineSchema } from "@runseal/core/vocabulary/scalars"
 import * as v from "valibot"
-import { DEFAULT_DENY_RULE_ID, ENGINE_RULE_ID } from "./policy-decision.ts"
-import { ATTESTED_FIELDS, type AttestedField } from "./policy-input.ts"
 
 /** A policy that cannot be used. The message is one sentence for the operator at start; it never holds request data. */
 export class PolicyError extends Error {
   override readonly name = "PolicyError"
 }
 
-/** Rules in one document; evaluation time grows with them. */
-export const MAX_RULES = 256
 /** Code units of one `when` expression. */
 export const MAX_CONDITION_LENGTH = 4096
-const MAX_ID_LENGTH = 64
-const MAX_NAME_LENGTH = 200
 const MAX_DESCRIPTION_LENGTH = 1000
-
-const RESERVED_RULE_IDS: readonly string[] = [DEFAULT_DENY_RULE_ID, ENGINE_RULE_ID]
-
-const line = (maxLength: number): v.GenericSchema<string> =>
-  v.pipe(
-    v.string(),
-    v.minLength(1),
-    v.maxLength(maxLength),
-    v.regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, "must be one line without control characters"),
-  )
-
-/** Rule ids are lowercase, signature ids uppercase: a `fired_rule_id` names one or the other, never both. */
-const ruleIdSchema = v.pipe(
-  v.string(),
-  v.maxLength(MAX_ID_LENGTH),
-  v.regex(/^[a-z0-9][a-z0-9._-]*$/, "must be lowercase letters, digits, dots, underscores and hyphens"),
-  v.check(id => !RESERVED_RULE_IDS.includes(id), "is a reserved rule id"),
-)
 
 const ruleSchema = v.strictObject({
   id: ruleIdSchema,
   effect: v.picklist(["allow", "deny"]),
-  description: v.exactOptional(line(MAX_DESCRIPTION_LENGTH)),
+  description: v.exactOptional(lineSchema(MAX_DESCRIPTION_LENGTH)),
   when: v.exactOptional(v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_CONDITION_LENGTH))),
 })
 
 const distinct = (values: readonly string[]): boolean => new Set(values).size === values.length
 
 const policyDocumentSchema = v.strictObject({
-  policy_id: line(MAX_ID_LENGTH),
-  policy_name: line(MAX_NAME_LENGTH),
-  profile_tag: v.exactOptional(line(MAX_ID_LENGTH)),
+  policy_id: policyIdSchema,
+  policy_name: policyNameSchema,
+  profile_tag: v.exactOptional(profileTagSchema),
   required_attested_fields: v.pipe(
     v.array(v.picklist(ATTESTED_FIELDS)),
     v.check(fields => distinct(fields), "must not repeat a field"),

@@ -5,24 +5,6 @@
 import type { Context, TypeAndId } from "@cedar-policy/cedar-wasm/nodejs"
 import type { AttestedContext } from "@runseal/core/wire/execute"
 
-/** The fields `attested_context` accepts. Interface specification, "POST /execute", rule 2. */
-export const ATTESTED_FIELDS = [
-  "attested",
-  "actor_id",
-  "actor_role",
-  "authorization_policy",
-  "actor_signature",
-  "model_provider",
-  "model_name",
-  "model_version",
-  "model_temperature",
-  "prompt_hash",
-  "decision_kind",
-  "decision_result",
-  "decision_note",
-] as const
-export type AttestedField = (typeof ATTESTED_FIELDS)[number]
-
 /** The facts a policy decides on. Counts are integers from 0 to 2^53 − 1. */
 export interface PolicyInput {
   readonly program_id: string

@@ -1,15 +1,9 @@
 /** The Malicious Code Defense scan: which signature, if any, a run's texts carry. Linear in their size. */
 import { type JsonValue, sha256Hex } from "@runseal/canonical"
+import type { McdCategory, McdSeverity } from "@runseal/core/vocabulary/decision-codes"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { foldText, isPlain } from "./fold-text.ts"
-import {
-  type MalwareCategory,
-  matches,
-  type PatternSignature,
-  type PayloadSignature,
-  type Severity,
-  type SignatureLibrary,
-} from "./signature-library.ts"
+import { matches, type PatternSignature, type PayloadSignature, type SignatureLibrary } from "./signature-library.ts"
 
 /** A text to scan and the request field it comes from; the location is a name of ours, never the caller's. */
 export interface ScanText {
@@ -19,8 +13,8 @@ export interface ScanText {
 
 export interface SignatureMatch {
   readonly signature_id: string
-  readonly category: MalwareCategory
-  readonly severity: Severity
+  readonly category: McdCategory
+  readonly severity: McdSeverity
   /** `location` of the first text that carries it. */
   readonly location: string
 }

@@ -1,5 +1,6 @@
 import { digest } from "@runseal/canonical"
-import { MCD_CATEGORIES } from "@runseal/core/artifacts/sealed-artifacts"
+import { MCD_CATEGORIES } from "@runseal/core/vocabulary/decision-codes"
+import { SHIPPED_LIBRARY_HASH, SHIPPED_SEVERITIES } from "@runseal/core/vocabulary/shipped-signatures"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { FIELD_NAMES } from "./field-names.ts"
@@ -122,6 +123,11 @@ describe("a field's name", () => {
   })
 })
 
+test("verifiers know the shipped library: its hash, and the severity of each signature", () => {
+  expect(library.library_hash).toBe(SHIPPED_LIBRARY_HASH)
+  expect(SHIPPED_SEVERITIES).toEqual(new Map(signatures.map(({ id, severity }) => [id, severity])))
+})
+
 describe("a library document is refused", () => {
   const [first] = signatures
   const withFirst = (change: object): unknown => ({ ...libraryDocument, signatures: [{ ...first, ...change }] })
@@ -131,6 +137,8 @@ describe("a library document is refused", () => {
     ["without signatures", { ...libraryDocument, signatures: [] }],
     ["with an id twice", { ...libraryDocument, signatures: [first, first] }],
     ["with an unknown category", withFirst({ category: "malware" })],
+    ["with another category than the id names", withFirst({ category: "supply_chain" })],
+    ["with an id of no category", withFirst({ id: "MCD-XX-001" })],
     ["with an unknown key", withFirst({ note: "x" })],
     ["with uppercase in a pattern", withFirst({ pattern: "Evil" })],
     ["with an anchor at the start", withFirst({ pattern: "^evil" })],

@@ -3,15 +3,19 @@
  * digest is sealed with every decision, so a verdict names the exact signatures that were looked for.
  */
 import { digest, isJsonValue } from "@runseal/canonical"
-import { MCD_CATEGORIES, MCD_SEVERITIES } from "@runseal/core/artifacts/sealed-artifacts"
+import {
+  categoryOf,
+  MCD_CATEGORIES,
+  MCD_SEVERITIES,
+  type McdCategory,
+  type McdSeverity,
+  signatureIdSchema,
+} from "@runseal/core/vocabulary/decision-codes"
 import { RE2JS, RE2Set } from "re2js"
 import * as v from "valibot"
 import { FIELD_NAMES } from "./field-names.ts"
 import { searchForms } from "./fold-text.ts"
 import builtInDocument from "./signature-library.json" with { type: "json" }
-
-export type MalwareCategory = (typeof MCD_CATEGORIES)[number]
-export type Severity = (typeof MCD_SEVERITIES)[number]
 
 /** Signatures in one library and code units of one pattern: the automaton's size follows them. */
 const MAX_SIGNATURES = 1024
@@ -42,7 +46,7 @@ const patternText = v.pipe(
   v.check(staysInOneText, "must not match U+0000 and must have no anchors"),
 )
 const facts = {
-  id: v.pipe(v.string(), v.regex(/^MCD-[A-Z]{2}-\d{3}$/)),
+  id: signatureIdSchema,
   name: text,
   category: v.picklist(MCD_CATEGORIES),
   severity: v.picklist(MCD_SEVERITIES),
@@ -65,14 +69,18 @@ const documentSchema = v.strictObject({
     v.minLength(1),
     v.maxLength(MAX_SIGNATURES),
     v.check(signatures => new Set(signatures.map(({ id }) => id)).size === signatures.length, "repeats an id"),
+    v.check(
+      signatures => signatures.every(({ id, category }) => categoryOf(id) === category),
+      "has a signature of another category than its id names",
+    ),
   ),
 })
 
 /** What is known of a signature besides how it matches. */
 export interface Signature {
   readonly id: string
-  readonly category: MalwareCategory
-  readonly severity: Severity
+  readonly category: McdCategory
+  readonly severity: McdSeverity
   /** Place in the order highest severity first, then lowest id. */
   readonly rank: number
 }

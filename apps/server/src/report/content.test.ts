@@ -4,9 +4,9 @@ import type { Bundle } from "@runseal/core/artifacts/bundle"
 import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
 import { withhold } from "@runseal/core/formulas/pre-execution"
-import { FINDING_CODES } from "@runseal/core/kernels/kernel"
 import type { Inflate } from "@runseal/core/report-pdf/pdf-file"
 import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"
+import { FINDING_CODES } from "@runseal/core/vocabulary/kernel-findings"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { REPORT_FORMATS } from "@runseal/core/wire/runs"
 import fc from "fast-check"
@@ -255,7 +255,7 @@ describe("limits of the evidence", () => {
 
   test("a review by built-in rules and a review switched off are called that", () => {
     expect(reportText(whole(sealed("ok")))).toContain("built-in deterministic rules, not by a model or a person")
-    const off = { adapter_id: "none", decision_reason: "REVIEW_DISABLED", finding_count: 0, rule_ids: [] }
+    const off = { adapter_id: "none", decision_reason: "REVIEW_DISABLED", finding_count: 0, rule_ids: [] } as const
     const text = reportText(whole(sealed("ok", { review: { ...off, decision_kind: "release" } })))
     expect(text).toContain("The review was switched off")
   })

@@ -2,34 +2,30 @@
  * The built-in reviewer: deterministic rules for secrets and personal data, no network. It finds what has a shape;
  * it does not understand text. `BUILTIN_RULES` and `NOT_COVERED` are what the documentation says of it.
  */
-import type { ReviewDecision } from "@runseal/core/artifacts/sections"
+import {
+  BUILTIN_DECISIONS,
+  type BuiltinDecision,
+  CONTACT_LIST_SIZE,
+  MAILING_LIST_SIZE,
+} from "@runseal/core/vocabulary/review-codes"
 import { RE2Set } from "re2js"
 import { isPlain, unmaskText } from "../policy/fold-text.ts"
 import { countCards, countEmails, countIbans, countPassports, countPhones, countSsns } from "./personal-data.ts"
-import type { Reviewer, ReviewReasonCode, ReviewResult } from "./reviewer.ts"
+import type { Reviewer, ReviewResult } from "./reviewer.ts"
 import { countApiKeys, countAssignments, countPrivateKeys, countTokens, PRESET_RULES } from "./secrets.ts"
 
-export interface BuiltinRule {
+/** A rule: what it decides, and how it finds. */
+export type BuiltinRule = BuiltinDecision & Finder
+
+type Finder = {
   readonly id: string
   /** What it finds, for the operator. */
   readonly covers: string
-  readonly decision_kind: Exclude<ReviewDecision, "release">
-  readonly decision_reason: ReviewReasonCode
   /** RE2 pattern that occurs in every text with a finding; where it does not, `count` is not asked. */
   readonly trigger?: string
-  /** Findings in a text, up to `MAX_FINDINGS_PER_RULE`; linear in the text. */
+  /** Findings in a text, up to `MAX_REPORTED_PER_RULE`; linear in the text. */
   readonly count: (text: string) => number
 }
-
-/** A text with this many e-mail addresses and as many telephone numbers is a list of contacts. */
-const CONTACT_LIST_SIZE = 5
-/** A text with this many e-mail addresses alone may be one. */
-const MAILING_LIST_SIZE = 10
-
-const secret = { decision_kind: "halt", decision_reason: "SECRET_EXPOSED" } as const
-const possibleSecret = { decision_kind: "defer", decision_reason: "POSSIBLE_SECRET" } as const
-const personal = { decision_kind: "deny", decision_reason: "PERSONAL_DATA" } as const
-const possiblyPersonal = { decision_kind: "defer", decision_reason: "POSSIBLE_PERSONAL_DATA" } as const
 
 /** Distinct e-mail addresses when there are as many, else 0. */
 function listedAddresses(text: string, least: number): number {
@@ -45,94 +41,93 @@ function countContacts(text: string): number {
   return phones >= CONTACT_LIST_SIZE ? Math.min(addresses, phones) : 0
 }
 
-/**
- * The rules, gravest first. A secret halts: it must be revoked, whoever reads the run. Personal data denies. What may
- * be either is deferred to a human.
- */
-export const BUILTIN_RULES: readonly BuiltinRule[] = [
+/** How each rule finds. */
+const FINDERS: readonly Finder[] = [
   {
     id: "private-key",
     covers: "private key blocks: PEM (RSA, EC, Ed25519, encrypted or not), OpenSSH, PGP, PuTTY",
-    decision_kind: "halt",
-    decision_reason: "PRIVATE_KEY_EXPOSED",
     trigger: "PRIVATE KEY|Private-Lines:",
     count: countPrivateKeys,
   },
   ...PRESET_RULES.map(({ id, count }) => ({
     id,
     covers: `credentials found by Secretlint's ${id.replace("secretlint-rule-", "")} rule`,
-    ...secret,
     count,
   })),
   {
     id: "api-key",
     covers: "Google API keys, Azure storage account keys",
-    ...secret,
     trigger: "AIza|AccountKey=",
     count: countApiKeys,
   },
   {
     id: "payment-card",
     covers: "payment card numbers written in groups (issuer range, length, Luhn check)",
-    ...personal,
     trigger: "\\d(?:[ -]?\\d){12}",
     count: text => countCards(text).grouped,
   },
   {
     id: "iban",
     covers: "IBANs (country length, ISO 13616 check)",
-    ...personal,
     trigger: "[A-Za-z]{2}\\d{2} ?[A-Za-z0-9]",
     count: countIbans,
   },
   {
     id: "us-ssn",
     covers: "US social security numbers with hyphens or a label (issued ranges)",
-    ...personal,
     trigger: "\\d{3}-\\d{2}-\\d{4}|(?i:ssn|social security)",
     count: countSsns,
   },
   {
     id: "passport",
     covers: "machine-readable passport lines (ICAO 9303 check digits)",
-    ...personal,
     trigger: "[A-Z<]{3}\\d{7}[MFX<]\\d{7}",
     count: countPassports,
   },
   {
     id: "contact-list",
     covers: `lists of at least ${CONTACT_LIST_SIZE} e-mail addresses and ${CONTACT_LIST_SIZE} telephone numbers`,
-    ...personal,
     count: countContacts,
   },
   {
     id: "token",
     covers: "JSON web tokens, AWS access key ids, authorization headers",
-    ...possibleSecret,
     trigger: "eyJ|AKIA|ASIA|(?i:authorization)",
     count: countTokens,
   },
   {
     id: "credential-assignment",
     covers: "values given to names like password, secret or api_key",
-    ...possibleSecret,
     trigger: "(?i:passw|pwd|passphrase|secret|api[_-]?key|(?:access|auth)[_-]?token)",
     count: countAssignments,
   },
   {
     id: "payment-card-bare",
     covers: "payment card numbers without groups, which other numbers can be by chance",
-    ...possiblyPersonal,
     trigger: "\\d{13}",
     count: text => countCards(text).bare,
   },
   {
     id: "mailing-list",
     covers: `at least ${MAILING_LIST_SIZE} e-mail addresses`,
-    ...possiblyPersonal,
     count: text => listedAddresses(text, MAILING_LIST_SIZE),
   },
 ]
+
+/**
+ * The rules, gravest first, as the verifier knows them.
+ * @throws Error when the program has another set of finders: that is a bug
+ */
+function makeRules(): readonly BuiltinRule[] {
+  const rules = BUILTIN_DECISIONS.flatMap(decision => {
+    const finder = FINDERS.find(({ id }) => id === decision.id)
+    return finder === undefined ? [] : [{ ...decision, ...finder }]
+  })
+  if (rules.length !== FINDERS.length || rules.length !== BUILTIN_DECISIONS.length)
+    throw new Error("the built-in rules are not those of the vocabulary")
+  return rules
+}
+export const BUILTIN_RULES: readonly BuiltinRule[] = makeRules()
 
 /** What the rules do not find. */
 export const NOT_COVERED: readonly string[] = [

@@ -1,8 +1,6 @@
 /** What the rules count: matches of RE2 patterns, which are found in linear time. */
+import { MAX_FINDINGS_PER_RULE } from "@runseal/core/vocabulary/review-codes"
 import type { RE2JS } from "re2js"
-
-/** Findings counted per rule; more change no decision. */
-export const MAX_FINDINGS_PER_RULE = 1000
 
 /** One match: its text, its place, and the characters around it (empty at the ends of the text). */
 export interface Found {

@@ -1,6 +1,7 @@
+import { VERDICT_REASONS } from "@runseal/core/vocabulary/review-codes"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { ReviewRequest } from "./reviewer.ts"
-import { REVIEW_INSTRUCTIONS, VERDICT_REASONS } from "./verdict.ts"
+import { REVIEW_INSTRUCTIONS } from "./verdict.ts"
 import {
   anthropicWire,
   failureOf,

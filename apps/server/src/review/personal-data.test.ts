@@ -1,6 +1,6 @@
+import { MAX_FINDINGS_PER_RULE } from "@runseal/core/vocabulary/review-codes"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { MAX_FINDINGS_PER_RULE } from "./findings.ts"
 import {
   countCards,
   countEmails,

@@ -2,8 +2,10 @@
  * Personal data with a check that tells it from other numbers: payment cards, IBANs, US social security numbers,
  * machine-readable passports; and contact data in bulk, which has none. All patterns are RE2: linear time.
  */
+
+import { MAX_FINDINGS_PER_RULE } from "@runseal/core/vocabulary/review-codes"
 import { RE2JS } from "re2js"
-import { countFindings, type Found, MAX_FINDINGS_PER_RULE, matches } from "./findings.ts"
+import { countFindings, type Found, matches } from "./findings.ts"
 
 const isWord = (character: string): boolean => /^[\p{L}\p{N}_]$/u.test(character)
 const standsAlone = ({ before, after }: Found): boolean => !isWord(before) && !isWord(after)

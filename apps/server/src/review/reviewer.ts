@@ -2,27 +2,8 @@
  * The Tier-4 governance review of AI output (AIVP-T4): what is asked and answered. An answer is closed vocabulary and
  * counts, never prose: a reviewer's words may quote what must not be kept.
  */
-import type { ReviewDecision } from "@runseal/core/artifacts/sections"
+import type { ReviewAdapter, ReviewDecision, ReviewReasonCode } from "@runseal/core/vocabulary/review-codes"
 import { REVIEW_FAILURE_SENTENCES, type ReviewFailureCode } from "@runseal/core/vocabulary/stage-faults"
-
-/** Every `decision_reason` a review can carry, whichever adapter made it. */
-export const REVIEW_REASON_CODES = [
-  "REVIEW_DISABLED",
-  "NO_AI_OUTPUT",
-  "NO_FINDINGS",
-  "PRIVATE_KEY_EXPOSED",
-  "SECRET_EXPOSED",
-  "POSSIBLE_SECRET",
-  "PERSONAL_DATA",
-  "POSSIBLE_PERSONAL_DATA",
-  "ACCEPTABLE",
-  "HARMFUL_CONTENT",
-  "UNAUTHORIZED_ACTION",
-  "INSTRUCTION_INJECTION",
-  "DECEPTIVE_CONTENT",
-  "UNCERTAIN",
-] as const
-export type ReviewReasonCode = (typeof REVIEW_REASON_CODES)[number]
 
 export interface ReviewRequest {
   /** The raw text; it is sent to the reviewer and kept nowhere. */
@@ -43,7 +24,7 @@ export interface ReviewResult {
 }
 
 export interface Reviewer {
-  readonly adapter_id: string
+  readonly adapter_id: ReviewAdapter
   readonly model?: string
   /** @throws ReviewFailure when there is no answer, or none that is a verdict; that is never a release. */
   review(request: ReviewRequest, signal: AbortSignal): Promise<ReviewResult>

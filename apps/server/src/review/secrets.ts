@@ -1,7 +1,9 @@
 /** Secrets: the rules of Secretlint's recommended preset, and own RE2 rules where the preset looks away. */
+
+import { MAX_FINDINGS_PER_RULE } from "@runseal/core/vocabulary/review-codes"
 import { rules as presetRules } from "@secretlint/secretlint-rule-preset-recommend"
 import { RE2JS } from "re2js"
-import { countFindings, MAX_FINDINGS_PER_RULE, matches } from "./findings.ts"
+import { countFindings, matches } from "./findings.ts"
 
 type PresetRule = (typeof presetRules)[number]
 type PresetContext = Parameters<PresetRule["create"]>[0]

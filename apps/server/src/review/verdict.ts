@@ -3,21 +3,9 @@
  * between markers it cannot contain, and the answer must be one exact object or it is no verdict.
  */
 import { type JsonObject, parseStrictJson } from "@runseal/canonical"
-import { REVIEW_DECISIONS } from "@runseal/core/artifacts/sections"
+import { isVerdict, REVIEW_DECISIONS, VERDICT_REASONS } from "@runseal/core/vocabulary/review-codes"
 import * as v from "valibot"
 import { ReviewFailure, type ReviewRequest, type ReviewResult } from "./reviewer.ts"
-
-/** The reasons a model may choose from; `ACCEPTABLE` goes with a release and with nothing else. */
-export const VERDICT_REASONS = [
-  "ACCEPTABLE",
-  "SECRET_EXPOSED",
-  "PERSONAL_DATA",
-  "HARMFUL_CONTENT",
-  "UNAUTHORIZED_ACTION",
-  "INSTRUCTION_INJECTION",
-  "DECEPTIVE_CONTENT",
-  "UNCERTAIN",
-] as const
 
 /** JSON schema of the answer, for APIs that constrain the model's output. */
 export const VERDICT_JSON_SCHEMA: JsonObject = {
@@ -61,8 +49,7 @@ export function reviewMessage(request: ReviewRequest): string {
 
 const verdictSchema = v.pipe(
   v.strictObject({ verdict: v.picklist(REVIEW_DECISIONS), reason: v.picklist(VERDICT_REASONS) }),
-  v.check(({ verdict, reason }) => (verdict === "release") === (reason === "ACCEPTABLE")),
-  v.check(({ verdict, reason }) => reason !== "UNCERTAIN" || verdict === "defer"),
+  v.check(({ verdict, reason }) => isVerdict(verdict, reason)),
 )
 
 /**

@@ -66,7 +66,11 @@ const draftOf = (tenant_id: string, declared_tokens: number): Promise<Draft> =>
       origin: {
         source_ip_hash: ZERO_HASH,
         user_agent_hash: ZERO_HASH,
-        authentication: { method: "anonymous", api_key_id: 0 },
+        authentication: {
+          method: "api_key",
+          api_key_id: Number(tenant_id.slice("api-key-".length)),
+          api_key_name: "k",
+        },
       },
     },
     mint(),
@@ -103,7 +107,7 @@ const attestationFor = (sound: boolean): AttestationDraft => {
   return sound ? draft : { ...draft, leaf: { ...draft.leaf, digest: "none" } }
 }
 
-const TENANTS = ["one", "two"] as const
+const TENANTS = ["api-key-1", "api-key-2"] as const
 const start: BatchStart = {
   frontier: { range: emptyRange, edges: [] },
   next_run_id: FIRST_RUN_ID,
@@ -166,10 +170,10 @@ const seal = async (
 
 test("a run that fails in stages 7–9 is a stage_error of that stage; the others are as they were", async () => {
   const plan: readonly Planned[] = [
-    { fate: "ok", tenant: "one" },
-    { fate: "stage_error", tenant: "one" },
-    { fate: "halted", tenant: "two" },
-    { fate: "ok", tenant: "one" },
+    { fate: "ok", tenant: "api-key-1" },
+    { fate: "stage_error", tenant: "api-key-1" },
+    { fate: "halted", tenant: "api-key-2" },
+    { fate: "ok", tenant: "api-key-1" },
   ]
   const { batch, faults } = await seal(plan, [true])
   expectWhole(batch, plan, [true])
@@ -179,12 +183,25 @@ test("a run that fails in stages 7–9 is a stage_error of that stage; the other
   expect(faults.map(({ fault }) => fault.stage)).toEqual(["DLA"])
 })
 
+test("a refused run whose record fails is a stage_error that says what had stopped it", async () => {
+  const { batch } = await seal([{ fate: "halt_to_stage_error", tenant: "api-key-1" }])
+  const [sealed] = batch.runs
+  const report = verifyText(sealed!.text, [trust])
+  expect(report).toMatchObject({
+    verdict: VERDICTS.complete,
+    outcome_kind: "stage_error",
+    statement: expect.stringContaining(
+      "The budget of one run had halted this run (2000 tokens declared, limit 1000); then stage DLA failed.",
+    ),
+  })
+})
+
 test("a record that does not verify even as a stage_error is refused alone, and the operator is told", async () => {
   const plan: readonly Planned[] = [
-    { fate: "refused", tenant: "one" },
-    { fate: "ok", tenant: "one" },
-    { fate: "refused_at_once", tenant: "two" },
-    { fate: "halted", tenant: "two" },
+    { fate: "refused", tenant: "api-key-1" },
+    { fate: "ok", tenant: "api-key-1" },
+    { fate: "refused_at_once", tenant: "api-key-2" },
+    { fate: "halted", tenant: "api-key-2" },
   ]
   const { batch, faults } = await seal(plan, [true, false, true])
   expectWhole(batch, plan, [true, false, true])
@@ -192,7 +209,7 @@ test("a record that does not verify even as a stage_error is refused alone, and 
 })
 
 test("a batch of which nothing can be sealed appends nothing", async () => {
-  const plan: readonly Planned[] = [{ fate: "refused", tenant: "one" }]
+  const plan: readonly Planned[] = [{ fate: "refused", tenant: "api-key-1" }]
   const { batch } = await seal(plan, [false])
   expectWhole(batch, plan, [false])
   expect(batch.entries).toEqual([])

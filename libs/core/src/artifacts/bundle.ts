@@ -3,7 +3,16 @@ import * as v from "valibot"
 import type { OutcomeKind, ReceiptKey } from "../vocabulary/outcomes.ts"
 import { GATES, OUTCOME_KINDS, RECEIPT_KEYS, STAGES } from "../vocabulary/outcomes.ts"
 import type { TranscriptStep } from "../vocabulary/pipeline-path.ts"
-import { clockSchema, countSchema, nonEmptySchema, ordinalSchema, sha256Schema } from "../vocabulary/scalars.ts"
+import {
+  clockSchema,
+  countSchema,
+  nonEmptySchema,
+  ordinalSchema,
+  regionSchema,
+  routeIdSchema,
+  sha256Schema,
+  tenantIdSchema,
+} from "../vocabulary/scalars.ts"
 import {
   BUNDLE_KIND,
   FORMULA_VERSION,
@@ -67,11 +76,11 @@ export const runFactsSchema: v.GenericSchema<unknown, RunFacts> = v.strictObject
   outcome_kind: v.picklist(OUTCOME_KINDS),
   error_stage: v.exactOptional(v.picklist([...STAGES, ...GATES])),
   error_message: v.exactOptional(nonEmptySchema),
-  tenant_id: nonEmptySchema,
+  tenant_id: tenantIdSchema,
   tenant_salt: sha256Schema,
   program_id: sha256Schema,
-  route_id: nonEmptySchema,
-  execution_region: nonEmptySchema,
+  route_id: routeIdSchema,
+  execution_region: regionSchema,
   created_at: clockSchema,
   duration_us: countSchema,
   formula_version: v.literal(FORMULA_VERSION),

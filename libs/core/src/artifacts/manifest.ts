@@ -1,15 +1,16 @@
 /** Execution manifest and partial manifest. Interface specification, "Execution manifest"; FORMATS §4. */
 import * as v from "valibot"
 import { KERNELS } from "../vocabulary/outcomes.ts"
+import { type ReviewAdapter, reviewAdapterSchema } from "../vocabulary/review-codes.ts"
 import {
   countSchema,
   decimalSchema,
   envelopeIdSchema,
-  nonEmptySchema,
+  regionSchema,
   sequenceIdSchema,
   sha256Schema,
 } from "../vocabulary/scalars.ts"
-import { FORMULA_VERSION } from "../vocabulary/versions.ts"
+import { FORMULA_VERSION, LEDGER_BACKEND } from "../vocabulary/versions.ts"
 
 /** Fields in the specification's order, then ours, then the seal. */
 export type Manifest = {
@@ -42,10 +43,10 @@ export type Manifest = {
   readonly AllowTokenHash: string
   readonly AivpOutcome: "release"
   readonly AivpReviewHash: string
-  readonly AivpAdapterID: string
+  readonly AivpAdapterID: ReviewAdapter
   readonly AivpAiOutputHash?: string
   readonly ExecutionRegion: string
-  readonly LedgerBackend: string
+  readonly LedgerBackend: typeof LEDGER_BACKEND
   readonly LedgerLogID: string
   readonly LedgerLeafHash: string
   readonly FormulaVersion: typeof FORMULA_VERSION
@@ -103,10 +104,10 @@ export const manifestSchema: v.GenericSchema<unknown, Manifest> = v.strictObject
   AllowTokenHash: sha256Schema,
   AivpOutcome: v.literal("release"),
   AivpReviewHash: sha256Schema,
-  AivpAdapterID: nonEmptySchema,
+  AivpAdapterID: reviewAdapterSchema,
   AivpAiOutputHash: v.exactOptional(sha256Schema),
-  ExecutionRegion: nonEmptySchema,
-  LedgerBackend: nonEmptySchema,
+  ExecutionRegion: regionSchema,
+  LedgerBackend: v.literal(LEDGER_BACKEND),
   LedgerLogID: sha256Schema,
   LedgerLeafHash: sha256Schema,
   FormulaVersion: v.literal(FORMULA_VERSION),
@@ -128,7 +129,7 @@ export const partialManifestSchema: v.GenericSchema<unknown, PartialManifest> = 
   MaccOutcome: v.exactOptional(v.literal("halted")),
   AivpT4Outcome: v.exactOptional(v.literal("halted")),
   ReceiptHash: sha256Schema,
-  ExecutionRegion: nonEmptySchema,
+  ExecutionRegion: regionSchema,
   FormulaVersion: v.literal(FORMULA_VERSION),
   ManifestHash: sha256Schema,
 })

@@ -5,7 +5,16 @@
 import * as v from "valibot"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import { OUTCOME_KINDS } from "../vocabulary/outcomes.ts"
-import { clockSchema, decimalSchema, nonEmptySchema, ordinalSchema, sha256Schema } from "../vocabulary/scalars.ts"
+import {
+  clockSchema,
+  decimalSchema,
+  nonEmptySchema,
+  ordinalSchema,
+  regionSchema,
+  routeIdSchema,
+  sha256Schema,
+  tenantIdSchema,
+} from "../vocabulary/scalars.ts"
 import { IN_TOTO_STATEMENT_TYPE, RUN_STATEMENT_PREDICATE_TYPE } from "../vocabulary/versions.ts"
 
 /** Outcomes that a statement speaks of; the record of a stage_error is no attestation. */
@@ -70,10 +79,10 @@ export const runStatementSchema: v.GenericSchema<unknown, RunStatement> = v.stri
   predicate: v.strictObject({
     run_id: ordinalSchema,
     outcome_kind: v.picklist(STATED_KINDS),
-    tenant_id: nonEmptySchema,
+    tenant_id: tenantIdSchema,
     program_id: sha256Schema,
-    route_id: nonEmptySchema,
-    execution_region: nonEmptySchema,
+    route_id: routeIdSchema,
+    execution_region: regionSchema,
     created_at: clockSchema,
     payload_hash: sha256Schema,
     ai_output_hash: v.exactOptional(sha256Schema),

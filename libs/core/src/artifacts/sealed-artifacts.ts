@@ -3,21 +3,34 @@
  * Interface specification, "Sealed artifacts"; FORMATS §8 for the fields it does not show.
  */
 import * as v from "valibot"
-import type { ReceiptKey } from "../vocabulary/outcomes.ts"
+import type { McdCategory, McdSeverity, PepgReasonCode } from "../vocabulary/decision-codes.ts"
 import {
-  clockSchema,
-  countSchema,
-  envelopeIdSchema,
-  nonEmptySchema,
-  sha256Schema,
-  textSchema,
-} from "../vocabulary/scalars.ts"
+  ATTESTED_FIELDS,
+  firedRuleIdSchema,
+  MCD_CATEGORIES,
+  MCD_SEVERITIES,
+  pepgReasonSchema,
+  policyIdSchema,
+  policyNameSchema,
+  profileTagSchema,
+  signatureIdSchema,
+} from "../vocabulary/decision-codes.ts"
+import type { ReceiptKey } from "../vocabulary/outcomes.ts"
+import type { AivpHaltKind, ReviewAdapter, ReviewReasonCode } from "../vocabulary/review-codes.ts"
+import {
+  AIVP_HALT_CODES,
+  AIVP_HALT_KINDS,
+  reviewAdapterSchema,
+  reviewReasonSchema,
+} from "../vocabulary/review-codes.ts"
+import { clockSchema, countSchema, envelopeIdSchema, sha256Schema, tenantIdSchema } from "../vocabulary/scalars.ts"
+import { EVALUATORS } from "../vocabulary/versions.ts"
 
 export type AllowToken = {
   readonly version: "vfa.allow_token.v1"
   readonly envelope_id: string
   readonly fired_rule_id: string
-  readonly decision_reason_code: string
+  readonly decision_reason_code: PepgReasonCode
   readonly policy_hash: string
   readonly evaluation_hash: string
   readonly allow_clock: string
@@ -30,7 +43,7 @@ export type DenyReceipt = {
   readonly anchor_required?: boolean
   readonly envelope_id: string
   readonly fired_rule_id: string
-  readonly decision_reason_code: string
+  readonly decision_reason_code: PepgReasonCode
   readonly policy_hash: string
   readonly evaluation_hash: string
   /** Absent when a policy rule denied; "" in older receipts. */
@@ -74,19 +87,16 @@ export type MaccHaltReceipt = {
   readonly hash: string
 }
 
-export const AIVP_HALT_KINDS = ["deny", "halt", "defer"] as const
-export type AivpHaltKind = (typeof AIVP_HALT_KINDS)[number]
-
 export type AivpT4HaltReceipt = {
   readonly version: "vfa.aivp_t4_halt.v1"
   readonly anchor_required?: boolean
   readonly envelope_id: string
-  readonly adapter_id: string
+  readonly adapter_id: ReviewAdapter
   readonly ai_output_hash: string
   readonly allow_token_hash: string
   readonly decision_kind: AivpHaltKind
-  readonly decision_reason: string
-  readonly halt_reason_code: "AIVP_T4_DENY" | "AIVP_T4_HALT" | "AIVP_T4_DEFER"
+  readonly decision_reason: ReviewReasonCode
+  readonly halt_reason_code: (typeof AIVP_HALT_CODES)[AivpHaltKind]
   readonly review_hash: string
   readonly halt_clock: string
   readonly evaluator_version: string
@@ -119,26 +129,23 @@ export type Receipts = {
 }
 export type Receipt = Receipts[ReceiptKey]
 
-export const MCD_CATEGORIES = ["prompt_injection", "dangerous_api", "supply_chain", "filesystem_escape"] as const
-export const MCD_SEVERITIES = ["low", "medium", "high", "critical"] as const
-
 export type McdFinding = {
   readonly version: "vfa.mcd_finding.v1"
-  readonly category: (typeof MCD_CATEGORIES)[number]
+  readonly category: McdCategory
   readonly envelope_id: string
   readonly finding_clock: string
   readonly library_hash: string
   readonly matched_signature_id: string
   readonly payload_fingerprint: string
-  readonly severity: (typeof MCD_SEVERITIES)[number]
+  readonly severity: McdSeverity
   readonly hash: string
 }
 
 const anchorRequired = { anchor_required: v.exactOptional(v.boolean()) }
 const decision = {
   envelope_id: envelopeIdSchema,
-  fired_rule_id: nonEmptySchema,
-  decision_reason_code: nonEmptySchema,
+  fired_rule_id: firedRuleIdSchema,
+  decision_reason_code: pepgReasonSchema,
   policy_hash: sha256Schema,
   evaluation_hash: sha256Schema,
 }
@@ -147,7 +154,6 @@ const halt = {
   envelope_id: envelopeIdSchema,
   allow_token_hash: sha256Schema,
   halt_clock: clockSchema,
-  evaluator_version: nonEmptySchema,
   hash: sha256Schema,
 }
 
@@ -155,7 +161,7 @@ export const allowTokenSchema: v.GenericSchema<unknown, AllowToken> = v.strictOb
   version: v.literal("vfa.allow_token.v1"),
   ...decision,
   allow_clock: clockSchema,
-  evaluator_version: nonEmptySchema,
+  evaluator_version: v.literal(EVALUATORS.pepg),
   hash: sha256Schema,
 })
 
@@ -165,7 +171,7 @@ export const denyReceiptSchema: v.GenericSchema<unknown, DenyReceipt> = v.strict
   ...decision,
   mcd_finding_hash: v.exactOptional(v.union([sha256Schema, v.literal("")])),
   deny_clock: clockSchema,
-  evaluator_version: nonEmptySchema,
+  evaluator_version: v.literal(EVALUATORS.pepg),
   hash: sha256Schema,
 })
 
@@ -174,6 +180,7 @@ export const ccvHaltReceiptSchema: v.GenericSchema<unknown, CcvHaltReceipt> = v.
   ...halt,
   halt_reason_code: v.literal("TOKEN_BUDGET_EXCEEDED"),
   constraint_type: v.literal("token_budget"),
+  evaluator_version: v.literal(EVALUATORS.ccv),
   budget_limit: countSchema,
   consumed_at_halt: countSchema,
   budget_hash: sha256Schema,
@@ -183,7 +190,8 @@ export const ccvHaltReceiptSchema: v.GenericSchema<unknown, CcvHaltReceipt> = v.
 export const maccHaltReceiptSchema: v.GenericSchema<unknown, MaccHaltReceipt> = v.strictObject({
   version: v.literal("vfa.macc_halt.v1"),
   ...halt,
-  tenant_id: nonEmptySchema,
+  tenant_id: tenantIdSchema,
+  evaluator_version: v.literal(EVALUATORS.macc),
   halt_reason_code: v.literal("CUMULATIVE_TOKEN_BUDGET_EXCEEDED"),
   constraint_type: v.literal("cumulative_token_budget"),
   budget_limit: countSchema,
@@ -196,27 +204,30 @@ export const maccHaltReceiptSchema: v.GenericSchema<unknown, MaccHaltReceipt> = 
 export const aivpT4HaltReceiptSchema: v.GenericSchema<unknown, AivpT4HaltReceipt> = v.strictObject({
   version: v.literal("vfa.aivp_t4_halt.v1"),
   ...halt,
-  adapter_id: nonEmptySchema,
+  evaluator_version: v.literal(EVALUATORS.aivp_t4),
+  adapter_id: reviewAdapterSchema,
   ai_output_hash: sha256Schema,
   decision_kind: v.picklist(AIVP_HALT_KINDS),
-  decision_reason: nonEmptySchema,
-  halt_reason_code: v.picklist(["AIVP_T4_DENY", "AIVP_T4_HALT", "AIVP_T4_DEFER"]),
+  decision_reason: reviewReasonSchema,
+  halt_reason_code: v.picklist(Object.values(AIVP_HALT_CODES)),
   review_hash: sha256Schema,
 })
+
+const attestedFields = v.pipe(v.array(v.picklist(ATTESTED_FIELDS)), v.minLength(1), v.maxLength(ATTESTED_FIELDS.length))
 
 export const attestationGapReceiptSchema: v.GenericSchema<unknown, AttestationGapReceipt> = v.strictObject({
   version: v.literal("vfa.attestation_gap_receipt.v1"),
   ...anchorRequired,
   envelope_id: envelopeIdSchema,
   decision_reason_code: v.literal("ATTESTATION_GAP"),
-  missing_fields: v.array(nonEmptySchema),
-  required_fields: v.array(nonEmptySchema),
+  missing_fields: attestedFields,
+  required_fields: attestedFields,
   policy_hash: sha256Schema,
-  policy_id: nonEmptySchema,
-  policy_name: nonEmptySchema,
-  profile_tag: v.exactOptional(textSchema),
+  policy_id: policyIdSchema,
+  policy_name: policyNameSchema,
+  profile_tag: v.exactOptional(profileTagSchema),
   gap_clock: clockSchema,
-  evaluator_version: nonEmptySchema,
+  evaluator_version: v.literal(EVALUATORS.admission),
   hash: sha256Schema,
 })
 
@@ -226,7 +237,7 @@ export const mcdFindingSchema: v.GenericSchema<unknown, McdFinding> = v.strictOb
   envelope_id: envelopeIdSchema,
   finding_clock: clockSchema,
   library_hash: sha256Schema,
-  matched_signature_id: nonEmptySchema,
+  matched_signature_id: signatureIdSchema,
   payload_fingerprint: sha256Schema,
   severity: v.picklist(MCD_SEVERITIES),
   hash: sha256Schema,

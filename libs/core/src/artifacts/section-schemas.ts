@@ -1,7 +1,22 @@
 /** Schemas of the sections; the types they check against are in sections.ts. */
 import * as v from "valibot"
+import {
+  firedRuleIdSchema,
+  MAX_RULES,
+  pepgReasonSchema,
+  policyIdSchema,
+  policyNameSchema,
+  profileTagSchema,
+  ruleIdSchema,
+} from "../vocabulary/decision-codes.ts"
 import { GATES, KERNELS, STAGES } from "../vocabulary/outcomes.ts"
 import { STEP_RESULTS } from "../vocabulary/pipeline-path.ts"
+import {
+  REVIEW_DECISIONS,
+  reviewAdapterSchema,
+  reviewReasonSchema,
+  reviewRuleIdsSchema,
+} from "../vocabulary/review-codes.ts"
 import {
   chargeIdSchema,
   clockSchema,
@@ -10,29 +25,22 @@ import {
   envelopeIdSchema,
   nonEmptySchema,
   ordinalSchema,
+  regionSchema,
+  revisionSchema,
+  routeIdSchema,
   sequenceIdSchema,
   sha256Schema,
-  textSchema,
+  tenantIdSchema,
 } from "../vocabulary/scalars.ts"
+import { EVALUATORS, LEDGER_BACKEND } from "../vocabulary/versions.ts"
 import { DECLARED_SCHEMAS } from "./declared-sections.ts"
-import { jsonObjectSchema } from "./json-schema.ts"
+import { kernelRecordSchema } from "./kernel-schemas.ts"
 import { mcdFindingSchema } from "./sealed-artifacts.ts"
 import type { SectionName, Sections } from "./sections.ts"
-import { REVIEW_DECISIONS } from "./sections.ts"
 
 const hash = { hash: sha256Schema }
 const envelope_id = envelopeIdSchema
 const hashRecordSchema = v.record(nonEmptySchema, sha256Schema)
-
-const kernelRecordSchema = v.strictObject({
-  kernel: v.picklist(KERNELS),
-  kernel_version: nonEmptySchema,
-  input_hash: sha256Schema,
-  output: jsonObjectSchema,
-  findings: v.array(v.strictObject({ code: nonEmptySchema, count: ordinalSchema })),
-  output_hash: sha256Schema,
-  execution_id: sha256Schema,
-})
 
 const preExecution = {
   payload: v.strictObject({
@@ -47,11 +55,11 @@ const preExecution = {
     kind: v.literal("vfa.envelope.v1"),
     envelope_id,
     program_id: sha256Schema,
-    route_id: nonEmptySchema,
+    route_id: routeIdSchema,
     registry_record_hash: sha256Schema,
     payload_hash: sha256Schema,
-    tenant_id: nonEmptySchema,
-    execution_region: nonEmptySchema,
+    tenant_id: tenantIdSchema,
+    execution_region: regionSchema,
     admission_clock: clockSchema,
     run_nonce: sha256Schema,
     declared_sections_hash: sha256Schema,
@@ -68,18 +76,18 @@ const preExecution = {
   policy_evaluation: v.strictObject({
     kind: v.literal("vfa.policy_evaluation.v1"),
     envelope_id,
-    policy_id: nonEmptySchema,
-    policy_name: nonEmptySchema,
-    profile_tag: v.exactOptional(textSchema),
+    policy_id: policyIdSchema,
+    policy_name: policyNameSchema,
+    profile_tag: v.exactOptional(profileTagSchema),
     policy_hash: sha256Schema,
     decision: v.picklist(["allow", "deny"]),
-    fired_rule_id: nonEmptySchema,
-    decision_reason_code: nonEmptySchema,
-    matched_rule_ids: v.array(nonEmptySchema),
+    fired_rule_id: firedRuleIdSchema,
+    decision_reason_code: pepgReasonSchema,
+    matched_rule_ids: v.pipe(v.array(ruleIdSchema), v.maxLength(MAX_RULES)),
     signature_library_hash: sha256Schema,
     mcd_finding_hash: v.exactOptional(sha256Schema),
     evaluation_clock: clockSchema,
-    evaluator_version: nonEmptySchema,
+    evaluator_version: v.literal(EVALUATORS.pepg),
     ...hash,
   }),
   system_provenance: v.strictObject({
@@ -87,11 +95,11 @@ const preExecution = {
     service: nonEmptySchema,
     service_version: nonEmptySchema,
     orchestrator_version: nonEmptySchema,
-    source_revision: nonEmptySchema,
-    runtime: nonEmptySchema,
+    source_revision: revisionSchema,
+    runtime: v.literal("node"),
     runtime_version: nonEmptySchema,
     platform: nonEmptySchema,
-    ledger_backend: nonEmptySchema,
+    ledger_backend: v.literal(LEDGER_BACKEND),
     mode: v.literal("software"),
     disclosure: nonEmptySchema,
     ...hash,
@@ -134,7 +142,7 @@ const execution = {
   budget_snapshot: v.strictObject({
     kind: v.literal("vfa.budget_snapshot.v1"),
     envelope_id,
-    tenant_id: nonEmptySchema,
+    tenant_id: tenantIdSchema,
     run_limit: countSchema,
     declared_tokens: countSchema,
     window: v.exactOptional(
@@ -152,15 +160,15 @@ const execution = {
   governance_review: v.strictObject({
     kind: v.literal("vfa.governance_review.v1"),
     envelope_id,
-    adapter_id: nonEmptySchema,
+    adapter_id: reviewAdapterSchema,
     model: v.exactOptional(nonEmptySchema),
     ai_output_hash: v.exactOptional(sha256Schema),
     decision_kind: v.picklist(REVIEW_DECISIONS),
-    decision_reason: nonEmptySchema,
-    rule_ids: v.array(nonEmptySchema),
+    decision_reason: reviewReasonSchema,
+    rule_ids: reviewRuleIdsSchema,
     finding_count: countSchema,
     review_clock: clockSchema,
-    evaluator_version: nonEmptySchema,
+    evaluator_version: v.literal(EVALUATORS.aivp_t4),
     ...hash,
   }),
 }
@@ -198,8 +206,8 @@ const evidence = {
   migration_token: v.strictObject({
     kind: v.literal("vfa.migration_token.v1"),
     envelope_id,
-    tenant_id: nonEmptySchema,
-    execution_region: nonEmptySchema,
+    tenant_id: tenantIdSchema,
+    execution_region: regionSchema,
     aer_hash: sha256Schema,
     zksp_binding_hash: sha256Schema,
     ...hash,

@@ -3,8 +3,12 @@
  * FORMATS §3. What each field holds and what recomputes it: docs/formats.md, one row per section.
  */
 import type { JsonObject } from "@runseal/canonical"
+import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"
+import type { FindingCode } from "../vocabulary/kernel-findings.ts"
 import type { Kernel } from "../vocabulary/outcomes.ts"
 import type { StepResult, TranscriptStep } from "../vocabulary/pipeline-path.ts"
+import type { ReviewAdapter, ReviewDecision, ReviewReasonCode } from "../vocabulary/review-codes.ts"
+import type { LEDGER_BACKEND } from "../vocabulary/versions.ts"
 import type { DeclaredSections } from "./declared-sections.ts"
 import type { McdFinding } from "./sealed-artifacts.ts"
 
@@ -53,7 +57,7 @@ export type EpaSection = {
   readonly hash: string
 }
 
-export type KernelFinding = { readonly code: string; readonly count: number }
+export type KernelFinding = { readonly code: FindingCode; readonly count: number }
 
 export type KernelRecord = {
   readonly kernel: Kernel
@@ -187,10 +191,10 @@ export type SystemProvenanceSection = {
   readonly service_version: string
   readonly orchestrator_version: string
   readonly source_revision: string
-  readonly runtime: string
+  readonly runtime: "node"
   readonly runtime_version: string
   readonly platform: string
-  readonly ledger_backend: string
+  readonly ledger_backend: typeof LEDGER_BACKEND
   readonly mode: "software"
   readonly disclosure: string
   readonly hash: string
@@ -205,7 +209,7 @@ export type PolicyEvaluationSection = {
   readonly policy_hash: string
   readonly decision: "allow" | "deny"
   readonly fired_rule_id: string
-  readonly decision_reason_code: string
+  readonly decision_reason_code: PepgReasonCode
   readonly matched_rule_ids: readonly string[]
   readonly signature_library_hash: string
   readonly mcd_finding_hash?: string
@@ -234,18 +238,15 @@ export type BudgetSnapshotSection = {
   readonly hash: string
 }
 
-export const REVIEW_DECISIONS = ["release", "deny", "halt", "defer"] as const
-export type ReviewDecision = (typeof REVIEW_DECISIONS)[number]
-
 export type GovernanceReviewSection = {
   readonly kind: "vfa.governance_review.v1"
   readonly envelope_id: string
-  readonly adapter_id: string
+  readonly adapter_id: ReviewAdapter
   readonly model?: string
   readonly ai_output_hash?: string
   readonly decision_kind: ReviewDecision
   /** A closed code; a reviewer's prose is never kept. */
-  readonly decision_reason: string
+  readonly decision_reason: ReviewReasonCode
   readonly rule_ids: readonly string[]
   readonly finding_count: number
   readonly review_clock: string

@@ -17,6 +17,8 @@ import type {
   GovernanceReviewSection,
   PolicyEvaluationSection,
 } from "../artifacts/sections.ts"
+import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"
+import { AIVP_HALT_CODES } from "../vocabulary/review-codes.ts"
 import { EVALUATORS } from "../vocabulary/versions.ts"
 import { type Seal, seal } from "./seal.ts"
 
@@ -27,13 +29,10 @@ export type PolicyIdentity = {
   readonly policy_hash: string
 }
 
-/** Reason code and rule id of a deny by Malicious Code Defense (specification, "DenyReceipt"). */
-export const MCD_REASON_CODE = "MCD_SIGNATURE_MATCH"
-
 export type PepgDecision = {
   readonly decision: "allow" | "deny"
   readonly fired_rule_id: string
-  readonly decision_reason_code: string
+  readonly decision_reason_code: PepgReasonCode
   readonly matched_rule_ids: readonly string[]
 }
 
@@ -194,8 +193,6 @@ export const governanceReviewSection = (
     review_clock: envelope.admission_clock,
     evaluator_version: EVALUATORS.aivp_t4,
   })
-
-const AIVP_HALT_CODES = { deny: "AIVP_T4_DENY", halt: "AIVP_T4_HALT", defer: "AIVP_T4_DEFER" } as const
 
 /** Receipt of a halt by the governance review; undefined for a release or a review without AI output. */
 export function aivpT4HaltReceipt(token: AllowToken, review: GovernanceReviewSection): AivpT4HaltReceipt | undefined {

@@ -1,7 +1,8 @@
 /** AIVP, output: commits to model identity, prompt and AI output, and compares the hashes that were declared. */
 import { aivpModel } from "../formulas/kernels.ts"
 import { member, textMember } from "../vocabulary/json-members.ts"
-import type { FindingCode, KernelFunction } from "./kernel.ts"
+import type { FindingCode } from "../vocabulary/kernel-findings.ts"
+import type { KernelFunction } from "./kernel.ts"
 import { countFindings, pick, shown } from "./kernel.ts"
 
 const MODEL_KEYS = ["model_provider", "model_name", "model_version", "model_temperature", "prompt_hash"]

@@ -8,20 +8,7 @@ import { isShown } from "../artifacts/declared-sections.ts"
 import type { KernelFinding } from "../artifacts/sections.ts"
 import type { KernelSources } from "../formulas/kernels.ts"
 import { isObject, member } from "../vocabulary/json-members.ts"
-
-/** The closed vocabulary of findings. A finding never stops a run. */
-export const FINDING_CODES = [
-  "TIMESTAMP_UNPARSABLE",
-  "TIMESTAMP_OUT_OF_ORDER",
-  "TIMESTAMP_AFTER_ADMISSION",
-  "APPROVERS_OUT_OF_SEQUENCE",
-  "ACTOR_SIGNATURE_NOT_VERIFIED",
-  "PROMPT_HASH_MISMATCH",
-  "AI_OUTPUT_HASH_MISMATCH",
-  "AI_OUTPUT_HASH_UNCHECKED",
-  "COST_DOES_NOT_ADD_UP",
-] as const
-export type FindingCode = (typeof FINDING_CODES)[number]
+import { FINDING_CODES, type FindingCode } from "../vocabulary/kernel-findings.ts"
 
 export type KernelResult = { readonly output: JsonObject; readonly findings: readonly KernelFinding[] }
 

@@ -5,9 +5,10 @@ import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
 import type { OrderedTimestamp } from "../formulas/kernels.ts"
 import { tokOrdering } from "../formulas/kernels.ts"
 import { isObject, member, textMember } from "../vocabulary/json-members.ts"
+import type { FindingCode } from "../vocabulary/kernel-findings.ts"
 import { clockMillis } from "../vocabulary/scalars.ts"
 import { digitsAt, utcMillis } from "../vocabulary/utc-time.ts"
-import type { FindingCode, KernelFunction } from "./kernel.ts"
+import type { KernelFunction } from "./kernel.ts"
 import { countFindings, shown } from "./kernel.ts"
 
 const RFC3339 =

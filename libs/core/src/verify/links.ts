@@ -25,10 +25,12 @@ import type { ProvenanceFacts } from "../formulas/pre-execution.ts"
 import { envelopeSection, systemProvenanceSection, transportSection } from "../formulas/pre-execution.ts"
 import { type Seal, seal, sealHash, sealLike } from "../formulas/seal.ts"
 import { declaredValueCount } from "../kernels/kernel.ts"
-import { runKernels } from "../kernels/run-kernels.ts"
+import { runKernels, unrepeatableKernels } from "../kernels/run-kernels.ts"
+import { isPossibleRecord, type StatedContext } from "../kernels/stated-kernel.ts"
 import { hashLeaf } from "../transparency-log/merkle.ts"
 import { isSameJson } from "../vocabulary/json-members.ts"
 import { KERNELS } from "../vocabulary/outcomes.ts"
+import { callerContradictions, payloadContradictions } from "./contradictions.ts"
 import type { Findings } from "./report.ts"
 
 /** Notes a section that is not what the others make it. */
@@ -47,9 +49,7 @@ export function checkSectionHashes(
   findings: Findings,
   known?: KnownTexts,
 ): ReadonlySet<JsonObject> {
-  const { ai_output_hash: outputHash, ai_output_bytes: outputBytes } = sections.payload
-  const whole = (outputHash === undefined) === (outputBytes === undefined)
-  findings.require("sections", whole, "the AI output has a hash without a length, or a length without a hash")
+  for (const problem of payloadContradictions(sections.payload)) findings.fail("sections", problem)
   const intact = new Set<JsonObject>()
   for (const [name, section] of Object.entries(sections)) {
     if ("withheld" in section) continue
@@ -74,6 +74,7 @@ export function checkLinks(
     findings.require("sections", stated.hash === hash, `section ${name} is not what the other sections make it`)
   }
   const { sections, run } = bundle
+  for (const problem of callerContradictions(sections, run.tenant_id)) findings.fail("sections", problem)
   const { envelope, transport, system_provenance: provenance } = sections
   compare("system_provenance", provenance, as => systemProvenanceSection(provenanceFacts(provenance), as))
   if (envelope === undefined) return
@@ -119,12 +120,17 @@ function checkExecutionLinks(bundle: BundleBody, compare: Compare, findings: Fin
   if (efa !== undefined) {
     const linked = efa.epa_hash === epa?.hash && efa.leakage_bundle_hash === leakage?.hash
     findings.require("sections", linked && efa.envelope_id === envelope.envelope_id, "section efa names other sections")
-    checkKernels(sources, efa, findings)
+    checkKernels(sources, efa, leakage?.declared_values, findings)
   }
 }
 
 /** Runs the kernels again. Their names come first: a withheld section lets a record's own kernel stand in for itself. */
-function checkKernels(sources: KernelSources, efa: EfaSection, findings: Findings): void {
+function checkKernels(
+  sources: KernelSources,
+  efa: EfaSection,
+  values: StatedContext["values"],
+  findings: Findings,
+): void {
   const inOrder = KERNELS.every((kernel, i) => efa.kernels[i]?.kernel === kernel)
   findings.require("executions", inOrder, "the kernels are not the six in their order")
   if (!inOrder) return
@@ -133,6 +139,14 @@ function checkKernels(sources: KernelSources, efa: EfaSection, findings: Finding
     const same = stated !== undefined && isSameJson(stated, record)
     findings.require("executions", same, `kernel ${record.kernel} does not give what is recorded`)
   })
+  const outputs = efa.kernels.map(record => record.output_hash)
+  for (const kernel of unrepeatableKernels(sources)) {
+    const at = KERNELS.indexOf(kernel)
+    const stated = efa.kernels[at]
+    const possible =
+      stated !== undefined && isPossibleRecord(stated, { sources, outputs: outputs.slice(0, at), values })
+    findings.require("executions", possible, `kernel ${kernel} cannot give what is recorded`)
+  }
 }
 
 function checkEvidenceLinks(bundle: BundleBody, compare: Compare): void {

@@ -14,6 +14,7 @@ import { OUTCOMES, RECEIPT_KINDS } from "../vocabulary/outcomes.ts"
 import { ordinalSchema } from "../vocabulary/scalars.ts"
 import { checkAnchor, chooseTrust, FIRST_ANCHOR_IDS } from "./anchor-check.ts"
 import { anchorFact } from "./bundle.ts"
+import { receiptContradictions } from "./contradictions.ts"
 import { withKeyNotes } from "./key-notes.ts"
 import type { Check, Limitation, Report, Verdict } from "./report.ts"
 import { absent, collectFindings, limitation, VERDICTS } from "./report.ts"
@@ -49,6 +50,7 @@ export function verifyReceipt(document: ReceiptDocument, trusts: readonly Truste
   const findings = collectFindings()
   const { receipt, receipt_anchor: anchor, run_id } = document
   findings.require("decision", sealHash(receipt) === receipt.hash, "the receipt does not match its hash")
+  for (const problem of receiptContradictions(receipt)) findings.fail("decision", problem)
   const trust = anchor === undefined ? undefined : chooseTrust(anchor.entry, trusts)
   if (anchor !== undefined) {
     findings.require("shape", anchor.version === anchor.leaf.leaf_version, "receipt_anchor.version is not its leaf's")
@@ -59,7 +61,7 @@ export function verifyReceipt(document: ReceiptDocument, trusts: readonly Truste
   const none = (id: Check["id"]): Check => absent(id, "the receipt carries no log entry")
   const checks = findings.checks({
     shape: "the receipt has the fields of its version",
-    decision: "the receipt matches its hash",
+    decision: "the receipt matches its hash and does not contradict itself",
     leaf: anchor ? `${anchor.leaf.leaf_version} rebuilt from the receipt is the anchored leaf` : none("leaf"),
     entry: anchor ? `log entry ${anchor.entry.logIndex} holds the leaf, signed by the service` : none("entry"),
     inclusion: anchor ? "inclusion proof, checkpoint and timestamp are the log's" : none("inclusion"),

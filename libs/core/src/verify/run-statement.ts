@@ -114,12 +114,24 @@ function checkSignature({ envelope, statement }: EnvelopedStatement, key: Servic
 }
 
 /** What no record of the outcome can give. */
-function contradictions({ outcome_kind, manifest_hash, receipt_hash, anchors }: RunPredicate): readonly string[] {
+function contradictions({
+  outcome_kind,
+  manifest_hash,
+  receipt_hash,
+  policy_hash,
+  ai_output_hash,
+  anchors,
+}: RunPredicate): readonly string[] {
   const refusal = isRefused(outcome_kind)
   const rules: readonly (readonly [holds: boolean, problem: string])[] = [
     [(manifest_hash !== undefined) === !refusal, "an ok run, and no other, has a manifest hash"],
     [(receipt_hash !== undefined) === refusal, "a refused run, and no other, has a receipt hash"],
     [(anchors.pre_anchor !== undefined) === !refusal, "an ok run, and no other, has a pre-anchor"],
+    [
+      (policy_hash === undefined) === (outcome_kind === "attestation_gap"),
+      "an attestation gap, and no other run, has no policy hash",
+    ],
+    [outcome_kind !== "aivp_t4_halt" || ai_output_hash !== undefined, "a review that halted a run had an AI output"],
     [refusal || anchors.receipt === undefined, "only a refused run has a receipt anchor"],
   ]
   return rules.flatMap(([holds, problem]) => (holds ? [] : [problem]))

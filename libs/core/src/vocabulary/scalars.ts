@@ -45,6 +45,30 @@ export const countSchema: v.GenericSchema<number> = v.pipe(
 export const ordinalSchema: v.GenericSchema<number> = v.pipe(v.number(), v.safeInteger(), v.minValue(1))
 export const textSchema: v.GenericSchema<string> = v.string()
 export const nonEmptySchema: v.GenericSchema<string> = v.pipe(v.string(), v.minLength(1, "must not be empty"))
+/** One line of 1 to `maxLength` UTF-16 units, without control characters. */
+export const lineSchema = (maxLength: number): v.GenericSchema<string> =>
+  v.pipe(
+    v.string(),
+    v.minLength(1, "must not be empty"),
+    v.maxLength(maxLength, `must have at most ${maxLength} characters`),
+    v.check(text => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), "must be one line without control characters"),
+    v.metadata({ description: "One line without control characters." }),
+  )
+/** Whose run it is: a key, by its number, or any caller of open mode. */
+const TENANT_ID = /^(anonymous|api-key-[1-9]\d{0,15})$/
+export const tenantIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(TENANT_ID))
+/** The region that an operator names. */
+export const REGION_PATTERN: RegExp = /^[\w.-]{1,64}$/
+export const regionSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(REGION_PATTERN))
+/** Longest route id, in UTF-16 units: it is indexed. */
+export const ROUTE_ID_MAX_LENGTH = 512
+export const routeIdSchema: v.GenericSchema<string> = v.pipe(
+  v.string(),
+  v.minLength(1, "must not be empty"),
+  v.maxLength(ROUTE_ID_MAX_LENGTH, `must have at most ${ROUTE_ID_MAX_LENGTH} characters`),
+)
+/** A commit, or that none is known. */
+export const revisionSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^([0-9a-f]{40}|unknown)$/))
 export const envelopeIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^env-[0-9a-f]{16}$/))
 export const sequenceIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^seq-[0-9a-f]{16}$/))
 export const chargeIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^chg-[0-9a-f]{32}$/))

@@ -23,6 +23,9 @@ export const EVALUATORS = {
   aivp_t4: "aivp-t4-1.0.0",
 } as const
 
+/** Where records are anchored. */
+export const LEDGER_BACKEND = "embedded"
+
 /** Version of all six kernels: they are released together. */
 export const KERNEL_VERSION = "kernels-1.0.0"
 

@@ -18,10 +18,7 @@ import type {
 } from "../artifacts/sealed-artifacts.ts"
 import { member } from "../vocabulary/json-members.ts"
 import type { TranscriptStep } from "../vocabulary/pipeline-path.ts"
-import { countSchema, sha256Schema } from "../vocabulary/scalars.ts"
-
-/** Longest route id, in UTF-16 units: it is indexed. */
-export const ROUTE_ID_MAX_LENGTH = 512
+import { countSchema, routeIdSchema, sha256Schema } from "../vocabulary/scalars.ts"
 
 export type AttestedContext = {
   readonly attested?: boolean
@@ -200,11 +197,7 @@ function fitting<T>(shape: v.GenericSchema<unknown, unknown>): v.RawCheckAction<
 export const executeRequestSchema: v.GenericSchema<unknown, ExecuteRequest> = v.pipe(
   v.object({
     program_id: sha256Schema,
-    route_id: v.pipe(
-      v.string(),
-      v.minLength(1, "must not be empty"),
-      v.maxLength(ROUTE_ID_MAX_LENGTH, `must have at most ${ROUTE_ID_MAX_LENGTH} characters`),
-    ),
+    route_id: routeIdSchema,
     registry_record_hash: sha256Schema,
     payload: opt(text),
     payload_text: opt(text),

@@ -2,14 +2,9 @@
 import type { AllowToken, McdFinding } from "@runseal/core/artifacts/sealed-artifacts"
 import type { EnvelopeSection, PayloadSection, PolicyEvaluationSection } from "@runseal/core/artifacts/sections"
 import type { PepgDecision } from "@runseal/core/formulas/decision"
-import {
-  allowToken,
-  denyReceipt,
-  MCD_REASON_CODE,
-  mcdFinding,
-  policyEvaluationSection,
-} from "@runseal/core/formulas/decision"
+import { allowToken, denyReceipt, mcdFinding, policyEvaluationSection } from "@runseal/core/formulas/decision"
 import type { Seal } from "@runseal/core/formulas/seal"
+import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
 import { evaluatePolicy } from "../../policy/evaluate-policy.ts"
 import type { CompiledPolicy } from "../../policy/load-policy.ts"
 import type { Scan, ScanText } from "../../policy/scan.ts"

@@ -1,9 +1,8 @@
 /** Risk assessment: what was searched for, found and declared. */
 import type { Bundle } from "@runseal/core/artifacts/bundle"
-import type { FindingCode } from "@runseal/core/kernels/kernel"
-import { FINDING_CODES } from "@runseal/core/kernels/kernel"
 import { isObject, member } from "@runseal/core/vocabulary/json-members"
-import type { Block, Line } from "../block.ts"
+import type { FindingCode } from "@runseal/core/vocabulary/kernel-findings"
+import type { Block } from "../block.ts"
 import { declaredIn, declaredOpening, valueTable, without } from "../declared.ts"
 import { count, fact, facts, heading, line, mono, muted, paragraph, remark, said, table } from "../spans.ts"
 import type { Part } from "../subject.ts"
@@ -85,11 +84,6 @@ const MEANINGS: Readonly<Record<FindingCode, string>> = {
   COST_DOES_NOT_ADD_UP: "declared input and output tokens do not add up to the declared total",
 }
 
-const meaningOf = (found: string): Line => {
-  const code = FINDING_CODES.find(known => known === found)
-  return line(code === undefined ? muted("–") : MEANINGS[code])
-}
-
 function kernelFindings({ sections: { efa } }: Bundle): readonly Block[] {
   if (efa === undefined) return [remark("No kernel ran.")]
   const rows = efa.kernels.flatMap(({ kernel, findings }) =>
@@ -97,7 +91,7 @@ function kernelFindings({ sections: { efa } }: Bundle): readonly Block[] {
       line(mono(kernel)),
       line(mono(found.code)),
       line(count(found.count)),
-      meaningOf(found.code),
+      line(MEANINGS[found.code]),
     ]),
   )
   const opening = remark(

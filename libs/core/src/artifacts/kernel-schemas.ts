@@ -1,0 +1,38 @@
+/** What a kernel's record can hold: names of outputs and findings are closed, also where a withheld section keeps it from running again. */
+import * as v from "valibot"
+import { ACTOR_SIGNATURE_STATES, FINDING_CODES, KERNEL_FINDINGS } from "../vocabulary/kernel-findings.ts"
+import type { Kernel } from "../vocabulary/outcomes.ts"
+import { countSchema, ordinalSchema, sha256Schema } from "../vocabulary/scalars.ts"
+import { KERNEL_VERSION } from "../vocabulary/versions.ts"
+import type { KernelFinding, KernelRecord } from "./sections.ts"
+
+const findingsSchema = (kernel: Kernel): v.GenericSchema<unknown, KernelFinding[]> => {
+  const known = KERNEL_FINDINGS[kernel]
+  // A kernel that looks for nothing finds nothing; an empty enumeration is no schema elsewhere.
+  const code = v.picklist(known.length === 0 ? FINDING_CODES : known)
+  return v.pipe(v.array(v.strictObject({ code, count: ordinalSchema })), v.maxLength(known.length))
+}
+
+/** A kernel's record, with the names of output and findings that this kernel has. */
+const kernelRecord = <const Name extends Kernel, const Entries extends v.ObjectEntries>(
+  kernel: Name,
+  output: Entries,
+) =>
+  v.strictObject({
+    kernel: v.literal(kernel),
+    kernel_version: v.literal(KERNEL_VERSION),
+    input_hash: sha256Schema,
+    output: v.strictObject(output),
+    findings: findingsSchema(kernel),
+    output_hash: sha256Schema,
+    execution_id: sha256Schema,
+  })
+
+export const kernelRecordSchema: v.GenericSchema<unknown, KernelRecord> = v.variant("kernel", [
+  kernelRecord("DSE", { state_commitment: sha256Schema }),
+  kernelRecord("TOK", { timestamp_count: countSchema, ordering_hash: sha256Schema }),
+  kernelRecord("DSC", { final_state_hash: sha256Schema }),
+  kernelRecord("NREP", { caller_commitment: sha256Schema, actor_signature: v.picklist(ACTOR_SIGNATURE_STATES) }),
+  kernelRecord("AIVP", { model_commitment: sha256Schema }),
+  kernelRecord("DCAE", { closure: sha256Schema }),
+])

@@ -1,0 +1,105 @@
+/**
+ * What the policy gate and its signature scan may answer. Codes are closed; ids of rules are the operator's and have a shape. The
+ * service is held to this table when it loads a policy or a library, and the verifier holds every record to it.
+ */
+import * as v from "valibot"
+import { lineSchema } from "./scalars.ts"
+
+/** Every `decision_reason_code` that a policy can give. */
+export const POLICY_REASON_CODES = ["RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "POLICY_EVALUATION_ERROR"] as const
+export type PolicyReasonCode = (typeof POLICY_REASON_CODES)[number]
+/** Reason code of a deny by Malicious Code Defense (specification, "DenyReceipt"). */
+export const MCD_REASON_CODE = "MCD_SIGNATURE_MATCH"
+export type PepgReasonCode = PolicyReasonCode | typeof MCD_REASON_CODE
+export const PEPG_REASON_CODES: readonly PepgReasonCode[] = [...POLICY_REASON_CODES, MCD_REASON_CODE]
+
+/** `fired_rule_id` of a run that no allow rule admits. */
+export const DEFAULT_DENY_RULE_ID = "default-deny"
+/** `fired_rule_id` when the engine failed as a whole, so that no single rule can be named. */
+export const ENGINE_RULE_ID = "policy-engine"
+/** Rules in one policy; evaluation time grows with them. */
+export const MAX_RULES = 256
+
+const RULE_ID = /^[a-z0-9][a-z0-9._-]{0,63}$/
+const SIGNATURE_ID = /^MCD-(PI|DA|SC|FE)-\d{3}$/
+
+/** Whether an operator may give a rule this id. Signature ids are uppercase, so that a `fired_rule_id` names one or the other. */
+export const isRuleId = (id: string): boolean =>
+  RULE_ID.test(id) && id !== DEFAULT_DENY_RULE_ID && id !== ENGINE_RULE_ID
+export const isSignatureId = (id: string): boolean => SIGNATURE_ID.test(id)
+
+/** Id of an operator's rule. */
+export const ruleIdSchema: v.GenericSchema<string> = v.pipe(
+  v.string(),
+  v.check(
+    isRuleId,
+    "must be lowercase letters, digits, dots, underscores and hyphens, at most 64 and no reserved rule id",
+  ),
+  v.metadata({ pattern: RULE_ID.source }),
+)
+export const signatureIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(SIGNATURE_ID))
+/** What decided: a rule, the default, the engine or a signature. */
+export const firedRuleIdSchema: v.GenericSchema<string> = v.pipe(
+  v.string(),
+  v.check(id => RULE_ID.test(id) || isSignatureId(id), "must be the id of a rule or of a signature"),
+  v.metadata({ pattern: `${RULE_ID.source}|${SIGNATURE_ID.source}` }),
+)
+export const pepgReasonSchema: v.GenericSchema<unknown, PepgReasonCode> = v.picklist(PEPG_REASON_CODES)
+
+/** How an operator names a policy: one line of text each. */
+export const policyIdSchema: v.GenericSchema<string> = lineSchema(64)
+export const policyNameSchema: v.GenericSchema<string> = lineSchema(200)
+export const profileTagSchema: v.GenericSchema<string> = lineSchema(64)
+
+/** What a decision is like that gives a reason. */
+export type ReasonRow = {
+  readonly decision: "allow" | "deny"
+  /** What can have fired. */
+  readonly fires: (id: string) => boolean
+  /** Whether rules determined it: then the first of them fired, else none is listed. */
+  readonly determined: boolean
+}
+
+export const PEPG_REASONS: Readonly<Record<PepgReasonCode, ReasonRow>> = {
+  RULE_ALLOWED: { decision: "allow", fires: isRuleId, determined: true },
+  RULE_DENIED: { decision: "deny", fires: isRuleId, determined: true },
+  DEFAULT_DENY: { decision: "deny", fires: id => id === DEFAULT_DENY_RULE_ID, determined: false },
+  POLICY_EVALUATION_ERROR: { decision: "deny", fires: id => isRuleId(id) || id === ENGINE_RULE_ID, determined: false },
+  MCD_SIGNATURE_MATCH: { decision: "deny", fires: isSignatureId, determined: false },
+}
+
+export const MCD_CATEGORIES = ["prompt_injection", "dangerous_api", "supply_chain", "filesystem_escape"] as const
+export type McdCategory = (typeof MCD_CATEGORIES)[number]
+export const MCD_SEVERITIES = ["low", "medium", "high", "critical"] as const
+export type McdSeverity = (typeof MCD_SEVERITIES)[number]
+
+const CATEGORY_OF_LETTERS: Readonly<Record<string, McdCategory>> = {
+  PI: "prompt_injection",
+  DA: "dangerous_api",
+  SC: "supply_chain",
+  FE: "filesystem_escape",
+}
+
+/** The category that a signature's id names; undefined for what is no such id. */
+export function categoryOf(signatureId: string): McdCategory | undefined {
+  const [, letters = ""] = SIGNATURE_ID.exec(signatureId) ?? []
+  return Object.hasOwn(CATEGORY_OF_LETTERS, letters) ? CATEGORY_OF_LETTERS[letters] : undefined
+}
+
+/** The fields `attested_context` accepts, and so those that a policy can require. Specification, "POST /execute", rule 2. */
+export const ATTESTED_FIELDS = [
+  "attested",
+  "actor_id",
+  "actor_role",
+  "authorization_policy",
+  "actor_signature",
+  "model_provider",
+  "model_name",
+  "model_version",
+  "model_temperature",
+  "prompt_hash",
+  "decision_kind",
+  "decision_result",
+  "decision_note",
+] as const
+export type AttestedField = (typeof ATTESTED_FIELDS)[number]

@@ -1,0 +1,29 @@
+/** What the kernels find, in closed codes. */
+import type { Kernel } from "./outcomes.ts"
+
+/** The closed vocabulary of findings. A finding never stops a run. */
+export const FINDING_CODES = [
+  "TIMESTAMP_UNPARSABLE",
+  "TIMESTAMP_OUT_OF_ORDER",
+  "TIMESTAMP_AFTER_ADMISSION",
+  "APPROVERS_OUT_OF_SEQUENCE",
+  "ACTOR_SIGNATURE_NOT_VERIFIED",
+  "PROMPT_HASH_MISMATCH",
+  "AI_OUTPUT_HASH_MISMATCH",
+  "AI_OUTPUT_HASH_UNCHECKED",
+  "COST_DOES_NOT_ADD_UP",
+] as const
+export type FindingCode = (typeof FINDING_CODES)[number]
+
+/** What each kernel looks for, in the vocabulary's order, in which it also reports. */
+export const KERNEL_FINDINGS: Readonly<Record<Kernel, readonly FindingCode[]>> = {
+  DSE: [],
+  TOK: ["TIMESTAMP_UNPARSABLE", "TIMESTAMP_OUT_OF_ORDER", "TIMESTAMP_AFTER_ADMISSION", "APPROVERS_OUT_OF_SEQUENCE"],
+  DSC: [],
+  NREP: ["ACTOR_SIGNATURE_NOT_VERIFIED"],
+  AIVP: ["PROMPT_HASH_MISMATCH", "AI_OUTPUT_HASH_MISMATCH", "AI_OUTPUT_HASH_UNCHECKED"],
+  DCAE: ["COST_DOES_NOT_ADD_UP"],
+}
+
+/** What NREP says of an actor's signature: nobody verifies one. */
+export const ACTOR_SIGNATURE_STATES = ["absent", "declared_not_verified"] as const
