@@ -3,7 +3,13 @@ import { type BodyHold, openBodyRoom, type RoomBounds } from "./body-room.ts"
 import { HttpError } from "./http-error.ts"
 
 const MIB = 1_048_576
-const BOUNDS: RoomBounds = { smallBytes: MIB, receivedBytes: 4 * MIB, readBytes: 16 * MIB, waitMs: 60_000 }
+const BOUNDS: RoomBounds = {
+  smallBytes: MIB,
+  receivedBytes: 4 * MIB,
+  readBytes: 16 * MIB,
+  answerBytes: 16 * MIB,
+  waitMs: 60_000,
+}
 const open = (bounds: Partial<RoomBounds> = {}) => openBodyRoom({ ...BOUNDS, ...bounds })
 
 /** What becomes of a body, as its request's status. */
@@ -107,6 +113,20 @@ describe("the room for bodies", () => {
     }
     const all = room.open()
     expect(await take(all, 4 * MIB, 0)).toBe(true)
+  })
+})
+
+describe("the room for answers", () => {
+  test("is taken by large records until they are sent, and not by others", async () => {
+    const room = open()
+    const holds = Array.from({ length: 4 }, () => room.open())
+    for (const hold of holds) await hold.answer(262_144)
+    expect(await outcomeOf(() => room.open().answer(262_144))).toBe(503)
+    expect(await outcomeOf(() => room.open().answer(30_000))).toBe(200)
+    for (const hold of holds) hold.release()
+    expect(await outcomeOf(() => room.open().answer(262_144))).toBe(503)
+    holds[0]?.sent()
+    expect(await outcomeOf(() => room.open().answer(262_144))).toBe(200)
   })
 })
 

@@ -11,6 +11,8 @@ import { openLargeTurns } from "./large-turns.ts"
 const NODE_BYTES = 128
 /** Copies of a body's text that a run holds at most: as received, as UTF-16, as sealed, as stored. */
 const TEXT_COPIES = 5
+/** Bytes that a record takes for each of its UTF-16 units when it is read and sent: as text, as values, as bytes. */
+const ANSWER_BYTES = 16
 /** What any run holds beside its body until it is answered, in bytes. */
 const RUN_BYTES = 65_536
 /** A body is large that takes more than this, in bytes: some 30 KiB of text, or 3,600 nodes. */
@@ -25,6 +27,8 @@ export type RoomBounds = {
   readonly receivedBytes: number
   /** Bytes that large bodies that are read may take together; one alone may take more. */
   readonly readBytes: number
+  /** Bytes that large records may take together that are read for answers or being sent. */
+  readonly answerBytes: number
   /** Longest a large body waits until it may be read, in milliseconds. */
   readonly waitMs: number
 }
@@ -32,7 +36,7 @@ export type RoomBounds = {
 /** A quarter of the heap for each. @param heapBytes what the engine may use at most */
 export function roomBounds(heapBytes: number = getHeapStatistics().heap_size_limit): RoomBounds {
   const share = Math.floor(heapBytes / 4)
-  return { smallBytes: share, receivedBytes: share, readBytes: share, waitMs: 10_000 }
+  return { smallBytes: share, receivedBytes: share, readBytes: share, answerBytes: share, waitMs: 10_000 }
 }
 
 /** The room that one request takes. */
@@ -46,8 +50,15 @@ export type BodyHold = {
   readonly admit: (bytes: number, nodes: number) => Promise<boolean>
   /** Resolves when long work on the body may begin, of which the event loop does one piece at a time; at once unless it is large. */
   readonly turn: () => Promise<void>
-  /** Gives the room back: the request is answered. */
+  /**
+   * Resolves when a record of so many UTF-16 units may be read for the answer, at once unless it is large.
+   * @throws HttpError 503 when too many large records are being answered
+   */
+  readonly answer: (units: number) => Promise<void>
+  /** Gives the room of the body back: the request is answered. */
   readonly release: () => void
+  /** Gives the room of the answer back: it was sent, or nobody reads it any more. */
+  readonly sent: () => void
 }
 
 export type BodyRoom = { readonly open: () => BodyHold }
@@ -68,40 +79,47 @@ function account(limit: number) {
 
 type Waiting = { readonly bytes: number; readonly begin: () => void }
 
-export function openBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
-  const small = account(bounds.smallBytes)
-  const received = account(bounds.receivedBytes)
-  const read = account(bounds.readBytes)
+/** Room that is waited for, in the order of asking: what does not fit yet is not passed by what is smaller. */
+function waitingRoom(limit: number, waitMs: number) {
+  const taken = account(limit)
   const queue: Waiting[] = []
-  const turn = openLargeTurns()
-
-  /** In the order of their coming: a body for which there is no room yet is not passed by smaller ones. */
   const admitNext = (): void => {
-    for (let next = queue[0]; next !== undefined && read.fits(next.bytes); next = queue[0]) {
+    for (let next = queue[0]; next !== undefined && taken.fits(next.bytes); next = queue[0]) {
       queue.shift()
-      read.take(next.bytes)
+      taken.take(next.bytes)
       next.begin()
     }
   }
-  const giveBack = (bytes: number): void => {
-    read.take(-bytes)
-    admitNext()
-  }
-  const untilRead = (bytes: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const late = setTimeout(() => {
-        queue.splice(queue.indexOf(waiting), 1)
-        reject(full())
+  return {
+    /** @throws HttpError 503 when there is no room in time */
+    enter: (bytes: number): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const late = setTimeout(() => {
+          queue.splice(queue.indexOf(waiting), 1)
+          reject(full())
+          admitNext()
+        }, waitMs)
+        const begin = (): void => {
+          clearTimeout(late)
+          resolve()
+        }
+        const waiting = { bytes, begin }
+        queue.push(waiting)
         admitNext()
-      }, bounds.waitMs)
-      const begin = (): void => {
-        clearTimeout(late)
-        resolve()
-      }
-      const waiting = { bytes, begin }
-      queue.push(waiting)
+      }),
+    leave: (bytes: number): void => {
+      taken.take(-bytes)
       admitNext()
-    })
+    },
+  }
+}
+
+export function openBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
+  const small = account(bounds.smallBytes)
+  const received = account(bounds.receivedBytes)
+  const answers = account(bounds.answerBytes)
+  const read = waitingRoom(bounds.readBytes, bounds.waitMs)
+  const turn = openLargeTurns()
 
   const open = (): BodyHold => {
     const holds = { small: 0, received: 0, read: 0 }
@@ -121,6 +139,7 @@ export function openBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
       holds.received = 0
     }
     let size = 0
+    let answer = 0
     return {
       receive: bytes => {
         size += bytes
@@ -135,7 +154,7 @@ export function openBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
           return false
         }
         takeReceived(bytes)
-        await untilRead(needed)
+        await read.enter(needed)
         holds.read = needed
         dropReceived()
         return true
@@ -143,10 +162,22 @@ export function openBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
       turn: async () => {
         if (holds.read + holds.received > 0) await turn()
       },
+      answer: async units => {
+        const needed = ANSWER_BYTES * units
+        if (needed <= LARGE_BYTES) return
+        if (!answers.fits(needed)) throw full()
+        answers.take(needed)
+        answer += needed
+        await turn()
+      },
+      sent: () => {
+        answers.take(-answer)
+        answer = 0
+      },
       release: () => {
         takeSmall(0)
         dropReceived()
-        if (holds.read > 0) giveBack(holds.read)
+        if (holds.read > 0) read.leave(holds.read)
         holds.read = 0
       },
     }

@@ -1,4 +1,6 @@
 /** Reads a request body as strict I-JSON, within bounds, before anything else looks at it. FORMATS §1. */
+
+import type { HttpBindings } from "@hono/node-server"
 import type { JsonObject } from "@runseal/canonical"
 import { concatBytes, countNodes, MAX_NODES, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
@@ -30,14 +32,17 @@ declare module "hono" {
   }
 }
 
-/** Gives every request its room for a body, until it is answered. */
+/** Gives every request its room: for a body until it is answered, for its answer until that was sent. */
 export const holdBodies =
-  (room: BodyRoom): MiddlewareHandler =>
+  (room: BodyRoom): MiddlewareHandler<{ Bindings: Partial<HttpBindings> }> =>
   async (c, next) => {
-    if (c.req.raw.method !== "POST") return next()
     const hold = room.open()
     c.set("bodyHold", hold)
     await next().finally(hold.release)
+    // Without a socket nothing is sent later.
+    const outgoing = c.env?.outgoing
+    if (outgoing === undefined || outgoing.closed) hold.sent()
+    else outgoing.once("close", hold.sent)
   }
 
 function holdOf(c: Context): BodyHold {
@@ -45,6 +50,12 @@ function holdOf(c: Context): BodyHold {
   if (hold === undefined) throw new Error("this route reads a body and stands before the room for one")
   return hold
 }
+
+/**
+ * Resolves when a record of so many UTF-16 units may be read for the answer; at once unless it is large.
+ * @throws HttpError 503 when too many large ones are being answered
+ */
+export const roomForAnswer = (c: Context, units: number): Promise<void> => holdOf(c).answer(units)
 
 /** Resolves when long work on the request's body may begin; at once unless the body is large. */
 export const turnFor = (c: Context): Promise<void> => holdOf(c).turn()

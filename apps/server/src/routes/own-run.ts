@@ -3,6 +3,7 @@ import type { Context } from "hono"
 import { callerOf } from "../access/caller.ts"
 import type { Deps } from "../deps.ts"
 import { notFound } from "../http/http-error.ts"
+import { roomForAnswer } from "../http/json-body.ts"
 import { readRunId } from "../http/query.ts"
 import { findRun } from "../store/runs.ts"
 import type { RunRow } from "../store/schema.ts"
@@ -15,5 +16,6 @@ export const ownRun = (c: Context, deps: Pick<Deps, "db">): Promise<RunRow> =>
 export async function callersRun(c: Context, deps: Pick<Deps, "db">, runId: number): Promise<RunRow> {
   const row = await findRun(deps.db, callerOf(c).api_key_id, runId)
   if (row === undefined) throw notFound("There is no such run.")
+  await roomForAnswer(c, row.bundle.length)
   return row
 }

@@ -8,6 +8,7 @@ import { adminKeyOf } from "../access/doors.ts"
 import type { Deps } from "../deps.ts"
 import { entityTag, namesEtag } from "../http/conditional.ts"
 import { type HttpError, notFound } from "../http/http-error.ts"
+import { roomForAnswer } from "../http/json-body.ts"
 import { readRunId } from "../http/query.ts"
 import { findPublished, isPublished, publishRun, unpublishRun } from "../store/publications.ts"
 import { publicBundleUrl } from "./addresses.ts"
@@ -71,6 +72,7 @@ export async function sendPublished(
   const token = c.req.param("token") ?? ""
   const bundle = TOKEN.test(token) ? await findPublished(db, token) : undefined
   if (bundle === undefined) throw noSuchPublication()
+  await roomForAnswer(c, bundle.length)
   const text = await made(bundle)
   const headers = { "Cache-Control": `public, max-age=${CACHE_SECONDS}`, ETag: entityTag(utf8Encode(text)) }
   if (namesEtag(c.req.header("If-None-Match"), headers.ETag)) return c.body(null, 304, headers)
