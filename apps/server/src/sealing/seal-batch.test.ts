@@ -10,6 +10,7 @@ import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { newEcdsaKey } from "../anchor/keys.ts"
+import { growLog } from "../anchor/log-builder.ts"
 import { scratchTrust } from "../anchor/trust.ts"
 import type { Draft } from "../pipeline/draft.ts"
 import { askReviewer } from "../pipeline/gates/aivp-t4.ts"
@@ -108,8 +109,12 @@ const attestationFor = (sound: boolean): AttestationDraft => {
 }
 
 const TENANTS = ["api-key-1", "api-key-2"] as const
+/** Entries before the batch: the log's birth, and room for the records that the tenants have. */
+const ENTRIES_BEFORE = 20
+const before = growLog({ range: emptyRange, edges: [] })
+for (let i = 0; i < ENTRIES_BEFORE; i++) before.append(Uint8Array.of(i))
 const start: BatchStart = {
-  frontier: { range: emptyRange, edges: [] },
+  frontier: before.frontier(),
   next_run_id: FIRST_RUN_ID,
   tenants: new Map(
     TENANTS.map(tenant_id => [tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 4, head: "e5".repeat(32) }]),
@@ -151,8 +156,8 @@ function expectWhole(batch: Batch, plan: readonly Planned[], sound: readonly boo
   expect(batch.attestations.map(item => item !== undefined)).toEqual(sound)
   const attestations = batch.attestations.filter(item => item !== undefined)
   expect(attestations.map(({ owner_ordinal }) => owner_ordinal)).toEqual(attestations.map((_, i) => 8 + i))
-  expect(batch.entries.map(({ index }) => index)).toEqual(batch.entries.map((_, i) => i))
-  expect(batch.log.size()).toBe(batch.entries.length)
+  expect(batch.entries.map(({ index }) => index)).toEqual(batch.entries.map((_, i) => ENTRIES_BEFORE + i))
+  expect(batch.log.size()).toBe(ENTRIES_BEFORE + batch.entries.length)
   const firsts = runs.filter(({ bundle }) => bundle.run.outcome_kind !== "stage_error").length
   expect(batch.entries.length).toBe(firsts + runs.length + attestations.length)
 }
