@@ -25,6 +25,8 @@ export type PostgresCluster = {
   readonly programs: string
   /** Makes an empty database and gives its URL. */
   readonly createDatabase: (name: string) => Promise<string>
+  /** Stops the server as a crash would: what no standby has is on this disk only. */
+  readonly crash: () => Promise<void>
   /** Stops the server as a crash would and starts it again on the same files. */
   readonly crashAndRestart: () => Promise<void>
   /** Whether the server has not ended by itself. */
@@ -147,6 +149,7 @@ async function runCluster(place: Place, data: string, release: () => void): Prom
       await sql`create database ${sql(name)}`.finally(() => sql.end())
       return `postgres://runseal@127.0.0.1:${port}/${name}`
     },
+    crash: () => end(server, "SIGQUIT"),
     crashAndRestart: async () => {
       // SIGQUIT: PostgreSQL's immediate shutdown, without a checkpoint.
       await end(server, "SIGQUIT")

@@ -61,31 +61,33 @@ eachDatabase("the keys on a full disk", open => {
     renameSync(heads, `${heads}-away`)
     mkdirSync(heads)
     disk.fill()
-    expect(expectRefused(await service.execute(request()), 503)).toMatch(UNKNOWN)
-    expect(await runsOf(service)).toBe(2)
+    // On a connection that is new to it, the server looks at the folder before it commits.
+    const runs = UNKNOWN.test(expectRefused(await service.execute(request()), 503)) ? 2 : 1
+    expect(await runsOf(service)).toBe(runs)
     const before = descriptors()
     for (let i = 0; i < 200; i++)
       expect(expectRefused(await service.execute(request()), 503)).toMatch(/nothing was acknowledged/)
-    expect(await runsOf(service)).toBe(2)
+    expect(await runsOf(service)).toBe(runs)
     expect(descriptors() - before, "some may come and go, none for each request").toBeLessThan(20)
     expect(readdirSync(heads)).toEqual([])
 
     disk.free()
-    expect((await service.execute(request())).body.run_id).toBe(3)
-    expect(readdirSync(heads)).toHaveLength(1)
+    expect((await service.execute(request())).body.run_id).toBe(runs + 1)
+    expect(readdirSync(heads).filter(name => name !== "id")).toHaveLength(1)
   })
 
-  test("a folder that is away: one in doubt, then none is committed until it is back", async context => {
+  test("a folder that is away: one in doubt at most, then none is committed until it is back", async context => {
     const disk = smallDisk(context)
     const service = await starting(disk, await open())
     onTestFinished(() => service.close())
     expect((await service.execute(request())).status).toBe(200)
     const heads = join(disk.folder, "keys", "heads")
     renameSync(heads, `${heads}-away`)
-    expect(expectRefused(await service.execute(request()), 503)).toMatch(UNKNOWN)
+    const first = expectRefused(await service.execute(request()), 503)
+    const runs = UNKNOWN.test(first) ? 2 : 1
     for (let i = 0; i < 3; i++) expectRefused(await service.execute(request()), 503)
-    expect(await runsOf(service)).toBe(2)
+    expect(await runsOf(service)).toBe(runs)
     renameSync(`${heads}-away`, heads)
-    expect((await service.execute(request())).body.run_id).toBe(3)
+    expect((await service.execute(request())).body.run_id).toBe(runs + 1)
   })
 })

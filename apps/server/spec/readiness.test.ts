@@ -69,7 +69,13 @@ describe("asking the database", () => {
   let now = 1_000_000
   /** A log without a record yet: its head's time is long past. */
   const nowMs = (): number => now
-  const heads = { writable: () => true, contradicts: () => false, readyToRemember: async () => undefined }
+  const heads = {
+    writable: () => true,
+    contradicts: () => false,
+    readyToRemember: async () => undefined,
+    look: async () => undefined,
+    trouble: () => undefined,
+  }
   const logger = pino({ level: "silent" })
   const settled = (): Doubt => {
     const doubt = openDoubt()

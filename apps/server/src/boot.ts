@@ -1,5 +1,4 @@
 /** Puts the parts together: database, keys, log, policy, reviewer, pipeline, sealer. */
-import { randomUUID } from "node:crypto"
 import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { SystemProvenanceSection } from "@runseal/core/artifacts/sections"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
@@ -12,7 +11,7 @@ import { openKeyDirectory } from "./access/key-directory.ts"
 import { openRateLimits } from "./access/rate-limit.ts"
 import { openTrialQuota } from "./access/trial-quota.ts"
 import { publicCheckpoint } from "./anchor/embedded-log.ts"
-import { openHeadFile } from "./anchor/head-file.ts"
+import { headsOf } from "./anchor/heads-folder.ts"
 import { openRepeatableSigning } from "./anchor/repeatable-signing.ts"
 import { trustDocument, trustedKeysOf } from "./anchor/trust.ts"
 import type { Config } from "./config.ts"
@@ -191,11 +190,15 @@ function openReports({ keys, origin, genesisAt, signingKeys }: Deployment, db: D
 
 /** @throws StartupError with one sentence for the operator when the service must not start */
 export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATCHED }: BootParts): Promise<Service> {
-  const heads = openHeadGuard(openHeadFile(config.keysDir, randomUUID()))
+  const report = (trouble: string | undefined): void =>
+    trouble === undefined
+      ? logger.info("the database holds all that is remembered beside the keys")
+      : logger.error({ trouble }, "nothing is sealed")
+  const heads = openHeadGuard({ ...headsOf(config, db), nowMs, report })
   try {
     return await bootOver({ config, prepared, db, logger, nowMs, watch, heads })
   } catch (error) {
-    heads.close()
+    await heads.close()
     throw error
   }
 }

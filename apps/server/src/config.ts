@@ -8,6 +8,7 @@ import { adminNameSchema } from "@runseal/core/wire/keys"
 import { Command, CommanderError, Option } from "commander"
 import * as v from "valibot"
 import type { RemoteSigner } from "./anchor/remote-signer.ts"
+import { addHeadsCommands, type HeadsCommand } from "./heads-options.ts"
 import { addKeysCommands, type KeysCommand, signerAddress } from "./keys-options.ts"
 import { OPTION_ROWS, REVIEWER_KINDS, type ReviewerKind } from "./option-rows.ts"
 import { HOST_NAME, integer, type Options, url, word } from "./option-values.ts"
@@ -68,6 +69,8 @@ export type Config = {
   readonly mintAdminKey?: string
   /** Look at the signing keys, or change them, instead of starting. */
   readonly keysCommand?: KeysCommand
+  /** Look at the folders of heads, or forget one, instead of starting. */
+  readonly headsCommand?: HeadsCommand
 }
 
 export type RekorOptions = {
@@ -86,8 +89,10 @@ export type RekorOptions = {
 /** Variables whose values are secrets, or hold one. */
 export const SECRET_VARIABLES: readonly string[] = ["RUNSEAL_AIVP_API_KEY", "RUNSEAL_DATABASE_URL"]
 
-/** The command with every option; `--help` explains each with unit and default. @param take given what follows `keys` */
-function command(take: (command: KeysCommand) => void): Command {
+type Commands = Pick<Config, "keysCommand" | "headsCommand">
+
+/** The command with every option; `--help` explains each with unit and default. @param take given what follows `keys` or `heads` */
+function command(take: (found: Commands) => void): Command {
   const program = new Command("runseal")
     .description("Run attestation service: executes, gates, seals and anchors runs.")
     .configureOutput({ writeErr: () => undefined })
@@ -104,7 +109,8 @@ function command(take: (command: KeysCommand) => void): Command {
       option.argParser((value: string, before?: string) => (before === undefined ? value : `${before} ${value}`))
     program.addOption(option)
   }
-  addKeysCommands(program, take)
+  addKeysCommands(program, keysCommand => take({ keysCommand }))
+  addHeadsCommands(program, headsCommand => take({ headsCommand }))
   return program.version(SERVICE_VERSION)
 }
 
@@ -116,9 +122,9 @@ export type Ended = { readonly ended: true }
  * @throws StartupError with one sentence for an option that cannot be used
  */
 export function readConfig(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Config | Ended {
-  let keysCommand: KeysCommand | undefined
+  let commands: Commands = {}
   const program = command(found => {
-    keysCommand = found
+    commands = found
   })
   try {
     program.parse([...argv], { from: "user" })
@@ -128,14 +134,14 @@ export function readConfig(argv: readonly string[], env: Readonly<Record<string,
     throw new StartupError(withoutValues(error))
   }
   const config = fromOptions(program.opts<Record<string, string | undefined>>(), env)
-  return keysCommand === undefined ? config : { ...config, keysCommand }
+  return { ...config, ...commands }
 }
 
 /** What was wrong with the words of the command line, without what may be a secret in the wrong place. */
 function withoutValues({ code, message }: CommanderError): string {
   if (code === "commander.excessArguments" || code === "commander.unknownCommand")
     return "nothing but options and keys list, rotate or revoke is accepted, and a further word was given"
-  if (code === "commander.help") return "keys needs list, rotate or revoke"
+  if (code === "commander.help") return "keys needs list, rotate or revoke; heads needs list or forget"
   const [sentence = ""] = message.replace(/^error: /, "").split("\n", 1)
   if (code === "commander.unknownOption") return sentence.replace(/=.*$/s, "'")
   return sentence

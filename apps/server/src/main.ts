@@ -4,6 +4,7 @@ import { pino } from "pino"
 import { createApp } from "./app.ts"
 import { boot, prepare, type Service } from "./boot.ts"
 import { type Config, readConfig, SECRET_VARIABLES } from "./config.ts"
+import { runHeadsCommand } from "./heads-command.ts"
 import { type Listening, listen } from "./http/listen.ts"
 import { runKeysCommand } from "./keys-command.ts"
 import { listenForMetrics } from "./metrics/listen.ts"
@@ -54,6 +55,8 @@ async function main(): Promise<void> {
   if (config.mintAdminKey !== undefined) return mintAdminKey(await openStore(config, toOperator), config.mintAdminKey)
   if (config.keysCommand !== undefined)
     return runKeysCommand(await openStore(config, toOperator), config, config.keysCommand)
+  if (config.headsCommand !== undefined)
+    return runHeadsCommand(await openStore(config, toOperator), config.headsCommand)
   const logger = pino({ level: config.logLevel })
   // Refused before a database is made.
   const prepared = prepare(config)

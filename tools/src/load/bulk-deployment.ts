@@ -1,9 +1,8 @@
 /** A deployment to load into: its keys and log, a clock of the loader's own, API keys of callers. */
-import { randomUUID } from "node:crypto"
 import { keyCaller, originOf } from "@runseal/server/access/caller"
 import { mintKey } from "@runseal/server/access/mint-key"
 import { publicCheckpoint } from "@runseal/server/anchor/embedded-log"
-import { openHeadFile } from "@runseal/server/anchor/head-file"
+import { headsOf } from "@runseal/server/anchor/heads-folder"
 import { readKeys } from "@runseal/server/anchor/key-file"
 import { boot, pipelineOf, prepare } from "@runseal/server/boot"
 import { readConfig } from "@runseal/server/config"
@@ -52,7 +51,8 @@ export async function openBulkDeployment(
   const { deps, close } = await boot({ config, prepared, db, logger, nowMs })
   const keys = readKeys(config.keysDir)
   if (keys === undefined) throw new Error("the service has made its keys")
-  const heads = openHeadGuard(openHeadFile(config.keysDir, randomUUID()))
+  const heads = openHeadGuard({ ...headsOf(config, db), nowMs })
+  await heads.begin(db)
   const ledger = createBudgetLedger(db)
   const reportFault = (failure: Error): void => logger.error({ err: failure }, "a stage failed")
   const sample = sampleOf(verifyHere(deps.trust), sampledEvery)
@@ -90,7 +90,7 @@ export async function openBulkDeployment(
     },
     close: async () => {
       await ledger.close()
-      heads.close()
+      await heads.close()
       await close()
     },
   }

@@ -83,6 +83,14 @@ function story(open: (home: string) => Promise<Backups>, name: string): void {
   const expectPassed = (result: Verification): void =>
     expect(result, result.stdout + result.stderr).toMatchObject({ exit: 0, verdict: "LOG VERIFIED" })
   const forgetHeads = (): void => rmSync(join(home, "data/keys/heads"), { recursive: true })
+  /** On PostgreSQL the restored tables are others than those the lost folder was held against: the operator gives it up. */
+  const giveUpAwaited = async (): Promise<void> => {
+    if (backups.options().length === 0) return
+    const { stdout } = await runToEnd([...backups.options(), "heads", "list"])
+    const [, awaited = ""] = /^([0-9a-f]{32}) {2}awaited/m.exec(stdout) ?? []
+    expect((await server.post("/execute", request())).status, "nothing is sealed before").toBe(503)
+    expect(await runToEnd([...backups.options(), "heads", "forget", awaited])).toMatchObject({ code: 0 })
+  }
   const contradicted = () => saidOf(server, WITNESS).filter(({ fault }) => fault === "contradicted")
 
   beforeAll(async () => {
@@ -123,6 +131,7 @@ function story(open: (home: string) => Promise<Backups>, name: string): void {
   }, async () => {
     forgetHeads()
     await start()
+    await giveUpAwaited()
     await eventually("the witness to refuse", () => (contradicted().length > 0 ? true : undefined))
     expect(contradicted()[0]).toMatchObject({ level: 50, witness_size: 9, log_size: 5 })
     const shrunk = await audit("another-auditor")
@@ -146,6 +155,7 @@ function story(open: (home: string) => Promise<Backups>, name: string): void {
     await backups.restore("newest")
     forgetHeads()
     await start()
+    await giveUpAwaited()
     expect((await server.get("/runs/4/artifacts")).text).toContain('"bundle_hash"')
     await run(1)
     await untilWitnessed(server, WITNESS)

@@ -26,7 +26,7 @@ const totalOf = async (child: Child): Promise<number> => numberAt((await child.g
  */
 function stopAfterNextCommit(dataDir: string): () => void {
   const heads = join(dataDir, "keys/heads")
-  const [name = ""] = readdirSync(heads)
+  const [name = ""] = readdirSync(heads).filter(file => file !== "id")
   const pipe = join(heads, `${name}.tmp`)
   execFileSync("mkfifo", [pipe])
   rmSync(join(heads, name))

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto"
 import { canonicalize } from "@runseal/canonical"
 import type { Anchor } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
-import { parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
+import { parseCheckpoint, publicOrigin } from "@runseal/core/transparency-log/checkpoint"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { verifyNote } from "@runseal/core/transparency-log/verified-note"
 import { chainProblems } from "@runseal/core/verify/chain"
@@ -126,7 +126,7 @@ function checkLog(
   const checkpoint = note === undefined ? undefined : parseCheckpoint(note.text)
   assert.deepEqual(
     [checkpoint?.origin, checkpoint?.size, Buffer.from(checkpoint?.root ?? []).toString("hex")],
-    [trust.origin, head.size, rootAt(head.size)],
+    [publicOrigin(trust.origin), head.size, rootAt(head.size)],
     "the public checkpoint is signed and that of the head",
   )
   for (const { size, root, by } of promised) {

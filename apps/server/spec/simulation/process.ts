@@ -59,7 +59,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
   const { name, config, prepared, server, nowMs, reportFault } = parts
   const headFile = openHeadFile(config.keysDir, name, parts.sync)
   parts.opened(headFile.close)
-  const heads = openHeadGuard(headFile)
+  const heads = openHeadGuard({ file: headFile, nowMs })
   const pool = createConnectionPool(CONNECTIONS, ({ lost }) => ({
     client: server.connect(name, lost),
     cut: () => undefined,

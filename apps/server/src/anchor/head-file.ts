@@ -25,20 +25,39 @@ import { EMPTY_ROOT } from "@runseal/core/transparency-log/merkle"
 import { StartupError } from "../startup-error.ts"
 import { inKeysFolder, syncDirectory } from "./keys-folder.ts"
 
-const HEADS_DIRECTORY = "heads"
+export const HEADS_DIRECTORY = "heads"
 /** A file that is being made; it becomes a head by its rename and says nothing before. */
-const UNFINISHED = ".tmp"
+export const UNFINISHED = ".tmp"
 /** A file that is being made is finished or given up within so long a time, in milliseconds. */
 const UNFINISHED_MS = 60_000
 /** A file another process has taken to tidy it away; until then it is a head like any other. */
 const TAKEN = ".taken"
-/** `<size, 16 digits> <root, 64 hex>\n`: of fixed length, so that a write in place never leaves a tail of the last one. */
-const RECORD = /^(\d{16}) ([0-9a-f]{64})\n$/
+/** Names the folder to the database: no head. */
+export const FOLDER_ID_FILE = "id"
+/**
+ * `<size, 16 digits> <root, 64 hex> <system identifier, 20 digits> <timeline, 10 digits> <table, 20 digits> <term, 10 digits>\n`:
+ * of fixed length, so that a write in place never leaves a tail of the last one.
+ */
+const RECORD = /^(\d{16}) ([0-9a-f]{64}) (\d{20}) (\d{10}) (\d{20}) (\d{10})\n$/
 
-export type RememberedHead = { readonly size: number; readonly root: string }
+/** Which database the log was in: the same tables of the same cluster of PostgreSQL, and not promoted since. FORMATS §6. */
+export type Lineage = {
+  /** PostgreSQL's system identifier, in decimal; "0" for the embedded database, which has no other to take its place. */
+  readonly system: string
+  /** Rises with each promotion of a standby. */
+  readonly timeline: number
+  /** Which table of which database holds the head, in decimal: a dump that is restored makes another table. */
+  readonly table: string
+  /** Rises with each change of the others that a process has seen. */
+  readonly term: number
+}
+
+export const NO_LINEAGE: Lineage = { system: "0", timeline: 0, table: "0", term: 0 }
+
+export type RememberedHead = { readonly size: number; readonly root: string; readonly lineage: Lineage }
 
 /** Where a process that has remembered nothing begins: every log contains the empty one. */
-const NOTHING: RememberedHead = { size: 0, root: encodeHex(EMPTY_ROOT) }
+const NOTHING: RememberedHead = { size: 0, root: encodeHex(EMPTY_ROOT), lineage: NO_LINEAGE }
 
 export type HeadFile = {
   /** What this process remembers last. */
@@ -76,15 +95,26 @@ function readHead(path: string): RememberedHead | undefined {
     if (isGone(error)) return undefined
     throw error
   }
-  const match = RECORD.exec(text)
-  if (match?.[1] === undefined || match[2] === undefined)
+  const [, size, root = "", system = "", timeline, table = "", term] = RECORD.exec(text) ?? []
+  if (size === undefined)
     throw new StartupError(
       `${path} is damaged: how far the log had grown is not known. Check the log, then remove the file.`,
     )
-  return { size: Number(match[1]), root: match[2] }
+  const lineage = {
+    system: `${BigInt(system)}`,
+    timeline: Number(timeline),
+    table: `${BigInt(table)}`,
+    term: Number(term),
+  }
+  return { size: Number(size), root, lineage }
 }
 
-const recordOf = ({ size, root }: RememberedHead): string => `${String(size).padStart(16, "0")} ${root}\n`
+const digits = (value: number | string, width: number): string => `${value}`.padStart(width, "0")
+
+function recordOf({ size, root, lineage: { system, timeline, table, term } }: RememberedHead): string {
+  const place = [digits(system, 20), digits(timeline, 10), digits(table, 20), digits(term, 10)]
+  return `${[digits(size, 16), root, ...place].join(" ")}\n`
+}
 
 /** Makes a head file that is whole from the moment it can be seen. Gives a descriptor to write it anew in place. */
 function createHead(directory: string, path: string, head: RememberedHead): number {
@@ -114,7 +144,7 @@ function takesFiles(directory: string): boolean {
 
 /** Names of the heads in a folder. */
 const headNames = (directory: string): readonly string[] =>
-  readdirSync(directory).filter(name => !name.endsWith(UNFINISHED))
+  readdirSync(directory).filter(name => !name.endsWith(UNFINISHED) && name !== FOLDER_ID_FILE)
 
 /** The heads of files that are there and say something. */
 const readHeads = (directory: string, names: readonly string[]): readonly RememberedHead[] =>

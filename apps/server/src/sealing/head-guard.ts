@@ -1,27 +1,30 @@
 /**
  * Keeps the log from being forked: nothing is sealed on a head whose log does not contain every head that is remembered
- * beside the keys. FORMATS §6; docs/decisions/0110.
+ * beside the keys, nor in a database that took another's place before every folder of heads was held against it.
+ * FORMATS §6; docs/decisions/0110.
  */
-import { encodeHex } from "@runseal/canonical"
-import { rootFromTiles } from "@runseal/core/transparency-log/tiles"
-import type { HeadFile, RememberedHead } from "../anchor/head-file.ts"
+import type { HeadFile, Lineage, RememberedHead } from "../anchor/head-file.ts"
 import { StartupError } from "../startup-error.ts"
 import type { Database } from "../store/database.ts"
 import { StoreError } from "../store/errors.ts"
-import { lockHead, readTile } from "../store/log-store.ts"
-import type { LogHeadRow } from "../store/schema.ts"
-import type { Source, Tx } from "../store/session.ts"
-
-/** A log's head in the database. */
-type Head = Pick<LogHeadRow, "size" | "root">
+import { lockHead } from "../store/log-store.ts"
+import type { Tx } from "../store/session.ts"
+import { createTurns } from "./exclusive.ts"
+import { contradictsHead, type Head, headOf, notContained } from "./head-containment.ts"
+import { openHeadLooks } from "./head-looks.ts"
+import { createHeadState, type HeadState, OLDER } from "./head-state.ts"
+import { awaitedOf, awaitedSentence } from "./lineage.ts"
+import { type FolderName, openVouching, type Vouching } from "./vouching.ts"
 
 /** What a sealer asks and tells of heads. */
 export type SealingHeads = {
+  /** Does the work of a batch, from its check of the head until that of the next is remembered, while nothing else is decided of heads. */
+  readonly whileSealing: <T>(work: () => Promise<T>) => Promise<T>
   /** Resolves when a head could be remembered now. Awaited before a batch begins: one that was not remembered is alone. */
   readonly readyToRemember: () => Promise<void>
   /**
-   * Resolves when the locked head may be gone on from.
-   * @throws StoreError "unavailable" when its log does not contain what is remembered
+   * Resolves when the locked head may be gone on from. Costs nothing while the head is the one this process made last.
+   * @throws StoreError "unavailable" when it may not
    */
   readonly checkHead: (tx: Tx, head: Head) => Promise<void>
   /** Makes the head durable beside the keys, after commit and before any answer. */
@@ -30,91 +33,119 @@ export type SealingHeads = {
 
 export type HeadGuard = SealingHeads & {
   /**
-   * Holds the database against what every process of the keys folder remembers, and stands for them from then on.
+   * Holds the database against what every process of the keys folder remembers, and stands for them from then on. Then looks at
+   * it every two seconds.
    * @throws StartupError when the database holds an older log, or another
    */
   readonly begin: (db: Database) => Promise<void>
   /** Whether anything was acknowledged on these keys. */
   readonly remembersAny: () => boolean
+  /** Looks which database this is now, as is done every two seconds. Rejects when it cannot be asked. */
+  readonly look: () => Promise<void>
+  /** Why nothing is sealed, as far as the last look or batch found; undefined when something would be. */
+  readonly trouble: () => string | undefined
   /** Whether a head is older than the last one that was checked or made here, or another of the same size. */
   readonly contradicts: (size: number, root: Uint8Array) => boolean
   readonly writable: () => boolean
-  readonly close: () => void
+  readonly close: () => Promise<void>
 }
 
-const OLDER = "The database holds an older log than was acknowledged, or another; sealing on it would fork the log."
+export type HeadGuardParts = {
+  readonly file: HeadFile
+  /** Absent for the embedded database, which no other takes the place of. */
+  readonly folder?: FolderName
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number
+  /** Told why nothing is sealed, and that something is again, once each time. */
+  readonly report?: (trouble: string | undefined) => void
+}
+
 const NOT_REMEMBERED =
   "The folder of the heads beside the keys cannot be written; nothing is sealed until the log's head can be remembered there."
+const ELSEWHERE =
+  "The database is another one than before, or was promoted: it is being held against what is remembered."
 
-const rememberedOf = ({ size, root }: Head): RememberedHead => ({ size, root: encodeHex(root) })
-
-const contradictsHead = (known: RememberedHead, { size, root }: RememberedHead): boolean =>
-  size < known.size || (size === known.size && root !== known.root)
-
-/** The remembered heads that the log of this head does not contain, by their roots in its tiles. */
-async function notContained(
-  source: Source,
-  head: RememberedHead,
-  remembered: readonly RememberedHead[],
-): Promise<readonly RememberedHead[]> {
-  const distinct = [...new Map(remembered.map(known => [`${known.size} ${known.root}`, known])).values()]
-  const missing: RememberedHead[] = []
-  for (const known of distinct) {
-    if (contradictsHead(known, head)) missing.push(known)
-    else if (known.size < head.size && (await rootAt(source, known.size)) !== known.root) missing.push(known)
-  }
-  return missing
-}
-
-/** Root of the first entries of the stored log. Reads one row of tiles a level. */
-const rootAt = async (source: Source, size: number): Promise<string> =>
-  encodeHex(await rootFromTiles(size, (level, index, width) => readTile(source, level, index, width)))
-
-export function openHeadGuard(file: HeadFile): HeadGuard {
-  let known: RememberedHead | undefined
-  /** Connections on which all files were held against the database. */
-  const checked = new WeakSet<object>()
-
-  const checkAll = async (tx: Tx, head: RememberedHead): Promise<readonly RememberedHead[]> => {
-    const missing = await notContained(tx, head, [...file.all(), ...(known === undefined ? [] : [known])])
-    if (missing.length > 0) return missing
-    checked.add(tx.connection)
-    known = head
-    return []
-  }
+export function openHeadGuard({ file, folder, nowMs, report = () => undefined }: HeadGuardParts): HeadGuard {
+  const state = createHeadState(file, report)
+  const vouching = folder && openVouching(file, folder, nowMs)
+  const turns = createTurns()
+  const looks = openHeadLooks(state, vouching, turns)
   return {
-    begin: db =>
-      db.transaction(async tx => {
+    begin: async db => {
+      await db.transaction(async tx => {
         // Under the head's lock no other process seals: what their files say cannot pass what is read here.
-        const head = rememberedOf(await lockHead(tx))
-        refuseStart(head, await checkAll(tx, head))
-        await file.remember(head)
+        const head = headOf(await lockHead(tx))
+        refuseStart(head, await notContained(tx, head, file.all()))
+        if (vouching === undefined) await file.remember(head)
+        else await vouching.vouch(tx, head, undefined)
+        state.know(head)
         await file.tidy(async other => (await notContained(tx, head, [other])).length === 0)
-      }),
+      })
+      await looks.begin(db)
+    },
     remembersAny: () => file.all().length > 0,
+    look: looks.look,
+    trouble: state.trouble,
+    whileSealing: turns,
     readyToRemember: async () => {
       await file.ready().catch(cause => {
         throw new StoreError("unavailable", { message: NOT_REMEMBERED, cause })
       })
     },
-    checkHead: async (tx, row) => {
-      const head = rememberedOf(row)
-      if (!checked.has(tx.connection)) {
-        if ((await checkAll(tx, head)).length > 0) throw new StoreError("unavailable", { message: OLDER })
-      } else if (known !== undefined && known.root !== head.root) {
-        if ((await notContained(tx, head, [known])).length > 0) throw new StoreError("unavailable", { message: OLDER })
-        known = head
-      }
-    },
+    checkHead: openHeadCheck(file, state, vouching, looks.lookLater),
     rememberHead: async (size, root) => {
-      known = rememberedOf({ size, root })
-      await file.remember(known)
+      const head = headOf({ size, root })
+      state.know(head)
+      await file.remember({ ...head, lineage: file.own().lineage })
     },
-    contradicts: (size, root) => known !== undefined && contradictsHead(known, rememberedOf({ size, root })),
+    contradicts: (size, root) => {
+      const known = state.known()
+      return known !== undefined && contradictsHead(known, headOf({ size, root }))
+    },
     writable: file.writable,
-    close: file.close,
+    close: async () => {
+      await looks.close()
+      file.close()
+    },
   }
 }
+
+/** The check of a head that a batch has locked. @param lookLater called when a look may help */
+function openHeadCheck(
+  file: HeadFile,
+  state: HeadState,
+  vouching: Vouching | undefined,
+  lookLater: () => void,
+): SealingHeads["checkHead"] {
+  /** Connections on which all files were held against the database, and which one that was. */
+  const checked = new WeakMap<object, Lineage>()
+
+  const checkAll = async (tx: Tx, head: RememberedHead): Promise<void> => {
+    if ((await notContained(tx, head, state.remembered())).length > 0) state.refuse(OLDER)
+    const standing = await vouching?.standingOf(tx)
+    const awaited = standing === undefined ? [] : awaitedOf(standing)
+    const isElsewhere = standing !== undefined && vouching?.isHere(standing) === false
+    if (isElsewhere || awaited.length > 0) {
+      lookLater()
+      state.refuse(isElsewhere ? ELSEWHERE : awaitedSentence(awaited))
+    }
+    checked.set(tx.connection, file.own().lineage)
+  }
+  return async (tx, row) => {
+    const head = headOf(row)
+    const known = state.known()
+    const lineage = checked.get(tx.connection)
+    if (lineage === undefined) await checkAll(tx, head)
+    else if (!sameDatabase(lineage, file.own().lineage)) state.refuse(ELSEWHERE)
+    else if (known !== undefined && known.root !== head.root && (await notContained(tx, head, [known])).length > 0)
+      state.refuse(OLDER)
+    state.know(head)
+    state.find(undefined)
+  }
+}
+
+const sameDatabase = (a: Lineage, b: Lineage): boolean =>
+  a.system === b.system && a.timeline === b.timeline && a.table === b.table
 
 /** @param missing what the database does not contain */
 function refuseStart(head: RememberedHead, missing: readonly RememberedHead[]): void {

@@ -2,14 +2,13 @@
  * Changes the log's signing keys, and revokes old ones. A change is an entry of the log, signed with the service key that was in force
  * before; rows, entry and head are one transaction. FORMATS §6–7; docs/decisions/0095.
  */
-import { randomUUID } from "node:crypto"
 import { sha256Hex } from "@runseal/canonical"
 import type { KeyChangeLeaf } from "@runseal/core/artifacts/anchor"
 import { keyChangeLeaf, leafBytes, leafDigest, leafText } from "@runseal/core/formulas/leaves"
 import { formatUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
 import { MAX_KEY_CHANGES } from "@runseal/core/wire/log-answers"
 import { appendLeafEntry, publicCheckpoint } from "../anchor/embedded-log.ts"
-import { openHeadFile } from "../anchor/head-file.ts"
+import { headsOf } from "../anchor/heads-folder.ts"
 import { createNextKeys, readNextKeys, takeNextKeys } from "../anchor/key-file.ts"
 import { idsOf, type SigningKeys } from "../anchor/keys.ts"
 import { growLog } from "../anchor/log-builder.ts"
@@ -18,6 +17,7 @@ import type { Config } from "../config.ts"
 import { StartupError } from "../startup-error.ts"
 import type { Database } from "../store/database.ts"
 import { readDeployment } from "../store/deployment.ts"
+import { StoreError } from "../store/errors.ts"
 import { appendEntries, loadFrontier, lockHead } from "../store/log-store.ts"
 import { KEY_ROLES, type KeyRole, type LogHeadRow, type SigningKeyRow } from "../store/schema.ts"
 import type { Tx } from "../store/session.ts"
@@ -140,11 +140,11 @@ async function withDeployment<T>(
   work: (deployment: Deployment, heads: HeadGuard) => Promise<T>,
 ): Promise<T> {
   if ((await readDeployment(db)) === undefined) throw noLog()
-  const heads = openHeadGuard(openHeadFile(config.keysDir, randomUUID()))
+  const heads = openHeadGuard({ ...headsOf(config, db), nowMs })
   try {
     return await work(await openDeployment(db, config, heads, nowMs), heads)
   } finally {
-    heads.close()
+    await heads.close()
   }
 }
 
@@ -152,7 +152,9 @@ async function withDeployment<T>(
 async function lockDeployment(tx: Tx, { epoch }: Deployment, heads: HeadGuard): Promise<LogHeadRow> {
   const head = await lockHead(tx)
   if (head.epoch !== epoch) throw new StartupError(CHANGED_MEANWHILE)
-  await heads.checkHead(tx, head)
+  await heads.checkHead(tx, head).catch((cause: unknown) => {
+    throw cause instanceof StoreError ? new StartupError(cause.message, { cause }) : cause
+  })
   return head
 }
 

@@ -27,7 +27,7 @@ export type ReadinessParts = {
   readonly db: Database
   readonly nowMs: () => number
   /** What is remembered beside the keys. */
-  readonly heads: Pick<HeadGuard, "writable" | "contradicts" | "readyToRemember">
+  readonly heads: Pick<HeadGuard, "writable" | "contradicts" | "readyToRemember" | "look" | "trouble">
   readonly doubt: Doubt
   readonly logger: Pick<Logger, "warn" | "info">
   /** The head's epoch when this process started. */
@@ -42,6 +42,7 @@ export function openReadiness(parts: ReadinessParts): () => Promise<Readiness> {
   const finding = boundedFinding<Readiness>({
     ask: async (): Promise<Readiness> => {
       trying = REASONS.silent
+      await parts.heads.look().catch(() => undefined)
       const found = await lookAt(parts.db).catch(() => undefined)
       const checked_at = nowMs()
       const met = found === undefined ? REASONS.absent : reasonAgainst(found, parts, checked_at)
@@ -74,6 +75,8 @@ function reasonAgainst(
   if (!writable) return REASONS.readOnly
   if (heads.contradicts(head.size, head.root))
     return "The database holds an older log than was acknowledged, or another."
+  const trouble = heads.trouble()
+  if (trouble !== undefined) return trouble
   if (head.epoch !== epoch) return "The signing keys were changed since this process started: start it again."
   if (!heads.writable()) return REASONS.heads
   if (nextLogTime(head.log_time, now) === undefined)

@@ -118,7 +118,11 @@ export function openSealer(context: SealerContext): Sealer {
   const weigh = (item: Item): number => ("run" in item ? item.run.texts.size() : 0)
   const long = { isLong: (item: Item) => weigh(item) > LONG_BYTES, weigh, batchWeight: LONG_BATCH_BYTES }
   const bounds = { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS, long }
-  const { submit, waiting, close } = createGroupCommit(sealItems, bounds, context.upstream)
+  const { submit, waiting, close } = createGroupCommit<Item, Place>(
+    items => context.whileSealing(() => sealItems(items)),
+    bounds,
+    context.upstream,
+  )
 
   return {
     seal: async (draft, claim) => {

@@ -27,11 +27,14 @@ export class StoreError extends Error {
   readonly sqlstate: string | undefined
   /** A time limit ended it: what comes next would meet the same, so that it is refused rather than kept waiting. */
   readonly late: boolean
+  /** A sentence for the caller of a request; absent: what is said of every failure of the store. */
+  readonly told: string | undefined
 
   constructor(code: StoreErrorCode, details: StoreErrorDetails = {}) {
     super(details.message ?? SENTENCES[code], details.cause === undefined ? {} : { cause: details.cause })
     this.code = code
     this.sqlstate = details.sqlstate
+    this.told = details.told
     this.late = details.late ?? LATE_SQLSTATES.has(details.sqlstate ?? "")
   }
 }
@@ -40,6 +43,7 @@ type StoreErrorDetails = {
   readonly sqlstate?: string | undefined
   readonly message?: string | undefined
   readonly late?: boolean
+  readonly told?: string | undefined
   readonly cause?: unknown
 }
 

@@ -1,7 +1,7 @@
 /**
  * The tables. Sealed documents are texts, bundles packed ones: jsonb rewrites the bytes that were hashed. Tree hashes are `bytea`; digests that
  * are shown, compared or searched by prefix are lowercase hex. Numbers are `bigint` within ±(2^53−1), where JSON is exact.
- * After a change here, in access-schema.ts or in outside-schema.ts, `npx drizzle-kit generate` in apps/server writes the migration.
+ * After a change here, in access-schema.ts, heads-schema.ts or outside-schema.ts, `npx drizzle-kit generate` in apps/server writes the migration.
  */
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { sql } from "drizzle-orm"

@@ -4,10 +4,9 @@
  * often is looked up in groups as in the service, which favours this design. Kept in the bench only.
  * Arguments: how many requests may have a transaction open, then the options of the server.
  */
-import { randomUUID } from "node:crypto"
 import { rootOf } from "@runseal/core/transparency-log/compact-range"
 import { publicCheckpoint } from "@runseal/server/anchor/embedded-log"
-import { openHeadFile } from "@runseal/server/anchor/head-file"
+import { headsOf } from "@runseal/server/anchor/heads-folder"
 import { readKeys } from "@runseal/server/anchor/key-file"
 import type { LogFrontier } from "@runseal/server/anchor/log-builder"
 import { createApp } from "@runseal/server/app"
@@ -63,7 +62,8 @@ const db = await openDatabase({ kind: "postgres", url: config.databaseUrl })
 const { deps, close } = await boot({ config, prepared, db, logger, nowMs: Date.now })
 const keys = readKeys(config.keysDir)
 if (keys === undefined) throw new Error("the service has made its keys")
-const heads = openHeadGuard(openHeadFile(config.keysDir, randomUUID()))
+const heads = openHeadGuard({ ...headsOf(config, db), nowMs: Date.now })
+await heads.begin(db)
 
 const reportFault = (failure: Error): void => logger.error({ err: failure }, "a stage failed")
 const verification = openVerification(deps.trustDocument)
@@ -139,7 +139,7 @@ const listening = await listen({ fetch: createApp({ ...deps, execute }).fetch, h
 process.stdout.write(`${JSON.stringify({ url: listening.url, msg: "listening" })}\n`)
 process.once("SIGTERM", async () => {
   await listening.stop()
-  heads.close()
+  await heads.close()
   await verification.close()
   await close()
 })

@@ -1,0 +1,275 @@
+/** FORMATS §6: a standby that takes a lost primary's place. Two servers, a real primary and a real standby; nothing is sealed twice. */
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterAll, describe, expect, onTestFinished, test } from "vitest"
+import { type PostgresCluster, type PostgresStandby, startPostgresCluster } from "../cluster/postgres-cluster.ts"
+import { LOOK_EVERY_MS } from "../src/sealing/head-looks.ts"
+import { openDatabase } from "../src/store/database.ts"
+import { postgresStart, postgresTitle } from "./database/databases.ts"
+import { cutOff, runOn, untilCaughtUp } from "./database/standby.ts"
+import { openSwitchingProxy, type SwitchingProxy } from "./database/switching-proxy.ts"
+import { type Answer, expectRefused } from "./harness/answer.ts"
+import { runToEnd } from "./harness/child.ts"
+import { request } from "./harness/requests.ts"
+import { openService, type TestService } from "./harness/service.ts"
+
+/** Starts of two servers of PostgreSQL and two services, on a machine that is busy. */
+const DEADLINE_MS = 480_000
+const AWAITED = /until \d+ more of the folders of heads/
+const OLDER = /older log than was acknowledged, or another/
+const EXCHANGED = /database was exchanged/
+
+const folder = mkdtempSync(join(tmpdir(), "runseal-failover-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+type World = {
+  readonly primary: PostgresCluster
+  readonly standby: PostgresStandby
+  readonly proxy: SwitchingProxy
+  /** Starts a server with a keys folder. */
+  readonly serve: (keysDir: string, clock?: TestService["clock"], url?: string) => Promise<TestService>
+  /** The primary is lost and the standby takes its place. */
+  readonly failOver: () => Promise<void>
+  /** A keys folder with the keys of another. */
+  readonly keysLike: (keysDir: string, how: "keys" | "all") => string
+  readonly keysDir: string
+}
+
+let worlds = 0
+
+async function openWorld(synchronous = false): Promise<World> {
+  const started = await startPostgresCluster()
+  if (started.kind === "absent") throw new Error(started.reason)
+  const { cluster: primary } = started
+  onTestFinished(() => primary.stop())
+  const standby = await primary.addStandby("standby")
+  if (synchronous)
+    await runOn(primary.url, "alter system set synchronous_standby_names = '*'", "select pg_reload_conf()")
+  const proxy = await openSwitchingProxy(primary.url)
+  onTestFinished(() => proxy.close())
+  const own = join(folder, `${++worlds}`)
+  let copies = 0
+  return {
+    primary,
+    standby,
+    proxy,
+    keysDir: join(own, "keys"),
+    keysLike: (keysDir, how) => {
+      const copy = join(own, `copy-${++copies}`)
+      if (how === "all") cpSync(keysDir, copy, { recursive: true })
+      else cpSync(join(keysDir, "signing-keys.json"), join(copy, "signing-keys.json"))
+      return copy
+    },
+    serve: async (keysDir, clock, url = proxy.url) => {
+      const open = () => openDatabase({ kind: "postgres", url })
+      const service = await openService({ open, keysDir, ...(clock === undefined ? {} : { clock }) })
+      onTestFinished(() => service.close())
+      return service
+    },
+    failOver: async () => {
+      await primary.crash()
+      await standby.promote()
+      proxy.switchTo(standby.url)
+    },
+  }
+}
+
+/** Answers of a service until one is 200; a failover takes a moment. */
+async function untilSealed(service: TestService): Promise<Answer> {
+  const deadline = Date.now() + 30_000
+  for (;;) {
+    const answer = await service.execute(request())
+    if (answer.status === 200) return answer
+    expectRefused(answer, 503)
+    if (Date.now() > deadline) throw new Error(`nothing is sealed again: ${answer.text}`)
+    await sleep(200)
+  }
+}
+
+/** Every answer is 503, for longer than a look takes; the last `/ready` says why. */
+async function expectStopped(service: TestService, why: RegExp): Promise<void> {
+  const until = Date.now() + 3000
+  let last = ""
+  while (Date.now() < until) {
+    last = expectRefused(await service.execute(request()), 503)
+    await sleep(500)
+  }
+  expect(last, service.logLines.slice(-3).join()).toMatch(EXCHANGED)
+  service.clock.advance(2000)
+  expect(expectRefused(await service.get("/ready"), 503)).toMatch(why)
+  expect(service.logLines.join("\n")).toMatch(why)
+}
+
+const sizeOf = async (service: TestService): Promise<number> => {
+  const [head] = await service.db.sql<{ size: number }[]>`select size from log_head`
+  return head?.size ?? -1
+}
+const filesOf = (keysDir: string): readonly string[] =>
+  readdirSync(join(keysDir, "heads"))
+    .filter(name => name !== "id")
+    .map(name => readFileSync(join(keysDir, "heads", name), "latin1").slice(0, 81))
+
+/** Every checkpoint that a service ever showed, by size. */
+const checkpointOf = async (service: TestService): Promise<string> => (await service.get("/log/checkpoint")).text
+
+describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, { timeout: DEADLINE_MS }, () => {
+  test("that lost records, one keys folder: the server that was idle refuses at once, and no other root comes to be", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary } = world
+    const a = await world.serve(keysDir)
+    const b = await world.serve(keysDir, a.clock)
+    await a.execute(request())
+    await untilCaughtUp(standby.url, primary.url)
+    await cutOff(standby.url)
+    expect((await a.execute(request())).status).toBe(200)
+    const acknowledged = await checkpointOf(a)
+    const before = filesOf(keysDir)
+    await world.failOver()
+    await expectStopped(b, OLDER)
+    await expectStopped(a, OLDER)
+    expect(await sizeOf(b)).toBe(3)
+    expect(await checkpointOf(b)).not.toBe(acknowledged)
+    expect(filesOf(keysDir), "the evidence stays").toEqual(expect.arrayContaining([...before]))
+    await expect(world.serve(keysDir, a.clock)).rejects.toThrow(/it is an older copy/)
+    expect(filesOf(keysDir)).toEqual(expect.arrayContaining([...before]))
+  })
+
+  test.each(["keys", "all"] as const)(
+    "that lost records, a folder each (copied: %s): the idle server waits, then refuses",
+    async how => {
+      const world = await openWorld()
+      const { keysDir, standby, primary } = world
+      const a = await world.serve(keysDir)
+      await a.execute(request())
+      const other = world.keysLike(keysDir, how)
+      const b = await world.serve(other, a.clock)
+      await untilCaughtUp(standby.url, primary.url)
+      await cutOff(standby.url)
+      expect((await a.execute(request())).status).toBe(200)
+      const before = filesOf(keysDir)
+      await world.failOver()
+      await expectStopped(b, AWAITED)
+      await expectStopped(a, OLDER)
+      expect(await sizeOf(b)).toBe(3)
+      await expect(world.serve(keysDir, a.clock)).rejects.toThrow(/it is an older copy/)
+      await expectStopped(b, AWAITED)
+      expect(filesOf(keysDir)).toEqual(before)
+      expect(await sizeOf(b)).toBe(3)
+
+      // The operator gives up what was lost, and says so: then the log goes on without the folder, which never joins it.
+      const [awaited = ""] = /[0-9a-f]{32}/.exec((await b.get("/ready")).text) ?? []
+      const listed = await heads(world, "list")
+      expect(listed.stdout).toContain(`${awaited}  awaited  `)
+      expect(listed.stdout).toContain(`:${keysDir}\n`)
+      expect((await heads(world, "forget", "0".repeat(32))).stderr).toMatch(/knows no folder/)
+      expect((await heads(world, "forget", awaited)).stdout).toMatch(/is forgotten/)
+      const sealed = await untilSealed(b)
+      expect(sealed.body.run_id).toBe(2)
+      for (let i = 0; i < 3; i++) expect((await b.execute(request())).status).toBe(200)
+      await expect(world.serve(keysDir, a.clock)).rejects.toThrow(/another log than the one that was acknowledged/)
+      await expectStopped(a, OLDER)
+      expect(filesOf(keysDir), "a longer fork takes no evidence away").toEqual(before)
+    },
+  )
+
+  test("that lost nothing: sealing resumes by itself with both servers up, and waits for one that is down", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary } = world
+    const a = await world.serve(keysDir)
+    const other = world.keysLike(keysDir, "keys")
+    const b = await world.serve(other, a.clock)
+    await a.execute(request())
+    await untilCaughtUp(standby.url, primary.url)
+    await world.failOver()
+    expect((await untilSealed(b)).body.run_id).toBe(2)
+    expect((await untilSealed(a)).body.run_id).toBe(3)
+    a.clock.advance(2000)
+    expect((await a.get("/ready")).status).toBe(200)
+  })
+
+  test("of a server alone that lost nothing: it resumes by itself; a restart of the same primary is not noticed", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary } = world
+    const a = await world.serve(keysDir)
+    await a.execute(request())
+    await primary.crashAndRestart()
+    expect((await untilSealed(a)).body.run_id).toBe(2)
+    expect(a.logLines.join()).not.toMatch(AWAITED)
+    await untilCaughtUp(standby.url, primary.url)
+    await world.failOver()
+    expect((await untilSealed(a)).body.run_id).toBe(3)
+  })
+
+  test("with synchronous replication: the server that is left waits for nobody", async () => {
+    const world = await openWorld(true)
+    const { keysDir, standby, primary } = world
+    const way = await openSwitchingProxy(primary.url)
+    const a = await world.serve(keysDir, undefined, way.url)
+    const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
+    await a.execute(request())
+    await sleep(2 * LOOK_EVERY_MS)
+    await untilCaughtUp(standby.url, primary.url)
+    way.close()
+    await world.failOver()
+    expect((await untilSealed(b)).body.run_id).toBe(2)
+  })
+
+  test("after a server was stopped: one that is left stands for it, refuses a database that lost its records at once", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary } = world
+    const a = await world.serve(keysDir)
+    const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
+    await untilCaughtUp(standby.url, primary.url)
+    await cutOff(standby.url)
+    await a.execute(request())
+    await a.close()
+    await sleep(3 * LOOK_EVERY_MS)
+    expect(JSON.parse((await heads(world, "list", "--json")).stdout).folders).toHaveLength(1)
+    await world.failOver()
+    await expectStopped(b, OLDER)
+  })
+
+  test("after a server was stopped, and nothing was lost: the one that is left goes on by itself", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary } = world
+    const a = await world.serve(keysDir)
+    const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
+    await a.execute(request())
+    await a.close()
+    await sleep(3 * LOOK_EVERY_MS)
+    await untilCaughtUp(standby.url, primary.url)
+    await world.failOver()
+    expect((await untilSealed(b)).body.run_id).toBe(2)
+  })
+
+  test("a server that goes back to the database it left waits until the others are back too", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary, proxy } = world
+    const a = await world.serve(keysDir)
+    const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
+    await a.execute(request())
+    await untilCaughtUp(standby.url, primary.url)
+    await standby.promote()
+    proxy.switchTo(standby.url)
+    expect((await untilSealed(a)).body.run_id).toBe(2)
+    await untilVouched(b)
+    await a.close()
+    proxy.switchTo(primary.url)
+    await expectStopped(b, AWAITED)
+  })
+})
+
+const untilVouched = async (service: TestService): Promise<void> => {
+  for (let tries = 0; tries < 100; tries++) {
+    service.clock.advance(2000)
+    if ((await service.get("/ready")).status === 200) return
+    await sleep(200)
+  }
+  throw new Error("it is not ready")
+}
+
+/** The operator's command, at the machine. */
+const heads = ({ proxy }: World, ...words: readonly string[]) =>
+  runToEnd(["--database-url", proxy.url, "heads", ...words])

@@ -1,0 +1,40 @@
+/** What an operator may ask of the folders of heads that a database server knows. */
+import { StartupError } from "../startup-error.ts"
+import type { Database } from "../store/database.ts"
+import { readDatabaseFacts, readHeadsFolders, removeHeadsFolder } from "../store/heads-folders.ts"
+import type { HeadsFolderRow } from "../store/heads-schema.ts"
+import { lockHead } from "../store/log-store.ts"
+import { awaitedOf } from "./lineage.ts"
+
+export type ListedFolder = {
+  readonly row: HeadsFolderRow
+  /** Whether sealing waits for it. */
+  readonly awaited: boolean
+}
+
+/** Oldest first. @throws StartupError on the embedded database */
+export async function listFolders(db: Database): Promise<readonly ListedFolder[]> {
+  refuseEmbedded(db)
+  return db.read(async session => {
+    const rows = await readHeadsFolders(session)
+    const awaited = awaitedOf({ facts: await readDatabaseFacts(session), rows })
+    return rows.map(row => ({ row, awaited: awaited.includes(row) }))
+  })
+}
+
+/** @throws StartupError when there is no such folder */
+export async function forgetFolder(db: Database, folder_id: string): Promise<void> {
+  refuseEmbedded(db)
+  const found = await db.transaction(async tx => {
+    await lockHead(tx)
+    return removeHeadsFolder(tx, folder_id)
+  })
+  if (!found) throw new StartupError("The database knows no folder of heads of that id; see heads list.")
+}
+
+function refuseEmbedded({ kind }: Database): void {
+  if (kind !== "postgres")
+    throw new StartupError(
+      "The embedded database has one folder of heads, and nothing waits for another: there is nothing to do.",
+    )
+}
