@@ -9,7 +9,7 @@ import { request } from "../harness/requests.ts"
 import { type StandInSigner, startSigner } from "../harness/signer.ts"
 import { verifyWithCli } from "../harness/verifier.ts"
 
-const DEADLINE_MS = 240_000
+const DEADLINE_MS = 480_000
 const COMPLETE = "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED"
 const folder = mkdtempSync(join(tmpdir(), "runseal-remote-"))
 const tokenFile = join(folder, "token")
