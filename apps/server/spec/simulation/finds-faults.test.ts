@@ -65,8 +65,8 @@ const FAULTS: readonly Fault[] = [
     changes: [
       {
         file: "store/transaction.ts",
-        from: 'new StoreError("outcome_unknown")',
-        to: 'new StoreError("unavailable")',
+        from: 'throw new StoreError("outcome_unknown", { late: error.late })',
+        to: 'throw new StoreError("unavailable", { late: error.late })',
       },
     ],
     found: /was told that nothing was written/,

@@ -124,7 +124,10 @@ export function createConnectionPool(
     close: async () => {
       closed = true
       for (const { reject } of waiting.splice(0)) reject(new StoreError("unavailable"))
-      await Promise.all([...live].map(({ client }) => client.end({ timeout: CLOSE_TIMEOUT_SECONDS })))
+      const ending = [...live]
+      await Promise.all(ending.map(({ client }) => client.end({ timeout: CLOSE_TIMEOUT_SECONDS })))
+      // A server that stands still never closes its side, which would keep this process alive.
+      for (const { drop } of ending) drop()
     },
   }
 }
