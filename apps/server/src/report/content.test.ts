@@ -113,6 +113,7 @@ describe("what a caller declares", () => {
       `${hex.toUpperCase()} ${hex}`,
       `\u05d0${hex}\u05d1`,
     ]
+    texts.push(`${hex}\u0627${hex}`, `${hex}\u05d0 ${hex}`, `${hex}\u05d01\u06272${hex}`, `\u0627${hex}\u05d0${hex}`)
     const mixed = texts.join("\f")
     await expectVerified(
       sealed("ok", {

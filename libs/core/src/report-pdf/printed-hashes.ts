@@ -13,6 +13,29 @@ const HASH_DIGITS = 64
 const PIECE_DIGITS = 16
 const piecesIn = (text: string): readonly string[] =>
   (text.match(/[0-9a-f]+/g) ?? []).filter(({ length }) => length >= PIECE_DIGITS)
+/** A letter that runs from right to left, a few signs on. */
+const BEFORE_RTL = /^[^0-9a-z]{0,8}[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/
+const RTL_LOOK = 9
+
+/**
+ * The same of a text as it is drawn. Digits behind a letter that runs from right to left are drawn before it, so beside what stands before
+ * the letter: those at the end of such a row are not held against the record with it. Unicode Standard Annex #9.
+ */
+const shownPiecesIn = (text: string): readonly string[] =>
+  [...text.matchAll(/[0-9a-f]+/g)].flatMap(({ 0: row, index }) => {
+    const end = index + row.length
+    const piece = BEFORE_RTL.test(text.slice(end, end + RTL_LOOK)) ? withoutLastDigits(row) : row
+    return piece.length < PIECE_DIGITS ? [] : [piece]
+  })
+
+function withoutLastDigits(row: string): string {
+  let end = row.length
+  while (end > 0 && row.charCodeAt(end - 1) <= NINE) end--
+  return row.slice(0, end)
+}
+
+const NINE = 0x39
+
 /** Runs that end and begin this close, in sizes of their font, are read as one. */
 const JOINING_GAP = 0.5
 /** Baselines this close, in sizes of the font, are one line: lines of ours are more than one size apart. */
@@ -31,7 +54,7 @@ export type PrintedHashes = {
 /** The hashes of all that the pages print, and that is said beside them; those labelled as made at render time left out. */
 export function printedHashes(runs: readonly Run[], beside: readonly string[]): PrintedHashes {
   const texts = [...joined(unlabelled(runs)), ...beside]
-  const pieces = new Set(texts.flatMap(text => piecesIn(withoutLabelled(text.toLowerCase()))))
+  const pieces = new Set(texts.flatMap(text => shownPiecesIn(withoutLabelled(text.toLowerCase()))))
   return { pieces, whole: new Set([...pieces].flatMap(wholeIn)) }
 }
 
