@@ -22,7 +22,7 @@ import {
 /** Some five starts of the server on a busy machine. */
 const STORY_DEADLINE_MS = 480_000
 /** A log key like any other: the witness is told of the right one once the server has made it. */
-const NO_LOG = "nobody.example - 1=nobody.example+7ecf8991+AQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJ"
+const NO_LOG = "nobody.example/1+84b038f9+AQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJ"
 const WITNESS = "witness.example"
 
 /** A database that is backed up while no server runs on it. */

@@ -14,8 +14,8 @@ import type { Seeded } from "./seeded.ts"
 export const TOKEN_BUDGET = 1000
 const TOKENS = [0, 1, 300, 700, 1200]
 const TENANTS = [
-  { tenant_id: "tenant-b", owner: 1 },
-  { tenant_id: "tenant-a", owner: 2 },
+  { tenant_id: "api-key-1", owner: 1 },
+  { tenant_id: "api-key-2", owner: 2 },
 ] as const
 
 /** How one attempt ended, for whoever asked. */
@@ -96,7 +96,7 @@ const submission = (name: string, tenant: Asked["tenant"], tokens: number): Subm
   origin: {
     source_ip_hash: ZERO_HASH,
     user_agent_hash: ZERO_HASH,
-    authentication: { method: "api_key", api_key_id: tenant.owner },
+    authentication: { method: "api_key", api_key_id: tenant.owner, api_key_name: tenant.tenant_id },
   },
 })
 
