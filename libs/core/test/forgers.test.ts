@@ -45,7 +45,11 @@ const recosted = (plan: Plan): Plan["declared"] =>
 /** Facts of a run, each changed to another that is just as possible. */
 const FORGERIES: readonly Forgery[] = [
   forgery("the payload", plan => ({ ...plan, payload: "Claim 4711: nothing happened." })),
-  forgery("the AI output", plan => ({ ...plan, ai_output: "Reject the claim." })),
+  forgery("the AI output", plan => ({
+    ...plan,
+    ai_output: "Reject the claim.",
+    review: plan.ai_output === undefined ? RELEASED : plan.review,
+  })),
   forgery("the tenant", otherCaller),
   forgery("the clock", plan => ({ ...plan, moment: { ...plan.moment, at: plan.moment.at.replace("250Z", "251Z") } })),
   forgery("the nonce", plan => ({ ...plan, moment: { ...plan.moment, nonce: hash("nonce") } })),

@@ -127,7 +127,8 @@ describe("hostile input never throws and never succeeds", () => {
     for (const kernel of KERNELS) {
       const names = KERNELS.map((_, at) => `/sections/efa/kernels/${at}/kernel`)
       const changed = names.reduce((document, name) => withValue(document, name, kernel), whole)
-      expect(answer(changed)).toBe("FAILED")
+      // Outputs and findings are those of the kernel that is named, or the document is none of ours.
+      expect(answer(changed)).toContain("sections.efa.kernels")
     }
   })
 
@@ -156,9 +157,9 @@ describe("hostile input never throws and never succeeds", () => {
 describe("a document costs no more than a walk over it", () => {
   /** What was quadratic took 13 s and more; a walk takes a fraction of a second. */
   const MAX_MS = 20_000
-  const timed = (document: Json): number => {
+  const timed = (document: Json, verdict = /^FAILED$/): number => {
     const start = performance.now()
-    expect(answer(document)).toBe("FAILED")
+    expect(answer(document)).toMatch(verdict)
     return performance.now() - start
   }
 
@@ -170,7 +171,7 @@ describe("a document costs no more than a walk over it", () => {
       ["missing_fields", names],
     ] as const
     const forged = lists.reduce((whole, [key, list]) => withValue(whole, `/attestation_gap_receipt/${key}`, list), gap)
-    expect(timed(forged)).toBeLessThan(MAX_MS)
+    expect(timed(forged, /attestation_gap_receipt/)).toBeLessThan(MAX_MS)
   })
 
   test("with very many declared times under very long keys", () => {
