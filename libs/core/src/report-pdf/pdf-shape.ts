@@ -27,6 +27,9 @@ export type Kind = { readonly shape: Shape; readonly stream: boolean }
 const MAX_TEXT_LENGTH = 4_000_000
 /** Bytes a UTF-16 text begins with. ISO 32000-1 §7.9.2.2. */
 const BYTE_ORDER_MARK = [0xfe, 0xff]
+const [FIRST_PRINTED, LAST_PRINTED] = [0x20, 0x7e]
+/** What stands between two of these is the language of the text, and is not shown. */
+const LANGUAGE_ESCAPE = "\u001b"
 
 const foreign = (): PdfError => new PdfError("it holds what our reports do not")
 
@@ -189,11 +192,16 @@ export function walkObjects(file: PdfFile, trailer: Shape, kinds: Readonly<Recor
   return { objects, texts }
 }
 
-/** UTF-16 behind its mark; else each byte a character, which is PDFDocEncoding for ASCII. */
+/** UTF-16 behind its mark, or ASCII: another program reads it as no other text. ISO 32000-1 §7.9.2.2. */
 function textOf(bytes: Uint8Array): string {
-  if (!BYTE_ORDER_MARK.every((byte, at) => bytes[at] === byte)) return latin1(bytes)
+  if (!BYTE_ORDER_MARK.every((byte, at) => bytes[at] === byte)) {
+    if (bytes.some(byte => byte < FIRST_PRINTED || byte > LAST_PRINTED)) throw foreign()
+    return latin1(bytes)
+  }
+  if (bytes.length % 2 !== 0) throw foreign()
   let found = ""
   for (let at = 2; at + 1 < bytes.length; at += 2)
     found += String.fromCharCode(((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0))
+  if (found.includes(LANGUAGE_ESCAPE)) throw foreign()
   return found
 }

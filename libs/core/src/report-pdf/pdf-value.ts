@@ -24,11 +24,11 @@ const MAX_DEPTH = 32
 /** Members of one array or dictionary: a page tree or a cross-reference of a long report stays far below. */
 const MAX_MEMBERS = 200_000
 
-/** By byte: 1 for white space, 2 for a delimiter. ISO 32000-1 §7.2.2. */
+/** By byte: 1 for white space of ours, 2 for what ends a word, white space of others with it: no value begins so. ISO 32000-1 §7.2.2. */
 const SPACE = 1
 const CLASSES = new Uint8Array(256)
-for (const byte of [0, 9, 10, 12, 13, 32]) CLASSES[byte] = SPACE
-for (const delimiter of "()<>[]{}/%") CLASSES[delimiter.charCodeAt(0)] = 2
+for (const byte of [10, 32]) CLASSES[byte] = SPACE
+for (const delimiter of "()<>[]{}/%\0\t\f\r") CLASSES[delimiter.charCodeAt(0)] = 2
 const PERCENT = 0x25
 const PAREN_OPEN = 0x28
 const PAREN_CLOSE = 0x29
@@ -82,7 +82,7 @@ function readValue(cursor: Cursor, depth: number): PdfValue {
   if (byte === undefined) throw new PdfError("it ends within a value")
   if (byte === SLASH) {
     cursor.at++
-    return { kind: "name", name: unescapeName(regularText(cursor)) }
+    return { kind: "name", name: nameOf(regularText(cursor)) }
   }
   if (byte === PAREN_OPEN) return { kind: "string", bytes: literalString(cursor) }
   if (byte === LESS && twice) {
@@ -94,7 +94,8 @@ function readValue(cursor: Cursor, depth: number): PdfValue {
     cursor.at++
     return readArray(cursor, depth)
   }
-  return referenceOr(cursor, numberOrWord(regularText(cursor)))
+  const word = regularText(cursor)
+  return referenceOr(cursor, word, numberOrWord(word))
 }
 
 /** Characters up to the next space or delimiter. */
@@ -105,20 +106,22 @@ function regularText(cursor: Cursor): string {
   return latin1(bytes.subarray(from, cursor.at))
 }
 
+/** One spelling: where programs differ in what they take for a number, one of them repairs the file and shows another. */
+const NUMBER = /^-?(?:0|[1-9]\d{0,9})(?:\.\d{0,19}[1-9])?$/
+
 function numberOrWord(text: string): PdfValue {
   if (text === "") throw new PdfError("a delimiter stands where a value must")
-  if (/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/.test(text)) return { kind: "number", value: Number(text) }
+  if (NUMBER.test(text)) return { kind: "number", value: Number(text) }
   if (text === "true" || text === "false") return { kind: "boolean", value: text === "true" }
   return text === "null" ? { kind: "null" } : { kind: "word", word: text }
 }
 
 /** `12 0 R` is a reference, `12 0` two numbers. */
-function referenceOr(cursor: Cursor, value: PdfValue): PdfValue {
-  if (!cursor.references || value.kind !== "number" || !Number.isInteger(value.value) || value.value < 1) return value
+function referenceOr(cursor: Cursor, text: string, value: PdfValue): PdfValue {
+  if (!cursor.references || value.kind !== "number" || !/^[1-9]\d*$/.test(text)) return value
   const tail = latin1(cursor.bytes.subarray(cursor.at, cursor.at + REFERENCE_TAIL))
-  const rest = /^[\0\t\n\f\r ]+0[\0\t\n\f\r ]+R(?![^\0\t\n\f\r ()<>[\]{}/%])/.exec(tail)
-  if (rest === null) return value
-  cursor.at += rest[0].length
+  if (!/^ 0 R(?![^\n ()<>[\]{}/%])/.test(tail)) return value
+  cursor.at += REFERENCE_TAIL - 1
   return { kind: "reference", object: value.value }
 }
 
@@ -154,7 +157,7 @@ function readDictionary(cursor: Cursor, depth: number): PdfDictionary {
 function hexString(cursor: Cursor): Uint8Array {
   const end = cursor.bytes.indexOf(GREATER, cursor.at)
   if (end < 0) throw new PdfError("a string does not end")
-  const digits = latin1(cursor.bytes.subarray(cursor.at + 1, end)).replace(/[\0\t\n\f\r ]/g, "")
+  const digits = latin1(cursor.bytes.subarray(cursor.at + 1, end))
   cursor.at = end + 1
   if (!/^(?:[0-9a-fA-F]{2})*$/.test(digits)) throw new PdfError("a string is not hexadecimal")
   return Uint8Array.from({ length: digits.length / 2 }, (_, i) => Number.parseInt(digits.slice(2 * i, 2 * i + 2), 16))
@@ -180,8 +183,8 @@ function literalString(cursor: Cursor): Uint8Array {
   throw new PdfError("a string does not end")
 }
 
-/** Space, `0`, space, `R` and one byte more, written generously. */
-const REFERENCE_TAIL = 16
+/** Space, `0`, space, `R` and one byte more. */
+const REFERENCE_TAIL = 5
 
 const ESCAPES: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, b: 8, f: 12, "(": 40, ")": 41, "\\": 92 }
 
@@ -198,8 +201,15 @@ function escapeInto(out: number[], bytes: Uint8Array, at: number): number {
   return 1
 }
 
-const unescapeName = (text: string): string =>
-  text.replace(/#([0-9a-fA-F]{2})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+/** A name; only what cannot stand in one is escaped. ISO 32000-1 §7.3.5. */
+function nameOf(text: string): string {
+  const name = text.replace(/#([0-9A-F]{2})/g, (spelled, digits: string) => {
+    const character = String.fromCharCode(Number.parseInt(digits, 16))
+    return /[\w.+*-]/.test(character) ? spelled : character
+  })
+  if (name.includes("#")) throw new PdfError("a name is spelled in another way than ours")
+  return name
+}
 
 /** Bytes as characters of the same numbers. */
 export function latin1(bytes: Uint8Array): string {

@@ -35,7 +35,12 @@ function withoutLastDigits(row: string): string {
 }
 
 const NINE = 0x39
-
+/** A text as a reader takes it: capitals, letters of full width and the like are the letters, and what is not seen is not there. UAX #15, UAX #44. */
+const asSeen = (text: string): string =>
+  text
+    .normalize("NFKD")
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+    .toLowerCase()
 /** Runs that end and begin this close, in sizes of their font, are read as one. */
 const JOINING_GAP = 0.5
 /** Baselines this close, in sizes of the font, are one line: lines of ours are more than one size apart. */
@@ -54,7 +59,7 @@ export type PrintedHashes = {
 /** The hashes of all that the pages print, and that is said beside them; those labelled as made at render time left out. */
 export function printedHashes(runs: readonly Run[], beside: readonly string[]): PrintedHashes {
   const texts = [...joined(unlabelled(runs)), ...beside]
-  const pieces = new Set(texts.flatMap(text => shownPiecesIn(withoutLabelled(text.toLowerCase()))))
+  const pieces = new Set(texts.flatMap(text => shownPiecesIn(withoutLabelled(asSeen(text)))))
   return { pieces, whole: new Set([...pieces].flatMap(wholeIn)) }
 }
 
@@ -115,7 +120,7 @@ export function foreignTo(text: string, pieces: ReadonlySet<string>): number | u
     else others.push(piece)
   }
   let comparisons = 0
-  for (const run of piecesIn(text.toLowerCase())) {
+  for (const run of piecesIn(asSeen(text))) {
     for (let at = 0; at + PIECE_DIGITS <= run.length && byBeginning.size > 0; at++) {
       const beginning = run.slice(at, at + PIECE_DIGITS)
       const known = byBeginning.get(beginning)

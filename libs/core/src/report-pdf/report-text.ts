@@ -217,24 +217,28 @@ function characterMap(data: Uint8Array, budget: Budget): ReadonlyMap<number, str
   const map = new Map<number, string>()
   const reader = readPdf(data, false)
   let operands: Uint8Array[] = []
+  let inSection = false
   for (let value = reader.next(); value !== undefined; value = reader.next()) {
     if (value.kind === "string") operands.push(value.bytes)
+    else if (inSection && !isWord(value, "endbfchar")) throw inexactMap()
     if (value.kind !== "word") continue
-    // Which of two a viewer takes is its own choice: a range could say another thing than a character.
-    if (/range$/.test(value.word) && !/codespacerange$/.test(value.word))
-      throw new PdfError("a font's map is not exact")
+    // Which of two a viewer takes is its own choice: a range, or another map, could say another thing than a character.
+    if (/range$|^usecmap$/.test(value.word) && !/codespacerange$/.test(value.word)) throw inexactMap()
     if (value.word === "endbfchar") setCharacters(operands, map, budget)
+    inSection = value.word === "beginbfchar"
     operands = []
   }
   return map
 }
 
+const inexactMap = (): PdfError => new PdfError("a font's map is not exact")
+const isWord = (value: PdfValue, word: string): boolean => value.kind === "word" && value.word === word
+
 function setCharacters(operands: readonly Uint8Array[], map: Map<number, string>, budget: Budget): void {
   for (let at = 0; at + 1 < operands.length; at += 2) {
     const [code, text] = [operands[at], operands[at + 1]]
     if (--budget.characters < 0) throw new PdfError("its fonts have too many characters")
-    if (code?.length !== 2 || text === undefined || map.has(codeAt(code, 0)))
-      throw new PdfError("a font's map is not exact")
+    if (code?.length !== 2 || text === undefined || map.has(codeAt(code, 0))) throw inexactMap()
     map.set(codeAt(code, 0), utf16(text, 2 * MAX_CODE_UNITS))
   }
 }

@@ -45,7 +45,7 @@ export async function readReportPdf(bytes: Uint8Array, inflate: Inflate): Promis
     const object = readSignatureObject(bytes, start, end)
     const runs = await printedText(file, parts.pages)
     const metadata: string[] = []
-    for (const stream of parts.metadata) metadata.push(utf8Decode(await file.stream(stream)) ?? "")
+    for (const stream of parts.metadata) metadata.push(plainXml(await file.stream(stream)))
     return {
       record: await file.stream(parts.attachment),
       pages: parts.pages.length,
@@ -57,6 +57,14 @@ export async function readReportPdf(bytes: Uint8Array, inflate: Inflate): Promis
     if (error instanceof PdfError) return { unreadable: `not an audit report of ours: ${error.message}` }
     throw error
   }
+}
+
+/** XML that shows what is written there: UTF-8, and no letters but those five by their names. @throws PdfError */
+function plainXml(bytes: Uint8Array): string {
+  const xml = utf8Decode(bytes)
+  if (xml === undefined || /<!|&(?!(?:amp|lt|gt|quot|apos);)/.test(xml))
+    throw new PdfError("its metadata is not as ours")
+  return xml
 }
 
 /** Verifies the record that a report carries, the report's signature, and what its pages print. */

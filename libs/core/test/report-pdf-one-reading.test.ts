@@ -1,0 +1,79 @@
+import { inflateSync } from "node:zlib"
+import { canonicalize } from "@runseal/canonical"
+import { expect, test } from "vitest"
+import { readReportPdf, verifyReportFile } from "../src/report-pdf/verify-report-pdf.ts"
+import { clockSeconds } from "../src/vocabulary/scalars.ts"
+import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
+import { type SmallPdf, smallPdf, stream } from "./fixtures/small-pdf.ts"
+
+// Who holds the service key writes what one program reads in one way and another in another way, or spells a hash so that no search finds it.
+
+const deployment = makeDeployment()
+const { bundle } = sealRun(deployment, { outcome: "ok" })
+const foreign = "ab".repeat(32)
+
+async function outcome(changes: Partial<SmallPdf>): Promise<string> {
+  const pages = [[`Bundle hash ${bundle.bundle_hash}`, "Page 1 of 1"]]
+  const madeAt = clockSeconds(bundle.run.created_at) ?? 0
+  const pdf = smallPdf({ attachments: [canonicalize(bundle)], pages, madeAt, ...changes }, deployment)
+  const file = await readReportPdf(pdf, async (data, maxBytes) => inflateSync(data, { maxOutputLength: maxBytes }))
+  if ("unreadable" in file) return file.unreadable
+  const report = verifyReportFile(file, [deployment.trust])
+  return "unreadable" in report ? report.unreadable : (report.first_failure ?? report.verdict)
+}
+const edited =
+  (object: number, from: string, into: string) =>
+  (objects: Map<number, string>): void => {
+    const text = objects.get(object) ?? ""
+    expect(text).toContain(from)
+    objects.set(object, text.replace(from, into))
+  }
+const titled = (title: string): Partial<SmallPdf> => ({
+  trailer: "/Info 15 0 R ",
+  edit: objects => void objects.set(15, `<< /Title ${title} >>`),
+})
+const described = (data: string): Partial<SmallPdf> => ({
+  catalog: "/Metadata 15 0 R ",
+  edit: objects => void objects.set(15, stream(data, false, "/Type /Metadata /Subtype /XML ")),
+})
+const hexOf = (text: string, encoding: BufferEncoding): string => Buffer.from(text, encoding).toString("hex")
+const bigEndian = (text: string): string => Buffer.from(text, "utf16le").swap16().toString("hex")
+
+test.each<[string, Partial<SmallPdf>]>([
+  ["a reference with a fraction", { edit: edited(1, "/Pages 2 0 R", "/Pages 2.0 0 R") }],
+  ["a reference with a sign", { edit: edited(1, "/Pages 2 0 R", "/Pages +2 0 R") }],
+  ["a reference with zeros before it", { edit: edited(1, "/Pages 2 0 R", "/Pages 02 0 R") }],
+  ["a reference with more space in it", { edit: edited(1, "/Pages 2 0 R", "/Pages 2  0 R") }],
+  ["a number with a sign that it does not need", { edit: edited(11, "595.28", "+595.28") }],
+  ["a number with zeros before it", { edit: edited(11, "841.89", "0841.89") }],
+  ["a whole number with a fraction", { edit: edited(2, "/Count 1", "/Count 1.0") }],
+  ["a number that ends in its point", { edit: edited(2, "/Count 1", "/Count 1.") }],
+  ["a number beyond all bounds", { edit: edited(6, "/Ascent 9", `/Ascent ${"9".repeat(400)}`) }],
+  ["a name with a letter spelled by its number", { edit: edited(2, "/Pages", "/P#61ges") }],
+  ["a name with an escape that is none", { edit: edited(3, "/BaseFont /F", "/BaseFont /F#") }],
+  ["white space that is no space and no line feed", { edit: edited(2, "/Count 1", "/Count\u00001") }],
+  ["a line that ends as on other systems", { edit: edited(2, "/Count 1", "/Count\r1") }],
+  ["a text in UTF-16 of the other order", titled(`<fffe${hexOf(foreign, "utf16le")}>`)],
+  ["a text in UTF-8 with its mark", titled(`<efbbbf${hexOf(foreign, "utf8")}>`)],
+  ["a text in letters of PDFDocEncoding beyond ASCII", titled("<80>")],
+  ["a text with half a letter", titled("<feff00>")],
+  ["a text with a hidden language", titled(`<feff${bigEndian("\u001ben\u001bword")}>`)],
+  ["a map that takes another one along", { edit: objects => void objects.set(4, stream("/Other usecmap\n", false)) }],
+  [
+    "a map with names of glyphs in it",
+    { edit: objects => void objects.set(4, stream("1 beginbfchar\n<0001> /a\nendbfchar\n", false)) },
+  ],
+  ["metadata with letters by their numbers", described(`<t>${"&#x61;".repeat(64)}</t>`)],
+  ["metadata that declares entities", described(`<!DOCTYPE t [<!ENTITY a "${"ab".repeat(4)}">]><t>&a;&a;&a;</t>`)],
+])("%s is not read", async (_, changes) => {
+  expect(await outcome(changes)).toContain("not an audit report of ours")
+})
+
+test.each<[string, Partial<SmallPdf>]>([
+  ["with invisible signs between its digits", titled(`<feff${bigEndian([...foreign].join("\u200b"))}>`)],
+  ["with soft hyphens between its digits", titled(`<feff${bigEndian([...foreign].join("\u00ad"))}>`)],
+  ["in letters of full width", titled(`<feff${bigEndian("\uff41\uff42".repeat(32))}>`)],
+  ["in the metadata", described(`<t>${foreign}</t>`)],
+])("a foreign hash is found %s", async (_, changes) => {
+  expect(await outcome(changes)).toBe("printed_hashes")
+})
