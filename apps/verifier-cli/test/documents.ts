@@ -29,7 +29,10 @@ export function writeDocuments(folder: string): void {
     if (receipt !== undefined) write(`${outcome}-receipt.json`, receipt)
   }
   const { bundle, receipt } = sealRun(deployment, { outcome: "pepg_deny", denied_by: "rule" })
-  const quiet = sealRun(deployment, { outcome: "ok", review: { ...NOTHING_TO_GOVERN, adapter_id: "none" } }).bundle
+  const quiet = sealRun(deployment, {
+    outcome: "ok",
+    review: { ...NOTHING_TO_GOVERN, adapter_id: "none", decision_reason: "REVIEW_DISABLED" },
+  }).bundle
   const [whole, refusal] = [sealRun(deployment, { outcome: "ok" }).bundle, receipt ?? {}]
   writeOld(deployment, write)
   writeFailing(deployment, whole, refusal, write)
@@ -109,7 +112,7 @@ function writeFailing(deployment: Deployment, whole: Bundle, receipt: JsonObject
   const stated = envelopeOf(whole, deployment)
   const said = Buffer.from(stated.payload, "base64").toString().replace(whole.run.route_id, "claims/payout")
   write("changed-statement.json", { ...stated, payload: Buffer.from(said).toString("base64") })
-  write("hostile.json", { ...whole, run: { ...whole.run, route_id: ESCAPE.repeat(100) } })
+  write("hostile.json", { ...whole, run: { ...whole.run, route_id: ESCAPE.repeat(12) } })
   write("hostile-key.json", { ...whole, [ESCAPE]: true })
 }
 
