@@ -10,7 +10,8 @@ import { type SmallPdf, smallPdf, stream } from "./fixtures/small-pdf.ts"
 
 const deployment = makeDeployment()
 const { bundle } = sealRun(deployment, { outcome: "ok" })
-const foreign = "ab".repeat(32)
+/** Of letters that "Bundle hash" has, so that the font of these reports has them. */
+const foreign = "ad".repeat(32)
 
 async function outcome(changes: Partial<SmallPdf>): Promise<string> {
   const pages = [[`Bundle hash ${bundle.bundle_hash}`, "Page 1 of 1"]]
@@ -69,10 +70,41 @@ test.each<[string, Partial<SmallPdf>]>([
   expect(await outcome(changes)).toContain("not an audit report of ours")
 })
 
+const [CODE_OF_A, CODE_OF_D, CODE_OF_BLANK, ADVANCE] = ["0009", "0004", "0007", 5.4]
+const drawn = (glyphs: string, left: number, baseline = 300): string =>
+  `BT 0 0 0 rg /F1 9 Tf 1 0 0 1 ${left} ${baseline} Tm [${glyphs}] TJ ET`
+const eight = `<${`${CODE_OF_A}${CODE_OF_D}`.repeat(4)}>`
+/** Eight runs of eight digits, each where the one before it ends. */
+const inEights = (glyphs: string): string =>
+  Array.from({ length: 8 }, (_, at) => drawn(glyphs, 40 + 8 * at * ADVANCE)).join("\n")
+
+test("text is not read whose moves take the blanks out of it", async () => {
+  const closed = `${eight} 300 <${CODE_OF_BLANK}> 300 `.repeat(8)
+  expect(await outcome({ content: drawn(closed, 40) })).toContain("not an audit report of ours")
+  expect(await outcome({ content: drawn(`<${CODE_OF_A}> 1200 <${CODE_OF_D}>`, 40) })).toContain("not an audit report")
+})
+
+test("a labelled hash goes on below its label, and nowhere else", async () => {
+  const half = (digits: string): string => `<${digits.repeat(16)}>`
+  const pages = [[`Bundle hash ${bundle.bundle_hash}`, `claim:${foreign.slice(0, 32)}`, foreign.slice(0, 32), "Page"]]
+  expect(await outcome({ pages })).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+  const apart = [[`Bundle hash ${bundle.bundle_hash}`, "Page", `claim:${foreign.slice(0, 32)}`]]
+  const content = drawn(half(`${CODE_OF_A}${CODE_OF_D}`), 40)
+  expect(await outcome({ pages: [[...(apart[0] ?? [])], [foreign.slice(0, 32)]] })).toBe("printed_hashes")
+  expect(await outcome({ content })).toBe("printed_hashes")
+})
+
 test.each<[string, Partial<SmallPdf>]>([
+  ["in pieces with moves behind them", { content: inEights(`${eight} -5000`) }],
+  ["in pieces with moves back behind them", { content: inEights(`${eight} 5000`) }],
+  [
+    "in pieces with blanks behind them, drawn over",
+    { content: inEights(`<${CODE_OF_BLANK}> ${eight} <${CODE_OF_BLANK}>`) },
+  ],
+  ["in pieces with blanks drawn over them", { content: `${inEights(eight)}\n${inEights(`<${CODE_OF_BLANK}>`)}` }],
   ["with invisible signs between its digits", titled(`<feff${bigEndian([...foreign].join("\u200b"))}>`)],
   ["with soft hyphens between its digits", titled(`<feff${bigEndian([...foreign].join("\u00ad"))}>`)],
-  ["in letters of full width", titled(`<feff${bigEndian("\uff41\uff42".repeat(32))}>`)],
+  ["in letters of full width", titled(`<feff${bigEndian("\uff41\uff44".repeat(32))}>`)],
   ["in the metadata", described(`<t>${foreign}</t>`)],
 ])("a foreign hash is found %s", async (_, changes) => {
   expect(await outcome(changes)).toBe("printed_hashes")

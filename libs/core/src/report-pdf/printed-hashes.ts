@@ -43,6 +43,8 @@ const asSeen = (text: string): string =>
     .toLowerCase()
 /** Runs that end and begin this close, in sizes of their font, are read as one. */
 const JOINING_GAP = 0.5
+/** A blank that leaves less room than this, in sizes of the font, is drawn over: nobody sees it. */
+const BLANK_GAP = 0.05
 /** Baselines this close, in sizes of the font, are one line: lines of ours are more than one size apart. */
 const SAME_LINE = 0.3
 /** Comparisons of a piece with a place of the record. A record of many like numbers needs some million. */
@@ -75,23 +77,38 @@ const wholeIn = (piece: string): readonly string[] =>
 
 /** The runs without what is labelled. */
 function unlabelled(runs: readonly Run[]): readonly Run[] {
-  let broken = false
+  let broken: Run | undefined
   return runs.map(run => {
-    const rest = broken && REST.test(run.text)
-    broken = BROKEN.test(run.text)
+    const rest = broken !== undefined && REST.test(run.text) && isBelow(run, broken)
+    broken = BROKEN.test(run.text) ? run : undefined
     return { ...run, text: rest ? " " : withoutLabelled(run.text).replace(BROKEN, " ") }
   })
 }
+
+/** Whether a run goes on what stands above it in the same column, in its look. */
+function isBelow(run: Run, above: Run): boolean {
+  const lines = (above.baseline - run.baseline) / run.size
+  return run.page === above.page && Math.abs(run.left - above.left) < run.size && lines > 0 && lines < MAX_LINES_BELOW
+}
+
+/** How far the next line of a column is at most, in sizes of the font. */
+const MAX_LINES_BELOW = 3
 
 /** The texts of the runs, those that a reader sees as one put together: beside each other on one line, in any order of drawing. */
 function joined(runs: readonly Run[]): readonly string[] {
   const texts: string[] = []
   for (const line of linesOf(runs)) {
     let before: Run | undefined
+    let isApart = false
     for (const run of line.toSorted((a, b) => a.left - b.left)) {
-      const isNear = before !== undefined && Math.abs(run.left - before.right) <= JOINING_GAP * run.size
-      texts.push(isNear ? `${texts.pop() ?? ""}${run.text}` : run.text)
+      const shown = run.text.trim()
+      isApart ||= /^\s|\s$/.test(run.text)
+      if (shown === "") continue
+      const gap = before === undefined ? Number.POSITIVE_INFINITY : (run.left - before.right) / run.size
+      const isNear = Math.abs(gap) <= JOINING_GAP
+      texts.push(isNear ? `${texts.pop() ?? ""}${isApart && gap >= BLANK_GAP ? " " : ""}${shown}` : shown)
       before = run
+      isApart = /\s$/.test(run.text)
     }
   }
   return texts

@@ -11,7 +11,7 @@ import { PdfError, type PdfValue, readPdf } from "./pdf-value.ts"
 export type Run = {
   readonly page: number
   readonly text: string
-  /** Where its baseline begins and ends, in points from the page's left and lower edge. */
+  /** Where its first glyph that is no blank begins and its last one ends, on its baseline: points from the page's left and lower edge. */
   readonly left: number
   readonly right: number
   readonly baseline: number
@@ -142,7 +142,9 @@ function readText(
   if (name?.kind !== "name" || size?.kind !== "number" || !(size.value > 0) || others.length > 0) throw inexact()
   const [a, b, c, d, x = 0, y = 0] = numbersIn(operandsOf("Tm"), 6)
   if (a !== 1 || b !== 0 || c !== 0 || d !== 1) throw inexact()
-  const run = runOf(operandsOf("TJ"), fontOf(name.name), size.value, [x, y])
+  // The label of a box has blanks on its outside alone.
+  const mostAtBlank = standIn ? Number.POSITIVE_INFINITY : MOST_AT_BLANK
+  const run = runOf(operandsOf("TJ"), fontOf(name.name), size.value, { left: x, baseline: y, mostAtBlank })
   numbersIn(operandsOf("ET"), 0)
   if (standIn && !STAND_IN_LABEL.test(run.text)) throw inexact()
   return run
@@ -173,26 +175,47 @@ function runOf(
   operands: readonly PdfValue[],
   { characters, widths }: Font,
   size: number,
-  [left, baseline]: readonly [number, number],
+  { left, baseline, mostAtBlank }: { readonly left: number; readonly baseline: number; readonly mostAtBlank: number },
 ): Omit<Run, "page"> {
   const [pieces, ...others] = operands
   if (pieces?.kind !== "array" || others.length > 0 || pieces.items.length > MAX_PIECES) throw inexact()
   let text = ""
-  let advance = 0
+  let [advance, move, before] = [0, 0, ""]
+  const ink = { from: Number.NaN, to: Number.NaN }
   for (const piece of pieces.items) {
     if (piece.kind === "number") {
-      advance -= piece.value
+      move -= piece.value
       continue
     }
     if (piece.kind !== "string" || piece.bytes.length % 2 !== 0) throw inexact()
     for (let at = 0; at < piece.bytes.length; at += 2) {
       const code = codeAt(piece.bytes, at)
-      text += characters.get(code) ?? "\ufffd"
-      advance += widths[code - 1] ?? DEFAULT_WIDTH
+      const shown = characters.get(code) ?? "\ufffd"
+      if (Math.abs(move) > mostBetween(before, shown, mostAtBlank)) throw inexact()
+      const from = advance + move
+      advance = from + (widths[code - 1] ?? DEFAULT_WIDTH)
+      if (!isBlank(shown)) {
+        if (Number.isNaN(ink.from)) ink.from = from
+        ink.to = advance
+      }
+      text += shown
+      ;[move, before] = [0, shown]
     }
     if (text.length > MAX_RUN_UNITS) throw new PdfError("a run of text is too long")
   }
-  return { text, left, baseline, size, right: left + (advance * size) / 1000 }
+  const [from, to] = Number.isNaN(ink.from) ? [0, advance] : [ink.from, ink.to]
+  return { text, baseline, size, left: left + (from * size) / 1000, right: left + (to * size) / 1000 }
+}
+
+/** In thousandths: how far kerning moves letters, and how far a blank may, so that it stays one that is seen. */
+const [MOST_KERNING, MOST_AT_BLANK] = [200, 50]
+const isBlank = (text: string): boolean => text.trim() === ""
+const isPlain = (text: string): boolean => /^[\x20-\x7e\s]$/.test(text)
+
+/** How far two glyphs may be moved from where their widths put them. Other scripts place their marks by moves. */
+function mostBetween(before: string, after: string, mostAtBlank: number): number {
+  if (!isPlain(before) || !isPlain(after)) return Number.POSITIVE_INFINITY
+  return isBlank(before) || isBlank(after) ? mostAtBlank : MOST_KERNING
 }
 
 /** One run: what it prints stays far below the longest text there is. */
