@@ -123,7 +123,8 @@ export const LIMITATIONS = {
   },
   review_disabled: { sentence: "AI output was present and its governance review was switched off.", strict: true },
   pages_rendered: {
-    sentence: "A report's pages are a rendering: their hashes were compared with the record, their words were not.",
+    sentence:
+      "A report's pages are a rendering, whose look is the signer's: the hashes in their text were compared with the record, their words were not.",
     strict: false,
   },
   key_revoked_later: {
