@@ -79,6 +79,24 @@ test("a receipt that requires an entry and has none fails", async () => {
   expect((await service().post("/dcae/verify", bare)).body).toMatchObject({ verified: false, verdict: "FAILED" })
 })
 
+test("a record dated ahead of the server's clock verifies, and that it is is a limitation", async () => {
+  const ahead = await openService()
+  try {
+    const { body } = await ahead.execute(request())
+    const { text } = await ahead.get(`/runs/${body.run_id}/artifacts`)
+    const codes = async (): Promise<readonly string[]> => {
+      const answer = await ahead.postRaw("/dcae/verify", text)
+      expect(answer.body).toMatchObject({ verified: true })
+      return listAt(answer.body, "limitations").map(limitation => textAt(limitation, "code"))
+    }
+    expect(await codes()).not.toContain("future_dated")
+    ahead.clock.advance(-3_600_000)
+    expect(await codes()).toContain("future_dated")
+  } finally {
+    await ahead.close()
+  }
+})
+
 describe("documents that are none of ours", () => {
   const cases: readonly (readonly [string, string])[] = [
     ["an empty object", "{}"],

@@ -150,9 +150,13 @@ describe.skipIf(postgresStart.kind === "absent")(`two processes ${postgresTitle}
 
 eachDatabase("an operator who changes the database between two runs is found out:", open => {
   /** What a service signs when its database says something else than it did. */
-  async function afterChange(change: (db: Database) => Promise<unknown>): Promise<readonly string[]> {
+  async function afterChange(
+    change: (db: Database) => Promise<unknown>,
+    before: (db: Database) => Promise<unknown> = async () => undefined,
+  ): Promise<readonly string[]> {
     const service = await openService({ open, config: budgets })
     try {
+      await before(service.db)
       for (const tokens of [30, 20]) await service.execute(spending(tokens))
       expect(await judge(service)).toMatchObject(HONEST)
       service.clock.advance(5000)
@@ -196,12 +200,9 @@ eachDatabase("an operator who changes the database between two runs is found out
   })
 
   test("run numbers that begin anew", async () => {
-    const found = await afterChange(db =>
-      db.write(async ({ sql }) => {
-        await sql`update run set run_id = run_id + 100`
-        await sql`update log_head set next_run_id = 2`
-      }),
-    )
-    expect(found).toContain("record 4 (run 2) has a lower run number than record 3 (run 3) before it")
+    const next = (number: number) => (db: Database) =>
+      db.write(({ sql }) => sql`update log_head set next_run_id = ${number}`)
+    const found = await afterChange(next(5), next(10))
+    expect(found).toContain("record 4 (run 5) has a lower run number than record 3 (run 12) before it")
   })
 })

@@ -10,7 +10,7 @@ import type { Json } from "./fixtures/json.ts"
 import { asJson, isMembers } from "./fixtures/json.ts"
 import { seededHex } from "./fixtures/keys.ts"
 import type { RunSpec } from "./fixtures/run-spec.ts"
-import { ALLOWED, HALTED, RELEASED, SIGNATURE_MATCH } from "./fixtures/samples.ts"
+import { ALLOWED, FULL_DECLARED, HALTED, RELEASED, SIGNATURE_MATCH } from "./fixtures/samples.ts"
 
 // The operator holds every key and rebuilds the whole record around a value, with right hashes and signatures. What remains is
 // what the values say of each other.
@@ -43,6 +43,36 @@ const OK: RunSpec = { outcome: "ok" }
 const DENIED: RunSpec = { outcome: "pepg_deny", denied_by: "rule" }
 const MATCHED: RunSpec = { outcome: "pepg_deny" }
 const NOTHING = sha256Hex("")
+
+describe("what nobody was asked", () => {
+  const BUILTIN = {
+    adapter_id: "builtin-rules",
+    decision_kind: "halt",
+    decision_reason: "PRIVATE_KEY_EXPOSED",
+  } as const
+  const FOUND = { ...BUILTIN, rule_ids: ["private-key"], finding_count: 1 }
+
+  test("the built-in rules find nothing in an empty text", () => {
+    expect(judged({ outcome: "aivp_t4_halt", ai_output: "", review: FOUND })).toBe("decision")
+    expect(judged({ outcome: "aivp_t4_halt", ai_output: "x", review: FOUND })).toBe(VERDICTS.complete)
+    // A model may answer anything to it.
+    expect(judged({ outcome: "aivp_t4_halt", ai_output: "", review: HALTED })).toBe(VERDICTS.complete)
+    const deployment = makeDeployment()
+    const { receipt } = sealRun(deployment, { outcome: "aivp_t4_halt", ai_output: "", review: FOUND })
+    expect(verifyDocument(receipt, [deployment.trust])).toMatchObject({ verdict: "FAILED", first_failure: "decision" })
+  })
+
+  test("no review fails without AI output", () => {
+    expect(judged({ outcome: "stage_error", failed_step: "AIVP_T4", minimal: true })).toBe("decision")
+    expect(judged({ outcome: "stage_error", failed_step: "AIVP_T4" })).toBe(VERDICTS.complete)
+  })
+
+  test("the admission gate refuses no run that lacks nothing", () => {
+    const refused: RunSpec = { outcome: "stage_error", failed_step: "LEDGER", refused: "attestation_gap" }
+    expect(judged({ ...refused, declared: FULL_DECLARED })).toBe("decision")
+    expect(judged(refused)).toBe(VERDICTS.complete)
+  })
+})
 
 describe("hash and length of a text", () => {
   test.each([

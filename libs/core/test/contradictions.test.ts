@@ -241,6 +241,7 @@ describe("the log's time", () => {
 describe("identifiers", () => {
   test("a run sealed twice: run number, envelope id, nonce, sequence id and charge stand twice", () => {
     const a = makeDeployment()
+    a.runs = 6
     const spec = { outcome: "ok", at: "2026-01-15T12:10:00.000Z" } as const
     const first = sealRun(a, spec).bundle
     a.runs--
@@ -248,10 +249,10 @@ describe("identifiers", () => {
     const again = sealRun(a, spec).bundle
     const { envelope, transport } = first.sections
     expect(judge(a, [first, again]).problems.map(({ sentence }) => sentence)).toEqual([
-      "record 2 (run 1) has the run number of record 1 (run 1)",
-      `record 2 (run 1) has the envelope id ${envelope?.envelope_id} of record 1`,
-      `record 2 (run 1) has the nonce ${envelope?.run_nonce} of record 1`,
-      `record 2 (run 1) has the sequence id ${transport?.sequence_id} of record 1`,
+      "record 2 (run 7) has the run number of record 1 (run 7)",
+      `record 2 (run 7) has the envelope id ${envelope?.envelope_id} of record 1`,
+      `record 2 (run 7) has the nonce ${envelope?.run_nonce} of record 1`,
+      `record 2 (run 7) has the sequence id ${transport?.sequence_id} of record 1`,
       expect.stringContaining("one token is counted twice"),
     ])
   })
@@ -330,6 +331,67 @@ describe("a policy", () => {
       `line 3: record 2 (run 2) gives the policy ${hash} another name than record 1 (run 1)`,
       `line 5: record 4 (run 4) gives the policy ${hash} another list of required fields than record 3 (run 3)`,
     ])
+  })
+})
+
+describe("what one hash covers", () => {
+  const LIBRARY = "a".repeat(64)
+  const matched = (severity: string): RunSpec => ({
+    outcome: "pepg_deny",
+    alter: {
+      mcd_finding: part => withValue(withValue(part, "/severity", severity), "/library_hash", LIBRARY),
+      policy_evaluation: part => withValue(part, "/signature_library_hash", LIBRARY),
+    },
+  })
+  const denying = (rule: string): RunSpec => ({
+    outcome: "pepg_deny",
+    denied_by: "rule",
+    alter: {
+      policy_evaluation: part => withValue(withValue(part, "/fired_rule_id", rule), "/matched_rule_ids", [rule]),
+    },
+  })
+
+  test("a rule of a policy has one effect", () => {
+    const a = makeDeployment()
+    const records = [{ outcome: "ok" } as const, denying("no-export"), denying("baseline-permit")].map(
+      spec => sealRun(a, spec).bundle,
+    )
+    const hash = records[0]!.sections.policy_evaluation?.policy_hash
+    expect(said(judge(a, records))).toEqual([
+      `line 4: record 3 (run 3) gives the rule baseline-permit of the policy ${hash} another effect than record 1 (run 1)`,
+    ])
+  })
+
+  test("a signature of a library has one severity", () => {
+    const a = makeDeployment()
+    const records = [matched("low"), matched("low"), matched("critical")].map(spec => sealRun(a, spec).bundle)
+    expect(said(judge(a, records))).toEqual([
+      `line 4: record 3 (run 3) gives the signature MCD-PI-001 of the library ${LIBRARY} another severity than record 1 (run 1)`,
+    ])
+  })
+
+  test.each<[string, readonly RunSpec[], string]>([
+    [
+      "after the refusal",
+      [
+        { outcome: "attestation_gap" },
+        { outcome: "ok", declared: { attested_context: { actor_id: "a", actor_role: "b" } } },
+      ],
+      "was admitted without prompt_hash, which the policy HASH requires, as record 1 (run 1) gives it",
+    ],
+    [
+      "before it",
+      [
+        { outcome: "ok", declared: { attested_context: { actor_id: "a", actor_role: "b" } } },
+        { outcome: "attestation_gap" },
+      ],
+      "gives prompt_hash as required by the policy HASH, which admitted record 1 (run 1) without it",
+    ],
+  ])("a policy admits no run without a field that it requires: %s", (_name, specs, sentence) => {
+    const a = makeDeployment()
+    const records = specs.map(spec => sealRun(a, spec).bundle)
+    const hash = records.flatMap(({ sections }) => sections.policy_evaluation?.policy_hash ?? [])[0] ?? ""
+    expect(said(judge(a, records))).toEqual([`line 3: record 2 (run 2) ${sentence.replace("HASH", hash)}`])
   })
 })
 

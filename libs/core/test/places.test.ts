@@ -21,6 +21,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   "first-with-a-predecessor": "record 1 of its chain names a record before it",
   "fifth-without-a-predecessor": "record 5 of its chain names no record before it",
   "more-records-than-entries": "before log entry 11 there is no room for the 399 records before it",
+  "a-record-for-each-entry": "before log entry 2 there is no room for the 1 records before it",
+  "third-with-the-first-number": "run 1 cannot be record 3 of a chain",
   "in-place-of-the-birth": "entry 0 of a log is its birth, and holds no record",
 }
 

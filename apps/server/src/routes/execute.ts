@@ -2,6 +2,7 @@
 import { canonicalize, type JsonObject } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { isUnreadable, type Unreadable, verifyDocument } from "@runseal/core/verify/document"
+import { heldToClock } from "@runseal/core/verify/reader-clock"
 import { exitCode, type Report } from "@runseal/core/verify/report"
 import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
 import type { DcaeAnswer } from "@runseal/core/wire/runs"
@@ -75,7 +76,7 @@ const verifyReceived = async (deps: Deps, { bytes, large }: ReceivedBody): Promi
 
 /** The core verifier over HTTP, with the server's own trust: a convenience, not third-party evidence. */
 async function dcaeAnswer(c: Context, deps: Deps): Promise<DcaeAnswer> {
-  const report = await verifyReceived(deps, await receiveJson(c, DOCUMENT_LIMITS))
+  const report = heldToClock(await verifyReceived(deps, await receiveJson(c, DOCUMENT_LIMITS)), deps.nowMs())
   if (isUnreadable(report)) throw badRequest(`The document cannot be verified: ${report.unreadable}`)
   const { verdict, checks, outcome_kind, statement, withheld, limitations } = report
   return {

@@ -133,7 +133,8 @@ const isRelease = (review: GovernanceReviewSection, reason: ReviewReasonCode): b
 function isBuiltinAnswer(review: GovernanceReviewSection): boolean {
   const found = BUILTIN_DECISIONS.filter(({ id }) => review.rule_ids.includes(id))
   const [gravest] = found
-  if (gravest === undefined) return isRelease(review, "NO_FINDINGS")
+  // In a text of no bytes no rule finds anything.
+  if (gravest === undefined || review.ai_output_hash === HASH_OF_NOTHING) return isRelease(review, "NO_FINDINGS")
   const least = found.reduce((sum, rule) => sum + rule.least, 0)
   return (
     found.length === review.rule_ids.length &&
@@ -190,6 +191,10 @@ export function receiptContradictions(receipt: Receipt): readonly string[] {
       const { adapter_id: adapter, decision_kind: kind, decision_reason: reason } = receipt
       return broken([
         [AIVP_HALT_CODES[kind] === receipt.halt_reason_code, "halt_reason_code is not that of the decision"],
+        [
+          adapter !== "builtin-rules" || receipt.ai_output_hash !== HASH_OF_NOTHING,
+          "the built-in rules find nothing in a text of no bytes",
+        ],
         [haltsWith(adapter, kind, reason), `the reviewer ${adapter} does not answer ${kind} with ${reason}`],
       ])
     }

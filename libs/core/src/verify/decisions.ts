@@ -16,7 +16,7 @@ import {
 import { chargeId } from "../formulas/moment.ts"
 import { seal, sealHash, sealLike } from "../formulas/seal.ts"
 import { shown } from "../kernels/kernel.ts"
-import { MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
+import { ATTESTED_FIELDS, MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
 import { member } from "../vocabulary/json-members.ts"
 import type { ReceiptKey } from "../vocabulary/outcomes.ts"
 import { clockMillis } from "../vocabulary/scalars.ts"
@@ -40,9 +40,25 @@ export function checkDecisions(bundle: BundleBody, findings: Findings, known?: K
   checkRefusal(bundle, findings)
 }
 
-/** A stage_error whose decisions say that a gate had stopped it can only have failed where refusals are sealed. */
+/**
+ * A stage_error whose decisions say that a gate had stopped it can only have failed where refusals are sealed. What asked nobody, and
+ * lacked nothing, did neither fail nor stop the run.
+ */
 function checkRefusal(bundle: BundleBody, findings: Findings): void {
+  const { run, sections } = bundle
   const gate = refusingGate(bundle)
+  const isFailedReview = run.outcome_kind === "stage_error" && run.error_stage === "AIVP_T4"
+  if (isFailedReview && sections.payload.ai_output_hash === undefined)
+    findings.fail("decision", "a review is said to have failed, and there is no AI output to review")
+  const context = shown(sections.attested_context)
+  if (gate === "PEPG_ADMISSION" && context !== undefined) {
+    const complete = ATTESTED_FIELDS.every(name => member(context.declared, name) !== undefined)
+    findings.require(
+      "decision",
+      !complete,
+      "the admission gate is said to have refused a run that lacks no attested field",
+    )
+  }
   if (gate !== undefined)
     findings.require(
       "decision",

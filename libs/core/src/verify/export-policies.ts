@@ -1,49 +1,100 @@
-/** The policies that the records of a chain name. A policy's hash covers its id, name, tag and required fields: one hash has one of each. */
+/**
+ * What the records of a chain say of policies and signature libraries. A hash covers the whole document: one policy has one name, one
+ * list of required fields and one effect for each rule, one library one severity for each signature.
+ */
 import { canonicalize, type JsonObject } from "@runseal/canonical"
 import type { Bundle } from "../artifacts/bundle.ts"
+import { shown } from "../kernels/kernel.ts"
+import { ATTESTED_FIELDS } from "../vocabulary/decision-codes.ts"
+import { member } from "../vocabulary/json-members.ts"
 
-/** Policies that are remembered; later ones are compared with nothing. */
-export const REMEMBERED_POLICIES_MAX = 1000
+/** Facts that are remembered, of some 1,500 bytes at most; what comes after them is held to the remembered ones only. */
+export const REMEMBERED_FACTS_MAX = 32_768
 
 export type Policies = {
-  /** What is wrong with the policy that a record names, in sentences' ends. @param name of the record, for those that come after it */
+  /** What is wrong with what a record says of its policy and library, in sentences' ends. @param name of the record, for those after it */
   readonly take: (bundle: Bundle, name: string) => readonly string[]
 }
 
-/** What a record says of its policy, as canonical text; only a refusal for what was not attested says what it requires. */
-type Facts = { readonly hash: string; readonly name: string; readonly required?: string }
-/** What was said of a policy first, and by which record. */
-type Known = { readonly name: Said; readonly required?: Said }
-type Said = { readonly text: string; readonly by: string }
-
-function policyOf({ sections, attestation_gap_receipt: gap }: Bundle): Facts | undefined {
-  const named = sections.policy_evaluation ?? gap
-  if (named === undefined) return undefined
-  const { policy_id, policy_name, profile_tag, policy_hash: hash } = named
-  const identity: JsonObject = { policy_id, policy_name, ...(profile_tag === undefined ? {} : { profile_tag }) }
-  const required = gap === undefined ? {} : { required: canonicalize(gap.required_fields) }
-  return { hash, name: canonicalize(identity), ...required }
+/** One thing that a record says of a hashed document. */
+type Fact = {
+  /** Hash and part of the document: what the fact is about. */
+  readonly about: string
+  readonly value: string
+  /** Why it cannot be true beside another value that an earlier record gives. */
+  readonly contradicts: (earlier: string) => string
 }
 
-export function rememberPolicies(): Policies {
-  const known = new Map<string, Known>()
+export function rememberPolicies(limit: number = REMEMBERED_FACTS_MAX): Policies {
+  const known = new Map<string, { readonly value: string; readonly by: string }>()
   return {
     take: (bundle, record) => {
-      const policy = policyOf(bundle)
-      if (policy === undefined) return []
-      const { hash, name, required } = policy
-      const before = known.get(hash)
-      if (before === undefined && known.size >= REMEMBERED_POLICIES_MAX) return []
-      const first = before?.name ?? { text: name, by: record }
-      const firstRequired = before?.required ?? (required === undefined ? undefined : { text: required, by: record })
-      known.set(hash, { name: first, ...(firstRequired === undefined ? {} : { required: firstRequired }) })
-      const problem = (what: string, { by }: Said): string => `gives the policy ${hash} another ${what} than ${by}`
-      return [
-        ...(first.text === name ? [] : [problem("name", first)]),
-        ...(firstRequired === undefined || required === undefined || firstRequired.text === required
-          ? []
-          : [problem("list of required fields", firstRequired)]),
-      ]
+      const facts = [...policyFacts(bundle), ...requiredFacts(bundle), ...effectFacts(bundle), ...severityFacts(bundle)]
+      return facts.flatMap(({ about, value, contradicts }) => {
+        const first = known.get(about)
+        if (first === undefined && known.size < limit) known.set(about, { value, by: record })
+        return first === undefined || first.value === value ? [] : [contradicts(first.by)]
+      })
     },
   }
+}
+
+function policyFacts({ sections, attestation_gap_receipt: gap }: Bundle): readonly Fact[] {
+  const named = sections.policy_evaluation ?? gap
+  if (named === undefined) return []
+  const { policy_id, policy_name, profile_tag, policy_hash: hash } = named
+  const identity: JsonObject = { policy_id, policy_name, ...(profile_tag === undefined ? {} : { profile_tag }) }
+  const another = (what: string, value: string): Fact => ({
+    about: `${hash} ${what}`,
+    value,
+    contradicts: earlier => `gives the policy ${hash} another ${what} than ${earlier}`,
+  })
+  const required = gap === undefined ? [] : [another("list of required fields", canonicalize(gap.required_fields))]
+  return [another("name", canonicalize(identity)), ...required]
+}
+
+/** A run that was admitted shows which fields its policy does not require. */
+function requiredFacts({ sections, attestation_gap_receipt: gap }: Bundle): readonly Fact[] {
+  const about = (hash: string, field: string): string => `${hash} requires ${field}`
+  if (gap !== undefined)
+    return gap.required_fields.map(field => ({
+      about: about(gap.policy_hash, field),
+      value: "yes",
+      contradicts: earlier =>
+        `gives ${field} as required by the policy ${gap.policy_hash}, which admitted ${earlier} without it`,
+    }))
+  const { policy_evaluation: evaluation } = sections
+  const context = shown(sections.attested_context)
+  if (evaluation === undefined || context === undefined) return []
+  const { policy_hash: hash } = evaluation
+  const lacking = ATTESTED_FIELDS.filter(field => member(context.declared, field) === undefined)
+  return lacking.map(field => ({
+    about: about(hash, field),
+    value: "no",
+    contradicts: earlier => `was admitted without ${field}, which the policy ${hash} requires, as ${earlier} gives it`,
+  }))
+}
+
+/** Rules that determined a decision all have its effect. */
+function effectFacts({ sections: { policy_evaluation: evaluation } }: Bundle): readonly Fact[] {
+  if (evaluation === undefined) return []
+  const { policy_hash: hash, decision, matched_rule_ids: matched } = evaluation
+  return matched.map(rule => ({
+    about: `${hash} effect of ${rule}`,
+    value: decision,
+    contradicts: earlier => `gives the rule ${rule} of the policy ${hash} another effect than ${earlier}`,
+  }))
+}
+
+function severityFacts({ sections: { mcd_finding: finding } }: Bundle): readonly Fact[] {
+  if (finding === undefined) return []
+  const { library_hash: hash, matched_signature_id: signature, severity } = finding
+  return [
+    {
+      about: `${hash} severity of ${signature}`,
+      value: severity,
+      contradicts: earlier =>
+        `gives the signature ${signature} of the library ${hash} another severity than ${earlier}`,
+    },
+  ]
 }

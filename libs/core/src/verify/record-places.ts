@@ -14,12 +14,16 @@ export function checkPlaces(anchors: Anchors, findings: Findings): void {
   const first = pre_anchor ?? receipt
   const require = (holds: boolean, problem: string): void => findings.require("complete_record", holds, problem)
   if (complete !== undefined) {
-    const { tenant_ordinal, previous_record } = complete.leaf
+    const { tenant_ordinal, previous_record, run_id } = complete.leaf
     const begins = tenant_ordinal === 1
     require(begins || previous_record !== ZERO_HASH, `record ${tenant_ordinal} of its chain names no record before it`)
     require(!begins || previous_record === ZERO_HASH, "record 1 of its chain names a record before it")
-    const room = Number(complete.entry.logIndex) >= tenant_ordinal
-    require(room, `before log entry ${complete.entry.logIndex} there is no room for the ${tenant_ordinal - 1} records before it`)
+    // Runs of a chain have rising numbers, and the first run of a service has number 1.
+    require(run_id >= tenant_ordinal, `run ${run_id} cannot be record ${tenant_ordinal} of a chain`)
+    // Before it stand the log's birth, the records before it, and the record's own first entry.
+    const before = tenant_ordinal + (first === undefined ? 0 : 1)
+    require(Number(complete.entry.logIndex) >=
+      before, `before log entry ${complete.entry.logIndex} there is no room for the ${tenant_ordinal - 1} records before it`)
   }
   if (complete !== undefined && first !== undefined) {
     const { treeSize } = first.entry.inclusionProof
