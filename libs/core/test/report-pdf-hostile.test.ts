@@ -71,6 +71,10 @@ const FILES: readonly (readonly [name: string, pdf: Uint8Array, end: "refused" |
   ["text of very many runs", hostile({ 12: stream(times(150_000, show(""))) }), "read"],
   ["text of very many hex digits that begin alike", hostile({ 4: stream(zeros()), 12: stream(alike(3000)) }), "read"],
   ["file of objects within objects", nested(12_000), "refused"],
+  // Each would be gigabytes if its values were kept: 60 MB of them ended in an abort.
+  ["list of very many lists", hostile({ 2: `[ ${times(100, `[${times(190_000, "<>")}]`)} ]` }), "refused"],
+  ["string of very many letters", hostile({ 2: `(${times(20_000_000, "a")})` }), "refused"],
+  ["name of very many letters", hostile({ 2: `/${times(20_000_000, "#00")}` }), "refused"],
   ["structure of very many elements", hostile(elements(60_000)), "refused"],
 ]
 

@@ -23,6 +23,13 @@ export class PdfError extends Error {
 const MAX_DEPTH = 32
 /** Members of one array or dictionary: a page tree or a cross-reference of a long report stays far below. */
 const MAX_MEMBERS = 200_000
+/** Values of all objects of a file, a string counting for several: a long report has some hundred thousand. */
+const MAX_VALUES = 3_000_000
+const VALUES_OF_A_STRING = 8
+/** Bytes of one name or number. */
+const MAX_WORD_BYTES = 4096
+/** Bytes of one string as it is written. */
+const MAX_STRING_BYTES = 2 * 1024 * 1024
 
 /** By byte: 1 for white space of ours, 2 for what ends a word, white space of others with it: no value begins so. ISO 32000-1 §7.2.2. */
 const SPACE = 1
@@ -49,7 +56,7 @@ export type PdfReader = {
 
 /** Reads values from bytes. References (`5 0 R`) are recognised when `references` is set: content streams hold none. */
 export function readPdf(bytes: Uint8Array, references: boolean): PdfReader {
-  const cursor: Cursor = { bytes, references, at: 0 }
+  const cursor: Cursor = { bytes, references, at: 0, left: MAX_VALUES }
   return {
     position: () => cursor.at,
     moveTo: position => {
@@ -57,12 +64,14 @@ export function readPdf(bytes: Uint8Array, references: boolean): PdfReader {
     },
     next: () => {
       skipSpace(cursor)
+      // Operands are dropped with their operator; objects stay.
+      if (!references) cursor.left = MAX_MEMBERS
       return cursor.at >= bytes.length ? undefined : readValue(cursor, 0)
     },
   }
 }
 
-type Cursor = { readonly bytes: Uint8Array; readonly references: boolean; at: number }
+type Cursor = { readonly bytes: Uint8Array; readonly references: boolean; at: number; left: number }
 
 function skipSpace(cursor: Cursor): void {
   const { bytes } = cursor
@@ -76,6 +85,7 @@ function skipSpace(cursor: Cursor): void {
 
 function readValue(cursor: Cursor, depth: number): PdfValue {
   if (depth > MAX_DEPTH) throw new PdfError("its values are nested too deep")
+  spend(cursor, 1)
   skipSpace(cursor)
   const byte = cursor.bytes[cursor.at]
   const twice = cursor.bytes[cursor.at + 1] === byte
@@ -98,11 +108,17 @@ function readValue(cursor: Cursor, depth: number): PdfValue {
   return referenceOr(cursor, word, numberOrWord(word))
 }
 
+function spend(cursor: Cursor, values: number): void {
+  cursor.left -= values
+  if (cursor.left < 0) throw new PdfError("it holds too many values")
+}
+
 /** Characters up to the next space or delimiter. */
 function regularText(cursor: Cursor): string {
   const from = cursor.at
   const { bytes } = cursor
   while (cursor.at < bytes.length && CLASSES[bytes[cursor.at] ?? 0] === 0) cursor.at++
+  if (cursor.at - from > MAX_WORD_BYTES) throw new PdfError("a name or number is too long")
   return latin1(bytes.subarray(from, cursor.at))
 }
 
@@ -157,6 +173,8 @@ function readDictionary(cursor: Cursor, depth: number): PdfDictionary {
 function hexString(cursor: Cursor): Uint8Array {
   const end = cursor.bytes.indexOf(GREATER, cursor.at)
   if (end < 0) throw new PdfError("a string does not end")
+  if (end - cursor.at > MAX_STRING_BYTES) throw new PdfError("a string is too long")
+  if (cursor.references) spend(cursor, VALUES_OF_A_STRING)
   const digits = latin1(cursor.bytes.subarray(cursor.at + 1, end))
   cursor.at = end + 1
   if (!/^(?:[0-9a-fA-F]{2})*$/.test(digits)) throw new PdfError("a string is not hexadecimal")
@@ -167,9 +185,11 @@ function literalString(cursor: Cursor): Uint8Array {
   const { bytes } = cursor
   const out: number[] = []
   let depth = 0
+  if (cursor.references) spend(cursor, VALUES_OF_A_STRING)
   for (; cursor.at < bytes.length; cursor.at++) {
     const byte = bytes[cursor.at] ?? 0
     if (byte === BACKSLASH) {
+      if (out.length > MAX_STRING_BYTES) throw new PdfError("a string is too long")
       cursor.at += escapeInto(out, bytes, cursor.at + 1)
       continue
     }
@@ -179,6 +199,7 @@ function literalString(cursor: Cursor): Uint8Array {
       return Uint8Array.from(out)
     }
     out.push(byte)
+    if (out.length > MAX_STRING_BYTES) throw new PdfError("a string is too long")
   }
   throw new PdfError("a string does not end")
 }
