@@ -18,9 +18,9 @@ const SHIPPED: Readonly<Record<McdSeverity, string>> = {
     SC-008 SC-009 SC-010 SC-011 SC-012 SC-015 SC-016`,
 }
 
+const severities = new Map<string, McdSeverity>()
+for (const severity of ["low", "medium", "high", "critical"] as const)
+  for (const id of SHIPPED[severity].split(/\s+/)) severities.set(`MCD-${id}`, severity)
+
 /** Severity of each signature of the shipped library, by id. */
-export const SHIPPED_SEVERITIES: ReadonlyMap<string, McdSeverity> = new Map(
-  (["low", "medium", "high", "critical"] as const).flatMap(severity =>
-    SHIPPED[severity].split(/\s+/).map(id => [`MCD-${id}`, severity] as const),
-  ),
-)
+export const SHIPPED_SEVERITIES: ReadonlyMap<string, McdSeverity> = severities
