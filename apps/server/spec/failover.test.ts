@@ -1,92 +1,23 @@
 /** FORMATS §6: a standby that takes a lost primary's place. Two servers, a real primary and a real standby; nothing is sealed twice. */
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { afterAll, describe, expect, onTestFinished, test } from "vitest"
-import { type PostgresCluster, type PostgresStandby, startPostgresCluster } from "../cluster/postgres-cluster.ts"
+import { describe, expect, test } from "vitest"
 import { LOOK_EVERY_MS } from "../src/sealing/head-looks.ts"
-import { openDatabase } from "../src/store/database.ts"
 import { postgresStart, postgresTitle } from "./database/databases.ts"
-import { cutOff, runOn, untilCaughtUp } from "./database/standby.ts"
-import { openSwitchingProxy, type SwitchingProxy } from "./database/switching-proxy.ts"
-import { type Answer, expectRefused } from "./harness/answer.ts"
+import { checkpointOf, openWorld, sizeOf, untilSealed, type World } from "./database/failover-world.ts"
+import { cutOff, untilCaughtUp } from "./database/standby.ts"
+import { openSwitchingProxy } from "./database/switching-proxy.ts"
+import { expectRefused } from "./harness/answer.ts"
 import { runToEnd } from "./harness/child.ts"
 import { request } from "./harness/requests.ts"
-import { openService, type TestService } from "./harness/service.ts"
+import type { TestService } from "./harness/service.ts"
 
 /** Starts of two servers of PostgreSQL and two services, on a machine that is busy. */
 const DEADLINE_MS = 480_000
 const AWAITED = /until \d+ more of the folders of heads/
 const OLDER = /older log than was acknowledged, or another/
 const EXCHANGED = /database was exchanged/
-
-const folder = mkdtempSync(join(tmpdir(), "runseal-failover-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-type World = {
-  readonly primary: PostgresCluster
-  readonly standby: PostgresStandby
-  readonly proxy: SwitchingProxy
-  /** Starts a server with a keys folder. */
-  readonly serve: (keysDir: string, clock?: TestService["clock"], url?: string) => Promise<TestService>
-  /** The primary is lost and the standby takes its place. */
-  readonly failOver: () => Promise<void>
-  /** A keys folder with the keys of another. */
-  readonly keysLike: (keysDir: string, how: "keys" | "all") => string
-  readonly keysDir: string
-}
-
-let worlds = 0
-
-async function openWorld(synchronous = false): Promise<World> {
-  const started = await startPostgresCluster()
-  if (started.kind === "absent") throw new Error(started.reason)
-  const { cluster: primary } = started
-  onTestFinished(() => primary.stop())
-  const standby = await primary.addStandby("standby")
-  if (synchronous)
-    await runOn(primary.url, "alter system set synchronous_standby_names = '*'", "select pg_reload_conf()")
-  const proxy = await openSwitchingProxy(primary.url)
-  onTestFinished(() => proxy.close())
-  const own = join(folder, `${++worlds}`)
-  let copies = 0
-  return {
-    primary,
-    standby,
-    proxy,
-    keysDir: join(own, "keys"),
-    keysLike: (keysDir, how) => {
-      const copy = join(own, `copy-${++copies}`)
-      if (how === "all") cpSync(keysDir, copy, { recursive: true })
-      else cpSync(join(keysDir, "signing-keys.json"), join(copy, "signing-keys.json"))
-      return copy
-    },
-    serve: async (keysDir, clock, url = proxy.url) => {
-      const open = () => openDatabase({ kind: "postgres", url })
-      const service = await openService({ open, keysDir, ...(clock === undefined ? {} : { clock }) })
-      onTestFinished(() => service.close())
-      return service
-    },
-    failOver: async () => {
-      await primary.crash()
-      await standby.promote()
-      proxy.switchTo(standby.url)
-    },
-  }
-}
-
-/** Answers of a service until one is 200; a failover takes a moment. */
-async function untilSealed(service: TestService): Promise<Answer> {
-  const deadline = Date.now() + 30_000
-  for (;;) {
-    const answer = await service.execute(request())
-    if (answer.status === 200) return answer
-    expectRefused(answer, 503)
-    if (Date.now() > deadline) throw new Error(`nothing is sealed again: ${answer.text}`)
-    await sleep(200)
-  }
-}
 
 /** Every answer is 503, for longer than a look takes; the last `/ready` says why. */
 async function expectStopped(service: TestService, why: RegExp): Promise<void> {
@@ -102,17 +33,10 @@ async function expectStopped(service: TestService, why: RegExp): Promise<void> {
   expect(service.logLines.join("\n")).toMatch(why)
 }
 
-const sizeOf = async (service: TestService): Promise<number> => {
-  const [head] = await service.db.sql<{ size: number }[]>`select size from log_head`
-  return head?.size ?? -1
-}
 const filesOf = (keysDir: string): readonly string[] =>
   readdirSync(join(keysDir, "heads"))
     .filter(name => name !== "id")
     .map(name => readFileSync(join(keysDir, "heads", name), "latin1").slice(0, 81))
-
-/** Every checkpoint that a service ever showed, by size. */
-const checkpointOf = async (service: TestService): Promise<string> => (await service.get("/log/checkpoint")).text
 
 describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, { timeout: DEADLINE_MS }, () => {
   test("that lost records, one keys folder: the server that was idle refuses at once, and no other root comes to be", async () => {

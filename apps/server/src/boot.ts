@@ -45,6 +45,7 @@ import { sourceRevision } from "./source-revision.ts"
 import { StartupError } from "./startup-error.ts"
 import { createBudgetLedger } from "./store/budget-ledger.ts"
 import type { Database } from "./store/database.ts"
+import { openShownHead } from "./store/shown-head.ts"
 import { UNWATCHED, type Watch } from "./watch.ts"
 import { openCosigner } from "./witnessing/cosigner.ts"
 import { refuseOwnLog } from "./witnessing/witness.ts"
@@ -214,7 +215,8 @@ async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
   const trust = trustedKeysOf(document)
   const { reportFault, reportUnsealed, reportCut } = reportersTo(logger, watch)
-  const cosigner = openCosigner({ db, config, logger, nowMs, watch })
+  const shownHead = openShownHead(db, heads.isKnown)
+  const cosigner = openCosigner({ db, shownHead, config, logger, nowMs, watch })
   const { directory, idempotencyKeys, trialQuota, rateLimits } = openAccess({ db, config, logger, nowMs, watch, keys })
   const ledger = createBudgetLedger(db)
   const sealer = openSealer({
@@ -250,6 +252,7 @@ async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard
   })
   const deps: Deps = {
     db,
+    shownHead,
     logger,
     nowMs,
     keys: directory,

@@ -23,10 +23,13 @@ import type { StateRun } from "./sealing/run-statement.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { Database } from "./store/database.ts"
 import type { KeyClaim } from "./store/idempotency-keys.ts"
+import type { ShownHead } from "./store/shown-head.ts"
 import type { Watch } from "./watch.ts"
 
 export type Deps = {
   readonly db: Database
+  /** The log's head, for checkpoints that leave the service. */
+  readonly shownHead: ShownHead
   readonly logger: Logger
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number

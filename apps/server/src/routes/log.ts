@@ -19,8 +19,8 @@ import { openPackedBundles } from "./packed-bundles.ts"
 const IMMUTABLE = { "Cache-Control": "public, max-age=31536000, immutable" }
 const FRESH = { "Cache-Control": "no-cache" }
 
-/** What answers are made of: all of one answer on one connection. */
-type Log = Pick<Deps, "db"> & { readonly nodes: LogNodes }
+/** What answers are made of: all that one answer reads of tiles and entries, on one connection. */
+type Log = Pick<Deps, "db" | "shownHead"> & { readonly nodes: LogNodes }
 
 /** A tile or entry bundle that the current log holds. */
 const tileBytes = ({ db, nodes }: Log, { level, index, width }: TileAddress): Promise<Uint8Array<ArrayBuffer>> =>
@@ -37,9 +37,9 @@ async function proof(nodes: LogNodes, session: Session, plan: ProofPlan, size: n
   return assembleProof(plan, await nodes.read(session, plan.flat(), size)).map(encodeBase64)
 }
 
-const entryAnswer = ({ db, nodes }: Log, index: number): Promise<object> =>
-  db.read(async session => {
-    const head = await readHead(session)
+async function entryAnswer({ db, shownHead, nodes }: Log, index: number): Promise<object> {
+  const head = await shownHead()
+  return db.read(async session => {
     if (index >= head.size) throw notFound("The log has no such entry.")
     const [[entry], hashes] = await Promise.all([
       readEntries(session, index, index + 1),
@@ -55,6 +55,7 @@ const entryAnswer = ({ db, nodes }: Log, index: number): Promise<object> =>
       checkpoint: head.checkpoint,
     }
   })
+}
 
 async function consistencyAnswer({ db, nodes }: Log, url: string): Promise<object> {
   const { first, second } = readQuery(consistencyQuerySchema, url)
@@ -67,8 +68,8 @@ async function consistencyAnswer({ db, nodes }: Log, url: string): Promise<objec
 }
 
 /** The newest checkpoint; with the witnesses' lines once enough of them cosigned that very one. */
-async function newestCheckpoint({ db }: Deps): Promise<string> {
-  const { checkpoint } = await readHead(db)
+async function newestCheckpoint({ db, shownHead }: Deps): Promise<string> {
+  const { checkpoint } = await shownHead()
   const witnessed = await readWitnessed(db)
   return witnessed?.checkpoint.startsWith(checkpoint) === true ? witnessed.checkpoint : checkpoint
 }
@@ -86,7 +87,7 @@ const outsideLogs = async ({ db, nowMs }: Deps): Promise<OutsideLogsAnswer> => (
 
 export function logRoutes(deps: Deps): Hono {
   const app = new Hono()
-  const log: Log = { db: deps.db, nodes: rememberNodes() }
+  const log: Log = { db: deps.db, shownHead: deps.shownHead, nodes: rememberNodes() }
   app.get("/log/checkpoint", async c => c.text(await newestCheckpoint(deps), 200, FRESH))
   app.get("/log/witnessed-checkpoint", async c => c.text(await witnessedCheckpoint(deps), 200, FRESH))
   app.get("/log/outside", async c => c.json(await outsideLogs(deps), 200, FRESH))

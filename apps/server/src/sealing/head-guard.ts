@@ -46,6 +46,8 @@ export type HeadGuard = SealingHeads & {
   readonly trouble: () => string | undefined
   /** Whether a head is older than the last one that was checked or made here, or another of the same size. */
   readonly contradicts: (size: number, root: Uint8Array) => boolean
+  /** Whether it is the last head that was acknowledged here, or found kept. */
+  readonly isKnown: (size: number, root: Uint8Array) => boolean
   readonly writable: () => boolean
   readonly close: () => Promise<void>
 }
@@ -75,6 +77,8 @@ export function openHeadGuard({ file, folder, nowMs, report = () => undefined }:
       await db.transaction(async tx => {
         // Under the head's lock no other process seals: what their files say cannot pass what is read here.
         const head = headOf(await lockHead(tx))
+        // What is remembered must not be lost: a commit before may have been read without being confirmed.
+        await db.confirm()
         refuseStart(head, await notContained(tx, head, file.all()))
         if (vouching === undefined) await file.remember(head)
         else await vouching.vouch(tx, head, undefined)
@@ -102,6 +106,7 @@ export function openHeadGuard({ file, folder, nowMs, report = () => undefined }:
       const known = state.known()
       return known !== undefined && contradictsHead(known, headOf({ size, root }))
     },
+    isKnown: (size, root) => state.known()?.root === headOf({ size, root }).root,
     writable: file.writable,
     close: async () => {
       await looks.close()
@@ -139,7 +144,7 @@ function openHeadCheck(
     else if (!sameDatabase(lineage, file.own().lineage)) state.refuse(ELSEWHERE)
     else if (known !== undefined && known.root !== head.root && (await notContained(tx, head, [known])).length > 0)
       state.refuse(OLDER)
-    state.know(head)
+    // Known is what was acknowledged: whoever made this head may not have been told that it is kept.
     state.find(undefined)
   }
 }

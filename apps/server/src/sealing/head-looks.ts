@@ -63,6 +63,8 @@ export function openHeadLooks(state: HeadState, vouching: Vouching | undefined, 
       source.transaction(async tx => {
         const head = headOf(await lockHead(tx))
         if ((await notContained(tx, head, state.remembered())).length > 0) return false
+        // What is remembered must not be lost: a commit before may have been read without being confirmed.
+        await source.confirm()
         await register(tx, head, seen)
         state.know(head)
         return true

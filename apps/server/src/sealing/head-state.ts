@@ -1,4 +1,4 @@
-/** What a process knows of heads: the last one it checked or made, and why nothing is sealed. */
+/** What a process knows of heads: the last one it made or found kept, and why nothing is sealed. */
 import type { HeadFile, RememberedHead } from "../anchor/head-file.ts"
 import { StoreError } from "../store/errors.ts"
 
@@ -8,7 +8,7 @@ const TOLD =
   "The log's database was exchanged: nothing is sealed until it is known to hold all that was acknowledged. Nothing was acknowledged now; try again."
 
 export type HeadState = {
-  /** The last head that was checked or made here. */
+  /** The last head that was made here, or found at a start or when the folder was registered; it is kept. */
   readonly known: () => RememberedHead | undefined
   readonly know: (head: RememberedHead) => void
   /** What is remembered in the folder and here. @throws StartupError when a file is damaged */

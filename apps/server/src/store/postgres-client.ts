@@ -12,8 +12,8 @@ export const SERVER_CONNECTIONS = 8
 const CONNECT_TIMEOUT_SECONDS = 10
 /** The server cancels a statement that runs longer. */
 const STATEMENT_TIMEOUT_MS = 15_000
-/** Longest wait for a row another process has locked. */
-const LOCK_TIMEOUT_MS = 3_000
+/** Longest wait for a row another process has locked: several servers under load wait for each other's batches. */
+const LOCK_TIMEOUT_MS = 7_000
 /** After this the server ends a transaction whose client has fallen silent, and its locks with it. */
 const IDLE_TRANSACTION_TIMEOUT_MS = 30_000
 /** Longest wait for another process that is migrating the same database. */
@@ -24,7 +24,7 @@ const MIGRATION_TIMEOUT_MS = 300_000
  */
 export const ANSWER_BOUNDS: AnswerBounds = {
   read: STATEMENT_TIMEOUT_MS + 1_000,
-  statement: LOCK_TIMEOUT_MS + 5_000,
+  statement: LOCK_TIMEOUT_MS + 1_000,
   commit: 5_000,
 }
 const OLDEST_POSTGRES_MAJOR = 13

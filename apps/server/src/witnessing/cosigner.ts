@@ -5,7 +5,7 @@
 import { setTimeout } from "node:timers/promises"
 import type { Config } from "../config.ts"
 import { StoreError } from "../store/errors.ts"
-import { readHead } from "../store/log-store.ts"
+import type { ShownHead } from "../store/shown-head.ts"
 import { keepWitnessed, readWitnessed } from "../store/witnessed-checkpoint.ts"
 import type { Watch } from "../watch.ts"
 import { ask, isDue, newStanding, type Standing, type StandingContext } from "./standing.ts"
@@ -17,6 +17,7 @@ const LOOK_MS = 5000
 
 export type CosignerContext = StandingContext & {
   readonly config: Pick<Config, "witnesses" | "witnessesNeeded">
+  readonly shownHead: ShownHead
   readonly watch: Pick<Watch, "cosigned" | "notCosigned" | "witnessed">
 }
 
@@ -70,8 +71,8 @@ async function openStandings({ db, config }: CosignerContext): Promise<readonly 
 }
 
 async function playRound(standings: readonly Standing[], context: CosignerContext, stop: AbortSignal): Promise<void> {
-  const { db, config, watch } = context
-  const head = await readHead(db)
+  const { db, shownHead, config, watch } = context
+  const head = await shownHead()
   const due = standings.filter(standing => isDue(standing, head))
   if (due.length === 0) return
   // All are waited for: no witness is asked while an earlier request to it is under way.

@@ -1,0 +1,87 @@
+/** Two services' world for failovers: a real primary, a real standby, and an address that leads from one to the other. */
+import { cpSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterAll, onTestFinished } from "vitest"
+import { type PostgresCluster, type PostgresStandby, startPostgresCluster } from "../../cluster/postgres-cluster.ts"
+import { openDatabase } from "../../src/store/database.ts"
+import { type Answer, expectRefused } from "../harness/answer.ts"
+import { request } from "../harness/requests.ts"
+import { openService, type TestService } from "../harness/service.ts"
+import { runOn } from "./standby.ts"
+import { openSwitchingProxy, type SwitchingProxy } from "./switching-proxy.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "runseal-failover-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+export type World = {
+  readonly primary: PostgresCluster
+  readonly standby: PostgresStandby
+  readonly proxy: SwitchingProxy
+  /** Starts a server with a keys folder. */
+  readonly serve: (keysDir: string, clock?: TestService["clock"], url?: string) => Promise<TestService>
+  /** The primary is lost and the standby takes its place. */
+  readonly failOver: () => Promise<void>
+  /** A keys folder with the keys of another. */
+  readonly keysLike: (keysDir: string, how: "keys" | "all") => string
+  readonly keysDir: string
+}
+
+let worlds = 0
+
+export async function openWorld(synchronous = false): Promise<World> {
+  const started = await startPostgresCluster()
+  if (started.kind === "absent") throw new Error(started.reason)
+  const { cluster: primary } = started
+  onTestFinished(() => primary.stop())
+  const standby = await primary.addStandby("standby")
+  if (synchronous)
+    await runOn(primary.url, "alter system set synchronous_standby_names = '*'", "select pg_reload_conf()")
+  const proxy = await openSwitchingProxy(primary.url)
+  onTestFinished(() => proxy.close())
+  const own = join(folder, `${++worlds}`)
+  let copies = 0
+  return {
+    primary,
+    standby,
+    proxy,
+    keysDir: join(own, "keys"),
+    keysLike: (keysDir, how) => {
+      const copy = join(own, `copy-${++copies}`)
+      if (how === "all") cpSync(keysDir, copy, { recursive: true })
+      else cpSync(join(keysDir, "signing-keys.json"), join(copy, "signing-keys.json"))
+      return copy
+    },
+    serve: async (keysDir, clock, url = proxy.url) => {
+      const open = () => openDatabase({ kind: "postgres", url })
+      const service = await openService({ open, keysDir, ...(clock === undefined ? {} : { clock }) })
+      onTestFinished(() => service.close())
+      return service
+    },
+    failOver: async () => {
+      await primary.crash()
+      await standby.promote()
+      proxy.switchTo(standby.url)
+    },
+  }
+}
+
+/** Answers of a service until one is 200; a failover takes a moment. */
+export async function untilSealed(service: TestService): Promise<Answer> {
+  const deadline = Date.now() + 30_000
+  for (;;) {
+    const answer = await service.execute(request())
+    if (answer.status === 200) return answer
+    expectRefused(answer, 503)
+    if (Date.now() > deadline) throw new Error(`nothing is sealed again: ${answer.text}`)
+    await sleep(200)
+  }
+}
+
+export const sizeOf = async (service: TestService): Promise<number> => {
+  const [head] = await service.db.sql<{ size: number }[]>`select size from log_head`
+  return head?.size ?? -1
+}
+/** Every checkpoint that a service ever showed, by size. */
+export const checkpointOf = async (service: TestService): Promise<string> => (await service.get("/log/checkpoint")).text

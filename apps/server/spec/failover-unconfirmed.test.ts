@@ -1,0 +1,51 @@
+/** FORMATS §6: what can be read and was never confirmed, as a failover meets it. A real primary that waits for a real standby. */
+import { setTimeout as sleep } from "node:timers/promises"
+import { describe, expect, test } from "vitest"
+import { LOOK_EVERY_MS } from "../src/sealing/head-looks.ts"
+import { postgresStart, postgresTitle } from "./database/databases.ts"
+import { checkpointOf, openWorld, sizeOf, untilSealed } from "./database/failover-world.ts"
+import { cutOff, runOn, untilCaughtUp } from "./database/standby.ts"
+import { type Answer, expectRefused } from "./harness/answer.ts"
+import { request } from "./harness/requests.ts"
+
+/** Starts of two servers of PostgreSQL and three services, on a machine that is busy. */
+const DEADLINE_MS = 480_000
+
+describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, { timeout: DEADLINE_MS }, () => {
+  test("after a commit whose wait for the standby was cancelled: it is shown to nobody as the log, and all go on without it", async () => {
+    const world = await openWorld(true)
+    const { keysDir, standby, primary } = world
+    const a = await world.serve(keysDir)
+    const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
+    await a.execute(request())
+    await sleep(2 * LOOK_EVERY_MS)
+    await untilCaughtUp(standby.url, primary.url)
+    const size = await sizeOf(b)
+    await cutOff(standby.url)
+    await endWaits(primary.url, a.post("/attest", { digest: "d1".repeat(32), algorithm: "sha256" }))
+    expect(await sizeOf(b), "what was cancelled can be read").toBeGreaterThan(size)
+    for (const service of [a, b])
+      for (const path of ["/log/checkpoint", `/log/entry/${size}`]) expectRefused(await service.get(path), 503)
+    expectRefused(await b.post("/attest", { digest: "d2".repeat(32), algorithm: "sha256" }), 503)
+    const third = world.keysLike(keysDir, "keys")
+    await expect(world.serve(third, a.clock)).rejects.toThrow()
+    await world.failOver()
+    expect((await untilSealed(b)).body.run_id).toBe(2)
+    expect((await untilSealed(a)).body.run_id).toBe(3)
+    expect((await (await world.serve(third, a.clock)).execute(request())).body.run_id).toBe(4)
+    expect(await checkpointOf(a)).toBe(await checkpointOf(b))
+  })
+})
+
+/** Cancels every wait for a standby until there is an answer, which is a refusal. */
+async function endWaits(primary: string, answering: Promise<Answer>): Promise<void> {
+  let answer: Answer | undefined
+  void answering.then(got => {
+    answer = got
+  })
+  while (answer === undefined) {
+    await runOn(primary, "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'")
+    await sleep(20)
+  }
+  expectRefused(answer, 503)
+}
