@@ -333,13 +333,18 @@ describe("a receipt alone", () => {
 })
 
 describe("a kernel that reads what is withheld", () => {
-  /** What a record is judged as with all declared sections withheld and another kernel record. */
-  const stated = (kernel: number, values: Readonly<Record<string, Json>>, spec: RunSpec = OK): string => {
+  const READ = ["attested_context", "request_substance", "authorization_chain", "causal_graph"] as const
+  /** What a record is judged as with declared sections withheld, all that kernels read or some, and another kernel record. */
+  const stated = (
+    kernel: number,
+    values: Readonly<Record<string, Json>>,
+    spec: RunSpec = OK,
+    names: readonly (typeof READ)[number][] = READ,
+  ): string => {
     const deployment = makeDeployment()
     const alter = (part: Json): Json => (isMembers(part) ? { ...part, kernels: rebuilt(kernel, values, spec) } : part)
     try {
       const { bundle } = sealRun(deployment, { ...spec, alter: { efa: alter } })
-      const names = ["attested_context", "request_substance", "authorization_chain", "causal_graph"] as const
       const withheld = Object.fromEntries(names.map(name => [name, withhold(bundle.sections[name])]))
       const shown = { ...bundle, sections: { ...bundle.sections, ...withheld } }
       const report = verifyText(JSON.stringify(shown), [deployment.trust])
@@ -369,6 +374,61 @@ describe("a kernel that reads what is withheld", () => {
     kernel_version === undefined ? {} : { kernel_version }
   const ordering_hash = seededHex("an ordering", "of nothing")
   const found = (code: string, count = 1): Json => [{ code, count }]
+
+  const COMMITMENT = "a".repeat(64)
+  const [NREP, AIVP] = [3, 4]
+  const BARE: RunSpec = { outcome: "ok", declared: { attested_context: { actor_id: "a" } } }
+  test.each<[string, number, Readonly<Record<string, Json>>, RunSpec, (typeof READ)[number]]>([
+    [
+      "another model than the shown context",
+      AIVP,
+      { output: { model_commitment: COMMITMENT } },
+      OK,
+      "request_substance",
+    ],
+    [
+      "two prompts beside a context of none",
+      AIVP,
+      { findings: found("PROMPT_HASH_MISMATCH") },
+      BARE,
+      "request_substance",
+    ],
+    [
+      "an output other than the one declared nowhere",
+      AIVP,
+      { findings: found("AI_OUTPUT_HASH_MISMATCH") },
+      BARE,
+      "attested_context",
+    ],
+    [
+      "a signature that the shown context has not",
+      NREP,
+      {
+        output: { caller_commitment: COMMITMENT, actor_signature: "declared_not_verified" },
+        findings: found("ACTOR_SIGNATURE_NOT_VERIFIED"),
+      },
+      BARE,
+      "request_substance",
+    ],
+    [
+      "another caller than the shown substance",
+      NREP,
+      { output: { caller_commitment: COMMITMENT, actor_signature: "absent" }, findings: [] },
+      BARE,
+      "attested_context",
+    ],
+    ["fewer times than are shown", 1, { output: { timestamp_count: 0, ordering_hash } }, OK, "causal_graph"],
+    ["approvers out of a shown order", 1, { findings: found("APPROVERS_OUT_OF_SEQUENCE") }, OK, "causal_graph"],
+    ["effects out of a shown order", 1, { findings: found("TIMESTAMP_OUT_OF_ORDER") }, OK, "authorization_chain"],
+  ])("that states %s fails", (_, kernel, values, spec, name) => {
+    expect(stated(kernel, {}, spec, [name])).toBe(VERDICTS.complete)
+    expect(stated(kernel, values, spec, [name])).toBe("executions")
+  })
+
+  test("that states a cost of no values fails", () => {
+    const findings = found("COST_DOES_NOT_ADD_UP")
+    expect(stated(5, { findings }, BARE)).toBe("executions")
+  })
 
   test.each([
     ["a finding of another kernel", 1, { findings: found("COST_DOES_NOT_ADD_UP") }],

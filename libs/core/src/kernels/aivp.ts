@@ -1,29 +1,43 @@
 /** AIVP, output: commits to model identity, prompt and AI output, and compares the hashes that were declared. */
+import type { ShownDeclared } from "../artifacts/declared-sections.ts"
 import { aivpModel } from "../formulas/kernels.ts"
 import { member, textMember } from "../vocabulary/json-members.ts"
 import type { FindingCode } from "../vocabulary/kernel-findings.ts"
 import type { KernelFunction } from "./kernel.ts"
 import { countFindings, pick, shown } from "./kernel.ts"
 
+type Shown = Pick<ShownDeclared, "salt" | "declared">
+
 const MODEL_KEYS = ["model_provider", "model_name", "model_version", "model_temperature", "prompt_hash"]
+
+/** What AIVP says of the shown attested context and the output: it needs no other section. */
+export const modelCommitment = ({ salt, declared }: Shown, outputHash: string | undefined): string =>
+  aivpModel(salt, pick(declared, MODEL_KEYS), outputHash)
+
+/** What the shown request substance says of the output. */
+export function outputFindings({ declared }: Shown, outputHash: string | undefined): readonly FindingCode[] {
+  const stated = textMember(member(declared, "output"), "hash")
+  if (stated === undefined || stated === outputHash) return []
+  return [outputHash === undefined ? "AI_OUTPUT_HASH_UNCHECKED" : "AI_OUTPUT_HASH_MISMATCH"]
+}
+
+/** The hash of the prompt that each of the two sections declares. */
+export const attestedPrompt = ({ declared }: Shown): string | undefined => textMember(declared, "prompt_hash")
+export const requestedPrompt = ({ declared }: Shown): string | undefined =>
+  textMember(member(declared, "prompt"), "hash")
 
 export const aivp: KernelFunction = sources => {
   const context = shown(sources.attested_context)
   const substance = shown(sources.request_substance)
   if (context === undefined || substance === undefined) return undefined
   const outputHash = sources.payload.ai_output_hash
-  const declaredOutput = textMember(member(substance.declared, "output"), "hash")
-  const declaredPrompt = textMember(member(substance.declared, "prompt"), "hash")
-  const attestedPrompt = textMember(context.declared, "prompt_hash")
-  const codes: FindingCode[] = []
-  if (declaredPrompt !== undefined && attestedPrompt !== undefined && declaredPrompt !== attestedPrompt)
-    codes.push("PROMPT_HASH_MISMATCH")
-  if (declaredOutput !== undefined && outputHash === undefined) codes.push("AI_OUTPUT_HASH_UNCHECKED")
-  if (declaredOutput !== undefined && outputHash !== undefined && declaredOutput !== outputHash)
-    codes.push("AI_OUTPUT_HASH_MISMATCH")
-  const model = pick(context.declared, MODEL_KEYS)
+  const [one, other] = [requestedPrompt(substance), attestedPrompt(context)]
+  const differ = one !== undefined && other !== undefined && one !== other
   return {
-    output: { model_commitment: aivpModel(context.salt, model, outputHash) },
-    findings: countFindings(codes),
+    output: { model_commitment: modelCommitment(context, outputHash) },
+    findings: countFindings([
+      ...(differ ? (["PROMPT_HASH_MISMATCH"] as const) : []),
+      ...outputFindings(substance, outputHash),
+    ]),
   }
 }

@@ -2,13 +2,16 @@
  * What a kernel's record can say where a withheld section keeps the kernel from running again. Names and types of its values
  * are those of the schema; this is how they exclude each other, and what the rest of the record says of them.
  */
-import type { DeclaredName } from "../artifacts/declared-sections.ts"
+import { DECLARED_NAMES, type DeclaredName } from "../artifacts/declared-sections.ts"
 import type { KernelRecord } from "../artifacts/sections.ts"
 import type { KernelSources } from "../formulas/kernels.ts"
-import { dcaeClosure } from "../formulas/kernels.ts"
-import { member } from "../vocabulary/json-members.ts"
+import { dcaeClosure, nrepCaller } from "../formulas/kernels.ts"
+import { member, textMember } from "../vocabulary/json-members.ts"
 import { type FindingCode, KERNEL_FINDINGS } from "../vocabulary/kernel-findings.ts"
 import type { Kernel } from "../vocabulary/outcomes.ts"
+import { attestedPrompt, modelCommitment, outputFindings, requestedPrompt } from "./aivp.ts"
+import { shown } from "./kernel.ts"
+import { shownTimes } from "./tok.ts"
 
 /** What a stated record is held against besides itself. */
 export type StatedContext = {
@@ -29,27 +32,70 @@ const RULES: Readonly<Record<Kernel, (record: KernelRecord, context: StatedConte
   DSE: () => true,
   TOK: isTimeRecord,
   DSC: () => true,
-  NREP: record => {
-    const declared = member(record.output, "actor_signature") === "declared_not_verified"
-    return atMostOnce(record) && declared === (record.findings.length === 1)
-  },
-  AIVP: (record, { sources: { payload } }) => {
-    const sent = payload.ai_output_hash !== undefined
-    return atMostOnce(record) && countOf(record, sent ? "AI_OUTPUT_HASH_UNCHECKED" : "AI_OUTPUT_HASH_MISMATCH") === 0
-  },
-  DCAE: (record, { outputs }) => atMostOnce(record) && member(record.output, "closure") === dcaeClosure(outputs),
+  NREP: isCallerRecord,
+  AIVP: isModelRecord,
+  DCAE: (record, { outputs, values }) =>
+    atMostOnce(record) &&
+    member(record.output, "closure") === dcaeClosure(outputs) &&
+    // Three numbers that do not add up are three values.
+    (record.findings.length === 0 || (values?.request_substance ?? 3) >= 3),
+}
+
+/** The signature is declared as the shown context says; without one, the shown substance alone gives the commitment. */
+function isCallerRecord(record: KernelRecord, { sources }: StatedContext): boolean {
+  const declared = member(record.output, "actor_signature") === "declared_not_verified"
+  const [context, substance] = [shown(sources.attested_context), shown(sources.request_substance)]
+  const known = context && textMember(context.declared, "actor_signature") !== undefined
+  const commitment = member(record.output, "caller_commitment")
+  return (
+    atMostOnce(record) &&
+    declared === (record.findings.length === 1) &&
+    (known ?? declared) === declared &&
+    (declared ||
+      substance?.origin === undefined ||
+      commitment === nrepCaller(substance.salt, substance.origin, undefined))
+  )
+}
+
+/** The shown context gives the commitment, the shown substance what is found of the output; one of them may name no prompt. */
+function isModelRecord(record: KernelRecord, { sources }: StatedContext): boolean {
+  const { ai_output_hash: output } = sources.payload
+  const [context, substance] = [shown(sources.attested_context), shown(sources.request_substance)]
+  const never = output === undefined ? "AI_OUTPUT_HASH_MISMATCH" : "AI_OUTPUT_HASH_UNCHECKED"
+  const ofOutput = (["AI_OUTPUT_HASH_MISMATCH", "AI_OUTPUT_HASH_UNCHECKED"] as const).filter(
+    code => countOf(record, code) > 0,
+  )
+  const noPrompt =
+    (context !== undefined && attestedPrompt(context) === undefined) ||
+    (substance !== undefined && requestedPrompt(substance) === undefined)
+  return (
+    atMostOnce(record) &&
+    countOf(record, never) === 0 &&
+    !(noPrompt && countOf(record, "PROMPT_HASH_MISMATCH") > 0) &&
+    (context === undefined || member(record.output, "model_commitment") === modelCommitment(context, output)) &&
+    (substance === undefined || String(ofOutput) === String(outputFindings(substance, output)))
+  )
 }
 
 /** Each time is one string: unreadable, late or neither; and a step back needs two times that can be read. */
-function isTimeRecord(record: KernelRecord, { values }: StatedContext): boolean {
+function isTimeRecord(record: KernelRecord, { sources, values }: StatedContext): boolean {
   const times = Number(member(record.output, "timestamp_count"))
-  const most = values === undefined ? times : Object.values(values).reduce((sum, count) => sum + count, 0)
-  const unreadable = countOf(record, "TIMESTAMP_UNPARSABLE")
-  const steps = countOf(record, "TIMESTAMP_OUT_OF_ORDER") + countOf(record, "APPROVERS_OUT_OF_SEQUENCE")
+  const seen = shownTimes(sources)
+  const withheld = DECLARED_NAMES.filter(name => shown(sources[name]) === undefined)
+  // A withheld section holds as many times as it holds values at most.
+  const hidden = withheld.reduce((sum, name) => sum + (values?.[name] ?? 0), 0)
+  const isWithin = (count: number, known: number): boolean => count >= known && count <= known + hidden
+  const [unreadable, late] = [countOf(record, "TIMESTAMP_UNPARSABLE"), countOf(record, "TIMESTAMP_AFTER_ADMISSION")]
+  const effects = countOf(record, "TIMESTAMP_OUT_OF_ORDER")
+  const approvers = countOf(record, "APPROVERS_OUT_OF_SEQUENCE")
   return (
-    times <= most &&
-    unreadable + countOf(record, "TIMESTAMP_AFTER_ADMISSION") <= times &&
-    (steps === 0 || steps < times - unreadable)
+    isWithin(times, seen.events.length) &&
+    isWithin(unreadable, seen.unreadable) &&
+    isWithin(late, seen.late) &&
+    (seen.effect_steps ?? effects) === effects &&
+    (seen.approver_steps ?? approvers) === approvers &&
+    unreadable + late <= times &&
+    (effects + approvers === 0 || effects + approvers < times - unreadable)
   )
 }
 

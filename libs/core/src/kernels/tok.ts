@@ -2,7 +2,7 @@
 import type { JsonValue } from "@runseal/canonical"
 import { sha256Hex } from "@runseal/canonical"
 import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
-import type { OrderedTimestamp } from "../formulas/kernels.ts"
+import type { KernelSources, OrderedTimestamp } from "../formulas/kernels.ts"
 import { tokOrdering } from "../formulas/kernels.ts"
 import { isObject, member, textMember } from "../vocabulary/json-members.ts"
 import type { FindingCode } from "../vocabulary/kernel-findings.ts"
@@ -94,26 +94,45 @@ function compareTimes(a: Declared, b: Declared): number {
 
 const repeat = (code: FindingCode, count: number): readonly FindingCode[] => new Array<FindingCode>(count).fill(code)
 
-export const tok: KernelFunction = sources => {
-  const salts: string[] = []
+/** What the shown sections say of time; a step between times of a withheld section is not known. */
+export type ShownTimes = {
+  readonly events: readonly OrderedTimestamp[]
+  readonly unreadable: number
+  readonly late: number
+  readonly effect_steps: number | undefined
+  readonly approver_steps: number | undefined
+}
+
+export function shownTimes(sources: KernelSources): ShownTimes {
   const times: Declared[] = []
   for (const name of DECLARED_NAMES) {
-    const section = shown(sources[name])
-    if (section === undefined) return undefined
-    salts.push(section.salt)
-    if (section.declared !== undefined) declaredTimes(section.declared, { parent: undefined, key: name }, "", times)
+    const declared = shown(sources[name])?.declared
+    if (declared !== undefined) declaredTimes(declared, { parent: undefined, key: name }, "", times)
   }
   const admission = clockMillis(sources.envelope.admission_clock) ?? Number.NEGATIVE_INFINITY
-  const approvers = items(member(shown(sources.authorization_chain)?.declared, "approvers"))
-  const effects = items(member(shown(sources.causal_graph)?.declared, "effect_log"))
-  const events: OrderedTimestamp[] = times.sort(compareTimes).map(time => ({ at: time.text, pointer: time.pointer }))
+  const [chain, graph] = [shown(sources.authorization_chain), shown(sources.causal_graph)]
+  return {
+    events: times.sort(compareTimes).map(time => ({ at: time.text, pointer: time.pointer })),
+    unreadable: times.filter(time => time.millis === undefined).length,
+    late: times.filter(time => (time.millis ?? admission) > admission).length,
+    effect_steps:
+      graph && backwardSteps(items(member(graph.declared, "effect_log")).map(item => timeOf(item, "issued_at"))),
+    approver_steps: chain && approverSteps(items(member(chain.declared, "approvers"))),
+  }
+}
+
+export const tok: KernelFunction = sources => {
+  const sections = DECLARED_NAMES.map(name => shown(sources[name])).filter(section => section !== undefined)
+  if (sections.length < DECLARED_NAMES.length) return undefined
+  const { events, unreadable, late, effect_steps = 0, approver_steps = 0 } = shownTimes(sources)
+  const salts = sections.map(({ salt }) => salt)
   return {
     output: { timestamp_count: events.length, ordering_hash: tokOrdering(salts, events) },
     findings: countFindings([
-      ...repeat("TIMESTAMP_UNPARSABLE", times.filter(time => time.millis === undefined).length),
-      ...repeat("TIMESTAMP_AFTER_ADMISSION", times.filter(time => (time.millis ?? admission) > admission).length),
-      ...repeat("TIMESTAMP_OUT_OF_ORDER", backwardSteps(effects.map(item => timeOf(item, "issued_at")))),
-      ...repeat("APPROVERS_OUT_OF_SEQUENCE", approverSteps(approvers)),
+      ...repeat("TIMESTAMP_UNPARSABLE", unreadable),
+      ...repeat("TIMESTAMP_AFTER_ADMISSION", late),
+      ...repeat("TIMESTAMP_OUT_OF_ORDER", effect_steps),
+      ...repeat("APPROVERS_OUT_OF_SEQUENCE", approver_steps),
     ]),
   }
 }
