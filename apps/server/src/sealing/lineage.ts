@@ -14,7 +14,12 @@ export const SYNCHRONOUS_STANDS_MS = 60_000
 export const MAX_HEADS_FOLDERS = 256
 
 /** A database and the folders it knows. */
-export type Standing = { readonly facts: DatabaseFacts; readonly rows: readonly HeadsFolderRow[] }
+export type Standing = {
+  readonly facts: DatabaseFacts
+  readonly rows: readonly HeadsFolderRow[]
+  /** Whether its write-ahead log is shorter than it was seen to be: files that were put back. */
+  readonly wentBack: boolean
+}
 
 /** What was seen last of a database on which all had vouched. */
 export type LastSeen = Standing & { readonly atMs: number }
@@ -34,15 +39,15 @@ export const cameFromElsewhere = (lineage: Lineage, facts: DatabaseFacts): boole
 const lastTerm = (rows: readonly HeadsFolderRow[]): number => Math.max(0, ...rows.map(({ term }) => term))
 
 /** Folders that have not vouched for the database in the newest term. */
-export function awaitedOf({ facts, rows }: Standing): readonly HeadsFolderRow[] {
+export function awaitedOf({ facts, rows }: Pick<Standing, "facts" | "rows">): readonly HeadsFolderRow[] {
   const term = lastTerm(rows)
   return rows.filter(row => row.term !== term || !samePlace(row, facts))
 }
 
 /** The term of a vouch. @param remembered the lineages of the heads of the folder that vouches */
-export function nextTerm(remembered: readonly Lineage[], { facts, rows }: Standing): number {
+export function nextTerm(remembered: readonly Lineage[], { facts, rows, wentBack }: Standing): number {
   const own = Math.max(0, ...remembered.map(({ term }) => term))
-  const moved = remembered.some(lineage => cameFromElsewhere(lineage, facts))
+  const moved = wentBack || remembered.some(lineage => cameFromElsewhere(lineage, facts))
   return Math.max(own + (moved ? 1 : 0), lastTerm(rows))
 }
 

@@ -38,16 +38,30 @@ export type Vouching = {
 
 /** @param nowMs milliseconds since the epoch */
 export function openVouching(file: HeadFile, folder: FolderName, nowMs: () => number): Vouching {
-  const standingOf = async (session: Session): Promise<Standing> => ({
-    facts: await readDatabaseFacts(session),
-    rows: await readHeadsFolders(session),
-  })
-  const isHere = ({ facts }: Standing): boolean => isIn(file.own().lineage, facts)
+  /** Furthest position seen of the database that this process came to. */
+  let furthest = 0
+  const standingOf = async (session: Session): Promise<Standing> => {
+    // Compared with what was known when it was asked: answers of two connections may come in another order.
+    const before = furthest
+    const facts = await readDatabaseFacts(session)
+    const wentBack = !facts.standby && facts.position < before
+    if (!wentBack) furthest = Math.max(furthest, facts.position)
+    return { facts, rows: await readHeadsFolders(session), wentBack }
+  }
+  const ownRow = ({ rows }: Standing): HeadsFolderRow | undefined =>
+    rows.find(({ folder_id }) => folder_id === folder.id)
+  /** A term that is noted in the file and not in the database is of a registration that was not committed. */
+  const isHere = (standing: Standing): boolean => {
+    const { lineage } = file.own()
+    return (
+      isIn(lineage, standing.facts) && !standing.wentBack && (ownRow(standing)?.term ?? lineage.term) >= lineage.term
+    )
+  }
   return {
     standingOf,
     isHere,
     isDue: standing => {
-      const own = standing.rows.find(({ folder_id }) => folder_id === folder.id)
+      const own = ownRow(standing)
       if (own === undefined || !isHere(standing)) return true
       if (leftFolders(standing, folder.id, Number.MAX_SAFE_INTEGER).length > 0) return true
       return awaitedOf(standing).includes(own) || own.synchronous !== standing.facts.synchronous || own.closed
@@ -71,6 +85,7 @@ export function openVouching(file: HeadFile, folder: FolderName, nowMs: () => nu
       refuseMany([...standing.rows, ...others, own])
       await file.remember({ ...head, lineage: { system: system_id, timeline, table: table_id, term: here.term } })
       await putHeadsFolders(tx, [...others, own])
+      furthest = standing.facts.position
       for (const { folder_id } of leftFolders(standing, folder.id, head.size)) await removeHeadsFolder(tx, folder_id)
     },
     leave: async tx => {

@@ -9,6 +9,8 @@ export type DatabaseFacts = {
   readonly system_id: string
   /** Rises when a standby is promoted; 0 while the server is a standby. */
   readonly timeline: number
+  /** How far the write-ahead log is on disk, in bytes: it never goes back but in an older copy; 0 while the server is a standby. */
+  readonly position: number
   /** Of the table of the log's head, in decimal: another database of the cluster has another one, and so has a restored dump. */
   readonly table_id: string
   readonly standby: boolean
@@ -19,7 +21,7 @@ export type DatabaseFacts = {
 /** SQLSTATEs that say that the user may not ask, or that the server has no such thing. */
 const NOT_TOLD = /^(42501|42883|0A000)$/
 const MAY_NOT_ASK =
-  "The database does not say which one it is: its user needs EXECUTE on pg_control_system, pg_walfile_name, pg_current_wal_lsn and pg_is_in_recovery."
+  "The database does not say which one it is: its user needs EXECUTE on pg_control_system, pg_walfile_name, pg_current_wal_lsn, pg_current_wal_flush_lsn and pg_is_in_recovery."
 
 /**
  * Which database the connection leads to. The timeline is that of the write-ahead log: the control file tells of a promotion
@@ -32,6 +34,8 @@ export async function readDatabaseFacts({ sql }: Session): Promise<DatabaseFacts
       select (select system_identifier::text from pg_control_system()) as system_id, pg_is_in_recovery() as standby,
         case when pg_is_in_recovery() then 0
           else ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint end as timeline,
+        case when pg_is_in_recovery() then 0
+          else (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint end as position,
         (select oid::bigint * 4294967296::numeric + 'log_head'::regclass::oid::bigint
           from pg_database where datname = current_database())::text as table_id,
         current_setting('synchronous_standby_names') <> ''

@@ -1,4 +1,6 @@
-/** FORMATS §6: what can be read and was never confirmed, as a failover meets it. A real primary that waits for a real standby. */
+/** FORMATS §6: databases that lack what could be read: commits that were never confirmed, files that were put back. Real servers. */
+import { rmSync } from "node:fs"
+import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { LOOK_EVERY_MS } from "../src/sealing/head-looks.ts"
@@ -34,6 +36,31 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
     expect((await untilSealed(a)).body.run_id).toBe(3)
     expect((await (await world.serve(third, a.clock)).execute(request())).body.run_id).toBe(4)
     expect(await checkpointOf(a)).toBe(await checkpointOf(b))
+  })
+
+  test("to files that were put back as they were: an idle server waits for those who know more", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary, proxy } = world
+    const a = await world.serve(keysDir)
+    const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
+    await a.execute(request())
+    await untilCaughtUp(standby.url, primary.url)
+    await cutOff(standby.url)
+    for (let i = 0; i < 3; i++) expect((await a.execute(request())).status).toBe(200)
+    await sleep(2 * LOOK_EVERY_MS)
+    const [place] = await runOn<{ data_directory: string }>(standby.url, "show data_directory")
+    await standby.crash()
+    rmSync(join(place?.data_directory ?? "", "standby.signal"))
+    await standby.start()
+    await primary.crash()
+    proxy.switchTo(standby.url)
+    for (let i = 0; i < 4; i++) {
+      for (const service of [a, b]) expectRefused(await service.execute(request()), 503)
+      await sleep(LOOK_EVERY_MS / 2)
+    }
+    b.clock.advance(2000)
+    expect(expectRefused(await b.get("/ready"), 503)).toMatch(/until 1 more of the folders of heads/)
+    expect(await sizeOf(b)).toBe(3)
   })
 })
 
