@@ -174,7 +174,7 @@ describe("a method is what the request line says", () => {
       listening,
       "CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\nGET /health HTTP/1.1\r\n\r\n",
     )
-    expect(tunnel).toBe("")
+    expect(expectRefusal(tunnel, 501)).toBe("CONNECT is not understood: this is no proxy.")
   })
 })
 
