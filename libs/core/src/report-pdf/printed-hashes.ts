@@ -1,7 +1,7 @@
 /** Holds the hashes that a report prints against the record it carries. */
 import type { Run } from "./report-text.ts"
 
-/** Made when the report was rendered and labelled so: no hash of the record. Specification, "GET /runs/{id}/report.pdf". */
+/** Made when the report was rendered and labelled so: no hash of the record. docs/report.md */
 export const RENDER_TIME_PREFIXES = ["claim:", "compile:"] as const
 const LABELLED = /(?:claim|compile):([0-9a-f]+)/g
 /** A labelled hash whose column cannot hold it goes on in the next run. */

@@ -86,7 +86,7 @@ export function categoryOf(signatureId: string): McdCategory | undefined {
   return Object.hasOwn(CATEGORY_OF_LETTERS, letters) ? CATEGORY_OF_LETTERS[letters] : undefined
 }
 
-/** The fields `attested_context` accepts, and so those that a policy can require. Specification, "POST /execute", rule 2. */
+/** The fields `attested_context` accepts, and so those that a policy can require. docs/api.md. */
 export const ATTESTED_FIELDS = [
   "attested",
   "actor_id",
