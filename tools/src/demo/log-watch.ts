@@ -1,6 +1,6 @@
 /** Watches the log as a stranger would: by its signed checkpoints and the proofs between them. */
 import { decodeBase64, type JsonValue } from "@runseal/canonical"
-import { type Checkpoint, parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
+import { type Checkpoint, parseCheckpoint, publicOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { verifyConsistency } from "@runseal/core/transparency-log/merkle"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { verifyNote } from "@runseal/core/transparency-log/verified-note"
@@ -11,7 +11,8 @@ import { get } from "./exchange.ts"
 export async function readCheckpoint(url: string, trust: TrustedKeys): Promise<Checkpoint> {
   const note = verifyNote((await get(`${url}/log/checkpoint`)).text, trust.checkpointKeys)
   const checkpoint = note === undefined ? undefined : parseCheckpoint(note.text)
-  if (checkpoint?.origin !== trust.origin) throw new Error("the checkpoint is not signed by the log that is trusted")
+  if (checkpoint?.origin !== publicOrigin(trust.origin))
+    throw new Error("the checkpoint is not signed by the log that is trusted")
   return checkpoint
 }
 
