@@ -1,6 +1,7 @@
 /** What is said of a value that does not fit: where and why, in one wording for requests and documents. */
 import * as v from "valibot"
 import { expect, test } from "vitest"
+import { ATTESTED_FIELDS } from "../vocabulary/decision-codes.ts"
 import { parseExact } from "./parse-exact.ts"
 import { issueText } from "./schema-issue.ts"
 
@@ -10,9 +11,10 @@ const schema = v.strictObject({
   text: v.string(),
   count: v.pipe(v.number(), v.integer("must be an integer")),
   kind: v.picklist(["a", "b"]),
+  field: v.picklist(ATTESTED_FIELDS),
   parts: v.array(v.strictObject({ name: v.string() })),
 })
-const fitting = { text: "t", count: 1, kind: "a", parts: [{ name: "n" }] }
+const fitting = { text: "t", count: 1, kind: "a", field: "attested", parts: [{ name: "n" }] }
 
 type Case = readonly [what: string, value: unknown, sentence: string]
 const CASES: readonly Case[] = [
@@ -20,6 +22,11 @@ const CASES: readonly Case[] = [
   ["another type", { ...fitting, text: 7 }, "text: must be a string"],
   ["a rule of ours", { ...fitting, count: 0.5 }, "count: must be an integer"],
   ["a word of no list", { ...fitting, kind: RECEIVED }, 'kind: must be ("a" | "b")'],
+  [
+    "a word of no list, which is long",
+    { ...fitting, field: RECEIVED },
+    "field: must be one of the words that are listed for it",
+  ],
   ["a list that is none", { ...fitting, parts: RECEIVED }, "parts: must be a list"],
   ["a member of a list", { ...fitting, parts: [{ name: null }] }, "parts.0.name: must be a string"],
   [

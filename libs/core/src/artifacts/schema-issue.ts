@@ -23,10 +23,14 @@ const EXPECTED: Readonly<Record<string, string>> = {
   Object: "an object",
 }
 
+/** Longest list of allowed words that is told whole, in UTF-16 units: a sentence stays one that is read. */
+const TOLD_LIST_MAX = 160
+
 /** Our own message, or what was expected: valibot's own messages quote what was received. */
 export function issueReason(issue: v.BaseIssue<unknown>): string {
   if (isForeignKey(issue)) return FOREIGN_KEY
   if (!/\breceived\b/i.test(issue.message)) return issue.message
   if (issue.received === "undefined") return "is required"
-  return `must be ${EXPECTED[issue.expected ?? ""] ?? issue.expected ?? "something else"}`
+  const expected = EXPECTED[issue.expected ?? ""] ?? issue.expected ?? "something else"
+  return `must be ${expected.length > TOLD_LIST_MAX ? "one of the words that are listed for it" : expected}`
 }
