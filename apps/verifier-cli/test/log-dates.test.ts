@@ -11,11 +11,10 @@ import { formatVkey, noteKey } from "../../../libs/core/src/transparency-log/sig
 import { ed25519Spki, keyIdOfSpki } from "../../../libs/core/src/transparency-log/spki.ts"
 import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
 import { memoryLog } from "../../../libs/core/test/fixtures/memory-log.ts"
-import { InputError } from "../src/input-error.ts"
 import { auditLog, type LogAudit } from "../src/log-audit.ts"
 import { readDemand } from "../src/log-witnesses.ts"
 import { readSeen } from "../src/seen-checkpoints.ts"
-import { cosigned, filesOf, witnessKey } from "./small-log.ts"
+import { cosigned, filesOf, readFrom, witnessKey } from "./small-log.ts"
 
 const root = mkdtempSync(join(tmpdir(), "runseal-dates-"))
 afterAll(() => rmSync(root, { recursive: true }))
@@ -93,11 +92,7 @@ function audit({ trust }: Operator, files: Files, at: string, asked: Asked = {})
     source: {
       name: "the log",
       ...(copy === undefined ? { live: true as const } : {}),
-      read: async path => {
-        const bytes = files.get(path)
-        if (bytes === undefined) throw new InputError(`${path} could not be read.`)
-        return bytes
-      },
+      read: readFrom(files),
     },
     trusts: [trust],
     folder: store,

@@ -10,7 +10,7 @@ import { InputError } from "../src/input-error.ts"
 import { auditLog, type LogAudit } from "../src/log-audit.ts"
 import { readDemand } from "../src/log-witnesses.ts"
 import { readSeen } from "../src/seen-checkpoints.ts"
-import { cosigned, type SmallLog, smallLog, witnessedAt, witnessKey } from "./small-log.ts"
+import { cosigned, readFrom, type SmallLog, smallLog, witnessedAt, witnessKey } from "./small-log.ts"
 
 const root = mkdtempSync(join(tmpdir(), "runseal-witnesses-"))
 afterAll(() => rmSync(root, { recursive: true }))
@@ -54,11 +54,7 @@ function audit(
   return auditLog({
     source: {
       name: "the log",
-      read: async path => {
-        const bytes = files.get(path)
-        if (bytes === undefined) throw new InputError(`${path} could not be read.`)
-        return bytes
-      },
+      read: readFrom(files),
     },
     trusts: [trust],
     folder: store,

@@ -18,6 +18,8 @@ import type { TrustDocument } from "../../../libs/core/src/transparency-log/trus
 import { P256_KEY_DETAILS } from "../../../libs/core/src/transparency-log/trusted-keys.ts"
 import { formatTrustedRoot } from "../../../libs/core/src/transparency-log/trusted-root.ts"
 import { ed25519Key, p256Key } from "../../../libs/core/test/fixtures/keys.ts"
+import { InputError } from "../src/input-error.ts"
+import type { LogSource } from "../src/log-source.ts"
 
 const HOST = "runseal.local"
 const BORN = "2026-01-01T00:00:00.000Z"
@@ -156,6 +158,15 @@ export function filesOf(entries: readonly Uint8Array[]): { files: Map<string, Ui
   }
   return { files, root: rootOf(range) }
 }
+
+/** Reads a log of such files, as an audit asks for them. Rejects with InputError for a path that is not there. */
+export const readFrom =
+  (files: ReadonlyMap<string, Uint8Array>): LogSource["read"] =>
+  async path => {
+    const bytes = files.get(path)
+    if (bytes === undefined) throw new InputError(`${path} could not be read.`)
+    return bytes
+  }
 
 /** Puts a log into a folder as a mirror holds it, in place of what was there. */
 export function writeLog(folder: string, { files }: SmallLog): void {
