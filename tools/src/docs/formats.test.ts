@@ -58,7 +58,7 @@ test("the run statement of the first run is what its bundle gives, every field e
   const record = isObject(bundle) ? readBundle(bundle) : undefined
   if (record === undefined || "unreadable" in record) throw new Error("the page shows no bundle")
   expect(marked?.value).toEqual(runStatement(record))
-  const chapter = page.slice(page.indexOf("\n## Run statement"), page.indexOf("\n## Trust document"))
+  const chapter = page.slice(page.indexOf("\n## 14 Run statement"), page.indexOf("\n## 15 Trust document"))
   for (const name of Object.keys(runStatement(record)?.predicate ?? {})) expect(chapter).toContain(`\`${name}\``)
 })
 
