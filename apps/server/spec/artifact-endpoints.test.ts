@@ -1,4 +1,4 @@
-/** Specification, "Sealed artifact endpoints" and "GET /runs/{id}/artifacts". */
+/** docs/api.md, "Sealed artifacts" and "GET /runs/{id}/artifacts". */
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { describe, expect, test } from "vitest"

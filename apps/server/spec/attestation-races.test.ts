@@ -1,4 +1,4 @@
-/** FORMATS §6: attestations and runs share queue, batch and log, however many callers and processes there are. */
+/** Attestations and runs share queue, batch and log, however many callers and processes there are. */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import type { AttestationAnswer } from "@runseal/core/artifacts/attestation"
 import { describe, expect, test } from "vitest"

@@ -1,4 +1,4 @@
-/** FORMATS §5, `vfa.attestation.v1`, and §8: `POST /attest` and `GET /attestations`. */
+/** `POST /attest` and `GET /attestations`: docs/api.md, "POST /attest" and "GET /attestations"; docs/formats.md section 7.6. */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import { isUnreadable, verifyDocument } from "@runseal/core/verify/document"

@@ -1,4 +1,4 @@
-/** Specification, rows ccv_halt and macc_halt; FORMATS §2 (MACC) and §8. */
+/** What CCV and MACC halt: docs/pipeline.md, "Gates"; docs/formats.md sections 3.5, 3.6 and 3.9. */
 import type { JsonObject } from "@runseal/canonical"
 import { beforeEach, describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"

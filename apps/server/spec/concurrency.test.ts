@@ -1,4 +1,7 @@
-/** FORMATS §6: group commit, one log, dense run numbers and gap-free chains, however many runs and processes there are. */
+/**
+ * docs/pipeline.md, "Order of sealing": group commit, one log, dense run numbers and gap-free chains, however many runs and
+ * processes there are.
+ */
 import { setTimeout } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"

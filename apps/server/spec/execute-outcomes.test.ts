@@ -1,4 +1,4 @@
-/** Specification, "Outcome states of a run" and "POST /execute", Responses. */
+/** The outcomes of a run and their answers: docs/api.md, "POST /execute". */
 import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { keysOf, numberAt, objectAt, textAt } from "./harness/answer.ts"

@@ -1,4 +1,4 @@
-/** Specification, "POST /execute", Rules 1–6. */
+/** What a request may hold, and what of it is sealed: docs/api.md, "POST /execute". */
 import { createHash, createHmac, generateKeyPairSync } from "node:crypto"
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
@@ -48,7 +48,7 @@ describe("rule 1: unrecognized top-level keys are ignored and not sealed", () =>
 })
 
 describe("rule 2 and 3: declared sections are sealed as received", () => {
-  test("every member the specification names is accepted and sealed", async () => {
+  test("every member that docs/api.md names is accepted and sealed", async () => {
     const body = fullRequest()
     const bundle = await sealed(body)
     for (const name of DECLARED) expect(declaredIn(bundle, name)).toEqual(body[name])

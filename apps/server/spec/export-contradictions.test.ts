@@ -1,6 +1,6 @@
 /**
- * FORMATS, "Export": whatever runs, retries, halts and failures come together, on one process or two, an export of the real service does
- * not contradict itself; and what an operator changes in the database between two runs shows, though the service signs it.
+ * docs/formats.md section 13: whatever runs, retries, halts and failures come together, on one process or two, an export of
+ * the real service does not contradict itself; and what an operator changes in the database between two runs shows, though the service signs it.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { utf8Encode } from "@runseal/canonical"

@@ -1,4 +1,4 @@
-/** `GET /runs/export` and FORMATS §5, `vfa.export_statement.v1`: what a caller gets, and what it proves to whoever he hands it to. */
+/** `GET /runs/export` and docs/formats.md sections 7.7 and 13: what a caller gets, and what it proves to whoever he hands it to. */
 import { digest, type JsonObject, utf8Encode } from "@runseal/canonical"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"

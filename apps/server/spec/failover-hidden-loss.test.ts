@@ -1,4 +1,4 @@
-/** docs/decisions/0110: databases that lack what could be read: commits that were never confirmed, files that were put back. Real servers. */
+/** Decision 0110: databases that lack what could be read: commits that were never confirmed, files that were put back. Real servers. */
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"

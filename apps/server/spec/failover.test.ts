@@ -1,4 +1,4 @@
-/** docs/decisions/0110: a standby that takes a lost primary's place. Two servers, a real primary and a real standby; nothing is sealed twice. */
+/** Decision 0110: a standby that takes a lost primary's place. Two servers, a real primary and a real standby; nothing is sealed twice. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"

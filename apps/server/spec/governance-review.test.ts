@@ -1,4 +1,7 @@
-/** AIVP-T4 through the whole service, against a local server that speaks each reviewer's wire format. FORMATS §2, §3, §8. */
+/**
+ * AIVP-T4 through the whole service, against a local server that speaks each reviewer's wire format. docs/policy-and-review.md,
+ * "The review of AI output"; docs/formats.md sections 3.7 and 3.10.
+ */
 import { createHash } from "node:crypto"
 import type { JsonObject } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"

@@ -1,4 +1,4 @@
-/** FORMATS §6 and §7: the log's read endpoints under /log/ and the trust documents under /.well-known/. */
+/** docs/api.md, "The log" and "Trust": the log's read endpoints under /log/ and the trust documents under /.well-known/. */
 import { createHash, createPublicKey } from "node:crypto"
 import { gunzipSync } from "node:zlib"
 import { beforeAll, describe, expect, test } from "vitest"

@@ -1,4 +1,7 @@
-/** FORMATS §6: a database that is put back under a running service, as when a standby that lagged takes over, is not sealed on. */
+/**
+ * docs/operations.md, "Failover": a database that is put back under a running service, as when a standby that lagged takes over,
+ * is not sealed on.
+ */
 import { expect, test } from "vitest"
 import { READINESS_STANDS_MS } from "../src/sealing/readiness.ts"
 import type { Database } from "../src/store/database.ts"

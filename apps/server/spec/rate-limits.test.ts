@@ -1,4 +1,4 @@
-/** Specification, "Limits": requests a minute, per key and per address. Trial keys have a quota besides: trial-quota.test.ts. */
+/** docs/api.md, "Limits": requests a minute, per key and per address. Trial keys have a quota besides: trial-quota.test.ts. */
 import { beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { WINDOW_MS } from "../src/access/request-counter.ts"
 import { readConfig } from "../src/config.ts"

@@ -1,4 +1,4 @@
-/** FORMATS §3: raw payload, raw AI output and a reviewer's words are never stored, logged or echoed. */
+/** docs/formats.md sections 2.1 and 3.10: raw payload, raw AI output and a reviewer's words are never stored, logged or echoed. */
 import type { JsonObject } from "@runseal/canonical"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"

@@ -1,4 +1,4 @@
-/** What becomes of a report that somebody changes, with the tools that people use on PDFs. docs/formats.md, "Report signature". */
+/** What becomes of a report that somebody changes, with the tools that people use on PDFs. docs/formats.md section 11. */
 import { inflateSync } from "node:zlib"
 import type { Inflate } from "@runseal/core/report-pdf/pdf-file"
 import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"

@@ -1,4 +1,4 @@
-/** Specification, "Run summary" and "GET /runs and GET /runs/search"; FORMATS §8 for the names of the filters. */
+/** Run summaries, and the filters of the search: docs/api.md, "GET /runs" and "GET /runs/search". */
 import type { JsonObject } from "@runseal/canonical"
 import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"

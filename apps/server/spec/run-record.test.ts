@@ -1,4 +1,4 @@
-/** Specification, "GET /runs/{id}" and "Run ownership"; FORMATS §8 for the fields of the record. */
+/** The record of a run, and who reads it: docs/api.md, "GET /runs/{id}" and "Keys". */
 import { beforeAll, describe, expect, test } from "vitest"
 import { expectRefused, keysOf, listAt, objectAt } from "./harness/answer.ts"
 import { sealAs } from "./harness/other-tenant.ts"

@@ -1,4 +1,4 @@
-/** FORMATS, "Run statement", and docs/decisions/0062: what the service signs of a run for other people's tools. */
+/** docs/formats.md section 14 and decision 0062: what the service signs of a run for other people's tools. */
 import { verify } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,4 @@
-/** Specification, "GET /runs/{id}/verify". */
+/** The self-check of a run: docs/api.md, "GET /runs/{id}/verify". */
 import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"

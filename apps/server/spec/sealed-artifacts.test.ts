@@ -1,4 +1,4 @@
-/** Specification, "Sealed artifacts" and "Execution manifest"; FORMATS §8 for what it does not show. */
+/** The fields of tokens, receipts and manifests: docs/formats.md sections 3 and 6. */
 import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { keysOf, objectAt, textAt } from "./harness/answer.ts"

@@ -1,4 +1,7 @@
-/** FORMATS §6: log time, and what a failure of log or database leaves behind: a 503, no run, and a log that goes on. */
+/**
+ * docs/pipeline.md, "Order of sealing": log time, and what a failure of log or database leaves behind: a 503, no run, and a log
+ * that goes on.
+ */
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import { describe, expect, test } from "vitest"
 import type { Submission } from "../src/pipeline/submission.ts"

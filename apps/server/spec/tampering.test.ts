@@ -1,4 +1,4 @@
-/** FORMATS §3: a served document with any single value changed, dropped or borrowed from another run does not verify. */
+/** docs/formats.md section 16: a served document with any single value changed, dropped or borrowed from another run does not verify. */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"

@@ -1,4 +1,4 @@
-/** Specification, "Tiers": a trial key is admitted to 5,000 runs in a rolling 30 days. */
+/** docs/api.md, "Limits": a trial key is admitted to 5,000 runs in a rolling 30 days. */
 import { renameSync } from "node:fs"
 import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"

@@ -1,4 +1,4 @@
-/** Specification, "POST /execute/verify-determinism"; FORMATS §4 and §8. */
+/** The rehearsal of a run: docs/api.md, "POST /execute/verify-determinism". */
 import { expect, test } from "vitest"
 import { expectRefused, textAt } from "./harness/answer.ts"
 import { CASES, REQUESTS, standingSevenStates } from "./harness/seven-states.ts"

@@ -1,4 +1,4 @@
-/** A run from submission to sealed record, and its rehearsal. HOUSE, "POST /execute, from socket to answer". */
+/** A run from submission to sealed record, and its rehearsal. docs/architecture.md, "POST /execute, from socket to answer". */
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import type { Deps } from "./deps.ts"
 import { HttpError } from "./http/http-error.ts"

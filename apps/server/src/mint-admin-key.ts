@@ -1,4 +1,4 @@
-/** Break-glass: an admin key made by whoever may use the machine and its database. Specification, "Authentication". */
+/** Break-glass: an admin key made by whoever may use the machine and its database. docs/operations.md, "Keys of callers". */
 import { mintKey } from "./access/mint-key.ts"
 import { StartupError } from "./startup-error.ts"
 import type { Database } from "./store/database.ts"

@@ -22,7 +22,7 @@ export type Reading = {
   readonly trusted: boolean
 }
 
-/** The whole answer; the last line is the verdict line of the specification and nothing else. */
+/** The whole answer; the last line is the verdict, alone (docs/verifier.md, "Verdict and exit code"). */
 export function reportLines(reading: Reading): readonly Line[] {
   const { report, judgement } = reading
   return [

@@ -69,7 +69,7 @@ function doubleOf(bits: string): number {
 }
 
 describe("RFC 8785 §3.2: strings and order", () => {
-  test("members are sorted by UTF-16 code units, not by code points (§3.2.3)", () => {
+  test("members are sorted by UTF-16 code units, not by code points (RFC 8785 §3.2.3)", () => {
     const value = {
       "€": "Euro Sign",
       "\r": "Carriage Return",
@@ -89,7 +89,7 @@ describe("RFC 8785 §3.2: strings and order", () => {
     ])
     expect(canonicalize(value).startsWith('{"\\r":"Carriage Return","1":"One","\u0080":')).toBe(true)
   })
-  test("only quote, backslash and controls are escaped, in the shortest spelling (§3.2.2.2)", () => {
+  test("only quote, backslash and controls are escaped, in the shortest spelling (RFC 8785 §3.2.2.2)", () => {
     expect(canonicalize('"\\/\b\f\n\r\t\u0000\u001f\u007f\u2028é😀')).toBe(
       '"\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\u007f\u2028é😀"',
     )
@@ -139,7 +139,7 @@ describe("RFC 8785 §3.2: strings and order", () => {
   })
 })
 
-describe("what cannot be sealed exactly is refused, with its place (FORMATS §1)", () => {
+describe("what cannot be sealed exactly is refused, with its place (docs/formats.md section 1)", () => {
   const cycle: Record<string, unknown> = {}
   cycle.self = [cycle]
   class Point {

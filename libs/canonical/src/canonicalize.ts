@@ -30,7 +30,7 @@ const FEW_KEYS = 16
 /**
  * The RFC 8785 (JCS) form of `value`: no whitespace, members in UTF-16 code unit order, ECMAScript number forms.
  *
- * Throws `CanonicalizeError` on whatever cannot be sealed exactly (FORMATS.md §1): undefined, functions, symbols, bigints, NaN,
+ * Throws `CanonicalizeError` on whatever cannot be sealed exactly (docs/formats.md section 1): undefined, functions, symbols, bigints, NaN,
  * infinities, −0, integers outside ±(2^53−1), lone surrogates in keys or strings, symbol keys, objects with a prototype other
  * than Object.prototype, Array.prototype or null (so Date, Map, typed arrays), and nesting beyond `MAX_DEPTH` (so cycles).
  * `value` must be a tree of plain data: the work grows with the size of the text.

@@ -30,7 +30,7 @@ describe("SHA-256 (FIPS 180-4)", () => {
   })
 })
 
-describe("digest (FORMATS §1)", () => {
+describe("digest (docs/formats.md section 1)", () => {
   test("is the SHA-256 of the UTF-8 bytes of the canonical form", () => {
     expect(digest({ b: "é", a: [1, 0.5] })).toBe(sha256Hex('{"a":[1,0.5],"b":"é"}'))
   })

@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "./json-value.ts"
 export { sha256, sha256Hex } from "#sha256"
 
 /**
- * The one hash of the project (FORMATS.md §1): lowercase hex SHA-256 of the UTF-8 bytes of the RFC 8785 form of `value`.
+ * The one hash of the project (docs/formats.md section 1): lowercase hex SHA-256 of the UTF-8 bytes of the RFC 8785 form of `value`.
  * Throws `CanonicalizeError` where `canonicalize` does.
  * @param known texts that need not be written again
  */

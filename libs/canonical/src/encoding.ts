@@ -1,4 +1,4 @@
-// One spelling per value (FORMATS.md §1): the decoders answer undefined to every text the encoder would not have written.
+// One spelling per value (docs/formats.md section 1): the decoders answer undefined to every text the encoder would not have written.
 
 export { decodeBase64, encodeBase64 } from "#base64"
 

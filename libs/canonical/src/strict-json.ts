@@ -32,7 +32,7 @@ const FAR_INDEX = 4_294_967_294
 /**
  * Reads one I-JSON text (RFC 7493 within RFC 8259) in one pass and in linear time.
  *
- * Refuses with `StrictJsonError`, at the exact position, whatever RFC 8785 could not give back (FORMATS.md §1): duplicate keys
+ * Refuses with `StrictJsonError`, at the exact position, whatever RFC 8785 could not give back (docs/formats.md section 1): duplicate keys
  * (compared after unescaping), lone surrogates, raw or escaped, −0 in any spelling, integers outside ±(2^53−1) in any
  * spelling, numbers whose decimal value a double does not carry, nesting beyond `maxDepth`, texts beyond `maxBytes`, invalid
  * UTF-8, a byte order mark, data after the value. U+0000 in strings is accepted. "__proto__" becomes an own, ordinary key.

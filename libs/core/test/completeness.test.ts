@@ -1,4 +1,4 @@
-/** FORMATS §5, `vfa.export_statement.v1`: what an export proves, and what its verifier says of one that was tampered with. */
+/** docs/formats.md section 13: what an export proves, and what its verifier says of one that was tampered with. */
 import { utf8Encode } from "@runseal/canonical"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"

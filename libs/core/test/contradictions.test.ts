@@ -1,4 +1,7 @@
-/** What an operator who holds every key cannot write: records that verify one by one and contradict each other. FORMATS, "Export". */
+/**
+ * What an operator who holds every key cannot write: records that verify one by one and contradict each other. docs/formats.md
+ * section 13.
+ */
 import { utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle.ts"

@@ -98,7 +98,7 @@ describe("a kernel's finding", () => {
     expect(findings({}, AI_OUTPUT)).toEqual([])
   })
 
-  test("never comes from declared content of another shape than the specification shows", () => {
+  test("never comes from declared content of another shape than docs/api.md shows", () => {
     const odd: Declared = {
       causal_graph: { effect_log: "none", parent_run_id: [] },
       authorization_chain: { approvers: [1, null, [], { order: "first" }] },

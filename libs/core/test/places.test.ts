@@ -1,4 +1,4 @@
-/** The places of one document in log and chain cannot contradict each other. FORMATS, "Verification", check 12. */
+/** The places of one document in log and chain cannot contradict each other. docs/formats.md section 16, check 12. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { verifyBundle } from "../src/verify/bundle.ts"

@@ -1,4 +1,4 @@
-/** FORMATS, "Run statement": what the service's key says of a record, and what a verifier says of an envelope around it. */
+/** docs/formats.md section 14: what the service's key says of a record, and what a verifier says of an envelope around it. */
 import { canonicalize, digest, encodeBase64, type JsonObject, parseStrictJson, utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle.ts"

@@ -6,7 +6,7 @@ import { makeDeployment } from "./fixtures/deployment.ts"
 import type { Json, JsonMembers } from "./fixtures/json.ts"
 import { asJson, isItems, isMembers, itemsOf, membersOf, valueAt, withMember, withoutMember } from "./fixtures/json.ts"
 
-// Written from FORMATS, RFC 8785 and RFC 6962 without a line of the library: another canonicaliser, Node's SHA-256 and
+// Written from docs/formats.md, RFC 8785 and RFC 6962 without a line of the library: another canonicaliser, Node's SHA-256 and
 // ECDSA, and a Merkle tree that follows the text of the RFC.
 
 const jcs = (value: Json): string => canonicalize(value) ?? ""

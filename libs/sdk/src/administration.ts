@@ -1,4 +1,4 @@
-/** Keys and publications, for whoever holds an admin key. Interface specification, "Key and publication administration". */
+/** Keys and publications, for whoever holds an admin key. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
 import type {
   KeyList,
   MintedKey,

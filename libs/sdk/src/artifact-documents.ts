@@ -1,4 +1,4 @@
-/** The answers of the sealed artifact endpoints, each a document of its own. Specification, "Sealed artifact endpoints". */
+/** The answers of the sealed artifact endpoints, each a document of its own. docs/api.md, "Sealed artifacts". */
 import { type ServedReceiptAnchor, servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
 import {
   type AllowToken,

@@ -1,4 +1,4 @@
-/** Attestations: digests of the caller's own, anchored in the service's log. FORMATS §8. */
+/** Attestations: digests of the caller's own, anchored in the service's log. docs/api.md, "POST /attest". */
 import {
   type AttestationAnswer,
   attestationAnswerSchema,

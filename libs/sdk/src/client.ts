@@ -62,7 +62,7 @@ type RunCalls = {
   readonly verifyDeterminism: (request: ExecuteRequest, options?: CallOptions) => Promise<DeterminismAnswer>
   /** The server's self-check of a run's seal. Evidence for third parties is `bundle` with `verifyBundle`. */
   readonly verifyRun: (runId: number, options?: CallOptions) => Promise<VerifyAnswer>
-  /** `verifyRun` under its name in the interface specification. */
+  /** Another name of `verifyRun`. */
   readonly verify_run: (runId: number, options?: CallOptions) => Promise<VerifyAnswer>
   /** Rejects with UnsupportedOperationError and sends nothing: replaying a production run cannot reproduce its hash. */
   readonly verify: (...args: readonly unknown[]) => Promise<never>

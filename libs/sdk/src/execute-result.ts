@@ -1,4 +1,4 @@
-/** The outcome of `POST /execute`: a value for every state a run can end in. Interface specification, "POST /execute". */
+/** The outcome of `POST /execute`: a value for every state a run can end in. docs/api.md, "POST /execute". */
 import type { JsonObject } from "@runseal/canonical"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"

@@ -1,4 +1,4 @@
-/** Shapes of the answers about keys and publications. Interface specification, "Key and publication administration". */
+/** Shapes of the answers about keys and publications. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
 import { countSchema, ordinalSchema } from "@runseal/core/vocabulary/scalars"
 import {
   KEY_SCOPES,

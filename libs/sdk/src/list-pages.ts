@@ -1,4 +1,4 @@
-/** Lists, page by page. Interface specification, "GET /runs and GET /runs/search"; attestations are listed alike. */
+/** Lists, page by page. docs/api.md, "GET /runs"; attestations are listed alike. */
 import type { ListedAttestation } from "@runseal/core/artifacts/attestation"
 import type { AttestationsPage } from "@runseal/core/wire/attestations"
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type RunSummary, type RunsPage } from "@runseal/core/wire/runs"

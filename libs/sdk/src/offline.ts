@@ -1,4 +1,4 @@
-/** Verification without the service. FORMATS §7. */
+/** Verification without the service. docs/formats.md section 16. */
 import { type JsonObject, type JsonValue, parseStrictJson, StrictJsonError, utf8Encode } from "@runseal/canonical"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"

@@ -1,4 +1,4 @@
-/** Shapes of the answers about runs and about the service. Interface specification, "Endpoints"; FORMATS §8. */
+/** Shapes of the answers about runs and about the service. docs/api.md, "GET /runs", "GET /runs/{id}/verify" and "GET /health". */
 import type { JsonObject } from "@runseal/canonical"
 import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
 import { jsonObjectSchema } from "@runseal/core/artifacts/json-schema"
@@ -54,7 +54,7 @@ export const runRecordSchema: v.GenericSchema<unknown, RunRecord> = v.object({
   partial_manifest: opt(partialManifestSchema),
 })
 
-/** The specification lets members of this answer be absent or null; absent is the one form we hand on. */
+/** Members of this answer may be absent or null; absent is the one form we hand on. */
 const withoutNulls = (answer: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== null))
 

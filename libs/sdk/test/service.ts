@@ -1,4 +1,4 @@
-/** A service for tests: a real HTTP server that speaks the interface specification over records that are really sealed. */
+/** A service for tests: a real HTTP server that answers as docs/api.md says, over records that are really sealed. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { JsonObject, JsonValue } from "@runseal/canonical"
@@ -137,7 +137,7 @@ function postAnswer(deployment: Deployment, runs: readonly SealedRun[], name: st
 
 const durationMs = ({ run }: Bundle): number => Math.floor(run.duration_us / 1000)
 
-/** Interface specification, "POST /execute", Responses. */
+/** docs/api.md, "POST /execute". */
 export function executeAnswer(bundle: Bundle): Answer {
   const { run, manifest, partial_manifest, allow_token } = bundle
   const { http_status: status, sentence } = OUTCOMES[run.outcome_kind]
@@ -174,7 +174,7 @@ function runAnswer(bundle: Bundle, part: string): Answer {
   return ok({ ...summary(bundle), ...facts, error_message: run.error_message ?? "", ...sealed })
 }
 
-/** Interface specification, "GET /runs/{id}/verify"; a stage_error's absent members are null here, as it allows. */
+/** docs/api.md, "GET /runs/{id}/verify". A stage_error's absent members are null here: a client must take both. */
 function selfCheck(bundle: Bundle): Answer {
   const { manifest_hash } = summary(bundle)
   if (manifest_hash === "" || manifest_hash === undefined) {

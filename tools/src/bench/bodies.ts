@@ -24,7 +24,7 @@ const approver = (order: number): JsonObject => ({
   comment: "Checked against the purchase order and the delivery note.",
 })
 
-/** Every section the specification names, between 2 and 4 KB. */
+/** Every declared section, between 2 and 4 KB. */
 const full = (number: number): JsonObject => ({
   ...minimal(number),
   ai_output_text: `Invoice ${4000 + number} matches purchase order ${number}: the amount is within the limit, so it is approved.`,

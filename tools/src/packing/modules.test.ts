@@ -1,4 +1,4 @@
-/** What a module names, and where what it names stands in a package. docs/decisions/0065-packages.md. */
+/** What a module names, and where what it names stands in a package. Decision 0065. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

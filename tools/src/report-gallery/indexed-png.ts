@@ -1,4 +1,4 @@
-/** Pages as small pictures: PNG with a palette (PNG Specification, Third Edition). */
+/** Pages as small pictures: PNG with a palette (W3C PNG, third edition). */
 import { crc32, deflateSync } from "node:zlib"
 
 /** An image as `pdftoppm` writes it: 8 bits each of red, green and blue. */

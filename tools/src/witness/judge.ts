@@ -1,4 +1,4 @@
-/** Whether a checkpoint is cosigned: C2SP tlog-witness, `add-checkpoint`, check by check in the order of the specification. */
+/** Whether a checkpoint is cosigned: C2SP tlog-witness, `add-checkpoint`, check by check in its order. */
 import { equalBytes } from "@runseal/canonical"
 import { parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
 import { EMPTY_ROOT, verifyConsistency } from "@runseal/core/transparency-log/merkle"

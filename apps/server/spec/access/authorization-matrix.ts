@@ -1,4 +1,4 @@
-/** Who is answered what, for every operation of the API description. A new operation needs a row. Specification, "Authentication". */
+/** Who is answered what, for every operation of the API description. A new operation needs a row. docs/api.md, "Keys". */
 import type { JsonValue } from "@runseal/canonical"
 import { ADMIN, CUSTOMER } from "../harness/keys.ts"
 import { request } from "../harness/requests.ts"

@@ -1,4 +1,4 @@
-/** Specification, "Key and publication administration" and "API key states". */
+/** Making, listing and revoking keys: docs/api.md, "POST /admin/keys", "GET /admin/keys" and "DELETE /admin/keys/{id}". */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { keyListSchema, mintedKeySchema, revokedKeySchema } from "@runseal/core/wire/keys"
 import * as v from "valibot"

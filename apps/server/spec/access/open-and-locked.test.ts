@@ -1,4 +1,4 @@
-/** Specification, "Authentication": open mode while no key was ever created, locked mode for ever after. */
+/** docs/api.md, "Keys": open mode while no key was ever created, locked mode for ever after. */
 import { parseStrictJson } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"

@@ -1,4 +1,4 @@
-/** Specification, "Publication states of a run" and "Public bundle endpoints". */
+/** Publishing and withdrawing runs: docs/api.md, "POST /admin/runs/{id}/publish" and "Public bundles". */
 import { createHash } from "node:crypto"
 import { publishedRunSchema, unpublishedRunSchema } from "@runseal/core/wire/keys"
 import * as v from "valibot"

@@ -1,5 +1,5 @@
 /**
- * Every endpoint is public, kept or administrative; what nobody named public is kept. Specification, "Authentication". Who is
+ * Every endpoint is public, kept or administrative; what nobody named public is kept. docs/api.md, "Keys". Who is
  * answered what is in authorization-matrix.ts.
  */
 import { beforeAll, describe, expect, test } from "vitest"
@@ -33,7 +33,7 @@ const PUBLIC: readonly string[] = [
   "GET /docs/:file",
 ]
 
-/** What the specification keeps: the list of routes is found to have at least these. */
+/** What docs/api.md keeps: the list of routes is found to have at least these. */
 const KEPT: readonly string[] = [
   "POST /execute",
   "POST /execute/verify-determinism",
@@ -79,7 +79,7 @@ describe("routes", () => {
     return [method, path]
   }
 
-  test("are all the specification names", () => {
+  test("are all that docs/api.md names", () => {
     expect(routes).toEqual(expect.arrayContaining([...PUBLIC, ...KEPT, ...ADMINISTRATIVE]))
     expect(routes.filter(isAdministrative).sort()).toEqual([...ADMINISTRATIVE].sort())
   })

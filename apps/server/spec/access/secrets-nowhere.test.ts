@@ -1,4 +1,4 @@
-/** Specification, "Storage": of a secret only the SHA-256 is kept; it is in no log line, no error and no address. */
+/** docs/api.md, "POST /admin/keys": of a secret only the SHA-256 is kept; it is in no log line, no error and no address. */
 import { createHash } from "node:crypto"
 import { beforeAll, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"

@@ -1,4 +1,4 @@
-/** FORMATS §1 and §8: bodies that are too large, or not JSON by their own account. */
+/** Bodies that are too large, or not JSON by their own account: docs/formats.md section 1; docs/api.md, "POST /execute". */
 import { describe, expect, test } from "vitest"
 import { readAnswer } from "../harness/answer.ts"
 import { CANARY, refusal } from "../harness/refusal.ts"

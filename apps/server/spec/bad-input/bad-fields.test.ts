@@ -1,4 +1,4 @@
-/** Specification, "POST /execute", request body: wrong types and values in every field it names. */
+/** docs/api.md, "POST /execute": wrong types and values in every field it names. */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { CANARY, refusal } from "../harness/refusal.ts"
@@ -45,7 +45,7 @@ const WRONG: Readonly<Record<string, readonly JsonValue[]>> = {
   base64: [CANARY, "a", "aGk", "aGk=\n", "aGk_", 1, null, OBJECT],
 }
 
-/** Every member the specification names, with its kind. */
+/** Every member that docs/api.md names, with its kind. */
 const MEMBERS: readonly (readonly [path: string, kind: keyof typeof WRONG])[] = [
   ["program_id", "hash"],
   ["registry_record_hash", "hash"],

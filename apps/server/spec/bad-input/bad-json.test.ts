@@ -1,4 +1,4 @@
-/** FORMATS §1: what cannot be sealed exactly is refused with 400 before anything is minted, never rounded. */
+/** docs/formats.md section 1: what cannot be sealed exactly is refused with 400 before anything is minted, never rounded. */
 import { describe, expect, test } from "vitest"
 import { CANARY, refusal } from "../harness/refusal.ts"
 import { request } from "../harness/requests.ts"

@@ -27,7 +27,7 @@ function largestPowerBelow(count: number): number {
   return power
 }
 
-/** §2.1.1 turned round: the root a leaf and its path lead to. */
+/** RFC 6962 §2.1.1 turned round: the root a leaf and its path lead to. */
 export function rootFromPath(
   index: number,
   size: number,
@@ -46,7 +46,7 @@ export function rootFromPath(
   return left ? hash(NODE, below, last) : hash(NODE, last, below)
 }
 
-/** PROOF(m, D[n]) of §2.1.2. */
+/** PROOF(m, D[n]) of RFC 6962 §2.1.2. */
 export function naiveConsistency(first: number, leaves: readonly Uint8Array[]): readonly Buffer[] {
   return subproof(first, leaves, true)
 }

@@ -27,7 +27,7 @@ export const spending = (total_tokens: number, changes: JsonObject = {}): JsonOb
 /** The EICAR test string: the signature library knows it. In two parts, so that no scanner stops at this file. */
 export const EICAR: string = ["X5O!P%@AP[4\\PZX54(P^)7CC)7}", "$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"].join("")
 
-/** A request with something in every member the specification names. */
+/** A request with something in every member that docs/api.md names. */
 export const fullRequest = (changes: JsonObject = {}): JsonObject =>
   request({
     attested_context: {

@@ -1,4 +1,4 @@
-/** Specification, "Break-glass": an admin key made at the machine, without a server and beside one. */
+/** docs/operations.md, "Keys of callers": an admin key made at the machine, without a server and beside one. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-/** The secret of an API key: how it is made, spelt and remembered. Specification, "API key" and "Authentication". */
+/** The secret of an API key: how it is made, spelt and remembered. docs/api.md, "Keys" and "POST /admin/keys". */
 import { createHash, randomBytes } from "node:crypto"
 
 /** What every secret begins with, so that a scanner of sources and logs knows one when it sees it. */

@@ -1,4 +1,4 @@
-/** The doors of the kept endpoints: whose key it is, and who may administer. Specification, "Authentication". */
+/** The doors of the kept endpoints: whose key it is, and who may administer. docs/api.md, "Keys". */
 import type { Context, MiddlewareHandler } from "hono"
 import type { Deps } from "../deps.ts"
 import { HttpError } from "../http/http-error.ts"
@@ -9,7 +9,7 @@ export const KEY_HEADER = "X-Service-Key"
 
 /**
  * The challenge that RFC 9110 §15.5.2 demands of a 401. No registered scheme carries its key in a header of its own; this name
- * is the customary one, and no browser asks its user anything for it. docs/decisions/0082-attack-review.md.
+ * is the customary one, and no browser asks its user anything for it. Decision 0082.
  */
 const CHALLENGE = { "WWW-Authenticate": `ApiKey realm="runseal", header="${KEY_HEADER}"` }
 

@@ -1,4 +1,4 @@
-/** Making a key. Specification, "POST /admin/keys" and "Break-glass". */
+/** Making a key. docs/api.md, "POST /admin/keys"; docs/operations.md, "Keys of callers". */
 import { CUSTOMER_NAME_PREFIX, type MintedKey, type MintKeyRequest } from "@runseal/core/wire/keys"
 import { insertKey, type Minter } from "../store/api-keys.ts"
 import type { Database } from "../store/database.ts"

@@ -1,4 +1,4 @@
-/** Rate limits: who is counted, how far, and what is said of it. Specification, "Limits". */
+/** Rate limits: who is counted, how far, and what is said of it. docs/api.md, "Limits". */
 import { createHmac, type KeyObject } from "node:crypto"
 import type { Context, MiddlewareHandler } from "hono"
 import type { Config } from "../config.ts"

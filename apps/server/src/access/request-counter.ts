@@ -1,6 +1,6 @@
 /** What counting requests gives: each its place in its window. */
 
-/** Length of a window, which begins with its bucket's first request. Specification, "Limits": requests per minute. */
+/** Length of a window, which begins with its bucket's first request. docs/api.md, "Limits". */
 export const WINDOW_MS = 60_000
 
 export type Counted = {

@@ -1,4 +1,4 @@
-/** The quota of trial keys: so many runs in a rolling period. Specification, "Tiers". */
+/** The quota of trial keys: so many runs in a rolling period. docs/api.md, "Limits". */
 import { randomUUID } from "node:crypto"
 import { HttpError } from "../http/http-error.ts"
 import type { Database } from "../store/database.ts"

@@ -1,5 +1,5 @@
 /**
- * A random name of the folder of heads, by which the database knows it. docs/decisions/0110. A copy of the folder is another folder, which
+ * A random name of the folder of heads, by which the database knows it. Decision 0110. A copy of the folder is another folder, which
  * will remember other heads: the file says which inode it is, and in a copy it is another one.
  */
 import { randomBytes } from "node:crypto"

@@ -1,6 +1,6 @@
 /**
  * Remembers beside the keys how far the log had grown when a record was last acknowledged, so that another log in its
- * place is recognised. docs/decisions/0110. Each process has a file of its own: no two writers ever share one.
+ * place is recognised. Decision 0110. Each process has a file of its own: no two writers ever share one.
  */
 import {
   accessSync,
@@ -40,7 +40,7 @@ export const FOLDER_ID_FILE = "id"
  */
 const RECORD = /^(\d{16}) ([0-9a-f]{64}) (\d{20}) (\d{10}) (\d{20}) (\d{10})\n$/
 
-/** Which database the log was in: the same tables of the same cluster of PostgreSQL, and not promoted since. docs/decisions/0110 */
+/** Which database the log was in: the same tables of the same cluster of PostgreSQL, and not promoted since. Decision 0110. */
 export type Lineage = {
   /** PostgreSQL's system identifier, in decimal; "0" for the embedded database, which has no other to take its place. */
   readonly system: string

@@ -1,4 +1,4 @@
-/** The trust documents the server publishes, made from its own keys. FORMATS §7. */
+/** The trust documents the server publishes, made from its own keys. docs/formats.md section 15. */
 import { encodeBase64 } from "@runseal/canonical"
 import { parseOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { formatVkey } from "@runseal/core/transparency-log/signed-note"

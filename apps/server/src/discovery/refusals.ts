@@ -1,4 +1,4 @@
-/** The refusals an endpoint can answer, by what it takes and who may call it. Specification, "Errors". */
+/** The refusals an endpoint can answer, by what it takes and who may call it. docs/api.md has the table. */
 import type { ErrorStatus } from "../http/http-error.ts"
 import { type Answer, type AnswerHeader, type Operation, refusal } from "./operation.ts"
 

@@ -1,6 +1,6 @@
 /**
  * Swagger UI's files as a package of ours ships them: to depend on its package would run a script at each install that
- * tells somebody of it. docs/decisions/0083-supply-chain.md.
+ * tells somebody of it. Decision 0083.
  */
 import { readFileSync } from "node:fs"
 

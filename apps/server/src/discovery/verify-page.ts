@@ -1,4 +1,4 @@
-/** The page that verifies records in the visitor's browser. docs/decisions/0050-verify-page.md. */
+/** The page that verifies records in the visitor's browser. Decision 0050. */
 import { utf8Encode } from "@runseal/canonical"
 import { loadPage } from "@runseal/verify-page/load-page"
 import { entityTag } from "../http/conditional.ts"

@@ -1,7 +1,7 @@
 /**
  * Room in memory for the bodies of requests under way, from their first byte to their answer. Few bytes can become a hundred times as
  * many when they are read, so both are counted, and nothing is built of a body before there is room for it. Small bodies have room of
- * their own: whoever sends large ones, however many, takes none of it. docs/decisions/0108
+ * their own: whoever sends large ones, however many, takes none of it. Decision 0108.
  */
 import { getHeapStatistics } from "node:v8"
 import { type HttpError, unavailable } from "./http-error.ts"

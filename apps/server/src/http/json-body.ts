@@ -1,4 +1,4 @@
-/** Reads a request body as strict I-JSON, within bounds, before anything else looks at it. FORMATS §1. */
+/** Reads a request body as strict I-JSON, within bounds, before anything else looks at it. docs/formats.md section 1. */
 
 import type { HttpBindings } from "@hono/node-server"
 import type { JsonObject } from "@runseal/canonical"
@@ -8,7 +8,7 @@ import type { Context, MiddlewareHandler } from "hono"
 import type { BodyHold, BodyRoom } from "./body-room.ts"
 import { badRequest, HttpError } from "./http-error.ts"
 
-/** Largest request body in bytes. FORMATS §8. */
+/** Largest request body in bytes. docs/api.md, "POST /execute". */
 export const BODY_MAX_BYTES = 1_048_576
 /** Deepest nesting of a request body; a bundle wraps it in two further levels. */
 const BODY_MAX_DEPTH = 64

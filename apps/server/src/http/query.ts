@@ -1,6 +1,6 @@
 /**
  * Query parameters, as the schemas that requests are held against and that the OpenAPI document is made of. A bad value or
- * a parameter given twice is a 400, never quietly another value; unknown parameters are ignored. FORMATS §8.
+ * a parameter given twice is a 400, never quietly another value; unknown parameters are ignored.
  */
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { rfc3339Millis } from "@runseal/core/kernels/tok"

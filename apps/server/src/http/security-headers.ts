@@ -1,7 +1,7 @@
 /**
  * Headers that keep a browser from doing more with an answer than show it. There is no Strict-Transport-Security: who ends
  * TLS answers for the whole host name and its subdomains, and we do not know them. Nor is there any Access-Control field:
- * no other origin's script reads us. docs/decisions/0025-discovery.md.
+ * no other origin's script reads us. Decision 0025.
  */
 import type { MiddlewareHandler } from "hono"
 import { secureHeaders } from "hono/secure-headers"

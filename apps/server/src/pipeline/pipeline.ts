@@ -1,6 +1,6 @@
 /**
  * The pipeline on one page: nine stages and five gates, top to bottom. Stages 1–6 come before the log, 7–9 after the
- * run's leaf is in it. FORMATS §2, §4.
+ * run's leaf is in it. docs/pipeline.md.
  */
 import { type WrittenTexts, writtenTexts } from "@runseal/canonical"
 import type { Anchor, PreAnchorLeaf } from "@runseal/core/artifacts/anchor"

@@ -1,5 +1,5 @@
 /**
- * Names of fields of the declared sections. Interface specification, "POST /execute", the table and rules 2 and 3. Most runs
+ * Names of fields of the declared sections. docs/api.md, "POST /execute", has them in its table. Most runs
  * hold many of them, so the scan looks at each once, when its library is compiled.
  */
 import { ATTESTED_FIELDS } from "@runseal/core/vocabulary/decision-codes"

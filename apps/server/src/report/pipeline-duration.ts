@@ -1,4 +1,4 @@
-/** The spellings of `Pipeline Duration` (specification, "GET /runs/{id}/report.pdf", part 6). */
+/** The spellings of `Pipeline Duration` (docs/report.md, "Pipeline Duration"). */
 
 const MICROSECONDS_PER_MS = 1000
 

@@ -1,4 +1,4 @@
-/** Reports are made one at a time, off the event loop. Specification, "GET /runs/{id}/report.pdf". */
+/** Reports are made one at a time, off the event loop. docs/api.md, "GET /runs/{id}/report.pdf". */
 import type { CertificateFacts } from "@runseal/core/report-pdf/signature-der"
 import { JobError, openJobThread } from "../threads/job-thread.ts"
 import type { RenderJob } from "./render-job.ts"

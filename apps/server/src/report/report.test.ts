@@ -42,7 +42,7 @@ describe.each(CASES)("the report of %s, %s", (kind, format) => {
   const report = reportOf(kind, format)
   const { words } = OUTCOMES[kind]
 
-  test("has the parts of the specification in their order", () => {
+  test("has its parts in the order of docs/report.md", () => {
     const [cover, ...rest] = report.blocks
     expect(cover?.kind).toBe("cover")
     const marks = rest.flatMap(block => {

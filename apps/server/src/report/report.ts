@@ -1,6 +1,6 @@
 /**
  * A report as data, made from a sealed bundle. Pure: the same bundle, context and format give the same report.
- * Specification, "GET /runs/{id}/report.pdf"; docs/report.md says what stands in which format.
+ * docs/report.md, "What stands in each format".
  */
 import { canonicalize } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
@@ -24,7 +24,7 @@ import { heading } from "./spans.ts"
 import type { Part, ReportContext, Subject } from "./subject.ts"
 import { bundleFileName, reportFileName, toneOf, wordsOf } from "./subject.ts"
 
-/** Sections of a completed run, in the specification's order. */
+/** Sections of a completed run, in their order. */
 const COMPLETED: readonly Part[] = [
   decision,
   outcomeSummary,
@@ -71,7 +71,7 @@ const record: Part = subject => {
 const AUDITED: readonly ReportFormat[] = ["auditor", "comprehensive"]
 const CLAIMING: readonly ReportFormat[] = ["legal", "comprehensive"]
 
-/** The parts in the specification's order, with the formats they stand in. */
+/** The parts in their order, with the formats they stand in. */
 const PARTS: readonly (readonly [part: Part, formats: readonly ReportFormat[]])[] = [
   [cover, REPORT_FORMATS],
   [executiveSummary, REPORT_FORMATS],

@@ -1,5 +1,5 @@
 /**
- * Signs reports with the service key: PAdES baseline B-B, docs/formats.md, "Report signature". What the key signs here is DER, which
+ * Signs reports with the service key: PAdES baseline B-B, docs/formats.md section 11. What the key signs here is DER, which
  * begins with 0x30 or 0x31: it can be taken for no leaf, which is a JSON text, for no checkpoint and for no DSSE encoding.
  */
 import { sha256 } from "@runseal/canonical"

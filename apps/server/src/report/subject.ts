@@ -44,7 +44,7 @@ const TONES = { attestation: "good", refusal: "warn", diagnosis: "bad" } as cons
 /** Green for a completed run, amber for a refusal, red for what is no evidence. */
 export const toneOf = (subject: Subject): Tone => (isBroken(subject) ? "bad" : TONES[wordsOf(subject).standing])
 
-/** File name of a report (specification, "GET /runs/{id}/report.pdf"). */
+/** File name of a report (docs/api.md, "GET /runs/{id}/report.pdf"). */
 export const reportFileName = (runId: number, format: ReportFormat): string =>
   `runseal-audit-run-${runId}-${format}.pdf`
 

@@ -1,4 +1,4 @@
-/** `POST /attest` and `GET /attestations`. FORMATS §8. */
+/** `POST /attest` and `GET /attestations`. docs/api.md, "POST /attest" and "GET /attestations". */
 import { parseStrictJson } from "@runseal/canonical"
 import {
   type AttestationAnswer,

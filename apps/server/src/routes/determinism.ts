@@ -1,4 +1,7 @@
-/** `POST /execute/verify-determinism`: the same input twice under one pinned clock and nonce. FORMATS §8. */
+/**
+ * `POST /execute/verify-determinism`: the same input twice under one pinned clock and nonce. docs/api.md, "POST
+ * /execute/verify-determinism".
+ */
 import type { JsonObject } from "@runseal/canonical"
 import { canonicalize } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"

@@ -1,4 +1,4 @@
-/** The answer of `POST /execute`, as a projection of the bundle. Specification, "POST /execute", Responses. */
+/** The answer of `POST /execute`, as a projection of the bundle. docs/api.md, "POST /execute". */
 import type { JsonObject } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { durationMs, receiptOf } from "@runseal/core/artifacts/bundle"

@@ -1,4 +1,4 @@
-/** The caller's records with a statement that proves them complete. FORMATS §5, `vfa.export_statement.v1`. */
+/** The caller's records with a statement that proves them complete. docs/formats.md section 13; docs/api.md, "GET /runs/export". */
 import { Hono } from "hono"
 import { callerOf } from "../access/caller.ts"
 import type { Deps } from "../deps.ts"

@@ -1,4 +1,4 @@
-/** `GET /health`, `/ready` and `/version`: no key, no limit. Specification, "GET /health". */
+/** `GET /health`, `/ready` and `/version`: no key, no limit. docs/api.md, "GET /health". */
 import { ENGINE_VERSION, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
 import type { HealthAnswer } from "@runseal/core/wire/runs"
 import type { ReadyAnswer, VersionAnswer } from "@runseal/core/wire/service-answers"

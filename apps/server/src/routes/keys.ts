@@ -1,4 +1,4 @@
-/** Making, listing and revoking keys. Specification, "Key and publication administration". */
+/** Making, listing and revoking keys. docs/api.md, "POST /admin/keys", "GET /admin/keys" and "DELETE /admin/keys/{id}". */
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { issueText } from "@runseal/core/artifacts/schema-issue"
 import {

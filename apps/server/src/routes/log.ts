@@ -1,4 +1,7 @@
-/** The log, read-only: C2SP tlog-tiles under /log/, entries with proof, consistency; and the trust documents. FORMATS §6–7. */
+/**
+ * The log, read-only: C2SP tlog-tiles under /log/, entries with proof, consistency; and the trust documents. docs/api.md, "The
+ * log" and "Trust".
+ */
 import { encodeBase64, utf8Encode } from "@runseal/canonical"
 import { encodeEntryBundle } from "@runseal/core/transparency-log/entry-bundle"
 import { assembleProof, consistencyPath, inclusionPath, type ProofPlan } from "@runseal/core/transparency-log/merkle"

@@ -1,4 +1,4 @@
-/** The run a per-run endpoint is about. Specification, "Run ownership". */
+/** The run a per-run endpoint is about. docs/api.md, "Keys". */
 import type { Context } from "hono"
 import { callerOf } from "../access/caller.ts"
 import type { Deps } from "../deps.ts"

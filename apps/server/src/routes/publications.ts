@@ -1,4 +1,4 @@
-/** Publishing and withdrawing runs, and what anybody reads of them. Specification, "Publication states of a run". */
+/** Publishing and withdrawing runs, and what anybody reads of them. docs/api.md, "POST /admin/runs/{id}/publish" and "Public bundles". */
 import { randomBytes } from "node:crypto"
 import { utf8Encode } from "@runseal/canonical"
 import type { PublishedRun, UnpublishedRun } from "@runseal/core/wire/keys"
@@ -17,7 +17,7 @@ import { publicBundleUrl } from "./addresses.ts"
 const TOKEN_BYTES = 16
 const TOKEN = /^[0-9a-f]{32}$/
 
-/** A copy may be served for an hour after a run was withdrawn. Specification, "Limits". */
+/** A copy may be served for an hour after a run was withdrawn. docs/api.md, "Public bundles". */
 const CACHE_SECONDS = 3600
 
 const noSuchRun = () => notFound("There is no such run.")

@@ -1,4 +1,4 @@
-/** The audit report of a run. Specification, "GET /runs/{id}/report.pdf". */
+/** The audit report of a run. docs/api.md, "GET /runs/{id}/report.pdf". */
 import { Hono } from "hono"
 import type { Deps } from "../deps.ts"
 import { unavailable } from "../http/http-error.ts"

@@ -1,4 +1,4 @@
-/** Projections of a run: summary, record, self-check. Specification, "Run summary" and "GET /runs/{id}/verify". */
+/** Projections of a run: summary, record, self-check. docs/api.md, "GET /runs", "GET /runs/{id}" and "GET /runs/{id}/verify". */
 import { type JsonObject, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { durationMs } from "@runseal/core/artifacts/bundle"

@@ -1,4 +1,4 @@
-/** One attestation on its way into the log. FORMATS §5, `vfa.attestation.v1`. */
+/** One attestation on its way into the log. docs/formats.md section 7.6. */
 import { randomBytes } from "node:crypto"
 import { canonicalize } from "@runseal/canonical"
 import type { AttestationLeaf } from "@runseal/core/artifacts/anchor"

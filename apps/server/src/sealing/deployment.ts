@@ -1,6 +1,6 @@
 /**
  * A deployment's identity: keys, log origin, genesis. Fixed on the first start; a start with other values, or on a
- * database older than what was acknowledged, is refused. FORMATS §6.
+ * database older than what was acknowledged, is refused. docs/formats.md section 7.4; docs/operations.md, "Backup and restore".
  */
 import { randomInt } from "node:crypto"
 import { parseStrictJson } from "@runseal/canonical"

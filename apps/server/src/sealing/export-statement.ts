@@ -1,4 +1,4 @@
-/** The statement at the head of an export, on its way into the log. FORMATS §5, `vfa.export_statement.v1`. */
+/** The statement at the head of an export, on its way into the log. docs/formats.md section 7.7. */
 import { canonicalize, parseStrictJson } from "@runseal/canonical"
 import {
   type CompleteRecordLeaf,

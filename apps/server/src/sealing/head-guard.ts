@@ -1,7 +1,7 @@
 /**
  * Keeps the log from being forked: nothing is sealed on a head whose log does not contain every head that is remembered
  * beside the keys, nor in a database that took another's place before every folder of heads was held against it.
- * docs/decisions/0110.
+ * Decision 0110.
  */
 import type { HeadFile, Lineage, RememberedHead } from "../anchor/head-file.ts"
 import { StartupError } from "../startup-error.ts"

@@ -1,6 +1,6 @@
 /**
  * Changes the log's signing keys, and revokes old ones. A change is an entry of the log, signed with the service key that was in force
- * before; rows, entry and head are one transaction. FORMATS §6–7; docs/decisions/0095.
+ * before; rows, entry and head are one transaction. docs/formats.md section 7.5; decision 0095.
  */
 import { sha256Hex } from "@runseal/canonical"
 import type { KeyChangeLeaf } from "@runseal/core/artifacts/anchor"

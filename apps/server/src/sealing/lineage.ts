@@ -1,5 +1,5 @@
 /**
- * Whether every folder of heads was held against the database that the log is in now. docs/decisions/0110.
+ * Whether every folder of heads was held against the database that the log is in now. Decision 0110.
  *
  * A folder vouches for a database once that was found to contain all that is remembered in it. Vouches are counted in terms: who
  * comes from another database begins a new one, and what others said before it counts no more.

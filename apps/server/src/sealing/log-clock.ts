@@ -1,4 +1,4 @@
-/** The log's clock: whole seconds that never go back and never stray from the process clock. FORMATS §6. */
+/** The log's clock: whole seconds that never go back and never stray from the process clock. docs/pipeline.md, "Order of sealing". */
 
 /** Furthest the log's time may run from the process clock before sealing stops, in seconds. */
 export const MAX_LOG_CLOCK_SKEW_SECONDS = 60

@@ -1,4 +1,4 @@
-/** Finishes one record: stages 7–9, manifest, bundle. FORMATS §4. */
+/** Finishes one record: stages 7–9, manifest, bundle. docs/formats.md sections 5, 6 and 9. */
 import type { Anchor, PreAnchorLeaf, ReceiptLeaf } from "@runseal/core/artifacts/anchor"
 import type { Anchors, BundleBody, RunFacts } from "@runseal/core/artifacts/bundle"
 import type { Sections } from "@runseal/core/artifacts/sections"

@@ -1,7 +1,7 @@
 /**
  * Run statements: what the service's key says of a sealed record to other people's tools. They are made when they are asked for,
  * of the stored text alone, and only of one that the auditor's verifier accepts: whoever writes into the database must not get the
- * key's signature for it. FORMATS, "Run statement"; docs/decisions/0062.
+ * key's signature for it. docs/formats.md section 14; decision 0062.
  */
 import { canonicalize, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { runStatement, runStatementText } from "@runseal/core/formulas/run-statement"

@@ -1,6 +1,6 @@
 /**
  * Builds one batch of records and attestations in memory: run numbers, log entries, records, complete-record leaves,
- * attestation leaves. Nothing here is stored; the sealer's transaction keeps all of it or none. FORMATS §6.
+ * attestation leaves. Nothing here is stored; the sealer's transaction keeps all of it or none. docs/pipeline.md, "Order of sealing".
  */
 import { canonicalUtf8, type WrittenTexts, writtenTexts } from "@runseal/canonical"
 import type { CompleteRecordLeaf, Leaf } from "@runseal/core/artifacts/anchor"

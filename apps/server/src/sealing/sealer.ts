@@ -1,6 +1,6 @@
 /**
  * Runs and attestations, sealed in groups: one batch is one transaction, and what is acknowledged is durable.
- * FORMATS §6, ENGINE §3.
+ * docs/pipeline.md, "Order of sealing".
  */
 import { randomBytes } from "node:crypto"
 import { equalBytes } from "@runseal/canonical"

@@ -1,6 +1,6 @@
 /**
  * Finds out whether a batch could be committed now, by doing what a batch does and leaving nothing of it: the head's lock, a
- * write to each table, room on the disk, a commit that is confirmed, a head beside the keys. docs/decisions/0113
+ * write to each table, room on the disk, a commit that is confirmed, a head beside the keys. Decision 0113.
  */
 import type { Database } from "../store/database.ts"
 import { StoreError } from "../store/errors.ts"

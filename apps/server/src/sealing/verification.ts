@@ -1,6 +1,6 @@
 /**
  * The auditor's own verifier has the last word: it reads every text of a batch as it will be stored, and what it does not
- * accept is not committed. FORMATS §7; docs/decisions/0041.
+ * accept is not committed. docs/formats.md section 16; decision 0041.
  */
 import { availableParallelism } from "node:os"
 import type { JsonObject } from "@runseal/canonical"

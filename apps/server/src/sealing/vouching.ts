@@ -1,4 +1,4 @@
-/** Registers a folder of heads with a database that was found to contain what is remembered in it. docs/decisions/0110. */
+/** Registers a folder of heads with a database that was found to contain what is remembered in it. Decision 0110. */
 import type { HeadFile, RememberedHead } from "../anchor/head-file.ts"
 import { StartupError } from "../startup-error.ts"
 import { putHeadsFolders, readDatabaseFacts, readHeadsFolders, removeHeadsFolder } from "../store/heads-folders.ts"

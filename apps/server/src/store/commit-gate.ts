@@ -2,7 +2,7 @@
  * Keeps writers from a database that does not confirm commits, as one whose synchronous standby is gone. A COMMIT that was given
  * up goes on waiting over there and keeps its locks and its connection: whoever tried again and again would use them all up.
  * So after one that was not confirmed nobody writes before a commit of nothing has been confirmed, and of those one at a time
- * is under way. docs/decisions/0112
+ * is under way. Decision 0112.
  */
 import { randomInt } from "node:crypto"
 import type { ConnectionPool } from "./connection-pool.ts"

@@ -1,4 +1,4 @@
-/** Which database this is, and which folders of heads were held against it. docs/decisions/0110 */
+/** Which database this is, and which folders of heads were held against it. Decision 0110. */
 import { StartupError } from "../startup-error.ts"
 import { StoreError, storeErrorFrom } from "./errors.ts"
 import type { HeadsFolderRow } from "./heads-schema.ts"

@@ -1,4 +1,4 @@
-/** The table of the folders of heads. docs/decisions/0110 */
+/** The table of the folders of heads. Decision 0110. */
 import { boolean, pgTable, text } from "drizzle-orm/pg-core"
 import { number, type TableOf } from "./columns.ts"
 

@@ -8,7 +8,7 @@ import { sql } from "drizzle-orm"
 import { check, index, pgTable, primaryKey, text, unique } from "drizzle-orm/pg-core"
 import { bytes, number, type OneRow, onlyRow, packedBundle, type TableOf } from "./columns.ts"
 
-/** What the first start fixed for good; a start with other values is refused. FORMATS §6. */
+/** What the first start fixed for good; a start with other values is refused. docs/formats.md section 7.4 has its origin. */
 export type DeploymentRow = {
   /** Origin line of the log's checkpoints. */
   readonly origin: string
@@ -39,7 +39,10 @@ export const deployment: TableOf<DeploymentRow & OneRow> = pgTable(
 export const KEY_ROLES = ["service", "log", "checkpoint"] as const
 export type KeyRole = (typeof KEY_ROLES)[number]
 
-/** The public half of a signing key and when it counts. Rows are never deleted; of each role one is in force. FORMATS §7. */
+/**
+ * The public half of a signing key and when it counts. Rows are never deleted; of each role one is in force. docs/formats.md
+ * section 15.
+ */
 export type SigningKeyRow = {
   /** SHA-256 of the DER SPKI, 64 hex digits. */
   readonly key_id: string
@@ -157,7 +160,7 @@ export const witnessed_checkpoint: TableOf<WitnessedCheckpointRow & OneRow> = pg
   table => [check("witnessed_checkpoint_one_row", sql`${table.only}`)],
 )
 
-/** Head of a tenant's chain of complete records. FORMATS §5. */
+/** Head of a tenant's chain of complete records. docs/formats.md section 7.3. */
 export type TenantRow = {
   readonly tenant_id: string
   /** Id of the API key that is this tenant; 0 = anonymous. */
@@ -196,7 +199,7 @@ export const tenant_window: TableOf<TenantWindowRow> = pgTable(
   ],
 )
 
-/** A MACC charge: it stands once made, whatever becomes of its run. FORMATS §2. */
+/** A MACC charge: it stands once made, whatever becomes of its run. docs/pipeline.md, "Gates". */
 export type TokenChargeRow = {
   readonly charge_id: string
   readonly tenant_id: string
@@ -232,7 +235,7 @@ export const repeated_signature: TableOf<RepeatedSignatureRow> = pgTable("repeat
   signature: bytes().notNull(),
 })
 
-/** What a run list shows. Interface specification, "Run summary". */
+/** What a run list shows. docs/api.md, "GET /runs". */
 export type RunSummaryRow = {
   readonly run_id: number
   /** Id of the API key that made the run; 0 = anonymous. */

@@ -1,7 +1,7 @@
 /**
  * The log's head as it is shown to callers and witnesses. What a commit left whose wait for a standby was cancelled, or ended by a
  * crash, can be read, and a failover would lose it: a checkpoint of it would be one of a log that is then forked.
- * docs/decisions/0112
+ * Decision 0112.
  */
 import { equalBytes } from "@runseal/canonical"
 import type { Database } from "./database.ts"

@@ -1,4 +1,4 @@
-/** Cumulative token budgets: what each tenant has charged in each fixed window. FORMATS §2, MACC. */
+/** Cumulative token budgets: what each tenant has charged in each fixed window. docs/pipeline.md, "Gates". */
 import type { Database } from "./database.ts"
 import { StoreError } from "./errors.ts"
 import type { KeyClaim } from "./idempotency-keys.ts"

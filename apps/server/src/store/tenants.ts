@@ -1,4 +1,7 @@
-/** Heads of the tenants' chains of complete records. FORMATS §5: ordinals count 1, 2, 3 … within a tenant without a gap. */
+/**
+ * Heads of the tenants' chains of complete records. docs/formats.md section 7.3: ordinals count 1, 2, 3 … within a tenant
+ * without a gap.
+ */
 import { StoreError } from "./errors.ts"
 import type { TenantRow } from "./schema.ts"
 import type { Source, Tx } from "./session.ts"

@@ -1,4 +1,4 @@
-/** Runs that trial keys were admitted to. Specification, "Tiers": so many in a rolling period. */
+/** Runs that trial keys were admitted to. docs/api.md, "Limits": so many in a rolling period. */
 import type { TrialAdmissionRow } from "./access-schema.ts"
 import type { Database } from "./database.ts"
 import { insertRows } from "./insert-rows.ts"

@@ -47,7 +47,7 @@ const ask = (status: number, body: string): Promise<WitnessAnswer> => {
 }
 
 describe("a witness", () => {
-  test("is sent the request of the specification, below its prefix", async () => {
+  test("is sent the request of C2SP tlog-witness, below its prefix", async () => {
     await ask(200, line())
     expect(received).toBe(`POST /log/add-checkpoint\n${formatAddCheckpoint(REQUEST)}`)
   })

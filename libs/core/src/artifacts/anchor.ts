@@ -1,6 +1,6 @@
 /**
  * Leaves and anchors. A leaf preimage is a flat canonical object whose JCS bytes the service key signs; an anchor is the
- * leaf together with its transparency-log entry. FORMATS §5–6.
+ * leaf together with its transparency-log entry. docs/formats.md sections 7 and 8.
  */
 import * as v from "valibot"
 import type { TiledLogEntry, TransparencyLogEntry } from "../transparency-log/log-entry.ts"

@@ -1,6 +1,6 @@
 /**
  * An attestation as `POST /attest` answers it and as `GET /attestations` lists it. Each form is a document that verifies
- * by itself. FORMATS §5, §8.
+ * by itself. docs/formats.md section 7.6.
  */
 import * as v from "valibot"
 import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"

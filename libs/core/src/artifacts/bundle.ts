@@ -1,4 +1,4 @@
-/** The audit bundle: the one sealed document of a run, of which every other read is a projection. FORMATS §3. */
+/** The audit bundle: the one sealed document of a run, of which every other read is a projection. docs/formats.md section 9. */
 import * as v from "valibot"
 import type { OutcomeKind, ReceiptKey } from "../vocabulary/outcomes.ts"
 import { GATES, OUTCOME_KINDS, RECEIPT_KEYS, STAGES } from "../vocabulary/outcomes.ts"

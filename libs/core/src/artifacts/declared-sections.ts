@@ -1,7 +1,7 @@
 /**
  * The six sections that carry what the caller declared.
  * The caller's content stands under `declared`, so that it can never pose as a fact of ours; what the server itself
- * saw of the caller stands under `origin` of request_substance. FORMATS §3.
+ * saw of the caller stands under `origin` of request_substance. docs/formats.md section 2.2.
  */
 import type { JsonObject } from "@runseal/canonical"
 import * as v from "valibot"

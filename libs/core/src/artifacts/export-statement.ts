@@ -1,6 +1,6 @@
 /**
  * The first line of `GET /runs/export`: the service's anchored statement of what the lines after it are. It verifies by itself,
- * and with the records after it proves that they are complete. FORMATS §5, `vfa.export_statement.v1`.
+ * and with the records after it proves that they are complete. docs/formats.md sections 7.7 and 13.
  */
 import * as v from "valibot"
 import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"

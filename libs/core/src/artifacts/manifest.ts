@@ -1,4 +1,4 @@
-/** Execution manifest and partial manifest. Interface specification, "Execution manifest"; FORMATS §4. */
+/** Execution manifest and partial manifest. docs/formats.md section 6. */
 import * as v from "valibot"
 import { KERNELS } from "../vocabulary/outcomes.ts"
 import { type ReviewAdapter, reviewAdapterSchema } from "../vocabulary/review-codes.ts"
@@ -12,7 +12,7 @@ import {
 } from "../vocabulary/scalars.ts"
 import { FORMULA_VERSION, LEDGER_BACKEND } from "../vocabulary/versions.ts"
 
-/** Fields in the specification's order, then ours, then the seal. */
+/** Fields in their order, the seal last. */
 export type Manifest = {
   readonly EnvelopeID: string
   readonly EnvelopeHash: string

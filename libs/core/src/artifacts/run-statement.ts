@@ -1,6 +1,6 @@
 /**
  * A run statement: an in-toto Statement v1 by which the service's key says of one sealed record what other people's tools ask
- * for. Its subject is the record's `bundle_hash`; the record stays the evidence. FORMATS, "Run statement".
+ * for. Its subject is the record's `bundle_hash`; the record stays the evidence. docs/formats.md section 14.
  */
 import * as v from "valibot"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"

@@ -1,6 +1,6 @@
 /**
  * Allow token, receipts and the malicious-code finding.
- * Interface specification, "Sealed artifacts"; FORMATS §8 for the fields it does not show.
+ * docs/formats.md section 3.
  */
 import * as v from "valibot"
 import type { McdCategory, McdSeverity, PepgReasonCode } from "../vocabulary/decision-codes.ts"

@@ -1,6 +1,6 @@
 /**
  * The sections a bundle is made of. A section is `{kind, …, hash}`; its hash covers everything else in it.
- * FORMATS §3. What each field holds and what recomputes it: docs/formats.md, one row per section.
+ * What each field holds and what recomputes it: docs/formats.md sections 2 to 5.
  */
 import type { JsonObject } from "@runseal/canonical"
 import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"

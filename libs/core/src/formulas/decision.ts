@@ -1,4 +1,4 @@
-/** Preimages of decisions: the policy evaluation, the allow token, the finding and the receipts. FORMATS §2, §8. */
+/** Preimages of decisions: the policy evaluation, the allow token, the finding and the receipts. docs/formats.md section 3. */
 import { digest } from "@runseal/canonical"
 import type {
   AivpT4HaltReceipt,
@@ -232,10 +232,10 @@ export const attestationGapReceipt = (
     evaluator_version: EVALUATORS.admission,
   })
 
-/** Start of the fixed budget window that holds an instant: windows are aligned to the epoch. FORMATS §8. */
+/** Start of the fixed budget window that holds an instant: windows are aligned to the epoch. docs/formats.md section 3.9. */
 export const windowStart = (millis: number, windowSeconds: number): number =>
   Math.floor(millis / (windowSeconds * 1000)) * windowSeconds * 1000
 
-/** Commitment to a tenant in a public leaf: opened by `run.tenant_id` and `run.tenant_salt`. FORMATS §5. */
+/** Commitment to a tenant in a public leaf: opened by `run.tenant_id` and `run.tenant_salt`. docs/formats.md section 7.3. */
 export const tenantCommitment = (tenantId: string, tenantSalt: string): string =>
   digest({ kind: "vfa.tenant_commitment.v1", tenant_id: tenantId, tenant_salt: tenantSalt })

@@ -1,4 +1,4 @@
-/** Preimages of what follows the gates before DKEC up to stage 6. FORMATS §2–4. */
+/** Preimages of what follows the gates before DKEC up to stage 6. docs/formats.md section 4. */
 import { digest } from "@runseal/canonical"
 import type { DeclaredName } from "../artifacts/declared-sections.ts"
 import type { AllowToken } from "../artifacts/sealed-artifacts.ts"

@@ -1,4 +1,4 @@
-/** Preimages of the six kernels: what goes in, what comes out, and each kernel's commitment. FORMATS §2. */
+/** Preimages of the six kernels: what goes in, what comes out, and each kernel's commitment. docs/formats.md section 4.3. */
 import type { JsonObject } from "@runseal/canonical"
 import { digest } from "@runseal/canonical"
 import type { DeclaredSections, Origin } from "../artifacts/declared-sections.ts"

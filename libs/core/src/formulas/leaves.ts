@@ -1,4 +1,4 @@
-/** Leaf preimages: what the service key signs and the log anchors. FORMATS §5. */
+/** Leaf preimages: what the service key signs and the log anchors. docs/formats.md section 7. */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import { canonicalize, canonicalUtf8, digest } from "@runseal/canonical"
 import type {

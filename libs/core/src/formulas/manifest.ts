@@ -1,4 +1,4 @@
-/** Stages 7–9: proof of entry, registry, final seal, manifest and bundle. FORMATS §3–4. */
+/** Stages 7–9: proof of entry, registry, final seal, manifest and bundle. docs/formats.md sections 5, 6 and 9. */
 import { canonicalize, digest, type JsonObject, type KnownTexts } from "@runseal/canonical"
 import type { Bundle } from "../artifacts/bundle.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"

@@ -1,4 +1,4 @@
-/** The one instant of a run, and the identifiers that follow from it. FORMATS §2–4. */
+/** The one instant of a run, and the identifiers that follow from it. docs/formats.md section 2. */
 import { decodeHex, digest } from "@runseal/canonical"
 import type { DeclaredName } from "../artifacts/declared-sections.ts"
 import { hmacSha256Hex } from "./seal.ts"

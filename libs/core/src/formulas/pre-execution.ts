@@ -1,4 +1,4 @@
-/** Preimages of what exists before any kernel runs: payload, declared sections, envelope, transport. FORMATS §2–3. */
+/** Preimages of what exists before any kernel runs: payload, declared sections, envelope, transport. docs/formats.md section 2. */
 import type { JsonObject } from "@runseal/canonical"
 import { digest, sha256Hex, utf8Encode } from "@runseal/canonical"
 import type {

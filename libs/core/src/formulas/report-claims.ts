@@ -1,5 +1,5 @@
 /**
- * Hashes of a report's legal evidence section (specification, "GET /runs/{id}/report.pdf"). They are made when a report
+ * Hashes of a report's legal evidence section (docs/formats.md section 10). They are made when a report
  * is rendered, are sealed nowhere, and no verifier recomputes them: they let two people say which claim they speak of.
  */
 import { digest } from "@runseal/canonical"

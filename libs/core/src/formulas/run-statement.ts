@@ -1,4 +1,4 @@
-/** The in-toto Statement that a sealed record gives. FORMATS, "Run statement". */
+/** The in-toto Statement that a sealed record gives. docs/formats.md section 14. */
 import { canonicalize } from "@runseal/canonical"
 import type { Anchor } from "../artifacts/anchor.ts"
 import type { Bundle } from "../artifacts/bundle.ts"

@@ -1,6 +1,6 @@
 /**
  * The one rule for every hash: `digest(x)` is the lowercase hex SHA-256 over the RFC 8785 bytes of x, and an object's
- * own hash is the digest of the object without that field. FORMATS §1.
+ * own hash is the digest of the object without that field. docs/formats.md section 1.
  */
 import type { JsonObject, KnownTexts, WrittenTexts } from "@runseal/canonical"
 import { concatBytes, digest, digestWithout, sha256, sha256Hex, utf8Encode } from "@runseal/canonical"
@@ -37,7 +37,7 @@ export const hashLike =
 /** What the `hash` field of a sealed object must be. */
 export const sealHash = (sealed: JsonObject, known?: KnownTexts): string => digestWithout(sealed, "hash", known)
 
-/** What `ManifestHash` of a manifest or partial manifest must be (formula_version manifest.v1). FORMATS §4. */
+/** What `ManifestHash` of a manifest or partial manifest must be (formula_version manifest.v1). docs/formats.md section 6. */
 export const manifestHash = (manifest: JsonObject, known?: KnownTexts): string =>
   digestWithout(manifest, "ManifestHash", known)
 

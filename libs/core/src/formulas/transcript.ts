@@ -1,4 +1,4 @@
-/** The transcript: one event per step, each holding the digest of the one before. FORMATS §3. */
+/** The transcript: one event per step, each holding the digest of the one before. docs/formats.md section 4.9. */
 import { digest } from "@runseal/canonical"
 import type { TranscriptEvent, TranscriptSection } from "../artifacts/sections.ts"
 import type { StepResult, TranscriptStep } from "../vocabulary/pipeline-path.ts"

@@ -1,6 +1,6 @@
 /**
  * What a kernel is: a pure function of sealed sections. Verifiers run the same six again, so a record's findings are not
- * the operator's word. FORMATS §2.
+ * the operator's word. docs/pipeline.md, "Kernels".
  */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import type { DeclaredName, DeclaredSection, ShownDeclared } from "../artifacts/declared-sections.ts"

@@ -1,7 +1,7 @@
 /**
  * Everything that an audit report is made of, object by object. There is no form XObject, image, pattern, graphics state, annotation but
  * the one invisible signature field, action, script, optional content, layer, transparency or second attachment: pages paint with what
- * their content streams say, and with nothing else. ISO 32000-1; docs/formats.md, "Report signature".
+ * their content streams say, and with nothing else. ISO 32000-1; docs/formats.md section 11.
  */
 import { member, type PdfFile } from "./pdf-file.ts"
 import {

@@ -1,6 +1,6 @@
 /**
  * Checks a report's signature: by a service key that the reader trusts, over the whole file, in the one spelling there is.
- * docs/formats.md, "Report signature".
+ * docs/formats.md section 11.
  */
 import { equalBytes, sha256 } from "@runseal/canonical"
 import { verifyEcdsaP256 } from "#signatures"

@@ -19,7 +19,7 @@ describe("a witness cosignature", () => {
     expect(utf8Decode(cosignatureMessage(key, TIME, TEXT)!)).toBe(`cosignature/v1\ntime 1679315147\n${TEXT}`)
   })
 
-  test("carries its time as the specification's example does", () => {
+  test("carries its time as the example of C2SP tlog-cosignature does", () => {
     // The witness line printed in tlog-cosignature; its time is that of the example message.
     const line =
       "jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA=="

@@ -66,7 +66,7 @@ test("the promise is over body, time, log id in hex and index", () => {
 })
 
 describe("an entry", () => {
-  test("is protobuf-JSON in the specification's field order", () => {
+  test("is protobuf-JSON in the field order of Sigstore's protobuf", () => {
     const entry = assembleEntry({
       logIndex: 9,
       logId: logKey.id,

@@ -32,7 +32,7 @@ export interface Note {
   readonly signatures: readonly NoteSignature[]
 }
 
-/** Signature lines read of one note; the specification asks for at least 16. */
+/** Signature lines read of one note; C2SP signed-note asks for at least 16. */
 export const MAX_NOTE_SIGNATURES = 64
 /** UTF-16 units of a note: room for 16 post-quantum signatures of strangers beside ours. */
 export const MAX_NOTE_LENGTH = 131_072

@@ -15,7 +15,7 @@ import {
 } from "./trusted-keys.ts"
 import { describeIssue, FIRST_ISSUE, hostOf, parseTimestampAuthorities, parseTrustedRoot } from "./trusted-root.ts"
 
-/** `kind` of our trust document (FORMATS.md §7). */
+/** `kind` of our trust document (docs/formats.md section 15). */
 export const TRUST_DOCUMENT_KIND = "vfa.trust.v1"
 
 const MAX_SERVICE_KEYS = 64

@@ -16,7 +16,7 @@ export interface VerifiedNote {
 }
 
 /**
- * Checks a note against known keys. Signatures of others are ignored, as the specification demands; one invalid signature
+ * Checks a note against known keys. Signatures of others are ignored, as C2SP signed-note demands; one invalid signature
  * of a known key, or no valid one at all, refuses the note: undefined. Never throws.
  */
 export function verifyNote(note: string, keys: readonly NoteKey[]): VerifiedNote | undefined {

@@ -24,7 +24,7 @@ const HASHES = [
 const REQUEST = ["old 20852014", ...HASHES, "", CHECKPOINT].join("\n")
 
 describe("a request to a witness", () => {
-  test("is written and read as the specification's example", () => {
+  test("is written and read as the example of C2SP tlog-witness", () => {
     const parsed = parseAddCheckpoint(REQUEST)
     expect(parsed).toMatchObject({ oldSize: 20852014, checkpoint: CHECKPOINT })
     expect(parsed?.proof.map(encodeBase64)).toEqual(HASHES)

@@ -1,6 +1,6 @@
 /**
  * Holds one anchor against what the record says its leaf must be, and against the keys the verifier trusts.
- * FORMATS §7, checks 7–10. Trusted is only what came from outside the document.
+ * docs/formats.md section 16, checks 7–10. Trusted is only what came from outside the document.
  */
 import { decodeBase64, encodeHex, type KnownTexts } from "@runseal/canonical"
 import type { Anchor, Leaf } from "../artifacts/anchor.ts"

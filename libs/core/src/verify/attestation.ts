@@ -1,4 +1,4 @@
-/** Verifies an attestation of `POST /attest`, as it was answered or as it is listed. FORMATS §5, §8. */
+/** Verifies an attestation of `POST /attest`, as it was answered or as it is listed. docs/formats.md section 7.6. */
 import type { JsonObject } from "@runseal/canonical"
 import type { AttestationDocument, ListedAttestation } from "../artifacts/attestation.ts"
 import { attestationAnswerSchema, listedAttestationSchema } from "../artifacts/attestation.ts"

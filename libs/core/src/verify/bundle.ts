@@ -1,4 +1,4 @@
-/** Verifies an audit bundle: every check runs, none is skipped after a failure. FORMATS §7. */
+/** Verifies an audit bundle: every check runs, none is skipped after a failure. docs/formats.md section 16. */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { Anchor } from "../artifacts/anchor.ts"
 import type { Bundle, BundleBody, RunFacts } from "../artifacts/bundle.ts"

@@ -1,4 +1,4 @@
-/** Completeness of a tenant's chain over a run of records. FORMATS §5, `vfa.complete_record.v1`. */
+/** Completeness of a tenant's chain over a run of records. docs/formats.md section 7.3. */
 import type { CompleteRecordLeaf } from "../artifacts/anchor.ts"
 import type { Bundle } from "../artifacts/bundle.ts"
 import { leafDigest } from "../formulas/leaves.ts"

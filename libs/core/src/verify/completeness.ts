@@ -1,6 +1,6 @@
 /**
  * Completeness of an export: its records are all that its statement speaks of, once each and in order, and where they end is
- * anchored. A fold over the lines, in bounded memory. FORMATS §5, `vfa.export_statement.v1`.
+ * anchored. A fold over the lines, in bounded memory. docs/formats.md section 13.
  */
 import { type JsonValue, StrictJsonError } from "@runseal/canonical"
 import { chainPiece, type ExportStatement, exportStatementSchema } from "../artifacts/export-statement.ts"

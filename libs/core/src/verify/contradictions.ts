@@ -1,6 +1,6 @@
 /**
  * What no honest run can say of itself: values that exclude each other within a section, a receipt or the run. Everything here is
- * told from the record alone, also of one whose every hash and signature is right. FORMATS, "Decisions".
+ * told from the record alone, also of one whose every hash and signature is right. docs/formats.md section 3.
  */
 import { sha256Hex } from "@runseal/canonical"
 import { isShown } from "../artifacts/declared-sections.ts"

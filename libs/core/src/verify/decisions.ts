@@ -1,4 +1,4 @@
-/** Tokens, receipts, the finding, budgets and the review, each against the sections it speaks of. FORMATS §7 check 3. */
+/** Tokens, receipts, the finding, budgets and the review, each against the sections it speaks of. docs/formats.md section 16, check 3. */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { BundleBody } from "../artifacts/bundle.ts"
 import { receiptOf } from "../artifacts/bundle.ts"

@@ -1,4 +1,4 @@
-/** What a bundle of each outcome must hold, and must not. FORMATS, "Bundle". */
+/** What a bundle of each outcome must hold, and must not. docs/formats.md section 9. */
 import type { BundleBody } from "../artifacts/bundle.ts"
 import type { SectionName } from "../artifacts/sections.ts"
 import { sectionsUntil } from "../formulas/steps.ts"

@@ -1,6 +1,6 @@
 /**
  * The log entries of a chain's records, held to each other. A service gives run numbers, first entries and complete-record entries in
- * the order of the chain, and a log's time never goes back; so each new entry is held to the few that stand next to it. docs/decisions/0101.
+ * the order of the chain, and a log's time never goes back; so each new entry is held to the few that stand next to it. Decision 0101.
  */
 import type { Bundle } from "../artifacts/bundle.ts"
 import type { ExportStatement } from "../artifacts/export-statement.ts"

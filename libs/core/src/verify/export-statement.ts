@@ -1,4 +1,4 @@
-/** Verifies the statement at the head of an export, without the records. FORMATS §5, `vfa.export_statement.v1`. */
+/** Verifies the statement at the head of an export, without the records. docs/formats.md section 7.7. */
 import type { ExportStatementLeaf } from "../artifacts/anchor.ts"
 import { chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
 import { tenantCommitment } from "../formulas/decision.ts"

@@ -1,4 +1,4 @@
-/** Entry 0 of an embedded log: that it is the birth of the log which a trust document speaks of. FORMATS §6. */
+/** Entry 0 of an embedded log: that it is the birth of the log which a trust document speaks of. docs/formats.md section 7.4. */
 import { decodeBase64, encodeHex, equalBytes, utf8Encode } from "@runseal/canonical"
 import { verifyEcdsaP256 } from "#signatures"
 import type { GenesisLeaf } from "../artifacts/anchor.ts"

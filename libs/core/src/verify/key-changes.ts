@@ -1,4 +1,4 @@
-/** Changes of a log's keys: that each is signed with the keys before it, from the birth of the log on. FORMATS, "Key-change leaf". */
+/** Changes of a log's keys: that each is signed with the keys before it, from the birth of the log on. docs/formats.md section 7.5. */
 import { decodeBase64, encodeHex, utf8Encode } from "@runseal/canonical"
 import { verifyEcdsaP256 } from "#signatures"
 import type { GenesisLeaf, KeyChangeLeaf } from "../artifacts/anchor.ts"

@@ -1,6 +1,6 @@
 /**
  * Rebuilds every derived section from the ones it derives from, with the formulas that sealed it, so that no field of it
- * rests on the operator's word. FORMATS §7, checks 2 and 6.
+ * rests on the operator's word. docs/formats.md section 16, checks 2 and 6.
  */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import { decodeBase64, encodeHex } from "@runseal/canonical"

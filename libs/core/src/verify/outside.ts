@@ -1,4 +1,7 @@
-/** Holds the anchors of a record in logs that are not the service's own against the record and its own anchors. FORMATS §3. */
+/**
+ * Holds the anchors of a record in logs that are not the service's own against the record and its own anchors. docs/formats.md
+ * section 9.
+ */
 import { canonicalize } from "@runseal/canonical"
 import type { Anchor, Leaf, OutsideAnchor, OutsideAnchors, OutsideEntry } from "../artifacts/anchor.ts"
 import type { Anchors, BundleBody } from "../artifacts/bundle.ts"

@@ -1,4 +1,4 @@
-/** Verifies a receipt as its endpoint serves it. Specification, "Offline verification"; FORMATS §7. */
+/** Verifies a receipt as its endpoint serves it. docs/formats.md section 12. */
 import type { JsonObject } from "@runseal/canonical"
 import * as v from "valibot"
 import type { Anchor, ReceiptLeaf, ServedReceiptAnchor } from "../artifacts/anchor.ts"

@@ -1,4 +1,7 @@
-/** The places of one record in log and chain, held to each other: what commits to a tree came after it. docs/formats.md, "Verification", check 12. */
+/**
+ * The places of one record in log and chain, held to each other: what commits to a tree came after it. docs/formats.md section
+ * 16, check 12.
+ */
 import type { Anchors } from "../artifacts/bundle.ts"
 import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
 import { areOfTwoTrees, claimOf, type TreeView, viewOf } from "../transparency-log/one-tree.ts"

@@ -1,4 +1,4 @@
-/** What a verification says: checks, limitations, verdict. FORMATS §7. */
+/** What a verification says: checks, limitations, verdict. docs/formats.md section 16. */
 import type { DeclaredName } from "../artifacts/declared-sections.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 

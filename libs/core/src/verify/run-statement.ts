@@ -1,6 +1,6 @@
 /**
  * Verifies a run statement in its DSSE envelope: a service key that you trust signed it. It says nothing of the log: what the
- * statement says of its record, the record's own bundle shows. FORMATS, "Run statement".
+ * statement says of its record, the record's own bundle shows. docs/formats.md section 14.
  */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { canonicalize, decodeBase64, parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"

@@ -1,4 +1,4 @@
-/** Holds a transcript against the pipeline's state machine. FORMATS §2, §7 check 5. */
+/** Holds a transcript against the pipeline's state machine. docs/formats.md sections 4.9 and 16, check 5. */
 import type { TranscriptEvent } from "../artifacts/sections.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import { OUTCOMES } from "../vocabulary/outcomes.ts"

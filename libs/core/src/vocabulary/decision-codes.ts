@@ -8,7 +8,7 @@ import { lineSchema } from "./scalars.ts"
 /** Every `decision_reason_code` that a policy can give. */
 export const POLICY_REASON_CODES = ["RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "POLICY_EVALUATION_ERROR"] as const
 export type PolicyReasonCode = (typeof POLICY_REASON_CODES)[number]
-/** Reason code of a deny by Malicious Code Defense (specification, "DenyReceipt"). */
+/** Reason code of a deny by Malicious Code Defense (docs/formats.md section 3.1). */
 export const MCD_REASON_CODE = "MCD_SIGNATURE_MATCH"
 export type PepgReasonCode = PolicyReasonCode | typeof MCD_REASON_CODE
 export const PEPG_REASON_CODES: readonly PepgReasonCode[] = [...POLICY_REASON_CODES, MCD_REASON_CODE]
@@ -86,7 +86,7 @@ export function categoryOf(signatureId: string): McdCategory | undefined {
   return Object.hasOwn(CATEGORY_OF_LETTERS, letters) ? CATEGORY_OF_LETTERS[letters] : undefined
 }
 
-/** The fields `attested_context` accepts, and so those that a policy can require. docs/api.md. */
+/** The fields `attested_context` accepts, and so those that a policy can require. docs/api.md, "POST /execute". */
 export const ATTESTED_FIELDS = [
   "attested",
   "actor_id",

@@ -1,6 +1,6 @@
 /**
  * The outcome states of a run and everything that depends on the state alone.
- * Interface specification, "Outcome states of a run" and "Sealed artifact endpoints".
+ * docs/api.md, "POST /execute" and "Sealed artifacts".
  */
 
 import type { OutcomeWords } from "./outcome-words.ts"

@@ -1,4 +1,4 @@
-/** The path of a run before the log: stages 1–6 with the gates between them. FORMATS §2. */
+/** The path of a run before the log: stages 1–6 with the gates between them. docs/pipeline.md. */
 import type { Gate, Stage } from "./outcomes.ts"
 import { STAGES } from "./outcomes.ts"
 

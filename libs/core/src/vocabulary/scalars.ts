@@ -83,7 +83,7 @@ export const decimalSchema: v.GenericSchema<string> = v.pipe(
 /** The predecessor of the first record of a tenant's chain. */
 export const ZERO_HASH: string = "0".repeat(64)
 
-/** Seconds between a record's own clock and its log entry that a verifier accepts (specification, "Limits"). */
+/** Seconds between a record's own clock and its log entry that a verifier accepts (docs/formats.md section 16, check 10). */
 export const LOG_TIME_TOLERANCE_SECONDS = 600
 
 /**

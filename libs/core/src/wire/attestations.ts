@@ -1,6 +1,6 @@
 /**
- * `POST /attest` and `GET /attestations` on the wire. FORMATS §8. The answer of the first and the items of the second are
- * documents: their schemas are in artifacts/attestation.ts.
+ * `POST /attest` and `GET /attestations` on the wire. docs/api.md, "POST /attest" and "GET /attestations". The
+ * answer of the first and the items of the second are documents: their schemas are in artifacts/attestation.ts.
  */
 import * as v from "valibot"
 import { SUBJECT_REF_MAX_LENGTH } from "../artifacts/anchor.ts"

@@ -1,4 +1,4 @@
-/** Schemas of what `POST /execute` answers, one for each state. Interface specification, "POST /execute", Responses. */
+/** Schemas of what `POST /execute` answers, one for each state. docs/api.md, "POST /execute". */
 import * as v from "valibot"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"

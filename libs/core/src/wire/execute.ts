@@ -1,5 +1,5 @@
 /**
- * `POST /execute` on the wire. Interface specification, "POST /execute".
+ * `POST /execute` on the wire. docs/api.md, "POST /execute".
  * The schemas judge what was received; what is sealed is the received value itself, never a schema's output.
  */
 import { BASE64_PATTERN, decodeBase64, type JsonObject } from "@runseal/canonical"

@@ -1,4 +1,4 @@
-/** API keys and publications on the wire. Specification, "Key and publication administration"; FORMATS §8. */
+/** API keys and publications on the wire. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
 import * as v from "valibot"
 import { clockSchema, countSchema, ordinalSchema, textSchema } from "../vocabulary/scalars.ts"
 

@@ -1,4 +1,7 @@
-/** What the log's endpoints answer in JSON, and the trust document as it is published. FORMATS §6–7. */
+/**
+ * What the log's endpoints answer in JSON, and the trust document as it is published. docs/api.md, "The log" and "Trust";
+ * docs/formats.md section 15.
+ */
 import { BASE64_PATTERN, type JsonValue } from "@runseal/canonical"
 import * as v from "valibot"
 import type { GenesisLeaf, KeyChangeLeaf } from "../artifacts/anchor.ts"

@@ -1,6 +1,6 @@
 /**
  * Schemas of what the run endpoints answer, as strict as the types of runs.ts: a member they do not name is a mistake of
- * ours. A reader that must survive later releases is more lenient. Interface specification, "Endpoints"; FORMATS §8.
+ * ours. A reader that must survive later releases is more lenient. docs/api.md.
  */
 import * as v from "valibot"
 import { servedReceiptAnchorSchema } from "../artifacts/anchor.ts"

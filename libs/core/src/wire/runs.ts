@@ -1,4 +1,4 @@
-/** Answers of the run endpoints. Interface specification, "Resources and their fields" and "Endpoints"; FORMATS §8. */
+/** Answers of the run endpoints. docs/api.md, "GET /runs", "GET /runs/{id}" and "GET /runs/{id}/verify". */
 import type { Anchor, ReceiptLeaf, ServedReceiptAnchor } from "../artifacts/anchor.ts"
 import type { DeclaredName } from "../artifacts/declared-sections.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"

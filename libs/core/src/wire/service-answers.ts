@@ -1,4 +1,4 @@
-/** What the service says of itself, and how it refuses. Interface specification, "GET /health" and "Errors". */
+/** What the service says of itself, and how it refuses. docs/api.md, "GET /health". */
 import * as v from "valibot"
 import { clockSchema, countSchema, nonEmptySchema, ordinalSchema } from "../vocabulary/scalars.ts"
 import { OUTSIDE_FAULTS, type OutsideFault } from "./log-answers.ts"

@@ -19,7 +19,7 @@ export function mth(leaves: readonly Uint8Array[]): Uint8Array {
   return H(0x01, mth(leaves.slice(0, split)), mth(leaves.slice(split)))
 }
 
-/** PATH(m, D[n]), §2.1.1. */
+/** PATH(m, D[n]), RFC 6962 §2.1.1. */
 export function path(m: number, leaves: readonly Uint8Array[]): readonly Uint8Array[] {
   const n = leaves.length
   if (n === 1) return []
@@ -29,7 +29,7 @@ export function path(m: number, leaves: readonly Uint8Array[]): readonly Uint8Ar
     : [...path(m - split, leaves.slice(split)), mth(leaves.slice(0, split))]
 }
 
-/** PROOF(m, D[n]), §2.1.2. */
+/** PROOF(m, D[n]), RFC 6962 §2.1.2. */
 export const proof = (m: number, leaves: readonly Uint8Array[]): readonly Uint8Array[] => subproof(m, leaves, true)
 
 function subproof(m: number, leaves: readonly Uint8Array[], complete: boolean): readonly Uint8Array[] {
@@ -46,7 +46,7 @@ export const leavesOf = (size: number): readonly Uint8Array[] =>
 
 /**
  * A tree too large to build: every leaf is the same, except the one at `marked`. Gives the hash of any complete subtree
- * and, by the recursion of §2.1, of any range that starts at a multiple of its span.
+ * and, by the recursion of RFC 6962 §2.1, of any range that starts at a multiple of its span.
  */
 export function sparseTree(marked: number): {
   readonly markedLeaf: Uint8Array
