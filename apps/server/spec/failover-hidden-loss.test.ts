@@ -1,14 +1,13 @@
 /** Decision 0110: databases that lack what could be read: commits that were never confirmed, files that were put back. Real servers. */
 import { rmSync } from "node:fs"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
-import { LOOK_EVERY_MS } from "../src/sealing/head-looks.ts"
 import { postgresStart, postgresTitle } from "./database/databases.ts"
-import { checkpointOf, openWorld, sizeOf, untilSealed } from "./database/failover-world.ts"
+import { checkpointOf, lookAgain, openWorld, sizeOf, untilReady, untilSealed } from "./database/failover-world.ts"
 import { cutOff, runOn, untilCaughtUp } from "./database/standby.ts"
 import { type Answer, expectRefused } from "./harness/answer.ts"
 import { request } from "./harness/requests.ts"
+import { until } from "./harness/until.ts"
 
 /** Starts of two servers of PostgreSQL and three services, on a machine that is busy. */
 const DEADLINE_MS = 480_000
@@ -20,7 +19,7 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
     const a = await world.serve(keysDir)
     const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
     await a.execute(request())
-    await sleep(2 * LOOK_EVERY_MS)
+    for (const service of [a, b]) await untilReady(service)
     await untilCaughtUp(standby.url, primary.url)
     const size = await sizeOf(b)
     await cutOff(standby.url)
@@ -47,7 +46,7 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
     await untilCaughtUp(standby.url, primary.url)
     await cutOff(standby.url)
     for (let i = 0; i < 3; i++) expect((await a.execute(request())).status).toBe(200)
-    await sleep(2 * LOOK_EVERY_MS)
+    await untilReady(b)
     const [place] = await runOn<{ data_directory: string }>(standby.url, "show data_directory")
     await standby.crash()
     rmSync(join(place?.data_directory ?? "", "standby.signal"))
@@ -55,11 +54,12 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
     await primary.crash()
     proxy.switchTo(standby.url)
     for (let i = 0; i < 4; i++) {
-      for (const service of [a, b]) expectRefused(await service.execute(request()), 503)
-      await sleep(LOOK_EVERY_MS / 2)
+      for (const service of [a, b]) {
+        expectRefused(await service.execute(request()), 503)
+        expectRefused(await lookAgain(service), 503)
+      }
     }
-    b.clock.advance(2000)
-    expect(expectRefused(await b.get("/ready"), 503)).toMatch(/until 1 more of the folders of heads/)
+    expect(expectRefused(await lookAgain(b), 503)).toMatch(/until 1 more of the folders of heads/)
     expect(await sizeOf(b)).toBe(3)
   })
 })
@@ -70,9 +70,9 @@ async function endWaits(primary: string, answering: Promise<Answer>): Promise<vo
   void answering.then(got => {
     answer = got
   })
-  while (answer === undefined) {
+  const ended = await until("the request is answered", async () => {
     await runOn(primary, "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'")
-    await sleep(20)
-  }
-  expectRefused(answer, 503)
+    return answer
+  })
+  expectRefused(ended, 503)
 }

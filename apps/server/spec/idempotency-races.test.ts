@@ -1,5 +1,4 @@
 /** One idempotency key at two processes of one PostgreSQL: one record and one charge, whoever asks where and when. */
-import { setTimeout as sleep } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
 import { afterAll, describe, expect, test } from "vitest"
 import { eachDatabase, postgresStart, postgresTitle } from "./database/databases.ts"
@@ -10,6 +9,7 @@ import { startReviewStub } from "./harness/review-stub.ts"
 import { standingService, type TestService } from "./harness/service.ts"
 import { readTables } from "./harness/tables.ts"
 import { standingTwins } from "./harness/twin-services.ts"
+import { until } from "./harness/until.ts"
 
 const stub = await startReviewStub()
 afterAll(() => stub.close())
@@ -24,15 +24,13 @@ async function counted({ db }: TestService): Promise<{ tokens: number; runs: num
 }
 
 /** Asks until there is an answer, as a client would. */
-async function insist(service: TestService, path: string, key: string, body: JsonObject): Promise<Answer> {
-  for (let tries = 0; tries < 100; tries++) {
+const insist = (service: TestService, path: string, key: string, body: JsonObject): Promise<Answer> =>
+  until(`the request under ${key} is answered`, async () => {
     const answer = await sendKeyed(service, path, key, body)
     if (answer.status !== 409 && answer.status !== 503) return answer
     expect(answer.headers.get("retry-after"), "it is worth while to come again").toMatch(/^[1-9]\d*$/)
-    await sleep(50)
-  }
-  throw new Error(`no answer to ${key}`)
-}
+    return undefined
+  })
 
 /** All answers are the first one; all but one say that they are given again. */
 function expectOneAnswer(answers: readonly Answer[]): void {
@@ -61,7 +59,7 @@ eachDatabase("a run whose sealing failed after its charge", open => {
 })
 
 describe.skipIf(postgresStart.kind === "absent")(`one key at two services ${postgresTitle}`, () => {
-  const reviewer = { kind: "openai", model: "judge-1", timeoutMs: 1500, apiKey: "stub-key" } as const
+  const reviewer = { kind: "openai", model: "judge-1", timeoutMs: 3000, apiKey: "stub-key" } as const
   const twins = standingTwins({ reviewer: { ...reviewer, baseUrl: `${stub.url}/v1` } })
 
   test("makes one record and one charge, beside others that have none", async () => {
@@ -106,8 +104,7 @@ describe.skipIf(postgresStart.kind === "absent")(`one key at two services ${post
     const body = spending(11, { ai_output_text: "silence" })
     const before = await counted(one)
     const first = sendKeyed(one, "/execute", key, body)
-    await expect.poll(async () => (await counted(two)).tokens, { timeout: 20_000 }).toBe(before.tokens + 11)
-    await sleep(500)
+    await until("the first attempt is charged", async () => (await counted(two)).tokens === before.tokens + 11)
     const second = sendKeyed(two, "/execute", key, body)
     const answers = await Promise.all([first, second])
     expect(answers[1]).toMatchObject({ status: 500, body: { error_stage: "AIVP_T4" } })

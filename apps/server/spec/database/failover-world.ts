@@ -2,13 +2,14 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, onTestFinished } from "vitest"
 import { type PostgresCluster, type PostgresStandby, startPostgresCluster } from "../../cluster/postgres-cluster.ts"
+import { READINESS_STANDS_MS } from "../../src/sealing/readiness.ts"
 import { openDatabase } from "../../src/store/database.ts"
 import { type Answer, expectRefused } from "../harness/answer.ts"
 import { request } from "../harness/requests.ts"
 import { openService, type TestService } from "../harness/service.ts"
+import { until } from "../harness/until.ts"
 import { runOn } from "./standby.ts"
 import { openSwitchingProxy, type SwitchingProxy } from "./switching-proxy.ts"
 
@@ -67,17 +68,25 @@ export async function openWorld(synchronous = false): Promise<World> {
   }
 }
 
-/** Answers of a service until one is 200; a failover takes a moment. */
+/** Asks until the service seals again, which it refuses to do while the failover is under way. */
 export async function untilSealed(service: TestService): Promise<Answer> {
-  const deadline = Date.now() + 30_000
-  for (;;) {
+  return until("a run is sealed again", async () => {
     const answer = await service.execute(request())
     if (answer.status === 200) return answer
     expectRefused(answer, 503)
-    if (Date.now() > deadline) throw new Error(`nothing is sealed again: ${answer.text}`)
-    await sleep(200)
-  }
+    return undefined
+  })
 }
+
+/** Has the server look at its database now, as it does every two seconds; what `/ready` says then. */
+export async function lookAgain(service: TestService): Promise<Answer> {
+  service.clock.advance(READINESS_STANDS_MS)
+  return service.get("/ready")
+}
+
+/** Waits until the server has looked at its database, and found that it may seal. */
+export const untilReady = (service: TestService): Promise<true> =>
+  until("the server is ready", async () => (await lookAgain(service)).status === 200)
 
 export const sizeOf = async (service: TestService): Promise<number> => {
   const [head] = await service.db.sql<{ size: number }[]>`select size from log_head`

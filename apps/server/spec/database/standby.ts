@@ -1,9 +1,6 @@
 /** What a streaming standby has of its primary, and how it is cut off from it. */
-import { setTimeout as sleep } from "node:timers/promises"
 import postgres from "postgres"
-
-const DEADLINE_MS = 60_000
-const POLL_MS = 50
+import { until } from "../harness/until.ts"
 
 /** Sends statements, each a transaction of its own. */
 export async function runOn<Row extends object>(
@@ -20,13 +17,8 @@ export async function runOn<Row extends object>(
   }
 }
 
-async function untilTrue(what: string, url: string, question: string): Promise<void> {
-  const deadline = Date.now() + DEADLINE_MS
-  while ((await runOn<{ done: boolean }>(url, `select (${question}) as done`))[0]?.done !== true) {
-    if (Date.now() > deadline) throw new Error(`it never came to this: ${what}`)
-    await sleep(POLL_MS)
-  }
-}
+const untilTrue = (what: string, url: string, question: string): Promise<true> =>
+  until(what, async () => (await runOn<{ done: boolean }>(url, `select (${question}) as done`))[0]?.done === true)
 
 /** Resolves when the standby has replayed what the primary has written by now. */
 export async function untilCaughtUp(standby: string, primary: string): Promise<void> {

@@ -2,24 +2,29 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import { expect, type TestContext, test } from "vitest"
 import { postgresStart, postgresTitle } from "../database/databases.ts"
-import { expectRefused } from "../harness/answer.ts"
+import { expectRefused, textAt } from "../harness/answer.ts"
 import type { Child } from "../harness/child.ts"
 import { request } from "../harness/requests.ts"
+import { until } from "../harness/until.ts"
 import { type Deployment, type Kind, openDeployment } from "./deployment.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
-import { type Clients, holdersAt, nextRequest, REQUEST_KINDS, send, startLoad, until } from "./load.ts"
+import { type Clients, holdersAt, nextRequest, REQUEST_KINDS, send, startLoad } from "./load.ts"
 import { WHOLE } from "./rounds.ts"
 
 const DEADLINE_MS = 600_000
 const SECOND = 1000
 const HOUR = 3600 * SECOND
-/** The server looks at its clock file much more often; its readiness stands for a second. */
-const FELT_MS = 1_500
+const PAUSED = /clock is behind/
+/** How far the server's clock may be from the one it was given when its readiness is read, in milliseconds. */
+const FELT_WITHIN_MS = 20_000
 
-type SteppedClock = { readonly env: NodeJS.ProcessEnv; readonly shift: (milliseconds: number) => Promise<void> }
+type SteppedClock = {
+  readonly env: NodeJS.ProcessEnv
+  /** Steps the clock, and waits until the server is ready by it, or not ready because of it. */
+  readonly shift: (milliseconds: number, child: Child, then?: "ready" | "paused") => Promise<void>
+}
 
 function steppedClock(context: TestContext): SteppedClock {
   const folder = mkdtempSync(join(tmpdir(), "runseal-clock-"))
@@ -29,11 +34,18 @@ function steppedClock(context: TestContext): SteppedClock {
   const preload = new URL("./shifted-clock.ts", import.meta.url).href
   return {
     env: { NODE_OPTIONS: `--import=${preload}`, FAULT_CLOCK_FILE: file },
-    shift: async milliseconds => {
+    shift: async (milliseconds, child, then = "ready") => {
       // Whole at every moment.
       writeFileSync(`${file}.new`, `${milliseconds}`)
       renameSync(`${file}.new`, file)
-      await sleep(FELT_MS)
+      await until(`the server is ${then} on a clock of ${milliseconds} ms more`, async () => {
+        const { status, text, body } = await child.get("/ready")
+        if (then === "paused") return status === 503 && PAUSED.test(text)
+        return (
+          status === 200 &&
+          Math.abs(Date.parse(textAt(body, "checked_at")) - Date.now() - milliseconds) < FELT_WITHIN_MS
+        )
+      })
     },
   }
 }
@@ -57,7 +69,7 @@ async function expectPaused({ url }: Child, clients: Clients, row: FaultRow): Pr
     expect(sent.acknowledged).toBeUndefined()
     row.unacknowledged++
   }
-  expect(expectRefused(await holder!.get("/ready"), 503)).toMatch(/clock is behind/)
+  expect(expectRefused(await holder!.get("/ready"), 503)).toMatch(PAUSED)
   expect((await holder!.get("/runs?limit=1")).status).toBe(200)
   expect((await holder!.get("/health")).status).toBe(200)
   row.rounds++
@@ -71,19 +83,19 @@ async function stepClock(context: TestContext, kind: Kind): Promise<void> {
   const start = (): Promise<Child> => deployment.start([], clock.env)
   let child = await start()
   await expectSealing(child, deployment, row)
-  await clock.shift(30 * SECOND)
+  await clock.shift(30 * SECOND, child)
   await expectSealing(child, deployment, row)
-  await clock.shift(0)
+  await clock.shift(0, child)
   await expectSealing(child, deployment, row)
   await check(child)
 
-  await clock.shift(HOUR)
+  await clock.shift(HOUR, child)
   await expectSealing(child, deployment, row)
-  await clock.shift(0)
+  await clock.shift(0, child, "paused")
   await expectPaused(child, deployment, row)
   child = await restart(child, start)
   await expectPaused(child, deployment, row)
-  await clock.shift(HOUR + 10 * SECOND)
+  await clock.shift(HOUR + 10 * SECOND, child)
   await expectSealing(child, deployment, row)
   await check(child)
 
@@ -95,9 +107,9 @@ async function stepClock(context: TestContext, kind: Kind): Promise<void> {
 /** A clock that was far ahead while nothing was sealed, and is right again, leaves no trace. */
 async function stepOnlyRehearsed(child: Child, clients: Deployment, clock: SteppedClock, row: FaultRow): Promise<void> {
   const [holder] = holdersAt(child.url, clients.secrets)
-  await clock.shift(3 * HOUR)
+  await clock.shift(3 * HOUR, child)
   expect((await holder!.post("/execute/verify-determinism", request())).status).toBe(200)
-  await clock.shift(HOUR + 20 * SECOND)
+  await clock.shift(HOUR + 20 * SECOND, child)
   await expectSealing(child, clients, row)
 }
 

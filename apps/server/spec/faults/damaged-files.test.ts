@@ -2,9 +2,10 @@
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
+import { until } from "../harness/until.ts"
 import { type Deployment, openDeployment } from "./deployment.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
-import { startLoad, until } from "./load.ts"
+import { startLoad } from "./load.ts"
 import { WHOLE } from "./rounds.ts"
 
 const DEADLINE_MS = 600_000

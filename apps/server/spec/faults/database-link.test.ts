@@ -2,10 +2,11 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, onTestFinished, type TestContext, test } from "vitest"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
+import { until } from "../harness/until.ts"
 import { type DatabaseLink, type LinkMode, openLink } from "./database-link.ts"
 import { type Deployment, openDeployment } from "./deployment.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
-import { holdersAt, type Load, startLoad, until } from "./load.ts"
+import { holdersAt, type Load, startLoad } from "./load.ts"
 import { drawn, roundsOf } from "./rounds.ts"
 
 const CONNECTIONS = 8

@@ -10,6 +10,7 @@ import { type Child, startChild } from "../harness/child.ts"
 import { ADMIN, caller, type Holder, mint } from "../harness/keys.ts"
 import { openService } from "../harness/service.ts"
 import { readTables, type Tables } from "../harness/tables.ts"
+import { until } from "../harness/until.ts"
 import { runVerifier } from "../harness/verifier.ts"
 import { checkAfterFault } from "./check-after-fault.ts"
 import type { FaultRow } from "./fault-row.ts"
@@ -21,7 +22,6 @@ import {
   RUN_TOKENS,
   retryUnacknowledged,
   send,
-  until,
   WINDOW_TOKENS,
 } from "./load.ts"
 import { type Memory, newMemory } from "./memory.ts"

@@ -3,9 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, type TestContext, test } from "vitest"
 import { postgresStart, postgresTitle } from "../database/databases.ts"
 import { killedStart } from "../harness/child.ts"
+import { until } from "../harness/until.ts"
 import { type Kind, openDeployment } from "./deployment.ts"
 import { faultRow } from "./fault-row.ts"
-import { startLoad, until } from "./load.ts"
+import { startLoad } from "./load.ts"
 import { drawn, ROUNDS, roundsOf } from "./rounds.ts"
 
 const CONNECTIONS = 8

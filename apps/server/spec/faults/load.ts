@@ -6,6 +6,7 @@ import { expectDescribed } from "../harness/described.ts"
 import { sendKeyed } from "../harness/keyed.ts"
 import { caller, type Door, type Holder } from "../harness/keys.ts"
 import { fullRequest, request, spending } from "../harness/requests.ts"
+import { until } from "../harness/until.ts"
 import { isBusy, isRecord, type Memory, type Sent } from "./memory.ts"
 
 /** What a tenant may spend in a window; load spends more, so that budgets close while it runs. */
@@ -119,19 +120,6 @@ export function startLoad(urls: readonly string[], { connections, persistent, ..
       stopped = true
       await Promise.all(asking)
     },
-  }
-}
-
-/** Waits for something to become true; gives up after a time that no working service needs. */
-export async function until(
-  what: string,
-  condition: () => boolean | Promise<boolean>,
-  deadlineMs = 60_000,
-): Promise<void> {
-  const end = Date.now() + deadlineMs
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`${what}: not within ${deadlineMs} ms`)
-    await sleep(10)
   }
 }
 

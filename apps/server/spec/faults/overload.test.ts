@@ -2,10 +2,11 @@
 import { describe, expect, onTestFinished, test } from "vitest"
 import { BATCH_MAX_ITEMS, QUEUE_MAX_ITEMS } from "../../src/sealing/sealer.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
+import { until } from "../harness/until.ts"
 import { openLink } from "./database-link.ts"
 import { openDeployment } from "./deployment.ts"
 import { faultRow } from "./fault-row.ts"
-import { nextRequest, send, until } from "./load.ts"
+import { nextRequest, send } from "./load.ts"
 import { WHOLE } from "./rounds.ts"
 
 const DEADLINE_MS = 600_000

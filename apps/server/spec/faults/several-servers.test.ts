@@ -2,9 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, type TestContext, test } from "vitest"
 import { postgresStart, postgresTitle } from "../database/databases.ts"
+import { until } from "../harness/until.ts"
 import { openDeployment } from "./deployment.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
-import { type Load, startLoad, until } from "./load.ts"
+import { type Load, startLoad } from "./load.ts"
 import { drawn, roundsOf, WHOLE } from "./rounds.ts"
 
 const CONNECTIONS = 4

@@ -1,13 +1,13 @@
 /** Clients who send their body, or read their answer, byte by byte: nobody else waits for them, and they get their due. */
 import { connect, type Socket } from "node:net"
-import { setTimeout as sleep } from "node:timers/promises"
 import { parseStrictJson } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { expect, type TestContext, test } from "vitest"
 import { postgresStart, postgresTitle } from "../database/databases.ts"
+import { until } from "../harness/until.ts"
 import { type Deployment, type Kind, openDeployment } from "./deployment.ts"
 import { faultRow } from "./fault-row.ts"
-import { nextRequest, startLoad, until } from "./load.ts"
+import { nextRequest, startLoad } from "./load.ts"
 import type { Sent } from "./memory.ts"
 import { WHOLE } from "./rounds.ts"
 
@@ -68,7 +68,9 @@ async function serveOthers(context: TestContext, kind: Kind): Promise<void> {
   const sent = Array.from({ length: SLOW_CLIENTS / 2 }, () => nextRequest(deployment))
   const senders = sent.map(one => slowSender(child.url, one, secrets[one.caller] ?? ""))
   const readers = sent.map(() => slowReader(child.url, secret))
-  await sleep(100)
+  await until("every slow client is connected", () =>
+    [...senders, ...readers].every(({ socket }) => !socket.connecting),
+  )
   const load = startLoad([child.url], { memory, secrets, connections: 8, persistent: true })
   await until("the others are served", () => load.acknowledged() >= OTHERS)
   await load.stop()

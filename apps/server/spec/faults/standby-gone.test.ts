@@ -2,21 +2,20 @@
  * PostgreSQL whose commits wait for a synchronous standby, and the standbys gone: bounded refusals, nothing acknowledged that a
  * failover would lose, and the service goes on by itself when one is back.
  */
-import { setTimeout as sleep } from "node:timers/promises"
 import postgres from "postgres"
 import { afterAll, describe, expect, type TestContext, test } from "vitest"
 import { type PostgresCluster, type PostgresStandby, startPostgresCluster } from "../../cluster/postgres-cluster.ts"
 import type { Answer } from "../harness/answer.ts"
 import type { Child } from "../harness/child.ts"
+import { until } from "../harness/until.ts"
 import { type Deployment, openDeployment } from "./deployment.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
-import { nextRequest, send, startLoad, until } from "./load.ts"
+import { nextRequest, send, startLoad } from "./load.ts"
 
 const DEADLINE_MS = 600_000
 const CONNECTIONS = 8
-/** Longest a request may take to be refused; the machine may be slow besides. */
-const REFUSED_MS = 10_000
-const SLACK_MS = 5_000
+/** Longest a request may take to be refused: four times what the service allows, for a machine that is slow. */
+const REFUSED_WITHIN_MS = 40_000
 
 const started = await startPostgresCluster()
 const standbys: PostgresStandby[] = []
@@ -104,7 +103,7 @@ describe.skipIf(started.kind === "absent")("synchronous replication", () => {
         const answers = await Promise.all(wave.map(timed))
         for (const { answer, ms } of answers) {
           if (answer !== undefined) expect(answer.status, answer.text).toBe(503)
-          expect(ms).toBeLessThan(REFUSED_MS + SLACK_MS)
+          expect(ms).toBeLessThan(REFUSED_WITHIN_MS)
         }
         expect(await readyStatus(child)).toBe(503)
       }
@@ -143,17 +142,17 @@ describe.skipIf(started.kind === "absent")("synchronous replication", () => {
       const answering = send(sent, child.url, clients).then(got => {
         answer = got
       })
-      while (answer === undefined) {
+      await until("the request is answered", async () => {
         for (const pid of await waitingCommits()) await onPrimary(sql => sql.unsafe(`select ${ended}(${pid})`))
-        await sleep(20)
-      }
+        return answer
+      })
       await answering
       expect(answer, "the wait was ended").toMatchObject({ status: 503 })
       // What was committed can be read on the primary now; a failover would lose it.
       for (let again = 0; again < 3; again++) {
         const { answer: repeated, ms } = await timed(() => send(sent, child.url, clients))
         expect(repeated).toMatchObject({ status: 503 })
-        expect(ms).toBeLessThan(REFUSED_MS + SLACK_MS)
+        expect(ms).toBeLessThan(REFUSED_WITHIN_MS)
       }
       expect(await readyStatus(child)).toBe(503)
 

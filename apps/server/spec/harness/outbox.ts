@@ -4,7 +4,7 @@ import { readConfig } from "../../src/config.ts"
 import { listAt, numberAt } from "./answer.ts"
 import type { RekorLog } from "./rekor.ts"
 import type { TestService } from "./service.ts"
-import { eventually } from "./witnesses.ts"
+import { until } from "./until.ts"
 
 /** The options of a service that enters its records there. */
 export function rekorConfig(
@@ -24,4 +24,4 @@ export async function backlogOf({ get }: Pick<TestService, "get">): Promise<numb
 
 /** Waits until nothing is on its way any more. */
 export const untilDelivered = (service: Pick<TestService, "get">): Promise<true> =>
-  eventually("every entry in the outside log", async () => ((await backlogOf(service)) === 0 ? true : undefined))
+  until("every entry is in the outside log", async () => (await backlogOf(service)) === 0)

@@ -8,7 +8,7 @@ import { objectAt } from "./answer.ts"
 import type { TestService } from "./service.ts"
 
 /** How long a connection may stay open before a test calls it held. */
-const CLOSED_WITHIN_MS = 20_000
+const CLOSED_WITHIN_MS = 90_000
 
 /** The service behind a socket of its own. The caller stops it. */
 export const listenOn = ({ deps }: TestService, limits?: ConnectionLimits): Promise<Listening> =>

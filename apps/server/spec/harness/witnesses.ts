@@ -4,7 +4,6 @@ import { createPublicKey, generateKeyPairSync, sign } from "node:crypto"
 import { once } from "node:events"
 import { createServer, type ServerResponse } from "node:http"
 import { join } from "node:path"
-import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
 import { cosignatureLine } from "@runseal/core/transparency-log/log-signing"
@@ -12,11 +11,9 @@ import { formatVkey, noteKey, parseNote } from "@runseal/core/transparency-log/s
 import { afterAll } from "vitest"
 import { textAt } from "./answer.ts"
 import type { Child } from "./child.ts"
+import { until } from "./until.ts"
 
 const MAIN = fileURLToPath(new URL("../../../../tools/src/witness/main.ts", import.meta.url))
-/** Starts, rounds and audits on a busy machine. */
-const DEADLINE_MS = 60_000
-const POLL_MS = 100
 
 export type Witness = {
   readonly vkey: string
@@ -70,23 +67,9 @@ async function launch(options: readonly string[]): Promise<Started> {
   let output = ""
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text: string) => (output += text))
-  const [, vkey, url] = await eventually(
-    "the witness to listen",
-    () => /^key (.*)\nlistening (.*)\n/.exec(output) ?? undefined,
-  )
+  const [, vkey, url] = await until("the witness listens", () => /^key (.*)\nlistening (.*)\n/.exec(output) ?? false)
   if (vkey === undefined || url === undefined) throw new Error(output)
   return { process: child, vkey, url }
-}
-
-/** Gives what is looked for once it is there. */
-export async function eventually<T>(what: string, look: () => T | undefined | Promise<T | undefined>): Promise<T> {
-  const deadline = Date.now() + DEADLINE_MS
-  for (;;) {
-    const found = await look()
-    if (found !== undefined) return found
-    if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`)
-    await setTimeout(POLL_MS)
-  }
 }
 
 type Asked = { readonly body: string; readonly requests: number; readonly cosign: (text: string) => string }
@@ -132,10 +115,10 @@ function sizeOf(note: string): number {
 
 /** Waits until all of the log is witnessed; the checkpoint's signature names, the log's own first. */
 export async function untilWitnessed(server: Child, ...by: readonly string[]): Promise<void> {
-  await eventually("a witnessed checkpoint", async () => {
+  await until("all of the log is witnessed", async () => {
     const { log, witnessed } = await sizesOf(server)
     const { text } = await server.get("/log/witnessed-checkpoint")
-    return log === witnessed && by.every(name => text.includes(`\n— ${name} `)) ? true : undefined
+    return log === witnessed && by.every(name => text.includes(`\n— ${name} `))
   })
 }
 

@@ -8,7 +8,7 @@ import { backlogOf, rekorConfig, untilDelivered } from "../harness/outbox.ts"
 import { type Behaviour, losing, rekorError, startRekor } from "../harness/rekor.ts"
 import { request } from "../harness/requests.ts"
 import { standingService, type TestService } from "../harness/service.ts"
-import { eventually } from "../harness/witnesses.ts"
+import { until } from "../harness/until.ts"
 
 const clock = testClock()
 const rekor = await startRekor(clock.nowMs)
@@ -173,7 +173,7 @@ describe("while the log takes nothing", () => {
   test("runs are sealed and answered, and everybody sees what waits and why", async () => {
     rekor.behave(() => rekorError(400, "invalid entry"))
     for (let run = 0; run < 3; run++) expect((await service().execute(request())).status).toBe(200)
-    const standing = await eventually("the fault to be noted", async () => {
+    const standing = await until("the fault is noted", async () => {
       const [log] = listAt((await service().get("/log/outside")).body, "logs")
       return at(log, "fault") === "refused" ? log : undefined
     })
@@ -199,7 +199,7 @@ describe("while the log takes nothing", () => {
     const started = performance.now()
     const asked = rekor.asked().length
     await service().execute(request())
-    await eventually("two refusals", () => (rekor.asked().length >= asked + 2 ? true : undefined))
+    await until("two refusals came", () => rekor.asked().length >= asked + 2)
     expect(performance.now() - started).toBeGreaterThan(2900)
     rekor.behave()
     await untilDelivered(service())

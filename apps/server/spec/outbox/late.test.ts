@@ -6,8 +6,8 @@ import { rekorConfig, untilDelivered } from "../harness/outbox.ts"
 import { rekorError, startRekor } from "../harness/rekor.ts"
 import { EICAR, request } from "../harness/requests.ts"
 import { standingService } from "../harness/service.ts"
+import { until } from "../harness/until.ts"
 import { verifyWithCli } from "../harness/verifier.ts"
-import { eventually } from "../harness/witnesses.ts"
 
 const clock = testClock()
 const rekor = await startRekor(clock.nowMs)
@@ -21,7 +21,7 @@ test("a record whose window passed while the log was away is marked in each of i
   rekor.behave(() => rekorError(503, "busy"))
   const during = numberAt((await service().execute(request())).body, "run_id")
   const refused = numberAt((await service().execute(request({ payload: EICAR }))).body, "run_id")
-  await eventually("the fault", () => (rekor.asked().some(({ status }) => status === 503) ? true : undefined))
+  await until("the log was asked and is busy", () => rekor.asked().some(({ status }) => status === 503))
   clock.advance(601_000)
   const after = numberAt((await service().execute(request())).body, "run_id")
   rekor.behave()

@@ -11,8 +11,8 @@ import { rekorConfig, untilDelivered } from "../harness/outbox.ts"
 import { startRekor } from "../harness/rekor.ts"
 import { request } from "../harness/requests.ts"
 import { openService, type TestService } from "../harness/service.ts"
+import { until } from "../harness/until.ts"
 import { verifyWithCli } from "../harness/verifier.ts"
-import { eventually } from "../harness/witnesses.ts"
 
 const clock = testClock()
 const rekor = await startRekor(clock.nowMs)
@@ -30,9 +30,7 @@ const open = (host: string): Promise<TestService> =>
 test("a log that held nothing under a wrong host is named anew: its entries verify with the trust document", async () => {
   const wrong = await open("wrong.test")
   const run = numberAt((await wrong.execute(request())).body, "run_id")
-  await eventually("the answer to be refused", () =>
-    wrong.logLines.some(line => line.includes('"fault":"invalid"')) ? true : undefined,
-  )
+  await until("the answer is refused", () => wrong.logLines.some(line => line.includes('"fault":"invalid"')))
   await wrong.close()
   const right = await open("rekor.test")
   await untilDelivered(right)
@@ -71,9 +69,7 @@ describe("a wrong --rekor-key at the first start", () => {
     const other = await startRekor(clock.nowMs)
     const wrong = await open(rekorConfig(rekor, { keyFile: other.keyFile }))
     run = numberAt((await wrong.execute(request())).body, "run_id")
-    await eventually("the answer to be refused", () =>
-      wrong.logLines.some(line => line.includes('"fault":"invalid"')) ? true : undefined,
-    )
+    await until("the answer is refused", () => wrong.logLines.some(line => line.includes('"fault":"invalid"')))
     expect(await trusted(wrong)).toEqual(["runseal.local", "rekor.test"])
     await wrong.close()
   })

@@ -10,8 +10,8 @@ import { type Child, startChild } from "../harness/child.ts"
 import { losing, rekorError, startRekor } from "../harness/rekor.ts"
 import { startAuthority, startRekorV2 } from "../harness/rekor-v2.ts"
 import { request } from "../harness/requests.ts"
+import { until } from "../harness/until.ts"
 import { runVerifier } from "../harness/verifier.ts"
-import { eventually } from "../harness/witnesses.ts"
 
 const TIMEOUT_MS = 300_000
 const folder = mkdtempSync(join(tmpdir(), "runseal-outbox-"))
@@ -20,7 +20,7 @@ const rekor = await startRekor()
 beforeEach(() => rekor.behave())
 
 const delivered = (server: Child): Promise<number> =>
-  eventually("every entry in the outside log", async () => {
+  until("every entry is in the outside log", async () => {
     const [log] = listAt((await server.get("/log/outside")).body, "logs")
     return at(log, "backlog") === 0 ? numberAt(log, "next_index") : undefined
   })
@@ -31,7 +31,7 @@ test("a server that is killed while entries are under way goes on with them", { 
   // What the log took and nobody stored: the answer is lost together with the process.
   rekor.behave(losing("silence"))
   for (let run = 0; run < 3; run++) await server.post("/execute", request())
-  await eventually("an entry to be under way", () => (rekor.bodies().length > 0 ? true : undefined))
+  await until("an entry is under way", () => rekor.bodies().length > 0)
   await server.end("SIGKILL")
   rekor.behave()
   server = await startChild(options)
@@ -72,7 +72,7 @@ test.skipIf(!opensslPresent)(
     let server = await startChild(options)
     log.behave(losing("silence"))
     for (let run = 0; run < 3; run++) await server.post("/execute", request())
-    await eventually("an entry to be under way", () => (log.bodies().length > 0 ? true : undefined))
+    await until("an entry is under way", () => log.bodies().length > 0)
     await server.end("SIGKILL")
     log.behave()
     server = await startChild(options)

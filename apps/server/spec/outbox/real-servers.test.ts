@@ -15,8 +15,8 @@ import { afterAll, expect, test } from "vitest"
 import { listAt, numberAt } from "../harness/answer.ts"
 import { startChild } from "../harness/child.ts"
 import { request } from "../harness/requests.ts"
+import { until } from "../harness/until.ts"
 import { runVerifier } from "../harness/verifier.ts"
-import { eventually } from "../harness/witnesses.ts"
 
 const TIMEOUT_MS = 120_000
 const HOST = "two.rekor.test"
@@ -52,9 +52,7 @@ async function freePort(): Promise<number> {
 /** Starts a server and waits until it answers there. */
 async function started(command: string, args: readonly string[], address: string): Promise<void> {
   children.push(spawn(command, args, { cwd: folder, stdio: "ignore" }))
-  await eventually(`${command} to answer`, async () =>
-    (await fetch(address).catch(() => undefined))?.ok === true ? true : undefined,
-  )
+  await until(`${command} answers`, async () => (await fetch(address).catch(() => undefined))?.ok === true)
 }
 
 /** The log's one address: its files to who reads, everything else to the server; the answer of the first entry is lost. */
@@ -115,9 +113,9 @@ test.skipIf(missing.length > 0)(
       ...[...log, ...keys, "--tsa-chain", join(folder, "chain.pem")],
     ])
     for (let run = 0; run < 6; run++) await server.post("/execute", request())
-    await eventually("every entry in the log", async () => {
+    await until("every entry is in the log", async () => {
       const [standing] = listAt((await server.get("/log/outside")).body, "logs")
-      return numberAt(standing, "next_index") === 13 ? true : undefined
+      return numberAt(standing, "next_index") === 13
     })
     expect(server.stdout()).toContain('"fault":"unreachable"')
     writeFileSync(join(folder, "trust.json"), (await server.get("/.well-known/runseal-trust.json")).text)

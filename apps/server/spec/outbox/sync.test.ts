@@ -7,7 +7,7 @@ import { backlogOf, rekorConfig } from "../harness/outbox.ts"
 import { rekorError, startRekor } from "../harness/rekor.ts"
 import { request } from "../harness/requests.ts"
 import { standingService } from "../harness/service.ts"
-import { eventually } from "../harness/witnesses.ts"
+import { until } from "../harness/until.ts"
 
 const clock = testClock()
 const rekor = await startRekor(clock.nowMs)
@@ -27,9 +27,7 @@ test("while the log takes nothing the answer is 503, with the run's number, and 
   rekor.behave(() => rekorError(500, "internal"))
   const key = newKey()
   const waiting = sendKeyed(service(), "/execute", key, request())
-  await eventually("the service not to be ready", async () =>
-    (await service().get("/ready")).status === 503 ? true : undefined,
-  )
+  await until("the service is not ready", async () => (await service().get("/ready")).status === 503)
   const refused = await waiting
   expect(expectRefused(refused, 503)).toMatch(/^Run 4 is sealed, and its entry in the outside log is still on its way;/)
   expect(refused.headers.get("retry-after")).toBe("5")

@@ -16,8 +16,8 @@ import { type Behaviour, losing, type RekorLog } from "../harness/rekor.ts"
 import { type Authority, rpcError, stamped, startAuthority, startRekorV2 } from "../harness/rekor-v2.ts"
 import { EICAR, request } from "../harness/requests.ts"
 import { standingService, type TestService } from "../harness/service.ts"
+import { until } from "../harness/until.ts"
 import { verifyWithCli } from "../harness/verifier.ts"
-import { eventually } from "../harness/witnesses.ts"
 
 /** The machine's clock, which OpenSSL stamps with. */
 function machineClock(): TestClock {
@@ -318,7 +318,7 @@ describe.skipIf(!opensslPresent)(`a Rekor v2 log with timestamps of OpenSSL${ope
     test("everybody sees what waits and why", async () => {
       authority.behave(() => ({ status: 503, headers: {}, body: "" }))
       await service().execute(request())
-      const standing = await eventually("the fault to be noted", async () => {
+      const standing = await until("the fault is noted", async () => {
         const [log] = listAt((await service().get("/log/outside")).body, "logs")
         return at(log, "fault") === "untimed" ? log : undefined
       })
@@ -378,10 +378,10 @@ describe.skipIf(unused === undefined)(`an authority whose certificate has ended$
 
   test("stamps nothing that is kept: runs are sealed, nothing is entered, and everybody sees why", async () => {
     // Its certificate counts to the end of the second in which it was made.
-    await eventually("the certificate to end", async () => {
+    await until("the certificate has ended", async () => {
       const { body } = await service().execute(request())
       const [log] = listAt((await service().get("/log/outside")).body, "logs")
-      return typeof body === "object" && at(log, "fault") === "untimed" ? true : undefined
+      return typeof body === "object" && at(log, "fault") === "untimed"
     })
     const problems = service()
       .logLines.map(line => JSON.parse(line))

@@ -8,16 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { type Child, runToEnd, startChild } from "../harness/child.ts"
 import { request } from "../harness/requests.ts"
+import { until } from "../harness/until.ts"
 import { runVerifier, type Verification } from "../harness/verifier.ts"
-import {
-  eventually,
-  logOf,
-  type ReferenceWitness,
-  saidOf,
-  sizesOf,
-  startWitness,
-  untilWitnessed,
-} from "../harness/witnesses.ts"
+import { logOf, type ReferenceWitness, saidOf, sizesOf, startWitness, untilWitnessed } from "../harness/witnesses.ts"
 
 /** Some five starts of the server on a busy machine. */
 const STORY_DEADLINE_MS = 480_000
@@ -132,7 +125,7 @@ function story(open: (home: string) => Promise<Backups>, name: string): void {
     forgetHeads()
     await start()
     await giveUpAwaited()
-    await eventually("the witness to refuse", () => (contradicted().length > 0 ? true : undefined))
+    await until("the witness refuses", () => contradicted().length > 0)
     expect(contradicted()[0]).toMatchObject({ level: 50, witness_size: 9, log_size: 5 })
     const shrunk = await audit("another-auditor")
     expect(shrunk).toMatchObject({ exit: 1, verdict: "FAILED" })
@@ -141,9 +134,7 @@ function story(open: (home: string) => Promise<Backups>, name: string): void {
     expect(lost).toMatchObject({ exit: 1, verdict: "FAILED" })
 
     await run(3)
-    await eventually("the witness to refuse the fork", () =>
-      contradicted().some(({ status }) => status === 422) ? true : undefined,
-    )
+    await until("the witness refuses the fork", () => contradicted().some(({ status }) => status === 422))
     const forked = await audit("another-auditor")
     expect(forked).toMatchObject({ exit: 1, verdict: "FAILED" })
     expect(forked.stdout).toContain("The log was forked or its past changed: its first 9 entries had the root")

@@ -1,15 +1,15 @@
 /** The socket before any request: what is refused there is refused in the envelope, and nobody can hold a connection. */
-import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { CONNECTION_LIMITS, type ConnectionLimits, type Listening } from "../../src/http/listen.ts"
 import { dial, exchange, expectRefusal, listenOn } from "../harness/raw-socket.ts"
 import { request } from "../harness/requests.ts"
 import { standingService } from "../harness/service.ts"
 import { minted } from "../harness/tables.ts"
+import { until } from "../harness/until.ts"
 
 const service = standingService()
-/** Short, so that no test waits long for what must end. */
-const HASTY: ConnectionLimits = { ...CONNECTION_LIMITS, headMs: 300, requestMs: 600, lookMs: 50, silentMs: 2_000 }
+/** Short, so that no test waits long for what must end; long enough for an honest head on a slow machine. */
+const HASTY: ConnectionLimits = { ...CONNECTION_LIMITS, headMs: 1_000, requestMs: 1_500, lookMs: 50, silentMs: 5_000 }
 const open: Listening[] = []
 let patient: Listening
 let hasty: Listening
@@ -100,7 +100,7 @@ describe("garbage after a request", () => {
     socket.setEncoding("latin1").on("data", (text: string) => (answer += text))
     const closed = new Promise<void>(done => socket.on("close", () => done()))
     socket.write("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
-    while (!/\r\n\r\n\{.*\}$/s.test(answer)) await sleep(5)
+    await until("the first request is answered", () => /\r\n\r\n\{.*\}$/s.test(answer))
     const first = answer.length
     socket.write(`${CANARY}\r\n\r\n`)
     await closed
@@ -120,11 +120,10 @@ describe("a sender that is too slow is ended", () => {
     socket.setEncoding("latin1").on("data", (text: string) => (answer += text))
     socket.on("error", () => undefined).on("close", () => (closed = true))
     socket.write("GET /health HTTP/1.1\r\nHost: x\r\n")
-    for (let i = 0; !closed && i < 1000; i++) {
-      socket.write(`X-${i}: a\r\n`)
-      await sleep(20)
-    }
-    expect(closed).toBe(true)
+    await until("the server ends the connection", () => {
+      if (!closed) socket.write("X-A: a\r\n")
+      return closed
+    })
     expectRefusal(answer, 408)
   })
 
@@ -159,11 +158,10 @@ test("a connection beyond the most there may be is closed; when one ends, the ne
   const gone = new Promise<void>(done => held[0]!.once("close", () => done()))
   held[0]!.destroy()
   await gone
-  let answer = ""
-  for (let i = 0; answer === "" && i < 200; i++) {
-    answer = await exchange(few, get("/health"))
-    if (answer === "") await sleep(10)
-  }
+  const answer = await until(
+    "the next connection is served",
+    async () => (await exchange(few, get("/health"))) || false,
+  )
   expect(answer).toMatch(/^HTTP\/1\.1 200 /)
   held[1]!.destroy()
 })

@@ -7,6 +7,7 @@ import { expectRefused, textAt } from "../harness/answer.ts"
 import { type Child, runToEnd, startChild } from "../harness/child.ts"
 import { request } from "../harness/requests.ts"
 import { type StandInSigner, startSigner } from "../harness/signer.ts"
+import { until } from "../harness/until.ts"
 import { verifyWithCli } from "../harness/verifier.ts"
 
 const DEADLINE_MS = 480_000
@@ -60,7 +61,7 @@ test("records are sealed with it, nothing is lost while it is away, and it is ch
   signer.fault = undefined
   const again = await server.post("/execute", request())
   expect(again.body).toMatchObject({ ok: true, run_id: 2 })
-  await expect.poll(server.stdout, { timeout: 20_000 }).toContain("no signature of the pinned service key")
+  await until("the process log says why", () => server.stdout().includes("no signature of the pinned service key"))
   expect(server.stdout()).not.toContain(signer.token)
   await server.end("SIGTERM")
 

@@ -10,6 +10,7 @@ import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databa
 import { at, expectRefused, listAt, objectAt, textAt } from "../harness/answer.ts"
 import { type Child, type Ended, endStrays, killedStart, runToEnd, startChild } from "../harness/child.ts"
 import { request } from "../harness/requests.ts"
+import { until } from "../harness/until.ts"
 import { runVerifier, runVerifierOn, verifyWithCli } from "../harness/verifier.ts"
 
 /** Some ten starts of the server on a busy machine. */
@@ -265,9 +266,8 @@ describe.skipIf(postgresStart.kind === "absent")(postgresTitle, () => {
     for (const server of two) {
       expectRefused(await server.post("/execute", request()), 503)
       // What a process writes comes another way than what it answers.
-      await expect
-        .poll(server.stdout, { timeout: 20_000 })
-        .toContain("The log's signing keys were changed or one was revoked since this process started")
+      const why = "The log's signing keys were changed or one was revoked since this process started"
+      await until("the process log says why", () => server.stdout().includes(why))
       const ready = await server.get("/ready")
       expect(ready.status).toBe(503)
       expect(ready.text).toContain("The signing keys were changed since this process started")

@@ -136,9 +136,11 @@ describe("a start is refused", () => {
 })
 
 describe("over a socket", () => {
-  /** Writes to the server's port as it is, and gives what comes back until the server or the time ends it. */
+  const ANSWERED_WITHIN_MS = 90_000
+
+  /** Writes to the server's port as it is, and gives what comes back until it is an answer or the server ends the connection. */
   const raw = (chunks: Iterable<string>): Promise<{ answer: string }> =>
-    new Promise(resolve => {
+    new Promise((resolve, reject) => {
       const { port } = new URL(child!.url)
       const socket = connect(Number(port), "127.0.0.1")
       let answer = ""
@@ -147,7 +149,10 @@ describe("over a socket", () => {
         socket.destroy()
         resolve({ answer })
       }
-      const timer = setTimeout(finish, 10_000)
+      const timer = setTimeout(() => {
+        socket.destroy()
+        reject(new Error(`neither an answer nor an end came after: ${answer}`))
+      }, ANSWERED_WITHIN_MS)
       socket.setEncoding("utf8").on("data", (text: string) => {
         answer += text
         if (/\r\n\r\n.*\}/s.test(answer)) finish()

@@ -7,16 +7,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
 import { at, listAt, textAt } from "../harness/answer.ts"
 import { type Child, endStrays, runToEnd, startChild } from "../harness/child.ts"
 import { request } from "../harness/requests.ts"
+import { until } from "../harness/until.ts"
 import { runVerifier } from "../harness/verifier.ts"
-import {
-  eventually,
-  logOf,
-  type ReferenceWitness,
-  saidOf,
-  sizesOf,
-  startWitness,
-  untilWitnessed,
-} from "../harness/witnesses.ts"
+import { logOf, type ReferenceWitness, saidOf, sizesOf, startWitness, untilWitnessed } from "../harness/witnesses.ts"
 
 const DEADLINE_MS = 240_000
 const NAME = "one.example"
@@ -74,10 +67,10 @@ test("a new checkpoint key it does not take from the log: not from its announcem
   const { witnessed } = await sizesOf(server)
   await seal(server)
   const refused = (): number => saidOf(server, NAME).filter(({ status }) => status === 403).length
-  await eventually("a refusal", () => (refused() > 0 ? true : undefined))
+  await until("the witness refuses", () => refused() > 0)
   await witness.crash()
   const asked = refused()
-  await eventually("another refusal", () => (refused() > asked ? true : undefined))
+  await until("the witness refuses again", () => refused() > asked)
   // While it started again it was not there.
   const faults = saidOf(server, NAME).map(({ fault }) => fault)
   expect(new Set(faults.filter(fault => fault !== "unreachable"))).toEqual(new Set(["refused"]))

@@ -10,9 +10,9 @@ import { parseWitness, refuseOwnLog } from "../../src/witnessing/witness.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { request } from "../harness/requests.ts"
+import { until } from "../harness/until.ts"
 import { runVerifier, type Verification } from "../harness/verifier.ts"
 import {
-  eventually,
   logOf,
   type ReferenceWitness,
   saidOf,
@@ -140,7 +140,7 @@ describe("of the other five", () => {
   })
 
   test("one that is down, and one that does not answer, are given up in time", async () => {
-    await eventually("both", () => (faultsOf("slow.example").length > 0 ? true : undefined))
+    await until("the slow witness is at fault", () => faultsOf("slow.example").length > 0)
     for (const name of ["down.example", "slow.example"])
       expect(new Set(faultsOf(name))).toEqual(new Set(["unreachable"]))
   })

@@ -19,6 +19,7 @@ import type { Tx } from "../../src/store/session.ts"
 import { chargeWindows } from "../../src/store/tenant-windows.ts"
 import { lockTenants, updateTenants } from "../../src/store/tenants.ts"
 import { eachDatabase, newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
+import { until } from "../harness/until.ts"
 import { openLive } from "./database/live.ts"
 
 const HASH = Buffer.alloc(32, 7)
@@ -218,11 +219,15 @@ function waiting(name: string, open: () => Promise<Database>): void {
     })
     afterAll(() => db.close())
 
-    /** Runs `second` while a transaction that has done `first` is open, which then commits or gives up. */
+    /**
+     * Runs `second` while a transaction that has done `first` is open, which then commits or gives up. What need not wait is awaited
+     * before that; of what must wait it is seen, after a pause, that it has not ended.
+     */
     const beside = async <T>(
       first: (tx: Tx) => Promise<unknown>,
       second: () => Promise<T>,
       gives: "up" | "in",
+      waits = true,
     ): Promise<{ readonly waited: boolean; readonly second: T }> => {
       const [opened, end] = [gate(), gate()]
       const held = outcomeOf(
@@ -238,7 +243,7 @@ function waiting(name: string, open: () => Promise<Database>): void {
       const other = second().finally(() => {
         done = true
       })
-      await sleep(PAUSE_MS)
+      await (waits ? sleep(PAUSE_MS) : until("the second transaction ends without the first", () => done))
       const waited = !done
       end.open()
       await held
@@ -261,6 +266,7 @@ function waiting(name: string, open: () => Promise<Database>): void {
           tx => STEPS.append(tx, 1, 1),
           () => readHead(db),
           "in",
+          false,
         ),
       ).toEqual({ waited: false, second: before })
     })
@@ -286,7 +292,7 @@ function waiting(name: string, open: () => Promise<Database>): void {
         waited: true,
         second: [{ ok: true, total_after: 12 }],
       })
-      expect(await beside(lock, charge("other", "third"), "in")).toEqual({
+      expect(await beside(lock, charge("other", "third"), "in", false)).toEqual({
         waited: false,
         second: [{ ok: true, total_after: 5 }],
       })
@@ -305,11 +311,13 @@ function waiting(name: string, open: () => Promise<Database>): void {
     test("of two transactions that wait for each other one is refused", async () => {
       const lock = (tx: Tx, tenant_id: string): Promise<unknown> =>
         tx.sql`select salt from tenant where tenant_id = ${tenant_id} for update`
+      const locked = [gate(), gate()]
       const both = (["new 11", "new 12"] as const).map((first, at, all) =>
         outcomeOf(
           db.transaction(async tx => {
             await lock(tx, first)
-            await sleep(PAUSE_MS)
+            locked[at]?.open()
+            await locked[1 - at]?.opened
             await lock(tx, all[1 - at] ?? "")
           }),
         ),

@@ -1,0 +1,29 @@
+/** The one way a test waits: it asks again and again, with a deadline no working service needs, and says what it waited for. */
+import { setTimeout as sleep } from "node:timers/promises"
+
+/** Some fifty times what the slowest condition takes on a machine that does nothing else. */
+const DEADLINE_MS = 90_000
+const POLL_MS = 20
+
+type Awaitable<T> = T | Promise<T>
+
+/**
+ * Looks until there is something, and gives it.
+ *
+ * @param what what is waited for, as a clause: "the log takes an entry"
+ * @param look gives undefined or false for "not yet"; what it throws ends the wait
+ * @throws Error that names `what`, once the deadline (milliseconds) has passed
+ */
+export async function until<T>(
+  what: string,
+  look: () => Awaitable<T | undefined | false>,
+  deadlineMs: number = DEADLINE_MS,
+): Promise<T> {
+  const end = performance.now() + deadlineMs
+  for (;;) {
+    const found = await look()
+    if (found !== undefined && found !== false) return found
+    if (performance.now() > end) throw new Error(`waited ${deadlineMs} ms in vain until ${what}`)
+    await sleep(POLL_MS)
+  }
+}
