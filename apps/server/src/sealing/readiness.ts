@@ -1,7 +1,7 @@
 /**
  * Whether a run could be sealed now: the database answers and takes writes, the head can be remembered beside the keys, the
  * log's clock is one that the sealer takes, and whatever was sealed last was acknowledged. While that is in doubt it is tried,
- * so that a finding of the past does not stand for ever. Decisions 0026 and 0113.
+ * so that a finding of the past does not stand for ever. Decision 0113.
  * Asked of the database at most once a second and never twice at the same time, however many ask here.
  */
 import type { Logger } from "pino"

@@ -1,6 +1,6 @@
 /**
  * Whether a service key that is kept elsewhere signs now: without its signatures nothing can be sealed. It is asked for one, since that
- * is the right that counts: whoever may sign need not be allowed to read the public key. Decision 0026.
+ * is the right that counts: whoever may sign need not be allowed to read the public key. Decision 0113.
  */
 import { utf8Encode } from "@runseal/canonical"
 import type { Logger } from "pino"

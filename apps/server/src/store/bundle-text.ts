@@ -1,6 +1,6 @@
 /**
  * Bundles as they are stored: compressed by the service, because the same text costs a third more in the database's own
- * compression (decision 0084). The text that was hashed comes back byte for byte. The first byte names the form.
+ * compression (decision 0116). The text that was hashed comes back byte for byte. The first byte names the form.
  */
 import { constants, createZstdCompress, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import { concatBytes, utf8Decode } from "@runseal/canonical"

@@ -46,7 +46,7 @@ type Waiting<Item, Result> = {
 /**
  * @param write writes a batch and gives one result an item, in the same order; when it rejects, so does every item
  * @param upstream groups that items have come through, in that order: those just written there are in the batch too, and so
- *   few at once do not each make a batch of their own. Decision 0098.
+ *   few at once do not each make a batch of their own. Decision 0116.
  */
 export function createGroupCommit<Item, Result>(
   write: (batch: readonly Item[]) => Promise<readonly Result[]>,
