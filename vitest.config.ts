@@ -1,28 +1,74 @@
+import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
-import { defineConfig } from "vitest/config"
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config"
 
 const propertySeed = fileURLToPath(new URL("tools/src/properties/property-seed.ts", import.meta.url))
 
-const project = (name: string, root: string, testTimeout = 30_000): object => ({
+/** What `npm test` runs: each package by itself, but for the folders below. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  canonical: "libs/canonical",
+  core: "libs/core",
+  sdk: "libs/sdk",
+  "verifier-cli": "apps/verifier-cli",
+  server: "apps/server",
+  tools: "tools",
+}
+
+/** What takes minutes or needs other programs has a command of its own: `npm run test:<name>` runs these, and `npm test` does not. */
+const APART: Readonly<Record<string, readonly string[]>> = {
+  /** Servers and verifiers as processes: their options, starts, ends, kills. */
+  process: ["apps/server/spec/process", "apps/verifier-cli/test/process", "tools/src/demo/demo.test.ts"],
+  /** Kills, full disks, stepped clocks, failovers. */
+  faults: ["apps/server/spec/faults"],
+  /** Sealer, ledger and log in many orders of events. */
+  simulation: ["apps/server/spec/simulation"],
+  /** Every value of every kind of record, changed. */
+  mutation: ["libs/core/test/mutation"],
+  /** What is published, packed and installed. */
+  packages: ["tools/src/packing", "tools/src/supply-chain", "libs/sdk/test"],
+  /** The verify page in Chromium. */
+  browser: ["apps/server/spec/browser"],
+  /** Regular expressions that an attacker could make slow. */
+  patterns: ["tools/src/patterns"],
+  /** Inputs that strangers could send. */
+  fuzz: ["tools/src/fuzz"],
+  /** Programs of others: cosign, sigstore-go, Rekor, log auditors, witnesses. */
+  interop: ["apps/server/spec/interop", "apps/verifier-cli/test/interop"],
+}
+
+/** Suites whose servers mostly wait: more of them at a time than there are processors. */
+const WAITING = ["process"]
+const PROCESSORS = availableParallelism()
+
+const COMMON = { hookTimeout: 60_000, setupFiles: [propertySeed] }
+const SERVER_TIMEOUT_MS = 120_000
+
+/** The tests of a folder, or a single one. */
+const testsOf = (place: string): string => (place.endsWith(".ts") ? place : `${place}/**/*.test.ts`)
+
+const ofPackage = ([name, folder]: readonly [string, string]): TestProjectInlineConfiguration => ({
   test: {
+    ...COMMON,
     name,
-    root,
-    include: ["src/**/*.test.ts", "test/**/*.test.ts", "spec/**/*.test.ts"],
-    testTimeout,
-    hookTimeout: 60_000,
-    setupFiles: [propertySeed],
+    include: ["src", "test", "spec"].map(part => testsOf(`${folder}/${part}`)),
+    exclude: Object.values(APART).flat().map(testsOf),
+    testTimeout: name === "server" ? SERVER_TIMEOUT_MS : 30_000,
+    maxWorkers: PROCESSORS,
+  },
+})
+
+const apart = ([name, places]: readonly [string, readonly string[]]): TestProjectInlineConfiguration => ({
+  test: {
+    ...COMMON,
+    name,
+    include: places.map(testsOf),
+    testTimeout: SERVER_TIMEOUT_MS,
+    ...(WAITING.includes(name)
+      ? { maxWorkers: 2 * PROCESSORS, sequence: { groupOrder: 1 } }
+      : { maxWorkers: PROCESSORS }),
   },
 })
 
 export default defineConfig({
-  test: {
-    projects: [
-      project("canonical", "libs/canonical"),
-      project("core", "libs/core"),
-      project("sdk", "libs/sdk"),
-      project("verifier-cli", "apps/verifier-cli"),
-      project("server", "apps/server", 120_000),
-      project("tools", "tools"),
-    ],
-  },
+  test: { projects: [...Object.entries(PACKAGES).map(ofPackage), ...Object.entries(APART).map(apart)] },
 })

@@ -1,5 +1,5 @@
 /**
- * `npm run test:fuzz`: feeds changed inputs to everything that reads what strangers send, guided by what code they reach.
+ * `npm run fuzz`: feeds changed inputs to everything that reads what strangers send, guided by what code they reach.
  * Ends with 1 when something was found.
  */
 import { parseArgs } from "node:util"
@@ -8,7 +8,7 @@ import { keepInput, keptInputs } from "./corpus.ts"
 import { TARGETS } from "./targets.ts"
 import { watchedFuzz } from "./watched-fuzz.ts"
 
-const USAGE = `Usage: npm run test:fuzz [-- --seconds N] [--target NAME]... [--seed N] [--folder DIR]
+const USAGE = `Usage: npm run fuzz [-- --seconds N] [--target NAME]... [--seed N] [--folder DIR]
 
   --seconds N    for each target; 20 when absent
   --target NAME  only this one; all when absent: ${TARGETS.map(({ name }) => name).join(", ")}

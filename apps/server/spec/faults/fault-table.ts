@@ -1,4 +1,4 @@
-/** The table that `npm run test:faults` prints. */
+/** The table that `npm run faults` prints. */
 import type { FaultRow } from "./fault-row.ts"
 
 export type TableRow = FaultRow & {

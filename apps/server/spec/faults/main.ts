@@ -1,5 +1,5 @@
 /**
- * `npm run test:faults [-- --rounds N] [--seed S] [--only NAME]`: every fault against real servers, and a table of what was
+ * `npm run faults [-- --rounds N] [--seed S] [--only NAME]`: every fault against real servers, and a table of what was
  * found. Ends with 1 when anything that must hold did not.
  */
 import { fileURLToPath } from "node:url"
@@ -8,7 +8,6 @@ import { startVitest, type TestCase, type TestState } from "vitest/node"
 import { printTable, type TableRow } from "./fault-table.ts"
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url))
-const FOLDER = "apps/server/spec/faults/"
 /** Two deployments under faults at a time: their loads compete, which moves where the faults fall. */
 const SUITES_AT_ONCE = 2
 
@@ -52,9 +51,9 @@ function rowOf(test: TestCase): TableRow {
 const firstLine = ({ message }: { readonly message: string }): string => message.split("\n")[0] ?? ""
 
 const since = Date.now()
-const vitest = await startVitest(values.only === "" ? [FOLDER] : [`${FOLDER}${values.only}`], {
+const vitest = await startVitest(values.only === "" ? [] : [values.only], {
   root: ROOT,
-  project: ["server"],
+  project: ["faults"],
   watch: false,
   maxWorkers: SUITES_AT_ONCE,
   reporters: ["default"],

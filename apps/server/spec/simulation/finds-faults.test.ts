@@ -111,7 +111,7 @@ describe("a simulation of the service in which", () => {
   test.each(FAULTS)("$name fails", async ({ changes, found }) => {
     const { status, said } = await simulate(changes, SEEDS)
     expect(said).toMatch(found)
-    expect(said).toMatch(/npm run test:simulation -- --seed \d+/)
+    expect(said).toMatch(/npm run simulate -- --seed \d+/)
     expect(status).toBe(1)
   })
 

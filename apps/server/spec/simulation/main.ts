@@ -1,4 +1,4 @@
-/** `npm run test:simulation`: simulates seed after seed, and replays one. */
+/** `npm run simulate`: simulates seed after seed, and replays one. */
 import { availableParallelism } from "node:os"
 import { parseArgs } from "node:util"
 import { Worker } from "node:worker_threads"
@@ -6,8 +6,8 @@ import { openSimulation } from "./simulate.ts"
 import { createTally, type Tally } from "./tally.ts"
 import { type Report, type Share, shown } from "./worker.ts"
 
-const HELP = `npm run test:simulation -- [--seconds <n>] [--runs <n>] [--from <seed>] [--workers <n>]
-npm run test:simulation -- --seed <seed>
+const HELP = `npm run simulate -- [--seconds <n>] [--runs <n>] [--from <seed>] [--workers <n>]
+npm run simulate -- --seed <seed>
 
   --seconds <n>   ends after so long (default: 60)
   --runs <n>      ends after so many seeds, however long they take
@@ -109,7 +109,7 @@ async function main(): Promise<boolean> {
     `${tally.seeds()} seeds from ${first} in ${seconds.toFixed(1)} s: ${rate.toFixed(1)} a second, ${Math.round(rate * 60)} a minute`,
   )
   if (failed === undefined) return true
-  say(`\nseed ${failed.seed} failed: ${failed.failure}\n\nits steps: npm run test:simulation -- --seed ${failed.seed}`)
+  say(`\nseed ${failed.seed} failed: ${failed.failure}\n\nits steps: npm run simulate -- --seed ${failed.seed}`)
   return false
 }
 

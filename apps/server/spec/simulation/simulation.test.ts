@@ -1,4 +1,4 @@
-/** A short part of `npm run test:simulation`, from fixed seeds; and that the check can fail. */
+/** A short part of `npm run simulate`, from fixed seeds; and that the check can fail. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { Defect } from "./database/transactions.ts"
 import { openSimulation, type Simulation } from "./simulate.ts"
@@ -23,7 +23,7 @@ describe("the real sealer, ledger and log on a simulated database", () => {
     for (let seed = first; seed < first + SEEDS_A_TEST; seed++) {
       const result = await simulation.run(seed)
       tally.add(result)
-      expect(result.failure, `npm run test:simulation -- --seed ${seed}\n${shown(result.failure)}`).toBeUndefined()
+      expect(result.failure, `npm run simulate -- --seed ${seed}\n${shown(result.failure)}`).toBeUndefined()
     }
   })
 

@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url"
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
 import { afterAll, describe, expect, test } from "vitest"
 
-const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 /** A sealed record, as one line. */
-const BUNDLE = new URL("../../../libs/core/vectors/bundles/valid/ok-full.json", import.meta.url)
+const BUNDLE = new URL("../../../../libs/core/vectors/bundles/valid/ok-full.json", import.meta.url)
 const bundle = JSON.stringify(JSON.parse(readFileSync(BUNDLE, "utf8")))
 const folder = mkdtempSync(join(tmpdir(), "runseal-large-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, expect, test, vi } from "vitest"
-import { postgresStart, postgresTitle } from "./databases.ts"
+import { postgresStart, postgresTitle } from "../database/databases.ts"
 
-const PROGRAM = fileURLToPath(new URL("cluster-program.ts", import.meta.url))
+const PROGRAM = fileURLToPath(new URL("../database/cluster-program.ts", import.meta.url))
 const WAIT = { timeout: 30_000, interval: 50 }
 const parent = mkdtempSync(join(tmpdir(), "runseal-guarded-"))
 // The server's account goes through it.

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest"
-import { VERDICTS } from "../src/verify/report.ts"
-import { sealCorpus } from "./fixtures/corpus.ts"
-import { makeDeployment } from "./fixtures/deployment.ts"
-import { asJson } from "./fixtures/json.ts"
-import { knownValues } from "./fixtures/mutations.ts"
-import { tryChanges } from "./fixtures/surviving-changes.ts"
+import { VERDICTS } from "../../src/verify/report.ts"
+import { sealCorpus } from "../fixtures/corpus.ts"
+import { makeDeployment } from "../fixtures/deployment.ts"
+import { asJson } from "../fixtures/json.ts"
+import { knownValues } from "../fixtures/mutations.ts"
+import { tryChanges } from "../fixtures/surviving-changes.ts"
 
 /** Ten seconds on a quiet machine. */
 const TIMEOUT_MS = 900_000

@@ -6,11 +6,11 @@ import { utf8Encode } from "@runseal/canonical"
 import { passedRows, problemText, statementRows } from "@runseal/core/reading/completeness-account"
 import { COMPLETENESS_VERDICTS, type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
-import { makeDeployment } from "../../../libs/core/test/fixtures/deployment.ts"
-import { createApp } from "../src/app.ts"
-import { CHROMIUM, HAS_CHROMIUM, standingVisitor, type Visit } from "./harness/browser.ts"
-import { standingSevenStates } from "./harness/seven-states.ts"
-import { choose, drop, shown, verified } from "./harness/verify-page-parts.ts"
+import { makeDeployment } from "../../../../libs/core/test/fixtures/deployment.ts"
+import { createApp } from "../../src/app.ts"
+import { CHROMIUM, HAS_CHROMIUM, standingVisitor, type Visit } from "../harness/browser.ts"
+import { standingSevenStates } from "../harness/seven-states.ts"
+import { choose, drop, shown, verified } from "../harness/verify-page-parts.ts"
 
 /** One byte more than the page reads. */
 const TOO_MANY_BYTES = 268_435_457

@@ -16,12 +16,12 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
-import { StartupError } from "../../startup-error.ts"
-import { type Database, openDatabase } from "../database.ts"
-import { readWindowTotal } from "../tenant-windows.ts"
-import { RESTART_EVERY_MS } from "./connection.ts"
+import { StartupError } from "../../src/startup-error.ts"
+import { type Database, openDatabase } from "../../src/store/database.ts"
+import { RESTART_EVERY_MS } from "../../src/store/pglite/connection.ts"
+import { readWindowTotal } from "../../src/store/tenant-windows.ts"
 
-const PROGRAM = fileURLToPath(new URL("../../../spec/database/charging-program.ts", import.meta.url))
+const PROGRAM = fileURLToPath(new URL("../database/charging-program.ts", import.meta.url))
 
 let made: string
 let dataDir: string

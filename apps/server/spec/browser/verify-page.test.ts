@@ -9,12 +9,12 @@ import { printable } from "@runseal/core/reading/printable"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { loadPage } from "@runseal/verify-page/load-page"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
-import { createApp } from "../src/app.ts"
-import { CHROMIUM, HAS_CHROMIUM, standingVisitor, type Visit } from "./harness/browser.ts"
-import { standingService } from "./harness/service.ts"
-import { CASES, standingSevenStates } from "./harness/seven-states.ts"
-import { choose, drop, type Handed, shown, verified } from "./harness/verify-page-parts.ts"
+import { makeDeployment, sealRun } from "../../../../libs/core/test/fixtures/deployment.ts"
+import { createApp } from "../../src/app.ts"
+import { CHROMIUM, HAS_CHROMIUM, standingVisitor, type Visit } from "../harness/browser.ts"
+import { standingService } from "../harness/service.ts"
+import { CASES, standingSevenStates } from "../harness/seven-states.ts"
+import { choose, drop, type Handed, shown, verified } from "../harness/verify-page-parts.ts"
 
 /** What a visitor on a slow line loads at most. */
 const MAX_PAGE_BYTES = 290_000

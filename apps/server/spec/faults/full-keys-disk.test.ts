@@ -2,13 +2,13 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { expect, onTestFinished, type TestContext, test } from "vitest"
-import type { Database } from "../src/store/database.ts"
-import { readHead } from "../src/store/log-store.ts"
-import { eachDatabase } from "./database/databases.ts"
-import { mountSmallDisk, type SmallDisk } from "./faults/small-disk.ts"
-import { expectRefused } from "./harness/answer.ts"
-import { request } from "./harness/requests.ts"
-import { openService, type TestService } from "./harness/service.ts"
+import type { Database } from "../../src/store/database.ts"
+import { readHead } from "../../src/store/log-store.ts"
+import { eachDatabase } from "../database/databases.ts"
+import { expectRefused } from "../harness/answer.ts"
+import { request } from "../harness/requests.ts"
+import { openService, type TestService } from "../harness/service.ts"
+import { mountSmallDisk, type SmallDisk } from "./small-disk.ts"
 
 /** Whoever is told this must not take it that there is no record. */
 const UNKNOWN = /not known whether this took effect/

@@ -2,14 +2,17 @@
  * Holds the log of a running service against tools that others made for such logs, each built by Go from its module: `fsck` of Tessera, which
  * is given the log's address and verifier key and nothing else, and `litewitness` of Torchwood, which is told the verifier key alone.
  */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
+import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { afterAll, expect, onTestFinished, test } from "vitest"
 
 const FSCK = "github.com/transparency-dev/tessera/cmd/fsck@v1.0.4"
 const LITEWITNESS = "filippo.io/torchwood/cmd/litewitness@v0.9.0"
@@ -19,27 +22,24 @@ const POLL_MS = 200
 /** Two entries each, and the log's birth: more than a full tile. */
 const RUNS = 140
 const WITNESS = "lite.example/w1"
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url))
+const ROOT = fileURLToPath(new URL("../../../../", import.meta.url))
 const EMPTY_ROOT = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
-type Say = (line: string) => void
+const folder = mkdtempSync(join(tmpdir(), "runseal-log-tools-"))
+afterAll(() => rmSync(folder, { recursive: true }))
 
+const execFileAsync = promisify(execFile)
 const has = (command: string): boolean =>
   (process.env.PATH ?? "").split(delimiter).some(path => existsSync(join(path, command)))
 
-/** Builds a Go program into a folder; undefined, and said why, when that cannot be done here. */
-function built(folder: string, program: string, say: Say): string | undefined {
-  const [path = ""] = program.split("@")
-  const name = path.split("/").at(-1) ?? ""
-  const bin = join(folder, "bin")
-  const { status, stderr } = spawnSync("go", ["install", program], {
-    env: { ...process.env, GOBIN: bin },
-    encoding: "utf8",
-    timeout: BUILD_TIMEOUT_MS,
-  })
-  if (status === 0) return join(bin, name)
-  say(`${name}: ${program} could not be built: not tested. ${stderr.trim().split("\n").at(-1) ?? ""}`)
-  return undefined
+/** Builds a Go program; gives why not when that cannot be done here, as without a network. */
+async function built(program: string): Promise<{ readonly command: string } | { readonly why: string }> {
+  const env = { ...process.env, GOBIN: join(folder, "bin") }
+  const name = /\/([^/@]+)@/.exec(program)?.[1] ?? ""
+  return execFileAsync("go", ["install", program], { env, timeout: BUILD_TIMEOUT_MS }).then(
+    () => ({ command: join(folder, "bin", name) }),
+    (error: Error) => ({ why: error.message.trim().split("\n").at(-1) ?? "" }),
+  )
 }
 
 /** Calls until something is found. Rejects when nothing is in time. */
@@ -183,29 +183,36 @@ async function wrongWitness(command: string, folder: string, logVkey: string): P
   }
 }
 
-/** Asks the tools that can be built here, names the others, and gives what any of them got wrong. @param folder a new one */
-export async function wrongLogTools(folder: string, say: Say): Promise<readonly string[]> {
-  mkdirSync(folder)
-  if (!has("go")) {
-    say("go: not found on PATH; fsck of Tessera and litewitness of Torchwood: not tested.")
-    return []
-  }
-  const fsck = built(folder, FSCK, say)
-  const agents = ["ssh-agent", "ssh-add", "ssh-keygen"].filter(command => !has(command))
-  if (agents.length > 0) say(`litewitness: ${agents.join(", ")} not found on PATH; not tested.`)
-  const litewitness = agents.length > 0 ? undefined : built(folder, LITEWITNESS, say)
-  if (fsck === undefined && litewitness === undefined) return []
-  const service = await startService(folder, [])
-  const vkey = await vkeyOf(service.url)
-  const wrong: string[] = []
-  try {
-    await seal(service.url, RUNS)
-    if (fsck !== undefined) wrong.push(...wrongFsck(fsck, folder, service.url, vkey))
-  } finally {
-    await service.end()
-  }
-  if (litewitness !== undefined) wrong.push(...(await wrongWitness(litewitness, folder, vkey)))
-  const asked = [...(fsck === undefined ? [] : ["fsck"]), ...(litewitness === undefined ? [] : ["litewitness"])]
-  say(`${asked.join(", ")}: a log of ${2 * RUNS + 1} entries and more: ${wrong.length} wrong answers`)
-  return wrong
+const needed = (commands: readonly string[]): { readonly absent: boolean; readonly title: string } => {
+  const absent = commands.filter(command => !has(command))
+  return { absent: absent.length > 0, title: absent.length === 0 ? "" : ` (not on PATH: ${absent.join(", ")})` }
 }
+
+const fsckNeeds = needed(["go"])
+test.skipIf(fsckNeeds.absent)(
+  `fsck of Tessera finds a log whole, and refuses it under another name${fsckNeeds.title}`,
+  { timeout: BUILD_TIMEOUT_MS + TIMEOUT_MS },
+  async ({ skip }) => {
+    const fsck = await built(FSCK)
+    if ("why" in fsck) return skip(`${FSCK} could not be built: ${fsck.why}`)
+    const service = await startService(join(folder, "fsck"), [])
+    onTestFinished(service.end)
+    await seal(service.url, RUNS)
+    expect(wrongFsck(fsck.command, join(folder, "fsck"), service.url, await vkeyOf(service.url))).toEqual([])
+  },
+)
+
+const witnessNeeds = needed(["go", "ssh-agent", "ssh-add", "ssh-keygen"])
+test.skipIf(witnessNeeds.absent)(
+  `litewitness of Torchwood signs a log that grows, and an audit demands it${witnessNeeds.title}`,
+  { timeout: BUILD_TIMEOUT_MS + 2 * TIMEOUT_MS },
+  async ({ skip }) => {
+    const litewitness = await built(LITEWITNESS)
+    if ("why" in litewitness) return skip(`${LITEWITNESS} could not be built: ${litewitness.why}`)
+    const own = join(folder, "litewitness")
+    const first = await startService(own, [])
+    const vkey = await vkeyOf(first.url)
+    await first.end()
+    expect(await wrongWitness(litewitness.command, own, vkey)).toEqual([])
+  },
+)

@@ -18,8 +18,8 @@ import {
 import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { VERSION } from "../src/version.ts"
-import { build, PACKAGE, placeBin } from "./installed.ts"
+import { VERSION } from "../../src/version.ts"
+import { build, PACKAGE, placeBin } from "../installed.ts"
 
 let folder: string
 let bin: string

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest"
-import { DECLARED_NAMES } from "../src/artifacts/declared-sections.ts"
-import { withhold } from "../src/formulas/pre-execution.ts"
-import { VERDICTS } from "../src/verify/report.ts"
-import { sealCorpus } from "./fixtures/corpus.ts"
-import { makeDeployment } from "./fixtures/deployment.ts"
-import { asJson } from "./fixtures/json.ts"
-import { knownValues } from "./fixtures/mutations.ts"
-import { tryChanges } from "./fixtures/surviving-changes.ts"
+import { DECLARED_NAMES } from "../../src/artifacts/declared-sections.ts"
+import { withhold } from "../../src/formulas/pre-execution.ts"
+import { VERDICTS } from "../../src/verify/report.ts"
+import { sealCorpus } from "../fixtures/corpus.ts"
+import { makeDeployment } from "../fixtures/deployment.ts"
+import { asJson } from "../fixtures/json.ts"
+import { knownValues } from "../fixtures/mutations.ts"
+import { tryChanges } from "../fixtures/surviving-changes.ts"
 
 /** Ten seconds on a quiet machine. */
 const TIMEOUT_MS = 900_000

@@ -2,12 +2,12 @@
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { postgresStart, postgresTitle } from "./database/databases.ts"
-import { checkpointOf, lookAgain, openWorld, sizeOf, untilReady, untilSealed } from "./database/failover-world.ts"
-import { cutOff, runOn, untilCaughtUp } from "./database/standby.ts"
-import { type Answer, expectRefused } from "./harness/answer.ts"
-import { request } from "./harness/requests.ts"
-import { until } from "./harness/until.ts"
+import { postgresStart, postgresTitle } from "../database/databases.ts"
+import { checkpointOf, lookAgain, openWorld, sizeOf, untilReady, untilSealed } from "../database/failover-world.ts"
+import { cutOff, runOn, untilCaughtUp } from "../database/standby.ts"
+import { type Answer, expectRefused } from "../harness/answer.ts"
+import { request } from "../harness/requests.ts"
+import { until } from "../harness/until.ts"
 
 /** Starts of two servers of PostgreSQL and three services, on a machine that is busy. */
 const DEADLINE_MS = 480_000

@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 
-const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 
 type Listening = { readonly server: Server; readonly address: string }
 async function serve(listener: RequestListener): Promise<Listening> {

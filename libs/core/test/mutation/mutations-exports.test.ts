@@ -1,11 +1,11 @@
 import { utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
-import { foldExport } from "../src/verify/completeness.ts"
-import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
-import { exportText, stateExport } from "./fixtures/exports.ts"
-import { asJson } from "./fixtures/json.ts"
-import { knownValues, mutations } from "./fixtures/mutations.ts"
-import { tryChanges } from "./fixtures/surviving-changes.ts"
+import { foldExport } from "../../src/verify/completeness.ts"
+import { makeDeployment, sealRun } from "../fixtures/deployment.ts"
+import { exportText, stateExport } from "../fixtures/exports.ts"
+import { asJson } from "../fixtures/json.ts"
+import { knownValues, mutations } from "../fixtures/mutations.ts"
+import { tryChanges } from "../fixtures/surviving-changes.ts"
 
 const deployment = makeDeployment()
 const records = [1, 2, 3].map(() => sealRun(deployment, { outcome: "stage_error", failed_step: "DOG" }).bundle)

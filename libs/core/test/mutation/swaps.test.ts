@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest"
-import type { DeclaredName } from "../src/artifacts/declared-sections.ts"
-import { DECLARED_NAMES } from "../src/artifacts/declared-sections.ts"
-import { isUnreadable, verifyText } from "../src/verify/document.ts"
-import type { Report, Verdict } from "../src/verify/report.ts"
-import { VERDICTS } from "../src/verify/report.ts"
-import { RUN_SAMPLES } from "./fixtures/corpus.ts"
-import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
-import type { Json, JsonMembers } from "./fixtures/json.ts"
-import { asJson, isMembers, membersOf, valueAt, withMember, withoutMember, withValue } from "./fixtures/json.ts"
+import type { DeclaredName } from "../../src/artifacts/declared-sections.ts"
+import { DECLARED_NAMES } from "../../src/artifacts/declared-sections.ts"
+import { isUnreadable, verifyText } from "../../src/verify/document.ts"
+import type { Report, Verdict } from "../../src/verify/report.ts"
+import { VERDICTS } from "../../src/verify/report.ts"
+import { RUN_SAMPLES } from "../fixtures/corpus.ts"
+import { makeDeployment, sealRun } from "../fixtures/deployment.ts"
+import type { Json, JsonMembers } from "../fixtures/json.ts"
+import { asJson, isMembers, membersOf, valueAt, withMember, withoutMember, withValue } from "../fixtures/json.ts"
 
 const a = makeDeployment()
 const b = makeDeployment({ seed: "another", service: "Another service", host: "log.example" })

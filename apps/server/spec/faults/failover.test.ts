@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { postgresStart, postgresTitle } from "./database/databases.ts"
+import { postgresStart, postgresTitle } from "../database/databases.ts"
 import {
   checkpointOf,
   lookAgain,
@@ -11,14 +11,14 @@ import {
   untilReady,
   untilSealed,
   type World,
-} from "./database/failover-world.ts"
-import { cutOff, untilCaughtUp } from "./database/standby.ts"
-import { openSwitchingProxy } from "./database/switching-proxy.ts"
-import { expectRefused } from "./harness/answer.ts"
-import { runToEnd } from "./harness/child.ts"
-import { request } from "./harness/requests.ts"
-import type { TestService } from "./harness/service.ts"
-import { until } from "./harness/until.ts"
+} from "../database/failover-world.ts"
+import { cutOff, untilCaughtUp } from "../database/standby.ts"
+import { openSwitchingProxy } from "../database/switching-proxy.ts"
+import { expectRefused } from "../harness/answer.ts"
+import { runToEnd } from "../harness/child.ts"
+import { request } from "../harness/requests.ts"
+import type { TestService } from "../harness/service.ts"
+import { until } from "../harness/until.ts"
 
 /** Starts of two servers of PostgreSQL and two services, on a machine that is busy. */
 const DEADLINE_MS = 480_000
