@@ -1,86 +1,99 @@
-import { readFileSync } from "node:fs"
-import { digest, type JsonValue, parseStrictJson } from "@runseal/canonical"
+import { readdirSync, readFileSync } from "node:fs"
+import { type JsonObject, type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { SECTION_SCHEMAS } from "@runseal/core/artifacts/section-schemas"
 import { runStatement } from "@runseal/core/formulas/run-statement"
-import { manifestHash, sealHash } from "@runseal/core/formulas/seal"
-import { parseTrust } from "@runseal/core/transparency-log/trust-document"
-import { readBundle, verifyDocument } from "@runseal/core/verify/document"
+import { readBundle } from "@runseal/core/verify/document"
 import { FINDING_IDS, VERDICTS } from "@runseal/core/verify/report"
-import { isObject } from "@runseal/core/vocabulary/json-members"
+import { isObject, member } from "@runseal/core/vocabulary/json-members"
 import { RECEIPT_KEYS } from "@runseal/core/vocabulary/outcomes"
 import * as versions from "@runseal/core/vocabulary/versions"
 import { expect, test } from "vitest"
-import { at, FORMATS, markedExamples, put } from "./marked-examples.ts"
 
-const page = readFileSync(FORMATS, "utf8")
-const examples = markedExamples(page).map(marked => ({ ...marked, value: parseStrictJson(marked.json) }))
-const parts = examples.filter(({ kind }) => kind === "part")
-const preimages = examples.filter(({ kind }) => kind === "preimage")
+const page = readFileSync(new URL("../../../docs/formats.md", import.meta.url), "utf8")
+const VECTORS = new URL("../../../libs/core/vectors/", import.meta.url)
 
-/** What the page shows of an example's bundle. */
-const shown = (example: string): JsonValue =>
-  parts
-    .filter(part => part.example === example)
-    .reduce<JsonValue>((bundle, { path, value }) => put(bundle, path, value), { kind: versions.BUNDLE_KIND })
+function vector(path: string): JsonObject {
+  const value = parseStrictJson(readFileSync(new URL(path, VECTORS)))
+  if (!isObject(value)) throw new Error(`${path} is no object`)
+  return value
+}
 
-test("the parts of the first run, put together, are a bundle that verifies against the trust document shown", () => {
-  const trust = parseTrust(examples.find(({ kind }) => kind === "trust")?.value ?? null)
-  expect(trust).not.toHaveProperty("problem")
-  expect(verifyDocument(shown("first-run"), "problem" in trust ? [] : [trust])).toMatchObject({
-    verdict: VERDICTS.complete,
-  })
-})
+const BLOCK = /<!-- (example|statement) (\S+)(?: (\S+))? -->\n```json\n([\s\S]*?)\n```/g
 
-test.each(parts.map(({ example, path, value }) => ({ example, path, value })))(
-  "$example $path matches the hash it shows",
-  ({ path, value }) => {
-    const sealed = isObject(value) ? value : {}
-    const stated = sealed.ManifestHash ?? sealed.hash
-    const recomputed = sealed.ManifestHash === undefined ? sealHash(sealed) : manifestHash(sealed)
-    const hasHash = path.startsWith("sections.") || /(receipt|token|manifest)$/.test(path)
-    expect(stated).toBe(hasHash ? recomputed : undefined)
-  },
-)
+/** Text of the section whose heading has this title, up to the next heading, without its examples. */
+function section(title: string): string {
+  const [, text] = page.replace(BLOCK, "").split(new RegExp(`^##+ [\\d.]+ ${title}$`, "m"))
+  if (text === undefined) throw new Error(`no section is called ${title}`)
+  return text.split(/^##/m)[0] ?? ""
+}
 
-test.each(preimages.map(({ example, path, value }) => ({ example, path, value })))(
-  "the preimage of $example $path gives what stands there",
-  ({ example, path, value }) => {
-    const stated = at(shown(example), path)
-    const [, prefix = "", digits = ""] = /^([a-z]+-)?([0-9a-f]+)$/.exec(typeof stated === "string" ? stated : "") ?? []
-    expect(digits.length).toBeGreaterThanOrEqual(16)
-    expect(stated).toBe(`${prefix}${digest(value).slice(0, digits.length)}`)
-  },
-)
+/** Every name that stands in the code of a section. */
+const namesIn = (text: string): readonly string[] =>
+  [...text.matchAll(/`([^`]+)`/g)].flatMap(([, code = ""]) => code.split(/[^\w.-]+/))
 
-test("the run statement of the first run is what its bundle gives, every field explained", () => {
-  const [marked] = examples.filter(({ kind }) => kind === "statement")
-  const bundle = shown("first-run")
-  const record = isObject(bundle) ? readBundle(bundle) : undefined
-  if (record === undefined || "unreadable" in record) throw new Error("the page shows no bundle")
-  expect(marked?.value).toEqual(runStatement(record))
-  const chapter = page.slice(page.indexOf("\n## 14 Run statement"), page.indexOf("\n## 15 Trust document"))
-  for (const name of Object.keys(runStatement(record)?.predicate ?? {})) expect(chapter).toContain(`\`${name}\``)
+const inFolder = (folder: string): readonly string[] =>
+  readdirSync(new URL(folder, VECTORS)).map(name => `${folder}/${name}`)
+const preimages = [...inFolder("formulas"), ...inFolder("leaves")].map(path => {
+  const { formats_section, preimage } = vector(path)
+  if (typeof formats_section !== "string" || !isObject(preimage)) throw new Error(`${path} is no preimage`)
+  return { path, text: section(formats_section), preimage }
 })
 
 test("every section and every receipt has its example", () => {
-  const paths = parts.map(({ path }) => path)
-  for (const name of Object.keys(SECTION_SCHEMAS)) expect(paths).toContain(`sections.${name}`)
-  for (const key of RECEIPT_KEYS) expect(paths).toContain(key)
+  for (const name of [...Object.keys(SECTION_SCHEMAS), ...RECEIPT_KEYS])
+    expect(preimages.map(({ path }) => path)).toContain(`formulas/${name}.json`)
 })
 
 /** Fields with a row of their own nowhere, as the page says. */
-const EVERYWHERE = ["kind", "version", "hash", "envelope_id"]
+const EVERYWHERE = ["kind", "version", "envelope_id"]
+const MARKERS = ["kind", "version", "leaf_version"]
 
-test.each(parts.map(({ example, path, json, value }) => ({ example, path, json, value })))(
-  "every field of $example $path is explained where it is shown",
-  ({ path, json, value }) => {
-    const before = page.slice(0, page.indexOf(json))
-    const [chapter = ""] = page.slice(before.search(/\n##+ [^\n]*\n(?![\s\S]*\n##+ )/) + 1).split(/\n(?=##+ )/)
-    const fields = isObject(value) && !path.startsWith("sections.leakage") ? Object.keys(value) : []
-    for (const field of fields.filter(name => !EVERYWHERE.includes(name) || path.endsWith("leaf")))
-      expect(chapter).toContain(`\`${field}\``)
-  },
-)
+/** Of the six kernels one example each is linked. */
+test.each(preimages)("$path is named, linked and explained in its section", ({ path, text, preimage }) => {
+  const names = namesIn(text)
+  const markers = MARKERS.map(name => preimage[name]).filter(marker => typeof marker === "string")
+  const fields = Object.keys(preimage).filter(name => !EVERYWHERE.includes(name))
+  expect(names).toEqual(expect.arrayContaining([...markers, ...fields]))
+  const first = preimage.kernel === undefined || preimage.kernel === "DSE"
+  if (first) expect(text).toContain(`(../libs/core/vectors/${path})`)
+})
+
+const bundles = inFolder("bundles/valid").map(vector)
+
+test("every field of a run, an entry and a trust document is explained", () => {
+  const fieldsOf = (values: readonly (JsonValue | undefined)[]): readonly string[] => [
+    ...new Set(values.flatMap(value => (isObject(value) ? Object.keys(value) : []))),
+  ]
+  const anchors = bundles.flatMap(bundle => Object.values(member(bundle, "anchors") ?? {}))
+  const explained = [
+    ["Bundle", fieldsOf(bundles.map(bundle => bundle.run))],
+    ["Anchor", fieldsOf(anchors.map(anchor => member(anchor, "entry")))],
+    ["Trust document", fieldsOf([vector("trust.json")])],
+  ] as const
+  for (const [title, fields] of explained) {
+    expect(fields.length).toBeGreaterThan(5)
+    expect(namesIn(section(title))).toEqual(expect.arrayContaining([...fields]))
+  }
+})
+
+test("every member of a run statement is explained", () => {
+  const found = bundles.map(readBundle).flatMap(record => ("unreadable" in record ? [] : (runStatement(record) ?? [])))
+  expect(found.length).toBeGreaterThan(10)
+  const members = found.flatMap(({ predicate }) => Object.keys(predicate))
+  expect(namesIn(section("Run statement"))).toEqual(expect.arrayContaining(members))
+})
+
+test("the examples on the page are those of the vectors", () => {
+  const examples = [...page.matchAll(BLOCK)]
+  expect(examples.length).toBe(page.split("```json").length - 1)
+  for (const [, kind, path = "", place = "", json = ""] of examples) {
+    const document = vector(path)
+    const record = readBundle(document)
+    const stated = kind === "statement" && !("unreadable" in record) ? runStatement(record) : undefined
+    const value = place.split(".").reduce<JsonValue | undefined>(member, document)
+    expect(parseStrictJson(json)).toEqual(kind === "statement" ? stated : value)
+  }
+})
 
 test("every version marker, check and verdict is on the page", () => {
   const markers = Object.values(versions)
