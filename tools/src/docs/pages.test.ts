@@ -1,15 +1,16 @@
 import { execFileSync } from "node:child_process"
-import { existsSync, globSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { FINDING_CODES } from "@runseal/core/vocabulary/kernel-findings"
 import { GATES, OUTCOME_KINDS, OUTCOMES, STAGES } from "@runseal/core/vocabulary/outcomes"
 import { PIPELINE_PATH } from "@runseal/core/vocabulary/pipeline-path"
 import { describe, expect, test } from "vitest"
+import { repositoryPaths } from "../rooms/repository-files.ts"
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url))
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8")
-const pages = [...globSync("*.md", { cwd: ROOT }), ...globSync("{docs,examples}/**/*.md", { cwd: ROOT })].sort()
+const pages = repositoryPaths().filter(path => path.endsWith(".md"))
 
 /** The anchor GitHub gives a heading. */
 const anchorOf = (heading: string): string =>
