@@ -15,3 +15,8 @@ export function addMember(object: { [key: string]: JsonValue }, key: string, val
     Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true })
   } else object[key] = value
 }
+
+/** A value whose every member, at any depth, is read only. */
+export type DeepReadonly<T> = { readonly [Key in keyof T]: ReadonlyMember<T[Key]> }
+/** An object whose keys are any texts is read only by itself: its values may be of its own kind, without end. */
+type ReadonlyMember<T> = T extends unknown ? (string extends keyof T ? Readonly<T> : DeepReadonly<T>) : never

@@ -24,12 +24,6 @@ import { fileURLToPath } from "node:url"
 const SDK = fileURLToPath(new URL("..", import.meta.url))
 const ROOT = join(SDK, "../..")
 
-/** All that declarations say of valibot: schemas are not part of what the client offers. */
-const VALIBOT = `/** Shapes are judged inside; their types are opaque here. */
-export interface GenericSchema<Input = unknown, Output = Input> { readonly "~types"?: readonly [Input, Output] }
-export interface BaseIssue<Input> { readonly input: Input }
-`
-
 /** What is read of a package.json. */
 type Manifest = {
   readonly name: string
@@ -58,7 +52,7 @@ try {
 } finally {
   rmSync(declared, { recursive: true })
 }
-write("types/valibot.d.ts", VALIBOT)
+copyFileSync(join(ROOT, "node_modules/valibot/dist/index.d.mts"), join(published, "types/valibot.d.ts"))
 write("package.json", manifest())
 write("THIRD-PARTY-LICENSES.txt", licences())
 copyFileSync(join(ROOT, "LICENSE"), join(published, "LICENSE"))
@@ -69,13 +63,13 @@ function declare(folder: string): void {
   const files = globSync("libs/{canonical,core,sdk}/src/**/*.ts", { cwd: ROOT }).filter(
     path => !/\.test\.ts$/.test(path),
   )
-  // Isolated declarations need no other module; `npm run check` judges the types.
+  // `npm run check` judges the types.
   const compilerOptions = {
     composite: false,
     noCheck: true,
-    noResolve: true,
     rootDir: join(ROOT, "libs"),
     outDir: folder,
+    lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable"],
   }
   const settings = join(folder, "tsconfig.json")
   const sources = files.map(path => join(ROOT, path))

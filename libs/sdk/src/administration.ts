@@ -1,20 +1,18 @@
 /** Keys and publications, for whoever holds an admin key. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
-import type {
-  KeyList,
-  MintedKey,
-  MintKeyRequest,
-  PublishedRun,
-  RevokedKey,
-  UnpublishedRun,
+import {
+  type KeyList,
+  keyListSchema,
+  type MintedKey,
+  type MintKeyRequest,
+  mintedKeySchema,
+  type PublishedRun,
+  publishedRunSchema,
+  type RevokedKey,
+  revokedKeySchema,
+  type UnpublishedRun,
+  unpublishedRunSchema,
 } from "@runseal/core/wire/keys"
 import { as, jsonText, runPath } from "./calls.ts"
-import {
-  keyListSchema,
-  mintedKeySchema,
-  publishedRunSchema,
-  revokedKeySchema,
-  unpublishedRunSchema,
-} from "./key-answers.ts"
 import { type CallOptions, integerWithin } from "./settings.ts"
 import type { Send } from "./transport.ts"
 

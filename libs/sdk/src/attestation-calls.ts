@@ -1,13 +1,6 @@
 /** Attestations: digests of the caller's own, anchored in the service's log. docs/api.md, "POST /attest". */
-import {
-  type AttestationAnswer,
-  attestationAnswerSchema,
-  listedAttestationSchema,
-} from "@runseal/core/artifacts/attestation"
-import { countSchema } from "@runseal/core/vocabulary/scalars"
-import { ATTESTED_ALGORITHM, type AttestationsPage, type AttestRequest } from "@runseal/core/wire/attestations"
-import { PAGE_LIMIT_MAX } from "@runseal/core/wire/runs"
-import * as v from "valibot"
+import { type AttestationAnswer, attestationAnswerSchema } from "@runseal/core/artifacts/attestation"
+import { ATTESTED_ALGORITHM, type AttestRequest, attestationsPageSchema } from "@runseal/core/wire/attestations"
 import type { Received } from "./answer.ts"
 import { as, jsonText, onceCall, query, received } from "./calls.ts"
 import { ATTESTATION_LISTING, type AttestationPages, listPages, type PageOptions } from "./list-pages.ts"
@@ -27,14 +20,6 @@ export type AttestationCalls = {
   /** The calling key's attestations, newest first; each is a document that verifies by itself. Throws InvalidArgumentError at once. */
   readonly attestations: (options?: PageOptions) => AttestationPages
 }
-
-const attestationsPageSchema: v.GenericSchema<unknown, AttestationsPage> = v.object({
-  ok: v.literal(true),
-  total: countSchema,
-  limit: countSchema,
-  offset: countSchema,
-  attestations: v.pipe(v.array(listedAttestationSchema), v.maxLength(PAGE_LIMIT_MAX)),
-})
 
 export const attestationCalls = (send: Send, settings: Settings): AttestationCalls => ({
   attest: async (request, options) => {

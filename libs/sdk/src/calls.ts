@@ -5,13 +5,14 @@ import type * as v from "valibot"
 import { checkShape, type DoneStatus, okAnswer, okObject, type Received } from "./answer.ts"
 import { InvalidArgumentError } from "./errors.ts"
 import type { Call, Reply } from "./exchange.ts"
+import { lenient } from "./lenient.ts"
 import { integerWithin, type OnceOptions, type Settings } from "./settings.ts"
 
-/** Reads an answer. */
+/** Reads an answer, whose members beside those of the shape are left out. */
 export const as =
   <T>(schema: v.GenericSchema<unknown, T>, status?: DoneStatus) =>
   (reply: Reply): T =>
-    okAnswer(schema, reply, status)
+    okAnswer(lenient(schema), reply, status)
 
 /** Reads a sealed document and keeps its text. */
 export const received =

@@ -4,41 +4,38 @@ import { type Checkpoint, parseCheckpoint } from "@runseal/core/transparency-log
 import { type DsseEnvelope, dsseEnvelopeSchema } from "@runseal/core/transparency-log/dsse"
 import { parseNote } from "@runseal/core/transparency-log/signed-note"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
-import type { ArtifactKey } from "@runseal/core/vocabulary/outcomes"
+import { type ArtifactKey, OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { ExecuteRequest } from "@runseal/core/wire/execute"
 import { publicationTokenSchema } from "@runseal/core/wire/keys"
 import {
+  ARTIFACT_ANSWERS,
+  type ArtifactAnswers,
   type DcaeAnswer,
   type DeterminismAnswer,
-  type HealthAnswer,
+  dcaeAnswerSchema,
+  determinismAnswerSchema,
   REPORT_FORMATS,
   type ReportFormat,
   type RunFilters,
   type RunRecord,
   type RunsPage,
+  runRecordSchema,
+  runsPageSchema,
   type VerifyAnswer,
 } from "@runseal/core/wire/runs"
+import { type HealthAnswer, healthAnswerSchema } from "@runseal/core/wire/service-answers"
 import * as v from "valibot"
 import { type Administration, administration } from "./administration.ts"
 import { okObject, okPdf, okText, type Received } from "./answer.ts"
-import { ARTIFACT_DOCUMENTS, type ArtifactDocuments, artifactPath } from "./artifact-documents.ts"
 import { type AttestationCalls, attestationCalls } from "./attestation-calls.ts"
 import { as, jsonText, onceCall, query, received, runPath } from "./calls.ts"
 import { InvalidArgumentError, ProtocolError, UnsupportedOperationError } from "./errors.ts"
 import type { Reply } from "./exchange.ts"
 import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
 import { type ExportCalls, exportCalls } from "./export-calls.ts"
+import { lenient } from "./lenient.ts"
 import { listPages, type PageOptions, RUN_LISTING, type RunPages } from "./list-pages.ts"
-import {
-  dcaeAnswerSchema,
-  determinismAnswerSchema,
-  healthAnswerSchema,
-  runRecordSchema,
-  runsPageSchema,
-  type VersionAnswer,
-  verifyAnswerSchema,
-  versionAnswerSchema,
-} from "./run-answers.ts"
+import { type VersionAnswer, verifyAnswerSchema, versionAnswerSchema } from "./run-answers.ts"
 import { type CallOptions, type ClientOptions, type OnceOptions, readSettings } from "./settings.ts"
 import { createTransport } from "./transport.ts"
 
@@ -76,7 +73,7 @@ type RunCalls = {
     runId: number,
     key: Key,
     options?: CallOptions,
-  ) => Promise<Received<ArtifactDocuments[Key]>>
+  ) => Promise<Received<ArtifactAnswers[Key]>>
   /** A run's sealed audit bundle. It is not judged here: give `text` to `verifyBundle`, or save it. */
   readonly bundle: (runId: number, options?: CallOptions) => Promise<Received<JsonObject>>
   /** A run's in-toto statement in its DSSE envelope; NotFoundError for a stage_error. Not judged here: see `verifyBundle`. */
@@ -136,7 +133,7 @@ export function createClient(options: ClientOptions): Client {
     runs: (pages = {}) => list("/runs", {}, pages),
     search: (filters, pages = {}) => list("/runs/search", filters, pages),
     artifact: async (runId, key, call) =>
-      await get(`${runPath(runId)}/${artifactPath(key)}`, received(ARTIFACT_DOCUMENTS[key]), call),
+      await get(`${runPath(runId)}/${artifactPath(key)}`, received(lenient(ARTIFACTS[key])), call),
     bundle: async (runId, call) => await get(`${runPath(runId)}/artifacts`, okObject, call),
     report: async (runId, { format, ...call } = {}) => {
       if (format !== undefined && !REPORT_FORMATS.includes(format))
@@ -157,6 +154,16 @@ export function createClient(options: ClientOptions): Client {
     logCheckpoint: call => getPublic("/log/checkpoint", readCheckpoint, call),
     trust: call => getPublic("/.well-known/runseal-trust.json", readTrustDocument, call),
   }
+}
+
+const ARTIFACTS: { readonly [Key in ArtifactKey]: v.GenericSchema<unknown, ArtifactAnswers[Key]> } = ARTIFACT_ANSWERS
+
+/** The last part of an artifact's path. @throws InvalidArgumentError for a name that is no artifact's */
+function artifactPath(key: ArtifactKey): string {
+  const kind = OUTCOME_KINDS.find(candidate => OUTCOMES[candidate].artifact?.key === key)
+  const path = kind && OUTCOMES[kind].artifact?.path
+  if (path === undefined) throw new InvalidArgumentError("There is no such artifact.")
+  return path
 }
 
 const STATEMENT_FILE = "statement.intoto.json"

@@ -1,90 +1,48 @@
 /** The outcome of `POST /execute`: a value for every state a run can end in. docs/api.md, "POST /execute". */
 import type { JsonObject } from "@runseal/canonical"
-import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
-import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
 import { textMember } from "@runseal/core/vocabulary/json-members"
-import { GATES, OUTCOME_KINDS, OUTCOMES, type OutcomeKind, STAGES } from "@runseal/core/vocabulary/outcomes"
-import { countSchema, ordinalSchema } from "@runseal/core/vocabulary/scalars"
-import type {
-  AivpT4Answer,
-  CcvAnswer,
-  DenyAnswer,
-  GapAnswer,
-  MaccAnswer,
-  OkAnswer,
-  StageErrorAnswer,
-} from "@runseal/core/wire/execute"
+import { OUTCOME_KINDS, OUTCOMES, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import type { Shape } from "@runseal/core/vocabulary/scalars"
+import {
+  aivpT4AnswerSchema,
+  ccvAnswerSchema,
+  denyAnswerSchema,
+  gapAnswerSchema,
+  maccAnswerSchema,
+  okAnswerSchema,
+  stageErrorAnswerSchema,
+} from "@runseal/core/wire/execute-answers"
 import * as v from "valibot"
 import { checkShape, objectOrNothing, okObject, refusal } from "./answer.ts"
 import type { Reply } from "./exchange.ts"
+import { lenient } from "./lenient.ts"
 
-type Outcome<Kind extends OutcomeKind> = { readonly outcome_kind: Kind }
+/** The service's answer, with the state it stands for. */
+const ended = <const Kind extends OutcomeKind, const Members extends v.ObjectEntries>(
+  kind: Kind,
+  answer: v.StrictObjectSchema<Members, undefined>,
+) => v.strictObject({ outcome_kind: v.literal(kind), ...answer.entries })
+
+const RESULTS = {
+  ok: ended("ok", okAnswerSchema),
+  pepg_deny: ended("pepg_deny", denyAnswerSchema),
+  ccv_halt: ended("ccv_halt", ccvAnswerSchema),
+  macc_halt: ended("macc_halt", maccAnswerSchema),
+  aivp_t4_halt: ended("aivp_t4_halt", aivpT4AnswerSchema),
+  attestation_gap: ended("attestation_gap", gapAnswerSchema),
+  stage_error: ended("stage_error", stageErrorAnswerSchema),
+}
 
 /** The service's answer, with the state it stands for; `outcome_kind` tells which members there are. */
-export type ExecuteResult =
-  | (Outcome<"ok"> & OkAnswer)
-  | (Outcome<"pepg_deny"> & DenyAnswer)
-  | (Outcome<"ccv_halt"> & CcvAnswer)
-  | (Outcome<"macc_halt"> & MaccAnswer)
-  | (Outcome<"aivp_t4_halt"> & AivpT4Answer)
-  | (Outcome<"attestation_gap"> & GapAnswer)
-  | (Outcome<"stage_error"> & StageErrorAnswer)
-
-const base = { run_id: ordinalSchema, duration_ms: countSchema }
-const refused = { ok: v.literal(false), ...base, error: v.string() }
-const halted = { ...refused, partial_manifest: partialManifestSchema }
-
-const executeResultSchema: v.GenericSchema<unknown, ExecuteResult> = v.variant("outcome_kind", [
-  v.object({
-    outcome_kind: v.literal("ok"),
-    ok: v.literal(true),
-    ...base,
-    manifest: manifestSchema,
-    allow_token: allowTokenSchema,
-  }),
-  v.object({
-    outcome_kind: v.literal("pepg_deny"),
-    ...halted,
-    error_stage: v.literal("PEPG"),
-    deny_receipt: RECEIPT_SCHEMAS.deny_receipt,
-  }),
-  v.object({
-    outcome_kind: v.literal("ccv_halt"),
-    ...halted,
-    error_stage: v.literal("CCV"),
-    ccv_halt_receipt: RECEIPT_SCHEMAS.ccv_halt_receipt,
-  }),
-  v.object({
-    outcome_kind: v.literal("macc_halt"),
-    ...halted,
-    error_stage: v.literal("MACC"),
-    macc_halt_receipt: RECEIPT_SCHEMAS.macc_halt_receipt,
-  }),
-  v.object({
-    outcome_kind: v.literal("aivp_t4_halt"),
-    ...halted,
-    error_stage: v.literal("AIVP_T4"),
-    aivp_t4_halt_receipt: RECEIPT_SCHEMAS.aivp_t4_halt_receipt,
-  }),
-  v.object({
-    outcome_kind: v.literal("attestation_gap"),
-    ...refused,
-    error_stage: v.literal("PEPG_ADMISSION"),
-    attestation_gap_receipt: RECEIPT_SCHEMAS.attestation_gap_receipt,
-  }),
-  v.object({
-    outcome_kind: v.literal("stage_error"),
-    ...refused,
-    error_stage: v.picklist([...STAGES, ...GATES]),
-  }),
-])
+export type ExecuteResult = Shape<(typeof RESULTS)[OutcomeKind]>
 
 /** @throws HttpStatusError when the reply is no outcome, ProtocolError when it is one of a shape that is not ours */
 export function readExecuteResult(reply: Reply): ExecuteResult {
   const answer = reply.status === 200 ? okObject(reply).document : objectOrNothing(reply)
   const outcome_kind = outcomeOf(reply.status, answer)
   if (outcome_kind === undefined) throw refusal(reply)
-  return checkShape(executeResultSchema, { ...answer, outcome_kind })
+  const result: v.GenericSchema<unknown, ExecuteResult> = RESULTS[outcome_kind]
+  return checkShape(lenient(result), { ...answer, outcome_kind })
 }
 
 /** The status decides first: `AIVP_T4` halted a run under 422 and failed one under 500. Failures without a run are none. */

@@ -36,9 +36,9 @@ export type {
   UnpublishedRun,
 } from "@runseal/core/wire/keys"
 export type {
+  ArtifactAnswers as ArtifactDocuments,
   DcaeAnswer,
   DeterminismAnswer,
-  HealthAnswer,
   ReportFormat,
   RunFilters,
   RunRecord,
@@ -46,9 +46,9 @@ export type {
   RunsPage,
   VerifyAnswer,
 } from "@runseal/core/wire/runs"
+export type { HealthAnswer } from "@runseal/core/wire/service-answers"
 export type { Administration } from "./administration.ts"
 export type { Received } from "./answer.ts"
-export type { ArtifactDocuments } from "./artifact-documents.ts"
 export type { AttestArguments, AttestationCalls } from "./attestation-calls.ts"
 export { type Client, createClient, type ReportOptions } from "./client.ts"
 export {

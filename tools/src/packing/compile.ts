@@ -15,7 +15,7 @@ export type Compiled = {
 const COMPILER = join(ROOT, "node_modules/typescript/bin/tsc")
 
 /**
- * Compiles sources, each by itself: `npm run check` judges types, and isolated declarations need no other module.
+ * Compiles sources; `npm run check` judges their types.
  * @param paths from the root, with forward slashes
  */
 export function compile(paths: readonly string[]): Compiled {
@@ -27,9 +27,11 @@ export function compile(paths: readonly string[]): Compiled {
       composite: false,
       emitDeclarationOnly: false,
       noCheck: true,
-      noResolve: true,
       rootDir: ROOT,
       outDir: output,
+      lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable"],
+      types: ["node"],
+      typeRoots: [join(ROOT, "node_modules/@types")],
     }
     const files = paths.map(path => join(ROOT, path))
     writeFileSync(settings, JSON.stringify({ extends: join(ROOT, "tsconfig.base.json"), compilerOptions, files }))

@@ -16,7 +16,7 @@ import {
   runSummarySchema,
   runsPageSchema,
   verifyAnswerSchema,
-} from "@runseal/core/wire/run-answers"
+} from "@runseal/core/wire/runs"
 import { errorAnswerSchema, healthAnswerSchema } from "@runseal/core/wire/service-answers"
 import type { NamedSchemas } from "./json-schema.ts"
 

@@ -1,7 +1,6 @@
 /** `GET /health`, `/ready` and `/version`: no key, no limit. docs/api.md, "GET /health". */
 import { ENGINE_VERSION, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
-import type { HealthAnswer } from "@runseal/core/wire/runs"
-import type { ReadyAnswer, VersionAnswer } from "@runseal/core/wire/service-answers"
+import type { HealthAnswer, ReadyAnswer, VersionAnswer } from "@runseal/core/wire/service-answers"
 import { Hono } from "hono"
 import { SERVICE_NAME, SERVICE_VERSION } from "../config.ts"
 import type { Deps } from "../deps.ts"

@@ -3,31 +3,12 @@
  * by itself. docs/formats.md section 7.6.
  */
 import * as v from "valibot"
-import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
 import { transparencyLogEntrySchema } from "../transparency-log/log-entry.ts"
-import { clockSchema, decimalSchema, nonEmptySchema, sha256Schema } from "../vocabulary/scalars.ts"
+import { clockSchema, decimalSchema, nonEmptySchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 import type { Anchor, AttestationLeaf } from "./anchor.ts"
 import { attestationLeafSchema } from "./anchor.ts"
 
 /** What both forms hold; `log_entry_id` is the entry's index in decimal. */
-type AttestationFacts = {
-  readonly attestation_id: string
-  readonly digest: string
-  readonly log_entry_id: string
-  readonly leaf: AttestationLeaf
-  readonly entry: TransparencyLogEntry
-}
-
-/** Status 201 of `POST /attest`. */
-export type AttestationAnswer = { readonly ok: true } & AttestationFacts
-
-/** An item of `GET /attestations`. What it repeats is the leaf's; `created_at` is the entry's log time. */
-export type ListedAttestation = Pick<AttestationLeaf, "algorithm" | "subject_ref"> & {
-  readonly created_at: string
-} & AttestationFacts
-
-export type AttestationDocument = AttestationAnswer | ListedAttestation
-
 const facts = {
   attestation_id: nonEmptySchema,
   digest: sha256Schema,
@@ -36,17 +17,23 @@ const facts = {
   entry: transparencyLogEntrySchema,
 }
 
-export const attestationAnswerSchema: v.GenericSchema<unknown, AttestationAnswer> = v.strictObject({
+export const attestationAnswerSchema = v.strictObject({
   ok: v.literal(true),
   ...facts,
 })
+/** Status 201 of `POST /attest`. */
+export type AttestationAnswer = Shape<typeof attestationAnswerSchema>
 
-export const listedAttestationSchema: v.GenericSchema<unknown, ListedAttestation> = v.strictObject({
+export const listedAttestationSchema = v.strictObject({
   created_at: clockSchema,
   algorithm: v.literal("sha256"),
   subject_ref: v.exactOptional(v.string()),
   ...facts,
 })
+/** An item of `GET /attestations`. What it repeats is the leaf's; `created_at` is the entry's log time. */
+export type ListedAttestation = Shape<typeof listedAttestationSchema>
+
+export type AttestationDocument = AttestationAnswer | ListedAttestation
 
 /** The answer that an anchored leaf gives. */
 export const attestationAnswer = ({ leaf, entry }: Anchor<AttestationLeaf>): AttestationAnswer => ({

@@ -1,8 +1,7 @@
 /** The audit bundle: the one sealed document of a run, of which every other read is a projection. docs/formats.md section 9. */
 import * as v from "valibot"
-import type { OutcomeKind, ReceiptKey } from "../vocabulary/outcomes.ts"
+import type { ReceiptKey } from "../vocabulary/outcomes.ts"
 import { GATES, OUTCOME_KINDS, RECEIPT_KEYS, STAGES } from "../vocabulary/outcomes.ts"
-import type { TranscriptStep } from "../vocabulary/pipeline-path.ts"
 import {
   clockSchema,
   countSchema,
@@ -10,6 +9,7 @@ import {
   ordinalSchema,
   regionSchema,
   routeIdSchema,
+  type Shape,
   sha256Schema,
   tenantIdSchema,
 } from "../vocabulary/scalars.ts"
@@ -19,98 +19,45 @@ import {
   PRE_ANCHOR_LEAF_VERSIONS,
   RECEIPT_LEAF_VERSIONS,
 } from "../vocabulary/versions.ts"
-import type { Anchor, CompleteRecordLeaf, OutsideAnchors, PreAnchorLeaf, ReceiptLeaf } from "./anchor.ts"
 import { completeRecordAnchorSchema, outsideAnchorsSchema, preAnchorSchema, receiptAnchorSchema } from "./anchor.ts"
-import type { Manifest, PartialManifest } from "./manifest.ts"
 import { manifestSchema, partialManifestSchema } from "./manifest.ts"
-import type { AllowToken, Receipt, Receipts } from "./sealed-artifacts.ts"
+import type { Receipt, Receipts } from "./sealed-artifacts.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "./sealed-artifacts.ts"
-import { SECTION_SCHEMAS } from "./section-schemas.ts"
-import type { Sections } from "./sections.ts"
-
-export type RunFacts = {
-  readonly run_id: number
-  readonly outcome_kind: OutcomeKind
-  readonly error_stage?: TranscriptStep
-  readonly error_message?: string
-  readonly tenant_id: string
-  /** One immutable random salt per tenant; opens tenant_commitment. */
-  readonly tenant_salt: string
-  readonly program_id: string
-  readonly route_id: string
-  readonly execution_region: string
-  readonly created_at: string
-  /** Wall-clock microseconds from admission to seal. */
-  readonly duration_us: number
-  readonly formula_version: typeof FORMULA_VERSION
-  readonly leaf_version?: PreAnchorLeaf["leaf_version"] | ReceiptLeaf["leaf_version"]
-}
+import { sectionsSchema } from "./sections.ts"
 
 /** Logs besides the service's own that one record may be anchored in. */
 export const MAX_OUTSIDE_LOGS = 8
 
-export type Anchors = {
-  readonly pre_anchor?: Anchor<PreAnchorLeaf>
-  readonly receipt?: Anchor<ReceiptLeaf>
-  readonly complete_record?: Anchor<CompleteRecordLeaf>
-  /** The same leaves in other logs, one item each, by rising log id. They come after the record is sealed. */
-  readonly outside?: readonly OutsideAnchors[]
-}
-
-export type Bundle = Partial<Receipts> & {
-  readonly kind: typeof BUNDLE_KIND
-  readonly run: RunFacts
-  readonly sections: Sections
-  readonly manifest?: Manifest
-  readonly partial_manifest?: PartialManifest
-  readonly allow_token?: AllowToken
-  readonly anchors: Anchors
-  readonly bundle_hash: string
-}
-
-/** A bundle before its own hash: what the hash is taken over, and all that most checks need. */
-export type BundleBody = Omit<Bundle, "bundle_hash">
-
-export const runFactsSchema: v.GenericSchema<unknown, RunFacts> = v.strictObject({
+export const runFactsSchema = v.strictObject({
   run_id: ordinalSchema,
   outcome_kind: v.picklist(OUTCOME_KINDS),
   error_stage: v.exactOptional(v.picklist([...STAGES, ...GATES])),
   error_message: v.exactOptional(nonEmptySchema),
   tenant_id: tenantIdSchema,
+  /** One immutable random salt per tenant; opens tenant_commitment. */
   tenant_salt: sha256Schema,
   program_id: sha256Schema,
   route_id: routeIdSchema,
   execution_region: regionSchema,
   created_at: clockSchema,
+  /** Wall-clock microseconds from admission to seal. */
   duration_us: countSchema,
   formula_version: v.literal(FORMULA_VERSION),
   leaf_version: v.exactOptional(v.picklist([...PRE_ANCHOR_LEAF_VERSIONS, ...RECEIPT_LEAF_VERSIONS])),
 })
+export type RunFacts = Shape<typeof runFactsSchema>
 
 const opt = v.exactOptional
-const sectionsSchema: v.GenericSchema<unknown, Sections> = v.strictObject({
-  ...SECTION_SCHEMAS,
-  envelope: opt(SECTION_SCHEMAS.envelope),
-  transport: opt(SECTION_SCHEMAS.transport),
-  epa: opt(SECTION_SCHEMAS.epa),
-  efa: opt(SECTION_SCHEMAS.efa),
-  aer: opt(SECTION_SCHEMAS.aer),
-  transcript: opt(SECTION_SCHEMAS.transcript),
-  hardware_attestation: opt(SECTION_SCHEMAS.hardware_attestation),
-  leakage_bundle: opt(SECTION_SCHEMAS.leakage_bundle),
-  zksp_binding: opt(SECTION_SCHEMAS.zksp_binding),
-  migration_token: opt(SECTION_SCHEMAS.migration_token),
-  replay_fingerprint: opt(SECTION_SCHEMAS.replay_fingerprint),
-  pote_proof: opt(SECTION_SCHEMAS.pote_proof),
-  registry: opt(SECTION_SCHEMAS.registry),
-  final_vfa: opt(SECTION_SCHEMAS.final_vfa),
-  policy_evaluation: opt(SECTION_SCHEMAS.policy_evaluation),
-  budget_snapshot: opt(SECTION_SCHEMAS.budget_snapshot),
-  governance_review: opt(SECTION_SCHEMAS.governance_review),
-  mcd_finding: opt(SECTION_SCHEMAS.mcd_finding),
+const anchorsSchema = v.strictObject({
+  pre_anchor: opt(preAnchorSchema),
+  receipt: opt(receiptAnchorSchema),
+  complete_record: opt(completeRecordAnchorSchema),
+  /** The same leaves in other logs, one item each, by rising log id. They come after the record is sealed. */
+  outside: opt(v.pipe(v.array(outsideAnchorsSchema), v.minLength(1), v.maxLength(MAX_OUTSIDE_LOGS))),
 })
+export type Anchors = Shape<typeof anchorsSchema>
 
-export const bundleSchema: v.GenericSchema<unknown, Bundle> = v.strictObject({
+export const bundleSchema = v.strictObject({
   kind: v.literal(BUNDLE_KIND),
   run: runFactsSchema,
   sections: sectionsSchema,
@@ -122,14 +69,14 @@ export const bundleSchema: v.GenericSchema<unknown, Bundle> = v.strictObject({
   macc_halt_receipt: opt(RECEIPT_SCHEMAS.macc_halt_receipt),
   aivp_t4_halt_receipt: opt(RECEIPT_SCHEMAS.aivp_t4_halt_receipt),
   attestation_gap_receipt: opt(RECEIPT_SCHEMAS.attestation_gap_receipt),
-  anchors: v.strictObject({
-    pre_anchor: opt(preAnchorSchema),
-    receipt: opt(receiptAnchorSchema),
-    complete_record: opt(completeRecordAnchorSchema),
-    outside: opt(v.pipe(v.array(outsideAnchorsSchema), v.minLength(1), v.maxLength(MAX_OUTSIDE_LOGS))),
-  }),
+  anchors: anchorsSchema,
   bundle_hash: sha256Schema,
 })
+
+export type Bundle = Shape<typeof bundleSchema>
+
+/** A bundle before its own hash: what the hash is taken over, and all that most checks need. */
+export type BundleBody = Omit<Bundle, "bundle_hash">
 
 /** The receipt a bundle carries, with its key; undefined for ok and stage_error. */
 export function receiptOf(

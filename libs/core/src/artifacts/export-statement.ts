@@ -3,29 +3,21 @@
  * and with the records after it proves that they are complete. docs/formats.md sections 7.7 and 13.
  */
 import * as v from "valibot"
-import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
 import { transparencyLogEntrySchema } from "../transparency-log/log-entry.ts"
-import { nonEmptySchema, sha256Schema } from "../vocabulary/scalars.ts"
+import { nonEmptySchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 import { EXPORT_KIND } from "../vocabulary/versions.ts"
 import type { Anchor, ExportStatementLeaf } from "./anchor.ts"
 import { exportStatementLeafSchema } from "./anchor.ts"
 
-export type ExportStatement = {
-  readonly kind: typeof EXPORT_KIND
-  /** Tenant and salt open the leaf's `tenant_commitment`. */
-  readonly tenant_id: string
-  readonly tenant_salt: string
-  readonly leaf: ExportStatementLeaf
-  readonly entry: TransparencyLogEntry
-}
-
-export const exportStatementSchema: v.GenericSchema<unknown, ExportStatement> = v.strictObject({
+export const exportStatementSchema = v.strictObject({
   kind: v.literal(EXPORT_KIND),
+  /** Tenant and salt open the leaf's `tenant_commitment`. */
   tenant_id: nonEmptySchema,
   tenant_salt: sha256Schema,
   leaf: exportStatementLeafSchema,
   entry: transparencyLogEntrySchema,
 })
+export type ExportStatement = Shape<typeof exportStatementSchema>
 
 /** The statement of an anchored leaf. */
 export const exportStatement = (

@@ -1,10 +1,28 @@
 /** What a kernel's record can hold: names of outputs and findings are closed, also where a withheld section keeps it from running again. */
+import type { JsonObject } from "@runseal/canonical"
 import * as v from "valibot"
-import { ACTOR_SIGNATURE_STATES, FINDING_CODES, KERNEL_FINDINGS } from "../vocabulary/kernel-findings.ts"
+import {
+  ACTOR_SIGNATURE_STATES,
+  FINDING_CODES,
+  type FindingCode,
+  KERNEL_FINDINGS,
+} from "../vocabulary/kernel-findings.ts"
 import type { Kernel } from "../vocabulary/outcomes.ts"
 import { countSchema, ordinalSchema, sha256Schema } from "../vocabulary/scalars.ts"
 import { KERNEL_VERSION } from "../vocabulary/versions.ts"
-import type { KernelFinding, KernelRecord } from "./sections.ts"
+
+export type KernelFinding = { readonly code: FindingCode; readonly count: number }
+
+/** What a kernel computed, whichever kernel it is. */
+export type KernelRecord = {
+  readonly kernel: Kernel
+  readonly kernel_version: string
+  readonly input_hash: string
+  readonly output: JsonObject
+  readonly findings: readonly KernelFinding[]
+  readonly output_hash: string
+  readonly execution_id: string
+}
 
 const findingsSchema = (kernel: Kernel): v.GenericSchema<unknown, KernelFinding[]> => {
   const known = KERNEL_FINDINGS[kernel]

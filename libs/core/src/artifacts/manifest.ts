@@ -1,81 +1,21 @@
 /** Execution manifest and partial manifest. docs/formats.md section 6. */
 import * as v from "valibot"
 import { KERNELS } from "../vocabulary/outcomes.ts"
-import { type ReviewAdapter, reviewAdapterSchema } from "../vocabulary/review-codes.ts"
+import { reviewAdapterSchema } from "../vocabulary/review-codes.ts"
 import {
   countSchema,
   decimalSchema,
   envelopeIdSchema,
   regionSchema,
+  type Shape,
   sequenceIdSchema,
   sha256Schema,
 } from "../vocabulary/scalars.ts"
 import { FORMULA_VERSION, LEDGER_BACKEND } from "../vocabulary/versions.ts"
 
-/** Fields in their order, the seal last. */
-export type Manifest = {
-  readonly EnvelopeID: string
-  readonly EnvelopeHash: string
-  readonly SequenceID: string
-  readonly TransportHash: string
-  readonly EpaHash: string
-  readonly EfaHash: string
-  readonly ExecutionIDs: readonly string[]
-  readonly AerHash: string
-  readonly TranscriptHash: string
-  readonly HardwareAttestationHash: string
-  readonly LeakageBundleHash: string
-  readonly FormalVerifierStatus: "TRACE_VERIFIED"
-  readonly ZkspBindingHash: string
-  readonly MigrationTokenHash: string
-  readonly ReplayFingerprint: string
-  readonly PoteProofHash: string
-  /** Global index of the pre-anchor entry, decimal. */
-  readonly LogEntryID: string
-  readonly RegistryArtifactCount: number
-  readonly FinalVfaHash: string
-  readonly IndependentVerified: boolean
-  readonly DseCommitmentHash: string
-  readonly TokOrderingHash: string
-  readonly DscFinalStateHash: string
-  readonly PayloadHash: string
-  readonly PolicyHash: string
-  readonly AllowTokenHash: string
-  readonly AivpOutcome: "release"
-  readonly AivpReviewHash: string
-  readonly AivpAdapterID: ReviewAdapter
-  readonly AivpAiOutputHash?: string
-  readonly ExecutionRegion: string
-  readonly LedgerBackend: typeof LEDGER_BACKEND
-  readonly LedgerLogID: string
-  readonly LedgerLeafHash: string
-  readonly FormulaVersion: typeof FORMULA_VERSION
-  readonly ManifestHash: string
-}
-
-export type PartialManifest = {
-  readonly EnvelopeID: string
-  readonly EnvelopeHash: string
-  readonly SequenceID: string
-  readonly TransportHash: string
-  readonly PayloadHash: string
-  readonly PolicyHash: string
-  readonly AllowTokenHash?: string
-  readonly ExecutionIDs?: readonly string[]
-  readonly EfaHash?: string
-  readonly PepgOutcome?: "deny"
-  readonly CcvOutcome?: "halted"
-  readonly MaccOutcome?: "halted"
-  readonly AivpT4Outcome?: "halted"
-  readonly ReceiptHash: string
-  readonly ExecutionRegion: string
-  readonly FormulaVersion: typeof FORMULA_VERSION
-  readonly ManifestHash: string
-}
-
 const executionIds = v.pipe(v.array(sha256Schema), v.length(KERNELS.length))
 
-export const manifestSchema: v.GenericSchema<unknown, Manifest> = v.strictObject({
+export const manifestSchema = v.strictObject({
   EnvelopeID: envelopeIdSchema,
   EnvelopeHash: sha256Schema,
   SequenceID: sequenceIdSchema,
@@ -92,6 +32,7 @@ export const manifestSchema: v.GenericSchema<unknown, Manifest> = v.strictObject
   MigrationTokenHash: sha256Schema,
   ReplayFingerprint: sha256Schema,
   PoteProofHash: sha256Schema,
+  /** Global index of the pre-anchor entry, decimal. */
   LogEntryID: decimalSchema,
   RegistryArtifactCount: countSchema,
   FinalVfaHash: sha256Schema,
@@ -113,8 +54,10 @@ export const manifestSchema: v.GenericSchema<unknown, Manifest> = v.strictObject
   FormulaVersion: v.literal(FORMULA_VERSION),
   ManifestHash: sha256Schema,
 })
+/** Fields in their order, the seal last. */
+export type Manifest = Shape<typeof manifestSchema>
 
-export const partialManifestSchema: v.GenericSchema<unknown, PartialManifest> = v.strictObject({
+export const partialManifestSchema = v.strictObject({
   EnvelopeID: envelopeIdSchema,
   EnvelopeHash: sha256Schema,
   SequenceID: sequenceIdSchema,
@@ -133,3 +76,4 @@ export const partialManifestSchema: v.GenericSchema<unknown, PartialManifest> = 
   FormulaVersion: v.literal(FORMULA_VERSION),
   ManifestHash: sha256Schema,
 })
+export type PartialManifest = Shape<typeof partialManifestSchema>

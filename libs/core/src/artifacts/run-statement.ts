@@ -12,6 +12,7 @@ import {
   ordinalSchema,
   regionSchema,
   routeIdSchema,
+  type Shape,
   sha256Schema,
   tenantIdSchema,
 } from "../vocabulary/scalars.ts"
@@ -21,81 +22,52 @@ import { IN_TOTO_STATEMENT_TYPE, RUN_STATEMENT_PREDICATE_TYPE } from "../vocabul
 export type StatedKind = Exclude<OutcomeKind, "stage_error">
 export const STATED_KINDS: readonly StatedKind[] = OUTCOME_KINDS.filter(kind => kind !== "stage_error")
 
-/** Where an anchor of the record stands in the log. */
-export type AnchorPlace = {
-  readonly leaf_version: string
-  /** Base64 of the log id, as the entry spells it. */
-  readonly log_id: string
-  readonly log_index: string
-  /** Unix seconds, decimal. */
-  readonly integrated_time: string
-}
-
-/** What the record says of its run. Absent facts are absent keys. */
-export type RunPredicate = {
-  readonly run_id: number
-  readonly outcome_kind: StatedKind
-  readonly tenant_id: string
-  readonly program_id: string
-  readonly route_id: string
-  readonly execution_region: string
-  readonly created_at: string
-  readonly payload_hash: string
-  readonly ai_output_hash?: string
-  readonly policy_hash?: string
-  /** Of an ok run, as its complete-record leaf has it. */
-  readonly manifest_hash?: string
-  /** Of a refused run, as its complete-record leaf has it. */
-  readonly receipt_hash?: string
-  readonly anchors: {
-    readonly pre_anchor?: AnchorPlace
-    readonly receipt?: AnchorPlace
-    readonly complete_record: AnchorPlace
-  }
-}
-
-export type RunStatement = {
-  readonly _type: typeof IN_TOTO_STATEMENT_TYPE
-  /** Exactly one: the record's `bundle_hash`, named by the path of its run. */
-  readonly subject: readonly { readonly name: string; readonly digest: { readonly sha256: string } }[]
-  readonly predicateType: typeof RUN_STATEMENT_PREDICATE_TYPE
-  readonly predicate: RunPredicate
-}
-
-const placeSchema: v.GenericSchema<unknown, AnchorPlace> = v.strictObject({
+const placeSchema = v.strictObject({
   leaf_version: nonEmptySchema,
+  /** Base64 of the log id, as the entry spells it. */
   log_id: nonEmptySchema,
   log_index: decimalSchema,
+  /** Unix seconds, decimal. */
   integrated_time: decimalSchema,
 })
+/** Where an anchor of the record stands in the log. */
+export type AnchorPlace = Shape<typeof placeSchema>
 
-export const runStatementSchema: v.GenericSchema<unknown, RunStatement> = v.strictObject({
+const predicateSchema = v.strictObject({
+  run_id: ordinalSchema,
+  outcome_kind: v.picklist(STATED_KINDS),
+  tenant_id: tenantIdSchema,
+  program_id: sha256Schema,
+  route_id: routeIdSchema,
+  execution_region: regionSchema,
+  created_at: clockSchema,
+  payload_hash: sha256Schema,
+  ai_output_hash: v.exactOptional(sha256Schema),
+  policy_hash: v.exactOptional(sha256Schema),
+  /** Of an ok run, as its complete-record leaf has it. */
+  manifest_hash: v.exactOptional(sha256Schema),
+  /** Of a refused run, as its complete-record leaf has it. */
+  receipt_hash: v.exactOptional(sha256Schema),
+  anchors: v.strictObject({
+    pre_anchor: v.exactOptional(placeSchema),
+    receipt: v.exactOptional(placeSchema),
+    complete_record: placeSchema,
+  }),
+})
+/** What the record says of its run. Absent facts are absent keys. */
+export type RunPredicate = Shape<typeof predicateSchema>
+
+export const runStatementSchema = v.strictObject({
   _type: v.literal(IN_TOTO_STATEMENT_TYPE),
+  /** Exactly one: the record's `bundle_hash`, named by the path of its run. */
   subject: v.pipe(
     v.array(v.strictObject({ name: nonEmptySchema, digest: v.strictObject({ sha256: sha256Schema }) })),
     v.length(1, "must be one subject"),
   ),
   predicateType: v.literal(RUN_STATEMENT_PREDICATE_TYPE),
-  predicate: v.strictObject({
-    run_id: ordinalSchema,
-    outcome_kind: v.picklist(STATED_KINDS),
-    tenant_id: tenantIdSchema,
-    program_id: sha256Schema,
-    route_id: routeIdSchema,
-    execution_region: regionSchema,
-    created_at: clockSchema,
-    payload_hash: sha256Schema,
-    ai_output_hash: v.exactOptional(sha256Schema),
-    policy_hash: v.exactOptional(sha256Schema),
-    manifest_hash: v.exactOptional(sha256Schema),
-    receipt_hash: v.exactOptional(sha256Schema),
-    anchors: v.strictObject({
-      pre_anchor: v.exactOptional(placeSchema),
-      receipt: v.exactOptional(placeSchema),
-      complete_record: placeSchema,
-    }),
-  }),
+  predicate: predicateSchema,
 })
+export type RunStatement = Shape<typeof runStatementSchema>
 
 /** The subject's name of a run's record: the path under which its service has it. */
 export const subjectName = (runId: number): string => `runs/${runId}`

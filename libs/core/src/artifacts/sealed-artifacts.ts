@@ -3,7 +3,6 @@
  * docs/formats.md section 3.
  */
 import * as v from "valibot"
-import type { McdCategory, McdSeverity, PepgReasonCode } from "../vocabulary/decision-codes.ts"
 import {
   ATTESTED_FIELDS,
   firedRuleIdSchema,
@@ -16,130 +15,21 @@ import {
   signatureIdSchema,
 } from "../vocabulary/decision-codes.ts"
 import type { ReceiptKey } from "../vocabulary/outcomes.ts"
-import type { AivpHaltKind, ReviewAdapter, ReviewReasonCode } from "../vocabulary/review-codes.ts"
 import {
   AIVP_HALT_CODES,
   AIVP_HALT_KINDS,
   reviewAdapterSchema,
   reviewReasonSchema,
 } from "../vocabulary/review-codes.ts"
-import { clockSchema, countSchema, envelopeIdSchema, sha256Schema, tenantIdSchema } from "../vocabulary/scalars.ts"
+import {
+  clockSchema,
+  countSchema,
+  envelopeIdSchema,
+  type Shape,
+  sha256Schema,
+  tenantIdSchema,
+} from "../vocabulary/scalars.ts"
 import { EVALUATORS } from "../vocabulary/versions.ts"
-
-export type AllowToken = {
-  readonly version: "vfa.allow_token.v1"
-  readonly envelope_id: string
-  readonly fired_rule_id: string
-  readonly decision_reason_code: PepgReasonCode
-  readonly policy_hash: string
-  readonly evaluation_hash: string
-  readonly allow_clock: string
-  readonly evaluator_version: string
-  readonly hash: string
-}
-
-export type DenyReceipt = {
-  readonly version: "vfa.deny_receipt.v1"
-  readonly anchor_required?: boolean
-  readonly envelope_id: string
-  readonly fired_rule_id: string
-  readonly decision_reason_code: PepgReasonCode
-  readonly policy_hash: string
-  readonly evaluation_hash: string
-  /** Absent when a policy rule denied; "" in older receipts. */
-  readonly mcd_finding_hash?: string
-  readonly deny_clock: string
-  readonly evaluator_version: string
-  readonly hash: string
-}
-
-export type CcvHaltReceipt = {
-  readonly version: "vfa.ccv_halt.v1"
-  readonly anchor_required?: boolean
-  readonly envelope_id: string
-  readonly halt_reason_code: "TOKEN_BUDGET_EXCEEDED"
-  readonly constraint_type: "token_budget"
-  readonly budget_limit: number
-  readonly consumed_at_halt: number
-  readonly budget_hash: string
-  readonly allow_token_hash: string
-  readonly partial_execution_hash: string
-  readonly halt_clock: string
-  readonly evaluator_version: string
-  readonly hash: string
-}
-
-export type MaccHaltReceipt = {
-  readonly version: "vfa.macc_halt.v1"
-  readonly anchor_required?: boolean
-  readonly envelope_id: string
-  readonly tenant_id: string
-  readonly halt_reason_code: "CUMULATIVE_TOKEN_BUDGET_EXCEEDED"
-  readonly constraint_type: "cumulative_token_budget"
-  readonly budget_limit: number
-  readonly cumulative_at_halt: number
-  readonly per_run_consumption: number
-  readonly window_start: string
-  readonly budget_hash: string
-  readonly allow_token_hash: string
-  readonly halt_clock: string
-  readonly evaluator_version: string
-  readonly hash: string
-}
-
-export type AivpT4HaltReceipt = {
-  readonly version: "vfa.aivp_t4_halt.v1"
-  readonly anchor_required?: boolean
-  readonly envelope_id: string
-  readonly adapter_id: ReviewAdapter
-  readonly ai_output_hash: string
-  readonly allow_token_hash: string
-  readonly decision_kind: AivpHaltKind
-  readonly decision_reason: ReviewReasonCode
-  readonly halt_reason_code: (typeof AIVP_HALT_CODES)[AivpHaltKind]
-  readonly review_hash: string
-  readonly halt_clock: string
-  readonly evaluator_version: string
-  readonly hash: string
-}
-
-export type AttestationGapReceipt = {
-  readonly version: "vfa.attestation_gap_receipt.v1"
-  readonly anchor_required?: boolean
-  readonly envelope_id: string
-  readonly decision_reason_code: "ATTESTATION_GAP"
-  /** Sorted by UTF-16 code units, as JCS sorts keys. */
-  readonly missing_fields: readonly string[]
-  readonly required_fields: readonly string[]
-  readonly policy_hash: string
-  readonly policy_id: string
-  readonly policy_name: string
-  readonly profile_tag?: string
-  readonly gap_clock: string
-  readonly evaluator_version: string
-  readonly hash: string
-}
-
-export type Receipts = {
-  readonly deny_receipt: DenyReceipt
-  readonly ccv_halt_receipt: CcvHaltReceipt
-  readonly macc_halt_receipt: MaccHaltReceipt
-  readonly aivp_t4_halt_receipt: AivpT4HaltReceipt
-  readonly attestation_gap_receipt: AttestationGapReceipt
-}
-export type Receipt = Receipts[ReceiptKey]
-
-export type McdFinding = {
-  readonly version: "vfa.mcd_finding.v1"
-  readonly category: McdCategory
-  readonly envelope_id: string
-  readonly finding_clock: string
-  readonly library_hash: string
-  readonly matched_signature_id: string
-  readonly payload_fingerprint: string
-  readonly severity: McdSeverity
-  readonly hash: string
-}
 
 const anchorRequired = { anchor_required: v.exactOptional(v.boolean()) }
 const decision = {
@@ -157,25 +47,28 @@ const halt = {
   hash: sha256Schema,
 }
 
-export const allowTokenSchema: v.GenericSchema<unknown, AllowToken> = v.strictObject({
+export const allowTokenSchema = v.strictObject({
   version: v.literal("vfa.allow_token.v1"),
   ...decision,
   allow_clock: clockSchema,
   evaluator_version: v.literal(EVALUATORS.pepg),
   hash: sha256Schema,
 })
+export type AllowToken = Shape<typeof allowTokenSchema>
 
-export const denyReceiptSchema: v.GenericSchema<unknown, DenyReceipt> = v.strictObject({
+export const denyReceiptSchema = v.strictObject({
   version: v.literal("vfa.deny_receipt.v1"),
   ...anchorRequired,
   ...decision,
+  /** Absent when a policy rule denied; "" in older receipts. */
   mcd_finding_hash: v.exactOptional(v.union([sha256Schema, v.literal("")])),
   deny_clock: clockSchema,
   evaluator_version: v.literal(EVALUATORS.pepg),
   hash: sha256Schema,
 })
+export type DenyReceipt = Shape<typeof denyReceiptSchema>
 
-export const ccvHaltReceiptSchema: v.GenericSchema<unknown, CcvHaltReceipt> = v.strictObject({
+export const ccvHaltReceiptSchema = v.strictObject({
   version: v.literal("vfa.ccv_halt.v1"),
   ...halt,
   halt_reason_code: v.literal("TOKEN_BUDGET_EXCEEDED"),
@@ -186,8 +79,9 @@ export const ccvHaltReceiptSchema: v.GenericSchema<unknown, CcvHaltReceipt> = v.
   budget_hash: sha256Schema,
   partial_execution_hash: sha256Schema,
 })
+export type CcvHaltReceipt = Shape<typeof ccvHaltReceiptSchema>
 
-export const maccHaltReceiptSchema: v.GenericSchema<unknown, MaccHaltReceipt> = v.strictObject({
+export const maccHaltReceiptSchema = v.strictObject({
   version: v.literal("vfa.macc_halt.v1"),
   ...halt,
   tenant_id: tenantIdSchema,
@@ -200,8 +94,9 @@ export const maccHaltReceiptSchema: v.GenericSchema<unknown, MaccHaltReceipt> = 
   window_start: clockSchema,
   budget_hash: sha256Schema,
 })
+export type MaccHaltReceipt = Shape<typeof maccHaltReceiptSchema>
 
-export const aivpT4HaltReceiptSchema: v.GenericSchema<unknown, AivpT4HaltReceipt> = v.strictObject({
+export const aivpT4HaltReceiptSchema = v.strictObject({
   version: v.literal("vfa.aivp_t4_halt.v1"),
   ...halt,
   evaluator_version: v.literal(EVALUATORS.aivp_t4),
@@ -212,14 +107,16 @@ export const aivpT4HaltReceiptSchema: v.GenericSchema<unknown, AivpT4HaltReceipt
   halt_reason_code: v.picklist(Object.values(AIVP_HALT_CODES)),
   review_hash: sha256Schema,
 })
+export type AivpT4HaltReceipt = Shape<typeof aivpT4HaltReceiptSchema>
 
 const attestedFields = v.pipe(v.array(v.picklist(ATTESTED_FIELDS)), v.minLength(1), v.maxLength(ATTESTED_FIELDS.length))
 
-export const attestationGapReceiptSchema: v.GenericSchema<unknown, AttestationGapReceipt> = v.strictObject({
+export const attestationGapReceiptSchema = v.strictObject({
   version: v.literal("vfa.attestation_gap_receipt.v1"),
   ...anchorRequired,
   envelope_id: envelopeIdSchema,
   decision_reason_code: v.literal("ATTESTATION_GAP"),
+  /** Sorted by UTF-16 code units, as JCS sorts keys. */
   missing_fields: attestedFields,
   required_fields: attestedFields,
   policy_hash: sha256Schema,
@@ -230,8 +127,9 @@ export const attestationGapReceiptSchema: v.GenericSchema<unknown, AttestationGa
   evaluator_version: v.literal(EVALUATORS.admission),
   hash: sha256Schema,
 })
+export type AttestationGapReceipt = Shape<typeof attestationGapReceiptSchema>
 
-export const mcdFindingSchema: v.GenericSchema<unknown, McdFinding> = v.strictObject({
+export const mcdFindingSchema = v.strictObject({
   version: v.literal("vfa.mcd_finding.v1"),
   category: v.picklist(MCD_CATEGORIES),
   envelope_id: envelopeIdSchema,
@@ -242,15 +140,18 @@ export const mcdFindingSchema: v.GenericSchema<unknown, McdFinding> = v.strictOb
   severity: v.picklist(MCD_SEVERITIES),
   hash: sha256Schema,
 })
+export type McdFinding = Shape<typeof mcdFindingSchema>
 
 /** The schema behind each receipt key. */
-export const RECEIPT_SCHEMAS: { readonly [Key in ReceiptKey]: v.GenericSchema<unknown, Receipts[Key]> } = {
+export const RECEIPT_SCHEMAS = {
   deny_receipt: denyReceiptSchema,
   ccv_halt_receipt: ccvHaltReceiptSchema,
   macc_halt_receipt: maccHaltReceiptSchema,
   aivp_t4_halt_receipt: aivpT4HaltReceiptSchema,
   attestation_gap_receipt: attestationGapReceiptSchema,
 }
+export type Receipts = { readonly [Key in ReceiptKey]: Shape<(typeof RECEIPT_SCHEMAS)[Key]> }
+export type Receipt = Receipts[ReceiptKey]
 
 /** The receipt's own clock: the instant against which its log entry is held. */
 export function receiptClock(receipt: Receipt): string {

@@ -17,7 +17,7 @@ import type {
   GovernanceReviewSection,
   PolicyEvaluationSection,
 } from "../artifacts/sections.ts"
-import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"
+import type { AttestedField, PepgReasonCode } from "../vocabulary/decision-codes.ts"
 import { AIVP_HALT_CODES } from "../vocabulary/review-codes.ts"
 import { EVALUATORS } from "../vocabulary/versions.ts"
 import { type Seal, seal } from "./seal.ts"
@@ -217,8 +217,8 @@ export function aivpT4HaltReceipt(token: AllowToken, review: GovernanceReviewSec
 export const attestationGapReceipt = (
   envelope: EnvelopeSection,
   policy: PolicyIdentity,
-  required: readonly string[],
-  missing: readonly string[],
+  required: readonly AttestedField[],
+  missing: readonly AttestedField[],
 ): AttestationGapReceipt =>
   seal({
     version: "vfa.attestation_gap_receipt.v1",

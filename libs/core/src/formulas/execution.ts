@@ -1,6 +1,7 @@
 /** Preimages of what follows the gates before DKEC up to stage 6. docs/formats.md section 4. */
 import { digest } from "@runseal/canonical"
 import type { DeclaredName } from "../artifacts/declared-sections.ts"
+import type { KernelRecord } from "../artifacts/kernel-schemas.ts"
 import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
 import type {
   AerSection,
@@ -10,7 +11,6 @@ import type {
   EpaSection,
   GovernanceReviewSection,
   HardwareAttestationSection,
-  KernelRecord,
   LeakageBundleSection,
   MigrationTokenSection,
   PayloadSection,

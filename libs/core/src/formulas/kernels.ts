@@ -2,7 +2,8 @@
 import type { JsonObject } from "@runseal/canonical"
 import { digest } from "@runseal/canonical"
 import type { DeclaredSections, Origin } from "../artifacts/declared-sections.ts"
-import type { EnvelopeSection, KernelFinding, KernelRecord, PayloadSection } from "../artifacts/sections.ts"
+import type { KernelFinding, KernelRecord } from "../artifacts/kernel-schemas.ts"
+import type { EnvelopeSection, PayloadSection } from "../artifacts/sections.ts"
 import type { Kernel } from "../vocabulary/outcomes.ts"
 import { KERNEL_VERSION } from "../vocabulary/versions.ts"
 

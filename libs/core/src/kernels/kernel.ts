@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import type { DeclaredName, DeclaredSection, ShownDeclared } from "../artifacts/declared-sections.ts"
 import { isShown } from "../artifacts/declared-sections.ts"
-import type { KernelFinding } from "../artifacts/sections.ts"
+import type { KernelFinding } from "../artifacts/kernel-schemas.ts"
 import type { KernelSources } from "../formulas/kernels.ts"
 import { isObject, member } from "../vocabulary/json-members.ts"
 import { FINDING_CODES, type FindingCode } from "../vocabulary/kernel-findings.ts"

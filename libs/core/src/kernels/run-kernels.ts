@@ -1,6 +1,6 @@
 /** Runs the six kernels in their order; the same function serves the pipeline and every verifier. */
 import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
-import type { KernelRecord } from "../artifacts/sections.ts"
+import type { KernelRecord } from "../artifacts/kernel-schemas.ts"
 import type { KernelSources } from "../formulas/kernels.ts"
 import { kernelInputHash, kernelRecord } from "../formulas/kernels.ts"
 import type { Kernel } from "../vocabulary/outcomes.ts"

@@ -3,7 +3,7 @@
  * are those of the schema; this is how they exclude each other, and what the rest of the record says of them.
  */
 import { DECLARED_NAMES, type DeclaredName } from "../artifacts/declared-sections.ts"
-import type { KernelRecord } from "../artifacts/sections.ts"
+import type { KernelRecord } from "../artifacts/kernel-schemas.ts"
 import type { KernelSources } from "../formulas/kernels.ts"
 import { dcaeClosure, nrepCaller } from "../formulas/kernels.ts"
 import { member, textMember } from "../vocabulary/json-members.ts"

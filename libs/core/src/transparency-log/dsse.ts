@@ -1,5 +1,5 @@
 /** DSSE envelopes (secure-systems-lab/dsse, protocol and envelope v1.0) with one signature of a P-256 key. */
-import { concatBytes, decodeBase64, encodeBase64, sha256, utf8Encode } from "@runseal/canonical"
+import { concatBytes, type DeepReadonly, decodeBase64, encodeBase64, sha256, utf8Encode } from "@runseal/canonical"
 import * as v from "valibot"
 import { verifyEcdsaP256 } from "#signatures"
 import { isLowS, toLowS } from "./ecdsa-der.ts"
@@ -11,36 +11,26 @@ import { parseP256Spki } from "./spki.ts"
 const MAX_PAYLOAD_BYTES = 16_384
 const MAX_PAYLOAD_TYPE_LENGTH = 128
 
-export type DsseEnvelope = {
-  /** Base64 of the bytes that are signed. */
-  readonly payload: string
-  /** Media type of the payload. */
-  readonly payloadType: string
-  /** Exactly one. */
-  readonly signatures: readonly DsseSignature[]
-}
-
-export type DsseSignature = {
-  /** `dsseKeyId` of the key: a hint, which only the signature confirms. */
-  readonly keyid: string
-  /** Base64 of an ECDSA P-256 signature with SHA-256, DER. */
-  readonly sig: string
-}
-
 /** The shape of an envelope: exactly one signature, every size bounded. What it says is for its reader. */
-export const dsseEnvelopeSchema: v.GenericSchema<unknown, DsseEnvelope> = v.strictObject({
+export const dsseEnvelopeSchema = v.strictObject({
+  /** Base64 of the bytes that are signed. */
   payload: base64Schema(1, MAX_PAYLOAD_BYTES),
+  /** Media type of the payload. */
   payloadType: v.pipe(v.string(), v.maxLength(MAX_PAYLOAD_TYPE_LENGTH)),
+  /** Exactly one. */
   signatures: v.pipe(
     v.array(
       v.strictObject({
+        /** `dsseKeyId` of the key: a hint, which only the signature confirms. */
         keyid: v.pipe(v.string(), v.regex(/^SHA256:[A-Za-z0-9+/]{43}$/, "must be an OpenSSH fingerprint")),
+        /** Base64 of an ECDSA P-256 signature with SHA-256, DER. */
         sig: base64Schema(1, MAX_SIGNATURE_BYTES),
       }),
     ),
     v.length(1, "must be one signature"),
   ),
 })
+export type DsseEnvelope = DeepReadonly<v.InferOutput<typeof dsseEnvelopeSchema>>
 
 /** The pre-authentication encoding: what is signed of a payload. It begins with `DSSEv1`, as no leaf and no note does. */
 export function preAuthenticationEncoding(payloadType: string, payload: Uint8Array): Uint8Array {

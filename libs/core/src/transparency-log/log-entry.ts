@@ -1,6 +1,7 @@
 import {
   BASE64_PATTERN,
   canonicalize,
+  type DeepReadonly,
   decodeBase64,
   encodeBase64,
   encodeHex,
@@ -31,30 +32,6 @@ const MAX_BODY_BYTES = 12_288
 export const MAX_SIGNATURE_BYTES = 72
 const MAX_CHECKPOINT_LENGTH = 4096
 const MAX_KIND_LENGTH = 64
-
-/** Protobuf-JSON `dev.sigstore.rekor.v1.TransparencyLogEntry`. int64 values are decimal strings of at most 2^53−1, bytes base64. */
-export type TransparencyLogEntry = {
-  readonly logIndex: string
-  readonly logId: { readonly keyId: string }
-  readonly kindVersion: { readonly kind: string; readonly version: string }
-  /** Unix seconds. */
-  readonly integratedTime: string
-  readonly inclusionPromise: { readonly signedEntryTimestamp: string }
-  readonly inclusionProof: {
-    readonly logIndex: string
-    readonly rootHash: string
-    readonly treeSize: string
-    readonly hashes: readonly string[]
-    readonly checkpoint: { readonly envelope: string }
-  }
-  readonly canonicalizedBody: string
-}
-
-/**
- * An entry of a Rekor v2 log, the same message without promise and time: such a log signs neither. Absent fields are zero in
- * protobuf-JSON, and they are left out here.
- */
-export type TiledLogEntry = Omit<TransparencyLogEntry, "integratedTime" | "inclusionPromise">
 
 /** What a body commits to. */
 export interface EntryBodyParts {
@@ -259,25 +236,29 @@ const proofSchema = v.strictObject({
   checkpoint: v.strictObject({ envelope: v.pipe(v.string(), v.maxLength(MAX_CHECKPOINT_LENGTH)) }),
 })
 
-/** The shape of an entry: no unknown fields, one spelling for every value, every size bounded. What it says is for `checkEntry`. */
-export const transparencyLogEntrySchema: v.GenericSchema<unknown, TransparencyLogEntry> = v.strictObject({
+const entryShape = v.strictObject({
   logIndex: decimalSchema,
   logId: v.strictObject({ keyId: hashSchema }),
   kindVersion: v.strictObject({ kind: kindTextSchema, version: kindTextSchema }),
+  /** Unix seconds. */
   integratedTime: decimalSchema,
   inclusionPromise: v.strictObject({ signedEntryTimestamp: base64Schema(1, MAX_SIGNATURE_BYTES) }),
   inclusionProof: proofSchema,
   canonicalizedBody: base64Schema(1, MAX_BODY_BYTES),
 })
+/** Protobuf-JSON `dev.sigstore.rekor.v1.TransparencyLogEntry`. int64 values are decimal strings of at most 2^53−1, bytes base64. */
+export type TransparencyLogEntry = DeepReadonly<v.InferOutput<typeof entryShape>>
+/** The shape of an entry: no unknown fields, one spelling for every value, every size bounded. What it says is for `checkEntry`. */
+export const transparencyLogEntrySchema: v.GenericSchema<unknown, TransparencyLogEntry> = entryShape
 
+const tiledEntryShape = v.omit(entryShape, ["integratedTime", "inclusionPromise"])
+/**
+ * An entry of a Rekor v2 log, the same message without promise and time: such a log signs neither. Absent fields are zero in
+ * protobuf-JSON, and they are left out here.
+ */
+export type TiledLogEntry = DeepReadonly<v.InferOutput<typeof tiledEntryShape>>
 /** The same of an entry of a Rekor v2 log. What it says is for `tiledEntryProblem`. */
-export const tiledLogEntrySchema: v.GenericSchema<unknown, TiledLogEntry> = v.strictObject({
-  logIndex: decimalSchema,
-  logId: v.strictObject({ keyId: hashSchema }),
-  kindVersion: v.strictObject({ kind: kindTextSchema, version: kindTextSchema }),
-  inclusionProof: proofSchema,
-  canonicalizedBody: base64Schema(1, MAX_BODY_BYTES),
-})
+export const tiledLogEntrySchema: v.GenericSchema<unknown, TiledLogEntry> = tiledEntryShape
 
 function parseJson(text: string): JsonValue | undefined {
   try {

@@ -2,8 +2,12 @@
  * Scalar shapes that recur in every sealed document, with their bounds. `v.metadata` says in JSON Schema what a check of
  * ours demands: documents made of these schemas cannot read code.
  */
+import type { DeepReadonly } from "@runseal/canonical"
 import * as v from "valibot"
 import { digitsAt, utcMillis } from "./utc-time.ts"
+
+/** What a schema accepts: the one way in which a document's shape gets its name. */
+export type Shape<Schema extends v.GenericSchema> = DeepReadonly<v.InferOutput<Schema>>
 
 /** SHA-256 in lowercase hex. To look for a wrong digit takes half as long as to count the right ones, and a record has hundreds. */
 export const sha256Schema: v.GenericSchema<string> = v.pipe(

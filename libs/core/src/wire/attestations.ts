@@ -4,25 +4,19 @@
  */
 import * as v from "valibot"
 import { SUBJECT_REF_MAX_LENGTH } from "../artifacts/anchor.ts"
-import { type ListedAttestation, listedAttestationSchema } from "../artifacts/attestation.ts"
-import { countSchema, sha256Schema } from "../vocabulary/scalars.ts"
+import { listedAttestationSchema } from "../artifacts/attestation.ts"
+import { countSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 import { PAGE_LIMIT_MAX } from "./runs.ts"
 
 /** The digest algorithms that are attested. */
 export const ATTESTED_ALGORITHM = "sha256"
 
-export type AttestRequest = {
-  /** 64 lowercase hex digits. */
-  readonly digest: string
-  readonly algorithm: typeof ATTESTED_ALGORITHM
-  /** The caller's own name for what the digest is of; sealed and shown as it is. */
-  readonly subject_ref?: string
-}
-
 /** The request body. Unknown top-level keys are ignored and not sealed. */
-export const attestRequestSchema: v.GenericSchema<unknown, AttestRequest> = v.object({
+export const attestRequestSchema = v.object({
+  /** 64 lowercase hex digits. */
   digest: sha256Schema,
   algorithm: v.literal(ATTESTED_ALGORITHM),
+  /** The caller's own name for what the digest is of; sealed and shown as it is. */
   subject_ref: v.exactOptional(
     v.pipe(
       v.string(),
@@ -31,20 +25,14 @@ export const attestRequestSchema: v.GenericSchema<unknown, AttestRequest> = v.ob
     ),
   ),
 })
+export type AttestRequest = Shape<typeof attestRequestSchema>
 
-/** A page of the caller's attestations, newest first. */
-export type AttestationsPage = {
-  readonly ok: true
-  readonly total: number
-  readonly limit: number
-  readonly offset: number
-  readonly attestations: readonly ListedAttestation[]
-}
-
-export const attestationsPageSchema: v.GenericSchema<unknown, AttestationsPage> = v.strictObject({
+export const attestationsPageSchema = v.strictObject({
   ok: v.literal(true),
   total: countSchema,
   limit: countSchema,
   offset: countSchema,
   attestations: v.pipe(v.array(listedAttestationSchema), v.maxLength(PAGE_LIMIT_MAX)),
 })
+/** A page of the caller's attestations, newest first. */
+export type AttestationsPage = Shape<typeof attestationsPageSchema>

@@ -4,66 +4,60 @@ import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"
 import { GATES, STAGES } from "../vocabulary/outcomes.ts"
 import { countSchema, nonEmptySchema, ordinalSchema } from "../vocabulary/scalars.ts"
-import type {
-  AivpT4Answer,
-  CcvAnswer,
-  DenyAnswer,
-  GapAnswer,
-  MaccAnswer,
-  OkAnswer,
-  StageErrorAnswer,
-} from "./execute.ts"
 
 const answered = { run_id: ordinalSchema, duration_ms: countSchema }
 const refused = { ok: v.literal(false), ...answered, error: nonEmptySchema }
 const halted = { ...refused, partial_manifest: partialManifestSchema }
 
 /** Status 200. */
-export const okAnswerSchema: v.GenericSchema<unknown, OkAnswer> = v.strictObject({
+export const okAnswerSchema = v.strictObject({
   ok: v.literal(true),
   ...answered,
   manifest: manifestSchema,
   allow_token: allowTokenSchema,
 })
 
-export const denyAnswerSchema: v.GenericSchema<unknown, DenyAnswer> = v.strictObject({
+export const denyAnswerSchema = v.strictObject({
   ...halted,
   error_stage: v.literal("PEPG"),
   deny_receipt: RECEIPT_SCHEMAS.deny_receipt,
 })
 
-export const ccvAnswerSchema: v.GenericSchema<unknown, CcvAnswer> = v.strictObject({
+export const ccvAnswerSchema = v.strictObject({
   ...halted,
   error_stage: v.literal("CCV"),
   ccv_halt_receipt: RECEIPT_SCHEMAS.ccv_halt_receipt,
 })
 
-export const maccAnswerSchema: v.GenericSchema<unknown, MaccAnswer> = v.strictObject({
+export const maccAnswerSchema = v.strictObject({
   ...halted,
   error_stage: v.literal("MACC"),
   macc_halt_receipt: RECEIPT_SCHEMAS.macc_halt_receipt,
 })
 
-export const aivpT4AnswerSchema: v.GenericSchema<unknown, AivpT4Answer> = v.strictObject({
+export const aivpT4AnswerSchema = v.strictObject({
   ...halted,
   error_stage: v.literal("AIVP_T4"),
   aivp_t4_halt_receipt: RECEIPT_SCHEMAS.aivp_t4_halt_receipt,
 })
 
-export const gapAnswerSchema: v.GenericSchema<unknown, GapAnswer> = v.strictObject({
+export const gapAnswerSchema = v.strictObject({
   ...refused,
   error_stage: v.literal("PEPG_ADMISSION"),
   attestation_gap_receipt: RECEIPT_SCHEMAS.attestation_gap_receipt,
 })
 
 /** Status 422: a denied, halted or not admitted run with its receipt. */
-export const refusedAnswerSchema: v.GenericSchema<
-  unknown,
-  DenyAnswer | CcvAnswer | MaccAnswer | AivpT4Answer | GapAnswer
-> = v.union([denyAnswerSchema, ccvAnswerSchema, maccAnswerSchema, aivpT4AnswerSchema, gapAnswerSchema])
+export const refusedAnswerSchema = v.union([
+  denyAnswerSchema,
+  ccvAnswerSchema,
+  maccAnswerSchema,
+  aivpT4AnswerSchema,
+  gapAnswerSchema,
+])
 
-/** Status 500: a run that failed in a stage. */
-export const stageErrorAnswerSchema: v.GenericSchema<unknown, StageErrorAnswer> = v.strictObject({
+/** Status 500: the run failed in a stage; it is recorded and no artifact was sealed. */
+export const stageErrorAnswerSchema = v.strictObject({
   ...refused,
   error_stage: v.picklist([...STAGES, ...GATES]),
 })

@@ -5,53 +5,10 @@
 import { BASE64_PATTERN, decodeBase64, type JsonObject } from "@runseal/canonical"
 import * as v from "valibot"
 import { isJsonObject, jsonObjectSchema, SHAPE } from "../artifacts/json-schema.ts"
-import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
 import { FIRST_ISSUE } from "../artifacts/parse-exact.ts"
 import { isForeignKey, issueReason } from "../artifacts/schema-issue.ts"
-import type {
-  AivpT4HaltReceipt,
-  AllowToken,
-  AttestationGapReceipt,
-  CcvHaltReceipt,
-  DenyReceipt,
-  MaccHaltReceipt,
-} from "../artifacts/sealed-artifacts.ts"
 import { member } from "../vocabulary/json-members.ts"
-import type { TranscriptStep } from "../vocabulary/pipeline-path.ts"
-import { countSchema, routeIdSchema, sha256Schema } from "../vocabulary/scalars.ts"
-
-export type AttestedContext = {
-  readonly attested?: boolean
-  readonly actor_id?: string
-  readonly actor_role?: string
-  readonly authorization_policy?: string
-  /** Base64; sealed as declared, never verified. */
-  readonly actor_signature?: string
-  readonly model_provider?: string
-  readonly model_name?: string
-  readonly model_version?: string
-  readonly model_temperature?: number
-  readonly prompt_hash?: string
-  readonly decision_kind?: string
-  readonly decision_result?: string
-  readonly decision_note?: string
-}
-
-export type ExecuteRequest = {
-  readonly program_id: string
-  readonly route_id: string
-  readonly registry_record_hash: string
-  readonly payload?: string
-  /** Alternative name; used when both are there. */
-  readonly payload_text?: string
-  readonly attested_context?: AttestedContext
-  readonly request_substance?: JsonObject
-  readonly authorization_chain?: JsonObject
-  readonly regulatory_scaffolding?: JsonObject
-  readonly causal_graph?: JsonObject
-  readonly reproducibility_context?: JsonObject
-  readonly ai_output_text?: string
-}
+import { countSchema, routeIdSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 
 const opt = v.exactOptional
 const text = v.string()
@@ -62,12 +19,13 @@ const base64 = v.pipe(
 )
 
 /** The fields `attested_context` accepts; any other is refused. */
-export const attestedContextSchema: v.GenericSchema<unknown, AttestedContext> = objectOf(
+export const attestedContextSchema = objectOf(
   v.strictObject({
     attested: opt(v.boolean()),
     actor_id: opt(text),
     actor_role: opt(text),
     authorization_policy: opt(text),
+    /** Base64; sealed as declared, never verified. */
     actor_signature: opt(base64),
     model_provider: opt(text),
     model_name: opt(text),
@@ -79,6 +37,7 @@ export const attestedContextSchema: v.GenericSchema<unknown, AttestedContext> = 
     decision_note: opt(text),
   }),
 )
+export type AttestedContext = Shape<typeof attestedContextSchema>
 
 /** An object with these named fields; others are sealed as received. */
 const fields = <const Entries extends v.ObjectEntries>(entries: Entries): v.GenericSchema<unknown, unknown> =>
@@ -194,12 +153,13 @@ function fitting<T>(shape: v.GenericSchema<unknown, unknown>): v.RawCheckAction<
 }
 
 /** The request body. Unknown top-level keys are ignored and not sealed. */
-export const executeRequestSchema: v.GenericSchema<unknown, ExecuteRequest> = v.pipe(
+export const executeRequestSchema = v.pipe(
   v.object({
     program_id: sha256Schema,
     route_id: routeIdSchema,
     registry_record_hash: sha256Schema,
     payload: opt(text),
+    /** Alternative name; used when both are there. */
     payload_text: opt(text),
     attested_context: opt(attestedContextSchema),
     request_substance: opt(declared(requestSubstanceSchema)),
@@ -219,40 +179,10 @@ export const executeRequestSchema: v.GenericSchema<unknown, ExecuteRequest> = v.
       "Strict JSON of at most 64 levels. Lengths are counted in UTF-16 units; U+0000 is accepted in payload, payload_text and ai_output_text only.",
   }),
 )
+export type ExecuteRequest = Shape<typeof executeRequestSchema>
 
 /** Declared tokens of a request; zero when it declares none. */
 export function declaredTokens(substance: JsonObject | undefined): number {
   const total = member(member(substance, "cost"), "total_tokens")
   return typeof total === "number" ? total : 0
 }
-
-type Answered = { readonly run_id: number; readonly duration_ms: number }
-type Refused<Kind extends string> = Answered & {
-  readonly ok: false
-  readonly error: string
-  readonly error_stage: Kind
-}
-
-export type OkAnswer = Answered & { readonly ok: true; readonly manifest: Manifest; readonly allow_token: AllowToken }
-export type DenyAnswer = Refused<"PEPG"> & {
-  readonly partial_manifest: PartialManifest
-  readonly deny_receipt: DenyReceipt
-}
-export type CcvAnswer = Refused<"CCV"> & {
-  readonly partial_manifest: PartialManifest
-  readonly ccv_halt_receipt: CcvHaltReceipt
-}
-export type MaccAnswer = Refused<"MACC"> & {
-  readonly partial_manifest: PartialManifest
-  readonly macc_halt_receipt: MaccHaltReceipt
-}
-export type AivpT4Answer = Refused<"AIVP_T4"> & {
-  readonly partial_manifest: PartialManifest
-  readonly aivp_t4_halt_receipt: AivpT4HaltReceipt
-}
-export type GapAnswer = Refused<"PEPG_ADMISSION"> & { readonly attestation_gap_receipt: AttestationGapReceipt }
-/** Status 500: the run is recorded and no artifact was sealed. */
-export type StageErrorAnswer = Refused<TranscriptStep>
-
-/** Every sealed answer of `POST /execute`. */
-export type ExecuteAnswer = OkAnswer | DenyAnswer | CcvAnswer | MaccAnswer | AivpT4Answer | GapAnswer | StageErrorAnswer

@@ -1,6 +1,6 @@
 /** API keys and publications on the wire. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
 import * as v from "valibot"
-import { clockSchema, countSchema, ordinalSchema, textSchema } from "../vocabulary/scalars.ts"
+import { clockSchema, countSchema, ordinalSchema, type Shape, textSchema } from "../vocabulary/scalars.ts"
 
 /** Longest name of a key, in UTF-16 units. */
 export const KEY_NAME_MAX_LENGTH = 128
@@ -42,22 +42,15 @@ const scopeSchema = v.picklist(KEY_SCOPES)
 const tierSchema = v.picklist(KEY_TIERS, "must be trial or production")
 const okSchema = v.literal(true)
 
-export type MintKeyRequest = {
-  readonly name: string
-  /** Absent for a customer key. */
-  readonly scope?: "admin"
-  /** Must be true with scope `admin`. */
-  readonly confirm_admin_scope?: boolean
-  /** Absent: `trial` for a customer key, `production` for an admin key. */
-  readonly tier?: KeyTier
-}
-
 /** The body of `POST /admin/keys`. Unknown keys are ignored. */
-export const mintKeyRequestSchema: v.GenericSchema<unknown, MintKeyRequest> = v.pipe(
+export const mintKeyRequestSchema = v.pipe(
   v.object({
     name: keyNameSchema,
+    /** Absent for a customer key. */
     scope: v.exactOptional(v.literal("admin", "must be admin, or absent for a customer key")),
+    /** Must be true with scope `admin`. */
     confirm_admin_scope: v.exactOptional(v.boolean()),
+    /** Absent: `trial` for a customer key, `production` for an admin key. */
     tier: v.exactOptional(tierSchema),
   }),
   v.forward(
@@ -81,87 +74,67 @@ export const mintKeyRequestSchema: v.GenericSchema<unknown, MintKeyRequest> = v.
     description: `The name of an admin key must not begin with ${CUSTOMER_NAME_PREFIX}.`,
   }),
 )
+export type MintKeyRequest = Shape<typeof mintKeyRequestSchema>
 
-/** Status 201 of `POST /admin/keys`. */
-export type MintedKey = {
-  readonly ok: true
-  readonly id: number
-  /** As stored: a customer key's begins with `customer:`. */
-  readonly name: string
-  /** Shown here and nowhere else. */
-  readonly secret: string
-  readonly tier: KeyTier
-  /** One sentence for whoever is to keep the secret. */
-  readonly hint: string
-}
-export const mintedKeySchema: v.GenericSchema<unknown, MintedKey> = v.strictObject({
+export const mintedKeySchema = v.strictObject({
   ok: okSchema,
   id: ordinalSchema,
+  /** As stored: a customer key's begins with `customer:`. */
   name: textSchema,
+  /** Shown here and nowhere else. */
   secret: v.pipe(v.string(), v.regex(/^rsk_[0-9a-f]{48}$/)),
   tier: tierSchema,
+  /** One sentence for whoever is to keep the secret. */
   hint: textSchema,
 })
+/** Status 201 of `POST /admin/keys`. */
+export type MintedKey = Shape<typeof mintedKeySchema>
 
-export type ListedKey = {
-  readonly id: number
-  readonly name: string
-  readonly scope: KeyScope
-  readonly tier: KeyTier
-  readonly created_at: string
-  /** Null for a key that was never used; written at most once a minute. */
-  readonly last_used_at: string | null
-  readonly run_count: number
-  readonly revoked: boolean
-}
-export const listedKeySchema: v.GenericSchema<unknown, ListedKey> = v.strictObject({
+export const listedKeySchema = v.strictObject({
   id: ordinalSchema,
   name: textSchema,
   scope: scopeSchema,
   tier: tierSchema,
   created_at: clockSchema,
+  /** Null for a key that was never used; written at most once a minute. */
   last_used_at: v.nullable(clockSchema),
   run_count: countSchema,
   revoked: v.boolean(),
 })
+export type ListedKey = Shape<typeof listedKeySchema>
 
-/** `GET /admin/keys`: every key, oldest first. */
-export type KeyList = { readonly ok: true; readonly keys: readonly ListedKey[] }
-export const keyListSchema: v.GenericSchema<unknown, KeyList> = v.strictObject({
+export const keyListSchema = v.strictObject({
   ok: okSchema,
   keys: v.array(listedKeySchema),
 })
+/** `GET /admin/keys`: every key, oldest first. */
+export type KeyList = Shape<typeof keyListSchema>
 
-/** `DELETE /admin/keys/{id}`. */
-export type RevokedKey = { readonly ok: true; readonly id: number; readonly revoked: true }
-export const revokedKeySchema: v.GenericSchema<unknown, RevokedKey> = v.strictObject({
+export const revokedKeySchema = v.strictObject({
   ok: okSchema,
   id: ordinalSchema,
   revoked: v.literal(true),
 })
+/** `DELETE /admin/keys/{id}`. */
+export type RevokedKey = Shape<typeof revokedKeySchema>
 
 /** A publication's token: 32 lowercase hex digits from a cryptographic random source. */
 export const publicationTokenSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/))
 
-/** `POST /admin/runs/{id}/publish`. */
-export type PublishedRun = {
-  readonly ok: true
-  readonly run_id: number
-  readonly token: string
-  /** Where anybody reads the bundle. */
-  readonly url: string
-}
-export const publishedRunSchema: v.GenericSchema<unknown, PublishedRun> = v.strictObject({
+export const publishedRunSchema = v.strictObject({
   ok: okSchema,
   run_id: ordinalSchema,
   token: publicationTokenSchema,
+  /** Where anybody reads the bundle. */
   url: textSchema,
 })
+/** `POST /admin/runs/{id}/publish`. */
+export type PublishedRun = Shape<typeof publishedRunSchema>
 
-/** `POST /admin/runs/{id}/unpublish`. */
-export type UnpublishedRun = { readonly ok: true; readonly run_id: number; readonly published: false }
-export const unpublishedRunSchema: v.GenericSchema<unknown, UnpublishedRun> = v.strictObject({
+export const unpublishedRunSchema = v.strictObject({
   ok: okSchema,
   run_id: ordinalSchema,
   published: v.literal(false),
 })
+/** `POST /admin/runs/{id}/unpublish`. */
+export type UnpublishedRun = Shape<typeof unpublishedRunSchema>

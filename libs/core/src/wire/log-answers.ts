@@ -4,12 +4,11 @@
  */
 import { BASE64_PATTERN, type JsonValue } from "@runseal/canonical"
 import * as v from "valibot"
-import type { GenesisLeaf, KeyChangeLeaf } from "../artifacts/anchor.ts"
+import { genesisLeafSchema, keyChangeLeafSchema } from "../artifacts/anchor.ts"
 import { jsonObjectSchema } from "../artifacts/json-schema.ts"
 import { MAX_PROOF_HASHES } from "../transparency-log/log-entry.ts"
 import { TRUST_DOCUMENT_KIND, type TrustDocument } from "../transparency-log/trust-document.ts"
-import { clockSchema, countSchema, nonEmptySchema, ordinalSchema, sha256Schema } from "../vocabulary/scalars.ts"
-import { GENESIS_LEAF_VERSION, KEY_CHANGE_LEAF_VERSION } from "../vocabulary/versions.ts"
+import { countSchema, nonEmptySchema, ordinalSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 
 const ok = { ok: v.literal(true) }
 const base64 = v.pipe(v.string(), v.regex(BASE64_PATTERN))
@@ -17,20 +16,13 @@ const base64 = v.pipe(v.string(), v.regex(BASE64_PATTERN))
 const hash = v.pipe(base64, v.length(44))
 const proof = v.pipe(v.array(hash), v.maxLength(MAX_PROOF_HASHES))
 
-/** `GET /log/genesis`: what entry 0 signs. */
-export type GenesisAnswer = { readonly ok: true; readonly log_index: 0; readonly leaf: GenesisLeaf }
-export const genesisAnswerSchema: v.GenericSchema<unknown, GenesisAnswer> = v.strictObject({
+export const genesisAnswerSchema = v.strictObject({
   ...ok,
   log_index: v.literal(0),
-  leaf: v.strictObject({
-    leaf_version: v.literal(GENESIS_LEAF_VERSION),
-    origin: nonEmptySchema,
-    genesis_clock: clockSchema,
-    service_key_id: sha256Schema,
-    log_key_id: sha256Schema,
-    checkpoint_key_id: sha256Schema,
-  }),
+  leaf: genesisLeafSchema,
 })
+/** `GET /log/genesis`: what entry 0 signs. */
+export type GenesisAnswer = Shape<typeof genesisAnswerSchema>
 
 /** What a genesis answer says, for who fetched one; undefined for any other value. Never throws. */
 export function readGenesisAnswer(value: JsonValue): GenesisAnswer | undefined {
@@ -41,31 +33,15 @@ export function readGenesisAnswer(value: JsonValue): GenesisAnswer | undefined {
 /** Most times that the keys of one log may change: yearly, longer than anybody keeps one. */
 export const MAX_KEY_CHANGES = 31
 
-/** `GET /log/key-changes`: what the entries sign with which the log's keys changed, oldest first. */
-export type KeyChangesAnswer = {
-  readonly ok: true
-  readonly changes: readonly { readonly log_index: number; readonly leaf: KeyChangeLeaf }[]
-}
-export const keyChangesAnswerSchema: v.GenericSchema<unknown, KeyChangesAnswer> = v.strictObject({
+export const keyChangesAnswerSchema = v.strictObject({
   ...ok,
   changes: v.pipe(
-    v.array(
-      v.strictObject({
-        log_index: ordinalSchema,
-        leaf: v.strictObject({
-          leaf_version: v.literal(KEY_CHANGE_LEAF_VERSION),
-          origin: nonEmptySchema,
-          change_clock: clockSchema,
-          previous_keys: sha256Schema,
-          service_key_id: sha256Schema,
-          log_key_id: sha256Schema,
-          checkpoint_key_id: sha256Schema,
-        }),
-      }),
-    ),
+    v.array(v.strictObject({ log_index: ordinalSchema, leaf: keyChangeLeafSchema })),
     v.maxLength(MAX_KEY_CHANGES),
   ),
 })
+/** `GET /log/key-changes`: what the entries sign with which the log's keys changed, oldest first. */
+export type KeyChangesAnswer = Shape<typeof keyChangesAnswerSchema>
 
 /** What an answer on key changes says, for who fetched one; undefined for any other value. Never throws. */
 export function readKeyChangesAnswer(value: JsonValue): KeyChangesAnswer | undefined {
@@ -73,44 +49,28 @@ export function readKeyChangesAnswer(value: JsonValue): KeyChangesAnswer | undef
   return parsed.success ? parsed.output : undefined
 }
 
-/** `GET /log/entry/{index}`. */
-export type LogEntryAnswer = {
-  readonly ok: true
-  readonly log_index: number
-  /** Unix seconds. */
-  readonly integrated_time: number
-  /** Base64 of the entry's canonical body. */
-  readonly canonicalized_body: string
-  /** Against the checkpoint beside it; hashes in base64. */
-  readonly inclusion_proof: {
-    readonly tree_size: number
-    readonly root_hash: string
-    readonly hashes: readonly string[]
-  }
-  readonly checkpoint: string
-}
-export const logEntryAnswerSchema: v.GenericSchema<unknown, LogEntryAnswer> = v.strictObject({
+export const logEntryAnswerSchema = v.strictObject({
   ...ok,
   log_index: countSchema,
+  /** Unix seconds. */
   integrated_time: countSchema,
+  /** Base64 of the entry's canonical body. */
   canonicalized_body: base64,
+  /** Against the checkpoint beside it; hashes in base64. */
   inclusion_proof: v.strictObject({ tree_size: ordinalSchema, root_hash: hash, hashes: proof }),
   checkpoint: nonEmptySchema,
 })
+/** `GET /log/entry/{index}`. */
+export type LogEntryAnswer = Shape<typeof logEntryAnswerSchema>
 
-/** `GET /log/consistency`: RFC 6962 consistency proof between two tree sizes, hashes in base64. */
-export type ConsistencyAnswer = {
-  readonly ok: true
-  readonly first: number
-  readonly second: number
-  readonly hashes: readonly string[]
-}
-export const consistencyAnswerSchema: v.GenericSchema<unknown, ConsistencyAnswer> = v.strictObject({
+export const consistencyAnswerSchema = v.strictObject({
   ...ok,
   first: ordinalSchema,
   second: ordinalSchema,
   hashes: proof,
 })
+/** `GET /log/consistency`: RFC 6962 consistency proof between two tree sizes, hashes in base64. */
+export type ConsistencyAnswer = Shape<typeof consistencyAnswerSchema>
 
 /** Why an outside log does not hold an entry yet. Closed, since metrics name it. */
 export const OUTSIDE_FAULTS = ["unreachable", "limited", "failed", "refused", "invalid", "untimed"] as const
@@ -121,40 +81,31 @@ export const OUTSIDE_FAULTS = ["unreachable", "limited", "failed", "refused", "i
  */
 export type OutsideFault = (typeof OUTSIDE_FAULTS)[number]
 
-/** Where an outside log stands: what it holds of this log, and what is still on its way. */
-export type OutsideStanding = {
+const outsideStandingSchema = v.strictObject({
   /** Base64 of the 32-byte log id. */
-  readonly log_id: string
-  /** Host name in its checkpoints. */
-  readonly host: string
-  /** Entries of this log from `first_index` up to, not including, `next_index` are held there. */
-  readonly first_index: number
-  readonly next_index: number
-  /** Entries that are still on their way. */
-  readonly backlog: number
-  /** Since when the oldest of them is in this log; 0 when there is none. */
-  readonly oldest_age_seconds: number
-  /** Both only while that one cannot be delivered: why, and for how long. */
-  readonly fault?: OutsideFault
-  readonly failing_seconds?: number
-}
-const outsideStandingSchema: v.GenericSchema<unknown, OutsideStanding> = v.strictObject({
   log_id: hash,
+  /** Host name in its checkpoints. */
   host: nonEmptySchema,
+  /** Entries of this log from `first_index` up to, not including, `next_index` are held there. */
   first_index: countSchema,
   next_index: countSchema,
+  /** Entries that are still on their way. */
   backlog: countSchema,
+  /** Since when the oldest of them is in this log; 0 when there is none. */
   oldest_age_seconds: countSchema,
+  /** Both only while that one cannot be delivered: why, and for how long. */
   fault: v.exactOptional(v.picklist(OUTSIDE_FAULTS)),
   failing_seconds: v.exactOptional(countSchema),
 })
+/** Where an outside log stands: what it holds of this log, and what is still on its way. */
+export type OutsideStanding = Shape<typeof outsideStandingSchema>
 
-/** `GET /log/outside`: every outside log that was ever named, by rising log id. */
-export type OutsideLogsAnswer = { readonly ok: true; readonly logs: readonly OutsideStanding[] }
-export const outsideLogsAnswerSchema: v.GenericSchema<unknown, OutsideLogsAnswer> = v.strictObject({
+export const outsideLogsAnswerSchema = v.strictObject({
   ...ok,
   logs: v.array(outsideStandingSchema),
 })
+/** `GET /log/outside`: every outside log that was ever named, by rising log id. */
+export type OutsideLogsAnswer = Shape<typeof outsideLogsAnswerSchema>
 
 const seconds = v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/))
 

@@ -1,9 +1,23 @@
-/** Answers of the run endpoints. docs/api.md, "GET /runs", "GET /runs/{id}" and "GET /runs/{id}/verify". */
+/**
+ * Answers of the run endpoints, as strict as this release writes them: a member that is not named here is a mistake of ours. A
+ * reader that must survive later releases is more lenient. docs/api.md, "GET /runs", "GET /runs/{id}" and "GET /runs/{id}/verify".
+ */
+import * as v from "valibot"
 import type { Anchor, ReceiptLeaf, ServedReceiptAnchor } from "../artifacts/anchor.ts"
-import type { DeclaredName } from "../artifacts/declared-sections.ts"
-import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
-import type { Check, Limitation, Verdict } from "../verify/report.ts"
-import type { OutcomeKind } from "../vocabulary/outcomes.ts"
+import { servedReceiptAnchorSchema } from "../artifacts/anchor.ts"
+import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
+import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
+import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"
+import { FINDING_IDS, LIMITATION_CODES, VERDICTS } from "../verify/report.ts"
+import { type ArtifactKey, GATES, OUTCOME_KINDS, type OutcomeKind, STAGES } from "../vocabulary/outcomes.ts"
+import {
+  clockSchema,
+  countSchema,
+  nonEmptySchema,
+  ordinalSchema,
+  type Shape,
+  sha256Schema,
+} from "../vocabulary/scalars.ts"
 
 /** Most runs one page may ask for, and how many it gives unasked. */
 export const PAGE_LIMIT_MAX = 500
@@ -13,49 +27,6 @@ export const PAGE_LIMIT_DEFAULT = 50
 export const REPORT_FORMATS = ["brief", "auditor", "legal", "comprehensive"] as const
 export type ReportFormat = (typeof REPORT_FORMATS)[number]
 export const REPORT_FORMAT_DEFAULT: ReportFormat = "comprehensive"
-
-export type RunSummary = {
-  readonly id: number
-  readonly created_at: string
-  readonly program_id: string
-  readonly route_id: string
-  readonly manifest_hash: string
-  readonly duration_ms: number
-  readonly status: OutcomeKind
-  readonly outcome_kind: OutcomeKind
-  readonly error_stage: string
-  readonly execution_region: string
-}
-
-export type RunsPage = {
-  readonly ok: true
-  readonly total: number
-  readonly limit: number
-  readonly offset: number
-  readonly runs: readonly RunSummary[]
-}
-
-export type RunRecord = RunSummary & {
-  readonly ok: true
-  readonly payload_hash: string
-  readonly duration_us: number
-  readonly error_message: string
-  readonly manifest?: Manifest
-  readonly partial_manifest?: PartialManifest
-}
-
-export type VerifyAnswer = {
-  readonly ok: true
-  readonly verified: boolean
-  readonly manifest_hash: string
-  readonly recomputed_hash?: string
-  readonly verification_at?: string
-  readonly verification_kind?: "manifest-self-seal" | "receipt-self-seal"
-  readonly formula_version?: string
-  readonly dcae_engine_hint?: { readonly available_at: string; readonly engine_version: string }
-  /** Why there is nothing to verify: a stage_error run has no manifest. */
-  readonly reason?: string
-}
 
 /** Filters of `GET /runs/search`. */
 export type RunFilters = {
@@ -70,39 +41,136 @@ export type RunFilters = {
   readonly to?: string
 }
 
-export type DeterminismAnswer = {
-  readonly ok: true
-  readonly deterministic: boolean
-  readonly first: { readonly manifest_hash: string }
-  readonly second: { readonly manifest_hash: string }
-  readonly diff: { readonly differs: boolean; readonly differing_fields: readonly string[] }
-}
+const opt = v.exactOptional
+const ok = { ok: v.literal(true) }
+/** Empty for a run in which nothing was sealed. */
+const sealHashSchema = v.union([sha256Schema, v.literal("")])
 
-export type DcaeAnswer = {
+/** Empty for a run that did not fail. */
+const errorStageSchema: v.GenericSchema<string> = v.picklist(["", ...GATES, ...STAGES])
+
+const summary = {
+  id: ordinalSchema,
+  created_at: clockSchema,
+  program_id: sha256Schema,
+  route_id: nonEmptySchema,
+  manifest_hash: sealHashSchema,
+  duration_ms: countSchema,
+  status: v.picklist(OUTCOME_KINDS),
+  outcome_kind: v.picklist(OUTCOME_KINDS),
+  error_stage: errorStageSchema,
+  execution_region: v.string(),
+}
+export const runSummarySchema = v.strictObject(summary)
+export type RunSummary = Shape<typeof runSummarySchema>
+
+export const runsPageSchema = v.strictObject({
+  ...ok,
+  total: countSchema,
+  limit: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(PAGE_LIMIT_MAX)),
+  offset: countSchema,
+  runs: v.pipe(v.array(runSummarySchema), v.maxLength(PAGE_LIMIT_MAX)),
+})
+export type RunsPage = Shape<typeof runsPageSchema>
+
+export const runRecordSchema = v.strictObject({
+  ...ok,
+  ...summary,
+  payload_hash: sha256Schema,
+  duration_us: countSchema,
+  error_message: v.string(),
+  manifest: opt(manifestSchema),
+  partial_manifest: opt(partialManifestSchema),
+})
+export type RunRecord = Shape<typeof runRecordSchema>
+
+export type VerifyAnswer = {
   readonly ok: true
   readonly verified: boolean
-  readonly verdict: Verdict
-  readonly checks: readonly Check[]
+  readonly manifest_hash: string
+  readonly recomputed_hash?: string
+  readonly verification_at?: string
+  readonly verification_kind?: "manifest-self-seal" | "receipt-self-seal"
+  readonly formula_version?: string
+  readonly dcae_engine_hint?: { readonly available_at: string; readonly engine_version: string }
+  /** Why there is nothing to verify: a stage_error run has no manifest. */
+  readonly reason?: string
+}
+
+export const verifyAnswerSchema: v.GenericSchema<unknown, VerifyAnswer> = v.union([
+  v.strictObject({
+    ...ok,
+    verified: v.boolean(),
+    manifest_hash: v.string(),
+    recomputed_hash: sealHashSchema,
+    verification_at: clockSchema,
+    verification_kind: v.picklist(["manifest-self-seal", "receipt-self-seal"]),
+    formula_version: nonEmptySchema,
+    dcae_engine_hint: v.strictObject({ available_at: nonEmptySchema, engine_version: nonEmptySchema }),
+  }),
+  v.strictObject({ ...ok, verified: v.literal(false), manifest_hash: v.string(), reason: nonEmptySchema }),
+])
+
+const sealed = v.strictObject({ manifest_hash: sealHashSchema })
+export const determinismAnswerSchema = v.strictObject({
+  ...ok,
+  deterministic: v.boolean(),
+  first: sealed,
+  second: sealed,
+  diff: v.strictObject({ differs: v.boolean(), differing_fields: v.array(nonEmptySchema) }),
+})
+export type DeterminismAnswer = Shape<typeof determinismAnswerSchema>
+
+export const checkSchema = v.strictObject({
+  id: v.picklist(FINDING_IDS),
+  result: v.picklist(["pass", "fail", "absent", "withheld"]),
+  message: nonEmptySchema,
+})
+
+const limitationSchema = v.strictObject({
+  code: v.picklist(LIMITATION_CODES),
+  sentence: nonEmptySchema,
+  strict: v.boolean(),
+})
+
+export const dcaeAnswerSchema = v.strictObject({
+  ...ok,
+  verified: v.boolean(),
+  verdict: v.picklist(Object.values(VERDICTS)),
+  checks: v.array(checkSchema),
   /** How the run ended, where the document is a run's. */
-  readonly outcome_kind?: OutcomeKind
+  outcome_kind: opt(v.picklist(OUTCOME_KINDS)),
   /** What the record says happened, when that is not a completed run. */
-  readonly statement?: string
+  statement: opt(nonEmptySchema),
   /** Declared sections whose content the document keeps back. */
-  readonly withheld: readonly DeclaredName[]
-  readonly limitations: readonly Limitation[]
-  readonly engine_version: string
-}
+  withheld: v.array(v.picklist(DECLARED_NAMES)),
+  limitations: v.array(limitationSchema),
+  engine_version: nonEmptySchema,
+})
+export type DcaeAnswer = Shape<typeof dcaeAnswerSchema>
 
-export type HealthAnswer = {
-  readonly ok: true
-  readonly service: string
-  readonly version: string
-  readonly orchestrator_version: string
-  readonly orchestrator_git_sha: string
-  readonly time: string
-}
+const served = { ...ok, run_id: ordinalSchema }
+const receiptAnswer = { ...served, receipt_anchor: opt(servedReceiptAnchorSchema) }
 
-export type ErrorAnswer = { readonly ok: false; readonly error: string }
+/**
+ * What the endpoint of an artifact answers. A receipt's answer can be verified by itself. The allow token has no log entry of its
+ * own: the run's bundle has.
+ */
+export const ARTIFACT_ANSWERS = {
+  allow_token: v.strictObject({ ...served, allow_token: allowTokenSchema }),
+  deny_receipt: v.strictObject({ ...receiptAnswer, deny_receipt: RECEIPT_SCHEMAS.deny_receipt }),
+  ccv_halt_receipt: v.strictObject({ ...receiptAnswer, ccv_halt_receipt: RECEIPT_SCHEMAS.ccv_halt_receipt }),
+  macc_halt_receipt: v.strictObject({ ...receiptAnswer, macc_halt_receipt: RECEIPT_SCHEMAS.macc_halt_receipt }),
+  aivp_t4_halt_receipt: v.strictObject({
+    ...receiptAnswer,
+    aivp_t4_halt_receipt: RECEIPT_SCHEMAS.aivp_t4_halt_receipt,
+  }),
+  attestation_gap_receipt: v.strictObject({
+    ...receiptAnswer,
+    attestation_gap_receipt: RECEIPT_SCHEMAS.attestation_gap_receipt,
+  }),
+}
+export type ArtifactAnswers = { readonly [Key in ArtifactKey]: Shape<(typeof ARTIFACT_ANSWERS)[Key]> }
 
 /** A receipt's anchor as its endpoint serves it. */
 export const serveReceiptAnchor = (anchor: Anchor<ReceiptLeaf>): ServedReceiptAnchor => ({

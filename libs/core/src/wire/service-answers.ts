@@ -1,8 +1,7 @@
 /** What the service says of itself, and how it refuses. docs/api.md, "GET /health". */
 import * as v from "valibot"
-import { clockSchema, countSchema, nonEmptySchema, ordinalSchema } from "../vocabulary/scalars.ts"
-import { OUTSIDE_FAULTS, type OutsideFault } from "./log-answers.ts"
-import type { ErrorAnswer, HealthAnswer } from "./runs.ts"
+import { clockSchema, countSchema, nonEmptySchema, ordinalSchema, type Shape } from "../vocabulary/scalars.ts"
+import { OUTSIDE_FAULTS } from "./log-answers.ts"
 
 const release = {
   ok: v.literal(true),
@@ -13,52 +12,38 @@ const release = {
 }
 
 /** `GET /health`. */
-export const healthAnswerSchema: v.GenericSchema<unknown, HealthAnswer> = v.strictObject({
-  ...release,
-  time: clockSchema,
-})
+export const healthAnswerSchema = v.strictObject({ ...release, time: clockSchema })
+export type HealthAnswer = Shape<typeof healthAnswerSchema>
 
-/** `GET /version`: the release, and under which engine, formula and log it seals. */
-export type VersionAnswer = Omit<HealthAnswer, "time"> & {
-  readonly engine_version: string
-  readonly formula_version: string
-  /** Origin line of the log's checkpoints. */
-  readonly log_origin: string
-  /** Address under which callers reach the service, when the operator gave one. */
-  readonly base_url?: string
-}
-export const versionAnswerSchema: v.GenericSchema<unknown, VersionAnswer> = v.strictObject({
+export const versionAnswerSchema = v.strictObject({
   ...release,
   engine_version: nonEmptySchema,
   formula_version: nonEmptySchema,
+  /** Origin line of the log's checkpoints. */
   log_origin: nonEmptySchema,
+  /** Address under which callers reach the service, when the operator gave one. */
   base_url: v.exactOptional(nonEmptySchema),
 })
+/** `GET /version`: the release, and under which engine, formula and log it seals. */
+export type VersionAnswer = Shape<typeof versionAnswerSchema>
 
-/** Status 200 of `GET /ready`: the database answers and the log could take an entry. */
-export type ReadyAnswer = {
-  readonly ok: true
-  readonly ready: true
-  /** Entries of the log. */
-  readonly log_size: number
-  /** When this was found; an answer stands for about a second. */
-  readonly checked_at: string
-  /** Entries that the outside log does not hold yet, where there is one. */
-  readonly outside_backlog?: number
-  /** Why it does not take the next one; absent while it does. */
-  readonly outside_fault?: OutsideFault
-}
-export const readyAnswerSchema: v.GenericSchema<unknown, ReadyAnswer> = v.strictObject({
+export const readyAnswerSchema = v.strictObject({
   ok: v.literal(true),
   ready: v.literal(true),
+  /** Entries of the log. */
   log_size: ordinalSchema,
+  /** When this was found; an answer stands for about a second. */
   checked_at: clockSchema,
+  /** Entries that the outside log does not hold yet, where there is one. */
   outside_backlog: v.exactOptional(countSchema),
+  /** Why it does not take the next one; absent while it does. */
   outside_fault: v.exactOptional(v.picklist(OUTSIDE_FAULTS)),
 })
+/** Status 200 of `GET /ready`: the database answers and the log could take an entry. */
+export type ReadyAnswer = Shape<typeof readyAnswerSchema>
 
 /** Every refused request: one sentence that quotes nothing of what was received. */
-export const errorAnswerSchema: v.GenericSchema<unknown, ErrorAnswer> = v.strictObject({
+export const errorAnswerSchema = v.strictObject({
   ok: v.literal(false),
   error: nonEmptySchema,
 })

@@ -2,12 +2,7 @@
 import { bundleSchema } from "@runseal/core/artifacts/bundle"
 import { dsseEnvelopeSchema } from "@runseal/core/transparency-log/dsse"
 import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
-import {
-  artifactAnswerSchema,
-  runRecordSchema,
-  runsPageSchema,
-  verifyAnswerSchema,
-} from "@runseal/core/wire/run-answers"
+import { ARTIFACT_ANSWERS, runRecordSchema, runsPageSchema, verifyAnswerSchema } from "@runseal/core/wire/runs"
 import { exportQuerySchema, pageQuerySchema, reportQuerySchema, searchQuerySchema } from "../../http/query.ts"
 import { bytes, json, type Operation, RUN_ID } from "../operation.ts"
 
@@ -29,7 +24,7 @@ const artifacts: readonly Operation[] = OUTCOME_KINDS.flatMap(kind => {
       tag: "Artifacts",
       summary: `The ${artifact.key} of a run that ended as ${kind}`,
       description: "404 also for a run that ended otherwise; the sentence names both states.",
-      answers: { 200: json(artifactAnswerSchema(artifact.key), "The sealed artifact.") },
+      answers: { 200: json(ARTIFACT_ANSWERS[artifact.key], "The sealed artifact.") },
     },
   ]
 })

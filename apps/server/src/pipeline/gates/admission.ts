@@ -2,10 +2,11 @@
 import type { EnvelopeSection } from "@runseal/core/artifacts/sections"
 import type { PolicyIdentity } from "@runseal/core/formulas/decision"
 import { attestationGapReceipt } from "@runseal/core/formulas/decision"
+import type { AttestedField } from "@runseal/core/vocabulary/decision-codes"
 import type { Stop } from "../draft.ts"
 import type { Submission } from "../submission.ts"
 
-export type AdmissionPolicy = PolicyIdentity & { readonly required_attested_fields: readonly string[] }
+export type AdmissionPolicy = PolicyIdentity & { readonly required_attested_fields: readonly AttestedField[] }
 
 export function admissionGate(
   submission: Submission,
