@@ -1,29 +1,35 @@
 /**
- * `npm run gallery`: executes the runs of the demo on a real service, makes their audit reports, and keeps the pages as
- * pictures under docs/report/. Needs pdftoppm.
+ * `npm run gallery`: executes the runs of the demo on a real service and draws their audit reports, each as a PDF and a picture of every
+ * page, into .runseal/gallery, which git ignores. The pictures that docs/report.md shows are also copied to docs/report. Needs pdftoppm.
  */
 import { execFileSync } from "node:child_process"
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseStrictJson } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { verifyBundle } from "@runseal/core/verify/bundle"
+import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
+import { REPORT_FORMATS, type ReportFormat } from "@runseal/core/wire/runs"
 import { drawReport } from "@runseal/server/report/draw/draw-report"
 import { makeReport } from "@runseal/server/report/report"
 import { savedBundle } from "../demo/audit.ts"
 import { executeActs } from "../demo/execute.ts"
 import { type Folders, makeFolders, removeFolders } from "../demo/folders.ts"
 import { tellOnStdout } from "../demo/story.ts"
-import { EXHIBITS, type Exhibit, exhibitName, GALLERY, galleryPage } from "./gallery-plan.ts"
-import { indexedPng, readPixmap } from "./indexed-png.ts"
 
+const GALLERY = ".runseal/gallery"
+const PAGE = "docs/report.md"
 /** Enough to read the small print on a screen. */
 const DOTS_PER_INCH = "72"
-/** The demo's service is gone when the report is read; an address of an example stands in for it. */
+/** The demo's service is gone when the report is drawn; an example address stands in for it. */
 const ADDRESS = "https://runs.example.com"
+
+/** Every outcome in brief and comprehensive, a completed run in all four formats. */
+const formatsOf = (outcome: OutcomeKind): readonly ReportFormat[] =>
+  outcome === "ok" ? REPORT_FORMATS : ["brief", "comprehensive"]
 
 const knownTrust = ({ root, trust }: Folders): TrustedKeys => {
   const keys = parseTrust(parseStrictJson(readFileSync(join(root, trust))))
@@ -31,57 +37,57 @@ const knownTrust = ({ root, trust }: Folders): TrustedKeys => {
   return keys
 }
 
-/** Draws one report and keeps its pages; gives their file names. */
-async function exhibit(
-  shown: Exhibit,
-  bundle: Bundle,
-  trust: TrustedKeys,
-  folders: Folders,
-): Promise<readonly string[]> {
+const draw = (bundle: Bundle, trust: TrustedKeys, format: ReportFormat): Promise<Uint8Array> => {
   const context = {
     base_url: ADDRESS,
     verifier_url: `${ADDRESS}/verify`,
-    // Its pages are shown, and nobody signs them.
+    // The pictures show pages, not the signature.
     key_valid_from: 0,
     engine_version: ENGINE_VERSION,
     verification: verifyBundle(bundle, [trust]),
   }
-  const name = exhibitName(shown)
-  const pdf = join(folders.root, folders.demo, `${name}.pdf`)
-  writeFileSync(pdf, await drawReport(makeReport(bundle, context, shown.format)))
-  const drawn = join(folders.root, folders.demo, name)
-  mkdirSync(drawn)
-  execFileSync("pdftoppm", ["-r", DOTS_PER_INCH, pdf, join(drawn, "page")])
-  return readdirSync(drawn)
-    .sort()
-    .map((page, i) => {
-      const file = `${name}-${i + 1}.png`
-      writeFileSync(join(folders.root, GALLERY, file), indexedPng(readPixmap(readFileSync(join(drawn, page)))))
-      return file
-    })
+  return drawReport(makeReport(bundle, context, format))
+}
+
+/** Writes a report and a picture of each of its pages, `NAME-1.png` and so on. @returns the number of pages */
+function save(folder: string, name: string, report: Uint8Array): number {
+  const pdf = join(folder, `${name}.pdf`)
+  writeFileSync(pdf, report)
+  execFileSync("pdftoppm", ["-png", "-r", DOTS_PER_INCH, pdf, join(folder, name)])
+  const pages = readdirSync(folder).filter(file => file.startsWith(`${name}-`) && file.endsWith(".png"))
+  // pdftoppm writes page 1 of twelve as 01.
+  for (const [i, file] of pages.sort().entries()) renameSync(join(folder, file), join(folder, `${name}-${i + 1}.png`))
+  return pages.length
+}
+
+/** Copies the pictures that the page shows. */
+function refreshPage(root: string, gallery: string): void {
+  const shown = [...readFileSync(join(root, PAGE), "utf8").matchAll(/\(report\/([\w-]+\.png)\)/g)]
+  for (const [, file = ""] of shown) copyFileSync(join(gallery, file), join(root, "docs/report", file))
 }
 
 async function main(): Promise<void> {
   const story = tellOnStdout()
   const folders = makeFolders()
   process.once("exit", () => removeFolders(folders))
-  story.title("The runs of the demo are executed, and their reports made.")
+  story.title("The runs of the demo are executed, and their reports drawn.")
   const runs = await executeActs(folders, story)
   const trust = knownTrust(folders)
   const gallery = join(folders.root, GALLERY)
   rmSync(gallery, { recursive: true, force: true })
   mkdirSync(gallery, { recursive: true })
-  story.chapter("Reports")
-  const pages: { exhibit: Exhibit; files: readonly string[] }[] = []
-  for (const shown of EXHIBITS) {
-    const saved = runs.find(({ planned }) => planned.outcome === shown.outcome)
-    if (saved === undefined) throw new Error(`no run of the demo ends as ${shown.outcome}`)
+  story.chapter(`Reports, in ${GALLERY}`)
+  for (const outcome of OUTCOME_KINDS) {
+    const saved = runs.find(({ planned }) => planned.outcome === outcome)
+    if (saved === undefined) throw new Error(`no run of the demo ends as ${outcome}`)
     const bundle = savedBundle(join(folders.root, folders.evidence, saved.bundle))
-    const files = await exhibit(shown, bundle, trust, folders)
-    story.state(`${exhibitName(shown)}: ${files.length} pages`, files.length > 0)
-    pages.push({ exhibit: shown, files })
+    for (const format of formatsOf(outcome)) {
+      const name = `${outcome}-${format}`
+      const pages = save(gallery, name, await draw(bundle, trust, format))
+      story.state(`${name}: ${pages} pages`, pages > 0)
+    }
   }
-  writeFileSync(join(gallery, "README.md"), galleryPage(pages))
+  refreshPage(folders.root, gallery)
 }
 
 await main()
