@@ -2,9 +2,11 @@
  * `npm run fuzz`: feeds changed inputs to everything that reads what strangers send, guided by what code they reach.
  * Ends with 1 when something was found.
  */
+
+import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { sha256Hex } from "@runseal/canonical"
-import { keepInput, keptInputs } from "./corpus.ts"
+import { inputFiles, keepInput, keptInputs } from "./corpus.ts"
 import { TARGETS } from "./targets.ts"
 import { watchedFuzz } from "./watched-fuzz.ts"
 
@@ -22,7 +24,7 @@ const NAME_LENGTH = 12
 type Plan = { readonly seconds: number; readonly seed: number; readonly folder: string }
 
 async function fuzzTarget(target: string, { seconds, seed, folder }: Plan): Promise<number> {
-  const corpus = [...keptInputs(target), ...keptInputs(target, `${folder}/reached`)].map(({ bytes }) => bytes)
+  const corpus = [...keptInputs(target), ...inputFiles(join(folder, "reached", target))].map(({ bytes }) => bytes)
   const { finds, kept, runs, blocks } = await watchedFuzz({ target, seed, corpus, until: Date.now() + seconds * 1000 })
   const reached = blocks === undefined ? "" : `, ${blocks} blocks reached`
   process.stdout.write(`${target.padEnd(14)} ${runs} inputs, ${kept.length} kept${reached}, ${finds.length} finds\n`)

@@ -17,7 +17,7 @@ const CERTIFICATES = "certificate"
 const KINDS = ["p256", "rsa"]
 
 const kept = (target: string, name: string): Uint8Array =>
-  keptInputs(target).find(input => input.name === `${name}.input`)?.bytes ?? new Uint8Array()
+  keptInputs(target).find(input => input.name === `${name}.der`)?.bytes ?? new Uint8Array()
 
 const authorities: readonly TimestampAuthority[] = KINDS.map(kind => ({
   uri: `https://${kind}.example`,
