@@ -3,8 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { placeInPackage, writeModules } from "./modules.ts"
-import { referencesIn, withReferences } from "./references.ts"
+import { placeInPackage, referencesIn, withReferences, writeModules } from "./modules.ts"
 import { withDependencies } from "./workspaces.ts"
 
 const NAMING: readonly (readonly [text: string, name: string])[] = [

@@ -9,7 +9,6 @@ import { repositoryPaths } from "../rooms/repository-files.ts"
 import { isTest, isWithin } from "../rooms/source-file.ts"
 import { ROOT } from "../supply-chain/lockfile.ts"
 import { type Compiled, compile } from "./compile.ts"
-import { referencesIn, withReferences } from "./references.ts"
 import { isOwn, pathsOf, pathUnder, type Target, type Targets, type Workspace } from "./workspaces.ts"
 
 /** Where a package runs other code than a checkout, its target has this condition. */
@@ -156,5 +155,23 @@ export function mergedImports({ workspaces, declarations }: Modules): Targets {
         moved(asShipped(target), basename(folder)),
       ]),
     ),
+  )
+}
+
+/** `from "…"`, `import "…"`, `import("…")`. */
+const MODULE_NAME = /(\bfrom |\bimport |\bimport\()"([^"\n]+)"/g
+/** `new URL("…", import.meta.url)`: the module of a thread, a file or a folder. */
+const ADDRESS = /(\bnew URL\()"([^"\n]+)"(?=, import\.meta\.url\))/g
+
+/** Every name in a module's text, as it stands there. */
+export function referencesIn(text: string): readonly string[] {
+  return [MODULE_NAME, ADDRESS].flatMap(pattern => [...text.matchAll(pattern)].map(([, , name = ""]) => name))
+}
+
+/** The text with each of these names replaced. */
+export function withReferences(text: string, renamed: (name: string) => string): string {
+  return [MODULE_NAME, ADDRESS].reduce(
+    (before, pattern) => before.replace(pattern, (_, opening: string, name: string) => `${opening}"${renamed(name)}"`),
+    text,
   )
 }

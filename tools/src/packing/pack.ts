@@ -1,11 +1,11 @@
 /** Packs what is published, so that one commit gives the same bytes each time. */
-import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { npm } from "../supply-chain/npm.ts"
 import type { PublishedManifest } from "./manifest.ts"
 import { STAGES } from "./stages.ts"
-import { manifestIn } from "./tarball.ts"
 
 export type Packed = { readonly manifest: PublishedManifest; readonly file: string }
 
@@ -57,3 +57,17 @@ function packedName(answer: string): string {
   if (name === undefined) throw new Error("npm pack named no file.")
   return name
 }
+
+/** Unpacks a file into a folder that is there. npm puts everything into one folder, which is left out. */
+export function unpack(file: string, folder: string): void {
+  execFileSync("tar", ["-xzf", file, "-C", folder, "--strip-components=1"])
+}
+
+/** Paths of all files of an unpacked package. */
+export const pathsIn = (folder: string): readonly string[] =>
+  globSync("**/*", { cwd: folder, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name).slice(folder.length + 1))
+
+export const manifestIn = (folder: string): PublishedManifest =>
+  JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))

@@ -12,10 +12,9 @@ import { ROOT, readLockfile } from "../supply-chain/lockfile.ts"
 import { PUBLISHED } from "../supply-chain/sbom.ts"
 import { type EmptyFolder, emptyFolder, node20 } from "./empty-folder.ts"
 import { type LocalRegistry, openRegistry } from "./local-registry.ts"
-import { type Packed, packAll } from "./pack.ts"
+import { referencesIn } from "./modules.ts"
+import { manifestIn, type Packed, packAll, pathsIn, unpack } from "./pack.ts"
 import { type PackedServer, startPackedServer } from "./packed-server.ts"
-import { referencesIn } from "./references.ts"
-import { manifestIn, pathsIn, unpack } from "./tarball.ts"
 
 const SLOW_MS = 300_000
 const TSC = join(ROOT, "node_modules/.bin/tsc")

@@ -1,14 +1,13 @@
 /** The four packages, each as a folder that npm packs as it stands. */
 import { execFileSync } from "node:child_process"
-import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { SWAGGER_UI_FILES } from "@runseal/server/discovery/docs-page"
 import { ROOT, SHIPPED_FILES_OF } from "../supply-chain/lockfile.ts"
 import { npm } from "../supply-chain/npm.ts"
-import { licenceOf, licencesOf } from "./licences.ts"
-import { foreignDependencies, type PublishedManifest, publishedManifest } from "./manifest.ts"
+import { foreignDependencies, publishedManifest } from "./manifest.ts"
 import { type Modules, mergedImports, writeModules } from "./modules.ts"
-import { sourceRevision } from "./source-revision.ts"
+import { licenceOf, licencesOf, sourceRevision, writePapers } from "./papers.ts"
 import { readWorkspace, withDependencies } from "./workspaces.ts"
 
 const VERIFIER = "apps/verifier-cli"
@@ -101,14 +100,3 @@ function copyProgram(workspace: string, file: string, folder: string): void {
   copyFileSync(join(ROOT, workspace, file), place)
   chmodSync(place, 0o755)
 }
-
-/** What every package carries beside its code. */
-function writePapers(folder: string, manifest: PublishedManifest, readme: string, licences?: string): void {
-  writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
-  writeFileSync(join(folder, "README.md"), withoutPages(readFileSync(join(ROOT, readme), "utf8")))
-  copyFileSync(join(ROOT, "LICENSE"), join(folder, "LICENSE"))
-  if (licences !== undefined) writeFileSync(join(folder, "THIRD-PARTY-LICENSES.txt"), licences)
-}
-
-/** The text without links to other pages, of which a package has none. */
-const withoutPages = (text: string): string => text.replace(/\[([^\]]+)\]\((?!https?:|#)[^)\s]*\)/g, "$1")

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { writeVectors } from "./write-vectors.ts"
+import { writeVectors } from "./make-vectors.ts"
 
 let folder = ""
 beforeEach(() => {
