@@ -1,6 +1,6 @@
 /** What is asked of the service under load: bodies of the size and shape that callers send. */
 import type { JsonObject } from "@runseal/canonical"
-import type { LoadRequest } from "./load/job.ts"
+import type { LoadRequest } from "./load/load.ts"
 
 /** Different bodies in rotation, so that nothing that remembers a body looks better than it is. */
 const VARIANTS = 97
@@ -25,7 +25,7 @@ const approver = (order: number): JsonObject => ({
 })
 
 /** Every declared section, between 2 and 4 KB. */
-const full = (number: number): JsonObject => ({
+export const full = (number: number): JsonObject => ({
   ...minimal(number),
   ai_output_text: `Invoice ${4000 + number} matches purchase order ${number}: the amount is within the limit, so it is approved.`,
   attested_context: {
@@ -107,7 +107,7 @@ const full = (number: number): JsonObject => ({
   },
 })
 
-const execute = (body: JsonObject, status: number): LoadRequest => ({
+export const execute = (body: JsonObject, status: number): LoadRequest => ({
   method: "POST",
   path: "/execute",
   body: JSON.stringify(body),
@@ -127,7 +127,7 @@ const overBudget = (number: number): LoadRequest =>
   execute({ ...full(number), request_substance: { cost: { total_tokens: 2_000_000 } } }, 422)
 
 /** The EICAR test string, in two parts so that no scanner stops at this file. */
-const EICAR = ["X5O!P%@AP[4\\PZX54(P^)7CC)7}", "$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"].join("")
+export const EICAR: string = ["X5O!P%@AP[4\\PZX54(P^)7CC)7}", "$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"].join("")
 const denied = (number: number): LoadRequest => execute({ ...full(number), payload: EICAR }, 422)
 
 /** One run in ten is refused: half by policy, half by a budget. */

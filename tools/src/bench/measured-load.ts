@@ -1,7 +1,6 @@
 /** A load with what it cost: processor time, WAL, syncs and space a run. */
 
-import type { LoadJob, LoadResult } from "./load/job.ts"
-import { load } from "./load/load.ts"
+import { type LoadJob, type LoadResult, load } from "./load/load.ts"
 import type { DatabaseLook } from "./servers/database-server.ts"
 import type { Look } from "./servers/probe.ts"
 import type { ServerProcess } from "./servers/server-process.ts"

@@ -1,4 +1,5 @@
 /** The auditor's part of the demo: files and the verifier, no service. */
+import { execFile } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { join } from "node:path"
@@ -11,10 +12,12 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import { changeOneByte, renumber } from "./change-one-byte.ts"
 import type { SavedRun } from "./evidence.ts"
 import type { Folders } from "./folders.ts"
+import { plainEnvironment } from "./server-process.ts"
 import type { Story } from "./story.ts"
-import { type Verification, verify } from "./verifier.ts"
 
 const FILE_WIDTH = 46
+const VERIFIER = "apps/verifier-cli/bin/verifier.cjs"
+const VERIFY_TIMEOUT_MS = 60_000
 const VERIFIERS_AT_ONCE: number = Math.min(4, availableParallelism())
 
 /** A document to verify and what must come of it. */
@@ -25,15 +28,35 @@ type Case = {
   readonly verdict: Verdict
 }
 
-const start = ({ root, noTrust }: Folders, args: readonly string[]): Promise<Verification> =>
-  verify(root, join(root, noTrust), args)
+type Verification = {
+  readonly exit: number
+  /** The last line of the output. */
+  readonly verdict: string
+  /** Name of the first check that failed. */
+  readonly failed?: string
+  readonly lines: readonly string[]
+}
+
+/** Runs the command `verifier` as a child process. The user's own pinned keys stay out of it: the trust store is empty. */
+function verify({ root, noTrust }: Folders, args: readonly string[]): Promise<Verification> {
+  const env = { ...plainEnvironment(), RUNSEAL_TRUST_DIR: join(root, noTrust), NO_COLOR: "1" }
+  const options = { cwd: root, env, timeout: VERIFY_TIMEOUT_MS }
+  return new Promise(resolve => {
+    const child = execFile(process.execPath, [VERIFIER, ...args], options, (_error, stdout, stderr) => {
+      const lines = `${stdout}${stderr}`.trimEnd().split("\n")
+      const failed = /^First failed check, (\w+):/m.exec(stdout)?.[1]
+      const verdict = lines.at(-1) ?? ""
+      resolve({ exit: child.exitCode ?? -1, verdict, lines, ...(failed === undefined ? {} : { failed }) })
+    })
+  })
+}
 
 /** Verifies the cases, a few at once, and tells of them in their order. */
 async function hold(cases: readonly Case[], folders: Folders, story: Story): Promise<void> {
   const found: Promise<Verification>[] = []
   for (const [i, { args }] of cases.entries()) {
     const before = found[i - VERIFIERS_AT_ONCE] ?? Promise.resolve()
-    found.push(before.then(() => start(folders, args)))
+    found.push(before.then(() => verify(folders, args)))
   }
   for (const [i, { title, exit, verdict }] of cases.entries()) {
     const result = await found[i]
@@ -55,7 +78,7 @@ export async function verifyAll(runs: readonly SavedRun[], folders: Folders, sto
   if (first !== undefined) {
     const { args } = of(first.bundle, VERDICTS.complete)
     story.command(`npx verifier ${args.join(" ")}`)
-    for (const line of (await start(folders, args)).lines) story.note(line)
+    for (const line of (await verify(folders, args)).lines) story.note(line)
     story.say("")
   }
   const cases = runs.flatMap(({ bundle, receipt }) => [

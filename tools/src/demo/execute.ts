@@ -1,5 +1,5 @@
 /** The acts of the demo: starts the service, sends the requests, saves what came of them, stops the service. */
-import { readFileSync, writeFileSync } from "node:fs"
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
 import { parseTrust } from "@runseal/core/transparency-log/trust-document"
@@ -11,7 +11,7 @@ import { get, post } from "./exchange.ts"
 import type { Folders } from "./folders.ts"
 import { continues, readCheckpoint } from "./log-watch.ts"
 import { ACTS, type Act, type PlannedRun } from "./plan.ts"
-import { SERVER, type Service, startService } from "./service.ts"
+import { type RunningServer, SERVICE, startServer } from "./server-process.ts"
 import type { Story } from "./story.ts"
 
 const EXAMPLE_WIDTH = 28
@@ -40,17 +40,19 @@ export async function executeActs(folders: Folders, story: Story): Promise<reado
   return saved
 }
 
-async function openAct({ options }: Act, { root, data, log }: Folders, story: Story): Promise<Service> {
-  const command = `node ${SERVER} --port 0 --data-dir ${data}`
+async function openAct({ options }: Act, { root, data, log }: Folders, story: Story): Promise<RunningServer> {
+  const command = `node ${SERVICE} --port 0 --data-dir ${data}`
   story.command(options.length === 0 ? command : `${command} \\`)
   if (options.length > 0) story.more(options.join(" "))
-  const service = await startService(root, ["--data-dir", data, ...options], join(root, log))
+  const service = await startServer([SERVICE, "--port", "0", "--data-dir", data, ...options], line =>
+    appendFileSync(join(root, log), `${line}\n`),
+  )
   story.note(`listens on ${service.url} and writes to the log "${service.log}"`)
   return service
 }
 
 /** Obtains the trust document. Once, before there is any record: what comes with a record cannot vouch for it. */
-async function meet({ url }: Service, { root, trust: file }: Folders, story: Story): Promise<Known> {
+async function meet({ url }: RunningServer, { root, trust: file }: Folders, story: Story): Promise<Known> {
   const { text, json } = await get(`${url}/.well-known/runseal-trust.json`)
   const trust = parseTrust(json())
   if ("problem" in trust) throw new Error(trust.problem)
@@ -60,7 +62,7 @@ async function meet({ url }: Service, { root, trust: file }: Folders, story: Sto
   return { trust, checkpoint: await readCheckpoint(url, trust) }
 }
 
-async function meetAgain({ url }: Service, known: Known, story: Story): Promise<Known> {
+async function meetAgain({ url }: RunningServer, known: Known, story: Story): Promise<Known> {
   const before = known.checkpoint
   const now = await readCheckpoint(url, known.trust)
   story.state(
@@ -70,7 +72,7 @@ async function meetAgain({ url }: Service, known: Known, story: Story): Promise<
   return known
 }
 
-async function execute(planned: PlannedRun, { url }: Service, folders: Folders, story: Story): Promise<SavedRun> {
+async function execute(planned: PlannedRun, { url }: RunningServer, folders: Folders, story: Story): Promise<SavedRun> {
   const { example, outcome } = planned
   const answer = await post(`${url}/execute`, readFileSync(join(folders.root, "examples", `${example}.json`)))
   const run_id = member(answer.json(), "run_id")

@@ -1,7 +1,7 @@
 /** Where the demo keeps things: a folder of its own under .runseal/, which git ignores. Paths are relative to the root. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { join, relative } from "node:path"
-import { fileURLToPath } from "node:url"
+import { ROOT } from "./server-process.ts"
 
 export type Folders = {
   /** The repository. */
@@ -20,7 +20,7 @@ export type Folders = {
 
 /** Makes the folders. */
 export function makeFolders(): Folders {
-  const root = fileURLToPath(new URL("../../..", import.meta.url))
+  const root = ROOT
   mkdirSync(join(root, ".runseal"), { recursive: true })
   const demo = relative(root, mkdtempSync(join(root, ".runseal/demo-")))
   const inside = (name: string): string => join(demo, name)

@@ -1,12 +1,10 @@
 /** How fast runs are sealed in the loaded database and in an empty one, in turn. */
 import { FULL } from "../bench/bodies.ts"
 import { type Measured, measure } from "../bench/measured-load.ts"
-import { loadSection, times } from "../bench/parts/load-table.ts"
+import { median, type Row, readable, type Section } from "../bench/page.ts"
+import { loadSection, times } from "../bench/parts/loads.ts"
 import { USUAL_CONNECTIONS } from "../bench/plan.ts"
-import { median, type Row, readable, type Section } from "../bench/row.ts"
-import { openBulkDeployment } from "./bulk-deployment.ts"
-import type { Loaded } from "./loaded.ts"
-import { startService } from "./start-service.ts"
+import { mintKeys, startService } from "../bench/servers/deployment.ts"
 import type { Target } from "./target.ts"
 
 const ROUNDS = 5
@@ -16,28 +14,26 @@ const SECONDS = 5
 
 export type InsertsCompared = { readonly section: Section; readonly starts: readonly Row[] }
 
-/** @param loaded its callers take turns; the empty database gets as many */
+/** @param callers of the loaded database, who take turns; the empty one gets as many */
 export async function compareInserts(
   target: Target,
-  loaded: Loaded,
+  callers: readonly string[],
   say: (line: string) => void,
 ): Promise<InsertsCompared> {
   const { look } = target
   const empty = await target.empty()
-  const deployment = await openBulkDeployment(empty.url, empty.folder, Date.now)
-  const secrets: string[] = []
-  for (const [i] of loaded.secrets.entries()) secrets.push((await deployment.mint(`load ${i}`)).secret)
-  await deployment.close()
-
+  const minting = await startService(empty.folder, empty.url)
+  const secrets = await mintKeys(minting.url, callers.length)
+  await minting.stop()
   const sides = [
-    { what: "the loaded database", secrets: loaded.secrets, database: target.url, folder: target.folder },
+    { what: "the loaded database", secrets: callers, database: target.url, folder: target.folder },
     { what: "an empty database", secrets, database: empty.url, folder: empty.folder },
   ]
   const running = []
   const starts: Row[] = []
   for (const side of sides) {
     const begun = performance.now()
-    const service = await startService(side.database, side.folder)
+    const service = await startService(side.folder, side.database)
     const value = performance.now() - begun
     starts.push({
       what: `start on ${side.what}`,
@@ -64,7 +60,7 @@ export async function compareInserts(
   const wal = ({ measured }: typeof full): string =>
     `${readable(measured.cost.walBytes ?? Number.NaN)} bytes of WAL a run`
   const ratio = `${times(full.measured, none.measured)} the empty one, the middle of ${ROUNDS} rounds in turn`
-  const title = `Inserts: POST /execute with ${connections} connections, ${loaded.secrets.length} keys in turn`
+  const title = `Inserts: POST /execute with ${connections} connections, ${callers.length} keys in turn`
   return {
     section: loadSection(title, [
       { ...full, note: `${ratio}; ${wal(full)}` },

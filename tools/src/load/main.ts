@@ -1,11 +1,11 @@
-/** `npm run load`: loads runs in bulk and measures what stays as fast as without them. */
+/** `npm run load`: fills a database with runs and measures what stays as fast as without them. */
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { machine } from "../bench/machine.ts"
-import { keepOnPage } from "../bench/page.ts"
-import { markdown } from "../bench/row.ts"
-import { openBulkDeployment } from "./bulk-deployment.ts"
-import { loadRuns } from "./bulk-load.ts"
-import { keepLoaded, readLoaded } from "./loaded.ts"
+import { parseStrictJson } from "@runseal/canonical"
+import { member } from "@runseal/core/vocabulary/json-members"
+import { keepOnPage, machine, markdown } from "../bench/page.ts"
+import { type Amount, fill } from "./fill.ts"
 import { measureFlatness } from "./measure.ts"
 import { givenTarget, ownTarget, setDurable, type Target } from "./target.ts"
 
@@ -20,47 +20,28 @@ const HELP = `npm run load -- [--runs <number>] [--keys <number>] [--minutes <nu
   --write              keeps the tables in docs/performance.md
 
 Without --database it starts a PostgreSQL of its own and deletes all of it at the end: some 11 KB a run in the folder for
-temporary files. What is loaded are real records: pipeline, signatures, log and chains are the service's own; of the documents
-a random hundredth is verified, where the service verifies all. Its server does not sync while it loads.
+temporary files. The runs are requests to the service, which seals and verifies each as always. Its own PostgreSQL does not sync
+while it loads.
 `
 
-/** Time between two loaded runs by the loader's clock, milliseconds: two million are three weeks. */
-const RUN_EVERY_MS = 1000
-/** The last run lies so far back that the service's clock is beyond the log's. */
-const MARGIN_MS = 600_000
-const REPORT_EVERY_RUNS = 25_600
+/** Beside the signing keys, so that a later measurement finds the callers. */
+const CALLERS_FILE = "load.json"
 
 const say = (line: string): void => void process.stderr.write(`load: ${line}\n`)
 
-type Amount = { readonly runs: number; readonly keys: number; readonly minutes: number }
-
-async function load(target: Target, own: boolean, { runs, keys, minutes }: Amount): Promise<string> {
+async function load(target: Target, own: boolean, amount: Amount): Promise<string> {
   if (own) await setDurable(target.url, false)
-  const begun = performance.now()
-  const first = Date.now() - MARGIN_MS - runs * RUN_EVERY_MS
-  let clock = first
-  const deployment = await openBulkDeployment(target.url, target.folder, () => clock)
-  const callers = []
-  for (let i = 0; i <= keys; i++) callers.push(await deployment.mint(`load ${i}`))
-  keepLoaded(target.folder, { secrets: callers.map(({ secret }) => secret) })
-  const since = performance.now()
-  const rate = (loaded: number): number => Math.round(loaded / ((performance.now() - since) / 1000))
-  const loaded = await loadRuns(deployment, {
-    runs,
-    callers,
-    moveClock: at => {
-      clock = first + at * RUN_EVERY_MS
-      return clock
-    },
-    enough: at => {
-      if (at % REPORT_EVERY_RUNS === 0) say(`${at} runs, ${rate(at)} a second`)
-      return performance.now() - begun > minutes * 60_000
-    },
-  })
-  await deployment.close()
-  const verified = deployment.sample.verified()
+  const { secrets, story } = await fill(target.url, target.folder, amount, say)
+  writeFileSync(join(target.folder, CALLERS_FILE), JSON.stringify({ secrets }), { mode: 0o600 })
   if (own) await setDurable(target.url, true)
-  return `${loaded.toLocaleString("en")} runs loaded, ${rate(loaded)} a second; ${verified.toLocaleString("en")} of them, drawn at random, verified`
+  return story
+}
+
+/** Secrets of the callers of a load. @throws Error when the folder is of none */
+function callersOf(folder: string): readonly string[] {
+  const secrets = member(parseStrictJson(readFileSync(join(folder, CALLERS_FILE))), "secrets")
+  if (!Array.isArray(secrets)) throw new Error(`${folder} holds no load`)
+  return secrets.map(String)
 }
 
 const number = (name: string, text: string): number => {
@@ -99,7 +80,7 @@ async function main(): Promise<void> {
   try {
     const story = values.measure ? "loaded before" : await load(target, own, amount)
     say(story)
-    const sections = await measureFlatness(target, readLoaded(target.folder), say)
+    const sections = await measureFlatness(target, callersOf(target.folder), say)
     const page = `\`npm run load\` on ${machine(target.version)}; ${story}\n\n${sections.map(markdown).join("\n\n")}`
     process.stdout.write(`${page}\n`)
     if (values.write) keepOnPage(page, "npm run load")

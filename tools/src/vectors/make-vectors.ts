@@ -6,8 +6,7 @@ import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import type { JsonValue } from "@runseal/canonical"
-import { parseStrictJson } from "@runseal/canonical"
+import { type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { member, textMember } from "@runseal/core/vocabulary/json-members"
 
 const CORE = fileURLToPath(new URL("../../../libs/core/", import.meta.url))

@@ -1,7 +1,7 @@
 /** The load generator: one job by IPC, one result back. Loopback only. */
 
 import { type LoadConnection, openConnection } from "./connection.ts"
-import type { LoadJob, LoadReply, LoadRequest, LoadResult } from "./job.ts"
+import type { LoadJob, LoadReply, LoadRequest, LoadResult } from "./load.ts"
 
 const LOOPBACK = "127.0.0.1"
 /** Requests that may be due and unsent; past it the rate is more than the server can take, and the job fails. */
@@ -73,7 +73,7 @@ async function run(job: LoadJob, fail: (cause: string) => void): Promise<LoadRes
     })
   }
   await (job.perSecond === undefined
-    ? closedLoop(connections, ask, end)
+    ? closedLoop(connections, ask, end, job.requestsMax)
     : openLoop(connections, ask, { begin, end, perSecond: job.perSecond }, fail))
   for (const connection of connections) connection.close()
   // What was under way at the end is answered and counts, with the time it took.
@@ -81,15 +81,24 @@ async function run(job: LoadJob, fail: (cause: string) => void): Promise<LoadRes
 }
 
 /** Every connection asks again as soon as it is answered. */
-const closedLoop = async (connections: readonly LoadConnection[], ask: Ask, end: number): Promise<void> => {
+const closedLoop = async (
+  connections: readonly LoadConnection[],
+  ask: Ask,
+  end: number,
+  requestsMax = Number.POSITIVE_INFINITY,
+): Promise<void> => {
+  let sent = 0
   await Promise.all(
     connections.map(
       connection =>
         new Promise<void>(resolve => {
           const again = (): void => {
             const now = performance.now()
-            if (now >= end) resolve()
-            else ask(connection, now, again)
+            if (now >= end || sent >= requestsMax) resolve()
+            else {
+              sent++
+              ask(connection, now, again)
+            }
           }
           again()
         }),

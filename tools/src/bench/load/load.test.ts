@@ -1,8 +1,7 @@
 import { once } from "node:events"
 import { createServer, type RequestListener } from "node:http"
 import { afterEach, expect, test } from "vitest"
-import type { LoadJob, LoadRequest } from "./job.ts"
-import { load } from "./load.ts"
+import { type LoadJob, type LoadRequest, load } from "./load.ts"
 
 const servers: ReturnType<typeof createServer>[] = []
 afterEach(() => {
@@ -47,6 +46,11 @@ test("each request is sent whole, keys in turn, and each answer counts once", as
   expect(answers).toBeGreaterThan(0)
   expect(answers).toBe(sent)
   expect(slowest).toBeGreaterThanOrEqual(p50)
+})
+
+test("a job ends when so many requests were sent", async () => {
+  const url = await serve((_request, response) => response.end("{}"))
+  expect((await load(job(url, { seconds: 60, requestsMax: 10 }))).answers).toBe(10)
 })
 
 test("answers in chunks and in pieces are read whole", async () => {

@@ -1,11 +1,10 @@
 /** Every part of the bench, in the order of docs/performance.md. */
-import type { Part } from "./bench.ts"
+import type { Part } from "../plan.ts"
 import { execute } from "./execute.ts"
 import { memory } from "./memory.ts"
 import { reads } from "./reads.ts"
 import { reports } from "./reports.ts"
 import { embedded, processes } from "./several.ts"
-import { slowSync } from "./slow-sync.ts"
 import { verification } from "./verification.ts"
 
-export const PARTS: readonly Part[] = [execute, slowSync, processes, embedded, reads, reports, verification, memory]
+export const PARTS: readonly Part[] = [execute, processes, embedded, reads, reports, verification, memory]

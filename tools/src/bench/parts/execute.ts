@@ -1,20 +1,29 @@
-/** `POST /execute` on PostgreSQL: the ceiling, the service, and the yardstick of one transaction a request, in turn. */
+/** `POST /execute` on PostgreSQL: the ceiling and the service in turn, then other loads. */
 import { FULL, MINIMAL, MIXED, meanBytes } from "../bodies.ts"
 import type { Measured } from "../measured-load.ts"
-import { USUAL_CONNECTIONS } from "../plan.ts"
-import { readable, type Section, sectionOf } from "../row.ts"
+import { readable, type Section, sectionOf } from "../page.ts"
+import { type Bench, type Part, USUAL_CONNECTIONS } from "../plan.ts"
 import type { DatabaseServer } from "../servers/database-server.ts"
 import { openDeployment } from "../servers/deployment.ts"
 import { ECHO, type ServerProcess, startServer } from "../servers/server-process.ts"
-import type { Bench, Part } from "./bench.ts"
-import { type LoadRow, loadSection, middleRound, times } from "./load-table.ts"
-import { bestLanes, inTurn, type Loads, loads, whichRound } from "./yardstick.ts"
+import {
+  connectionRows,
+  halfLoadRow,
+  inTurn,
+  type LoadRow,
+  type Loads,
+  loadSection,
+  loads,
+  times,
+  whichRound,
+} from "./loads.ts"
 
 const MEBIBYTE = 2 ** 20
+const SERVICE = "the service"
 
 export const execute: Part = {
   name: "execute",
-  about: "runs a second on PostgreSQL, against the ceiling and against one transaction a run",
+  about: "runs a second on PostgreSQL, against the ceiling",
   run: async bench => (bench.database === undefined ? [] : measureExecute(bench, bench.database)),
 }
 
@@ -24,72 +33,53 @@ async function measureExecute(bench: Bench, database: DatabaseServer): Promise<r
   const echo = await startServer(ECHO, [])
   const asked = loads(bench, deployment)
   bench.say("service and ceiling: heating")
-  await asked.heat(service)
-  await asked.heat(echo)
-  const lanes = await bestLanes(bench, deployment)
-  const naive = await deployment.startNaive(lanes)
-  await asked.heat(naive)
-  const what = "ceiling, service, one transaction a run"
-  const [echoes = [], services = [], naives = []] = await inTurn(bench, asked, what, [echo, service, naive])
-  await naive.stop()
+  await asked.heat([service])
+  await asked.heat([echo])
+  const { one: ceiling, other: usual } = await inTurn(
+    bench,
+    "ceiling and service",
+    () => asked.usual([echo]),
+    () => asked.usual([service]),
+  )
   await echo.stop()
-  const usual = middleRound(services)
-  const shapes = await otherShapes(bench, asked, service, usual)
+  const shapes = [
+    ...(await connectionRows(bench, asked, service, SERVICE)),
+    await halfLoadRow(asked, service, SERVICE, usual),
+    ...(await otherBodies(bench, asked, service, usual)),
+  ]
   await service.stop()
   deployment.remove()
-  const [ceiling, yardstick] = [middleRound(echoes), middleRound(naives)]
+  const round = `${USUAL_CONNECTIONS} connections, ${whichRound(bench.plan)}`
   return [
     loadSection(`POST /execute on PostgreSQL, bodies of ${meanBytes(FULL)} bytes`, [
-      {
-        what: "the ceiling: Hono echoes the body",
-        measured: ceiling,
-        note: `${USUAL_CONNECTIONS} connections, ${whichRound(bench.plan)}`,
-      },
-      {
-        what: "one transaction a run",
-        measured: yardstick,
-        note: `the same round; ${lanes} open at once, its best of ${bench.plan.lanes.join(", ")}`,
-      },
-      {
-        what: "the service",
-        measured: usual,
-        note: `the same round; ${times(usual, ceiling)} the ceiling, ${times(usual, yardstick)} one transaction a run`,
-      },
+      { what: "the ceiling: Hono echoes the body", measured: ceiling, note: round },
+      { what: SERVICE, measured: usual, note: `${round}; ${times(usual, ceiling)} the ceiling` },
       ...shapes,
     ]),
     costSection(usual),
   ]
 }
 
-/** Other numbers of connections, other bodies, half load, a long load. */
-async function otherShapes(
+/** Other bodies, and a long load. */
+async function otherBodies(
   { plan, say }: Bench,
   { usual }: Loads,
   service: ServerProcess,
   saturated: Measured,
 ): Promise<readonly LoadRow[]> {
-  const rows: LoadRow[] = []
-  for (const connections of plan.connections.filter(number => number !== USUAL_CONNECTIONS)) {
-    say(`${connections} connections`)
-    const measured = await usual(service, { connections })
-    rows.push({ what: `the service, ${connections} connection${connections === 1 ? "" : "s"}`, measured })
-  }
-  say("half load, other bodies")
-  const half = await usual(service, { perSecond: saturated.perSecond / 2 })
-  rows.push({
-    what: "the service at half load",
-    measured: half,
-    note: "open loop: latency from the instant a request was due",
-  })
-  rows.push({ what: "the service, one run in ten refused", measured: await usual(service, { requests: MIXED }) })
-  const least = await usual(service, { requests: MINIMAL })
-  rows.push({ what: `the service, bodies of ${meanBytes(MINIMAL)} bytes`, measured: least })
+  say("other bodies")
+  const mixed = await usual([service], { requests: MIXED })
+  const least = await usual([service], { requests: MINIMAL })
+  const rows: readonly LoadRow[] = [
+    { what: `${SERVICE}, one run in ten refused`, measured: mixed },
+    { what: `${SERVICE}, bodies of ${meanBytes(MINIMAL)} bytes`, measured: least },
+  ]
   if (plan.sustainedSeconds === 0) return rows
   say(`${plan.sustainedSeconds} seconds without a pause`)
-  const sustained = await usual(service, { seconds: plan.sustainedSeconds })
+  const sustained = await usual([service], { seconds: plan.sustainedSeconds })
   const memory = `${readable(sustained.memory / MEBIBYTE)} MiB at the end, ${readable(saturated.memory / MEBIBYTE)} before`
   const note = `${times(sustained, saturated)} the short run; memory ${memory}`
-  return [...rows, { what: `the service for ${plan.sustainedSeconds} s`, measured: sustained, note }]
+  return [...rows, { what: `${SERVICE} for ${plan.sustainedSeconds} s`, measured: sustained, note }]
 }
 
 function costSection({ cost, loopDelayP99 }: Measured): Section {

@@ -1,13 +1,11 @@
 /** Memory of the service over minutes under full load: is it flat once all is warm? */
 import { FULL } from "../bodies.ts"
 import { load } from "../load/load.ts"
-import { USUAL_CONNECTIONS } from "../plan.ts"
-import { readable, type Section } from "../row.ts"
+import { readable, type Section } from "../page.ts"
+import { type Bench, type Part, USUAL_CONNECTIONS } from "../plan.ts"
 import { openDeployment } from "../servers/deployment.ts"
 import type { Look } from "../servers/probe.ts"
 import type { ServerProcess } from "../servers/server-process.ts"
-import type { Bench, Part } from "./bench.ts"
-import { slope } from "./slope.ts"
 
 const MEBIBYTE = 2 ** 20
 const MS_A_MINUTE = 60_000
@@ -95,4 +93,15 @@ function verdict(samples: readonly Sample[], minutes: number): readonly string[]
     readable(heap),
     `${from}; ${said}: the bound is ${FLAT_MIB_A_MINUTE} MiB a minute`,
   ]
+}
+
+type Point = { readonly x: number; readonly y: number }
+
+/** How much y grows with 1 of x, by least squares; NaN for fewer than two different x. */
+export function slope(points: readonly Point[]): number {
+  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
+  const [x, y] = [mean(points.map(point => point.x)), mean(points.map(point => point.y))]
+  const along = points.reduce((sum, point) => sum + (point.x - x) * (point.y - y), 0)
+  const across = points.reduce((sum, point) => sum + (point.x - x) ** 2, 0)
+  return across === 0 ? Number.NaN : along / across
 }

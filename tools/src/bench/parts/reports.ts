@@ -1,14 +1,12 @@
 /** Reports: how long one takes, and what others notice of it. */
 import { FULL } from "../bodies.ts"
-import type { LoadRequest, LoadResult } from "../load/job.ts"
-import { load } from "../load/load.ts"
+import { type LoadRequest, type LoadResult, load } from "../load/load.ts"
 import { type Measured, measure } from "../measured-load.ts"
-import { USUAL_CONNECTIONS } from "../plan.ts"
-import { readable, type Section, sectionOf } from "../row.ts"
+import { readable, type Section, sectionOf } from "../page.ts"
+import { type Bench, type Part, USUAL_CONNECTIONS } from "../plan.ts"
 import { openDeployment } from "../servers/deployment.ts"
 import type { ServerProcess } from "../servers/server-process.ts"
-import type { Bench, Part } from "./bench.ts"
-import { loadSection } from "./load-table.ts"
+import { loadSection } from "./loads.ts"
 
 /** Reports asked for at the same time: one is drawn, one waits. */
 const READERS = 2

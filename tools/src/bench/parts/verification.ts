@@ -13,9 +13,8 @@ import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
-import { median, type Row, sectionOf } from "../row.ts"
-import type { Part } from "./bench.ts"
-import { microsPerCall, type Work } from "./processor-time.ts"
+import { median, type Row, sectionOf } from "../page.ts"
+import type { Part } from "../plan.ts"
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url))
 const VECTORS = `${ROOT}libs/core/vectors/`
@@ -30,6 +29,8 @@ const STARTS = 15
 /** Starts after which the command adds nothing more to the compiled code that it keeps. */
 const KEEPING_STARTS = 10
 const MICROS = "µs"
+const WARM_ROUNDS = 40
+const COUNTED_ROUNDS = 21
 
 /** Takes about half a minute and two processes. Throws when a document does not verify. */
 export const verification: Part = {
@@ -72,6 +73,26 @@ function libraryRows(): readonly Row[] {
     row(`canonicalize ${canonicalize(twoKilobytes).length} bytes`, canonical, inYardsticks(canonical)),
     row("… and hash them", hashed, inYardsticks(hashed)),
   ]
+}
+
+/** A piece of work and how many calls of it one run makes. */
+type Work = { readonly calls: number; readonly run: () => void }
+
+/**
+ * Microseconds of processor time a call, of all threads of this process: for each work the median over the rounds, in the order of the
+ * works. They are measured in turn, so that a machine whose speed drifts treats all alike.
+ */
+function microsPerCall(works: readonly Work[]): readonly number[] {
+  const found: number[][] = works.map(() => [])
+  for (let round = 0; round < WARM_ROUNDS + COUNTED_ROUNDS; round++) {
+    works.forEach(({ calls, run }, work) => {
+      const before = process.cpuUsage()
+      run()
+      const { user, system } = process.cpuUsage(before)
+      if (round >= WARM_ROUNDS) found[work]?.push((user + system) / calls)
+    })
+  }
+  return found.map(median)
 }
 
 const vector = (path: string): Uint8Array => readFileSync(`${VECTORS}${path}`)

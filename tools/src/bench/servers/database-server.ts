@@ -2,7 +2,6 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { type PostgresCluster, startPostgresCluster } from "@runseal/server/postgres-cluster"
 import postgres from "postgres"
-import { median } from "../row.ts"
 
 /** What a database server has used so far. */
 export type DatabaseLook = {
@@ -43,40 +42,6 @@ const withClient = async <T>(url: string, work: (sql: postgres.Sql) => Promise<T
   const sql = postgres(url, { max: 1 })
   return work(sql).finally(() => sql.end())
 }
-
-/**
- * The same server, but in databases that it makes from now on a sync of the write-ahead log takes so much longer: who is to sync
- * waits before it and holds the lock of the log meanwhile (PostgreSQL's `commit_delay`). Who commits while he waits is taken
- * along; a slow disk would let him wait for the next sync.
- */
-export const withSlowSync = (server: DatabaseServer, micros: number): DatabaseServer => ({
-  ...server,
-  createDatabase: async name => {
-    const url = await server.createDatabase(name)
-    await withClient(url, async sql => {
-      await sql.unsafe(`alter database "${name}" set commit_delay = ${micros}`)
-      await sql.unsafe(`alter database "${name}" set commit_siblings = 0`)
-    })
-    return url
-  },
-})
-
-/** Smallest changes that are timed. */
-const TIMED_COMMITS = 51
-
-/** Milliseconds of the smallest synced change by a client that is alone, the middle one of many. */
-export const commitMillis = (url: string): Promise<number> =>
-  withClient(url, async sql => {
-    await sql`create table timed_commit (at integer)`
-    const found: number[] = []
-    for (let at = 0; at < TIMED_COMMITS; at++) {
-      const begun = performance.now()
-      await sql`insert into timed_commit values (${at})`
-      found.push(performance.now() - begun)
-    }
-    await sql`drop table timed_commit`
-    return median(found)
-  })
 
 /** PostgreSQL 18 counts syncs of the WAL in pg_stat_io, those before it in pg_stat_wal. */
 const SYNCS_MOVED_IN = 180_000

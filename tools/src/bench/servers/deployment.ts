@@ -4,8 +4,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseStrictJson } from "@runseal/canonical"
 import { textMember } from "@runseal/core/vocabulary/json-members"
+import { SERVICE } from "../../demo/server-process.ts"
 import type { DatabaseLook, DatabaseServer } from "./database-server.ts"
-import { NAIVE, SERVICE, type ServerProcess, startServer } from "./server-process.ts"
+import { type ServerProcess, startServer } from "./server-process.ts"
 
 /** Limits that no bench reaches: what is measured is the service, not its refusals. */
 const OPEN_DOORS = ["--rate-limit", "1000000000", "--window-token-budget", `${Number.MAX_SAFE_INTEGER}`]
@@ -15,8 +16,6 @@ const MINTS_AT_ONCE = 16
 export type Deployment = {
   /** Starts one more process of it. */
   readonly start: () => Promise<ServerProcess>
-  /** Starts the yardstick on it, with that many transactions open at most. */
-  readonly startNaive: (lanes: number) => Promise<ServerProcess>
   /** Secrets of customer keys, in production tier. Made with the first process. */
   readonly secrets: () => readonly string[]
   /** Absent for an embedded database. */
@@ -34,22 +33,13 @@ export async function openDeployment(name: string, keys: number, server?: Databa
   const clear = (): void => rmSync(folder, { recursive: true, force: true })
   process.once("exit", clear)
   const url = await server?.createDatabase(name)
-  const options = [
-    "--port",
-    "0",
-    "--data-dir",
-    folder,
-    ...OPEN_DOORS,
-    ...(url === undefined ? [] : ["--database-url", url]),
-  ]
   const secrets: string[] = []
   return {
     start: async () => {
-      const started = await startServer(SERVICE, options)
+      const started = await startService(folder, url)
       if (secrets.length === 0) secrets.push(...(await mintKeys(started.url, keys)))
       return started
     },
-    startNaive: lanes => startServer(NAIVE, [`${lanes}`, ...options]),
     secrets: () => secrets,
     ...(server === undefined || url === undefined ? {} : { lookAtDatabase: () => server.look(url) }),
     remove: () => {
@@ -59,7 +49,14 @@ export async function openDeployment(name: string, keys: number, server?: Databa
   }
 }
 
-async function mintKeys(url: string, keys: number): Promise<readonly string[]> {
+/** Starts the service, without limits, on a data folder and a database; absent: the embedded one. */
+export const startService = (folder: string, databaseUrl?: string): Promise<ServerProcess> => {
+  const database = databaseUrl === undefined ? [] : ["--database-url", databaseUrl]
+  return startServer(SERVICE, ["--port", "0", "--data-dir", folder, ...OPEN_DOORS, ...database])
+}
+
+/** Makes customer keys in production tier, on a service that has no keys yet. @returns their secrets */
+export async function mintKeys(url: string, keys: number): Promise<readonly string[]> {
   const admin = await mintKey(url, { name: "bench", scope: "admin", confirm_admin_scope: true })
   const secrets: string[] = []
   const mintSome = async (): Promise<void> => {

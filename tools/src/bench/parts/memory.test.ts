@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { slope } from "./slope.ts"
+import { slope } from "./memory.ts"
 
 test("a straight line has its own slope, and noise around it evens out", () => {
   const xs = Array.from({ length: 100 }, (_, x) => x)
