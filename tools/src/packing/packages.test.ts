@@ -10,11 +10,11 @@ import { chromium } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { ROOT, readLockfile } from "../supply-chain/lockfile.ts"
 import { PUBLISHED } from "../supply-chain/sbom.ts"
-import { type EmptyFolder, emptyFolder, node20 } from "./empty-folder.ts"
-import { type LocalRegistry, openRegistry } from "./local-registry.ts"
 import { referencesIn } from "./modules.ts"
 import { manifestIn, type Packed, packAll, pathsIn, unpack } from "./pack.ts"
-import { type PackedServer, startPackedServer } from "./packed-server.ts"
+import { type EmptyFolder, emptyFolder, node20 } from "./test/empty-folder.ts"
+import { type LocalRegistry, openRegistry } from "./test/local-registry.ts"
+import { type PackedServer, startPackedServer } from "./test/packed-server.ts"
 
 const SLOW_MS = 300_000
 const TSC = join(ROOT, "node_modules/.bin/tsc")

@@ -6,8 +6,8 @@ import { spawn } from "node:child_process"
 import { createReadStream, existsSync, readFileSync } from "node:fs"
 import { createServer, type ServerResponse } from "node:http"
 import { basename, dirname, join } from "node:path"
-import { isInstalled, nameAt, ROOT, readLockfile, runtimePlaces } from "../supply-chain/lockfile.ts"
-import type { Packed } from "./pack.ts"
+import { isInstalled, nameAt, ROOT, readLockfile, runtimePlaces } from "../../supply-chain/lockfile.ts"
+import type { Packed } from "../pack.ts"
 
 export type LocalRegistry = { readonly url: string; readonly stop: () => Promise<void> }
 
