@@ -2,8 +2,8 @@
 
 import { type LoadJob, type LoadResult, load } from "./load/load.ts"
 import type { DatabaseLook } from "./servers/database-server.ts"
+import type { ServerProcess } from "./servers/measured-server.ts"
 import type { Look } from "./servers/probe.ts"
-import type { ServerProcess } from "./servers/server-process.ts"
 
 /** Per answer; undefined where it is not told. */
 export type Cost = {

@@ -5,7 +5,7 @@ import { readable, type Section, sectionOf } from "../page.ts"
 import { type Bench, type Part, USUAL_CONNECTIONS } from "../plan.ts"
 import type { DatabaseServer } from "../servers/database-server.ts"
 import { openDeployment } from "../servers/deployment.ts"
-import { ECHO, type ServerProcess, startServer } from "../servers/server-process.ts"
+import { ECHO, type ServerProcess, startServer } from "../servers/measured-server.ts"
 import {
   connectionRows,
   halfLoadRow,

@@ -4,7 +4,7 @@ import { type Measured, measure } from "../measured-load.ts"
 import { median, readable, type Section } from "../page.ts"
 import { type Bench, USUAL_CONNECTIONS } from "../plan.ts"
 import type { Deployment } from "../servers/deployment.ts"
-import type { ServerProcess } from "../servers/server-process.ts"
+import type { ServerProcess } from "../servers/measured-server.ts"
 
 export type Loads = {
   /** A load that is not counted: the servers' code is compiled meanwhile. */

@@ -4,8 +4,8 @@ import { load } from "../load/load.ts"
 import { readable, type Section } from "../page.ts"
 import { type Bench, type Part, USUAL_CONNECTIONS } from "../plan.ts"
 import { openDeployment } from "../servers/deployment.ts"
+import type { ServerProcess } from "../servers/measured-server.ts"
 import type { Look } from "../servers/probe.ts"
-import type { ServerProcess } from "../servers/server-process.ts"
 
 const MEBIBYTE = 2 ** 20
 const MS_A_MINUTE = 60_000

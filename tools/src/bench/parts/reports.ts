@@ -5,7 +5,7 @@ import { type Measured, measure } from "../measured-load.ts"
 import { readable, type Section, sectionOf } from "../page.ts"
 import { type Bench, type Part, USUAL_CONNECTIONS } from "../plan.ts"
 import { openDeployment } from "../servers/deployment.ts"
-import type { ServerProcess } from "../servers/server-process.ts"
+import type { ServerProcess } from "../servers/measured-server.ts"
 import { loadSection } from "./loads.ts"
 
 /** Reports asked for at the same time: one is drawn, one waits. */

@@ -4,7 +4,7 @@ import type { Section } from "../page.ts"
 import { type Bench, type Part, USUAL_CONNECTIONS } from "../plan.ts"
 import type { DatabaseServer } from "../servers/database-server.ts"
 import { openDeployment } from "../servers/deployment.ts"
-import type { ServerProcess } from "../servers/server-process.ts"
+import type { ServerProcess } from "../servers/measured-server.ts"
 import { connectionRows, halfLoadRow, inTurn, type Loads, loadSection, loads, times } from "./loads.ts"
 
 export const processes: Part = {

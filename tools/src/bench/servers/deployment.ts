@@ -6,7 +6,7 @@ import { parseStrictJson } from "@runseal/canonical"
 import { textMember } from "@runseal/core/vocabulary/json-members"
 import { SERVICE } from "../../demo/server-process.ts"
 import type { DatabaseLook, DatabaseServer } from "./database-server.ts"
-import { type ServerProcess, startServer } from "./server-process.ts"
+import { type ServerProcess, startServer } from "./measured-server.ts"
 
 /** Limits that no bench reaches: what is measured is the service, not its refusals. */
 const OPEN_DOORS = ["--rate-limit", "1000000000", "--window-token-budget", `${Number.MAX_SAFE_INTEGER}`]
