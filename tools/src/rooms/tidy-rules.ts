@@ -32,16 +32,8 @@ const FETCH_DOORS: ReadonlySet<string> = new Set([
 ])
 /** Samples of attacks name the files that attackers go for. */
 const notAttackSample = (path: string): boolean => !/\/policy\/signature-(?:library|samples)\.json$/.test(path)
-/** Tools that demand a default export of their settings. */
-const notSettings = (path: string): boolean =>
-  !/(?:^|\/)(?:vitest|drizzle|playwright|stryker)\.config\.[cm]?[jt]s$/.test(path)
-
-/** Rules on TypeScript and JavaScript sources. */
+/** Rules on TypeScript and JavaScript sources that the linter has not; what it has is in biome.json. */
 export const SOURCE_RULES: readonly PatternRule[] = [
-  { rule: "no default export", view: "code", pattern: /\bexport\s+default\b|\bas\s+default\b/, binds: notSettings },
-  { rule: "no barrel: export names, not whole modules", view: "code", pattern: /\bexport\s+\*/ },
-  { rule: "no enum", view: "code", pattern: /\benum\s+[A-Za-z_$]/ },
-  { rule: "no namespace", view: "code", pattern: /\bnamespace\s+[A-Za-z_$]/ },
   { rule: "no decorator", view: "code", pattern: /^\s*@[A-Za-z_$]/m },
   {
     rule: "no class but errors",
@@ -49,8 +41,12 @@ export const SOURCE_RULES: readonly PatternRule[] = [
     pattern: /(?<![.\w$])class(?=[\s{])(?![^{]*\bextends\s+[\w$.]*Error\b)[^{]*\{/,
     binds: notTest,
   },
-  { rule: "no any", view: "code", pattern: /(?<![.\w$]|(?:const|let)\s)any\b(?!\s*[(:?])/ },
-  { rule: "no silenced compiler", view: "comments", pattern: /@ts-(?:ignore|nocheck|expect-error)\b/ },
+  {
+    rule: "no silenced compiler, nor a rule of the house that the linter has",
+    view: "comments",
+    pattern:
+      /@ts-(?:ignore|nocheck|expect-error)\b|\bbiome-ignore\S* lint\/(?:style|performance|suspicious\/no(?:ConstEnum|ExplicitAny))\b/,
+  },
   { rule: "no note to self", view: "comments", pattern: /\b(?:TODO|FIXME|XXX|HACK)\b/ },
   {
     rule: "no focused, skipped or empty test (skipIf says why)",
