@@ -1,7 +1,7 @@
 /** `heads list` and `heads forget`: what an operator does with the folders of heads that a database knows, in words or as JSON. */
 import type { JsonObject } from "@runseal/canonical"
 import { formatUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
-import type { HeadsCommand } from "./heads-options.ts"
+import type { HeadsCommand } from "./options/commands.ts"
 import { forgetFolder, type ListedFolder, listFolders } from "./sealing/registered-folders.ts"
 import type { Database } from "./store/database.ts"
 

@@ -3,8 +3,8 @@ import type { JsonObject } from "@runseal/canonical"
 import { formatVkey } from "@runseal/core/transparency-log/signed-note"
 import { formatUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
 import { checkpointNoteKey } from "./anchor/keys.ts"
-import type { Config } from "./config.ts"
-import type { KeysCommand } from "./keys-options.ts"
+import type { KeysCommand } from "./options/commands.ts"
+import type { Config } from "./options/config.ts"
 import {
   changeKeys,
   type KeyChange,
@@ -30,8 +30,7 @@ export async function runKeysCommand(db: Database, config: Config, command: Keys
 async function answer(parts: KeyChangeParts, command: KeysCommand): Promise<Said> {
   if (command.action === "rotate") {
     const { signerTokenFile: tokenFile } = parts.config
-    const access = tokenFile === undefined ? {} : { tokenFile }
-    const signer = command.signer === undefined ? undefined : { url: command.signer, ...access }
+    const signer = command.signer === undefined ? undefined : { url: command.signer, tokenFile }
     return saidOfChange(await changeKeys(parts, command.roles, signer))
   }
   if (command.action === "revoke")

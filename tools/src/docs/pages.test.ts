@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -7,6 +6,7 @@ import { GATES, OUTCOME_KINDS, OUTCOMES, STAGES } from "@runseal/core/vocabulary
 import { PIPELINE_PATH } from "@runseal/core/vocabulary/pipeline-path"
 import { describe, expect, test } from "vitest"
 import { repositoryPaths } from "../rooms/repository-files.ts"
+import { OPERATIONS, withOptionsTable } from "./options-table.ts"
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url))
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8")
@@ -42,33 +42,10 @@ describe.each(pages)("%s", page => {
 })
 
 describe("docs/operations.md", () => {
-  type Option = { readonly flag: string; readonly variable: string; readonly fallback: string }
-  const help = execFileSync(process.execPath, ["apps/server/src/main.ts", "--help"], { cwd: ROOT, encoding: "utf8" })
-  const told: readonly Option[] = help
-    .slice(help.indexOf("Options:"))
-    .replace(/\n {10,}/g, " ")
-    .split("\n")
-    .flatMap(line => {
-      const [, flag, variable] = /^ {2}(--[\w-]+ <\w+>).*\(.*env: (\w+)\)$/.exec(line) ?? []
-      if (flag === undefined || variable === undefined) return []
-      return [{ flag, variable, fallback: /default: "([^"]*)"/.exec(line)?.[1] ?? "" }]
-    })
-  const rows = read("docs/operations.md").matchAll(/^\| `(--[\w-]+ <\w+>)` \| `(\w+)` \| `?([^|`]*)`?.*\|$/gm)
-  const written = [...rows].map(([, flag = "", variable = "", fallback = ""]) => ({
-    flag,
-    variable,
-    fallback: fallback.trim(),
-  }))
-
-  test("has the options of --help in their order, with their variables", () => {
-    const names = ({ flag, variable }: Option): string => `${flag} ${variable}`
-    expect(told.length).toBeGreaterThan(10)
-    expect(written.map(names)).toEqual(told.map(names))
-  })
-
-  test("has the defaults of --help", () => {
-    for (const { flag, fallback } of told.filter(option => option.fallback !== ""))
-      expect(`${flag} ${written.find(option => option.flag === flag)?.fallback}`).toBe(`${flag} ${fallback}`)
+  test("has the table of the options (node tools/src/docs/options-table.ts renews it)", () => {
+    const page = readFileSync(OPERATIONS, "utf8")
+    expect(page).toBe(withOptionsTable(page))
+    expect(page).toContain("| `--port <port>` | `RUNSEAL_PORT` | `8080` |")
   })
 
   test("has every metric", () => {

@@ -28,7 +28,7 @@ const VERIFY_PAGE = "apps/verify-page/src"
 const LIBS = [CANONICAL, CORE]
 const server = (name: string): string => `${SERVER}/${name}`
 /** What every room of the server may know: the libraries, its options, the parts it is given, how a start is refused. */
-const GIVEN = [...LIBS, ...["config.ts", "deps.ts", "startup-error.ts", "watch.ts"].map(server)]
+const GIVEN = [...LIBS, ...["options", "deps.ts", "startup-error.ts", "watch.ts"].map(server)]
 /** How rooms that ask other services read what those answer. */
 const FOREIGN_ANSWER = server("foreign-answer.ts")
 
@@ -59,6 +59,8 @@ export const ROOMS: readonly Room[] = [
   { path: "apps/server/cluster", enters: [] },
   { path: SERVER, enters: [...LIBS, SERVER], testsEnter: [SDK], flat: true },
   { path: server("startup-error.ts"), enters: [] },
+  // A key's role is a word of the database and of the command line.
+  { path: server("options"), enters: [...LIBS, server("startup-error.ts"), server("store/schema.ts")] },
   { path: FOREIGN_ANSWER, enters: [] },
   { path: server("http"), enters: [...GIVEN, server("pipeline/submission.ts")] },
   { path: server("access"), enters: [...GIVEN, server("http"), server("store"), server("pipeline/submission.ts")] },

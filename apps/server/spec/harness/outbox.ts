@@ -1,6 +1,6 @@
 /** A service whose entries also go to a Rekor log. */
-import type { Config, RekorOptions } from "../../src/config.ts"
-import { readConfig } from "../../src/config.ts"
+import { type Config, readConfig } from "../../src/options/config.ts"
+import type { RekorOptions } from "../../src/options/rekor.ts"
 import { listAt, numberAt } from "./answer.ts"
 import type { RekorLog } from "./rekor.ts"
 import type { TestService } from "./service.ts"

@@ -15,7 +15,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { FOR_CODE, testAuthority } from "../../../../libs/core/test/fixtures/authority.ts"
 import { createKeys } from "../../src/anchor/key-file.ts"
-import { readConfig } from "../../src/config.ts"
+import { readConfig } from "../../src/options/config.ts"
 import { StartupError } from "../../src/startup-error.ts"
 import { type Ended, runToEnd } from "../harness/child.ts"
 
@@ -111,6 +111,8 @@ const BAD_OPTIONS: readonly Refused[] = [
   ["an unknown reviewer", ["--aivp", "oracle"], /--aivp/],
   ["a model reviewer without a model", ["--aivp", "anthropic"], /--aivp-model/],
   ["a reviewer address that is none", ["--aivp-base-url", "localhost"], /--aivp-base-url/],
+  ["a file for the reviewer's address", ["--aivp-base-url", "file:///reviewer"], /--aivp-base-url/],
+  ["a query in the reviewer's address", ["--aivp-base-url", "https://x.example/v1?key=geheim"], /--aivp-base-url/],
   ["a review deadline of 0", ["--aivp-timeout", "0"], /--aivp-timeout/],
   ["a review deadline near the log's tolerance", ["--aivp-timeout", "600000"], /--aivp-timeout/],
   ["an anchor that is none", ["--anchor", "blockchain"], /--anchor/],
@@ -175,6 +177,12 @@ test("anonymous callers have the limit of a key, unless they are given their own
     attestRateLimit: 30,
   })
   expect(readConfig(["--anonymous-rate-limit", "3"], {})).toMatchObject({ rateLimit: 100, anonymousRateLimit: 3 })
+})
+
+test("an address is used without its final slashes", () => {
+  const options = ["--aivp-base-url", "https://x.example/v1//", "--base-url", "https://y.example/"]
+  const read = readConfig(options, {})
+  expect(read).toMatchObject({ baseUrl: "https://y.example", reviewer: { baseUrl: "https://x.example/v1" } })
 })
 
 const policyFile = (name: string, text: string): string => {

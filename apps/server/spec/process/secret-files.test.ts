@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
-import { SECRET_VARIABLES } from "../../src/config.ts"
-import { readSecretFiles } from "../../src/secret-files.ts"
+import { readSecretFiles, SECRET_VARIABLES } from "../../src/options/secrets.ts"
 import { runToEnd } from "../harness/child.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-secrets-"))

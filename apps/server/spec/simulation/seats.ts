@@ -2,7 +2,7 @@
 import { fdatasyncSync } from "node:fs"
 import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
 import type { Prepared } from "../../src/boot.ts"
-import type { Config } from "../../src/config.ts"
+import type { Config } from "../../src/options/config.ts"
 import { StartupError } from "../../src/startup-error.ts"
 import { StoreError } from "../../src/store/errors.ts"
 import type { SimulatedServer } from "./database/server.ts"

@@ -2,7 +2,7 @@
 import { fdatasyncSync } from "node:fs"
 import { sha256Hex } from "@runseal/canonical"
 import type { Prepared } from "../../src/boot.ts"
-import type { Config } from "../../src/config.ts"
+import type { Config } from "../../src/options/config.ts"
 import { StartupError } from "../../src/startup-error.ts"
 import { emptyDatabase, type Snapshot } from "./database/rows.ts"
 import { simulatedServer } from "./database/server.ts"

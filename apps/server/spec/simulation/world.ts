@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
 import type { Prepared } from "../../src/boot.ts"
-import type { Config } from "../../src/config.ts"
+import type { Config } from "../../src/options/config.ts"
 import { type LogHeadRow, log_head } from "../../src/store/schema.ts"
 import type { Promised } from "./check.ts"
 import { decoded, type Snapshot } from "./database/rows.ts"

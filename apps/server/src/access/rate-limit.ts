@@ -1,11 +1,11 @@
 /** Rate limits: who is counted, how far, and what is said of it. docs/api.md, "Limits". */
 import { createHmac, type KeyObject } from "node:crypto"
 import type { Context, MiddlewareHandler } from "hono"
-import type { Config } from "../config.ts"
 import type { Deps } from "../deps.ts"
 import { callerAddress } from "../http/caller-address.ts"
 import { HttpError } from "../http/http-error.ts"
 import type { IpAddress } from "../http/ip-address.ts"
+import type { Config } from "../options/config.ts"
 import type { Database } from "../store/database.ts"
 import { ANONYMOUS_KEY_ID, type Caller, callerOf } from "./caller.ts"
 import { memoryCounter } from "./memory-counter.ts"

@@ -8,14 +8,8 @@ import { isLowS } from "@runseal/core/transparency-log/ecdsa-der"
 import { keyIdOfSpki } from "@runseal/core/transparency-log/spki"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type SignerFault, type StandInSigner, startSigner } from "../../spec/harness/signer.ts"
-import {
-  fetchPublicKey,
-  MAX_MESSAGES,
-  MAX_RETRIES,
-  type RemoteSigner,
-  remoteKey,
-  SignerFailure,
-} from "./remote-signer.ts"
+import type { RemoteSigner } from "../options/table.ts"
+import { fetchPublicKey, MAX_MESSAGES, MAX_RETRIES, remoteKey, SignerFailure } from "./remote-signer.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-signer-"))
 const tokenFile = join(folder, "token")

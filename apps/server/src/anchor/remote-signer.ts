@@ -20,6 +20,7 @@ import { isStrictDerSignature, toLowS } from "@runseal/core/transparency-log/ecd
 import { parseP256Spki, pemToSpki } from "@runseal/core/transparency-log/spki"
 import { textMember } from "@runseal/core/vocabulary/json-members"
 import { readBounded } from "../foreign-answer.ts"
+import type { RemoteSigner } from "../options/table.ts"
 import type { EcdsaKey } from "./keys.ts"
 
 /** One attempt, its whole answer included, in milliseconds. */
@@ -40,14 +41,6 @@ const MAX_KEPT = 4096
 export const MAX_ANSWER_BYTES = 16_384
 /** Bytes of a bearer token. */
 const MAX_TOKEN_BYTES = 16_384
-
-/** Where a key is kept, as the operator names it. */
-export type RemoteSigner = {
-  /** Address of the key version, without a final slash. */
-  readonly url: string
-  /** File of the bearer token; read for each call, since such tokens are renewed. */
-  readonly tokenFile?: string
-}
 
 /** Why there is no signature; nothing that the signer said is passed on. */
 export class SignerFailure extends Error {

@@ -5,6 +5,7 @@ import { timeOfOutside } from "@runseal/core/verify/outside"
 import { LOG_TIME_TOLERANCE_SECONDS } from "@runseal/core/vocabulary/scalars"
 import type { OutsideFault } from "@runseal/core/wire/log-answers"
 import type { Logger } from "pino"
+import type { AnchorMode } from "../options/table.ts"
 import type { Database } from "../store/database.ts"
 import { readEntries, readHead } from "../store/log-store.ts"
 import { keepOutside, leaseOutside, noteOutsideFault } from "../store/outside-log.ts"
@@ -13,7 +14,7 @@ import { TIMESTAMP_DEADLINE_MS } from "./ask-timestamp.ts"
 import { EXCHANGE_DEADLINE_MS, enterEntry } from "./enter-entry.ts"
 import { TILED_DEADLINE_MS } from "./enter-tiled.ts"
 import type { Entered, Refusal } from "./exchange.ts"
-import { type AnchorMode, authorityRow, type OutsideLog } from "./outside-log.ts"
+import { authorityRow, type OutsideLog } from "./outside-log.ts"
 
 /** A process that dies keeps others waiting no longer than this. Longer than a round, whose requests have deadlines. */
 const leaseMs = ({ timestamps }: OutsideLog): number =>

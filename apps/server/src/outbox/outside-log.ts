@@ -11,19 +11,13 @@ import {
   P256_KEY_DETAILS,
   type TrustedKeys,
 } from "@runseal/core/transparency-log/trusted-keys"
-import { MAX_URI_LENGTH } from "@runseal/core/transparency-log/trusted-root"
-import type { RekorOptions } from "../config.ts"
+import { PUBLIC_REKOR_URL, type RekorOptions } from "../options/rekor.ts"
+import type { AnchorMode } from "../options/table.ts"
 import { StartupError } from "../startup-error.ts"
 import { StoreError } from "../store/errors.ts"
 import type { NewOutsideLog } from "../store/outside-log.ts"
 import type { TimestampAuthorityRow } from "../store/outside-schema.ts"
 import type { TimestampSource } from "./ask-timestamp.ts"
-
-/** When callers are answered: once their record is durable here, or once the outside log holds it too. */
-export const ANCHOR_MODES = ["async", "sync"] as const
-export type AnchorMode = (typeof ANCHOR_MODES)[number]
-
-export const PUBLIC_REKOR_URL = "https://rekor.sigstore.dev"
 
 export type OutsideLog = {
   /** Ends in a slash. */
@@ -38,30 +32,6 @@ export type OutsideLog = {
   readonly mode: AnchorMode
   /** Who says when an entry was made. Present: the log is asked with API v2, and says nothing of time. */
   readonly timestamps?: TimestampSource
-}
-
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
-
-/** Reads the address of a Rekor log: https, or http on this machine alone. Undefined for anything else. */
-export function parseRekorUrl(text: string): URL | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined) return undefined
-  const reachable = url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.test(url.hostname))
-  if (!reachable || `${url.username}${url.password}${url.search}${url.hash}` !== "") return undefined
-  if (!url.pathname.endsWith("/")) url.pathname += "/"
-  return url
-}
-
-/**
- * Reads the address of a timestamp authority. http will do: most authorities have nothing else, what they are sent is a digest of
- * what a public log holds, and what they answer is signed and repeats a nonce. It stands in the trust document, which has a bound for
- * it. Undefined for anything else.
- */
-export function parseTsaUrl(text: string): URL | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !["http:", "https:"].includes(url.protocol) || url.href.length > MAX_URI_LENGTH)
-    return undefined
-  return `${url.username}${url.password}${url.search}${url.hash}` === "" ? url : undefined
 }
 
 /** The log of these options. @throws StartupError when its key, or the chain of its timestamp authority, cannot be used */

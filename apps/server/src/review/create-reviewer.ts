@@ -1,5 +1,6 @@
 /** The reviewer a deployment is configured with, with its deadline and its queue. */
 import { setTimeout as sleep } from "node:timers/promises"
+import type { ReviewerOptions } from "../options/config.ts"
 import { anthropicReviewer } from "./anthropic.ts"
 import { boundedQueue } from "./bounded-queue.ts"
 import { builtinReviewer, type ReviewText } from "./builtin-rules.ts"
@@ -7,23 +8,11 @@ import type { ExchangeWorld } from "./exchange.ts"
 import { type ModelApi, openAiReviewer } from "./openai.ts"
 import { noReview, type Reviewer, ReviewFailure } from "./reviewer.ts"
 
-/** Deadline of one review, its time in the queue and its retries included, in milliseconds. */
-export const DEFAULT_REVIEW_TIMEOUT_MS = 20_000
 /** Reviews asked of a model at once, and reviews that may wait for a place. */
 export const MAX_RUNNING_REVIEWS = 8
 export const MAX_WAITING_REVIEWS = 64
 /** UTF-8 bytes of AI output that are reviewed: the size of the largest request body. */
 export const MAX_REVIEWED_BYTES: number = 1024 * 1024
-
-export interface ReviewerConfig {
-  readonly kind: "none" | "builtin" | "openai" | "anthropic"
-  /** Address of the model's API; absent: its provider's own. Plain `http:` is for a server of one's own. */
-  readonly baseUrl?: string
-  readonly model?: string
-  readonly apiKey?: string
-  /** Milliseconds; absent: `DEFAULT_REVIEW_TIMEOUT_MS`. */
-  readonly timeoutMs?: number
-}
 
 /** A reviewer configuration that cannot work. One sentence for the operator, never the key. */
 export class ReviewConfigError extends Error {
@@ -35,17 +24,7 @@ const MODEL_REVIEWERS = {
   anthropic: { create: anthropicReviewer, baseUrl: "https://api.anthropic.com" },
 } as const
 
-function baseAddress(address: string): string {
-  const url = URL.parse(address)
-  const usable = url !== null && ["https:", "http:"].includes(url.protocol) && url.search === "" && url.hash === ""
-  if (!usable) throw new ReviewConfigError("The reviewer's base URL must be an http or https address without a query.")
-  if (url.username !== "" || url.password !== "") {
-    throw new ReviewConfigError("The reviewer's base URL must not contain credentials.")
-  }
-  return url.href.replace(/\/+$/, "")
-}
-
-function modelApi(config: ReviewerConfig, defaultBaseUrl: string): ModelApi {
+function modelApi(config: ReviewerOptions, defaultBaseUrl: string): ModelApi {
   const { baseUrl, model, apiKey } = config
   if (model === undefined || model === "") throw new ReviewConfigError("The reviewer needs the name of a model.")
   if (apiKey === undefined && baseUrl === undefined) throw new ReviewConfigError("The reviewer needs an API key.")
@@ -53,7 +32,7 @@ function modelApi(config: ReviewerConfig, defaultBaseUrl: string): ModelApi {
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new ReviewConfigError("The reviewer's API key must be printable ASCII without spaces.")
   }
-  return { baseUrl: baseAddress(baseUrl ?? defaultBaseUrl), model, ...(apiKey === undefined ? {} : { apiKey }) }
+  return { baseUrl: baseUrl ?? defaultBaseUrl, model, ...(apiKey === undefined ? {} : { apiKey }) }
 }
 
 /** Calls the task with a signal that aborts with the caller's or after the time, and leaves no timer behind. */
@@ -101,12 +80,12 @@ export const processWorld: ExchangeWorld = {
  * @throws ReviewConfigError at start, when the configuration cannot work
  */
 export function createReviewer(
-  config: ReviewerConfig,
+  config: ReviewerOptions,
   world: ExchangeWorld = processWorld,
   review?: ReviewText,
 ): Reviewer {
   if (config.kind === "none") return noReview
   if (config.kind === "builtin") return builtinReviewer(review)
   const { create, baseUrl } = MODEL_REVIEWERS[config.kind]
-  return governed(create(modelApi(config, baseUrl), world), config.timeoutMs ?? DEFAULT_REVIEW_TIMEOUT_MS)
+  return governed(create(modelApi(config, baseUrl), world), config.timeoutMs)
 }

@@ -153,7 +153,7 @@ describe.each([
 
 describe("the configured reviewer", () => {
   const configured = (timeoutMs: number) =>
-    createReviewer({ kind: "openai", baseUrl: `${server.base}/v1/`, model: "m", timeoutMs }, stillWorld())
+    createReviewer({ kind: "openai", baseUrl: `${server.base}/v1`, model: "m", timeoutMs }, stillWorld())
 
   test("asks an own server without a key", async () => {
     server.answer = send(200, JSON.stringify(openAiWire.verdict({ verdict: "release", reason: "ACCEPTABLE" })))

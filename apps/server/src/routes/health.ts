@@ -2,9 +2,9 @@
 import { ENGINE_VERSION, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
 import type { HealthAnswer, ReadyAnswer, VersionAnswer } from "@runseal/core/wire/service-answers"
 import { Hono } from "hono"
-import { SERVICE_NAME, SERVICE_VERSION } from "../config.ts"
 import type { Deps } from "../deps.ts"
 import { unavailable } from "../http/http-error.ts"
+import { SERVICE_NAME, SERVICE_VERSION } from "../options/config.ts"
 
 async function readyAnswer({ readiness, outside }: Deps): Promise<ReadyAnswer> {
   const found = await readiness()

@@ -6,8 +6,8 @@ import { cosignatureLine } from "@runseal/core/transparency-log/log-signing"
 import { formatVkey, noteKey } from "@runseal/core/transparency-log/signed-note"
 import { formatAddCheckpoint } from "@runseal/core/transparency-log/witness-messages"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { parseWitness } from "../options/witness.ts"
 import { askWitness, MAX_AHEAD_SECONDS, MAX_ANSWER_BYTES, type WitnessAnswer } from "./ask-witness.ts"
-import { parseWitness } from "./witness.ts"
 
 const TEXT = "runseal.local/4127\n9\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
 const REQUEST = {

@@ -12,7 +12,7 @@ import {
   parseTreeSize,
 } from "@runseal/core/transparency-log/witness-messages"
 import { readBounded } from "../foreign-answer.ts"
-import type { Witness } from "./witness.ts"
+import type { Witness } from "../options/witness.ts"
 
 /** For one request, its whole answer included. */
 export const DEADLINE_MS = 5000

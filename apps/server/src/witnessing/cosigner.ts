@@ -3,7 +3,7 @@
  * are asked about the same checkpoint, the newest, so that one checkpoint bears all their cosignatures.
  */
 import { setTimeout } from "node:timers/promises"
-import type { Config } from "../config.ts"
+import type { Config } from "../options/config.ts"
 import { StoreError } from "../store/errors.ts"
 import type { ShownHead } from "../store/shown-head.ts"
 import { keepWitnessed, readWitnessed } from "../store/witnessed-checkpoint.ts"

@@ -2,12 +2,12 @@
 import type { Cosignature } from "@runseal/core/transparency-log/cosigned-note"
 import { buildConsistencyProof } from "@runseal/core/transparency-log/tiles"
 import type { Logger } from "pino"
+import type { Witness } from "../options/witness.ts"
 import type { Database } from "../store/database.ts"
 import { readHead, readTile } from "../store/log-store.ts"
 import type { LogHeadRow } from "../store/schema.ts"
 import type { Watch } from "../watch.ts"
 import { askWitness, type Refusal, type WitnessFault } from "./ask-witness.ts"
-import type { Witness } from "./witness.ts"
 
 /** A cosignature of a log that does not grow is renewed after this time: it says that no larger tree was seen until then. */
 const RENEW_MS = 600_000

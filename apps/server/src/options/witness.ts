@@ -4,6 +4,7 @@ import { publicOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { isWitnessKey, type NoteKey, parseVkey } from "@runseal/core/transparency-log/signed-note"
 import { ed25519Spki } from "@runseal/core/transparency-log/spki"
 import { StartupError } from "../startup-error.ts"
+import { asFolder, operatorUrl } from "./operator-url.ts"
 
 export type Witness = {
   /** Its cosignature key; the name in it names the witness. */
@@ -15,19 +16,19 @@ export type Witness = {
 /** As many as every reader of signed notes must take beside the log's own signature. */
 export const MAX_WITNESSES = 15
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
-
 /** Reads `<vkey>=<address>`: https, or http on this machine alone. Undefined for anything else. */
 export function parseWitness(text: string): Witness | undefined {
   const [, vkey = "", address = ""] = /^([^+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+={0,2})=([^=].*)$/.exec(text) ?? []
   const key = parseVkey(vkey)
-  const url = URL.canParse(address) ? new URL(address) : undefined
-  if (key === undefined || !isWitnessKey(key) || url === undefined) return undefined
-  const reachable = url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.test(url.hostname))
-  if (!reachable || url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") return undefined
-  if (!url.pathname.endsWith("/")) url.pathname += "/"
-  return { key, url }
+  const url = asFolder(operatorUrl(address))
+  return key === undefined || !isWitnessKey(key) || url === undefined ? undefined : { key, url }
 }
+
+/** Whether all of them have names and keys of their own. */
+export const areDistinct = (witnesses: readonly Witness[]): boolean =>
+  (["name", "publicKey"] as const).every(
+    part => new Set(witnesses.map(({ key }) => String(key[part]))).size === witnesses.length,
+  )
 
 /** The log under the names and keys it ever had. */
 type OwnLog = {

@@ -1,0 +1,85 @@
+/** What an operator may ask for instead of a start: the words after `keys` and `heads`. */
+import { parseUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
+import { Argument, type Command } from "commander"
+import * as v from "valibot"
+import { StartupError } from "../startup-error.ts"
+import { KEY_ROLES, type KeyRole } from "../store/schema.ts"
+import { SIGNER_URL } from "./values.ts"
+
+/** To look at the signing keys, or change them. */
+export type KeysCommand = { readonly json: boolean } & (
+  | { readonly action: "list" }
+  /** `signer`: address of the next service key; absent: it is made in the keys folder. */
+  | { readonly action: "rotate"; readonly roles: readonly KeyRole[]; readonly signer?: string }
+  /** `from` in Unix seconds. */
+  | { readonly action: "revoke"; readonly keyId: string; readonly from: number }
+)
+
+/** To look at the folders of heads, or forget one. */
+export type HeadsCommand = { readonly json: boolean } & (
+  | { readonly action: "list" }
+  | { readonly action: "forget"; readonly folderId: string }
+)
+
+export type Commands = { readonly keysCommand?: KeysCommand; readonly headsCommand?: HeadsCommand }
+
+type Flags = { readonly json?: boolean; readonly from?: string; readonly signer?: string }
+
+/** Adds `keys`, `heads` and what follows them. @param take given the command, if one was */
+export function addCommands(program: Command, take: (found: Commands) => void): void {
+  addKeysCommands(program, keysCommand => take({ keysCommand }))
+  addHeadsCommands(program, headsCommand => take({ headsCommand }))
+}
+
+/** Adds a command that prints words or, on demand, JSON. */
+const addPrinting = (parent: Command, words: string, text: string): Command =>
+  parent.command(words).description(text).option("--json", "print one JSON object")
+
+function addKeysCommands(program: Command, take: (command: KeysCommand) => void): void {
+  const keys = program.command("keys").description("the signing keys of the service and its log")
+  addPrinting(keys, "list", "show every key the log ever had and when it counts").action(({ json = false }: Flags) =>
+    take({ action: "list", json }),
+  )
+  addPrinting(keys, "rotate", "make a fresh key and retire the one in force; without a word, all three")
+    .addArgument(new Argument("[key]", "which key").choices(KEY_ROLES))
+    .option("--signer <url>", "where the next service key is kept; without it, in the keys folder")
+    .action((word: string | undefined, { signer, json = false }: Flags) => {
+      const roles = KEY_ROLES.filter(role => (word ?? role) === role)
+      if (signer !== undefined && !roles.includes("service"))
+        throw new StartupError("--signer is for a change of the service key")
+      const address = signer === undefined ? {} : { signer: signerAddress(signer) }
+      take({ action: "rotate", roles, ...address, json })
+    })
+  addPrinting(keys, "revoke <key_id>", "let nothing count that a retired key signed from a time on")
+    .requiredOption("--from <time>", "RFC 3339 in UTC, to the second")
+    .action((keyId: string, { from = "", json = false }: Flags) => {
+      if (!/^[0-9a-f]{64}$/.test(keyId))
+        throw new StartupError("keys revoke needs a key id of 64 hex digits, as keys list shows")
+      take({ action: "revoke", keyId, from: seconds(from), json })
+    })
+}
+
+function addHeadsCommands(program: Command, take: (command: HeadsCommand) => void): void {
+  const heads = program.command("heads").description("the folders of heads that a database server knows")
+  addPrinting(heads, "list", "show every folder, and which ones sealing waits for").action(({ json = false }: Flags) =>
+    take({ action: "list", json }),
+  )
+  const forget = "wait no more for a folder that does not come back; what it alone knows is lost"
+  addPrinting(heads, "forget <folder_id>", forget).action((folderId: string, { json = false }: Flags) => {
+    if (!/^[0-9a-f]{32}$/.test(folderId))
+      throw new StartupError("heads forget needs a folder id of 32 hex digits, as heads list shows")
+    take({ action: "forget", folderId, json })
+  })
+}
+
+function signerAddress(text: string): string {
+  const parsed = v.safeParse(SIGNER_URL, text)
+  if (!parsed.success) throw new StartupError(`--signer ${parsed.issues[0].message}`)
+  return parsed.output
+}
+
+function seconds(text: string): number {
+  const time = parseUtcSeconds(text)
+  if (time === undefined) throw new StartupError("--from must be a time such as 2026-11-21T09:57:00Z")
+  return time
+}

@@ -1,0 +1,141 @@
+/** The configuration of the server, read from the command line and the environment, and what is refused at start. */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
+import { issueReason } from "@runseal/core/artifacts/schema-issue"
+import { Command, CommanderError, Option } from "commander"
+import * as v from "valibot"
+import { StartupError } from "../startup-error.ts"
+import { addCommands, type Commands } from "./commands.ts"
+import { rekorOf } from "./rekor.ts"
+import { OPTION_ROWS, OPTIONS, type OptionValues, plainText, type RemoteSigner, type ReviewerKind } from "./table.ts"
+
+export const SERVICE_NAME = "runseal"
+export const SERVICE_VERSION = "1.0.0"
+
+/** What the options say, and the command to be done instead of a start, if one was given. */
+export type Config = ReturnType<typeof configOf> & Commands
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The command with every option; `--help` explains each with unit and default. @param take given what follows `keys` or `heads` */
+function command(take: (found: Commands) => void): Command {
+  const program = new Command("runseal")
+    .description("Run attestation service: executes, gates, seals and anchors runs.")
+    .configureOutput({ writeErr: () => undefined })
+    .helpOption("--help", "show this help")
+    .helpCommand(false)
+    .exitOverride()
+    .action(() => undefined)
+  for (const { flag, help, variable, fallback, otherwise, choices, repeatable } of OPTION_ROWS) {
+    const option = new Option(flag, plainText(otherwise === undefined ? help : `${help} (default: ${otherwise})`))
+    if (variable !== undefined) option.env(variable)
+    if (fallback !== undefined) option.default(fallback)
+    if (choices !== undefined) option.choices(choices)
+    if (repeatable)
+      option.argParser((value: string, before?: string) => (before === undefined ? value : `${before} ${value}`))
+    program.addOption(option)
+  }
+  addCommands(program, take)
+  return program.version(SERVICE_VERSION)
+}
+
+/** Why reading options ended without a configuration: help or version was asked for and has been printed. */
+export type Ended = { readonly ended: true }
+
+/**
+ * Reads flags, then RUNSEAL_* variables, then defaults.
+ * @throws StartupError with one sentence for an option that cannot be used
+ */
+export function readConfig(argv: readonly string[], env: Environment): Config | Ended {
+  let commands: Commands = {}
+  const program = command(found => {
+    commands = found
+  })
+  try {
+    program.parse([...argv], { from: "user" })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.exitCode === 0) return { ended: true }
+    throw new StartupError(withoutValues(error))
+  }
+  return { ...configOf(valuesOf(program.opts()), env), ...commands }
+}
+
+/** What was wrong with the words of the command line, without what may be a secret in the wrong place. */
+function withoutValues({ code, message }: CommanderError): string {
+  if (code === "commander.excessArguments" || code === "commander.unknownCommand")
+    return "nothing but options and keys list, rotate or revoke is accepted, and a further word was given"
+  if (code === "commander.help") return "keys needs list, rotate or revoke; heads needs list or forget"
+  const [sentence = ""] = message.replace(/^error: /, "").split("\n", 1)
+  if (code === "commander.unknownOption") return sentence.replace(/=.*$/s, "'")
+  return sentence
+    .replace(/^command-argument value '.*' is invalid for argument/s, "another word was given than is known as")
+    .replace(/ argument '.*' is invalid/s, " was given a value that is none of its choices")
+}
+
+/** @param texts by the names that the flags give them */
+function valuesOf(texts: Readonly<Record<string, unknown>>): OptionValues {
+  const given = OPTION_ROWS.map(({ name, flag }) => [name, texts[new Option(flag).attributeName()]] as const)
+  const parsed = v.safeParse(OPTIONS, Object.fromEntries(given), FIRST_ISSUE)
+  if (parsed.success) return parsed.output
+  const [issue] = parsed.issues
+  const row = OPTION_ROWS.find(({ name }) => name === issue.path?.[0].key)
+  throw new StartupError(`${row?.flag.replace(/ .*/, "")} ${issueReason(issue)}`)
+}
+
+function configOf(options: OptionValues, env: Environment) {
+  const { dataDir, rateLimit, signerUrl, signerTokenFile } = options
+  const signer: RemoteSigner | undefined =
+    signerUrl === undefined ? undefined : { url: signerUrl, tokenFile: signerTokenFile }
+  return {
+    ...options,
+    keysDir: options.keysDir ?? join(dataDir, "keys"),
+    anonymousRateLimit: options.anonymousRateLimit ?? rateLimit,
+    reviewer: reviewerOf(options, env),
+    witnesses: options.witnesses ?? [],
+    /** Cosignatures with which a checkpoint counts as witnessed. */
+    witnessesNeeded: witnessesNeeded(options),
+    /** The Rekor log that also gets every entry; undefined: entries are in the embedded log alone. */
+    rekor: rekorOf(options),
+    /** Where the service key is kept; undefined: in the keys folder. */
+    signer,
+  }
+}
+
+/** Who reviews AI output. */
+export type ReviewerOptions = {
+  readonly kind: ReviewerKind
+  /** Without a final slash; undefined: the provider's own. */
+  readonly baseUrl?: string | undefined
+  readonly model?: string | undefined
+  readonly apiKey?: string | undefined
+  /** Of one review, its time in the queue and its retries included, in milliseconds. */
+  readonly timeoutMs: number
+}
+
+function reviewerOf({ aivp, aivpBaseUrl, aivpModel, aivpTimeout }: OptionValues, env: Environment): ReviewerOptions {
+  if ((aivp === "openai" || aivp === "anthropic") && aivpModel === undefined)
+    throw new StartupError(`--aivp ${aivp} needs --aivp-model`)
+  const apiKey = env.RUNSEAL_AIVP_API_KEY || undefined
+  return { kind: aivp, baseUrl: aivpBaseUrl, model: aivpModel, apiKey, timeoutMs: aivpTimeout }
+}
+
+function witnessesNeeded({ witnesses = [], witnessesNeeded: needed }: OptionValues): number {
+  const most = witnesses.length
+  // More than half: any two checkpoints that are witnessed then have a witness in common.
+  if (needed === undefined) return Math.floor(most / 2) + 1
+  if (most === 0) throw new StartupError("--witnesses-needed needs --witness")
+  if (needed > most) throw new StartupError(`--witnesses-needed must be an integer from 1 to ${most}`)
+  return needed
+}
+
+/** Text of the policy file; undefined when the built-in policy is in force. */
+export function readPolicyText({ policyFile }: Pick<Config, "policyFile">): string | undefined {
+  if (policyFile === undefined) return undefined
+  try {
+    return readFileSync(policyFile, "utf8")
+  } catch {
+    throw new StartupError(`--policy ${policyFile} cannot be read`)
+  }
+}

@@ -1,0 +1,283 @@
+/**
+ * Every option of the server, in the order of `--help` and of the table in docs/operations.md, which are both made of these rows.
+ * The variable of `--port` is RUNSEAL_PORT, and so on.
+ */
+import { REGION_PATTERN } from "@runseal/core/vocabulary/scalars"
+import { adminNameSchema } from "@runseal/core/wire/keys"
+import * as v from "valibot"
+import {
+  DATABASE_URL,
+  HOST_NAME,
+  integer,
+  LISTEN_HOST,
+  PUBLIC_URL,
+  REKOR_URL,
+  REVIEWER_URL,
+  SIGNER_URL,
+  TSA_URL,
+  WITNESSES,
+  word,
+} from "./values.ts"
+import { MAX_WITNESSES } from "./witness.ts"
+
+/** What is said of an option. */
+type OptionText = {
+  /** The flag, and the value that follows it, called by its unit where it has one. */
+  readonly flag: string
+  /** In Markdown, for the table; `--help` shows its text. */
+  readonly help: string
+  /** What holds where no value is given, in words, where that is no fixed value. */
+  readonly otherwise?: string
+  readonly choices?: readonly string[]
+  /** May be given several times; its variable holds the values with spaces between them. */
+  readonly repeatable?: true
+  /** Asked for once: it has no variable, which would stay set. */
+  readonly once?: true
+}
+
+/** One row: what is said of an option, and the schema that makes its value of the text that was given. */
+const option = <Schema extends v.GenericSchema<string | undefined, unknown>>(
+  flag: string,
+  help: string,
+  schema: Schema,
+  notes: Omit<OptionText, "flag" | "help"> = {},
+) => v.pipe(schema, v.metadata<v.InferOutput<Schema>, OptionText>({ flag, help, ...notes }))
+
+export const REVIEWER_KINDS = ["none", "builtin", "openai", "anthropic"] as const
+export type ReviewerKind = (typeof REVIEWER_KINDS)[number]
+/** When callers are answered: once their record is durable here, or once the outside log holds it too. */
+export const ANCHOR_MODES = ["async", "sync"] as const
+export type AnchorMode = (typeof ANCHOR_MODES)[number]
+const ANCHORS = ["embedded", "rekor"] as const
+const REKOR_VERSIONS = ["1", "2"] as const
+const LOG_LEVELS = ["silent", "error", "warn", "info", "debug"] as const
+
+const MAX_PORT = 65_535
+const PORT = integer(0, MAX_PORT)
+const TOKENS = Number.MAX_SAFE_INTEGER
+/** A year: longer windows would outlive any budget period we know of. */
+const MAX_WINDOW_SECONDS = 31_622_400
+/** Requests a minute beyond what any process can answer. */
+const RATE = integer(1, 1_000_000_000)
+/** More proxies than anybody stands behind: a larger number is a mistake. */
+const MAX_TRUSTED_HOPS = 16
+/** Review deadline plus queue must stay far below the 600 s in which a record must be logged. */
+const MAX_REVIEW_TIMEOUT_MS = 120_000
+/** More would only fill the queue of a log that answers one after the other. */
+const MAX_IN_FLIGHT = 16
+
+export const OPTIONS = v.object({
+  host: option("--host <host>", "address to listen on", v.optional(LISTEN_HOST, "127.0.0.1")),
+  port: option("--port <port>", "port to listen on; 0 lets the system choose", v.optional(PORT, "8080")),
+  dataDir: option(
+    "--data-dir <folder>",
+    "folder of the embedded database and the keys",
+    v.optional(v.string(), "data"),
+  ),
+  keysDir: option(
+    "--keys-dir <folder>",
+    "folder of the signing keys, shared by all processes of one database",
+    v.optional(v.string()),
+    { otherwise: "`keys` in the data folder" },
+  ),
+  logOrigin: option(
+    "--log-origin <host>",
+    "host name of the transparency log, without port; chosen once",
+    v.optional(HOST_NAME, "runseal.local"),
+  ),
+  databaseUrl: option(
+    "--database-url <url>",
+    "`postgres://` address; without it the embedded database is used",
+    v.optional(DATABASE_URL),
+  ),
+  region: option(
+    "--region <name>",
+    "execution region recorded in every run",
+    v.optional(word(REGION_PATTERN, "1 to 64 letters, digits, dots, dashes or underscores"), "local"),
+  ),
+  baseUrl: option(
+    "--base-url <url>",
+    "address under which callers reach this service: `base_url` of `GET /version`, and in addresses of published bundles; without it those are under the address the publisher used",
+    v.optional(PUBLIC_URL),
+  ),
+  policyFile: option("--policy <file>", "[policy document](policy-and-review.md), JSON", v.optional(v.string()), {
+    otherwise: "the built-in policy that admits every run",
+  }),
+  runTokenBudget: option(
+    "--run-token-budget <tokens>",
+    "most tokens one run may declare",
+    v.optional(integer(0, TOKENS), "1000000"),
+  ),
+  windowTokenBudget: option(
+    "--window-token-budget <tokens>",
+    "cumulative tokens at which a tenant's window is closed",
+    v.optional(integer(1, TOKENS), "10000000"),
+  ),
+  windowSeconds: option(
+    "--window-seconds <seconds>",
+    "length of a budget window in seconds, at most 31,622,400; windows are aligned to the epoch",
+    v.optional(integer(1, MAX_WINDOW_SECONDS), "86400"),
+  ),
+  rateLimit: option("--rate-limit <requests>", "requests a minute that one key may make", v.optional(RATE, "100")),
+  attestRateLimit: option(
+    "--attest-rate-limit <requests>",
+    "`POST /attest` a minute that one key, or one address in open mode, may make",
+    v.optional(RATE, "30"),
+  ),
+  anonymousRateLimit: option(
+    "--anonymous-rate-limit <requests>",
+    "requests a minute that one address may make in open mode",
+    v.optional(RATE),
+    { otherwise: "the value of `--rate-limit`" },
+  ),
+  trustedProxyHops: option(
+    "--trust-proxy <hops>",
+    "proxies [in front of the service](#in-front-of-it), at most 16: the caller is the address that far from the right of X-Forwarded-For",
+    v.optional(integer(0, MAX_TRUSTED_HOPS), "0"),
+  ),
+  aivp: option("--aivp <reviewer>", "who reviews AI output", v.optional(v.picklist(REVIEWER_KINDS), "builtin"), {
+    choices: REVIEWER_KINDS,
+  }),
+  aivpBaseUrl: option(
+    "--aivp-base-url <url>",
+    "address of the reviewer's API; its key is read from RUNSEAL_AIVP_API_KEY only",
+    v.optional(REVIEWER_URL),
+    { otherwise: "the provider's" },
+  ),
+  aivpModel: option(
+    "--aivp-model <name>",
+    "model of the reviewer; needed with `openai` and `anthropic`",
+    v.optional(v.string()),
+  ),
+  aivpTimeout: option(
+    "--aivp-timeout <ms>",
+    "deadline of one review with all its retries, in milliseconds, at most 120,000",
+    v.optional(integer(1, MAX_REVIEW_TIMEOUT_MS), "20000"),
+  ),
+  witnesses: option(
+    "--witness <witness>",
+    "ask this [witness](#witnesses) to cosign the log's checkpoints: its verifier key, `=`, its address; repeatable, the variable holds several with spaces between",
+    v.optional(WITNESSES),
+    { repeatable: true },
+  ),
+  witnessesNeeded: option(
+    "--witnesses-needed <count>",
+    "cosignatures with which a checkpoint counts as witnessed",
+    v.optional(integer(1, MAX_WITNESSES)),
+    { otherwise: "more than half of the witnesses" },
+  ),
+  anchor: option(
+    "--anchor <log>",
+    "where entries are logged: in the embedded log, or in a [Rekor log](#a-rekor-log-besides) too",
+    v.optional(v.picklist(ANCHORS), "embedded"),
+    { choices: ANCHORS },
+  ),
+  anchorMode: option(
+    "--anchor-mode <mode>",
+    "answer once a record is sealed, or once the Rekor log holds it too",
+    v.optional(v.picklist(ANCHOR_MODES)),
+    { otherwise: "`async`", choices: ANCHOR_MODES },
+  ),
+  rekorUrl: option("--rekor-url <url>", "address of the Rekor log", v.optional(REKOR_URL), {
+    otherwise: "public Rekor",
+  }),
+  rekorKey: option(
+    "--rekor-key <file>",
+    "public key of the Rekor log in PEM, P-256 or with API v2 also Ed25519",
+    v.optional(v.string()),
+    { otherwise: "that of public Rekor, which is built in" },
+  ),
+  rekorOrigin: option("--rekor-origin <host>", "host name in the checkpoints of the Rekor log", v.optional(HOST_NAME), {
+    otherwise: "that of its address",
+  }),
+  rekorInFlight: option(
+    "--rekor-in-flight <entries>",
+    "entries sent to the Rekor log at one time, at most 16; with more than 1 they may stand there in another order",
+    v.optional(integer(1, MAX_IN_FLIGHT)),
+    { otherwise: "`1`" },
+  ),
+  rekorVersion: option(
+    "--rekor-version <version>",
+    "API of the Rekor log; with `2` the log says no time, and a [timestamp authority](#rekor-v2-and-timestamps) does",
+    v.optional(v.picklist(REKOR_VERSIONS)),
+    { otherwise: "`1`", choices: REKOR_VERSIONS },
+  ),
+  tsaUrl: option(
+    "--tsa-url <url>",
+    "where the timestamp authority (RFC 3161) is asked, with API v2 of Rekor",
+    v.optional(TSA_URL),
+  ),
+  tsaChain: option(
+    "--tsa-chain <file>",
+    "certificates of the timestamp authority in PEM: its own, then those above it, the root last",
+    v.optional(v.string()),
+  ),
+  signerUrl: option(
+    "--signer-url <url>",
+    "where the [service key](#a-service-key-in-a-kms) is kept: a key version of a KMS over HTTP",
+    v.optional(SIGNER_URL),
+    { otherwise: "in the keys folder" },
+  ),
+  signerTokenFile: option(
+    "--signer-token-file <file>",
+    "file of the signer's bearer token, read for each batch",
+    v.optional(v.string()),
+    { otherwise: "no token" },
+  ),
+  metricsPort: option(
+    "--metrics-port <port>",
+    "port of [`GET /metrics`](#metrics) for Prometheus; 0 lets the system choose",
+    v.optional(PORT),
+    { otherwise: "no metrics" },
+  ),
+  metricsHost: option(
+    "--metrics-host <host>",
+    "address the metrics are served on",
+    v.optional(LISTEN_HOST, "127.0.0.1"),
+  ),
+  logLevel: option("--log-level <level>", "what the process log holds", v.optional(v.picklist(LOG_LEVELS), "info"), {
+    choices: LOG_LEVELS,
+  }),
+  mintAdminKey: option(
+    "--mint-admin-key <name>",
+    "make an admin key of this name in the database, print its secret once and exit without starting the server",
+    v.optional(adminNameSchema),
+    { once: true },
+  ),
+})
+
+/** The values of all options: those that were given, and the fallbacks of the others. */
+export type OptionValues = v.InferOutput<typeof OPTIONS>
+
+/** Where a key is kept, as the operator names it. */
+export type RemoteSigner = {
+  /** Address of the key version, without a final slash. */
+  readonly url: string
+  /** File of the bearer token; read for each call, since such tokens are renewed. */
+  readonly tokenFile?: string | undefined
+}
+
+/** All that is said of one option. */
+export type OptionRow = OptionText & {
+  /** Under which its value is known. */
+  readonly name: string
+  /** The value that holds where none is given. */
+  readonly fallback: string | undefined
+  /** The environment variable that gives the value where the flag does not. */
+  readonly variable: string | undefined
+}
+
+/** A flag without the value that follows it. */
+export const flagOf = (name: keyof OptionValues): string => flagIn(v.getMetadata(OPTIONS.entries[name]))
+const flagIn = ({ flag }: Pick<OptionText, "flag">): string => flag.replace(/ .*/, "")
+
+/** All options, in their order. */
+export const OPTION_ROWS: readonly OptionRow[] = Object.entries(OPTIONS.entries).map(([name, schema]) => {
+  const text: OptionText = v.getMetadata(schema)
+  const variable = flagIn(text).replace(/^--/, "RUNSEAL_").replaceAll("-", "_").toUpperCase()
+  return { ...text, name, fallback: v.getDefault(schema), variable: text.once ? undefined : variable }
+})
+
+/** The text of a row's Markdown. */
+export const plainText = (markdown: string): string =>
+  markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("`", "")

@@ -1,0 +1,82 @@
+/** What an option's text may be, and the value that it stands for. Each schema's message continues the option's name. */
+import { MAX_URI_LENGTH } from "@runseal/core/transparency-log/trusted-root"
+import * as v from "valibot"
+import { asFolder, operatorUrl } from "./operator-url.ts"
+import { areDistinct, MAX_WITNESSES, parseWitness } from "./witness.ts"
+
+/** A whole number within bounds, both included. */
+export function integer(min: number, max: number) {
+  const rule = `must be an integer from ${min} to ${max}`
+  return v.pipe(
+    v.string(),
+    v.regex(/^\d{1,16}$/, rule),
+    v.transform(Number),
+    v.minValue(min, rule),
+    v.maxValue(max, rule),
+  )
+}
+
+/** A text of one form. @param rule what it must be */
+export const word = (form: RegExp, rule: string) => v.pipe(v.string(), v.regex(form, `must be ${rule}`))
+
+/** What a reader makes of a text. @param rule what the text must be where the reader makes nothing of it */
+const readBy = <Value extends NonNullable<unknown>>(read: (text: string) => Value | undefined, rule: string) =>
+  v.pipe(
+    v.string(),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const value = read(dataset.value)
+      if (value !== undefined) return value
+      addIssue({ message: `must be ${rule}` })
+      return NEVER
+    }),
+  )
+
+/** An address to bind: a name is resolved by the system. */
+export const LISTEN_HOST = word(/^[^\s]{1,253}$/, "a host name or address")
+
+/** A host name without port. */
+export const HOST_NAME = word(
+  /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/,
+  "a lower-case host name without port",
+)
+
+const withoutFinalSlash = (text: string): string => text.replace(/\/+$/, "")
+
+export const DATABASE_URL = readBy(
+  text => (/^postgres(?:ql)?:/.test(URL.parse(text)?.protocol ?? "") ? withoutFinalSlash(text) : undefined),
+  "an address starting with postgres:// or postgresql://",
+)
+/** What `GET /version`, the API description and every published bundle name: whatever it holds, all may read. */
+export const PUBLIC_URL = readBy(
+  text => operatorUrl(text, "anywhere") && withoutFinalSlash(text),
+  "an http or https address without credentials, query and fragment: anybody reads it",
+)
+export const REVIEWER_URL = readBy(
+  text => operatorUrl(text, "anywhere") && withoutFinalSlash(text),
+  "an http or https address without credentials, query and fragment",
+)
+const HTTPS = "an https address (http on this machine only) without credentials, query and fragment"
+/** Without a final slash: the names of a signer's methods are put behind its address. */
+export const SIGNER_URL = readBy(text => operatorUrl(text) && withoutFinalSlash(text), HTTPS)
+export const REKOR_URL = readBy(text => asFolder(operatorUrl(text)), HTTPS)
+/**
+ * http will do: most authorities have nothing else, what they are sent is a digest of what a public log holds, and what they answer is
+ * signed and repeats a nonce. The address stands in the trust document, which has a bound for it.
+ */
+export const TSA_URL = readBy(text => {
+  const url = operatorUrl(text, "anywhere")
+  return url === undefined || url.href.length > MAX_URI_LENGTH ? undefined : url
+}, `an https or http address of at most ${MAX_URI_LENGTH} characters, without credentials, query and fragment`)
+
+export const WITNESSES = v.pipe(
+  v.string(),
+  v.transform(text => text.split(/\s+/).filter(one => one !== "")),
+  v.array(
+    readBy(
+      parseWitness,
+      "the cosignature key of a witness (Ed25519 or ML-DSA-44), =, and its https address (http on this machine only)",
+    ),
+  ),
+  v.check(witnesses => areDistinct(witnesses), "names two witnesses with the same name or key"),
+  v.maxLength(MAX_WITNESSES, `may be given ${MAX_WITNESSES} times at most`),
+)
