@@ -6,7 +6,7 @@ import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import { describe, expect, test } from "vitest"
 import type { Submission } from "../src/pipeline/submission.ts"
 import type { SealedRun } from "../src/sealing/seal-batch.ts"
-import { FAULT_TOLD_EVERY_MS } from "../src/store-faults.ts"
+import { STORE_LINE_EVERY_MS } from "../src/telemetry.ts"
 import { eachDatabase } from "./database/databases.ts"
 import { type Answer, expectRefused, textAt } from "./harness/answer.ts"
 import { CANARY } from "./harness/refusal.ts"
@@ -166,11 +166,11 @@ eachDatabase("sealing", open => {
     })
 
     test("is told to the process log at once, then once in ten seconds with how many requests met it", async () => {
-      service().clock.advance(FAULT_TOLD_EVERY_MS)
+      service().clock.advance(STORE_LINE_EVERY_MS)
       const [first = 0, later] = [service().logLines.length, 5]
       await runSql(service().db, "alter table run rename to run_hidden")
       for (let i = 0; i <= later; i++) await service().get(`/runs?${CANARY}`)
-      service().clock.advance(FAULT_TOLD_EVERY_MS)
+      service().clock.advance(STORE_LINE_EVERY_MS)
       await service().get("/runs")
       await runSql(service().db, "alter table run_hidden rename to run")
       const lines = service().logLines.slice(first)

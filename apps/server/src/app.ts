@@ -25,8 +25,7 @@ import { publicStatementRoutes, runStatementRoutes } from "./routes/run-statemen
 import { runRoutes } from "./routes/runs.ts"
 import { verifyPageRoutes } from "./routes/verify-page.ts"
 import { StoreError } from "./store/errors.ts"
-import { openStoreFaults } from "./store-faults.ts"
-import type { Route } from "./watch.ts"
+import type { Route } from "./telemetry.ts"
 
 type Routes = (deps: Deps) => Hono
 
@@ -58,7 +57,7 @@ export function createApp(deps: Deps): Hono {
   app.use(holdBodies(openBodyRoom()))
   app.use(async (c, next) => {
     await next()
-    deps.watch.answered(routeOf(c), c.res.status)
+    deps.telemetry.answered(routeOf(c), c.res.status)
     if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store")
   })
   for (const routes of PUBLIC_ROUTES) app.route("/", routes(deps))
@@ -68,10 +67,9 @@ export function createApp(deps: Deps): Hono {
   app.use(authenticate(deps, limitNameOf), limitRequests(deps))
   for (const routes of KEPT_ROUTES) app.route("/", routes(deps))
   app.notFound(c => c.json({ ok: false, error: "There is no such endpoint." }, 404))
-  const reportFault = openStoreFaults(deps)
   app.onError((error, c) => {
     if (error instanceof StoreError) {
-      reportFault(error)
+      deps.telemetry.storeFailed(error)
       deps.reportUnavailable()
     }
     return renderError(error, c, deps)
@@ -87,9 +85,7 @@ function renderError(error: unknown, c: Context, deps: Deps): Response {
   const known = asHttpError(error)
   if (known !== undefined) return c.json({ ok: false, error: known.message }, known.status, known.headers)
   const request_id = randomUUID()
-  // The route as registered: a path holds what a caller wrote.
-  const route = routeOf(c)
-  deps.logger.error({ err: error, request_id, method: route?.method, route: route?.path }, "request failed")
+  deps.telemetry.requestFailed(error, request_id, routeOf(c))
   return c.json(
     { ok: false, error: `The server failed; the operator finds the cause under request ${request_id}.` },
     500,

@@ -6,6 +6,7 @@ import { spkiToPem } from "@runseal/core/transparency-log/spki"
 import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
 import { LEDGER_BACKEND } from "@runseal/core/vocabulary/versions"
 import type { Logger } from "pino"
+import { PROCESS_WORLD } from "./abroad/ask.ts"
 import { openIdempotencyKeys } from "./access/idempotency.ts"
 import { openKeyDirectory } from "./access/key-directory.ts"
 import { openRateLimits } from "./access/rate-limit.ts"
@@ -23,12 +24,11 @@ import { refuseOwnLog } from "./options/witness.ts"
 import { openOutside } from "./outbox/open-outside.ts"
 import { type OutsideLog, openOutsideLog } from "./outbox/outside-log.ts"
 import type { PipelineContext } from "./pipeline/pipeline.ts"
-import type { StageFailure } from "./pipeline/stage-failure.ts"
 import { type CompiledPolicy, loadPolicy } from "./policy/load-policy.ts"
 import { PolicyError } from "./policy/policy-document.ts"
 import { compileSignatureLibrary, type SignatureLibrary } from "./policy/signature-library.ts"
 import { openRenderer, type Renderer } from "./report/renderer.ts"
-import { createReviewer, processWorld, ReviewConfigError } from "./review/create-reviewer.ts"
+import { createReviewer, ReviewConfigError } from "./review/create-reviewer.ts"
 import type { Reviewer } from "./review/reviewer.ts"
 import { attestationDraft } from "./sealing/attestation.ts"
 import { type Deployment, openDeployment } from "./sealing/deployment.ts"
@@ -46,7 +46,7 @@ import { StartupError } from "./startup-error.ts"
 import { createBudgetLedger } from "./store/budget-ledger.ts"
 import type { Database } from "./store/database.ts"
 import { openShownHead } from "./store/shown-head.ts"
-import { UNWATCHED, type Watch } from "./watch.ts"
+import { type Counters, createTelemetry } from "./telemetry.ts"
 import { openCosigner } from "./witnessing/cosigner.ts"
 
 export type Service = {
@@ -72,7 +72,7 @@ export function prepare(config: Config): Prepared {
     const policy = loadPolicy(text === undefined ? undefined : parseStrictJson(text))
     const library = compileSignatureLibrary()
     const inspection = openInspection(library)
-    const reviewer = createReviewer(config.reviewer, processWorld, inspection.review)
+    const reviewer = createReviewer(config.reviewer, PROCESS_WORLD, inspection.review)
     const outside = config.rekor === undefined ? {} : { outside: openOutsideLog(config.rekor) }
     return { policy, library, inspection, reviewer, ...outside }
   } catch (error) {
@@ -91,8 +91,8 @@ export type BootParts = {
   readonly logger: Logger
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
-  /** Told of what happens. Absent: nobody watches. */
-  readonly watch?: Watch
+  /** Absent: nothing is counted. */
+  readonly counters?: Counters | undefined
 }
 
 /** What every run says of the service that sealed it. */
@@ -160,25 +160,14 @@ type PublishedName =
   | "trustedRoot"
   | "servicePublicKeyPem"
 
-/** Who is told of what failed: the process log, and of a batch who watches too. */
-const reportersTo = (logger: Logger, watch: Watch) => ({
-  reportFault: ({ fault, cause }: StageFailure): void =>
-    logger.error({ stage: fault.stage, err: cause }, fault.message),
-  reportUnsealed: (error: unknown): void => {
-    watch.batchFailed()
-    logger.error({ err: error }, "a batch was not sealed")
-  },
-  reportCut: (error: unknown): void => logger.error({ err: error }, "an export was cut off"),
-})
-
-type AccessParts = Pick<Required<BootParts>, "db" | "config" | "logger" | "nowMs" | "watch"> & Pick<Deployment, "keys">
+type AccessParts = Pick<BootParts, "db" | "config" | "nowMs"> & Pick<Deployment, "keys"> & Pick<Deps, "telemetry">
 
 /** Who may come in, and how often. */
-const openAccess = ({ db, config, logger, nowMs, watch, keys }: AccessParts) => ({
-  directory: openKeyDirectory({ db, nowMs, logger }),
+const openAccess = ({ db, config, nowMs, telemetry, keys }: AccessParts) => ({
+  directory: openKeyDirectory({ db, nowMs, telemetry }),
   idempotencyKeys: openIdempotencyKeys(db, nowMs),
-  trialQuota: openTrialQuota(db, nowMs, () => watch.limited("trial")),
-  rateLimits: openRateLimits({ db, config, secret: keys.originSecret, nowMs, reportRefused: watch.limited }),
+  trialQuota: openTrialQuota(db, nowMs, () => telemetry.limited("trial")),
+  rateLimits: openRateLimits({ db, config, secret: keys.originSecret, nowMs, reportRefused: telemetry.limited }),
 })
 
 /** Makes reports and signs them with the service key. */
@@ -189,34 +178,31 @@ function openReports({ keys, origin, genesisAt, signingKeys }: Deployment, db: D
 }
 
 /** @throws StartupError with one sentence for the operator when the service must not start */
-export async function boot({ config, prepared, db, logger, nowMs, watch = UNWATCHED }: BootParts): Promise<Service> {
-  const report = (trouble: string | undefined): void =>
-    trouble === undefined
-      ? logger.info("the database holds all that is remembered beside the keys")
-      : logger.error({ trouble }, "nothing is sealed")
-  const heads = openHeadGuard({ ...headsOf(config, db), nowMs, report })
+export async function boot(parts: BootParts): Promise<Service> {
+  const { config, db, nowMs } = parts
+  const telemetry = createTelemetry(parts)
+  const heads = openHeadGuard({ ...headsOf(config, db), nowMs, report: telemetry.headsHeld })
   try {
-    return await bootOver({ config, prepared, db, logger, nowMs, watch, heads })
+    return await bootOver({ ...parts, telemetry, heads })
   } catch (error) {
     await heads.close()
     throw error
   }
 }
 
-async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard }): Promise<Service> {
-  const { config, prepared, db, logger, nowMs, watch, heads } = parts
+async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly heads: HeadGuard }): Promise<Service> {
+  const { config, prepared, db, logger, nowMs, telemetry, heads } = parts
   const deployment = await openDeployment(db, config, heads, nowMs)
   const { keys, origin, epoch } = deployment
   refuseOwnLog(config.witnesses, deployment)
   const revision = sourceRevision()
   const doubt = openDoubt()
-  const outside = await openOutside({ db, log: prepared.outside, logger, nowMs, watch })
+  const outside = await openOutside({ db, log: prepared.outside, nowMs, telemetry })
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
   const trust = trustedKeysOf(document)
-  const { reportFault, reportUnsealed, reportCut } = reportersTo(logger, watch)
   const shownHead = openShownHead(db, heads.isKnown)
-  const cosigner = openCosigner({ db, shownHead, config, logger, nowMs, watch })
-  const { directory, idempotencyKeys, trialQuota, rateLimits } = openAccess({ db, config, logger, nowMs, watch, keys })
+  const cosigner = openCosigner({ db, shownHead, config, nowMs, telemetry })
+  const { directory, idempotencyKeys, trialQuota, rateLimits } = openAccess({ db, config, nowMs, telemetry, keys })
   const ledger = createBudgetLedger(db)
   const sealer = openSealer({
     db,
@@ -225,14 +211,14 @@ async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard
     epoch,
     verify: openVerification(document).verify,
     nowMs,
-    reportFault,
+    reportFault: telemetry.stageFailed,
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     ...heads,
-    reportFailure: reportUnsealed,
-    reportSealed: watch.sealed,
+    reportFailure: telemetry.batchFailed,
+    reportSealed: telemetry.sealed,
     reportCommitted: records => {
       doubt.settle()
-      watch.committed(records)
+      telemetry.committed(records)
       cosigner.wake()
       outside.wake()
     },
@@ -247,12 +233,11 @@ async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard
     nowMs,
     reviewer: prepared.reviewer,
     signal: stop.signal,
-    pipeline: pipelineOf(config, prepared, revision, reportFault),
+    pipeline: pipelineOf(config, prepared, revision, telemetry.stageFailed),
   })
   const deps: Deps = {
     db,
     shownHead,
-    logger,
     nowMs,
     keys: directory,
     rateLimits,
@@ -261,13 +246,14 @@ async function bootOver(parts: Required<BootParts> & { readonly heads: HeadGuard
     trustedProxyHops: config.trustedProxyHops,
     ...execution,
     attest: (owner, request, claim) => sealer.attest(attestationDraft(owner, request), claim),
-    openExport: openExports({ db, sealer, nowMs, show: outside.shown.showOutside, reportFailure: reportCut }).open,
+    openExport: openExports({ db, sealer, nowMs, show: outside.shown.showOutside, reportFailure: telemetry.exportCut })
+      .open,
     stateRun: openRunStatements(keys.service, trust),
     renderReport: renderer.render,
     readiness: outside.ready(readyWithSigner(openReadiness({ db, nowMs, heads, epoch, doubt, logger }), signer)),
     sealingQueue: sealer.waiting,
     reportUnavailable: doubt.raise,
-    watch,
+    telemetry,
     ...outside.shown,
     originSecret: keys.originSecret,
     sourceRevision: revision,

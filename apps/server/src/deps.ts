@@ -6,7 +6,6 @@ import type { Bundle } from "@runseal/core/artifacts/bundle"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import type { AttestRequest } from "@runseal/core/wire/attestations"
 import type { KeyChangesAnswer } from "@runseal/core/wire/log-answers"
-import type { Logger } from "pino"
 import type { IdempotencyKeys } from "./access/idempotency.ts"
 import type { KeyDirectory } from "./access/key-directory.ts"
 import type { RateLimits } from "./access/rate-limit.ts"
@@ -24,13 +23,12 @@ import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { Database } from "./store/database.ts"
 import type { KeyClaim } from "./store/idempotency-keys.ts"
 import type { ShownHead } from "./store/shown-head.ts"
-import type { Watch } from "./watch.ts"
+import type { Telemetry } from "./telemetry.ts"
 
 export type Deps = {
   readonly db: Database
   /** The log's head, for checkpoints that leave the service. */
   readonly shownHead: ShownHead
-  readonly logger: Logger
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
   /** Whose secret it is, and whether one is needed. */
@@ -61,7 +59,7 @@ export type Deps = {
   readonly reportUnavailable: () => void
   /** Records that wait to be sealed. */
   readonly sealingQueue: () => number
-  readonly watch: Watch
+  readonly telemetry: Telemetry
   /** The outside log that this process delivers to. */
   readonly outside?: Outbox
   /** Bundles as they are read: with their anchors in outside logs. */

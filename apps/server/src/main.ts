@@ -1,6 +1,5 @@
 /** The server process: options, start, signals, stop. */
 import { join } from "node:path"
-import { pino } from "pino"
 import { createApp } from "./app.ts"
 import { boot, prepare, type Service } from "./boot.ts"
 import { runHeadsCommand } from "./heads-command.ts"
@@ -11,9 +10,9 @@ import { createMetrics, type Metrics } from "./metrics/metrics.ts"
 import { mintAdminKey } from "./mint-admin-key.ts"
 import { type Config, readConfig } from "./options/config.ts"
 import { readSecretFiles, removeSecrets, SECRET_VARIABLES } from "./options/secrets.ts"
+import { createLogger, errorFacts } from "./process-log.ts"
 import { StartupError } from "./startup-error.ts"
 import { type Database, openDatabase } from "./store/database.ts"
-import { UNWATCHED } from "./watch.ts"
 
 const openStore = ({ databaseUrl, dataDir }: Config, say: (sentence: string) => void): Promise<Database> =>
   databaseUrl === undefined
@@ -56,16 +55,17 @@ async function main(): Promise<void> {
     return runKeysCommand(await openStore(config, toOperator), config, config.keysCommand)
   if (config.headsCommand !== undefined)
     return runHeadsCommand(await openStore(config, toOperator), config.headsCommand)
-  const logger = pino({ level: config.logLevel })
+  const logger = createLogger(config.logLevel)
   // Refused before a database is made.
   const prepared = prepare(config)
   const db = await openStore(config, sentence => logger.info(sentence))
   const metrics = config.metricsPort === undefined ? undefined : createMetrics()
-  const watch = metrics?.watch ?? UNWATCHED
-  const service = await boot({ config, prepared, db, logger, nowMs: Date.now, watch }).catch(async (error: unknown) => {
-    await db.close()
-    throw error
-  })
+  const service = await boot({ config, prepared, db, logger, nowMs: Date.now, counters: metrics?.counters }).catch(
+    async (error: unknown) => {
+      await db.close()
+      throw error
+    },
+  )
   const doors = await openDoors(config, service, metrics).catch(async (error: unknown) => {
     await service.close()
     throw error
@@ -94,7 +94,7 @@ async function main(): Promise<void> {
 try {
   await main()
 } catch (error) {
-  // A refusal is a sentence; anything else is a bug, and its trace belongs to the operator.
-  process.stderr.write(error instanceof StartupError ? `runseal: ${error.message}\n` : `runseal: ${String(error)}\n`)
+  // A refusal is a sentence; anything else is a bug, told as the process log tells one.
+  toOperator(error instanceof StartupError ? error.message : `a bug: ${JSON.stringify(errorFacts(error))}`)
   process.exitCode = 1
 }

@@ -28,9 +28,9 @@ const VERIFY_PAGE = "apps/verify-page/src"
 const LIBS = [CANONICAL, CORE]
 const server = (name: string): string => `${SERVER}/${name}`
 /** What every room of the server may know: the libraries, its options, the parts it is given, how a start is refused. */
-const GIVEN = [...LIBS, ...["options", "deps.ts", "startup-error.ts", "watch.ts"].map(server)]
-/** How rooms that ask other services read what those answer. */
-const FOREIGN_ANSWER = server("foreign-answer.ts")
+const GIVEN = [...LIBS, ...["options", "deps.ts", "startup-error.ts", "telemetry.ts"].map(server)]
+/** The one HTTP client of the service. */
+const ABROAD = server("abroad")
 
 export const ROOMS: readonly Room[] = [
   { path: CANONICAL, enters: [] },
@@ -61,17 +61,17 @@ export const ROOMS: readonly Room[] = [
   { path: server("startup-error.ts"), enters: [] },
   // A key's role is a word of the database and of the command line.
   { path: server("options"), enters: [...LIBS, server("startup-error.ts"), server("store/schema.ts")] },
-  { path: FOREIGN_ANSWER, enters: [] },
+  { path: ABROAD, enters: [] },
   { path: server("http"), enters: [...GIVEN, server("pipeline/submission.ts")] },
   { path: server("access"), enters: [...GIVEN, server("http"), server("store"), server("pipeline/submission.ts")] },
   { path: server("policy"), enters: GIVEN },
   // Built-in rules see through the same disguises as the signatures.
-  { path: server("review"), enters: [...GIVEN, server("policy/fold-text.ts"), FOREIGN_ANSWER] },
+  { path: server("review"), enters: [...GIVEN, server("policy/fold-text.ts"), ABROAD] },
   { path: server("pipeline"), enters: [...GIVEN, server("policy"), server("review")] },
   { path: server("store"), enters: GIVEN },
-  { path: server("anchor"), enters: [...GIVEN, server("store"), FOREIGN_ANSWER] },
-  { path: server("witnessing"), enters: [...GIVEN, server("store"), FOREIGN_ANSWER] },
-  { path: server("outbox"), enters: [...GIVEN, server("store"), server("sealing/readiness.ts"), FOREIGN_ANSWER] },
+  { path: server("anchor"), enters: [...GIVEN, server("store"), ABROAD] },
+  { path: server("witnessing"), enters: [...GIVEN, server("store"), ABROAD] },
+  { path: server("outbox"), enters: [...GIVEN, server("store"), server("sealing/readiness.ts"), ABROAD] },
   { path: server("sealing"), enters: [...GIVEN, ...["pipeline", "anchor", "store", "threads"].map(server)] },
   { path: server("threads"), enters: [] },
   // What it cannot look through is a failed stage or a refused request, and never looked through.
@@ -142,7 +142,7 @@ export const PACKAGE_RULES: readonly PackageRule[] = [
     modules: /^(?:hono|@hono\/[\w-]+|hono-openapi)(?:\/|$)/,
     never: ["libs", ...["store", "pipeline", "policy", "review", "sealing", "anchor", "report"].map(server)],
   },
-  // The rooms report through callbacks (watch.ts): who counts is no business of theirs.
+  // The rooms report to the telemetry: how it is counted is no business of theirs.
   { name: "Prometheus", modules: /^prom-client(?:\/|$)/, only: [server("metrics")] },
   {
     name: "PDF code",

@@ -22,10 +22,7 @@ const shipped = (path: string): boolean => /^(?:apps|libs)\/[\w-]+\/src\//.test(
  * the client gave. docs/security-model.md, "Addresses that are asked".
  */
 const FETCH_DOORS: ReadonlySet<string> = new Set([
-  "apps/server/src/review/create-reviewer.ts",
-  "apps/server/src/outbox/exchange.ts",
-  "apps/server/src/witnessing/ask-witness.ts",
-  "apps/server/src/anchor/remote-signer.ts",
+  "apps/server/src/abroad/ask.ts",
   "apps/verifier-cli/src/read-input.ts",
   "apps/verify-page/src/page/read-bounded.ts",
   PLATFORM_DOOR,

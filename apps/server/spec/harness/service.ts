@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { JsonObject, JsonValue } from "@runseal/canonical"
-import { pino } from "pino"
 import { afterAll, afterEach, beforeAll } from "vitest"
 import { createApp } from "../../src/app.ts"
 import { boot, prepare } from "../../src/boot.ts"
 import type { Deps } from "../../src/deps.ts"
 import { type Config, readConfig } from "../../src/options/config.ts"
+import { createLogger } from "../../src/process-log.ts"
 import { type Database, openDatabase } from "../../src/store/database.ts"
 import { type Answer, readAnswer } from "./answer.ts"
 import { checkHouse } from "./check-house.ts"
@@ -70,7 +70,7 @@ export async function openService(settings: Settings = {}): Promise<TestService>
   const config = settledConfig(folder, settings)
   const prepared = prepare(config)
   const logLines: string[] = []
-  const logger = pino({ level: "debug" }, { write: line => void logLines.push(line) })
+  const logger = createLogger("debug", { write: line => void logLines.push(line) })
   const clock = settings.clock ?? testClock()
   const db = await (settings.open ?? (() => openDatabase({ kind: "memory" })))()
   const { deps, close } = await boot({ config, prepared, db, logger, nowMs: clock.nowMs }).catch(

@@ -5,6 +5,7 @@ import { eachDatabase } from "../../spec/database/databases.ts"
 import { revokeKey } from "../store/api-keys.ts"
 import type { Database } from "../store/database.ts"
 import { StoreError } from "../store/errors.ts"
+import { createTelemetry } from "../telemetry.ts"
 import { secretHash } from "./api-key.ts"
 import { type KeyDirectory, MAX_LOOKUPS_PER_STATEMENT, MAX_WAITING_LOOKUPS, openKeyDirectory } from "./key-directory.ts"
 import { mintKey } from "./mint-key.ts"
@@ -34,7 +35,8 @@ eachDatabase("the key directory", open => {
 
   const lines: string[] = []
   const logger = pino({}, { write: line => void lines.push(line) })
-  const directory = (): KeyDirectory => openKeyDirectory({ db, nowMs: () => NOW, logger })
+  const telemetry = createTelemetry({ logger, nowMs: () => NOW })
+  const directory = (): KeyDirectory => openKeyDirectory({ db, nowMs: () => NOW, telemetry })
   const counted = async <T>(work: () => Promise<T>): Promise<readonly [T, number]> => {
     reads = 0
     return [await work(), reads]

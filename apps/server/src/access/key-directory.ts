@@ -3,10 +3,10 @@
  * requests that wait at the same time are asked for in one statement, which counts them for their limits too where they are
  * counted in the database.
  */
-import type { Logger } from "pino"
 import { type ActiveKey, findActiveKeys, hasKeys, noteUses } from "../store/api-keys.ts"
 import type { Database } from "../store/database.ts"
 import { createGroupCommit, type Upstream } from "../store/group-commit.ts"
+import type { Telemetry } from "../telemetry.ts"
 import { isSecret, secretHash } from "./api-key.ts"
 import { ANONYMOUS, type Caller, keyCaller } from "./caller.ts"
 import { type CountedRequest, lookUpAndCount } from "./counted-lookup.ts"
@@ -40,7 +40,7 @@ export type KeyDirectory = Upstream & {
 export type DirectoryParts = {
   readonly db: Database
   readonly nowMs: () => number
-  readonly logger: Pick<Logger, "warn">
+  readonly telemetry: Pick<Telemetry, "keyUseLost">
 }
 
 export function openKeyDirectory(parts: DirectoryParts): KeyDirectory {
@@ -109,16 +109,14 @@ async function lookUp(
 }
 
 /** Last uses, written behind the requests' backs. Only keys that exist get here: their number bounds what is remembered. */
-function openUseNotes({ db, nowMs, logger }: DirectoryParts) {
+function openUseNotes({ db, nowMs, telemetry }: DirectoryParts) {
   let due = new Set<number>()
   let writing: Promise<void> | undefined
   const writeAll = async (): Promise<void> => {
     while (due.size > 0) {
       const keyIds = [...due]
       due = new Set()
-      await noteUses(db, keyIds, nowMs(), USE_NOTED_EVERY_MS).catch((error: unknown) =>
-        logger.warn({ err: error }, "the last use of a key was not noted"),
-      )
+      await noteUses(db, keyIds, nowMs(), USE_NOTED_EVERY_MS).catch(telemetry.keyUseLost)
     }
     writing = undefined
   }

@@ -6,7 +6,6 @@
 
 import { createPublicKey, verify } from "node:crypto"
 import { readFileSync } from "node:fs"
-import { setTimeout as sleep } from "node:timers/promises"
 import {
   decodeBase64,
   encodeBase64,
@@ -19,7 +18,7 @@ import {
 import { isStrictDerSignature, toLowS } from "@runseal/core/transparency-log/ecdsa-der"
 import { parseP256Spki, pemToSpki } from "@runseal/core/transparency-log/spki"
 import { textMember } from "@runseal/core/vocabulary/json-members"
-import { readBounded } from "../foreign-answer.ts"
+import { askWithRetries } from "../abroad/ask.ts"
 import type { RemoteSigner } from "../options/table.ts"
 import type { EcdsaKey } from "./keys.ts"
 
@@ -29,8 +28,12 @@ export const ATTEMPT_DEADLINE_MS = 3000
 export const SIGNING_DEADLINE_MS = 10_000
 /** Attempts after the first, and only after no answer, 429 or 5xx. */
 export const MAX_RETRIES = 2
-/** A retry waits so long, doubled each time, in milliseconds. */
-const RETRY_WAIT_MS = 100
+const RETRIES = {
+  most: MAX_RETRIES,
+  firstWaitMs: 100,
+  longestWaitMs: SIGNING_DEADLINE_MS,
+  attemptMs: ATTEMPT_DEADLINE_MS,
+}
 /** Requests under way at once. */
 export const MAX_REQUESTS = 16
 /** Messages of one call: more than the leaves of one kind in a batch. */
@@ -49,7 +52,7 @@ export class SignerFailure extends Error {
 
 /** The public key of a signer, DER. @throws SignerFailure */
 export async function fetchPublicKey(signer: RemoteSigner): Promise<Uint8Array> {
-  const answer = await exchange(signer, { method: "GET", path: "/publicKey" }, AbortSignal.timeout(SIGNING_DEADLINE_MS))
+  const answer = await exchange(signer, "/publicKey", undefined, AbortSignal.timeout(SIGNING_DEADLINE_MS))
   const spki = pemToSpki(textMember(answer, "pem") ?? "")
   if (spki === undefined || parseP256Spki(spki) === undefined)
     throw new SignerFailure("The signer's public key is no ECDSA P-256 key in PEM.")
@@ -63,7 +66,7 @@ export function remoteKey(signer: RemoteSigner, key: Pick<EcdsaKey, "spki" | "id
   const signOne = async (message: Uint8Array, signal: AbortSignal): Promise<void> => {
     const digest = sha256(message)
     const body = JSON.stringify({ digest: { sha256: encodeBase64(digest) } })
-    const answer = await exchange(signer, { method: "POST", path: ":asymmetricSign", body }, signal)
+    const answer = await exchange(signer, ":asymmetricSign", body, signal)
     const der = decodeBase64(textMember(answer, "signature") ?? "")
     if (der === undefined || !isStrictDerSignature(der) || !verify("sha256", message, publicKey, der))
       throw new SignerFailure("The signer's answer is no signature of the pinned service key.")
@@ -93,49 +96,25 @@ export function remoteKey(signer: RemoteSigner, key: Pick<EcdsaKey, "spki" | "id
   }
 }
 
-type Request = { readonly method: "GET" | "POST"; readonly path: string; readonly body?: string }
-
-/** The JSON of a 2xx answer. @throws SignerFailure */
-async function exchange(signer: RemoteSigner, request: Request, signal: AbortSignal): Promise<JsonValue> {
-  const token = readToken(signer)
-  for (let retry = 0; ; retry++) {
-    const answer = await attempt(signer, token, request, signal)
-    if (typeof answer !== "string") return answer.body
-    if (signal.aborted || retry >= MAX_RETRIES) throw new SignerFailure(answer)
-    await sleep(RETRY_WAIT_MS * 2 ** retry, undefined, { signal }).catch(() => {
-      throw new SignerFailure(answer)
-    })
+/** The JSON of a 2xx answer. @param body what is to be signed; absent: the signer is asked for something else */
+async function exchange(
+  { url, tokenFile }: RemoteSigner,
+  path: string,
+  body: string | undefined,
+  signal: AbortSignal,
+): Promise<JsonValue> {
+  const token = tokenFile === undefined ? undefined : readToken(tokenFile)
+  const headers = {
+    ...(body === undefined ? {} : { "content-type": "application/json" }),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   }
-}
-
-/** The answer's JSON, or why another attempt may help. @throws SignerFailure when none will */
-async function attempt(
-  { url }: RemoteSigner,
-  token: string | undefined,
-  { method, path, body }: Request,
-  stop: AbortSignal,
-): Promise<{ readonly body: JsonValue } | string> {
-  let response: Response
-  let bytes: Uint8Array | undefined
-  try {
-    response = await fetch(`${url}${path}`, {
-      method,
-      redirect: "error",
-      headers: {
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      },
-      ...(body === undefined ? {} : { body }),
-      signal: AbortSignal.any([stop, AbortSignal.timeout(ATTEMPT_DEADLINE_MS)]),
-    })
-    bytes = await readBounded(response, MAX_ANSWER_BYTES)
-  } catch {
-    return "The signer gave no whole answer in time."
-  }
-  const { status } = response
-  if (status === 429 || status >= 500) return `The signer answered ${status}.`
+  const question = { ...(body === undefined ? {} : { body }), headers, maxBytes: MAX_ANSWER_BYTES, signal }
+  const answer = await askWithRetries(`${url}${path}`, question, RETRIES)
+  if (answer === undefined) throw new SignerFailure("The signer gave no whole answer in time.")
+  const { status, bytes } = answer
+  if (status === 429 || status >= 500) throw new SignerFailure(`The signer answered ${status}.`)
   if (status < 200 || status > 299) throw new SignerFailure(`The signer refused with ${status}.`)
-  return { body: parseAnswer(bytes) }
+  return parseAnswer(bytes)
 }
 
 function parseAnswer(bytes: Uint8Array | undefined): JsonValue {
@@ -147,8 +126,7 @@ function parseAnswer(bytes: Uint8Array | undefined): JsonValue {
   throw new SignerFailure("The signer's answer is no JSON of a signature's size.")
 }
 
-function readToken({ tokenFile }: RemoteSigner): string | undefined {
-  if (tokenFile === undefined) return undefined
+function readToken(tokenFile: string): string {
   let token = ""
   try {
     token = readFileSync(tokenFile, "latin1").trim()

@@ -1,12 +1,12 @@
 /**
- * What is watched, in Prometheus' terms. No label comes from a caller: outcomes, limits, registered routes, classes of
+ * What is counted, in Prometheus' terms. No label comes from a caller: outcomes, limits, registered routes, classes of
  * status and the operator's witnesses are closed lists, so that no request makes a time series of its own.
  */
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { OUTSIDE_FAULTS, type OutsideStanding } from "@runseal/core/wire/log-answers"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 import type { Readiness } from "../sealing/readiness.ts"
-import type { Watch } from "../watch.ts"
+import type { Counters } from "../telemetry.ts"
 
 /** Seconds from a single commit on a quick disk to the deadline of most callers. */
 const SEALING_BUCKETS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
@@ -22,7 +22,7 @@ export type Gauges = {
 }
 
 export type Metrics = {
-  readonly watch: Watch
+  readonly counters: Counters
   /** From here on the gauges are read too. */
   readonly read: (gauges: Gauges) => void
   /** The text exposition format and its media type. */
@@ -33,13 +33,13 @@ export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   return {
-    watch: openWatch(registry),
+    counters: openCounters(registry),
     read: gauges => registerGauges(registry, gauges),
     expose: async () => ({ text: await registry.metrics(), type: registry.contentType }),
   }
 }
 
-function openWatch(registry: Registry): Watch {
+function openCounters(registry: Registry): Counters {
   const registers = [registry]
   const runs = new Counter({
     name: "runseal_runs_total",
@@ -98,12 +98,12 @@ function openWatch(registry: Registry): Watch {
     committed: records => batches.observe(records),
     batchFailed: () => failures.inc(),
     limited: limit => refusals.inc({ limit }),
-    ...watchWitnesses(registers),
-    ...watchOutside(registers),
+    ...countWitnesses(registers),
+    ...countOutside(registers),
   }
 }
 
-function watchWitnesses(registers: Registry[]): Pick<Watch, "cosigned" | "notCosigned" | "witnessed"> {
+function countWitnesses(registers: Registry[]): Pick<Counters, "cosigned" | "notCosigned" | "witnessed"> {
   const size = new Gauge({
     name: "runseal_witness_cosigned_entries",
     help: "Entries of the tree that a witness cosigned last.",
@@ -137,7 +137,7 @@ function watchWitnesses(registers: Registry[]): Pick<Watch, "cosigned" | "notCos
   }
 }
 
-function watchOutside(registers: Registry[]): Pick<Watch, "entered" | "notEntered"> {
+function countOutside(registers: Registry[]): Pick<Counters, "entered" | "notEntered"> {
   const entered = new Counter({
     name: "runseal_outside_entries_total",
     help: "Entries that the outside log holds and this process stored, by whether they came late.",

@@ -4,7 +4,8 @@ import { encodeBase64 } from "@runseal/canonical"
 import { keptTimestamp, verifyTimestamp } from "@runseal/core/transparency-log/timestamp"
 import type { TimestampAuthority } from "@runseal/core/transparency-log/timestamp-authority"
 import { timestampRequest } from "@runseal/core/transparency-log/timestamp-exchange"
-import { type Answer, ask, type Refusal, refusalOf } from "./exchange.ts"
+import { type Answer, ask } from "../abroad/ask.ts"
+import { MAX_ANSWER_BYTES, type Refusal, refusalOf } from "./exchange.ts"
 
 /** For one timestamp, the whole answer included. */
 export const TIMESTAMP_DEADLINE_MS = 10_000
@@ -31,10 +32,11 @@ export async function askTimestamp(
 ): Promise<Stamped | Refusal> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(TIMESTAMP_DEADLINE_MS)])
   const nonce = newNonce()
-  const answer = await ask(url, signal, {
-    type: "application/timestamp-query",
-    accept: "application/timestamp-reply",
+  const answer = await ask(url, {
     body: new Uint8Array(timestampRequest(bytes, nonce)),
+    headers: { accept: "application/timestamp-reply", "content-type": "application/timestamp-query" },
+    maxBytes: MAX_ANSWER_BYTES,
+    signal,
   }).catch(() => undefined)
   return answer === undefined
     ? { fault: "untimed", problem: "The timestamp authority did not answer in time." }

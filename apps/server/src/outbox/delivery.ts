@@ -3,13 +3,11 @@ import { canonicalize } from "@runseal/canonical"
 import type { OutsideEntry } from "@runseal/core/artifacts/anchor"
 import { timeOfOutside } from "@runseal/core/verify/outside"
 import { LOG_TIME_TOLERANCE_SECONDS } from "@runseal/core/vocabulary/scalars"
-import type { OutsideFault } from "@runseal/core/wire/log-answers"
-import type { Logger } from "pino"
 import type { AnchorMode } from "../options/table.ts"
 import type { Database } from "../store/database.ts"
 import { readEntries, readHead } from "../store/log-store.ts"
 import { keepOutside, leaseOutside, noteOutsideFault } from "../store/outside-log.ts"
-import type { Watch } from "../watch.ts"
+import type { Telemetry } from "../telemetry.ts"
 import { TIMESTAMP_DEADLINE_MS } from "./ask-timestamp.ts"
 import { EXCHANGE_DEADLINE_MS, enterEntry } from "./enter-entry.ts"
 import { TILED_DEADLINE_MS } from "./enter-tiled.ts"
@@ -24,24 +22,14 @@ const FIRST_WAIT_MS = 1000
 /** … up to this; less where answers wait for it. */
 const LONGEST_WAIT_MS: { readonly [mode in AnchorMode]: number } = { async: 300_000, sync: 15_000 }
 
-const SENTENCES: { readonly [fault in OutsideFault]: string } = {
-  unreachable: "the outside log did not answer in time",
-  limited: "the outside log asks for fewer requests",
-  failed: "the outside log failed",
-  refused: "the outside log refuses an entry: nothing after it is delivered until it takes it",
-  untimed: "the timestamp authority gave no timestamp that verifies: nothing is delivered until it does",
-  invalid: "the outside log answered beside its API, or with an entry that does not verify: nothing of it is kept",
-}
-
 export type DeliveryContext = {
   readonly db: Database
   readonly log: OutsideLog
-  readonly logger: Pick<Logger, "warn" | "error" | "info">
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
   /** Uniform in [0, 1); spreads retries. */
   readonly random: () => number
-  readonly watch: Pick<Watch, "entered" | "notEntered">
+  readonly telemetry: Pick<Telemetry, "entered" | "notEntered" | "outsideBack">
   /** The name under which this process holds the lease. */
   readonly holder: string
 }
@@ -58,18 +46,15 @@ export type Round =
 export type Delivery = { readonly playRound: (stop: AbortSignal) => Promise<Round> }
 
 export function openDelivery(context: DeliveryContext): Delivery {
-  const { db, log, watch, logger, holder } = context
+  const { db, log, telemetry, holder } = context
   let failures = 0
 
   const fail = async (refusal: Refusal, log_index: number): Promise<number> => {
-    const { retryAfterMs = 0, ...facts } = refusal
     const most = Math.min(LONGEST_WAIT_MS[log.mode], FIRST_WAIT_MS * 2 ** failures)
     failures += 1
-    watch.notEntered(refusal.fault)
-    const level = refusal.fault === "refused" || refusal.fault === "invalid" ? "error" : "warn"
-    logger[level]({ outside_log: log.host, log_index, ...facts }, SENTENCES[refusal.fault])
+    telemetry.notEntered(log.host, log_index, refusal)
     await noteOutsideFault(db, log.key.logId, refusal.fault, context.nowMs())
-    return Math.max(retryAfterMs, context.random() * most)
+    return Math.max(refusal.retryAfterMs ?? 0, context.random() * most)
   }
 
   return {
@@ -91,11 +76,10 @@ export function openDelivery(context: DeliveryContext): Delivery {
           timestamp: "timestamp" in entered ? entered.timestamp : "",
         }))
         await keepOutside(db, log.key.logId, rows, log.timestamps && authorityRow(log.timestamps.authority))
-        if (failures > 0)
-          logger.info({ outside_log: log.host, log_index: first }, "the outside log takes entries again")
+        if (failures > 0) telemetry.outsideBack(log.host, first)
         failures = 0
         for (const [at, entered] of held.entries())
-          watch.entered(isLateTo(timeOfOutside(entered), entries[at]?.integrated_time))
+          telemetry.entered(isLateTo(timeOfOutside(entered), entries[at]?.integrated_time))
       }
       const refusal = answers[held.length]
       if (refusal === undefined || !("fault" in refusal)) return { next_index, more: true }

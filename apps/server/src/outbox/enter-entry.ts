@@ -2,8 +2,9 @@
 import { encodeBase64, utf8Encode } from "@runseal/canonical"
 import { entryPlaceProblem } from "@runseal/core/transparency-log/check-entry"
 import { isRekorUuid, parseRekorAnswer, REKOR_V1_ENTRIES } from "@runseal/core/transparency-log/rekor-v1"
+import type { Answer } from "../abroad/ask.ts"
 import { enterTiled } from "./enter-tiled.ts"
-import { type Answer, askJson, type Entered, refusalOf } from "./exchange.ts"
+import { askLog, type Entered, refusalOf } from "./exchange.ts"
 import type { OutsideLog } from "./outside-log.ts"
 
 /** For one entry with API v1, both requests and their whole answers included. */
@@ -21,11 +22,11 @@ async function enterV1(log: OutsideLog, body: string, stop: AbortSignal): Promis
   const signal = AbortSignal.any([stop, AbortSignal.timeout(EXCHANGE_DEADLINE_MS)])
   const entries = new URL(REKOR_V1_ENTRIES, log.url)
   try {
-    const made = await askJson(entries, signal, body)
+    const made = await askLog(entries, signal, body)
     if (made.status !== 409) return judge(made, 201, log, body)
     const uuid = made.location?.split("/").at(-1)
     if (uuid === undefined || !isRekorUuid(uuid)) return { fault: "invalid", status: 409 }
-    return judge(await askJson(new URL(`${REKOR_V1_ENTRIES}/${uuid}`, log.url), signal), 200, log, body)
+    return judge(await askLog(new URL(`${REKOR_V1_ENTRIES}/${uuid}`, log.url), signal), 200, log, body)
   } catch {
     return { fault: "unreachable" }
   }

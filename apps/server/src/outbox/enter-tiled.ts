@@ -17,8 +17,9 @@ import {
   tiledBody,
 } from "@runseal/core/transparency-log/rekor-v2"
 import { buildInclusionProof, tilePath } from "@runseal/core/transparency-log/tiles"
+import type { Answer } from "../abroad/ask.ts"
 import { askTimestamp, type TimestampSource } from "./ask-timestamp.ts"
-import { type Answer, ask, askJson, type Entered, type Refusal, refusalOf } from "./exchange.ts"
+import { askLog, type Entered, type Refusal, refusalOf } from "./exchange.ts"
 import type { OutsideLog } from "./outside-log.ts"
 
 /**
@@ -52,7 +53,7 @@ export async function enterTiled(
 }
 
 async function enter(log: OutsideLog, request: string, body: Uint8Array, signal: AbortSignal): Promise<Found> {
-  const made = await askJson(new URL(REKOR_V2_ENTRIES, log.url), signal, request)
+  const made = await askLog(new URL(REKOR_V2_ENTRIES, log.url), signal, request)
   if (made.status === 409) return find(log, made, body, signal)
   if (made.status !== 201) return refusalOf(made)
   const entry = made.bytes && parseRekorV2Answer(made.bytes)
@@ -63,7 +64,7 @@ async function enter(log: OutsideLog, request: string, body: Uint8Array, signal:
 async function find(log: OutsideLog, { bytes }: Answer, body: Uint8Array, signal: AbortSignal): Promise<Found> {
   const index = bytes && indexOfDuplicate(bytes)
   if (index === undefined) return { fault: "invalid", status: 409 }
-  const head = await ask(new URL(`${REKOR_V2_READ}checkpoint`, log.url), signal)
+  const head = await askLog(new URL(`${REKOR_V2_READ}checkpoint`, log.url), signal)
   if (head.status !== 200) return refusalOf(head)
   const checkpoint = Buffer.from(head.bytes ?? []).toString("utf8")
   const size = sizeOfCheckpoint(checkpoint)
@@ -72,7 +73,7 @@ async function find(log: OutsideLog, { bytes }: Answer, body: Uint8Array, signal
   if (index >= size) return { fault: "failed", status: 409 }
   let refused: Answer | undefined
   const hashes = await buildInclusionProof(index, size, async (level, at, width) => {
-    const tile = await ask(new URL(`${REKOR_V2_READ}${tilePath({ level, index: at, width })}`, log.url), signal)
+    const tile = await askLog(new URL(`${REKOR_V2_READ}${tilePath({ level, index: at, width })}`, log.url), signal)
     if (tile.status !== 200) refused = tile
     return tile.bytes ?? new Uint8Array()
   }).catch(() => undefined)

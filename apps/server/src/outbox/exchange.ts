@@ -1,10 +1,7 @@
-/**
- * One request to a log or a timestamp authority. Bounded in time and in bytes, and only to the address that the operator gave: no
- * redirect is followed.
- */
+/** One request to a Rekor log or a timestamp authority, and what its status means where that is not the one of an entry. */
 import type { OutsideEntry } from "@runseal/core/artifacts/anchor"
 import type { OutsideFault } from "@runseal/core/wire/log-answers"
-import { readBounded, retryAfterMs } from "../foreign-answer.ts"
+import { type Answer, ask } from "../abroad/ask.ts"
 
 /** Bytes of an answer, after any content encoding is undone. An entry of a log of 2^40 entries is some 6,000. */
 export const MAX_ANSWER_BYTES = 65_536
@@ -25,36 +22,12 @@ export type Refusal = {
 /** What came of an exchange: an entry that verifies, or why there is none. */
 export type Entered = OutsideEntry | Refusal
 
-export type Answer = {
-  readonly status: number
-  /** Absent when it is longer than is read. */
-  readonly bytes: Uint8Array | undefined
-  readonly location: string | undefined
-  readonly retryAfterMs: number | undefined
-}
+const JSON_HEADERS = { accept: "application/json", "content-type": "application/json" }
 
-/** What is sent; nothing for a GET. */
-export type Sent = { readonly type: string; readonly accept: string; readonly body: string | Uint8Array<ArrayBuffer> }
-
-const JSON_TYPE = "application/json"
-
-/** Sends JSON, or asks for it. */
-export const askJson = (url: URL, signal: AbortSignal, body?: string): Promise<Answer> =>
-  ask(url, signal, body === undefined ? undefined : { type: JSON_TYPE, accept: JSON_TYPE, body })
-
-/** Rejects when there is no whole answer before the signal aborts. */
-export async function ask(url: URL, signal: AbortSignal, sent?: Sent): Promise<Answer> {
-  const asked =
-    sent === undefined
-      ? {}
-      : { method: "POST", headers: { accept: sent.accept, "content-type": sent.type }, body: sent.body }
-  const response = await fetch(url, { ...asked, redirect: "manual", signal })
-  return {
-    status: response.status,
-    bytes: await readBounded(response, MAX_ANSWER_BYTES),
-    location: response.headers.get("location") ?? undefined,
-    retryAfterMs: retryAfterMs(response, Date.now()),
-  }
+/** Asks a log for something, or sends it JSON. Rejects when there is no whole answer before the signal aborts. */
+export function askLog(url: URL, signal: AbortSignal, json?: string): Promise<Answer> {
+  const sent = json === undefined ? {} : { body: json, headers: JSON_HEADERS }
+  return ask(url, { ...sent, maxBytes: MAX_ANSWER_BYTES, signal })
 }
 
 /** What a status says that is not the one of an entry. */

@@ -4,13 +4,11 @@ import { setTimeout } from "node:timers/promises"
 import { encodeBase64 } from "@runseal/canonical"
 import { MAX_OUTSIDE_LOGS } from "@runseal/core/artifacts/bundle"
 import type { OutsideStanding } from "@runseal/core/wire/log-answers"
-import type { Logger } from "pino"
 import { StartupError } from "../startup-error.ts"
 import type { Database } from "../store/database.ts"
-import { StoreError } from "../store/errors.ts"
 import { endLease, listOutsideLogs, nameOutsideLog } from "../store/outside-log.ts"
-import type { Watch } from "../watch.ts"
-import { openDelivery } from "./delivery.ts"
+import type { Telemetry } from "../telemetry.ts"
+import { type DeliveryContext, openDelivery } from "./delivery.ts"
 import type { OutsideLog } from "./outside-log.ts"
 import { readStanding } from "./standing.ts"
 
@@ -26,10 +24,9 @@ export const SYNC_WAITING_MAX = 4096
 export type OutboxContext = {
   readonly db: Database
   readonly log: OutsideLog
-  readonly logger: Logger
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
-  readonly watch: Pick<Watch, "entered" | "notEntered">
+  readonly telemetry: DeliveryContext["telemetry"] & Pick<Telemetry, "deliveryFailed">
 }
 
 export type Outbox = {
@@ -51,7 +48,7 @@ export type Outbox = {
  * @throws StoreError, StartupError when there are too many, or when the log holds entries under another host
  */
 export async function openOutbox(context: OutboxContext): Promise<Outbox> {
-  const { db, log, logger } = context
+  const { db, log } = context
   const { logId, spki, validFrom } = log.key
   await nameOutsideLog(db, { log_id: logId, host: log.host, spki: encodeBase64(spki), valid_from: validFrom })
   const named = await listOutsideLogs(db)
@@ -82,11 +79,7 @@ export async function openOutbox(context: OutboxContext): Promise<Outbox> {
           else if (!round.more) await pause(LOOK_MS, heard)
         }
       } catch (error) {
-        // A database that does not answer is told of elsewhere.
-        logger[error instanceof StoreError ? "debug" : "error"](
-          { err: error },
-          "nothing was delivered to the outside log",
-        )
+        context.telemetry.deliveryFailed(error)
         await pause(LOOK_MS, stop.signal)
       }
       if (bell.signal.aborted) bell = new AbortController()

@@ -1,6 +1,7 @@
 /** Review by Anthropic's messages API. */
 import * as v from "valibot"
-import { type ExchangeWorld, exchange } from "./exchange.ts"
+import type { RetryWorld } from "../abroad/ask.ts"
+import { exchange } from "./exchange.ts"
 import type { ModelApi } from "./openai.ts"
 import { type Reviewer, ReviewFailure, type ReviewResult } from "./reviewer.ts"
 import {
@@ -36,7 +37,7 @@ function readContent(content: v.InferOutput<typeof messageSchema>["content"]): R
 }
 
 /** POST `{baseUrl}/v1/messages`, the answer through one tool the model must use. */
-export function anthropicReviewer(api: ModelApi, world: ExchangeWorld): Reviewer {
+export function anthropicReviewer(api: ModelApi, world: RetryWorld): Reviewer {
   const headers = {
     "content-type": "application/json",
     "anthropic-version": API_VERSION,

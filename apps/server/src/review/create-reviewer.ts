@@ -1,10 +1,9 @@
 /** The reviewer a deployment is configured with, with its deadline and its queue. */
-import { setTimeout as sleep } from "node:timers/promises"
+import { PROCESS_WORLD, type RetryWorld } from "../abroad/ask.ts"
 import type { ReviewerOptions } from "../options/config.ts"
 import { anthropicReviewer } from "./anthropic.ts"
 import { boundedQueue } from "./bounded-queue.ts"
 import { builtinReviewer, type ReviewText } from "./builtin-rules.ts"
-import type { ExchangeWorld } from "./exchange.ts"
 import { type ModelApi, openAiReviewer } from "./openai.ts"
 import { noReview, type Reviewer, ReviewFailure } from "./reviewer.ts"
 
@@ -66,14 +65,6 @@ function governed(reviewer: Reviewer, timeoutMs: number): Reviewer {
   }
 }
 
-/** The process's own network, clock and randomness. */
-export const processWorld: ExchangeWorld = {
-  fetch: (input, init) => fetch(input, init),
-  sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }),
-  random: Math.random,
-  now: Date.now,
-}
-
 /**
  * The configured reviewer.
  * @param review where the built-in rules are applied; absent: here, at once
@@ -81,7 +72,7 @@ export const processWorld: ExchangeWorld = {
  */
 export function createReviewer(
   config: ReviewerOptions,
-  world: ExchangeWorld = processWorld,
+  world: RetryWorld = PROCESS_WORLD,
   review?: ReviewText,
 ): Reviewer {
   if (config.kind === "none") return noReview

@@ -1,6 +1,7 @@
 /** Review by any API that speaks OpenAI's chat completions, hosted or one's own. */
 import * as v from "valibot"
-import { type ExchangeWorld, exchange } from "./exchange.ts"
+import type { RetryWorld } from "../abroad/ask.ts"
+import { exchange } from "./exchange.ts"
 import type { Reviewer } from "./reviewer.ts"
 import { REVIEW_INSTRUCTIONS, readReply, readVerdictText, reviewMessage, VERDICT_JSON_SCHEMA } from "./verdict.ts"
 
@@ -23,7 +24,7 @@ const completionSchema = v.object({
 })
 
 /** POST `{baseUrl}/chat/completions`, the answer constrained to the verdict's JSON schema. */
-export function openAiReviewer(api: ModelApi, world: ExchangeWorld): Reviewer {
+export function openAiReviewer(api: ModelApi, world: RetryWorld): Reviewer {
   const headers = {
     "content-type": "application/json",
     ...(api.apiKey === undefined ? {} : { authorization: `Bearer ${api.apiKey}` }),

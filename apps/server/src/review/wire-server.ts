@@ -1,8 +1,7 @@
 /** For the contract tests: a local HTTP server, and the wire formats of the two model APIs as they document them. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
+import { PROCESS_WORLD, type RetryWorld } from "../abroad/ask.ts"
 import { anthropicReviewer } from "./anthropic.ts"
-import { processWorld } from "./create-reviewer.ts"
-import type { ExchangeWorld } from "./exchange.ts"
 import { openAiReviewer } from "./openai.ts"
 import { type Reviewer, ReviewFailure } from "./reviewer.ts"
 
@@ -57,14 +56,14 @@ export const send =
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(body)
 
 /** The real network; waits are noted, not waited for, and chance and time stand still. */
-export function stillWorld(waits: number[] = []): ExchangeWorld {
+export function stillWorld(waits: number[] = []): RetryWorld {
   return {
-    ...processWorld,
+    ...PROCESS_WORLD,
     sleep: async milliseconds => {
       waits.push(milliseconds)
     },
     random: () => 0.5,
-    now: () => Date.parse("2026-03-01T00:00:00Z"),
+    nowMs: () => Date.parse("2026-03-01T00:00:00Z"),
   }
 }
 
@@ -75,7 +74,7 @@ export async function failureOf(review: Promise<unknown>): Promise<ReviewFailure
 }
 
 export interface WireFormat {
-  readonly create: (base: string, world: ExchangeWorld) => Reviewer
+  readonly create: (base: string, world: RetryWorld) => Reviewer
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   /** A complete reply whose answer is this text. */

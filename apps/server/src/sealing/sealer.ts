@@ -22,7 +22,7 @@ import type { LogHeadRow } from "../store/schema.ts"
 import type { Tx } from "../store/session.ts"
 import { findTenants, lockTenants, type TenantClaim, type TenantOwner, updateTenants } from "../store/tenants.ts"
 import { sentTogether } from "../store/transaction.ts"
-import type { Watch } from "../watch.ts"
+import type { Telemetry } from "../telemetry.ts"
 import type { AttestationDraft, SealedAttestation } from "./attestation.ts"
 import { type ExportDraft, type SealedStatement, stateExports } from "./export-statement.ts"
 import type { SealingHeads } from "./head-guard.ts"
@@ -71,9 +71,9 @@ export type SealerContext = BatchContext &
     /** Told why a batch failed; everything in it is refused. */
     readonly reportFailure: (error: unknown) => void
     /** Told what was acknowledged, seconds after it was submitted. */
-    readonly reportSealed: Watch["sealed"]
+    readonly reportSealed: Telemetry["sealed"]
     /** Told of each batch that was committed. */
-    readonly reportCommitted: Watch["committed"]
+    readonly reportCommitted: Telemetry["committed"]
   }
 
 const UNREMEMBERED =

@@ -1,7 +1,4 @@
-/**
- * One exchange with a witness, C2SP tlog-witness. Bounded in time and in bytes, and only with the address that the operator
- * gave: no redirect is followed.
- */
+/** One exchange with a witness, C2SP tlog-witness. */
 import { utf8Decode } from "@runseal/canonical"
 import { type Cosignature, cosignatureOf } from "@runseal/core/transparency-log/cosigned-note"
 import { parseNote } from "@runseal/core/transparency-log/signed-note"
@@ -11,7 +8,7 @@ import {
   formatAddCheckpoint,
   parseTreeSize,
 } from "@runseal/core/transparency-log/witness-messages"
-import { readBounded } from "../foreign-answer.ts"
+import { ask } from "../abroad/ask.ts"
 import type { Witness } from "../options/witness.ts"
 
 /** For one request, its whole answer included. */
@@ -53,18 +50,16 @@ export async function askWitness(
 ): Promise<WitnessAnswer> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(DEADLINE_MS)])
   try {
-    const response = await fetch(new URL(ADD_CHECKPOINT, witness.url), {
-      method: "POST",
-      redirect: "manual",
-      headers: { "content-type": "text/plain; charset=utf-8" },
+    const { status, bytes } = await ask(new URL(ADD_CHECKPOINT, witness.url), {
       body: formatAddCheckpoint(request),
+      headers: { "content-type": "text/plain; charset=utf-8" },
+      maxBytes: MAX_ANSWER_BYTES,
       signal,
     })
-    const bytes = await readBounded(response, MAX_ANSWER_BYTES)
     const body = bytes && utf8Decode(bytes)
     return body === undefined
-      ? { fault: "invalid", status: response.status }
-      : judge(response.status, body, witness, request, nowMs() / 1000 + MAX_AHEAD_SECONDS)
+      ? { fault: "invalid", status }
+      : judge(status, body, witness, request, nowMs() / 1000 + MAX_AHEAD_SECONDS)
   } catch {
     return { fault: "unreachable" }
   }

@@ -4,10 +4,9 @@
  */
 import { setTimeout } from "node:timers/promises"
 import type { Config } from "../options/config.ts"
-import { StoreError } from "../store/errors.ts"
 import type { ShownHead } from "../store/shown-head.ts"
 import { keepWitnessed, readWitnessed } from "../store/witnessed-checkpoint.ts"
-import type { Watch } from "../watch.ts"
+import type { Telemetry } from "../telemetry.ts"
 import { ask, isDue, newStanding, type Standing, type StandingContext } from "./standing.ts"
 
 /** Between two rounds at least, in milliseconds. */
@@ -18,7 +17,7 @@ const LOOK_MS = 5000
 export type CosignerContext = StandingContext & {
   readonly config: Pick<Config, "witnesses" | "witnessesNeeded">
   readonly shownHead: ShownHead
-  readonly watch: Pick<Watch, "cosigned" | "notCosigned" | "witnessed">
+  readonly telemetry: StandingContext["telemetry"] & Pick<Telemetry, "roundFailed" | "witnessed">
 }
 
 export type Cosigner = {
@@ -39,8 +38,7 @@ export function openCosigner(context: CosignerContext): Cosigner {
         if (standings.length === 0) standings = await openStandings(context)
         await playRound(standings, context, stop.signal)
       } catch (error) {
-        // A database that does not answer is told of elsewhere.
-        context.logger[error instanceof StoreError ? "debug" : "error"]({ err: error }, "the witnesses were not asked")
+        context.telemetry.roundFailed(error)
       }
       await pause(ROUND_MS, stop.signal)
       await pause(LOOK_MS, AbortSignal.any([stop.signal, bell.signal]))
@@ -71,7 +69,7 @@ async function openStandings({ db, config }: CosignerContext): Promise<readonly 
 }
 
 async function playRound(standings: readonly Standing[], context: CosignerContext, stop: AbortSignal): Promise<void> {
-  const { db, shownHead, config, watch } = context
+  const { db, shownHead, config, telemetry } = context
   const head = await shownHead()
   const due = standings.filter(standing => isDue(standing, head))
   if (due.length === 0) return
@@ -81,5 +79,5 @@ async function playRound(standings: readonly Standing[], context: CosignerContex
   const lines = standings.flatMap(({ last }) => (last?.checkpoint === head.checkpoint ? [last.cosignature.line] : []))
   if (stop.aborted || lines.length < config.witnessesNeeded) return
   await keepWitnessed(db, { size: head.size, checkpoint: head.checkpoint + lines.join("") })
-  watch.witnessed(head.size)
+  telemetry.witnessed(head.size)
 }

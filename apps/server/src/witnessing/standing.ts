@@ -1,13 +1,12 @@
 /** Where one witness stands: what it cosigned last, and when it may be asked again. */
 import type { Cosignature } from "@runseal/core/transparency-log/cosigned-note"
 import { buildConsistencyProof } from "@runseal/core/transparency-log/tiles"
-import type { Logger } from "pino"
 import type { Witness } from "../options/witness.ts"
 import type { Database } from "../store/database.ts"
 import { readHead, readTile } from "../store/log-store.ts"
 import type { LogHeadRow } from "../store/schema.ts"
-import type { Watch } from "../watch.ts"
-import { askWitness, type Refusal, type WitnessFault } from "./ask-witness.ts"
+import type { Telemetry } from "../telemetry.ts"
+import { askWitness, type Refusal } from "./ask-witness.ts"
 
 /** A cosignature of a log that does not grow is renewed after this time: it says that no larger tree was seen until then. */
 const RENEW_MS = 600_000
@@ -17,20 +16,11 @@ const LONGEST_WAIT_MS = 300_000
 /** Requests in one round: other processes of this log may be showing the witness more of it. */
 const MAX_REQUESTS = 3
 
-const SENTENCES: { readonly [fault in WitnessFault]: string } = {
-  unreachable: "a witness did not answer in time",
-  refused: "a witness refused the checkpoint",
-  invalid: "a witness answered beside its protocol, or with a cosignature that does not verify",
-  contradicted:
-    "a witness has cosigned what is not the past of this log: the database is an older copy or was forked, or the witness is wrong",
-}
-
 export type StandingContext = {
   readonly db: Database
-  readonly logger: Logger
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
-  readonly watch: Pick<Watch, "cosigned" | "notCosigned">
+  readonly telemetry: Pick<Telemetry, "cosigned" | "notCosigned" | "witnessBack">
 }
 
 export type Standing = {
@@ -69,19 +59,16 @@ export async function ask(
   if (stop.aborted || answer === "overtaken") return
   if ("cosignature" in answer) {
     const { cosignature } = answer
-    if (standing.failures > 0) context.logger.info({ witness: name }, "a witness cosigns again")
+    if (standing.failures > 0) context.telemetry.witnessBack(name)
     standing.size = head.size
     standing.last = { checkpoint: head.checkpoint, cosignature, atMs: performance.now() }
     standing.failures = 0
-    context.watch.cosigned(name, head.size, cosignature.time)
+    context.telemetry.cosigned(name, head.size, cosignature.time)
     return
   }
-  const { fault } = answer
   standing.waitUntilMs = performance.now() + Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** standing.failures)
   standing.failures += 1
-  context.watch.notCosigned(name, fault)
-  const facts = { witness: name, ...answer, log_size: head.size }
-  context.logger[fault === "contradicted" ? "error" : "warn"](facts, SENTENCES[fault])
+  context.telemetry.notCosigned(name, answer, head.size)
 }
 
 /** The cosignature; why there is none; or that the log has grown meanwhile and the witness knows it. */

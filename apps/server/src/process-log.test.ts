@@ -1,0 +1,44 @@
+/** What an error says in the process log. docs/operations.md, "Logs". */
+import { expect, test } from "vitest"
+import { createLogger } from "./process-log.ts"
+import { StoreError } from "./store/errors.ts"
+
+/** The line that an error makes. */
+function lineOf(err: unknown): { readonly text: string; readonly err: unknown } {
+  const lines: string[] = []
+  createLogger("debug", { write: line => void lines.push(line) }).error({ err }, "request failed")
+  const text = lines.join("")
+  return { text, err: JSON.parse(text).err }
+}
+
+const LEAKS = [`select "secret" from "run"`, `Unexpected token 'g', "geheim" is not valid JSON`]
+
+test.each(LEAKS)("the words of a library are not told: %s", words => {
+  const cause = Object.assign(new Error(`Failed query: ${words}\n    at /x/apps/geheim/src/select.ts:1:1`), {
+    code: "42P01",
+  })
+  const { text, err } = lineOf(new TypeError(words, { cause }))
+  expect(err).toMatchObject({ name: "TypeError", cause: { name: "Error", code: "42P01" } })
+  expect(text).not.toMatch(/geheim|select|stack|node_modules/)
+})
+
+test("where it happened is told by files of the service and lines in them", () => {
+  const { err } = lineOf(new RangeError("x"))
+  expect(err).toEqual({ name: "RangeError", at: [expect.stringMatching(/^server\/process-log\.test\.ts:\d+$/)] })
+})
+
+test("the sentences of the service's own errors are told, with their codes", () => {
+  const { err } = lineOf(new StoreError("rolled_back", { sqlstate: "23514" }))
+  expect(err).toMatchObject({
+    name: "StoreError",
+    code: "23514",
+    message: "The database refused the transaction; nothing was written.",
+  })
+})
+
+test("what is no error is told by its type, and a chain of causes ends", () => {
+  expect(lineOf("geheim").err).toEqual({ name: "string" })
+  const endless: Error = new Error("x")
+  endless.cause = endless
+  expect(lineOf(endless).text.length).toBeLessThan(2000)
+})

@@ -1,0 +1,163 @@
+/**
+ * What the service reports of itself while it runs: every room reports here, and the metrics and the lines of the process log are made of
+ * it. A report says that something happened and why it failed, never what a request was about.
+ */
+import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import type { OutsideFault } from "@runseal/core/wire/log-answers"
+import type { Logger } from "pino"
+import type { Refusal as OutsideRefusal } from "./outbox/exchange.ts"
+import type { StageFailure } from "./pipeline/stage-failure.ts"
+import { StoreError, type StoreErrorCode } from "./store/errors.ts"
+import type { WitnessFault, Refusal as WitnessRefusal } from "./witnessing/ask-witness.ts"
+
+/** A route as it was registered, such as `GET /runs/:id`. */
+export type Route = { readonly method: string; readonly path: string }
+
+/** What is counted: the metrics. */
+export type Counters = {
+  /** A request was answered; undefined for what is no endpoint. */
+  readonly answered: (route: Route | undefined, status: number) => void
+  /** A record is durable and acknowledged; seconds since it was handed to the sealer. */
+  readonly sealed: (kind: OutcomeKind | "attestation", seconds: number) => void
+  /** A batch of so many records was committed. */
+  readonly committed: (records: number) => void
+  /** A batch was not committed, and everything in it refused. */
+  readonly batchFailed: () => void
+  /** A request was refused because a limit was reached. */
+  readonly limited: (limit: "shared" | "attest" | "trial") => void
+  /** A witness cosigned a tree of so many entries, at this time by its clock (Unix seconds). */
+  readonly cosigned: (witness: string, size: number, time: number) => void
+  readonly notCosigned: (witness: string, fault: WitnessFault) => void
+  /** Enough witnesses cosigned a tree of so many entries. */
+  readonly witnessed: (size: number) => void
+  /** The outside log holds one entry more. @param late whether it is of another time than the entry of the own log */
+  readonly entered: (late: boolean) => void
+  readonly notEntered: (fault: OutsideFault) => void
+}
+
+/** Events of which there is a line in the process log; some are counted too. */
+type Lines = {
+  /** A request ended in a failure that nobody foresaw. */
+  readonly requestFailed: (error: unknown, request_id: string, route: Route | undefined) => void
+  /** The record store failed a request. */
+  readonly storeFailed: (error: StoreError) => void
+  readonly stageFailed: (failure: StageFailure) => void
+  readonly batchFailed: (error: unknown) => void
+  /** An export ended before its last line. */
+  readonly exportCut: (error: unknown) => void
+  /** Why nothing is sealed, by what is remembered beside the keys; undefined: the database holds all of that. */
+  readonly headsHeld: (trouble: string | undefined) => void
+  /** The time of a key's last use was not written. */
+  readonly keyUseLost: (error: unknown) => void
+  /** A witness that had failed cosigns. */
+  readonly witnessBack: (witness: string) => void
+  /** @param log_size entries of the tree that it was asked to cosign */
+  readonly notCosigned: (witness: string, refusal: WitnessRefusal, log_size: number) => void
+  /** A round of witnesses was given up. */
+  readonly roundFailed: (error: unknown) => void
+  /** An outside log that had failed takes entries. */
+  readonly outsideBack: (outside_log: string, log_index: number) => void
+  readonly notEntered: (outside_log: string, log_index: number, refusal: OutsideRefusal) => void
+  /** A delivery to an outside log was given up. */
+  readonly deliveryFailed: (error: unknown) => void
+}
+
+export type Telemetry = Omit<Counters, keyof Lines> & Lines
+
+const ignore = (): void => undefined
+/** Nothing is counted. */
+export const UNCOUNTED: Counters = {
+  answered: ignore,
+  sealed: ignore,
+  committed: ignore,
+  batchFailed: ignore,
+  limited: ignore,
+  cosigned: ignore,
+  notCosigned: ignore,
+  witnessed: ignore,
+  entered: ignore,
+  notEntered: ignore,
+}
+
+const NOT_COSIGNED: { readonly [fault in WitnessFault]: string } = {
+  unreachable: "a witness did not answer in time",
+  refused: "a witness refused the checkpoint",
+  invalid: "a witness answered beside its protocol, or with a cosignature that does not verify",
+  contradicted:
+    "a witness has cosigned what is not the past of this log: the database is an older copy or was forked, or the witness is wrong",
+}
+
+const NOT_ENTERED: { readonly [fault in OutsideFault]: string } = {
+  unreachable: "the outside log did not answer in time",
+  limited: "the outside log asks for fewer requests",
+  failed: "the outside log failed",
+  refused: "the outside log refuses an entry: nothing after it is delivered until it takes it",
+  untimed: "the timestamp authority gave no timestamp that verifies: nothing is delivered until it does",
+  invalid: "the outside log answered beside its API, or with an entry that does not verify: nothing of it is kept",
+}
+
+/** A database that does not answer is reported by the requests that it fails. */
+const levelOf = (error: unknown): "debug" | "error" => (error instanceof StoreError ? "debug" : "error")
+
+export type TelemetryParts = {
+  readonly logger: Pick<Logger, "debug" | "info" | "warn" | "error">
+  readonly counters?: Counters | undefined
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number
+}
+
+export function createTelemetry({ logger, counters = UNCOUNTED, nowMs }: TelemetryParts): Telemetry {
+  return {
+    ...counters,
+    requestFailed: (err, request_id, route) =>
+      logger.error({ err, request_id, method: route?.method, route: route?.path }, "request failed"),
+    storeFailed: openStoreFailures(logger, nowMs),
+    stageFailed: ({ fault, cause }) => logger.error({ stage: fault.stage, err: cause }, fault.message),
+    batchFailed: err => {
+      counters.batchFailed()
+      logger.error({ err }, "a batch was not sealed")
+    },
+    exportCut: err => logger.error({ err }, "an export was cut off"),
+    headsHeld: trouble =>
+      trouble === undefined
+        ? logger.info("the database holds all that is remembered beside the keys")
+        : logger.error({ trouble }, "nothing is sealed"),
+    keyUseLost: err => logger.warn({ err }, "the last use of a key was not noted"),
+    witnessBack: witness => logger.info({ witness }, "a witness cosigns again"),
+    notCosigned: (witness, refusal, log_size) => {
+      counters.notCosigned(witness, refusal.fault)
+      const level = refusal.fault === "contradicted" ? "error" : "warn"
+      logger[level]({ witness, ...refusal, log_size }, NOT_COSIGNED[refusal.fault])
+    },
+    roundFailed: err => logger[levelOf(err)]({ err }, "the witnesses were not asked"),
+    outsideBack: (outside_log, log_index) =>
+      logger.info({ outside_log, log_index }, "the outside log takes entries again"),
+    notEntered: (outside_log, log_index, { retryAfterMs: _, ...refusal }) => {
+      counters.notEntered(refusal.fault)
+      const level = refusal.fault === "refused" || refusal.fault === "invalid" ? "error" : "warn"
+      logger[level]({ outside_log, log_index, ...refusal }, NOT_ENTERED[refusal.fault])
+    },
+    deliveryFailed: err => logger[levelOf(err)]({ err }, "nothing was delivered to the outside log"),
+  }
+}
+
+/** Of each kind of failure at most one line in so long a time, however many requests meet it, in milliseconds. */
+export const STORE_LINE_EVERY_MS = 10_000
+
+/**
+ * The first failure of a kind is written at once, with its SQLSTATE; those that follow within the time are counted in the next line.
+ * Neither holds anything of the request or the statement.
+ */
+function openStoreFailures(logger: TelemetryParts["logger"], nowMs: () => number): Telemetry["storeFailed"] {
+  const kinds = new Map<StoreErrorCode, { readonly at: number; unwritten: number }>()
+  return ({ code, sqlstate }) => {
+    const now = nowMs()
+    const known = kinds.get(code)
+    if (known !== undefined && Math.abs(now - known.at) < STORE_LINE_EVERY_MS) {
+      known.unwritten++
+      return
+    }
+    logger.warn({ code, sqlstate, requests: 1 + (known?.unwritten ?? 0) }, "the record store failed requests")
+    kinds.set(code, { at: now, unwritten: 0 })
+  }
+}
