@@ -1,31 +1,14 @@
-/** RFC 6962 §2.1 and C2SP tlog-tiles word for word, on Node's own hash: what the server's log is compared with. */
-import { createHash } from "node:crypto"
+/** RFC 6962 §2.1 and C2SP tlog-tiles word for word: what the server's log is compared with. */
+import { H, k, leafHash, mth, proof } from "../../../../libs/core/test/transparency-log/reference-tree.ts"
 
-const hash = (...parts: readonly Uint8Array[]): Buffer => {
-  const digest = createHash("sha256")
-  for (const part of parts) digest.update(part)
-  return digest.digest()
-}
+export const naiveLeaf = (entry: Uint8Array): Buffer => Buffer.from(leafHash(entry))
 
-const LEAF = Uint8Array.of(0)
-const NODE = Uint8Array.of(1)
+/** MTH over leaf hashes. */
+export const naiveRoot = (leaves: readonly Uint8Array[]): Buffer => Buffer.from(mth(leaves))
 
-export const naiveLeaf = (entry: Uint8Array): Buffer => hash(LEAF, entry)
-
-/** MTH over leaf hashes: the left part is the largest power of two smaller than the number of leaves. */
-export function naiveRoot(leaves: readonly Uint8Array[]): Buffer {
-  const [first] = leaves
-  if (first === undefined) return hash()
-  if (leaves.length === 1) return Buffer.from(first)
-  const split = largestPowerBelow(leaves.length)
-  return hash(NODE, naiveRoot(leaves.slice(0, split)), naiveRoot(leaves.slice(split)))
-}
-
-function largestPowerBelow(count: number): number {
-  let power = 1
-  while (power * 2 < count) power *= 2
-  return power
-}
+/** PROOF(m, D[n]) of RFC 6962 §2.1.2. */
+export const naiveConsistency = (first: number, leaves: readonly Uint8Array[]): readonly Buffer[] =>
+  proof(first, leaves).map(hash => Buffer.from(hash))
 
 /** RFC 6962 §2.1.1 turned round: the root a leaf and its path lead to. */
 export function rootFromPath(
@@ -37,26 +20,13 @@ export function rootFromPath(
   if (size === 1) return path.length === 0 ? Buffer.from(leaf) : undefined
   const last = path.at(-1)
   if (last === undefined) return undefined
-  const split = largestPowerBelow(size)
+  const split = k(size)
   const left = index < split
   const below = left
     ? rootFromPath(index, split, leaf, path.slice(0, -1))
     : rootFromPath(index - split, size - split, leaf, path.slice(0, -1))
   if (below === undefined) return undefined
-  return left ? hash(NODE, below, last) : hash(NODE, last, below)
-}
-
-/** PROOF(m, D[n]) of RFC 6962 §2.1.2. */
-export function naiveConsistency(first: number, leaves: readonly Uint8Array[]): readonly Buffer[] {
-  return subproof(first, leaves, true)
-}
-
-function subproof(first: number, leaves: readonly Uint8Array[], known: boolean): readonly Buffer[] {
-  if (first === leaves.length) return known ? [] : [naiveRoot(leaves)]
-  const split = largestPowerBelow(leaves.length)
-  return first <= split
-    ? [...subproof(first, leaves.slice(0, split), known), naiveRoot(leaves.slice(split))]
-    : [...subproof(first - split, leaves.slice(split), false), naiveRoot(leaves.slice(0, split))]
+  return Buffer.from(left ? H(1, below, last) : H(1, last, below))
 }
 
 const TILE = 256

@@ -1,13 +1,14 @@
-import { sha256 } from "@runseal/canonical"
+import { concatBytes, sha256 } from "@runseal/canonical"
 import type { NodeId } from "../../src/transparency-log/merkle.ts"
 
 /** RFC 6962 §2.1 word for word, recursive and slow: what the library is compared with. */
 
-/** The largest power of two smaller than n. */
-const k = (n: number): number => (n <= 2 ? 1 : 2 * k(Math.ceil(n / 2)))
+/** The largest power of two smaller than n; 1 for 1. */
+export const k = (n: number): number => (n <= 2 ? 1 : 2 * k(Math.ceil(n / 2)))
 
-const H = (...parts: readonly (number | Uint8Array)[]): Uint8Array =>
-  sha256(Uint8Array.from(parts.flatMap(part => (typeof part === "number" ? [part] : [...part]))))
+/** SHA-256 over bytes and single bytes. */
+export const H = (...parts: readonly (number | Uint8Array)[]): Uint8Array =>
+  sha256(concatBytes(...parts.map(part => (typeof part === "number" ? Uint8Array.of(part) : part))))
 
 export const leafHash = (entry: Uint8Array): Uint8Array => H(0x00, entry)
 
