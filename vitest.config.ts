@@ -36,6 +36,11 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   interop: ["apps/server/spec/interop", "apps/verifier-cli/test/interop"],
 }
 
+/** Projects with suites on PostgreSQL, for which a cluster is started. */
+const ON_POSTGRES = ["server", "process", "faults", "simulation"]
+const postgresSetup = fileURLToPath(new URL("apps/server/spec/database/one-cluster.ts", import.meta.url))
+const globalSetup = (name: string): string[] => (ON_POSTGRES.includes(name) ? [postgresSetup] : [])
+
 /** Suites whose servers mostly wait: more of them at a time than there are processors. */
 const WAITING = ["process"]
 const PROCESSORS = availableParallelism()
@@ -50,6 +55,7 @@ const ofPackage = ([name, folder]: readonly [string, string]): TestProjectInline
   test: {
     ...COMMON,
     name,
+    globalSetup: globalSetup(name),
     include: ["src", "test", "spec"].map(part => testsOf(`${folder}/${part}`)),
     exclude: Object.values(APART).flat().map(testsOf),
     testTimeout: name === "server" ? SERVER_TIMEOUT_MS : 30_000,
@@ -61,6 +67,7 @@ const apart = ([name, places]: readonly [string, readonly string[]]): TestProjec
   test: {
     ...COMMON,
     name,
+    globalSetup: globalSetup(name),
     include: places.map(testsOf),
     testTimeout: SERVER_TIMEOUT_MS,
     ...(WAITING.includes(name)

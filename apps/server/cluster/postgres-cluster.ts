@@ -51,6 +51,8 @@ export type ClusterStart =
   | { readonly kind: "started"; readonly cluster: PostgresCluster }
   | { readonly kind: "absent"; readonly reason: string }
 
+export type ClusterOptions = { readonly parent?: string; readonly settings?: Readonly<Record<string, string>> }
+
 /** A user whom the server asks for a password. */
 export const GUARDED_USER = "guarded"
 
@@ -65,8 +67,12 @@ type Account = { readonly uid: number; readonly gid: number }
 /**
  * Starts a cluster, or says why this machine cannot. Anything but missing programs rejects: that is a fault, no absence.
  * @param parent folder in which the cluster has its own
+ * @param settings of PostgreSQL, beyond its own
  */
-export async function startPostgresCluster(parent: string = tmpdir()): Promise<ClusterStart> {
+export async function startPostgresCluster({
+  parent = tmpdir(),
+  settings = {},
+}: ClusterOptions = {}): Promise<ClusterStart> {
   const bin = findBinaries()
   if (bin === undefined) return { kind: "absent", reason: "no initdb and postgres on this machine" }
   const account = process.getuid?.() === 0 ? unprivilegedAccount() : undefined
@@ -82,15 +88,26 @@ export async function startPostgresCluster(parent: string = tmpdir()): Promise<C
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
   const access = join(data, "pg_hba.conf")
   writeFileSync(access, `host all ${GUARDED_USER} 127.0.0.1/32 scram-sha-256\n${readFileSync(access, "utf8")}`)
-  return { kind: "started", cluster: await runCluster({ bin, folder, account }, data, release) }
+  return { kind: "started", cluster: await runCluster({ bin, folder, account, settings }, data, release) }
 }
 
 /** Where a cluster's programs and files are, and who runs them. */
-type Place = { readonly bin: string; readonly folder: string; readonly account: Account | undefined }
+type Place = {
+  readonly bin: string
+  readonly folder: string
+  readonly account: Account | undefined
+  readonly settings: Readonly<Record<string, string>>
+}
 
-async function startServer({ bin, folder, account }: Place, data: string, port: number): Promise<ChildProcess> {
-  const settings = ["-p", String(port), "-c", "listen_addresses=127.0.0.1", "-c", `unix_socket_directories=${folder}`]
-  const server = spawn(join(bin, "postgres"), ["-D", data, ...settings], { ...account, cwd: folder, stdio: "ignore" })
+async function startServer(place: Place, data: string, port: number): Promise<ChildProcess> {
+  const { bin, folder, account } = place
+  const settings = { ...place.settings, listen_addresses: "127.0.0.1", unix_socket_directories: folder }
+  const options = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])
+  const server = spawn(join(bin, "postgres"), ["-D", data, "-p", String(port), ...options], {
+    ...account,
+    cwd: folder,
+    stdio: "ignore",
+  })
   await untilReady(urlAt(port), server)
   return server
 }

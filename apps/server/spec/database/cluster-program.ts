@@ -2,5 +2,5 @@
 import { startPostgresCluster } from "../../cluster/postgres-cluster.ts"
 
 const [parent = ""] = process.argv.slice(2)
-const start = await startPostgresCluster(parent)
+const start = await startPostgresCluster({ parent })
 process.stdout.write(start.kind === "started" ? `${start.cluster.pid()}\n` : "absent\n")

@@ -1,25 +1,29 @@
 /** Runs a suite on every kind of database the store supports. */
-import { afterAll, describe } from "vitest"
-import { startPostgresCluster } from "../../cluster/postgres-cluster.ts"
+import { randomUUID } from "node:crypto"
+import postgres from "postgres"
+import { afterAll, describe, inject } from "vitest"
 import { type Database, openDatabase } from "../../src/store/database.ts"
+import { TEMPLATE } from "./one-cluster.ts"
 
-/** The cluster of this test file; absent where the machine has no PostgreSQL. */
-export const postgresStart = await startPostgresCluster()
-
-afterAll(async () => {
-  if (postgresStart.kind === "started") await postgresStart.cluster.stop()
-})
+/** The cluster of this run; absent where the machine has no PostgreSQL. */
+export const postgresStart = inject("postgres")
 
 /** Appended to the title of what needs PostgreSQL. */
 export const postgresTitle: string =
   postgresStart.kind === "started" ? "on PostgreSQL" : `on PostgreSQL (not present: ${postgresStart.reason})`
 
-let databases = 0
+/** URL of a new PostgreSQL database, migrated and empty. */
+export const newPostgresUrl = (): Promise<string> => createDatabase(TEMPLATE)
 
-/** URL of a new, empty PostgreSQL database. */
-export async function newPostgresUrl(): Promise<string> {
+/** URL of a new PostgreSQL database that no server has seen. */
+export const unmigratedPostgresUrl = (): Promise<string> => createDatabase("template1")
+
+async function createDatabase(template: string): Promise<string> {
   if (postgresStart.kind === "absent") throw new Error(postgresStart.reason)
-  return postgresStart.cluster.createDatabase(`test_${++databases}`)
+  const name = `test_${randomUUID().replaceAll("-", "")}`
+  const sql = postgres(postgresStart.url, { max: 1 })
+  await sql`create database ${sql(name)} template ${sql(template)}`.finally(() => sql.end())
+  return Object.assign(new URL(postgresStart.url), { pathname: `/${name}` }).href
 }
 
 /** Describes the suite on the embedded database and on PostgreSQL. `open` gives a new, migrated database each time. */

@@ -34,7 +34,7 @@ export type Settings = {
   /** Folder for the embedded database, and folder for the keys; absent: a folder of the system's for temporary files. */
   readonly dataFolder?: string
   readonly keysFolder?: string
-  /** Address of a PostgreSQL database; absent: a new one of this test file's cluster. */
+  /** Address of a PostgreSQL database; absent: a new, migrated one of this run's cluster. */
   readonly url?: string
   /** The address the servers are given for it, when that is another way there. */
   readonly serverUrl?: string

@@ -116,7 +116,7 @@ test.skipIf(!WHOLE)(
   async context => {
     const row = faultRow(context, "full disk: database", "PostgreSQL")
     const disk = smallDisk(context, row, DATABASE_MIB)
-    const started = await startPostgresCluster(disk.folder)
+    const started = await startPostgresCluster({ parent: disk.folder })
     if (started.kind === "absent") return context.skip(started.reason)
     const { cluster } = started
     onTestFinished(() => cluster.stop())

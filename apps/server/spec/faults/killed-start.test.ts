@@ -1,7 +1,7 @@
 /** First starts that are killed at drawn instants: the next one makes one deployment, as if it were the first. */
 import { existsSync, readdirSync } from "node:fs"
 import { expect, type TestContext, test } from "vitest"
-import { postgresStart, postgresTitle } from "../database/databases.ts"
+import { postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
 import { killedStart } from "../harness/child.ts"
 import { type Kind, openDeployment } from "./deployment.ts"
 import { faultRow } from "./fault-row.ts"
@@ -13,7 +13,11 @@ const DEADLINE_MS = 600_000
 
 async function killFirstStarts(context: TestContext, kind: Kind): Promise<void> {
   const row = faultRow(context, "first start killed", kind)
-  const { options, start, finish, keysDir, memory } = await openDeployment(context, { kind, row })
+  const { options, start, finish, keysDir, memory } = await openDeployment(context, {
+    kind,
+    row,
+    ...(kind === "PostgreSQL" ? { url: await unmigratedPostgresUrl() } : {}),
+  })
   for (; row.rounds < roundsOf(0.06); row.rounds++) {
     await killedStart(options, FIRST_START_MS[kind] * drawn(`first start ${kind}`, row.rounds))
     const keys = existsSync(keysDir) ? readdirSync(keysDir).filter(name => name === "signing-keys.json") : []

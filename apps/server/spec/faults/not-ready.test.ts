@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
 import postgres from "postgres"
 import { describe, expect, onTestFinished, type TestContext, test } from "vitest"
+import { startPostgresCluster } from "../../cluster/postgres-cluster.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { expectRefused } from "../harness/answer.ts"
 import type { Child } from "../harness/child.ts"
@@ -145,25 +146,28 @@ const DISK_MIB = 48
 
 /** A new database whose files are on a disk of their own; the write-ahead log is not. */
 async function inTablespace(disk: SmallDisk): Promise<string> {
-  const url = new URL(await newPostgresUrl())
-  const name = url.pathname.slice(1)
-  if (postgresStart.kind === "absent") throw new Error(postgresStart.reason)
+  const start = await startPostgresCluster()
+  if (start.kind === "absent") throw new Error(start.reason)
+  const { cluster } = start
+  onTestFinished(() => cluster.stop())
+  const name = "full"
+  const url = await cluster.createDatabase(name)
   // PostgreSQL wants a folder of its own user's.
   const folder = join(disk.folder, "tablespace")
   mkdirSync(folder)
-  const { uid, gid } = statSync(`/proc/${postgresStart.cluster.pid()}`)
+  const { uid, gid } = statSync(`/proc/${cluster.pid()}`)
   chownSync(folder, uid, gid)
-  const sql = postgres(Object.assign(new URL(url), { pathname: "/postgres" }).href, { max: 1 })
+  const sql = postgres(cluster.url, { max: 1 })
   await sql.unsafe(`create tablespace small location '${folder}'`)
   await sql.unsafe(`alter database ${name} set tablespace small`)
   await sql.end()
   onTestFinished(async () => {
-    const after = postgres(Object.assign(new URL(url), { pathname: "/postgres" }).href, { max: 1 })
+    const after = postgres(cluster.url, { max: 1 })
     await after.unsafe(`drop database ${name} with (force)`)
     await after.unsafe("drop tablespace small")
     await after.end()
   })
-  return url.href
+  return url
 }
 
 test(

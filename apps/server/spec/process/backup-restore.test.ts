@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
+import { newPostgresUrl, postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
 import { type Child, runToEnd, startChild } from "../harness/child.ts"
 import { request } from "../harness/requests.ts"
 import { until } from "../harness/until.ts"
@@ -41,13 +41,13 @@ async function postgres(home: string): Promise<Backups> {
   let url = await newPostgresUrl()
   const run = async (program: string, ...options: readonly string[]): Promise<void> => {
     if (postgresStart.kind === "absent") throw new Error(postgresStart.reason)
-    await promisify(execFile)(join(postgresStart.cluster.programs, program), options)
+    await promisify(execFile)(join(postgresStart.programs, program), options)
   }
   return {
     options: () => ["--database-url", url],
     save: name => run("pg_dump", "--format=custom", "--file", join(home, name), url),
     restore: async name => {
-      url = await newPostgresUrl()
+      url = await unmigratedPostgresUrl()
       await run("pg_restore", "--no-owner", "--exit-on-error", "--dbname", url, join(home, name))
     },
   }

@@ -6,7 +6,7 @@ import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { afterAll, expect, test } from "vitest"
-import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
+import { postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
 import { numberAt } from "../harness/answer.ts"
 import { startChild } from "../harness/child.ts"
 import { request } from "../harness/requests.ts"
@@ -21,7 +21,7 @@ test.skipIf(postgresStart.kind === "absent").each(ROUNDS)(
   `two processes that start first at once are one deployment ${postgresTitle}, round %i`,
   async round => {
     const keysDir = join(folder, `${round}`)
-    const options = ["--data-dir", folder, "--keys-dir", keysDir, "--database-url", await newPostgresUrl()]
+    const options = ["--data-dir", folder, "--keys-dir", keysDir, "--database-url", await unmigratedPostgresUrl()]
     const started = await Promise.allSettled([startChild(options), startChild(options)])
     const pair = started.flatMap(result => (result.status === "fulfilled" ? [result.value] : []))
     try {

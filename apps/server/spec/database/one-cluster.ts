@@ -1,0 +1,46 @@
+/**
+ * The one PostgreSQL cluster of a run, for every suite of a project: started before its first, with an empty, migrated database to copy.
+ * Suites that crash, stop or set a cluster start one of their own.
+ */
+import type { TestProject } from "vitest/node"
+import { startPostgresCluster } from "../../cluster/postgres-cluster.ts"
+import { openDatabase } from "../../src/store/database.ts"
+
+/** What a suite is told of the cluster. */
+export type RunCluster =
+  | { readonly kind: "absent"; readonly reason: string }
+  /** `url` leads to the database "postgres", `programs` to the folder of PostgreSQL's own programs. */
+  | { readonly kind: "started"; readonly url: string; readonly programs: string }
+
+declare module "vitest" {
+  interface ProvidedContext {
+    postgres: RunCluster
+  }
+}
+
+/** Name of the migrated database. */
+export const TEMPLATE = "runseal_template"
+
+/** Every service of every suite that runs at a time, with eight connections each. */
+const MAX_CONNECTIONS = 500
+
+let stop: (() => Promise<void>) | undefined
+
+/** Called by the runner before the first suite of a project. */
+export async function setup({ provide }: TestProject): Promise<void> {
+  const start = await startPostgresCluster({ settings: { max_connections: `${MAX_CONNECTIONS}` } })
+  if (start.kind === "absent") {
+    provide("postgres", start)
+    return
+  }
+  const { url, programs, createDatabase } = start.cluster
+  stop = start.cluster.stop
+  const template = await openDatabase({ kind: "postgres", url: await createDatabase(TEMPLATE) })
+  await template.close()
+  provide("postgres", { kind: "started", url, programs })
+}
+
+/** Called by the runner after the last. */
+export async function teardown(): Promise<void> {
+  await stop?.()
+}
