@@ -8,17 +8,7 @@ type Place = { readonly key: string; readonly part: JsonValue; readonly replace:
 type Members = { [key: string]: JsonValue }
 
 const MAX_CHANGES = 3
-const STRANGERS: readonly string[] = [
-  "__proto__",
-  "constructor",
-  "prototype",
-  "toString",
-  "0",
-  "10",
-  "hash",
-  "kind",
-  "",
-]
+const STRANGERS: readonly string[] = ["", ..."__proto__ constructor prototype toString 0 10 hash kind".split(" ")]
 
 /** The text with one to three changes of its tree; undefined when it is no JSON. */
 export function changeJson(text: string, random: Random, other: string): string | undefined {
