@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import type { AttestationAnswer } from "@runseal/core/artifacts/attestation"
 import { describe, expect, test } from "vitest"
-import { lockHead } from "../src/store/log-store.ts"
+import { lockHead } from "../src/store/tables/log-store.ts"
 import { eachDatabase, postgresStart, postgresTitle } from "./database/databases.ts"
 import { type Answer, numberAt, objectAt, textAt } from "./harness/answer.ts"
 import { request, spending } from "./harness/requests.ts"

@@ -4,7 +4,7 @@
  */
 import { expect, test } from "vitest"
 import { READINESS_STANDS_MS } from "../src/sealing/readiness.ts"
-import type { Database } from "../src/store/database.ts"
+import type { Database } from "../src/store/driver/database.ts"
 import { eachDatabase } from "./database/databases.ts"
 import { expectRefused } from "./harness/answer.ts"
 import { request } from "./harness/requests.ts"

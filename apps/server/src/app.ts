@@ -24,7 +24,7 @@ import { reportRoutes } from "./routes/report.ts"
 import { publicStatementRoutes, runStatementRoutes } from "./routes/run-statement.ts"
 import { runRoutes } from "./routes/runs.ts"
 import { verifyPageRoutes } from "./routes/verify-page.ts"
-import { StoreError } from "./store/errors.ts"
+import { StoreError } from "./store/driver/errors.ts"
 import type { Route } from "./telemetry.ts"
 
 type Routes = (deps: Deps) => Hono

@@ -20,9 +20,9 @@ import type { Exports } from "./sealing/exports.ts"
 import type { Readiness } from "./sealing/readiness.ts"
 import type { StateRun } from "./sealing/run-statement.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
-import type { Database } from "./store/database.ts"
-import type { KeyClaim } from "./store/idempotency-keys.ts"
-import type { ShownHead } from "./store/shown-head.ts"
+import type { Database } from "./store/driver/database.ts"
+import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
+import type { ShownHead } from "./store/tables/shown-head.ts"
 import type { Telemetry } from "./telemetry.ts"
 
 export type Deps = {

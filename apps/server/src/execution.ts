@@ -9,11 +9,11 @@ import type { Reviewer } from "./review/reviewer.ts"
 import { momentSource } from "./sealing/moment-source.ts"
 import { openRehearsal } from "./sealing/rehearsal.ts"
 import type { Sealer } from "./sealing/sealer.ts"
-import type { BudgetLedger } from "./store/budget-ledger.ts"
-import type { Database } from "./store/database.ts"
-import { StoreError } from "./store/errors.ts"
-import type { KeyClaim } from "./store/idempotency-keys.ts"
-import { readWindowTotal } from "./store/tenant-windows.ts"
+import type { Database } from "./store/driver/database.ts"
+import { StoreError } from "./store/driver/errors.ts"
+import type { BudgetLedger } from "./store/tables/budget-ledger.ts"
+import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
+import { readWindowTotal } from "./store/tables/tenant-windows.ts"
 
 export type ExecutionParts = {
   readonly db: Database

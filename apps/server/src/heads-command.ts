@@ -3,7 +3,7 @@ import type { JsonObject } from "@runseal/canonical"
 import { formatUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
 import type { HeadsCommand } from "./options/commands.ts"
 import { forgetFolder, type ListedFolder, listFolders } from "./sealing/registered-folders.ts"
-import type { Database } from "./store/database.ts"
+import type { Database } from "./store/driver/database.ts"
 
 type Said = { readonly json: JsonObject; readonly lines: readonly string[] }
 

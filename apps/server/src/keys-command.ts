@@ -13,7 +13,7 @@ import {
   readOrigin,
   revokeRetiredKey,
 } from "./sealing/key-change.ts"
-import type { Database } from "./store/database.ts"
+import type { Database } from "./store/driver/database.ts"
 import type { KeyRole, SigningKeyRow } from "./store/schema.ts"
 
 type Said = { readonly json: JsonObject; readonly lines: readonly string[] }

@@ -12,7 +12,7 @@ import { type Config, readConfig } from "./options/config.ts"
 import { readSecretFiles, removeSecrets, SECRET_VARIABLES } from "./options/secrets.ts"
 import { createLogger, errorFacts } from "./process-log.ts"
 import { StartupError } from "./startup-error.ts"
-import { type Database, openDatabase } from "./store/database.ts"
+import { type Database, openDatabase } from "./store/driver/database.ts"
 
 const openStore = ({ databaseUrl, dataDir }: Config, say: (sentence: string) => void): Promise<Database> =>
   databaseUrl === undefined

@@ -1,7 +1,7 @@
 /** Break-glass: an admin key made by whoever may use the machine and its database. docs/operations.md, "Keys of callers". */
 import { mintKey } from "./access/mint-key.ts"
 import { StartupError } from "./startup-error.ts"
-import type { Database } from "./store/database.ts"
+import type { Database } from "./store/driver/database.ts"
 
 /**
  * Makes an admin key in the database and closes it. The secret alone goes to standard output, once, so that it can be piped

@@ -7,7 +7,7 @@ import type { OutsideFault } from "@runseal/core/wire/log-answers"
 import type { Logger } from "pino"
 import type { Refusal as OutsideRefusal } from "./outbox/exchange.ts"
 import type { StageFailure } from "./pipeline/stage-failure.ts"
-import { StoreError, type StoreErrorCode } from "./store/errors.ts"
+import { StoreError, type StoreErrorCode } from "./store/driver/errors.ts"
 import type { WitnessFault, Refusal as WitnessRefusal } from "./witnessing/ask-witness.ts"
 
 /** A route as it was registered, such as `GET /runs/:id`. */

@@ -3,8 +3,8 @@
  * total it was acknowledged, for tests that kill it.
  */
 import { randomUUID } from "node:crypto"
-import { createBudgetLedger } from "../../src/store/budget-ledger.ts"
-import { openDatabase } from "../../src/store/database.ts"
+import { openDatabase } from "../../src/store/driver/database.ts"
+import { createBudgetLedger } from "../../src/store/tables/budget-ledger.ts"
 
 const CONCURRENT_CHARGES = 8
 

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import postgres from "postgres"
 import { afterAll, describe, inject } from "vitest"
-import { type Database, openDatabase } from "../../src/store/database.ts"
+import { type Database, openDatabase } from "../../src/store/driver/database.ts"
 import { TEMPLATE } from "./one-cluster.ts"
 
 /** The cluster of this run; absent where the machine has no PostgreSQL. */

@@ -4,7 +4,7 @@
  */
 import type { TestProject } from "vitest/node"
 import { startPostgresCluster } from "../../cluster/postgres-cluster.ts"
-import { openDatabase } from "../../src/store/database.ts"
+import { openDatabase } from "../../src/store/driver/database.ts"
 
 /** What a suite is told of the cluster. */
 export type RunCluster =

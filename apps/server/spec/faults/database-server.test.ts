@@ -1,8 +1,8 @@
 /** A PostgreSQL server that stands still, or goes down, and comes back. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type PostgresCluster, startPostgresCluster } from "../../cluster/postgres-cluster.ts"
-import { openDatabase } from "../../src/store/database.ts"
-import { lockTenants } from "../../src/store/tenants.ts"
+import { openDatabase } from "../../src/store/driver/database.ts"
+import { lockTenants } from "../../src/store/tables/tenants.ts"
 import { postgresStart, postgresTitle } from "../database/databases.ts"
 
 describe.skipIf(postgresStart.kind === "absent")(`a PostgreSQL server ${postgresTitle}`, () => {

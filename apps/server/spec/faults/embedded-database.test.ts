@@ -17,9 +17,9 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 import { StartupError } from "../../src/startup-error.ts"
-import { type Database, openDatabase } from "../../src/store/database.ts"
-import { RESTART_EVERY_MS } from "../../src/store/pglite/connection.ts"
-import { readWindowTotal } from "../../src/store/tenant-windows.ts"
+import { type Database, openDatabase } from "../../src/store/driver/database.ts"
+import { RESTART_EVERY_MS } from "../../src/store/driver/pglite/connection.ts"
+import { readWindowTotal } from "../../src/store/tables/tenant-windows.ts"
 
 const PROGRAM = fileURLToPath(new URL("../database/charging-program.ts", import.meta.url))
 

@@ -2,7 +2,7 @@
 import type { JsonObject } from "@runseal/canonical"
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { afterAll, beforeAll } from "vitest"
-import type { Database } from "../../src/store/database.ts"
+import type { Database } from "../../src/store/driver/database.ts"
 import { type Answer, numberAt } from "./answer.ts"
 import { EICAR, request, spending } from "./requests.ts"
 import { type ReviewStub, startReviewStub } from "./review-stub.ts"

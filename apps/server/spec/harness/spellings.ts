@@ -1,5 +1,5 @@
 /** A text that must not be found, in every way in which it may have been written. */
-import type { Database } from "../../src/store/database.ts"
+import type { Database } from "../../src/store/driver/database.ts"
 import { run } from "../../src/store/schema.ts"
 import { runSql } from "./tables.ts"
 

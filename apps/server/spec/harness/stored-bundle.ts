@@ -1,6 +1,7 @@
 /** A run's bundle behind the service's back, as whoever holds the database could read and change it. */
-import { packBundle, unpackBundle } from "../../src/store/bundle-text.ts"
-import type { Database } from "../../src/store/database.ts"
+
+import type { Database } from "../../src/store/driver/database.ts"
+import { packBundle, unpackBundle } from "../../src/store/tables/bundle-text.ts"
 
 /** The text that is stored. */
 export async function readStoredBundle({ sql }: Pick<Database, "sql">, runId: number): Promise<string> {

@@ -1,6 +1,6 @@
 /** Everything the database holds, as the store's own types. */
 import type { ApiKeyRow, AttestationRow, PublicationRow } from "../../src/store/access-schema.ts"
-import type { Database } from "../../src/store/database.ts"
+import type { Database } from "../../src/store/driver/database.ts"
 import {
   type LogEntryRow,
   type LogHeadRow,

@@ -4,7 +4,7 @@ import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { readBundle } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { describe, expect, test } from "vitest"
-import { readEntries } from "../../src/store/log-store.ts"
+import { readEntries } from "../../src/store/tables/log-store.ts"
 import { listAt, numberAt, textAt } from "../harness/answer.ts"
 import { testClock } from "../harness/clock.ts"
 import { rekorConfig, untilDelivered } from "../harness/outbox.ts"
@@ -77,7 +77,7 @@ describe("a record", () => {
     const { anchors: _, ...shown } = bundleIn((await service().get(`/runs/${run}/artifacts`)).text)
     const [stored] = await service().db.sql<{ bundle: Uint8Array }[]>`select bundle from run where run_id = ${run}`
     const { anchors, ...sealed } = bundleIn(
-      (await import("../../src/store/bundle-text.ts")).unpackBundle(stored!.bundle),
+      (await import("../../src/store/tables/bundle-text.ts")).unpackBundle(stored!.bundle),
     )
     expect(anchors.outside).toBeUndefined()
     expect(shown).toEqual(sealed)

@@ -9,8 +9,8 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { createKeys, createNextKeys, readKeys, readNextKeys } from "../../src/anchor/key-file.ts"
 import { idsOf, type SigningKeys } from "../../src/anchor/keys.ts"
 import { KEYS_LOCK_FILE, KEYS_LOCK_WAIT_MS } from "../../src/anchor/keys-folder.ts"
-import { lockFile } from "../../src/store/file-lock.ts"
-import type { KeyIds } from "../../src/store/signing-keys.ts"
+import { lockFile } from "../../src/store/driver/file-lock.ts"
+import type { KeyIds } from "../../src/store/tables/signing-keys.ts"
 
 const TIMEOUT_MS = 120_000
 const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url))

@@ -7,7 +7,7 @@ import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, st
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { openDatabase } from "../../src/store/database.ts"
+import { openDatabase } from "../../src/store/driver/database.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { type Child, type Ended, startChild } from "../harness/child.ts"
 import { ADMIN, CUSTOMER } from "../harness/keys.ts"

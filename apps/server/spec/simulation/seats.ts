@@ -4,7 +4,7 @@ import type { TrustDocument } from "@runseal/core/transparency-log/trust-documen
 import type { Prepared } from "../../src/boot.ts"
 import type { Config } from "../../src/options/config.ts"
 import { StartupError } from "../../src/startup-error.ts"
-import { StoreError } from "../../src/store/errors.ts"
+import { StoreError } from "../../src/store/driver/errors.ts"
 import type { SimulatedServer } from "./database/server.ts"
 import { type Remember, type SimulatedProcess, startProcess } from "./process.ts"
 import type { Scheduler } from "./scheduler.ts"

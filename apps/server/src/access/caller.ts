@@ -4,7 +4,7 @@ import type { Origin } from "@runseal/core/artifacts/declared-sections"
 import type { KeyScope, KeyTier } from "@runseal/core/wire/keys"
 import type { Context } from "hono"
 import type { Tenant } from "../pipeline/submission.ts"
-import type { ActiveKey } from "../store/api-keys.ts"
+import type { ActiveKey } from "../store/tables/api-keys.ts"
 import type { Counted } from "./request-counter.ts"
 
 export type Caller = {

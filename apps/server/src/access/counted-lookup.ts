@@ -1,7 +1,8 @@
 /** Keys looked up and their requests counted by one statement, where several processes count in one database. */
-import type { ActiveKey } from "../store/api-keys.ts"
-import type { Database } from "../store/database.ts"
-import { countKeyRequests, type KeyArrivals } from "../store/request-windows.ts"
+
+import type { Database } from "../store/driver/database.ts"
+import type { ActiveKey } from "../store/tables/api-keys.ts"
+import { countKeyRequests, type KeyArrivals } from "../store/tables/request-windows.ts"
 import { keyCaller } from "./caller.ts"
 import type { Admission, SoughtHash } from "./key-directory.ts"
 import type { LimitName } from "./rate-limit.ts"

@@ -11,12 +11,12 @@ import {
 } from "@runseal/core/wire/idempotency-key"
 import type { Context } from "hono"
 import { badRequest, HttpError } from "../http/http-error.ts"
-import type { Database } from "../store/database.ts"
-import { StoreError } from "../store/errors.ts"
-import { createGroupCommit, type Upstream } from "../store/group-commit.ts"
-import { createHousekeeping } from "../store/housekeeping.ts"
-import { findKeys, type KeptKey, type KeyClaim, sweepKeys } from "../store/idempotency-keys.ts"
+import type { Database } from "../store/driver/database.ts"
+import { StoreError } from "../store/driver/errors.ts"
+import { createGroupCommit, type Upstream } from "../store/driver/group-commit.ts"
+import { findKeys, type KeptKey, type KeyClaim, sweepKeys } from "../store/tables/idempotency-keys.ts"
 import { callerOf } from "./caller.ts"
+import { createHousekeeping } from "./housekeeping.ts"
 
 /** A key stands at least this long for what was made under it. */
 export const KEY_KEPT_MS = 86_400_000

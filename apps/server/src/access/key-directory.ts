@@ -3,9 +3,10 @@
  * requests that wait at the same time are asked for in one statement, which counts them for their limits too where they are
  * counted in the database.
  */
-import { type ActiveKey, findActiveKeys, hasKeys, noteUses } from "../store/api-keys.ts"
-import type { Database } from "../store/database.ts"
-import { createGroupCommit, type Upstream } from "../store/group-commit.ts"
+
+import type { Database } from "../store/driver/database.ts"
+import { createGroupCommit, type Upstream } from "../store/driver/group-commit.ts"
+import { type ActiveKey, findActiveKeys, hasKeys, noteUses } from "../store/tables/api-keys.ts"
 import type { Telemetry } from "../telemetry.ts"
 import { isSecret, secretHash } from "./api-key.ts"
 import { ANONYMOUS, type Caller, keyCaller } from "./caller.ts"

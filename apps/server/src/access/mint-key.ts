@@ -1,7 +1,7 @@
 /** Making a key. docs/api.md, "POST /admin/keys"; docs/operations.md, "Keys of callers". */
 import { CUSTOMER_NAME_PREFIX, type MintedKey, type MintKeyRequest } from "@runseal/core/wire/keys"
-import { insertKey, type Minter } from "../store/api-keys.ts"
-import type { Database } from "../store/database.ts"
+import type { Database } from "../store/driver/database.ts"
+import { insertKey, type Minter } from "../store/tables/api-keys.ts"
 import { newSecret, secretHash } from "./api-key.ts"
 
 const HINT =

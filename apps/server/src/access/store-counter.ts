@@ -1,8 +1,8 @@
 /** Windows in the database: exact over all processes that share it. What waits is counted in one statement. */
-import type { Database } from "../store/database.ts"
-import { createGroupCommit } from "../store/group-commit.ts"
-import { createHousekeeping, type Housekeeping } from "../store/housekeeping.ts"
-import { countRequests, sweepRequestWindows } from "../store/request-windows.ts"
+import type { Database } from "../store/driver/database.ts"
+import { createGroupCommit } from "../store/driver/group-commit.ts"
+import { countRequests, sweepRequestWindows } from "../store/tables/request-windows.ts"
+import { createHousekeeping, type Housekeeping } from "./housekeeping.ts"
 import { type Counted, type RequestCounter, WINDOW_MS } from "./request-counter.ts"
 
 /** Requests one statement counts. */

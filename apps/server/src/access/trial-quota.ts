@@ -1,10 +1,9 @@
 /** The quota of trial keys: so many runs in a rolling period. docs/api.md, "Limits". */
 import { randomUUID } from "node:crypto"
 import { HttpError } from "../http/http-error.ts"
-import type { Database } from "../store/database.ts"
-import { StoreError } from "../store/errors.ts"
-import { createGroupCommit, type Upstream } from "../store/group-commit.ts"
-import { createHousekeeping } from "../store/housekeeping.ts"
+import type { Database } from "../store/driver/database.ts"
+import { StoreError } from "../store/driver/errors.ts"
+import { createGroupCommit, type Upstream } from "../store/driver/group-commit.ts"
 import {
   type AdmissionResult,
   type AskedAdmission,
@@ -12,8 +11,9 @@ import {
   sweepTrialAdmissions,
   type TrialCap,
   withdrawAdmissions,
-} from "../store/trial-admissions.ts"
+} from "../store/tables/trial-admissions.ts"
 import type { Caller } from "./caller.ts"
+import { createHousekeeping } from "./housekeeping.ts"
 
 const DAY_MS = 86_400_000
 export const TRIAL_CAP: TrialCap = { runs: 5000, period_ms: 30 * DAY_MS }

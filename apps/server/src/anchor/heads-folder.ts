@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto"
 import { hostname } from "node:os"
 import { resolve } from "node:path"
 import type { Config } from "../options/config.ts"
-import type { Database } from "../store/database.ts"
+import type { Database } from "../store/driver/database.ts"
 import { readFolderId } from "./folder-id.ts"
 import { type HeadFile, openHeadFile } from "./head-file.ts"
 

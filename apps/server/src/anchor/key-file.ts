@@ -24,7 +24,7 @@ import { parseP256Spki, pemToSpki, spkiToPem } from "@runseal/core/transparency-
 import * as v from "valibot"
 import { StartupError } from "../startup-error.ts"
 import type { KeyRole } from "../store/schema.ts"
-import type { KeyIds } from "../store/signing-keys.ts"
+import type { KeyIds } from "../store/tables/signing-keys.ts"
 import { type EcdsaKey, ecdsaKey, ed25519Key, idsOf, keyElsewhere, type SigningKeys, sameIds } from "./keys.ts"
 import { inKeysFolder, syncDirectory, whileLocked } from "./keys-folder.ts"
 

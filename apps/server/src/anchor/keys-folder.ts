@@ -2,7 +2,7 @@
 import { closeSync, fsyncSync, openSync } from "node:fs"
 import { join } from "node:path"
 import { isFullDisk, isSystemError, StartupError } from "../startup-error.ts"
-import { type FileLock, lockFile } from "../store/file-lock.ts"
+import { type FileLock, lockFile } from "../store/driver/file-lock.ts"
 
 /**
  * Does the work of a start in the keys folder.

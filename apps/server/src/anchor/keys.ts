@@ -7,7 +7,7 @@ import type { SignEcdsaP256, SignEd25519 } from "@runseal/core/transparency-log/
 import type { NoteKey } from "@runseal/core/transparency-log/signed-note"
 import { noteKey } from "@runseal/core/transparency-log/signed-note"
 import { keyIdOfSpki } from "@runseal/core/transparency-log/spki"
-import type { KeyIds } from "../store/signing-keys.ts"
+import type { KeyIds } from "../store/tables/signing-keys.ts"
 
 /** The Ed25519 SPKI prefix is 12 bytes; what follows is the raw public key. */
 const ED25519_SPKI_PREFIX_BYTES = 12

@@ -6,8 +6,8 @@
 import { createPublicKey, verify } from "node:crypto"
 import { sha256Hex } from "@runseal/canonical"
 import { isLowS, toLowS } from "@runseal/core/transparency-log/ecdsa-der"
-import type { Database } from "../store/database.ts"
-import { findRepeatedSignature, keepRepeatedSignature } from "../store/repeated-signatures.ts"
+import type { Database } from "../store/driver/database.ts"
+import { findRepeatedSignature, keepRepeatedSignature } from "../store/tables/repeated-signatures.ts"
 import type { EcdsaKey } from "./keys.ts"
 
 /** Signs, DER and low-S, the same message always with the same bytes. Rejects with SignerFailure. */

@@ -15,7 +15,7 @@ import type { Deps } from "../deps.ts"
 import { readAttestBody } from "../http/attest-body.ts"
 import { readJsonBody } from "../http/json-body.ts"
 import { type Page, readPage } from "../http/query.ts"
-import { type AttestationPage, findAttestation, listAttestations } from "../store/attestations.ts"
+import { type AttestationPage, findAttestation, listAttestations } from "../store/tables/attestations.ts"
 import { untilOutside } from "./until-outside.ts"
 
 /** @throws Error when the stored text is no attestation: the database was changed from outside */

@@ -17,7 +17,7 @@ import { mintKey } from "../access/mint-key.ts"
 import type { Deps } from "../deps.ts"
 import { badRequest, notFound } from "../http/http-error.ts"
 import { readJsonObject } from "../http/json-body.ts"
-import { type KeyFacts, listKeys, type Minter, revokeKey } from "../store/api-keys.ts"
+import { type KeyFacts, listKeys, type Minter, revokeKey } from "../store/tables/api-keys.ts"
 
 async function readMintRequest(c: Context): Promise<MintKeyRequest> {
   const parsed = v.safeParse(mintKeyRequestSchema, await readJsonObject(c), FIRST_ISSUE)

@@ -10,7 +10,7 @@ import { entityTag, namesEtag } from "../http/conditional.ts"
 import { type HttpError, notFound } from "../http/http-error.ts"
 import { roomForAnswer } from "../http/json-body.ts"
 import { readRunId } from "../http/query.ts"
-import { findPublished, isPublished, publishRun, unpublishRun } from "../store/publications.ts"
+import { findPublished, isPublished, publishRun, unpublishRun } from "../store/tables/publications.ts"
 import { publicBundleUrl } from "./addresses.ts"
 
 /** 128 random bits: an address nobody guesses, so that its look-up needs no constant time. */

@@ -17,13 +17,19 @@ import { fetchPublicKey, remoteKey, SignerFailure } from "../anchor/remote-signe
 import type { Config } from "../options/config.ts"
 import type { RemoteSigner } from "../options/table.ts"
 import { StartupError } from "../startup-error.ts"
-import type { Database } from "../store/database.ts"
-import { pinDeployment, readDeployment } from "../store/deployment.ts"
-import { StoreError } from "../store/errors.ts"
-import { appendEntries, lockHead } from "../store/log-store.ts"
+import type { Database } from "../store/driver/database.ts"
+import { StoreError } from "../store/driver/errors.ts"
+import type { Source, Tx } from "../store/driver/session.ts"
 import { type DeploymentRow, KEY_ROLES, type SigningKeyRow } from "../store/schema.ts"
-import type { Source, Tx } from "../store/session.ts"
-import { idsInForce, insertSigningKeys, type KeyIds, readKeyChanges, readSigningKeys } from "../store/signing-keys.ts"
+import { pinDeployment, readDeployment } from "../store/tables/deployment.ts"
+import { appendEntries, lockHead } from "../store/tables/log-store.ts"
+import {
+  idsInForce,
+  insertSigningKeys,
+  type KeyIds,
+  readKeyChanges,
+  readSigningKeys,
+} from "../store/tables/signing-keys.ts"
 import type { HeadGuard } from "./head-guard.ts"
 
 /** A tree id is a positive decimal; 48 bits keep two deployments apart. */

@@ -2,8 +2,8 @@
 import { utf8Encode } from "@runseal/canonical"
 import { chainPiece } from "@runseal/core/artifacts/export-statement"
 import type { Tenant } from "../pipeline/submission.ts"
-import type { Database } from "../store/database.ts"
-import { type AdmittedRange, readBundles } from "../store/exports.ts"
+import type { Database } from "../store/driver/database.ts"
+import { type AdmittedRange, readBundles } from "../store/tables/exports.ts"
 import { draftExport, type SealedStatement } from "./export-statement.ts"
 import type { Sealer } from "./sealer.ts"
 

@@ -1,8 +1,8 @@
 /** Looks at the database from time to time, also while nothing is sealed: whether it is still the one, and holds what is remembered. */
 import { setTimeout } from "node:timers/promises"
-import type { Database } from "../store/database.ts"
-import { lockHead, readHead } from "../store/log-store.ts"
-import type { Session } from "../store/session.ts"
+import type { Database } from "../store/driver/database.ts"
+import type { Session } from "../store/driver/session.ts"
+import { lockHead, readHead } from "../store/tables/log-store.ts"
 import type { Turns } from "./exclusive.ts"
 import { headOf, notContained } from "./head-containment.ts"
 import { type HeadState, OLDER } from "./head-state.ts"

@@ -15,12 +15,12 @@ import { growLog } from "../anchor/log-builder.ts"
 import type { Config } from "../options/config.ts"
 import type { RemoteSigner } from "../options/table.ts"
 import { StartupError } from "../startup-error.ts"
-import type { Database } from "../store/database.ts"
-import { readDeployment } from "../store/deployment.ts"
-import { StoreError } from "../store/errors.ts"
-import { appendEntries, loadFrontier, lockHead } from "../store/log-store.ts"
+import type { Database } from "../store/driver/database.ts"
+import { StoreError } from "../store/driver/errors.ts"
+import type { Tx } from "../store/driver/session.ts"
 import { KEY_ROLES, type KeyRole, type LogHeadRow, type SigningKeyRow } from "../store/schema.ts"
-import type { Tx } from "../store/session.ts"
+import { readDeployment } from "../store/tables/deployment.ts"
+import { appendEntries, loadFrontier, lockHead } from "../store/tables/log-store.ts"
 import {
   endEpoch,
   insertKeyChange,
@@ -29,7 +29,7 @@ import {
   readSigningKeys,
   retireKey,
   revokeKey,
-} from "../store/signing-keys.ts"
+} from "../store/tables/signing-keys.ts"
 import { type Deployment, keptElsewhere, openDeployment } from "./deployment.ts"
 import { type HeadGuard, openHeadGuard } from "./head-guard.ts"
 import { nextLogTime } from "./log-clock.ts"

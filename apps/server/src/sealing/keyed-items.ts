@@ -3,8 +3,8 @@
  * of a key is final, so that of two requests under one key, in whatever processes, one is sealed.
  */
 import type { Draft } from "../pipeline/draft.ts"
-import { type KeptKey, type KeyClaim, keepKeys, lockKeys } from "../store/idempotency-keys.ts"
-import type { Tx } from "../store/session.ts"
+import type { Tx } from "../store/driver/session.ts"
+import { type KeptKey, type KeyClaim, keepKeys, lockKeys } from "../store/tables/idempotency-keys.ts"
 import type { Batch, BatchWork, Round } from "./seal-batch.ts"
 
 /** An item of a batch under a key, by its place among the runs or among the attestations. */

@@ -5,8 +5,8 @@
  * Asked of the database at most once a second and never twice at the same time, however many ask here.
  */
 import type { Logger } from "pino"
-import type { Database } from "../store/database.ts"
-import { readHead, takesWrites } from "../store/log-store.ts"
+import type { Database } from "../store/driver/database.ts"
+import { readHead, takesWrites } from "../store/tables/log-store.ts"
 import { boundedFinding } from "./bounded-finding.ts"
 import type { Doubt } from "./doubt.ts"
 import type { HeadGuard } from "./head-guard.ts"

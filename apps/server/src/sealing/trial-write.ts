@@ -2,10 +2,10 @@
  * Finds out whether a batch could be committed now, by doing what a batch does and leaving nothing of it: the head's lock, a
  * write to each table, room on the disk, a commit that is confirmed, a head beside the keys. Decision 0113.
  */
-import type { Database } from "../store/database.ts"
-import { StoreError } from "../store/errors.ts"
-import { lockHead } from "../store/log-store.ts"
-import type { Session, Tx } from "../store/session.ts"
+import type { Database } from "../store/driver/database.ts"
+import { StoreError } from "../store/driver/errors.ts"
+import type { Session, Tx } from "../store/driver/session.ts"
+import { lockHead } from "../store/tables/log-store.ts"
 import type { SealingHeads } from "./head-guard.ts"
 
 export const REASONS = {

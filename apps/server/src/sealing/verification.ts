@@ -7,7 +7,7 @@ import type { JsonObject } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import type { Verdict } from "@runseal/core/verify/report"
-import { packBundle } from "../store/bundle-text.ts"
+import { packBundle } from "../store/tables/bundle-text.ts"
 import { type JobBounds, openJobThread } from "../threads/job-thread.ts"
 
 /** A text that is to be stored. */

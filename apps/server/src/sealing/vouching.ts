@@ -1,9 +1,14 @@
 /** Registers a folder of heads with a database that was found to contain what is remembered in it. Decision 0110. */
 import type { HeadFile, RememberedHead } from "../anchor/head-file.ts"
 import { StartupError } from "../startup-error.ts"
-import { putHeadsFolders, readDatabaseFacts, readHeadsFolders, removeHeadsFolder } from "../store/heads-folders.ts"
+import type { Session, Tx } from "../store/driver/session.ts"
 import type { HeadsFolderRow } from "../store/heads-schema.ts"
-import type { Session, Tx } from "../store/session.ts"
+import {
+  putHeadsFolders,
+  readDatabaseFacts,
+  readHeadsFolders,
+  removeHeadsFolder,
+} from "../store/tables/heads-folders.ts"
 import {
   awaitedOf,
   cameFromElsewhere,

@@ -2,7 +2,7 @@
 import type { KeyScope, KeyTier } from "@runseal/core/wire/keys"
 import { sql } from "drizzle-orm"
 import { check, index, pgTable, text, unique } from "drizzle-orm/pg-core"
-import { bytes, number, type TableOf } from "./columns.ts"
+import { bytes, number, type TableOf } from "./tables/columns.ts"
 
 /** An API key. Of its secret only the SHA-256 is stored. Rows are never deleted: one row locks the deployment for ever. */
 export type ApiKeyRow = {

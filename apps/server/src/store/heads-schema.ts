@@ -1,6 +1,6 @@
 /** The table of the folders of heads. Decision 0110. */
 import { boolean, pgTable, text } from "drizzle-orm/pg-core"
-import { number, type TableOf } from "./columns.ts"
+import { number, type TableOf } from "./tables/columns.ts"
 
 /** A folder of heads beside the keys: what its processes remember is asked of before the log goes on in another database. */
 export type HeadsFolderRow = {

@@ -1,6 +1,6 @@
 /** Tables of logs that are not the service's own and hold its entries too; as in schema.ts. */
 import { pgTable, primaryKey, text } from "drizzle-orm/pg-core"
-import { number, type TableOf } from "./columns.ts"
+import { number, type TableOf } from "./tables/columns.ts"
 
 /** A log that is not the service's own and also gets its entries. */
 export type OutsideLogRow = {

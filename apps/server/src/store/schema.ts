@@ -6,7 +6,7 @@
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { sql } from "drizzle-orm"
 import { check, index, pgTable, primaryKey, text, unique } from "drizzle-orm/pg-core"
-import { bytes, number, type OneRow, onlyRow, packedBundle, type TableOf } from "./columns.ts"
+import { bytes, number, type OneRow, onlyRow, packedBundle, type TableOf } from "./tables/columns.ts"
 
 /** What the first start fixed for good; a start with other values is refused. docs/formats.md section 7.4 has its origin. */
 export type DeploymentRow = {

@@ -4,8 +4,8 @@
  */
 import { setTimeout } from "node:timers/promises"
 import type { Config } from "../options/config.ts"
-import type { ShownHead } from "../store/shown-head.ts"
-import { keepWitnessed, readWitnessed } from "../store/witnessed-checkpoint.ts"
+import type { ShownHead } from "../store/tables/shown-head.ts"
+import { keepWitnessed, readWitnessed } from "../store/tables/witnessed-checkpoint.ts"
 import type { Telemetry } from "../telemetry.ts"
 import { ask, isDue, newStanding, type Standing, type StandingContext } from "./standing.ts"
 

@@ -2,9 +2,9 @@
 import type { Cosignature } from "@runseal/core/transparency-log/cosigned-note"
 import { buildConsistencyProof } from "@runseal/core/transparency-log/tiles"
 import type { Witness } from "../options/witness.ts"
-import type { Database } from "../store/database.ts"
-import { readHead, readTile } from "../store/log-store.ts"
+import type { Database } from "../store/driver/database.ts"
 import type { LogHeadRow } from "../store/schema.ts"
+import { readHead, readTile } from "../store/tables/log-store.ts"
 import type { Telemetry } from "../telemetry.ts"
 import { askWitness, type Refusal } from "./ask-witness.ts"
 

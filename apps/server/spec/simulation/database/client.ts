@@ -1,5 +1,5 @@
 /** The driver's client as the store uses it, over a simulated connection. */
-import type { StoreClient } from "../../../src/store/session.ts"
+import type { StoreClient } from "../../../src/store/driver/session.ts"
 import type { Answer } from "./execute.ts"
 import type { Cell } from "./rows.ts"
 

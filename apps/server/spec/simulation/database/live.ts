@@ -1,7 +1,7 @@
 /** The simulated database as any other one: what waits goes on by itself. For tests that hold it against the real ones. */
 import { setImmediate as macrotask } from "node:timers/promises"
-import { createConnectionPool } from "../../../src/store/connection-pool.ts"
-import { type Database, databaseOver } from "../../../src/store/database.ts"
+import { createConnectionPool } from "../../../src/store/driver/connection-pool.ts"
+import { type Database, databaseOver } from "../../../src/store/driver/database.ts"
 import { createScheduler } from "../scheduler.ts"
 import { seeded } from "../seeded.ts"
 import { simulatedServer } from "./server.ts"

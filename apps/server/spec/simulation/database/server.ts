@@ -2,7 +2,7 @@
  * A simulated PostgreSQL server and the way to it. Each statement takes two steps of the scheduler, to the server and back, and
  * at each of them the connection may go: what the server then does with an open transaction, and when, are steps too.
  */
-import type { StoreClient } from "../../../src/store/session.ts"
+import type { StoreClient } from "../../../src/store/driver/session.ts"
 import type { Scheduler } from "../scheduler.ts"
 import { clientOf, resultOf } from "./client.ts"
 import { type Answer, execute } from "./execute.ts"

@@ -1,0 +1,57 @@
+/** Brings a database to the state the code expects, before anything else touches it. */
+import { fileURLToPath } from "node:url"
+import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator"
+import { StartupError } from "../../startup-error.ts"
+import type { Connection } from "./connection-pool.ts"
+import { StoreError } from "./errors.ts"
+import type { Tx } from "./session.ts"
+import { runTransaction } from "./transaction.ts"
+
+const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url))
+
+/** Key of the advisory lock under which one process at a time migrates: "runseal" in ASCII, read as a number. */
+const MIGRATION_LOCK = 0x72756e7365616c
+
+/** The migrations of this release, oldest first, as drizzle-kit wrote them. */
+export function knownMigrations(): readonly MigrationMeta[] {
+  return readMigrationFiles({ migrationsFolder: MIGRATIONS })
+}
+
+/**
+ * Applies what is missing, all of it or none. A process that starts at the same time waits for the first.
+ * @throws StartupError when the database was made by a newer release or by other migrations, or refuses these
+ */
+export async function migrateDatabase(connection: Connection): Promise<void> {
+  try {
+    await runTransaction(connection, applyMissing)
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    const state = error.sqlstate === undefined ? "" : ` (SQLSTATE ${error.sqlstate})`
+    throw new StartupError(`The database could not be brought up to date${state}; its user must own it.`)
+  }
+}
+
+async function applyMissing({ sql }: Tx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK}::bigint)`
+  await sql`create table if not exists migration (step bigint primary key, hash text not null)`
+  const applied = await sql<{ hash: string }[]>`select hash from migration order by step`
+  const known = knownMigrations()
+  refuseForeignHistory(applied, known)
+  for (const [step, migration] of known.entries()) {
+    if (step < applied.length) continue
+    for (const statement of migration.sql) await sql.unsafe(statement)
+    await sql`insert into migration (step, hash) values (${step}, ${migration.hash})`
+  }
+}
+
+type Hashed = { readonly hash: string }
+
+function refuseForeignHistory(applied: readonly Hashed[], known: readonly Hashed[]): void {
+  const shared = Math.min(applied.length, known.length)
+  if (applied.slice(0, shared).some(({ hash }, step) => hash !== known[step]?.hash)) {
+    throw new StartupError("The database was not made by this release's migrations; start the release that made it.")
+  }
+  if (applied.length > known.length) {
+    throw new StartupError("The database was made by a newer release; start that release or a newer one.")
+  }
+}

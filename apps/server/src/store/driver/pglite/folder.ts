@@ -1,0 +1,107 @@
+/** The data folder of the embedded database: who may use it, whether this release can, and how it comes to be. */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from "node:fs"
+import { join } from "node:path"
+import { isFullDisk, isSystemError, StartupError } from "../../../startup-error.ts"
+import { type FileLock, lockFile } from "../file-lock.ts"
+import { startPglite } from "./connection.ts"
+import { damaged } from "./damaged.ts"
+import { lacksRoom, noRoom } from "./room.ts"
+
+/** PostgreSQL's major version inside PGlite 0.5; a major version reads no other's files. */
+const POSTGRES_MAJOR = "18"
+
+const LOCK_FILE = "lock"
+const CLUSTER = "postgres"
+const UNFINISHED_CLUSTER = "postgres.unfinished"
+
+/**
+ * Takes the data folder for this process, making it when it is missing.
+ * @throws StartupError when another process has the folder, or this one may not write to it
+ */
+export function lockFolder(dataDir: string): FileLock {
+  let lock: FileLock | undefined
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    lock = lockFile(join(dataDir, LOCK_FILE), 0)
+  } catch (cause) {
+    throw unusable(dataDir, cause)
+  }
+  if (lock === undefined) throw new StartupError(`The data folder ${dataDir} is in use by another process.`)
+  return lock
+}
+
+const unusable = (dataDir: string, cause: unknown): StartupError =>
+  new StartupError(
+    isFullDisk(cause) || lacksRoom(dataDir)
+      ? noRoom(dataDir)
+      : `The data folder ${dataDir} cannot be used: check that it is a folder this user may write to and all of it is there.`,
+    { cause },
+  )
+
+/**
+ * The folder of a cluster this release can open, made when there is none yet. A cluster is made beside its place and
+ * moved there only when all of it is on disk; what an interrupted start left unfinished is made anew.
+ * @throws StartupError for a folder that cannot be used and for a cluster of another major version
+ */
+export async function prepareCluster(dataDir: string, log: (sentence: string) => void): Promise<string> {
+  try {
+    return await usableCluster(dataDir, log)
+  } catch (error) {
+    throw isSystemError(error) ? unusable(dataDir, error) : error
+  }
+}
+
+async function usableCluster(dataDir: string, log: (sentence: string) => void): Promise<string> {
+  const clusterDir = join(dataDir, CLUSTER)
+  if (!existsSync(clusterDir)) {
+    log(`Making the database in ${dataDir}, which takes a few seconds once.`)
+    await makeCluster(dataDir, clusterDir)
+  }
+  const major = readFileSync(join(clusterDir, "PG_VERSION"), "utf8").trim()
+  if (!/^\d+$/.test(major)) throw new StartupError(damaged(dataDir))
+  if (major !== POSTGRES_MAJOR) {
+    throw new StartupError(
+      `The data folder ${dataDir} holds a database of PostgreSQL ${major} and this release reads ${POSTGRES_MAJOR}: start the release that wrote it, export the data and import it into a new folder.`,
+    )
+  }
+  return clusterDir
+}
+
+async function makeCluster(dataDir: string, clusterDir: string): Promise<void> {
+  const unfinished = join(dataDir, UNFINISHED_CLUSTER)
+  rmSync(unfinished, { recursive: true, force: true })
+  mkdirSync(unfinished, { mode: 0o700 })
+  const thread = await startPglite({ kind: "folder", clusterDir: unfinished })
+  await thread.close()
+  syncTree(unfinished)
+  renameSync(unfinished, clusterDir)
+  syncPath(dataDir)
+}
+
+function syncTree(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) syncTree(path)
+    else syncPath(path)
+  }
+  syncPath(folder)
+}
+
+function syncPath(path: string): void {
+  const fd = openSync(path, "r")
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}

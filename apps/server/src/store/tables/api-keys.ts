@@ -1,0 +1,101 @@
+/** API keys. Rows are added and marked, never deleted: one row locks the deployment for ever. */
+import type { ApiKeyRow } from "../access-schema.ts"
+import type { Database } from "../driver/database.ts"
+import type { Sink, Source } from "../driver/session.ts"
+
+/** Key of the advisory lock under which one key at a time is made: "rskmint" in ASCII, read as a number. */
+const MINT_LOCK = 0x72736b6d696e74
+
+/** Who makes a key: an admin key by its id, the anonymous caller of open mode, or the operator at the machine. */
+export type Minter =
+  | { readonly kind: "admin"; readonly key_id: number }
+  | { readonly kind: "anonymous" }
+  | { readonly kind: "operator" }
+
+export type NewKey = Pick<ApiKeyRow, "name" | "scope" | "tier" | "created_at"> & HashInHex
+
+/** SHA-256 of the secret. */
+type HashInHex = { readonly secret_hash: string }
+
+/**
+ * Stores a key under the next number, 1, 2, 3 … without a gap. Whether the minter may is judged when the key is stored, not
+ * when the request began: an admin key as long as it is not revoked, the anonymous caller as long as there is no key.
+ * @returns the key's id; undefined when the minter may not, and then nothing was stored
+ */
+export function insertKey(db: Database, key: NewKey, minter: Minter): Promise<number | undefined> {
+  const admin = minter.kind === "admin" ? minter.key_id : 0
+  return db.transaction(async ({ sql }) => {
+    await sql`select pg_advisory_xact_lock(${MINT_LOCK}::bigint)`
+    const [made] = await sql<Pick<ApiKeyRow, "key_id">[]>`
+      insert into api_key (key_id, name, secret_hash, scope, tier, created_at, last_used_at, revoked_at)
+      select coalesce(max(key_id), 0) + 1, ${key.name}::text, decode(${key.secret_hash}, 'hex'), ${key.scope}::text,
+        ${key.tier}::text, ${key.created_at}::bigint, 0, 0
+      from api_key
+      having case ${minter.kind}::text
+        when 'operator' then true
+        when 'anonymous' then count(*) = 0
+        else coalesce(bool_or(key_id = ${admin}::bigint and scope = 'admin' and revoked_at = 0), false)
+      end
+      returning key_id`
+    return made?.key_id
+  })
+}
+
+/** Whether a key was ever made. Once true it stays true. */
+export function hasKeys(source: Source): Promise<boolean> {
+  return source.read(async ({ sql }) => {
+    const [row] = await sql<{ locked: boolean }[]>`select exists (select from api_key) as locked`
+    return row?.locked === true
+  })
+}
+
+/** A key that is not revoked. */
+export type ActiveKey = Pick<ApiKeyRow, "key_id" | "name" | "scope" | "tier" | "last_used_at"> & HashInHex
+
+/** The keys of these hashes (hex, at most a batch of them) that are not revoked. */
+export function findActiveKeys(source: Source, hashes: readonly string[]): Promise<readonly ActiveKey[]> {
+  return source.read(
+    async ({ sql }) => sql<ActiveKey[]>`
+      select key_id, name, scope, tier, last_used_at, encode(secret_hash, 'hex') as secret_hash from api_key
+      where revoked_at = 0
+        and secret_hash in (select decode(json_array_elements_text(${JSON.stringify(hashes)}::text::json), 'hex'))`,
+  )
+}
+
+/** A key as administrators see it. */
+export type KeyFacts = Omit<ApiKeyRow, "secret_hash"> & { readonly run_count: number }
+
+/** All keys, oldest first. The number of runs is that of the tenant's chain. */
+export function listKeys(source: Source): Promise<readonly KeyFacts[]> {
+  return source.read(
+    async ({ sql }) => sql<KeyFacts[]>`
+      select key_id, name, scope, tier, created_at, last_used_at, revoked_at, coalesce(record_count, 0) as run_count
+      from api_key left join tenant on tenant.owner = api_key.key_id order by key_id`,
+  )
+}
+
+/** Revokes a key; one that is revoked keeps its first time. @returns whether there is such a key */
+export function revokeKey(sink: Sink, keyId: number, nowMs: number): Promise<boolean> {
+  return sink.write(async ({ sql }) => {
+    const marked = await sql`
+      update api_key set revoked_at = case when revoked_at = 0 then ${nowMs}::bigint else revoked_at end
+      where key_id = ${keyId}`
+    return marked.count === 1
+  })
+}
+
+/**
+ * Notes that keys were used, unless that was noted less than `everyMs` ago. A row that somebody else is writing is left as
+ * it is, so that nobody waits for this.
+ */
+export function noteUses(sink: Sink, keyIds: readonly number[], nowMs: number, everyMs: number): Promise<void> {
+  return sink.write(async ({ sql }) => {
+    await sql`
+      update api_key set last_used_at = ${nowMs} from (
+        select key_id from api_key
+        where key_id in (select json_array_elements_text(${JSON.stringify(keyIds)}::text::json)::bigint)
+          and last_used_at <= ${nowMs - everyMs}
+        for update skip locked
+      ) as free where api_key.key_id = free.key_id`
+  })
+}

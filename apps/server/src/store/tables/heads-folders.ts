@@ -1,0 +1,88 @@
+/** Which database this is, and which folders of heads were held against it. Decision 0110. */
+import { StartupError } from "../../startup-error.ts"
+import { StoreError, storeErrorFrom } from "../driver/errors.ts"
+import type { Session, Source, Tx } from "../driver/session.ts"
+import type { HeadsFolderRow } from "../heads-schema.ts"
+
+export type DatabaseFacts = {
+  /** PostgreSQL's system identifier, in decimal: another one is another cluster. */
+  readonly system_id: string
+  /** Rises when a standby is promoted; 0 while the server is a standby. */
+  readonly timeline: number
+  /** How far the write-ahead log is on disk, in bytes: it never goes back but in an older copy; 0 while the server is a standby. */
+  readonly position: number
+  /** Of the table of the log's head, in decimal: another database of the cluster has another one, and so has a restored dump. */
+  readonly table_id: string
+  readonly standby: boolean
+  /** Whether a commit waits until a standby has it on its disk, as far as this connection's settings go. */
+  readonly synchronous: boolean
+}
+
+/** SQLSTATEs that say that the user may not ask, or that the server has no such thing. */
+const NOT_TOLD = /^(42501|42883|0A000)$/
+const MAY_NOT_ASK =
+  "The database does not say which one it is: its user needs EXECUTE on pg_control_system, pg_walfile_name, pg_current_wal_lsn, pg_current_wal_flush_lsn and pg_is_in_recovery."
+
+/**
+ * Which database the connection leads to. The timeline is that of the write-ahead log: the control file tells of a promotion
+ * only with the next checkpoint.
+ * @throws StartupError with what is missing when the user may not ask, StoreError
+ */
+export async function readDatabaseFacts({ sql }: Session): Promise<DatabaseFacts> {
+  try {
+    const [facts] = await sql<DatabaseFacts[]>`
+      select (select system_identifier::text from pg_control_system()) as system_id, pg_is_in_recovery() as standby,
+        case when pg_is_in_recovery() then 0
+          else ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint end as timeline,
+        case when pg_is_in_recovery() then 0
+          else (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint end as position,
+        (select oid::bigint * 4294967296::numeric + 'log_head'::regclass::oid::bigint
+          from pg_database where datname = current_database())::text as table_id,
+        current_setting('synchronous_standby_names') <> ''
+          and current_setting('synchronous_commit') in ('on', 'remote_apply') as synchronous`
+    if (facts === undefined) throw new StoreError("corrupt")
+    return facts
+  } catch (thrown) {
+    const error = storeErrorFrom(thrown)
+    if (error instanceof StoreError && NOT_TOLD.test(error.sqlstate ?? "")) throw new StartupError(MAY_NOT_ASK)
+    throw error
+  }
+}
+
+/** All folders, oldest first. */
+export function readHeadsFolders(source: Source): Promise<readonly HeadsFolderRow[]> {
+  return source.read(
+    async ({ sql }) => sql<HeadsFolderRow[]>`
+      select folder_id, label, registered_at, system_id, timeline, table_id, term, size, synchronous, closed from heads_folder
+      order by registered_at, folder_id`,
+  )
+}
+
+/** Registers folders, or stores what they are held to now. */
+export async function putHeadsFolders({ sql }: Tx, rows: readonly HeadsFolderRow[]): Promise<void> {
+  for (const {
+    folder_id,
+    label,
+    registered_at,
+    system_id,
+    timeline,
+    table_id,
+    term,
+    size,
+    synchronous,
+    closed,
+  } of rows)
+    await sql`
+      insert into heads_folder (folder_id, label, registered_at, system_id, timeline, table_id, term, size, synchronous, closed)
+      values (${folder_id}, ${label}, ${registered_at}, ${system_id}, ${timeline}, ${table_id}, ${term}, ${size}, ${synchronous},
+        ${closed})
+      on conflict (folder_id) do update set label = excluded.label, system_id = excluded.system_id,
+        timeline = excluded.timeline, table_id = excluded.table_id, term = excluded.term, size = excluded.size, synchronous = excluded.synchronous,
+        closed = excluded.closed`
+}
+
+/** @returns whether there was such a folder */
+export async function removeHeadsFolder({ sql }: Tx, folder_id: string): Promise<boolean> {
+  const { count } = await sql`delete from heads_folder where folder_id = ${folder_id}`
+  return count === 1
+}

@@ -1,0 +1,64 @@
+/**
+ * Idempotency keys: which charge and which record stand for each. A row is written in the transaction that commits the
+ * charge or the record, so that either both are there or neither. Keys hold their endpoint and owner in their hash.
+ */
+import type { IdempotencyKeyRow } from "../access-schema.ts"
+import type { Database } from "../driver/database.ts"
+import type { Source, Tx } from "../driver/session.ts"
+
+/** A request under a key: neither says what the key or the body was. */
+export type KeyClaim = Pick<IdempotencyKeyRow, "key_hash" | "request_digest">
+
+/** What stands for a key. */
+export type KeptKey = Omit<IdempotencyKeyRow, "kept_at">
+
+/** What stands for these keys; one that was never used, or is kept no longer, has no row. */
+export function findKeys(source: Source, hashes: readonly string[]): Promise<readonly KeptKey[]> {
+  return source.read(
+    async ({ sql }) => sql<KeptKey[]>`
+      select key_hash, request_digest, charge_id, record_id from idempotency_key
+      where key_hash in (select json_array_elements_text(${JSON.stringify(hashes)}::text::json))`,
+  )
+}
+
+/**
+ * Locks the keys of these claims until the transaction ends, always in the same order, and makes those that are missing: one
+ * statement for both, and none for no claims.
+ * @param at milliseconds since the epoch
+ */
+export async function lockKeys(
+  { sql }: Tx,
+  claims: readonly KeyClaim[],
+  at: number,
+): Promise<ReadonlyMap<string, KeptKey>> {
+  if (claims.length === 0) return new Map()
+  const rows = await sql<KeptKey[]>`
+    insert into idempotency_key as stored (key_hash, request_digest, charge_id, record_id, kept_at)
+    select distinct key_hash collate "C", '', '', '', ${at}::bigint
+    from json_to_recordset(${JSON.stringify(claims)}::text::json) as claimed(key_hash text)
+    order by 1
+    on conflict (key_hash) do update set record_id = stored.record_id
+    returning key_hash, request_digest, charge_id, record_id`
+  return new Map(rows.map(row => [row.key_hash, row]))
+}
+
+/** Writes what stands for keys that this transaction has locked. */
+export async function keepKeys({ sql }: Tx, keys: readonly IdempotencyKeyRow[]): Promise<void> {
+  if (keys.length === 0) return
+  await sql`
+    update idempotency_key set request_digest = next.request_digest, charge_id = next.charge_id,
+      record_id = next.record_id, kept_at = next.kept_at
+    from json_to_recordset(${JSON.stringify(keys)}::text::json)
+      as next(key_hash text, request_digest text, charge_id text, record_id text, kept_at bigint)
+    where idempotency_key.key_hash = next.key_hash`
+}
+
+/** Removes at most `limit` keys that are kept since `before` or longer; the records they name stay. */
+export async function sweepKeys(db: Database, before: number, limit: number): Promise<void> {
+  await db.write(
+    ({ sql }) => sql`
+    delete from idempotency_key where key_hash in (
+      select key_hash from idempotency_key where kept_at <= ${before}
+      order by kept_at limit ${limit} for update skip locked)`,
+  )
+}

@@ -1,0 +1,98 @@
+/**
+ * Charges of requests under idempotency keys. A charge stands once made; an attempt that follows one which died before its
+ * record was sealed takes its charge over, so that a request is charged once however often it is tried.
+ */
+
+import type { Tx } from "../driver/session.ts"
+import type { TokenChargeRow } from "../schema.ts"
+import { type KeptKey, keepKeys, lockKeys } from "./idempotency-keys.ts"
+import type { Charge, ChargeResult } from "./tenant-windows.ts"
+
+/** What an earlier attempt at a request has left to the next one. */
+export type EarlierAttempt = {
+  /** The charge that is taken over; "" when the key has its record. */
+  readonly charge_id: string
+  readonly result: ChargeResult
+}
+
+/** Locks the keys of these charges and gives what stands for each. No statement without keys. */
+export const lockClaims = (tx: Tx, charges: readonly Charge[]): Promise<ReadonlyMap<string, KeptKey>> =>
+  lockKeys(
+    tx,
+    charges.flatMap(({ claim }) => claim ?? []),
+    Math.max(...charges.map(({ charged_at }) => charged_at)),
+  )
+
+/**
+ * Finds the attempts that need no charge of their own. No statement without keys.
+ * @param keys what stands for the keys of these charges, which are locked
+ */
+export async function earlierAttempts(
+  tx: Tx,
+  charges: readonly Charge[],
+  keys: ReadonlyMap<string, KeptKey>,
+): Promise<ReadonlyMap<Charge, EarlierAttempt>> {
+  const made = await findCharges(tx, [...keys.values()])
+  const found = new Map<Charge, EarlierAttempt>()
+  for (const charge of charges) {
+    const key = charge.claim && keys.get(charge.claim.key_hash)
+    const attempt = key && attemptOf(charge, key, made.get(key.charge_id))
+    if (attempt === undefined) continue
+    found.set(charge, attempt)
+    // A charge is taken over once: whoever comes after him in the batch is charged.
+    made.delete(attempt.charge_id)
+  }
+  return found
+}
+
+function attemptOf(charge: Charge, key: KeptKey, made: TokenChargeRow | undefined): EarlierAttempt | undefined {
+  if (key.record_id !== "") return { charge_id: "", result: { ok: false, reason: "sealed" } }
+  if (made === undefined || key.request_digest !== charge.claim?.request_digest || !isSame(charge, made))
+    return undefined
+  return { charge_id: made.charge_id, result: { ok: true, total_after: made.total_after } }
+}
+
+const isSame = (a: Charge, b: TokenChargeRow): boolean =>
+  a.tenant_id === b.tenant_id &&
+  a.window_seconds === b.window_seconds &&
+  a.window_start === b.window_start &&
+  a.tokens === b.tokens
+
+async function findCharges({ sql }: Tx, keys: readonly KeptKey[]): Promise<Map<string, TokenChargeRow>> {
+  const ids = keys.map(({ charge_id }) => charge_id).filter(id => id !== "")
+  if (ids.length === 0) return new Map()
+  const rows = await sql<TokenChargeRow[]>`
+    select charge_id, tenant_id, window_seconds, window_start, tokens, total_after, charged_at from token_charge
+    where charge_id in (select json_array_elements_text(${JSON.stringify(ids)}::text::json))`
+  return new Map(rows.map(row => [row.charge_id, row]))
+}
+
+/**
+ * Gives the charges that were taken over their new ids, and each key the charge that stands for it: everything that is to be
+ * sent.
+ */
+export function keepCharges(
+  tx: Tx,
+  charges: readonly Charge[],
+  earlier: ReadonlyMap<Charge, EarlierAttempt>,
+): readonly Promise<void>[] {
+  const moved = charges.flatMap(charge => {
+    const old = earlier.get(charge)
+    return old === undefined ? [] : [{ old_id: old.charge_id, new_id: charge.charge_id }]
+  })
+  const kept = charges.flatMap(({ claim, charge_id, charged_at }) =>
+    claim === undefined ? [] : [{ ...claim, charge_id, record_id: "", kept_at: charged_at }],
+  )
+  return [moveCharges(tx, moved), keepKeys(tx, kept)]
+}
+
+async function moveCharges(
+  { sql }: Tx,
+  moved: readonly { readonly old_id: string; readonly new_id: string }[],
+): Promise<void> {
+  if (moved.length === 0) return
+  await sql`
+    update token_charge set charge_id = moved.new_id
+    from json_to_recordset(${JSON.stringify(moved)}::text::json) as moved(old_id text, new_id text)
+    where charge_id = moved.old_id`
+}

@@ -1,0 +1,174 @@
+/**
+ * The log's entries, tiles and head. Written only in the transaction that commits a batch; what is read here is public.
+ * C2SP tlog-tiles: full tiles are stored and never change, partial ones are made from what lies below them.
+ */
+import assert from "node:assert/strict"
+import { concatBytes, utf8Encode } from "@runseal/canonical"
+import { type CompactRange, rangeFromHashes } from "@runseal/core/transparency-log/compact-range"
+import { HASH_BYTES, hashLeaf, hashNode } from "@runseal/core/transparency-log/merkle"
+import {
+  frontierFromTiles,
+  nodeFromTile,
+  type ReadTile,
+  TILE_HEIGHT,
+  TILE_WIDTH,
+} from "@runseal/core/transparency-log/tiles"
+import { StoreError } from "../driver/errors.ts"
+import { insertRows } from "../driver/insert-rows.ts"
+import type { Session, Source, Tx } from "../driver/session.ts"
+import { sentTogether } from "../driver/transaction.ts"
+import type { LogEntryRow, LogHeadRow, LogTileRow } from "../schema.ts"
+
+/** A full tile as the log's builder makes it. */
+export type FullTile = Omit<LogTileRow, "root">
+
+/** What a batch adds, and the head it makes. */
+export type LogAppend = {
+  readonly entries: readonly LogEntryRow[]
+  readonly tiles: readonly FullTile[]
+  readonly head: LogHeadRow
+}
+
+/** All that must be known to grow the log. */
+export type StoredFrontier = {
+  readonly range: CompactRange
+  /** For each tile level the hashes since its last full tile, at most 255. */
+  readonly edges: readonly (readonly Uint8Array[])[]
+}
+
+/** The head, locked until the transaction ends. */
+export async function lockHead({ sql }: Tx): Promise<LogHeadRow> {
+  return onlyRow(
+    await sql<LogHeadRow[]>`
+      select size, root, log_time, next_run_id, checkpoint, epoch from log_head for update`,
+  )
+}
+
+/** The head as last committed. */
+export function readHead(source: Source): Promise<LogHeadRow> {
+  return source.read(async ({ sql }) =>
+    onlyRow(await sql<LogHeadRow[]>`select size, root, log_time, next_run_id, checkpoint, epoch from log_head`),
+  )
+}
+
+/** Whether the log could grow: a standby, and a database that is kept from writing, answer reads all the same. */
+export function takesWrites(source: Source): Promise<boolean> {
+  return source.read(async ({ sql }) => {
+    const [row] = await sql<{ writable: boolean }[]>`
+      select current_setting('transaction_read_only') = 'off' as writable`
+    return row?.writable === true
+  })
+}
+
+function onlyRow<T>([row]: readonly T[]): T {
+  if (row === undefined) throw new StoreError("corrupt")
+  return row
+}
+
+/**
+ * Appends entries and moves the head that this transaction has locked. Neither log time nor run numbers go back.
+ * @throws StoreError "conflict" when the log is not where the entries begin; AssertionError when they do not follow each other
+ */
+export async function appendEntries(tx: Tx, { entries, tiles, head }: LogAppend): Promise<void> {
+  const size = head.size - entries.length
+  assert.ok(entries.every(({ log_index }, at) => log_index === size + at))
+  const moving = tx.sql`
+    update log_head set size = ${head.size}, root = ${head.root}, log_time = ${head.log_time},
+      next_run_id = ${head.next_run_id}, checkpoint = ${head.checkpoint}, epoch = ${head.epoch}
+    where size = ${size} and epoch <= ${head.epoch} and log_time <= ${head.log_time}
+      and next_run_id <= ${head.next_run_id}`
+  const rows = tiles.map(tile => ({ ...tile, root: rootOfTile(tile) }))
+  const [, , moved] = await sentTogether([
+    insertRows(tx, "log_entry", ["log_index", "body", "integrated_time"], entries),
+    insertRows(tx, "log_tile", ["level", "tile_index", "hashes", "root"], rows),
+    moving,
+  ])
+  if (moved.count !== 1) throw new StoreError("conflict")
+}
+
+/** The node above a full tile. */
+function rootOfTile({ level, tile_index, hashes }: FullTile): Uint8Array {
+  const halves = { level: level * TILE_HEIGHT + TILE_HEIGHT - 1, index: 2 * tile_index }
+  return hashNode(nodeFromTile(halves, hashes), nodeFromTile({ ...halves, index: halves.index + 1 }, hashes))
+}
+
+/**
+ * The first `width` (1 … 256) hashes of a tile, as core's proofs read them.
+ * @throws StoreError "corrupt" for a tile the log has not grown to: the head says which there are
+ */
+export const readTile = (source: Source, level: number, index: number, width: number): Promise<Uint8Array> =>
+  readTileSlice(source, level, index, 0, width)
+
+/**
+ * The hashes of a tile from offset `first` up to, not including, `end` (at most 256). A whole tile is one row; part of one is
+ * made of what lies below it.
+ * @throws StoreError "corrupt" when the log has not grown to there
+ */
+export function readTileSlice(
+  source: Source,
+  level: number,
+  index: number,
+  first: number,
+  end: number,
+): Promise<Uint8Array> {
+  return source.read(async session => {
+    const count = end - first
+    if (count === TILE_WIDTH) return storedTile(session, level, index)
+    const from = index * TILE_WIDTH + first
+    const hashes =
+      level === 0 ? await leafHashes(session, from, count) : await tileRoots(session, level - 1, from, count)
+    if (hashes.length !== count) throw new StoreError("corrupt")
+    return concatBytes(...hashes)
+  })
+}
+
+/** Entries `from` up to, not including, `to`; fewer when the log ends before. At most 256 at once. */
+export async function readEntries(source: Source, from: number, to: number): Promise<readonly LogEntryRow[]> {
+  if (to - from > TILE_WIDTH) throw new RangeError(`At most ${TILE_WIDTH} entries are read at once.`)
+  return source.read(
+    async ({ sql }) => sql<LogEntryRow[]>`
+      select log_index, body, integrated_time from log_entry
+      where log_index >= ${from} and log_index < ${to} order by log_index`,
+  )
+}
+
+/** What the log of this head grows from; reads at most 255 hashes a level. */
+export async function loadFrontier(source: Source, { size }: Pick<LogHeadRow, "size">): Promise<StoredFrontier> {
+  const read: ReadTile = (level, index, width) => readTile(source, level, index, width)
+  const range = rangeFromHashes(size, await frontierFromTiles(size, read))
+  const edges: (readonly Uint8Array[])[] = []
+  for (let level = 0, nodes = size; nodes > 0; level++, nodes = Math.floor(nodes / TILE_WIDTH)) {
+    const width = nodes % TILE_WIDTH
+    edges.push(width === 0 ? [] : split(await read(level, Math.floor(nodes / TILE_WIDTH), width)))
+  }
+  return { range, edges }
+}
+
+async function storedTile({ sql }: Session, level: number, index: number): Promise<Uint8Array> {
+  const tiles = await sql<Pick<LogTileRow, "hashes">[]>`
+    select hashes from log_tile where level = ${level} and tile_index = ${index}`
+  return onlyRow(tiles).hashes
+}
+
+async function leafHashes(session: Session, first: number, count: number): Promise<readonly Uint8Array[]> {
+  const entries = await readEntries(session, first, first + count)
+  return entries.map(({ body }) => hashLeaf(utf8Encode(body)))
+}
+
+async function tileRoots(
+  { sql }: Session,
+  level: number,
+  first: number,
+  count: number,
+): Promise<readonly Uint8Array[]> {
+  const tiles = await sql<Pick<LogTileRow, "root">[]>`
+    select root from log_tile
+    where level = ${level} and tile_index >= ${first} and tile_index < ${first + count} order by tile_index`
+  return tiles.map(({ root }) => root)
+}
+
+function split(tile: Uint8Array): readonly Uint8Array[] {
+  return Array.from({ length: tile.length / HASH_BYTES }, (_, at) =>
+    tile.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES),
+  )
+}

@@ -1,0 +1,90 @@
+/** Requests counted for rate limits, by all processes of one database together. */
+import type { RequestWindowRow } from "../access-schema.ts"
+import type { Database } from "../driver/database.ts"
+import type { ActiveKey } from "./api-keys.ts"
+
+/** Requests that came for one bucket. */
+export type Arrivals = Pick<RequestWindowRow, "bucket" | "requests">
+
+/**
+ * Counts requests in one statement. A window begins with its bucket's first request and lasts `window_ms`; a request after
+ * its end begins the next. Each bucket at most once; buckets are locked in one order, so that no two processes wait for each
+ * other. A crash of the database may forget the counts of its last moments: the commit does not wait for the disk.
+ * @param at milliseconds since the epoch
+ * @returns the windows with these requests counted, in no order
+ */
+export const countRequests = (
+  db: Database,
+  arrivals: readonly Arrivals[],
+  at: number,
+  window_ms: number,
+): Promise<readonly RequestWindowRow[]> =>
+  // A window that starts a whole length from now was begun by a clock that has been put right since.
+  db.count(
+    ({ sql }) => sql<RequestWindowRow[]>`
+    insert into request_window as stored (bucket, window_start, requests)
+    select bucket, ${at}::bigint, requests
+    from json_to_recordset(${JSON.stringify(arrivals)}::text::json) as arrived(bucket text, requests bigint)
+    order by bucket collate "C"
+    on conflict (bucket) do update set
+      requests = excluded.requests + case
+        when abs(excluded.window_start - stored.window_start) < ${window_ms}::bigint then stored.requests else 0 end,
+      window_start = case
+        when abs(excluded.window_start - stored.window_start) < ${window_ms}::bigint then stored.window_start
+        else excluded.window_start end
+    returning bucket, window_start, requests, set_config('synchronous_commit', 'off', true)`,
+  )
+
+/** Requests that came with one secret for one limit. */
+export type KeyArrivals = Pick<ActiveKey, "secret_hash"> & { readonly limit_name: string; readonly requests: number }
+
+/** A key that is not revoked, and its window with these requests counted. */
+export type CountedKey = ActiveKey & RequestWindowRow & Pick<KeyArrivals, "limit_name">
+
+/**
+ * Looks keys up and counts the requests that came with them, as `countRequests` does, in one statement: under the bucket
+ * `key:<key_id>:<limit_name>`. What is revoked or was never a key is counted nowhere. Each pair of secret and limit at most
+ * once.
+ * @param at milliseconds since the epoch
+ * @returns one row for each pair whose key is active, in no order
+ */
+export const countKeyRequests = (
+  db: Database,
+  arrivals: readonly KeyArrivals[],
+  at: number,
+  window_ms: number,
+): Promise<readonly CountedKey[]> =>
+  db.count(
+    ({ sql }) => sql<CountedKey[]>`
+    with active as (
+      select key_id, name, scope, tier, last_used_at, arrived.secret_hash, limit_name, requests as arrived_requests,
+        'key:' || key_id || ':' || limit_name as bucket
+      from json_to_recordset(${JSON.stringify(arrivals)}::text::json)
+        as arrived(secret_hash text, limit_name text, requests bigint)
+      join api_key on api_key.secret_hash = decode(arrived.secret_hash, 'hex')
+      where revoked_at = 0
+    ), counted as (
+      insert into request_window as stored (bucket, window_start, requests)
+      select bucket, ${at}::bigint, arrived_requests from active
+      order by bucket collate "C"
+      on conflict (bucket) do update set
+        requests = excluded.requests + case
+          when abs(excluded.window_start - stored.window_start) < ${window_ms}::bigint then stored.requests else 0 end,
+        window_start = case
+          when abs(excluded.window_start - stored.window_start) < ${window_ms}::bigint then stored.window_start
+          else excluded.window_start end
+      returning bucket, window_start, requests, set_config('synchronous_commit', 'off', true) as unsynced
+    )
+    select key_id, name, scope, tier, last_used_at, secret_hash, limit_name, bucket, window_start, requests, unsynced
+    from active join counted using (bucket)`,
+  )
+
+/** Removes at most `limit` windows that have ended; those that another process holds are left to it. */
+export async function sweepRequestWindows(db: Database, at: number, window_ms: number, limit: number): Promise<void> {
+  await db.write(
+    ({ sql }) => sql`
+    delete from request_window where bucket in (
+      select bucket from request_window where window_start <= ${at - window_ms}
+      order by window_start limit ${limit} for update skip locked)`,
+  )
+}

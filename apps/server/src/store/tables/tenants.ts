@@ -1,0 +1,80 @@
+/** Heads of the tenants' chains of complete records. docs/formats.md section 7.3: ordinals count 1, 2, 3 … within a tenant without a gap. */
+import { StoreError } from "../driver/errors.ts"
+import type { Source, Tx } from "../driver/session.ts"
+import type { TenantRow } from "../schema.ts"
+
+/** `previous_record` of a tenant's first record. */
+export const NO_RECORD: string = "0".repeat(64)
+
+export type TenantOwner = Pick<TenantRow, "tenant_id" | "owner">
+
+/** A tenant about to seal. `salt` (64 hex digits, fresh and random) is kept only when the tenant is new. */
+export type TenantClaim = TenantOwner & Pick<TenantRow, "salt">
+
+export type TenantHead = Pick<TenantRow, "tenant_id" | "record_count" | "head">
+
+/**
+ * Locks those of the tenants that exist until the transaction ends, always in the same order. No statement for no tenants.
+ * @returns the stored rows by tenant id
+ * @throws StoreError "conflict" when a tenant belongs to another owner
+ */
+export async function findTenants(
+  { sql }: Tx,
+  owners: readonly TenantOwner[],
+): Promise<ReadonlyMap<string, TenantRow>> {
+  if (owners.length === 0) return new Map()
+  const rows = await sql<TenantRow[]>`
+    select tenant_id, owner, salt, record_count, head from tenant
+    where tenant_id in (select json_array_elements_text(${JSON.stringify(owners.map(tenantId))}::text::json))
+    order by tenant_id collate "C"
+    for update`
+  const tenants = new Map(rows.map(row => [row.tenant_id, row]))
+  const foreign = owners.some(({ tenant_id, owner }) => (tenants.get(tenant_id)?.owner ?? owner) !== owner)
+  if (foreign) throw anotherOwner()
+  return tenants
+}
+
+/**
+ * Locks tenants until the transaction ends, making those that are new. Everybody locks in the same order, so that no two
+ * transactions wait for each other; whoever has found some before has locked the log's head before that. One claim a
+ * tenant, at most a batch of them, and no statement for none.
+ * @returns the stored rows by tenant id
+ * @throws StoreError "conflict" when a tenant belongs to another owner
+ */
+export async function lockTenants(tx: Tx, claims: readonly TenantClaim[]): Promise<ReadonlyMap<string, TenantRow>> {
+  if (claims.length === 0) return new Map()
+  await tx.sql`
+    insert into tenant (tenant_id, owner, salt, record_count, head)
+    select tenant_id, owner, salt, 0, ${NO_RECORD}
+    from json_to_recordset(${JSON.stringify(claims)}::text::json) as claim(tenant_id text, owner bigint, salt text)
+    order by tenant_id collate "C"
+    on conflict do nothing`
+  const tenants = await findTenants(tx, claims)
+  // One that was not made has another tenant of its owner in its way.
+  if (tenants.size < claims.length) throw anotherOwner()
+  return tenants
+}
+
+const anotherOwner = (): StoreError => new StoreError("conflict", { message: "A tenant belongs to another owner." })
+
+/** Records of a tenant's chain so far; 0 for a tenant that has not sealed anything. */
+export async function readRecordCount(source: Source, tenantId: string): Promise<number> {
+  const [row] = await source.read(
+    ({ sql }) => sql<Pick<TenantRow, "record_count">[]>`select record_count from tenant where tenant_id = ${tenantId}`,
+  )
+  return row?.record_count ?? 0
+}
+
+const tenantId = ({ tenant_id }: TenantOwner): string => tenant_id
+
+/**
+ * Moves the heads of tenants this transaction has locked.
+ * @throws StoreError "conflict" when one of them does not exist
+ */
+export async function updateTenants({ sql }: Tx, heads: readonly TenantHead[]): Promise<void> {
+  const moved = await sql`
+    update tenant set record_count = next.record_count, head = next.head
+    from json_to_recordset(${JSON.stringify(heads)}::text::json) as next(tenant_id text, record_count bigint, head text)
+    where tenant.tenant_id = next.tenant_id`
+  if (moved.count !== heads.length) throw new StoreError("conflict")
+}
