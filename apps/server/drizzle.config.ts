@@ -3,11 +3,6 @@ import { defineConfig } from "drizzle-kit"
 
 export default defineConfig({
   dialect: "postgresql",
-  schema: [
-    "./src/store/schema.ts",
-    "./src/store/access-schema.ts",
-    "./src/store/outside-schema.ts",
-    "./src/store/heads-schema.ts",
-  ],
+  schema: "./src/store/tables/!(*.test).ts",
   out: "./src/store/migrations",
 })

@@ -14,7 +14,7 @@ import {
   revokeRetiredKey,
 } from "./sealing/key-change.ts"
 import type { Database } from "./store/driver/database.ts"
-import type { KeyRole, SigningKeyRow } from "./store/schema.ts"
+import type { KeyRole, SigningKeyRow } from "./store/tables/signing-keys.ts"
 
 type Said = { readonly json: JsonObject; readonly lines: readonly string[] }
 

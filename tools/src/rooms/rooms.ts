@@ -60,7 +60,7 @@ export const ROOMS: readonly Room[] = [
   { path: SERVER, enters: [...LIBS, SERVER], testsEnter: [SDK], flat: true },
   { path: server("startup-error.ts"), enters: [] },
   // A key's role is a word of the database and of the command line.
-  { path: server("options"), enters: [...LIBS, server("startup-error.ts"), server("store/schema.ts")] },
+  { path: server("options"), enters: [...LIBS, server("startup-error.ts"), server("store/tables/signing-keys.ts")] },
   { path: ABROAD, enters: [] },
   { path: server("http"), enters: [...GIVEN, server("pipeline/submission.ts")] },
   { path: server("access"), enters: [...GIVEN, server("http"), server("store"), server("pipeline/submission.ts")] },

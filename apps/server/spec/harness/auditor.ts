@@ -9,7 +9,7 @@ import type { Verdict } from "@runseal/core/verify/report"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import canonicalizeReference from "canonicalize"
 import { expect } from "vitest"
-import type { LogEntryRow } from "../../src/store/schema.ts"
+import type { LogEntryRow } from "../../src/store/tables/log-store.ts"
 import type { TestService } from "./service.ts"
 
 /** RFC 8785 and SHA-256 by others than us. */

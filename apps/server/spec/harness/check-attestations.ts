@@ -5,7 +5,7 @@ import { type AttestationAnswer, attestationAnswerSchema, listedAttestation } fr
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { expect } from "vitest"
-import type { AttestationRow } from "../../src/store/access-schema.ts"
+import type { AttestationRow } from "../../src/store/tables/attestations.ts"
 import type { Auditor } from "./auditor.ts"
 import type { TestService } from "./service.ts"
 import type { Tables } from "./tables.ts"

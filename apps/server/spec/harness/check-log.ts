@@ -1,7 +1,7 @@
 /** The log, recomputed from its entries: head, public checkpoint, every tile and every entry bundle served. */
 import { createHash, createPublicKey, verify } from "node:crypto"
 import { expect } from "vitest"
-import type { LogEntryRow } from "../../src/store/schema.ts"
+import type { LogEntryRow } from "../../src/store/tables/log-store.ts"
 import { listAt, textAt } from "./answer.ts"
 import { naiveEntryBundles, naiveLeaf, naiveRoot, naiveTiles } from "./naive-log.ts"
 import type { TestService } from "./service.ts"

@@ -1,16 +1,13 @@
 /** Everything the database holds, as the store's own types. */
-import type { ApiKeyRow, AttestationRow, PublicationRow } from "../../src/store/access-schema.ts"
+
 import type { Database } from "../../src/store/driver/database.ts"
-import {
-  type LogEntryRow,
-  type LogHeadRow,
-  type LogTileRow,
-  type RunRow,
-  run,
-  type TenantRow,
-  type TenantWindowRow,
-  type TokenChargeRow,
-} from "../../src/store/schema.ts"
+import type { ApiKeyRow } from "../../src/store/tables/api-keys.ts"
+import type { AttestationRow } from "../../src/store/tables/attestations.ts"
+import type { LogEntryRow, LogHeadRow, LogTileRow } from "../../src/store/tables/log-store.ts"
+import type { PublicationRow } from "../../src/store/tables/publications.ts"
+import { type RunRow, run } from "../../src/store/tables/runs.ts"
+import type { TenantWindowRow, TokenChargeRow } from "../../src/store/tables/tenant-windows.ts"
+import type { TenantRow } from "../../src/store/tables/tenants.ts"
 
 export type Tables = {
   readonly head: LogHeadRow

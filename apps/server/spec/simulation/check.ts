@@ -13,7 +13,7 @@ import { verifyNote } from "@runseal/core/transparency-log/verified-note"
 import { chainProblems } from "@runseal/core/verify/chain"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS, type Verdict } from "@runseal/core/verify/report"
-import { type AttestationRow, attestation } from "../../src/store/access-schema.ts"
+import { type AttestationRow, attestation } from "../../src/store/tables/attestations.ts"
 import {
   type LogEntryRow,
   type LogHeadRow,
@@ -21,15 +21,15 @@ import {
   log_entry,
   log_head,
   log_tile,
-  type RunRow,
-  run,
-  type TenantRow,
+} from "../../src/store/tables/log-store.ts"
+import { type RunRow, run } from "../../src/store/tables/runs.ts"
+import {
   type TenantWindowRow,
   type TokenChargeRow,
-  tenant,
   tenant_window,
   token_charge,
-} from "../../src/store/schema.ts"
+} from "../../src/store/tables/tenant-windows.ts"
+import { type TenantRow, tenant } from "../../src/store/tables/tenants.ts"
 import { naiveLeaf, naiveRoot, naiveTiles } from "../harness/naive-log.ts"
 import { decoded, type Snapshot } from "./database/rows.ts"
 

@@ -52,19 +52,21 @@ const FAULTS: readonly Fault[] = [
   },
   {
     name: "a charge under a key is made without its window's lock",
-    changes: [{ file: "store/tenant-windows.ts", from: "do update set total = stored.total\n", to: "do nothing\n" }],
+    changes: [
+      { file: "store/tables/tenant-windows.ts", from: "do update set total = stored.total\n", to: "do nothing\n" },
+    ],
     found: /follow each other|total of|shows its charge/,
   },
   {
     name: "a charge takes the place of what its window holds",
-    changes: [{ file: "store/tenant-windows.ts", from: "stored.total + excluded.total", to: "excluded.total" }],
+    changes: [{ file: "store/tables/tenant-windows.ts", from: "stored.total + excluded.total", to: "excluded.total" }],
     found: /follow each other|total of|shows its charge/,
   },
   {
     name: "an unknown outcome of a commit is called a refusal",
     changes: [
       {
-        file: "store/transaction.ts",
+        file: "store/driver/transaction.ts",
         from: 'throw new StoreError("outcome_unknown", { late: error.late })',
         to: 'throw new StoreError("unavailable", { late: error.late })',
       },
@@ -73,12 +75,14 @@ const FAULTS: readonly Fault[] = [
   },
   {
     name: "a transaction whose BEGIN failed goes on",
-    changes: [{ file: "store/transaction.ts", from: "[begun,", to: "[begun.catch(() => undefined)," }],
+    changes: [{ file: "store/driver/transaction.ts", from: "[begun,", to: "[begun.catch(() => undefined)," }],
     found: /AssertionError/,
   },
   {
     name: "a lost connection is used again",
-    changes: [{ file: "store/connection-pool.ts", from: "() => live.delete(connection))", to: "() => undefined)" }],
+    changes: [
+      { file: "store/driver/connection-pool.ts", from: "() => live.delete(connection))", to: "() => undefined)" },
+    ],
     found: /when all is well|does not start again|never answered/,
   },
   {

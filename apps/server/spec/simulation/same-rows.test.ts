@@ -6,18 +6,24 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { getTableName } from "drizzle-orm"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { attestation, idempotency_key } from "../../src/store/access-schema.ts"
 import { type Database, openDatabase } from "../../src/store/driver/database.ts"
 import { StoreError } from "../../src/store/driver/errors.ts"
 import type { Tx } from "../../src/store/driver/session.ts"
-import { deployment, log_entry, log_head, run, tenant, tenant_window, token_charge } from "../../src/store/schema.ts"
-import { countAttestations, insertAttestations } from "../../src/store/tables/attestations.ts"
-import { pinDeployment, readDeployment } from "../../src/store/tables/deployment.ts"
-import { findKeys, keepKeys, lockKeys } from "../../src/store/tables/idempotency-keys.ts"
-import { appendEntries, loadFrontier, lockHead, readEntries, readHead } from "../../src/store/tables/log-store.ts"
-import { insertRuns } from "../../src/store/tables/runs.ts"
-import { chargeWindows } from "../../src/store/tables/tenant-windows.ts"
-import { lockTenants, updateTenants } from "../../src/store/tables/tenants.ts"
+import { attestation, countAttestations, insertAttestations } from "../../src/store/tables/attestations.ts"
+import { deployment, pinDeployment, readDeployment } from "../../src/store/tables/deployment.ts"
+import { findKeys, idempotency_key, keepKeys, lockKeys } from "../../src/store/tables/idempotency-keys.ts"
+import {
+  appendEntries,
+  loadFrontier,
+  lockHead,
+  log_entry,
+  log_head,
+  readEntries,
+  readHead,
+} from "../../src/store/tables/log-store.ts"
+import { insertRuns, run } from "../../src/store/tables/runs.ts"
+import { chargeWindows, tenant_window, token_charge } from "../../src/store/tables/tenant-windows.ts"
+import { lockTenants, tenant, updateTenants } from "../../src/store/tables/tenants.ts"
 import { eachDatabase, newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { until } from "../harness/until.ts"
 import { openLive } from "./database/live.ts"

@@ -3,7 +3,7 @@ import { MAX_OUTSIDE_LOGS } from "@runseal/core/artifacts/bundle"
 import { P256_KEY_DETAILS } from "@runseal/core/transparency-log/trusted-keys"
 import { MAX_KEY_CHANGES } from "@runseal/core/wire/log-answers"
 import { expect, test } from "vitest"
-import type { SigningKeyRow } from "../store/schema.ts"
+import type { SigningKeyRow } from "../store/tables/signing-keys.ts"
 import { newEcdsaKey } from "./keys.ts"
 import { trustDocument, trustedKeysOf } from "./trust.ts"
 

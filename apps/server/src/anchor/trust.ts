@@ -9,7 +9,7 @@ import { parseTrust, TRUST_DOCUMENT_KIND } from "@runseal/core/transparency-log/
 import type { LogKey, TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { formatUtcSeconds, P256_KEY_DETAILS } from "@runseal/core/transparency-log/trusted-keys"
 import { formatTrustedRoot } from "@runseal/core/transparency-log/trusted-root"
-import type { KeyRole, SigningKeyRow } from "../store/schema.ts"
+import type { KeyRole, SigningKeyRow } from "../store/tables/signing-keys.ts"
 import type { LogIdentity } from "./embedded-log.ts"
 import { checkpointNoteKey } from "./keys.ts"
 

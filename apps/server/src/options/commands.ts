@@ -3,7 +3,7 @@ import { parseUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
 import { Argument, type Command } from "commander"
 import * as v from "valibot"
 import { StartupError } from "../startup-error.ts"
-import { KEY_ROLES, type KeyRole } from "../store/schema.ts"
+import { KEY_ROLES, type KeyRole } from "../store/tables/signing-keys.ts"
 import { SIGNER_URL } from "./values.ts"
 
 /** To look at the signing keys, or change them. */

@@ -15,8 +15,7 @@ import { PUBLIC_REKOR_URL, type RekorOptions } from "../options/rekor.ts"
 import type { AnchorMode } from "../options/table.ts"
 import { StartupError } from "../startup-error.ts"
 import { StoreError } from "../store/driver/errors.ts"
-import type { TimestampAuthorityRow } from "../store/outside-schema.ts"
-import type { NewOutsideLog } from "../store/tables/outside-log.ts"
+import type { NewOutsideLog, TimestampAuthorityRow } from "../store/tables/outside-log.ts"
 import type { TimestampSource } from "./ask-timestamp.ts"
 
 export type OutsideLog = {

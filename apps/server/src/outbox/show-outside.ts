@@ -13,8 +13,7 @@ import { outsideAnchors } from "@runseal/core/verify/outside"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import type { Database } from "../store/driver/database.ts"
 import { StoreError } from "../store/driver/errors.ts"
-import type { OutsideEntryRow } from "../store/outside-schema.ts"
-import { readOutside } from "../store/tables/outside-log.ts"
+import { type OutsideEntryRow, readOutside } from "../store/tables/outside-log.ts"
 
 /** The bundles' texts with their anchors in outside logs; one that no outside log holds, or that is no bundle, as it is. */
 export type ShowOutside = (texts: readonly string[]) => Promise<readonly string[]>

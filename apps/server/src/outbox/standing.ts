@@ -1,9 +1,8 @@
 /** Where the outside logs stand: what they hold of our log, and what is still on its way. */
 import { OUTSIDE_FAULTS, type OutsideStanding } from "@runseal/core/wire/log-answers"
 import type { Session, Source } from "../store/driver/session.ts"
-import type { OutsideLogRow } from "../store/outside-schema.ts"
 import { readEntries, readHead } from "../store/tables/log-store.ts"
-import { listOutsideLogs } from "../store/tables/outside-log.ts"
+import { listOutsideLogs, type OutsideLogRow } from "../store/tables/outside-log.ts"
 
 /** Every outside log that holds entries, and the one named last. @param nowMs milliseconds since the epoch */
 export const readStandings = (source: Source, nowMs: number): Promise<readonly OutsideStanding[]> =>

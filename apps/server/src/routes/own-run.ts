@@ -5,8 +5,7 @@ import type { Deps } from "../deps.ts"
 import { notFound } from "../http/http-error.ts"
 import { roomForAnswer } from "../http/json-body.ts"
 import { readRunId } from "../http/query.ts"
-import type { RunRow } from "../store/schema.ts"
-import { findRun } from "../store/tables/runs.ts"
+import { findRun, type RunRow } from "../store/tables/runs.ts"
 
 /** The run of the path. @throws HttpError 404 when there is none, also when it is another caller's */
 export const ownRun = (c: Context, deps: Pick<Deps, "db">): Promise<RunRow> =>

@@ -7,7 +7,7 @@ import { parseDocument, readBundle } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { ENGINE_VERSION, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
 import type { RunRecord, RunSummary, VerifyAnswer } from "@runseal/core/wire/runs"
-import type { RunRow, RunSummaryRow } from "../store/schema.ts"
+import type { RunRow, RunSummaryRow } from "../store/tables/runs.ts"
 
 /** A run as lists show it. */
 export const runSummary = (row: RunSummaryRow): RunSummary => ({

@@ -20,15 +20,16 @@ import { StartupError } from "../startup-error.ts"
 import type { Database } from "../store/driver/database.ts"
 import { StoreError } from "../store/driver/errors.ts"
 import type { Source, Tx } from "../store/driver/session.ts"
-import { type DeploymentRow, KEY_ROLES, type SigningKeyRow } from "../store/schema.ts"
-import { pinDeployment, readDeployment } from "../store/tables/deployment.ts"
+import { type DeploymentRow, pinDeployment, readDeployment } from "../store/tables/deployment.ts"
 import { appendEntries, lockHead } from "../store/tables/log-store.ts"
 import {
   idsInForce,
   insertSigningKeys,
+  KEY_ROLES,
   type KeyIds,
   readKeyChanges,
   readSigningKeys,
+  type SigningKeyRow,
 } from "../store/tables/signing-keys.ts"
 import type { HeadGuard } from "./head-guard.ts"
 

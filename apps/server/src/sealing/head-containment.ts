@@ -3,8 +3,7 @@ import { encodeHex } from "@runseal/canonical"
 import { rootFromTiles } from "@runseal/core/transparency-log/tiles"
 import { NO_LINEAGE, type RememberedHead } from "../anchor/head-file.ts"
 import type { Source } from "../store/driver/session.ts"
-import type { LogHeadRow } from "../store/schema.ts"
-import { readTile } from "../store/tables/log-store.ts"
+import { type LogHeadRow, readTile } from "../store/tables/log-store.ts"
 
 /** A log's head in the database. */
 export type Head = Pick<LogHeadRow, "size" | "root">

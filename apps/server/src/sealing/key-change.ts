@@ -18,17 +18,19 @@ import { StartupError } from "../startup-error.ts"
 import type { Database } from "../store/driver/database.ts"
 import { StoreError } from "../store/driver/errors.ts"
 import type { Tx } from "../store/driver/session.ts"
-import { KEY_ROLES, type KeyRole, type LogHeadRow, type SigningKeyRow } from "../store/schema.ts"
 import { readDeployment } from "../store/tables/deployment.ts"
-import { appendEntries, loadFrontier, lockHead } from "../store/tables/log-store.ts"
+import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
 import {
   endEpoch,
   insertKeyChange,
   insertSigningKeys,
+  KEY_ROLES,
+  type KeyRole,
   readKeyChanges,
   readSigningKeys,
   retireKey,
   revokeKey,
+  type SigningKeyRow,
 } from "../store/tables/signing-keys.ts"
 import { type Deployment, keptElsewhere, openDeployment } from "./deployment.ts"
 import { type HeadGuard, openHeadGuard } from "./head-guard.ts"

@@ -5,8 +5,7 @@
  * comes from another database begins a new one, and what others said before it counts no more.
  */
 import type { Lineage } from "../anchor/head-file.ts"
-import type { HeadsFolderRow } from "../store/heads-schema.ts"
-import type { DatabaseFacts } from "../store/tables/heads-folders.ts"
+import type { DatabaseFacts, HeadsFolderRow } from "../store/tables/heads-folders.ts"
 
 /** How old the last look at a lost database may be for its settings to count, in milliseconds. */
 export const SYNCHRONOUS_STANDS_MS = 60_000

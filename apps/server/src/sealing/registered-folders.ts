@@ -1,8 +1,12 @@
 /** What an operator may ask of the folders of heads that a database server knows. */
 import { StartupError } from "../startup-error.ts"
 import type { Database } from "../store/driver/database.ts"
-import type { HeadsFolderRow } from "../store/heads-schema.ts"
-import { readDatabaseFacts, readHeadsFolders, removeHeadsFolder } from "../store/tables/heads-folders.ts"
+import {
+  type HeadsFolderRow,
+  readDatabaseFacts,
+  readHeadsFolders,
+  removeHeadsFolder,
+} from "../store/tables/heads-folders.ts"
 import { lockHead } from "../store/tables/log-store.ts"
 import { awaitedOf } from "./lineage.ts"
 

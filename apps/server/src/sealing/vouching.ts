@@ -2,8 +2,8 @@
 import type { HeadFile, RememberedHead } from "../anchor/head-file.ts"
 import { StartupError } from "../startup-error.ts"
 import type { Session, Tx } from "../store/driver/session.ts"
-import type { HeadsFolderRow } from "../store/heads-schema.ts"
 import {
+  type HeadsFolderRow,
   putHeadsFolders,
   readDatabaseFacts,
   readHeadsFolders,

@@ -20,7 +20,12 @@ export function clientOf(query: (text: string, parameters: readonly Cell[]) => P
       text.reduce((sent, piece, at) => `${sent}$${at}${piece}`),
       values,
     )
-  const unsafe = (text: string, parameters: readonly Cell[] = []): Promise<object> => query(text, parameters)
-  const client: object = Object.assign(tagged, { unsafe, options: {}, end: async () => undefined })
+  const unsafe = (text: string, parameters: readonly Cell[] = []): object => {
+    const answer = query(text, parameters)
+    // The query builder asks for rows as lists of cells.
+    return Object.assign(answer, { values: async () => Object.values(await answer).map(row => Object.values(row)) })
+  }
+  const options = { parsers: {}, serializers: {} }
+  const client: object = Object.assign(tagged, { unsafe, options, end: async () => undefined })
   return client as StoreClient
 }

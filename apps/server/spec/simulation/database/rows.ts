@@ -1,18 +1,14 @@
 /** Rows and tables of the simulated database. The tables are those of the store's schema, keys and unique columns too. */
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core"
-import { api_key, attestation, idempotency_key } from "../../../src/store/access-schema.ts"
-import {
-  deployment,
-  key_change,
-  log_entry,
-  log_head,
-  log_tile,
-  run,
-  signing_key,
-  tenant,
-  tenant_window,
-  token_charge,
-} from "../../../src/store/schema.ts"
+import { api_key } from "../../../src/store/tables/api-keys.ts"
+import { attestation } from "../../../src/store/tables/attestations.ts"
+import { deployment } from "../../../src/store/tables/deployment.ts"
+import { idempotency_key } from "../../../src/store/tables/idempotency-keys.ts"
+import { log_entry, log_head, log_tile } from "../../../src/store/tables/log-store.ts"
+import { run } from "../../../src/store/tables/runs.ts"
+import { key_change, signing_key } from "../../../src/store/tables/signing-keys.ts"
+import { tenant_window, token_charge } from "../../../src/store/tables/tenant-windows.ts"
+import { tenant } from "../../../src/store/tables/tenants.ts"
 
 export type Cell = string | number | boolean | Uint8Array
 export type Row = Readonly<Record<string, Cell>>

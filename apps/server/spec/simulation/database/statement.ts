@@ -86,13 +86,20 @@ const known = new Map<string, Statement>()
 
 /** @throws UnknownStatement */
 export function parseStatement(text: string): Statement {
-  const normal = text.replace(/\s+/g, " ").replaceAll("( ", "(").trim()
+  const normal = plain(text.replace(/\s+/g, " ").replaceAll("( ", "(").trim())
   const found = known.get(normal) ?? understand(normal)
   if (found === undefined) throw new UnknownStatement(normal)
   // Inserts of many rows differ in their number, and would fill the memory.
   if (normal.length < 2000) known.set(normal, found)
   return found
 }
+
+/** What the query builder writes, as it is written by hand: without quotes, tables before columns, brackets and `asc`. */
+const plain = (text: string): string =>
+  text
+    .replace(/(?:"[a-z_]+"\.)?"([a-z_]+)"/g, "$1")
+    .replace(/ where \((.*)\)$/, " where $1")
+    .replace(/ asc\b/g, "")
 
 function understand(text: string): Statement | undefined {
   const control = FORMS.control.exec(text)?.[1]
@@ -191,15 +198,17 @@ function insertValues(groups: Groups, text: string): Statement {
   const shape = shapeNamed(groups.table ?? "")
   const columns = list(groups.columns ?? "")
   const tuples = (groups.values ?? "").replace(/^\(|\)$/g, "").split(/\), ?\(/)
-  const rows = tuples.map(tuple => list(tuple).map(item => expression(item, text)))
+  const rows = tuples.map(tuple =>
+    list(tuple).flatMap((item, at) =>
+      item === "default" ? [] : [[columns[at] ?? "", expression(item, text)] as const],
+    ),
+  )
   return {
     kind: "insert",
     shape,
     source: {
       rows: parameters =>
-        rows.map(row =>
-          Object.fromEntries(columns.map((column, at) => [column, row[at]?.({}, parameters) ?? missing(text)])),
-        ),
+        rows.map(row => Object.fromEntries(row.map(([column, value]) => [column, value({}, parameters)]))),
     },
     conflict: { kind: groups.skip === undefined ? "refuse" : "skip" },
     returning: [],

@@ -1,35 +1,43 @@
 /** Many rows in few statements: the fastest way in that both databases offer (the embedded one has no COPY). */
+import { getTableColumns, getTableName } from "drizzle-orm"
+import type { PgTable } from "drizzle-orm/pg-core"
 import type { Session } from "./session.ts"
 
 /**
  * Rows of one statement: as many as still wait, down to a power of two. So there are seven statements a table, which the server
- * parses and plans once, and a batch of whatever size needs few of them.
+ * parses and plans once, and a batch of whatever size needs few of them. The query builder would write each of them anew.
  */
 const MOST_ROWS = 64
-
-type Cell = string | number | Uint8Array
 
 /** Statements by table and number of rows, written once. Tables are names from the code: there are few. */
 const statements = new Map<string, string>()
 
-/**
- * Inserts rows. The statements are sent together and none waits for the answer to another.
- * @param table and `columns` are names from the code, never from a caller
- */
-export async function insertRows<Name extends string>(
+type Cell = string | number | Uint8Array
+
+/** A row as the driver sends it, and nothing besides. */
+type SentRow<Table extends PgTable> = Readonly<Record<string, Cell>> & {
+  readonly [Name in keyof Table["$inferSelect"]]: Extract<Table["_"]["columns"][Name]["_"]["driverParam"], Cell>
+}
+
+/** Inserts rows. The statements are sent together and none waits for the answer to another. */
+export async function insertRows<Table extends PgTable>(
   { sql }: Session,
-  table: string,
-  columns: readonly Name[],
-  rows: readonly { readonly [Column in Name]: Cell }[],
+  table: Table,
+  rows: readonly SentRow<Table>[],
 ): Promise<void> {
+  const columns = Object.keys(getTableColumns(table))
   const sent: PromiseLike<unknown>[] = []
   for (let first = 0; first < rows.length; ) {
     const count = Math.min(MOST_ROWS, 2 ** Math.floor(Math.log2(rows.length - first)))
-    const cells = rows.slice(first, first + count).flatMap(row => columns.map(column => row[column]))
-    sent.push(sql.unsafe(statementOf(table, columns, count), cells, { prepare: true }))
+    const cells = rows.slice(first, first + count).flatMap(row => columns.map(column => row[column] ?? missing(column)))
+    sent.push(sql.unsafe(statementOf(getTableName(table), columns, count), cells, { prepare: true }))
     first += count
   }
   await Promise.all(sent)
+}
+
+function missing(column: string): never {
+  throw new TypeError(`a row to insert has no ${column}`)
 }
 
 function statementOf(table: string, columns: readonly string[], count: number): string {

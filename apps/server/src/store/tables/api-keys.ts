@@ -1,7 +1,38 @@
 /** API keys. Rows are added and marked, never deleted: one row locks the deployment for ever. */
-import type { ApiKeyRow } from "../access-schema.ts"
+import type { KeyScope, KeyTier } from "@runseal/core/wire/keys"
+import { and, asc, eq, sql as fragment, getTableColumns, inArray, lte } from "drizzle-orm"
+import { check, pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { Sink, Source } from "../driver/session.ts"
+import { bytes, number, type RowOf } from "./columns.ts"
+import { tenant } from "./tenants.ts"
+
+/** An API key. Of its secret only the SHA-256 is stored. */
+export const api_key = pgTable(
+  "api_key",
+  {
+    /** 1, 2, 3 …; 0 is the anonymous caller. */
+    key_id: number().primaryKey(),
+    name: text().notNull(),
+    /** 32 bytes. */
+    secret_hash: bytes().notNull().unique(),
+    scope: text().$type<KeyScope>().notNull(),
+    tier: text().$type<KeyTier>().notNull(),
+    /** Milliseconds since the epoch. */
+    created_at: number(),
+    /** Milliseconds since the epoch; 0 = never used. */
+    last_used_at: number(),
+    /** Milliseconds since the epoch; 0 = not revoked. */
+    revoked_at: number(),
+  },
+  table => [
+    check("api_key_secret_hash", fragment`octet_length(${table.secret_hash}) = 32`),
+    check("api_key_scope", fragment`${table.scope} in ('admin', 'customer')`),
+    check("api_key_tier", fragment`${table.tier} in ('trial', 'production')`),
+  ],
+)
+
+export type ApiKeyRow = RowOf<typeof api_key>
 
 /** Key of the advisory lock under which one key at a time is made: "rskmint" in ASCII, read as a number. */
 const MINT_LOCK = 0x72736b6d696e74
@@ -23,6 +54,7 @@ type HashInHex = { readonly secret_hash: string }
  * @returns the key's id; undefined when the minter may not, and then nothing was stored
  */
 export function insertKey(db: Database, key: NewKey, minter: Minter): Promise<number | undefined> {
+  // By hand: the number, what the minter may, and the row are one statement, whose condition is on all rows together.
   const admin = minter.kind === "admin" ? minter.key_id : 0
   return db.transaction(async ({ sql }) => {
     await sql`select pg_advisory_xact_lock(${MINT_LOCK}::bigint)`
@@ -43,16 +75,16 @@ export function insertKey(db: Database, key: NewKey, minter: Minter): Promise<nu
 
 /** Whether a key was ever made. Once true it stays true. */
 export function hasKeys(source: Source): Promise<boolean> {
-  return source.read(async ({ sql }) => {
-    const [row] = await sql<{ locked: boolean }[]>`select exists (select from api_key) as locked`
-    return row?.locked === true
+  return source.read(async ({ orm }) => {
+    const { key_id } = api_key
+    return (await orm.select({ key_id }).from(api_key).limit(1)).length > 0
   })
 }
 
 /** A key that is not revoked. */
 export type ActiveKey = Pick<ApiKeyRow, "key_id" | "name" | "scope" | "tier" | "last_used_at"> & HashInHex
 
-/** The keys of these hashes (hex, at most a batch of them) that are not revoked. */
+/** The keys of these hashes (hex, at most a batch of them) that are not revoked. By hand: every request asks it. */
 export function findActiveKeys(source: Source, hashes: readonly string[]): Promise<readonly ActiveKey[]> {
   return source.read(
     async ({ sql }) => sql<ActiveKey[]>`
@@ -67,20 +99,24 @@ export type KeyFacts = Omit<ApiKeyRow, "secret_hash"> & { readonly run_count: nu
 
 /** All keys, oldest first. The number of runs is that of the tenant's chain. */
 export function listKeys(source: Source): Promise<readonly KeyFacts[]> {
-  return source.read(
-    async ({ sql }) => sql<KeyFacts[]>`
-      select key_id, name, scope, tier, created_at, last_used_at, revoked_at, coalesce(record_count, 0) as run_count
-      from api_key left join tenant on tenant.owner = api_key.key_id order by key_id`,
+  const { secret_hash: _, ...facts } = getTableColumns(api_key)
+  const run_count = fragment<number>`coalesce(${tenant.record_count}, 0)`.as("run_count")
+  return source.read(({ orm }) =>
+    orm
+      .select({ ...facts, run_count })
+      .from(api_key)
+      .leftJoin(tenant, eq(tenant.owner, api_key.key_id))
+      .orderBy(asc(api_key.key_id)),
   )
 }
 
 /** Revokes a key; one that is revoked keeps its first time. @returns whether there is such a key */
 export function revokeKey(sink: Sink, keyId: number, nowMs: number): Promise<boolean> {
-  return sink.write(async ({ sql }) => {
-    const marked = await sql`
-      update api_key set revoked_at = case when revoked_at = 0 then ${nowMs}::bigint else revoked_at end
-      where key_id = ${keyId}`
-    return marked.count === 1
+  const { revoked_at } = api_key
+  const first = fragment`case when ${revoked_at} = 0 then ${nowMs}::bigint else ${revoked_at} end`
+  return sink.write(async ({ orm }) => {
+    const { count } = await orm.update(api_key).set({ revoked_at: first }).where(eq(api_key.key_id, keyId))
+    return count === 1
   })
 }
 
@@ -88,14 +124,11 @@ export function revokeKey(sink: Sink, keyId: number, nowMs: number): Promise<boo
  * Notes that keys were used, unless that was noted less than `everyMs` ago. A row that somebody else is writing is left as
  * it is, so that nobody waits for this.
  */
-export function noteUses(sink: Sink, keyIds: readonly number[], nowMs: number, everyMs: number): Promise<void> {
-  return sink.write(async ({ sql }) => {
-    await sql`
-      update api_key set last_used_at = ${nowMs} from (
-        select key_id from api_key
-        where key_id in (select json_array_elements_text(${JSON.stringify(keyIds)}::text::json)::bigint)
-          and last_used_at <= ${nowMs - everyMs}
-        for update skip locked
-      ) as free where api_key.key_id = free.key_id`
+export async function noteUses(sink: Sink, keyIds: readonly number[], nowMs: number, everyMs: number): Promise<void> {
+  const { key_id, last_used_at } = api_key
+  const due = and(inArray(key_id, [...keyIds]), lte(last_used_at, nowMs - everyMs))
+  await sink.write(({ orm }) => {
+    const free = orm.select({ key_id }).from(api_key).where(due).for("update", { skipLocked: true })
+    return orm.update(api_key).set({ last_used_at: nowMs }).where(inArray(key_id, free))
   })
 }

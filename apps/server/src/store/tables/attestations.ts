@@ -1,10 +1,33 @@
 /** Attestations. Every read belongs to an owner (the id of an API key; 0 = anonymous) and sees nobody else's. */
 import { and, desc, eq, gt, lte, max } from "drizzle-orm"
-import { type AttestationRow, attestation } from "../access-schema.ts"
+import { pgTable, text, unique } from "drizzle-orm/pg-core"
 import { StoreError } from "../driver/errors.ts"
 import { insertRows } from "../driver/insert-rows.ts"
 import type { Session, Source, Tx } from "../driver/session.ts"
+import { number, type RowOf } from "./columns.ts"
 import type { Page } from "./runs.ts"
+
+/** An anchored digest with its sealed document. */
+export const attestation = pgTable(
+  "attestation",
+  {
+    attestation_id: text().primaryKey(),
+    /** Id of the API key that asked for it; 0 = anonymous. */
+    owner: number(),
+    /** 1, 2, 3 … without a gap within the owner. */
+    owner_ordinal: number(),
+    /** Milliseconds since the epoch. */
+    created_at: number(),
+    /** What was attested, 64 hex digits. */
+    digest: text().notNull(),
+    log_index: number(),
+    /** RFC 8785 text of what `POST /attest` answered. */
+    document: text().notNull(),
+  },
+  table => [unique("attestation_owner_ordinal").on(table.owner, table.owner_ordinal)],
+)
+
+export type AttestationRow = RowOf<typeof attestation>
 
 export type AttestationPage = {
   /** All of the owner's attestations, not only those of the page. */
@@ -13,16 +36,13 @@ export type AttestationPage = {
   readonly documents: readonly string[]
 }
 
-const COLUMNS = ["attestation_id", "owner", "owner_ordinal", "created_at", "digest", "log_index", "document"] as const
-
 /** Stores attestations. */
-export async function insertAttestations(tx: Tx, rows: readonly AttestationRow[]): Promise<void> {
-  await insertRows(tx, "attestation", COLUMNS, rows)
-}
+export const insertAttestations = (tx: Tx, rows: readonly AttestationRow[]): Promise<void> =>
+  insertRows(tx, attestation, rows)
 
 /**
  * How many attestations each owner has: the ordinal of the last one. Final only in a transaction that has locked the log's
- * head, as whoever adds attestations must; one index look-up an owner.
+ * head, as whoever adds attestations must; one index look-up an owner, by hand since every batch with attestations asks it.
  */
 export async function countAttestations({ sql }: Tx, owners: readonly number[]): Promise<ReadonlyMap<number, number>> {
   if (owners.length === 0) return new Map()

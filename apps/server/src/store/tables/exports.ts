@@ -2,7 +2,7 @@
 import { and, asc, eq, gte, lte } from "drizzle-orm"
 import { StoreError } from "../driver/errors.ts"
 import type { Source } from "../driver/session.ts"
-import { run } from "../schema.ts"
+import { run } from "./runs.ts"
 
 /** When records were admitted; an absent bound takes in everything on its side. */
 export type AdmittedRange = {

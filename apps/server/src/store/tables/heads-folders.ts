@@ -1,8 +1,34 @@
 /** Which database this is, and which folders of heads were held against it. Decision 0110. */
+import { asc, eq } from "drizzle-orm"
+import { boolean, pgTable, text } from "drizzle-orm/pg-core"
 import { StartupError } from "../../startup-error.ts"
 import { StoreError, storeErrorFrom } from "../driver/errors.ts"
 import type { Session, Source, Tx } from "../driver/session.ts"
-import type { HeadsFolderRow } from "../heads-schema.ts"
+import { number, type RowOf } from "./columns.ts"
+
+/** A folder of heads beside the keys: what its processes remember is asked of before the log goes on in another database. */
+export const heads_folder = pgTable("heads_folder", {
+  /** 32 hex digits. */
+  folder_id: text().primaryKey(),
+  /** For the operator: machine and path. */
+  label: text().notNull(),
+  /** Milliseconds since the epoch. */
+  registered_at: number(),
+  /** PostgreSQL's system identifier, in decimal, of the database that was last found to hold what the folder remembers. */
+  system_id: text().notNull(),
+  timeline: number(),
+  /** Of the log's head, in decimal: object identifier of the database times 2^32 plus that of the table. */
+  table_id: text().notNull(),
+  term: number(),
+  /** Entries of the log then. */
+  size: number(),
+  /** Whether its processes committed with a synchronous standby then. */
+  synchronous: boolean().notNull(),
+  /** Whether its last process has stopped, and remembered nothing beyond `size`. */
+  closed: boolean().notNull(),
+})
+
+export type HeadsFolderRow = RowOf<typeof heads_folder>
 
 export type DatabaseFacts = {
   /** PostgreSQL's system identifier, in decimal: another one is another cluster. */
@@ -51,38 +77,20 @@ export async function readDatabaseFacts({ sql }: Session): Promise<DatabaseFacts
 
 /** All folders, oldest first. */
 export function readHeadsFolders(source: Source): Promise<readonly HeadsFolderRow[]> {
-  return source.read(
-    async ({ sql }) => sql<HeadsFolderRow[]>`
-      select folder_id, label, registered_at, system_id, timeline, table_id, term, size, synchronous, closed from heads_folder
-      order by registered_at, folder_id`,
-  )
+  const { registered_at, folder_id } = heads_folder
+  return source.read(({ orm }) => orm.select().from(heads_folder).orderBy(asc(registered_at), asc(folder_id)))
 }
 
 /** Registers folders, or stores what they are held to now. */
-export async function putHeadsFolders({ sql }: Tx, rows: readonly HeadsFolderRow[]): Promise<void> {
-  for (const {
-    folder_id,
-    label,
-    registered_at,
-    system_id,
-    timeline,
-    table_id,
-    term,
-    size,
-    synchronous,
-    closed,
-  } of rows)
-    await sql`
-      insert into heads_folder (folder_id, label, registered_at, system_id, timeline, table_id, term, size, synchronous, closed)
-      values (${folder_id}, ${label}, ${registered_at}, ${system_id}, ${timeline}, ${table_id}, ${term}, ${size}, ${synchronous},
-        ${closed})
-      on conflict (folder_id) do update set label = excluded.label, system_id = excluded.system_id,
-        timeline = excluded.timeline, table_id = excluded.table_id, term = excluded.term, size = excluded.size, synchronous = excluded.synchronous,
-        closed = excluded.closed`
+export async function putHeadsFolders({ orm }: Tx, rows: readonly HeadsFolderRow[]): Promise<void> {
+  for (const row of rows) {
+    const { folder_id: _folder, registered_at: _registered, ...held } = row
+    await orm.insert(heads_folder).values(row).onConflictDoUpdate({ target: heads_folder.folder_id, set: held })
+  }
 }
 
 /** @returns whether there was such a folder */
-export async function removeHeadsFolder({ sql }: Tx, folder_id: string): Promise<boolean> {
-  const { count } = await sql`delete from heads_folder where folder_id = ${folder_id}`
+export async function removeHeadsFolder({ orm }: Tx, folder_id: string): Promise<boolean> {
+  const { count } = await orm.delete(heads_folder).where(eq(heads_folder.folder_id, folder_id))
   return count === 1
 }

@@ -1,10 +1,33 @@
 /**
  * Idempotency keys: which charge and which record stand for each. A row is written in the transaction that commits the
- * charge or the record, so that either both are there or neither. Keys hold their endpoint and owner in their hash.
+ * charge or the record, so that either both are there or neither. Keys hold their endpoint and owner in their hash. What a request
+ * waits for is hand-written: one statement for a whole batch of keys, as a JSON text.
  */
-import type { IdempotencyKeyRow } from "../access-schema.ts"
+import { index, pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { Source, Tx } from "../driver/session.ts"
+import { number, type RowOf } from "./columns.ts"
+import { sweepRows } from "./sweep-rows.ts"
+
+/** What is known of an idempotency key: the charge that was made for it, and the record that was sealed under it. */
+export const idempotency_key = pgTable(
+  "idempotency_key",
+  {
+    /** SHA-256 of owner, endpoint and key, 64 hex digits: what a caller chose as a key is not stored. */
+    key_hash: text().primaryKey(),
+    /** SHA-256 of the request that was charged or sealed under the key, 64 hex digits; "" before either. */
+    request_digest: text().notNull(),
+    /** The charge that stands for the key's run; "" = none. */
+    charge_id: text().notNull(),
+    /** Number of the run or id of the attestation; "" before one is sealed. */
+    record_id: text().notNull(),
+    /** Milliseconds since the epoch: from when on the row is kept for the retention. */
+    kept_at: number(),
+  },
+  table => [index("idempotency_key_kept").on(table.kept_at)],
+)
+
+export type IdempotencyKeyRow = RowOf<typeof idempotency_key>
 
 /** A request under a key: neither says what the key or the body was. */
 export type KeyClaim = Pick<IdempotencyKeyRow, "key_hash" | "request_digest">
@@ -55,10 +78,5 @@ export async function keepKeys({ sql }: Tx, keys: readonly IdempotencyKeyRow[]):
 
 /** Removes at most `limit` keys that are kept since `before` or longer; the records they name stay. */
 export async function sweepKeys(db: Database, before: number, limit: number): Promise<void> {
-  await db.write(
-    ({ sql }) => sql`
-    delete from idempotency_key where key_hash in (
-      select key_hash from idempotency_key where kept_at <= ${before}
-      order by kept_at limit ${limit} for update skip locked)`,
-  )
+  await db.write(({ orm }) => sweepRows(orm, idempotency_key.key_hash, idempotency_key.kept_at, before, limit))
 }

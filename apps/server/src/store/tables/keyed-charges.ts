@@ -4,9 +4,8 @@
  */
 
 import type { Tx } from "../driver/session.ts"
-import type { TokenChargeRow } from "../schema.ts"
 import { type KeptKey, keepKeys, lockKeys } from "./idempotency-keys.ts"
-import type { Charge, ChargeResult } from "./tenant-windows.ts"
+import type { Charge, ChargeResult, TokenChargeRow } from "./tenant-windows.ts"
 
 /** What an earlier attempt at a request has left to the next one. */
 export type EarlierAttempt = {

@@ -1,33 +1,48 @@
 /** Signatures of a key that is kept elsewhere, by what they sign: it would make another one each time. */
-
+import { eq, sql as fragment } from "drizzle-orm"
+import { pgTable, text } from "drizzle-orm/pg-core"
 import type { Source } from "../driver/session.ts"
-import type { RepeatedSignatureRow } from "../schema.ts"
+import { bytes, type RowOf } from "./columns.ts"
 
-/** The signature that is kept of a digest; undefined when none is. */
+/** A signature of a service key that is kept elsewhere, so that a report that is made again has the same bytes. */
+export const repeated_signature = pgTable("repeated_signature", {
+  /** SHA-256 of what is signed, 64 hex digits. */
+  digest: text().primaryKey(),
+  /** DER, low-S. */
+  signature: bytes().notNull(),
+})
+
+/** The signature that is stored of a digest; undefined when none is. */
 export function findRepeatedSignature(source: Source, digest: string): Promise<Uint8Array | undefined> {
-  return source.read(async ({ sql }) => {
-    const [row] = await sql<Pick<RepeatedSignatureRow, "signature">[]>`
-      select signature from repeated_signature where digest = ${digest}`
+  return source.read(async ({ orm }) => {
+    const { signature } = repeated_signature
+    const [row] = await orm.select({ signature }).from(repeated_signature).where(eq(repeated_signature.digest, digest))
     return row?.signature
   })
 }
 
 /**
- * Keeps a signature, unless another one is kept already: the first one stays.
- * @param instead a kept signature that is none; it is replaced
- * @returns the one that is kept
+ * Stores a signature, unless another one is stored already: the first one stays.
+ * @param instead a stored signature that is none; it is replaced
+ * @returns the one that is stored
  */
 export function keepRepeatedSignature(
   source: Source,
-  { digest, signature }: RepeatedSignatureRow,
+  row: RowOf<typeof repeated_signature>,
   instead: Uint8Array = new Uint8Array(),
 ): Promise<Uint8Array> {
-  return source.read(async ({ sql }) => {
-    const [row] = await sql<Pick<RepeatedSignatureRow, "signature">[]>`
-      insert into repeated_signature as stored (digest, signature) values (${digest}, ${signature})
-      on conflict (digest) do update
-      set signature = case when stored.signature = ${instead}::bytea then excluded.signature else stored.signature end
-      returning signature`
-    return row?.signature ?? signature
+  return source.read(async ({ orm }) => {
+    const { signature } = repeated_signature
+    const [stored] = await orm
+      .insert(repeated_signature)
+      .values(row)
+      .onConflictDoUpdate({
+        target: repeated_signature.digest,
+        set: {
+          signature: fragment`case when ${signature} = ${instead}::bytea then excluded.signature else ${signature} end`,
+        },
+      })
+      .returning({ signature })
+    return stored?.signature ?? row.signature
   })
 }

@@ -1,7 +1,27 @@
-/** Requests counted for rate limits, by all processes of one database together. */
-import type { RequestWindowRow } from "../access-schema.ts"
+/**
+ * Requests counted for rate limits, by all processes of one database together. Counting is hand-written: one statement for a whole
+ * batch of requests, as a JSON text, which also sets its own durability.
+ */
+import { index, pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { ActiveKey } from "./api-keys.ts"
+import { number, type RowOf } from "./columns.ts"
+import { sweepRows } from "./sweep-rows.ts"
+
+/** Requests counted for one caller and limit in its present window. */
+export const request_window = pgTable(
+  "request_window",
+  {
+    /** Names limit and caller; an address stands as an HMAC. */
+    bucket: text().primaryKey(),
+    /** Milliseconds since the epoch. */
+    window_start: number(),
+    requests: number(),
+  },
+  table => [index("request_window_start").on(table.window_start)],
+)
+
+export type RequestWindowRow = RowOf<typeof request_window>
 
 /** Requests that came for one bucket. */
 export type Arrivals = Pick<RequestWindowRow, "bucket" | "requests">
@@ -81,10 +101,6 @@ export const countKeyRequests = (
 
 /** Removes at most `limit` windows that have ended; those that another process holds are left to it. */
 export async function sweepRequestWindows(db: Database, at: number, window_ms: number, limit: number): Promise<void> {
-  await db.write(
-    ({ sql }) => sql`
-    delete from request_window where bucket in (
-      select bucket from request_window where window_start <= ${at - window_ms}
-      order by window_start limit ${limit} for update skip locked)`,
-  )
+  const { bucket, window_start } = request_window
+  await db.write(({ orm }) => sweepRows(orm, bucket, window_start, at - window_ms, limit))
 }

@@ -2,8 +2,7 @@ import { beforeAll, expect, test } from "vitest"
 import { eachDatabase } from "../../../spec/database/databases.ts"
 import type { Database } from "../driver/database.ts"
 import { StoreError } from "../driver/errors.ts"
-import type { RunRow } from "../schema.ts"
-import { findRun, insertRuns, listRuns, searchRuns } from "./runs.ts"
+import { findRun, insertRuns, listRuns, type RunRow, searchRuns } from "./runs.ts"
 
 const hash = (number: number): string => number.toString(16).padStart(64, "0")
 

@@ -5,8 +5,7 @@
  */
 import { equalBytes } from "@runseal/canonical"
 import type { Database } from "../driver/database.ts"
-import type { LogHeadRow } from "../schema.ts"
-import { readHead } from "./log-store.ts"
+import { type LogHeadRow, readHead } from "./log-store.ts"
 
 /**
  * Reads the head. One that this process has neither sealed nor shown is confirmed first, as a commit is.

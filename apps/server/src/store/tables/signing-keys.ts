@@ -1,41 +1,76 @@
 /** Public halves of the signing keys, and the changes that the log holds. Written under the lock of the log's head only. */
+import { and, asc, eq, sql as fragment } from "drizzle-orm"
+import { check, pgTable, text } from "drizzle-orm/pg-core"
 import { StoreError } from "../driver/errors.ts"
-import { insertRows } from "../driver/insert-rows.ts"
 import type { Source, Tx } from "../driver/session.ts"
-import type { KeyChangeRow, KeyRole, SigningKeyRow } from "../schema.ts"
+import { bytes, number, type RowOf } from "./columns.ts"
+import { log_head } from "./log-store.ts"
+
+/** What a key signs: leaves, entries and their checkpoints, or the public checkpoint. */
+export const KEY_ROLES = ["service", "log", "checkpoint"] as const
+export type KeyRole = (typeof KEY_ROLES)[number]
+
+/** The public half of a signing key and when it counts. Rows are never deleted; of each role one is in force. docs/formats.md section 15. */
+export const signing_key = pgTable(
+  "signing_key",
+  {
+    /** SHA-256 of the DER SPKI, 64 hex digits. */
+    key_id: text().primaryKey(),
+    role: text().$type<KeyRole>().notNull(),
+    /** DER. */
+    spki: bytes().notNull(),
+    /** Unix seconds of log time, as the next two. */
+    valid_from: number(),
+    /** 0 = in force. */
+    valid_to: number(),
+    /** 0 = not revoked. */
+    revoked_from: number(),
+  },
+  table => [check("signing_key_role", fragment`${table.role} in ('service', 'log', 'checkpoint')`)],
+)
+
+/** A change of the log's keys: what its entry signs. */
+export const key_change = pgTable("key_change", {
+  log_index: number().primaryKey(),
+  /** The leaf's RFC 8785 text. */
+  leaf: text().notNull(),
+})
+
+export type SigningKeyRow = RowOf<typeof signing_key>
+export type KeyChangeRow = RowOf<typeof key_change>
 
 /** Every key the log ever had, oldest first. */
 export const readSigningKeys = (source: Source): Promise<readonly SigningKeyRow[]> =>
-  source.read(
-    async ({ sql }) => sql<SigningKeyRow[]>`
-      select key_id, role, spki, valid_from, valid_to, revoked_from from signing_key order by valid_from, key_id`,
-  )
+  source.read(({ orm }) => orm.select().from(signing_key).orderBy(asc(signing_key.valid_from), asc(signing_key.key_id)))
 
-export const insertSigningKeys = (tx: Tx, keys: readonly SigningKeyRow[]): Promise<void> =>
-  insertRows(tx, "signing_key", ["key_id", "role", "spki", "valid_from", "valid_to", "revoked_from"], keys)
+export async function insertSigningKeys({ orm }: Tx, keys: readonly SigningKeyRow[]): Promise<void> {
+  await orm.insert(signing_key).values([...keys])
+}
 
 /** Ends a key that is in force. @param at the last log time it signs, Unix seconds */
-export async function retireKey({ sql }: Tx, key_id: string, at: number): Promise<void> {
-  const { count } = await sql`update signing_key set valid_to = ${at} where key_id = ${key_id} and valid_to = 0`
+export async function retireKey({ orm }: Tx, key_id: string, at: number): Promise<void> {
+  const inForce = and(eq(signing_key.key_id, key_id), eq(signing_key.valid_to, 0))
+  const { count } = await orm.update(signing_key).set({ valid_to: at }).where(inForce)
   if (count !== 1) throw new StoreError("conflict")
 }
 
 /** Revokes a key. @param from log time from which nothing signed with it counts, Unix seconds */
-export async function revokeKey({ sql }: Tx, key_id: string, from: number): Promise<void> {
-  const { count } = await sql`update signing_key set revoked_from = ${from} where key_id = ${key_id}`
+export async function revokeKey({ orm }: Tx, key_id: string, from: number): Promise<void> {
+  const { count } = await orm.update(signing_key).set({ revoked_from: from }).where(eq(signing_key.key_id, key_id))
   if (count !== 1) throw new StoreError("conflict")
 }
 
 /** The changes of keys in the order of the log. */
 export const readKeyChanges = (source: Source): Promise<readonly KeyChangeRow[]> =>
-  source.read(async ({ sql }) => sql<KeyChangeRow[]>`select log_index, leaf from key_change order by log_index`)
+  source.read(({ orm }) => orm.select().from(key_change).orderBy(asc(key_change.log_index)))
 
-export const insertKeyChange = (tx: Tx, change: KeyChangeRow): Promise<void> =>
-  insertRows(tx, "key_change", ["log_index", "leaf"], [change])
+export async function insertKeyChange({ orm }: Tx, change: KeyChangeRow): Promise<void> {
+  await orm.insert(key_change).values(change)
+}
 
 /** Makes every process that started before stop appending: it knows other keys, or shows a key as good that is revoked. */
-export async function endEpoch({ sql }: Tx): Promise<void> {
-  await sql`update log_head set epoch = epoch + 1`
+export async function endEpoch({ orm }: Tx): Promise<void> {
+  await orm.update(log_head).set({ epoch: fragment`${log_head.epoch} + 1` })
 }
 
 /** The key of each role that is in force, by its id. */

@@ -1,12 +1,49 @@
-/** Cumulative token budgets: what each tenant has charged in each fixed window. docs/pipeline.md, "Gates". */
+/**
+ * Cumulative token budgets: what each tenant has charged in each fixed window. docs/pipeline.md, "Gates".
+ * What charges is hand-written: one statement for a whole batch, as a JSON text.
+ */
+import { and, eq, sql as fragment } from "drizzle-orm"
+import { check, pgTable, primaryKey, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import { StoreError } from "../driver/errors.ts"
 import { insertRows } from "../driver/insert-rows.ts"
 import type { Source, Tx } from "../driver/session.ts"
 import { sentTogether } from "../driver/transaction.ts"
-import type { TenantWindowRow, TokenChargeRow } from "../schema.ts"
+import { number, type RowOf } from "./columns.ts"
 import type { KeyClaim } from "./idempotency-keys.ts"
 import { earlierAttempts, keepCharges, lockClaims } from "./keyed-charges.ts"
+
+/** A tenant's token total in one fixed window. */
+export const tenant_window = pgTable(
+  "tenant_window",
+  {
+    tenant_id: text().notNull(),
+    window_seconds: number(),
+    /** Milliseconds since the epoch. */
+    window_start: number(),
+    total: number(),
+  },
+  table => [
+    primaryKey({ columns: [table.tenant_id, table.window_seconds, table.window_start] }),
+    check("tenant_window_exact", fragment`${table.total} between 0 and 9007199254740991`),
+  ],
+)
+
+/** A charge of the MACC gate: it stands once made, whatever becomes of its run. */
+export const token_charge = pgTable("token_charge", {
+  charge_id: text().primaryKey(),
+  tenant_id: text().notNull(),
+  window_seconds: number(),
+  window_start: number(),
+  tokens: number(),
+  /** The window's total right after this charge. */
+  total_after: number(),
+  /** Milliseconds since the epoch. */
+  charged_at: number(),
+})
+
+export type TenantWindowRow = RowOf<typeof tenant_window>
+export type TokenChargeRow = RowOf<typeof token_charge>
 
 /** A charge to make. `charge_id` is new each time; `tokens` is a count of at most 2^53−1. */
 export type Charge = Omit<TokenChargeRow, "total_after"> & {
@@ -23,16 +60,6 @@ export type ChargeResult =
   | { readonly ok: false; readonly reason: "overflow" }
   /** A record stands for the key already, sealed by another process; nothing was charged. */
   | { readonly ok: false; readonly reason: "sealed" }
-
-const CHARGE_COLUMNS = [
-  "charge_id",
-  "tenant_id",
-  "window_seconds",
-  "window_start",
-  "tokens",
-  "total_after",
-  "charged_at",
-] as const
 
 /**
  * Makes charges in one transaction, as if one after the other in the order given: every total differs from every other
@@ -125,7 +152,9 @@ function chargeInTurn(db: Database, charges: readonly Charge[]): Promise<readonl
       })
       const made = charges.flatMap((charge, at) => {
         const result = results[at]
-        return result?.ok && !earlier.has(charge) ? [{ ...charge, total_after: result.total_after }] : []
+        if (!result?.ok || earlier.has(charge)) return []
+        const { claim: _, ...row } = charge
+        return [{ ...row, total_after: result.total_after }]
       })
       const charged = charges.filter((_, at) => results[at]?.ok)
       await sentTogether([
@@ -133,7 +162,7 @@ function chargeInTurn(db: Database, charges: readonly Charge[]): Promise<readonl
           tx,
           windows.map(window => ({ ...window, total: totals.get(nameOf(window)) ?? window.total })),
         ),
-        insertRows(tx, "token_charge", CHARGE_COLUMNS, made),
+        insertRows(tx, token_charge, made),
         ...keepCharges(tx, charged, earlier),
       ])
       return results
@@ -143,11 +172,14 @@ function chargeInTurn(db: Database, charges: readonly Charge[]): Promise<readonl
 
 /** The tokens charged so far; 0 for a window nobody has charged. */
 export function readWindowTotal(source: Source, key: WindowKey): Promise<number> {
-  return source.read(async ({ sql }) => {
-    const [window] = await sql<{ total: number }[]>`
-      select total from tenant_window
-      where tenant_id = ${key.tenant_id} and window_seconds = ${key.window_seconds}
-        and window_start = ${key.window_start}`
+  const { tenant_id, window_seconds, window_start, total } = tenant_window
+  const ofKey = and(
+    eq(tenant_id, key.tenant_id),
+    eq(window_seconds, key.window_seconds),
+    eq(window_start, key.window_start),
+  )
+  return source.read(async ({ orm }) => {
+    const [window] = await orm.select({ total }).from(tenant_window).where(ofKey)
     return window?.total ?? 0
   })
 }

@@ -1,7 +1,27 @@
-/** Heads of the tenants' chains of complete records. docs/formats.md section 7.3: ordinals count 1, 2, 3 … within a tenant without a gap. */
+/**
+ * Heads of the tenants' chains of complete records. docs/formats.md section 7.3: ordinals count 1, 2, 3 … within a tenant without a gap.
+ * What a batch locks and moves is hand-written: one statement for all of its tenants, as a JSON text.
+ */
+import { eq } from "drizzle-orm"
+import { pgTable, text } from "drizzle-orm/pg-core"
 import { StoreError } from "../driver/errors.ts"
 import type { Source, Tx } from "../driver/session.ts"
-import type { TenantRow } from "../schema.ts"
+import { number, type RowOf } from "./columns.ts"
+
+/** Head of a tenant's chain of complete records. */
+export const tenant = pgTable("tenant", {
+  tenant_id: text().primaryKey(),
+  /** Id of the API key that is this tenant; 0 = anonymous. */
+  owner: number().unique(),
+  /** 64 hex digits, random, never changed. */
+  salt: text().notNull(),
+  /** Records sealed so far: the ordinal of the last one. */
+  record_count: number(),
+  /** Digest of the last complete-record leaf; 64 zeros before the first. */
+  head: text().notNull(),
+})
+
+export type TenantRow = RowOf<typeof tenant>
 
 /** `previous_record` of a tenant's first record. */
 export const NO_RECORD: string = "0".repeat(64)
@@ -59,8 +79,9 @@ const anotherOwner = (): StoreError => new StoreError("conflict", { message: "A 
 
 /** Records of a tenant's chain so far; 0 for a tenant that has not sealed anything. */
 export async function readRecordCount(source: Source, tenantId: string): Promise<number> {
-  const [row] = await source.read(
-    ({ sql }) => sql<Pick<TenantRow, "record_count">[]>`select record_count from tenant where tenant_id = ${tenantId}`,
+  const { record_count } = tenant
+  const [row] = await source.read(({ orm }) =>
+    orm.select({ record_count }).from(tenant).where(eq(tenant.tenant_id, tenantId)),
   )
   return row?.record_count ?? 0
 }

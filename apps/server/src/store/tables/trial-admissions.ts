@@ -1,9 +1,26 @@
 /** Runs that trial keys were admitted to. docs/api.md, "Limits": so many in a rolling period. */
-import type { TrialAdmissionRow } from "../access-schema.ts"
+import { asc, eq, gt, inArray } from "drizzle-orm"
+import { index, pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import { insertRows } from "../driver/insert-rows.ts"
 import type { Tx } from "../driver/session.ts"
 import { sentTogether } from "../driver/transaction.ts"
+import { number, type RowOf } from "./columns.ts"
+import { sweepRows } from "./sweep-rows.ts"
+
+/** One run a trial key was admitted to. What no run came of is taken back; what is older than the period is swept. */
+export const trial_admission = pgTable(
+  "trial_admission",
+  {
+    admission_id: text().primaryKey(),
+    key_id: number(),
+    /** Milliseconds since the epoch. */
+    admitted_at: number(),
+  },
+  table => [index("trial_admission_key").on(table.key_id, table.admitted_at)],
+)
+
+type TrialAdmissionRow = RowOf<typeof trial_admission>
 
 /** A run asked for. `admission_id` is new each time. */
 export type AskedAdmission = Pick<TrialAdmissionRow, "admission_id" | "key_id">
@@ -48,7 +65,7 @@ export function admitTrialRuns(
     })
     const admitted = asked.filter((_, i) => results[i]?.admitted)
     const rows = admitted.map(admission => ({ ...admission, admitted_at: at }))
-    await insertRows(tx, "trial_admission", ["admission_id", "key_id", "admitted_at"], rows)
+    await insertRows(tx, trial_admission, rows)
     return results
   })
 }
@@ -72,11 +89,7 @@ async function usedBy({ sql }: Tx, keyIds: readonly number[], after: number): Pr
 
 /** Takes admissions back of which no run came. */
 export async function withdrawAdmissions(db: Database, ids: readonly string[]): Promise<void> {
-  await db.write(
-    ({ sql }) => sql`
-    delete from trial_admission
-    where admission_id in (select json_array_elements_text(${JSON.stringify(ids)}::text::json))`,
-  )
+  await db.write(({ orm }) => orm.delete(trial_admission).where(inArray(trial_admission.admission_id, [...ids])))
 }
 
 /**
@@ -85,14 +98,16 @@ export async function withdrawAdmissions(db: Database, ids: readonly string[]): 
  * @returns the key whose turn it was; 0 when there is none left
  */
 export function sweepTrialAdmissions(db: Database, afterKey: number, before: number, limit: number): Promise<number> {
-  return db.transaction(async ({ sql }) => {
-    const [next] = await sql<Pick<TrialAdmissionRow, "key_id">[]>`
-      select key_id from trial_admission where key_id > ${afterKey} order by key_id limit 1`
+  const { admission_id, key_id, admitted_at } = trial_admission
+  return db.transaction(async ({ orm }) => {
+    const [next] = await orm
+      .select({ key_id })
+      .from(trial_admission)
+      .where(gt(key_id, afterKey))
+      .orderBy(asc(key_id))
+      .limit(1)
     if (next === undefined) return 0
-    await sql`
-      delete from trial_admission where admission_id in (
-        select admission_id from trial_admission where key_id = ${next.key_id} and admitted_at <= ${before}
-        order by admitted_at limit ${limit} for update skip locked)`
+    await sweepRows(orm, admission_id, admitted_at, before, limit, eq(key_id, next.key_id))
     return next.key_id
   })
 }
