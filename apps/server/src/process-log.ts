@@ -30,24 +30,34 @@ export type ErrorFacts = {
 export function errorFacts(error: unknown, depth = 0): ErrorFacts {
   if (!(error instanceof Error)) return { name: typeof error }
   const { name, message, cause } = error
+  const frames = framesOf(error)
   const code = "sqlstate" in error && error.sqlstate !== undefined ? error.sqlstate : "code" in error && error.code
-  const places = placesIn(error)
+  const places = frames.flatMap(placeIn).slice(0, MAX_PLACES)
   return {
     name: /^\w{1,64}$/.test(name) ? name : "Error",
-    ...(OWN_ERRORS.has(name) ? { message } : {}),
+    ...(OWN_ERRORS.has(name) || isOwn(error, frames) ? { message } : {}),
     ...(typeof code === "string" && /^\w{1,64}$/.test(code) ? { code } : {}),
     ...(places.length === 0 ? {} : { at: places }),
     ...(cause === undefined || depth === MAX_CAUSES ? {} : { cause: errorFacts(cause, depth + 1) }),
   }
 }
 
-/** A frame of this service's own code, installed as a package or not. */
-const FRAME = /^ +at .*\/(?:apps|libs|@runseal)\/([\w-]+)\/(?:src|dist)\/([\w./-]+):(\d+):\d+\)?$/
+/** The lines of a stack behind the message, which could hold lines that look like them. */
+const framesOf = ({ stack = "", message }: Error): readonly string[] =>
+  stack
+    .slice(stack.indexOf(message) + message.length)
+    .split("\n")
+    .slice(1)
 
-/** @returns `<package>/<file>:<line>` */
-function placesIn({ stack = "", message }: Error): readonly string[] {
-  // The message comes first, and could hold lines that look like frames.
-  const frames = stack.slice(stack.indexOf(message) + message.length).split("\n")
-  const own = frames.map(line => FRAME.exec(line)).filter(found => found !== null)
-  return own.slice(0, MAX_PLACES).map(([, home, file, line]) => `${home}/${file}:${line}`)
+/** A frame of this service's own code, installed as a package or not. */
+const OWN_FRAME = /^ +at .*\/(?:apps|libs|@runseal)\/([\w-]+)\/(?:src|dist)\/([\w./-]+):(\d+):\d+\)?$/
+
+/** `<package>/<file>:<line>`, or nothing. */
+const placeIn = (frame: string): readonly string[] => {
+  const [, home, file, line] = OWN_FRAME.exec(frame) ?? []
+  return home === undefined ? [] : [`${home}/${file}:${line}`]
 }
+
+/** Whether this service's code made the error: the runtime's have other names, the system's have codes, a library's begin in the library. */
+const isOwn = (error: Error, [innermost = ""]: readonly string[]): boolean =>
+  error.name === "Error" && !("code" in error) && placeIn(innermost).length > 0

@@ -3,8 +3,7 @@ import { parentPort } from "node:worker_threads"
 import type { JobReply } from "./job-thread.ts"
 
 /**
- * Answers every job, one after the other, with what `work` makes of it. A failure's message reaches the main thread, which
- * tells the operator.
+ * Answers every job, one after the other, with what `work` makes of it. What it throws reaches the main thread, which reports it.
  * @param transfer what of a result is handed over instead of copied
  */
 export function answerJobs<Job, Result>(
@@ -19,9 +18,8 @@ export function answerJobs<Job, Result>(
       const reply: JobReply<Result> = { result }
       port.postMessage(reply, transfer(result))
     } catch (error) {
-      const reply: JobReply<Result> = {
-        failure: error instanceof Error ? (error.stack ?? error.message) : "unknown",
-      }
+      const { name, message, stack = "" } = error instanceof Error ? error : new Error(typeof error)
+      const reply: JobReply<Result> = { failure: { name, message, stack } }
       port.postMessage(reply)
     }
   }

@@ -11,7 +11,7 @@ const ECHO = new URL(
     parentPort.on("message", job => {
       if (job.exit) process.exit(3)
       if (job.hang) for (;;);
-      parentPort.postMessage(job.fail === undefined ? { result: [job.say, ++count] } : { failure: job.fail })
+      parentPort.postMessage(job.fail === undefined ? { result: [job.say, ++count] } : { failure: { name: "Error", message: job.fail, stack: "" } })
     })`)}`,
 )
 
@@ -53,6 +53,10 @@ describe("a job thread", () => {
     const { run } = open()
     const [bad, good] = [problemOf(run({ fail: "no" })), run({ say: "after" })]
     expect(await bad).toBe("failed")
+    await expect(run({ fail: "geheim" })).rejects.toMatchObject({
+      message: "the work of a thread failed",
+      cause: { message: "geheim" },
+    })
     expect(await good).toEqual(["after", 1])
   })
 

@@ -16,7 +16,10 @@ export type JobBounds = {
 }
 
 /** What the thread answers to a job, in the order in which it was handed them. */
-export type JobReply<Result> = { readonly result: Result } | { readonly failure: string }
+export type JobReply<Result> = { readonly result: Result } | { readonly failure: ThrownError }
+
+/** What the work threw, in the parts that go from one thread to another. */
+export type ThrownError = Pick<Error, "name" | "message"> & { readonly stack: string }
 
 /** Why a job has no result: too many wait, it took too long, the service stops, or the work itself failed. */
 export type JobProblem = "busy" | "late" | "closed" | "failed"
@@ -25,11 +28,15 @@ export class JobError extends Error {
   override readonly name = "JobError"
   readonly problem: JobProblem
 
-  constructor(problem: JobProblem, message: string) {
-    super(message)
+  /** @param message of this service; what the work or the system said is the cause */
+  constructor(problem: JobProblem, message: string, cause?: Error) {
+    super(message, cause === undefined ? {} : { cause })
     this.problem = problem
   }
 }
+
+const workFailed = (thrown: ThrownError): JobError =>
+  new JobError("failed", "the work of a thread failed", Object.assign(new Error(thrown.message), thrown))
 
 export type JobThread<Job, Result> = {
   /** Rejects with JobError. */
@@ -82,11 +89,11 @@ export function openJobThread<Job, Result>(module: URL, bounds: JobBounds, data?
       if (hand !== started) return
       const done = started.handed.shift()
       if ("result" in reply) done?.resolve(reply.result)
-      else done?.reject(new JobError("failed", reply.failure))
+      else done?.reject(workFailed(reply.failure))
       watchFirst(started)
       handOver()
     })
-    worker.on("error", error => lose(started, new JobError("failed", error.message)))
+    worker.on("error", error => lose(started, new JobError("failed", "the thread failed", error)))
     worker.once("exit", () => lose(started, new JobError("failed", "the thread ended")))
     worker.unref()
     return started
