@@ -16,7 +16,7 @@ const OWN_ERRORS: ReadonlySet<string> = new Set([
 const MAX_PLACES = 4
 const MAX_CAUSES = 3
 
-export type ErrorFacts = {
+type ErrorFacts = {
   readonly name: string
   readonly message?: string
   /** Of the system, the runtime or the database: `ENOSPC`, `ERR_INVALID_ARG_TYPE`, `23505`. */

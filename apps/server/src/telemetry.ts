@@ -66,7 +66,7 @@ export type Telemetry = Omit<Counters, keyof Lines> & Lines
 
 const ignore = (): void => undefined
 /** Nothing is counted. */
-export const UNCOUNTED: Counters = {
+const UNCOUNTED: Counters = {
   answered: ignore,
   sealed: ignore,
   committed: ignore,
@@ -99,7 +99,7 @@ const NOT_ENTERED: { readonly [fault in OutsideFault]: string } = {
 /** A database that does not answer is reported by the requests that it fails. */
 const levelOf = (error: unknown): "debug" | "error" => (error instanceof StoreError ? "debug" : "error")
 
-export type TelemetryParts = {
+type TelemetryParts = {
   readonly logger: Pick<Logger, "debug" | "info" | "warn" | "error">
   readonly counters?: Counters | undefined
   /** Milliseconds since the epoch. */

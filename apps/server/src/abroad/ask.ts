@@ -58,7 +58,7 @@ function retryAfterMs(value: string | null, now: number): number | undefined {
   return Number.isNaN(wait) ? undefined : Math.max(0, wait)
 }
 
-export type Retries = {
+type Retries = {
   /** Attempts after the first, and only after no answer, 429 or 5xx. */
   readonly most: number
   /** A retry waits a random part of this, doubled each time, in milliseconds … */

@@ -5,8 +5,8 @@
 
 import { utf8Encode } from "@runseal/canonical"
 import { readSwaggerUiFile } from "#swagger-ui"
-import { entityTag } from "../http/conditional.ts"
-import type { ServedFile } from "../http/send-file.ts"
+import type { ServedFile } from "../http/served-file.ts"
+import { entityTag } from "../http/served-file.ts"
 
 /** Addresses are relative, so that the page works behind a proxy that adds a prefix. */
 const HTML = `<!doctype html>
@@ -45,7 +45,7 @@ export const SWAGGER_UI_FILES: readonly (readonly [name: string, type: string])[
   ["favicon-32x32.png", "image/png"],
 ]
 
-export type DocsPage = {
+type DocsPage = {
   readonly page: ServedFile
   /** What the page loads, by name. */
   readonly files: ReadonlyMap<string, ServedFile>

@@ -1,10 +1,10 @@
 /** The page that verifies records in the visitor's browser. Decision 0050. */
 import { utf8Encode } from "@runseal/canonical"
 import { loadPage } from "@runseal/verify-page/load-page"
-import { entityTag } from "../http/conditional.ts"
-import type { ServedFile } from "../http/send-file.ts"
+import type { ServedFile } from "../http/served-file.ts"
+import { entityTag } from "../http/served-file.ts"
 
-export type VerifyPageFile = ServedFile & {
+type VerifyPageFile = ServedFile & {
   /** Content-Security-Policy: the page's own, and that no other page frames it. */
   readonly policy: string
 }

@@ -3,9 +3,9 @@
  * many when they are read, so both are counted, and nothing is built of a body before there is room for it. Small bodies have room of
  * their own: whoever sends large ones, however many, takes none of it. Decision 0108.
  */
+import { setImmediate, setTimeout as sleep } from "node:timers/promises"
 import { getHeapStatistics } from "node:v8"
 import { type HttpError, unavailable } from "./http-error.ts"
-import { openLargeTurns } from "./large-turns.ts"
 
 /** Memory that a node of a body takes at most, in bytes: an object under a name of its own that no other has. */
 const NODE_BYTES = 128
@@ -34,7 +34,7 @@ export type RoomBounds = {
 }
 
 /** A quarter of the heap for each. @param heapBytes what the engine may use at most */
-export function roomBounds(heapBytes: number = getHeapStatistics().heap_size_limit): RoomBounds {
+function roomBounds(heapBytes: number = getHeapStatistics().heap_size_limit): RoomBounds {
   const share = Math.floor(heapBytes / 4)
   return { smallBytes: share, receivedBytes: share, readBytes: share, answerBytes: share, waitMs: 10_000 }
 }
@@ -183,4 +183,34 @@ export function openBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
     }
   }
   return { open }
+}
+
+/** A piece that took less needs no pause, in milliseconds. */
+const SHORT_MS = 2
+/** Longest pause, in milliseconds: a piece takes that long on a machine that is slow. */
+const MAX_PAUSE_MS = 500
+
+/**
+ * Long work in the event loop is done one piece at a time, with as long a pause behind each: whoever is quick gets half of the time. Resolves
+ * when a piece may be done: all that the caller does before the event loop comes round again.
+ */
+function openLargeTurns(): () => Promise<void> {
+  const queue: (() => void)[] = []
+  let serving = false
+  const serve = async (): Promise<void> => {
+    serving = true
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const since = performance.now()
+      next()
+      await setImmediate()
+      const took = performance.now() - since
+      if (took > SHORT_MS) await sleep(Math.min(took, MAX_PAUSE_MS))
+    }
+    serving = false
+  }
+  return () =>
+    new Promise(resolve => {
+      queue.push(resolve)
+      if (!serving) void serve()
+    })
 }

@@ -10,7 +10,7 @@ export const PIPELINED_MAX = 32
 
 export type Exchange = { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse }
 
-export type ConnectionTurns = {
+type ConnectionTurns = {
   /** Calls `serve` when every earlier request of the connection is answered. False, and nothing is done, when too many wait. */
   readonly take: (exchange: Exchange, serve: () => void) => boolean
   /** What a connection has asked that is not both read and answered, oldest first. */

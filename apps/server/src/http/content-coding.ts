@@ -1,6 +1,6 @@
 /** Which content coding an answer may have, of those we make: none and gzip. RFC 9110 §12.5.3. */
 
-export type Coding = "gzip" | "identity"
+type Coding = "gzip" | "identity"
 
 /** Elements of the field that are looked at; more than any client lists. */
 const MAX_ELEMENTS = 32

@@ -15,9 +15,9 @@ const BODY_MAX_DEPTH = 64
 /** What a record holds beside the body it is of, in nodes: far more than there are. */
 const SEALS_NODES = 16_384
 /** Most nodes of a request body, so that every reader takes its record: nearly one for two bytes of the largest. */
-export const BODY_MAX_NODES: number = MAX_NODES - SEALS_NODES
+const BODY_MAX_NODES: number = MAX_NODES - SEALS_NODES
 
-export type BodyLimits = { readonly maxBytes: number; readonly maxDepth: number; readonly maxNodes: number }
+type BodyLimits = { readonly maxBytes: number; readonly maxDepth: number; readonly maxNodes: number }
 const REQUEST_LIMITS: BodyLimits = { maxBytes: BODY_MAX_BYTES, maxDepth: BODY_MAX_DEPTH, maxNodes: BODY_MAX_NODES }
 /** A bundle holds what a request held, and its seals: it may be larger, two levels deeper, and have more nodes. */
 export const DOCUMENT_LIMITS: BodyLimits = { maxBytes: 4_194_304, maxDepth: 66, maxNodes: MAX_NODES }
@@ -110,7 +110,7 @@ const isJson = (contentType: string | null): boolean =>
 const isPlain = (encoding: string | null): boolean => encoding === null || encoding.trim().toLowerCase() === "identity"
 
 /** A body as it was received, and what it says. */
-export type JsonBody = { readonly bytes: Uint8Array; readonly object: JsonObject }
+type JsonBody = { readonly bytes: Uint8Array; readonly object: JsonObject }
 
 /** The body as a JSON object. @throws HttpError as `readJsonBody` */
 export const readJsonObject = async (c: Context, limits?: BodyLimits): Promise<JsonObject> =>

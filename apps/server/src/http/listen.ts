@@ -41,7 +41,7 @@ export type Listening = {
   readonly stop: () => Promise<void>
 }
 
-export type ListenOptions = {
+type ListenOptions = {
   /** The application. */
   readonly fetch: Parameters<typeof getRequestListener>[0]
   readonly host: string

@@ -136,7 +136,7 @@ export const readPage = (url: string): Page => asPage(readQuery(pageQuerySchema,
 
 const asPage = ({ limit = PAGE_LIMIT_DEFAULT, offset = 0 }: Partial<Page>): Page => ({ limit, offset })
 
-export type SearchFilters = {
+type SearchFilters = {
   readonly manifest_hash_prefix?: string
   readonly program_id?: string
   readonly route_id?: string

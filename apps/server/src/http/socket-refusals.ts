@@ -105,7 +105,7 @@ export function refuseUnreadable(error: unknown): Response {
   return Response.json({ ok: false, error: sentence }, { status, headers: HEADERS })
 }
 
-export type SocketRefusals = {
+type SocketRefusals = {
   /** Takes every request first; gives to the application what it may see, one of a connection at a time. */
   readonly guard: (listener: RequestListener) => RequestListener
   /** Takes requests with an `Expect` other than `100-continue`. RFC 9110 §10.1.1. */

@@ -3,7 +3,7 @@ import type { ScanText, SignatureMatch } from "../policy/scan.ts"
 import type { ReviewResult } from "../review/reviewer.ts"
 
 /** Neighbouring texts of one location in one string: a hundred thousand strings are slow to hand to a thread. */
-export type PackedTexts = {
+type PackedTexts = {
   readonly location: string
   readonly joined: string
   /** Where each text ends in `joined`, in code units. */

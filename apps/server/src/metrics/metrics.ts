@@ -5,6 +5,7 @@
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { OUTSIDE_FAULTS, type OutsideStanding } from "@runseal/core/wire/log-answers"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
+import { type Listening, listen } from "../http/listen.ts"
 import type { Readiness } from "../sealing/readiness.ts"
 import type { Counters } from "../telemetry.ts"
 
@@ -13,7 +14,7 @@ const SEALING_BUCKETS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5,
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 /** What is read when the metrics are asked for. */
-export type Gauges = {
+type Gauges = {
   /** Records that wait to be sealed. */
   readonly waiting: () => number
   readonly readiness: () => Promise<Readiness>
@@ -203,3 +204,18 @@ function registerGauges(registry: Registry, { waiting, readiness, outside }: Gau
     collect: async () => ready.set((await readiness()).ready ? 1 : 0),
   })
 }
+
+const HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" }
+
+/** The metrics have a port of their own: what they tell is for the operator alone. */
+async function answer(metrics: Metrics, request: Request): Promise<Response> {
+  const { pathname } = new URL(request.url)
+  if (pathname !== "/metrics" || (request.method !== "GET" && request.method !== "HEAD"))
+    return Response.json({ ok: false, error: "There is only GET /metrics here." }, { status: 404, headers: HEADERS })
+  const { text, type } = await metrics.expose()
+  return new Response(text, { headers: { ...HEADERS, "Content-Type": type } })
+}
+
+/** @throws StartupError when the address cannot be listened on */
+export const listenForMetrics = (metrics: Metrics, host: string, port: number): Promise<Listening> =>
+  listen({ fetch: request => answer(metrics, request), host, port })

@@ -24,7 +24,7 @@ import {
 import { CEDAR_SCHEMA } from "./policy-input.ts"
 
 /** The engine named in every policy hash: another engine may read the same rules differently. */
-export const POLICY_ENGINE = "cedar-wasm"
+const POLICY_ENGINE = "cedar-wasm"
 
 /** A policy ready to evaluate. `policy_hash` is the digest of `policyPreimage`. */
 export interface CompiledPolicy {

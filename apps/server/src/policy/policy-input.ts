@@ -68,7 +68,7 @@ action "execute" appliesTo {
 `
 
 /** One Cedar request: who (tenant), what (the one action `execute`), on what (program), and the context. */
-export interface CedarRequest {
+interface CedarRequest {
   readonly principal: TypeAndId
   readonly action: TypeAndId
   readonly resource: TypeAndId

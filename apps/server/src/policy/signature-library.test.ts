@@ -3,11 +3,10 @@ import { MCD_CATEGORIES } from "@runseal/core/vocabulary/decision-codes"
 import { SHIPPED_LIBRARY_HASH, SHIPPED_SEVERITIES } from "@runseal/core/vocabulary/shipped-signatures"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { FIELD_NAMES } from "./field-names.ts"
 import { searchForms } from "./fold-text.ts"
 import { scanTexts } from "./scan.ts"
 import libraryDocument from "./signature-library.json" with { type: "json" }
-import { compileSignatureLibrary } from "./signature-library.ts"
+import { compileSignatureLibrary, FIELD_NAMES } from "./signature-library.ts"
 import samples from "./signature-samples.json" with { type: "json" }
 
 /** Assembled here so that no file of the project is the EICAR test file to a virus scanner. */

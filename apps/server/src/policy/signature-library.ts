@@ -4,6 +4,7 @@
  */
 import { digest, isJsonValue } from "@runseal/canonical"
 import {
+  ATTESTED_FIELDS,
   categoryOf,
   MCD_CATEGORIES,
   MCD_SEVERITIES,
@@ -13,9 +14,24 @@ import {
 } from "@runseal/core/vocabulary/decision-codes"
 import { RE2JS, RE2Set } from "re2js"
 import * as v from "valibot"
-import { FIELD_NAMES } from "./field-names.ts"
 import { searchForms } from "./fold-text.ts"
+
 import builtInDocument from "./signature-library.json" with { type: "json" }
+
+/**
+ * Names of fields of the declared sections. docs/api.md, "POST /execute", has them in its table. Most runs hold many of them, so the scan
+ * looks at each once, when its library is compiled.
+ */
+export const FIELD_NAMES: readonly string[] = [
+  ...ATTESTED_FIELDS,
+  ...["prompt", "output", "post_processing", "cost", "latency", "origin", "authentication"],
+  ...["hash", "template_id", "input_tokens", "output_tokens", "total_tokens"],
+  ...["approvers", "order", "approved_at", "approved_request_hash", "signature", "comment"],
+  ...["threshold_checks", "name", "threshold_value", "observed_value", "unit", "operator", "breached"],
+  ...["human_in_loop", "required", "performed", "performed_by", "performed_at", "review_mode", "review_outcome"],
+  ...["data_classification", "effect_log", "effect_kind", "target", "status", "issued_at", "ack_hash"],
+  ...["runtime", "dependencies", "seeds", "platform"],
+]
 
 /** Signatures in one library and code units of one pattern: the automaton's size follows them. */
 const MAX_SIGNATURES = 1024

@@ -84,7 +84,7 @@ export type GaugeBlock = {
 /** Text set line by line as it is: commands. */
 export type CodeBlock = { readonly kind: "code"; readonly lines: readonly string[] }
 
-export type PageBreakBlock = { readonly kind: "page_break" }
+type PageBreakBlock = { readonly kind: "page_break" }
 
 /** The outcome at a glance: the head of the first page. */
 export type CoverBlock = {

@@ -11,7 +11,7 @@ import { line, MAX_TABLE_ROWS, mono, muted, remark, said, table } from "./spans.
 const MAX_PATH_LENGTH = 200
 const PLAIN_KEY = /^[A-Za-z_][\w-]*$/
 
-export const CALLERS_WORD = "Declared by the caller: sealed as received, verified by nobody."
+const CALLERS_WORD = "Declared by the caller: sealed as received, verified by nobody."
 
 /** What the caller declared in a section; undefined when it is withheld or nothing was declared. */
 export function declaredIn({ sections }: Pick<Bundle, "sections">, name: DeclaredName): JsonObject | undefined {

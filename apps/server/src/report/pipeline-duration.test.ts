@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { pipelineDuration } from "./pipeline-duration.ts"
+import { pipelineDuration } from "./sections/metadata.ts"
 
 test.each([
   [4, 4_321, "4 ms (4.321 ms wall-clock)"],

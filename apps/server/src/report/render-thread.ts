@@ -1,13 +1,28 @@
 /** The thread that makes reports: verifies the record, writes the report, draws it. */
-
 import { parseStrictJson } from "@runseal/canonical"
+import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, readBundle, verifyDocument } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
+import type { ReportFormat } from "@runseal/core/wire/runs"
 import { answerJobs } from "../threads/answer-jobs.ts"
 import { drawReport } from "./draw/draw-report.ts"
-import type { RenderJob } from "./render-job.ts"
 import { makeReport } from "./report.ts"
+
+/** What the main thread asks for. */
+export type RenderJob = {
+  /** The sealed document as stored. */
+  readonly bundle: string
+  readonly format: ReportFormat
+  /** Address of the service, without a final slash. */
+  readonly base_url: string
+  /** Address of the public bundle; only when the run is published. */
+  readonly public_url?: string
+  /** Unix seconds from which the service key counts that signs the report. */
+  readonly key_valid_from: number
+  /** The service's own trust: the report says what its own verification found, and that it is its own. */
+  readonly trust: TrustedKeys
+}
 
 async function render({
   bundle: text,

@@ -1,11 +1,11 @@
 /** Reports are made one at a time, off the event loop. docs/api.md, "GET /runs/{id}/report.pdf". */
 import type { CertificateFacts } from "@runseal/core/report-pdf/signature-der"
 import { JobError, openJobThread } from "../threads/job-thread.ts"
-import type { RenderJob } from "./render-job.ts"
+import type { RenderJob } from "./render-thread.ts"
 import { reportSigner, type SignBytes } from "./sign-report.ts"
 
 /** Reports that may wait for the one being made: some seconds of work. */
-export const REPORTS_WAITING_MAX = 16
+const REPORTS_WAITING_MAX = 16
 /** Reports of one caller that are made or wait, so that nobody keeps all others from theirs. */
 export const REPORTS_PER_CALLER_MAX = 4
 /** The longest report, of thousands of approvers, takes seconds. */
@@ -13,7 +13,7 @@ const REPORT_DEADLINE_MS = 60_000
 const REPORT_HEAP_MIB = 512
 
 /** What a route asks for. */
-export type ReportJob = Omit<RenderJob, "key_valid_from">
+type ReportJob = Omit<RenderJob, "key_valid_from">
 
 export type Renderer = {
   /** The signed report as a PDF, for the key of that id (0 = anonymous). Rejects with JobError, or with SignerFailure. */

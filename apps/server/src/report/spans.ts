@@ -38,9 +38,6 @@ export const remark = (text: string): ParagraphBlock => ({
 export type Fact = FactsBlock["rows"][number]
 /** A label and its value. */
 export const fact = (label: string, ...value: readonly Piece[]): Fact => ({ label, value: line(...value) })
-/** A label and its value, unless there is no value. */
-export const factOf = (label: string, value: string | undefined): readonly Fact[] =>
-  value === undefined ? [] : [{ label, value: said(value) }]
 /** No block for no facts. */
 export const facts = (rows: readonly Fact[]): readonly Block[] => (rows.length === 0 ? [] : [{ kind: "facts", rows }])
 

@@ -1,13 +1,13 @@
 /** How many reviews run and wait at once. Beyond, a caller is told at once instead of waiting for an answer too late. */
 import { ReviewFailure } from "./reviewer.ts"
 
-export interface QueueBounds {
+interface QueueBounds {
   readonly running: number
   readonly waiting: number
 }
 
 /** Runs tasks in the order of their arrival, at most so many at a time. */
-export interface BoundedQueue {
+interface BoundedQueue {
   /** @throws ReviewFailure `overloaded` when the queue is full, `timeout` when the signal aborts while it waits */
   run<Result>(task: () => Promise<Result>, signal: AbortSignal): Promise<Result>
 }

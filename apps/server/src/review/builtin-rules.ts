@@ -15,7 +15,7 @@ import type { Reviewer, ReviewResult } from "./reviewer.ts"
 import { countApiKeys, countAssignments, countPrivateKeys, countTokens, PRESET_RULES } from "./secrets.ts"
 
 /** A rule: what it decides, and how it finds. */
-export type BuiltinRule = BuiltinDecision & Finder
+type BuiltinRule = BuiltinDecision & Finder
 
 type Finder = {
   readonly id: string

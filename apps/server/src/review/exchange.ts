@@ -6,7 +6,7 @@ import { utf8Decode } from "@runseal/canonical"
 import { askWithRetries, type RetryWorld } from "../abroad/ask.ts"
 import { ReviewFailure } from "./reviewer.ts"
 
-export interface ExchangeRequest {
+interface ExchangeRequest {
   readonly url: string
   /** Contains the API key. */
   readonly headers: Readonly<Record<string, string>>

@@ -1,7 +1,5 @@
 import { VERDICT_REASONS } from "@runseal/core/vocabulary/review-codes"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import type { ReviewRequest } from "./reviewer.ts"
-import { REVIEW_INSTRUCTIONS } from "./verdict.ts"
 import {
   anthropicWire,
   failureOf,
@@ -10,7 +8,9 @@ import {
   startWireServer,
   stillWorld,
   type WireServer,
-} from "./wire-server.ts"
+} from "../../spec/harness/model-apis.ts"
+import type { ReviewRequest } from "./reviewer.ts"
+import { REVIEW_INSTRUCTIONS } from "./verdict.ts"
 
 const request: ReviewRequest = {
   ai_output_text: "The transfer to account 4711 is approved.",

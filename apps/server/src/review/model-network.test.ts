@@ -2,10 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { inspect } from "node:util"
 import { gzipSync } from "node:zlib"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { PROCESS_WORLD } from "../abroad/ask.ts"
-import { createReviewer, MAX_RUNNING_REVIEWS, MAX_WAITING_REVIEWS } from "./create-reviewer.ts"
-import { MAX_REPLY_BYTES, MAX_RETRIES } from "./exchange.ts"
-import type { ReviewRequest } from "./reviewer.ts"
 import {
   type Answer,
   API_KEY,
@@ -16,7 +12,11 @@ import {
   startWireServer,
   stillWorld,
   type WireServer,
-} from "./wire-server.ts"
+} from "../../spec/harness/model-apis.ts"
+import { PROCESS_WORLD } from "../abroad/ask.ts"
+import { createReviewer, MAX_RUNNING_REVIEWS, MAX_WAITING_REVIEWS } from "./create-reviewer.ts"
+import { MAX_REPLY_BYTES, MAX_RETRIES } from "./exchange.ts"
+import type { ReviewRequest } from "./reviewer.ts"
 
 const TEXT = "The transfer to account 4711 is approved."
 const request: ReviewRequest = { ai_output_text: TEXT, route_id: "payments/approve" }

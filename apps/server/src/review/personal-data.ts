@@ -28,7 +28,7 @@ const MAX_CARD_DIGITS = 19
 /** Digits, singly joined by a space or a hyphen. */
 const DIGIT_RUN = RE2JS.compile("\\d(?:[ -]?\\d){12,}")
 
-export interface CardCounts {
+interface CardCounts {
   /** Written in groups, as cards are. */
   readonly grouped: number
   /** Bare digits, which an order number can be by one chance in ten. */

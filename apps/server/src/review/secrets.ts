@@ -15,7 +15,7 @@ type PresetSource = Parameters<NonNullable<ReturnType<PresetRule["create"]>["fil
 const COMMENT_FILTER = "@secretlint/secretlint-rule-filter-comments"
 
 /** A preset rule by its short name, for instance `secretlint-rule-github`. */
-export interface SecretRule {
+interface SecretRule {
   readonly id: string
   readonly count: (text: string) => number
 }

@@ -4,9 +4,8 @@ import { Hono } from "hono"
 import type { Deps } from "../deps.ts"
 import { readPageFiles } from "../discovery/docs-page.ts"
 import { openApiDocument } from "../discovery/openapi.ts"
-import { entityTag } from "../http/conditional.ts"
 import { notFound } from "../http/http-error.ts"
-import { type ServedFile, sendFile } from "../http/send-file.ts"
+import { entityTag, type ServedFile, sendFile } from "../http/served-file.ts"
 
 /** Made when it is first asked for. */
 function lazily<T>(make: () => T): () => T {

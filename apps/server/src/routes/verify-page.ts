@@ -3,7 +3,7 @@ import type { Context } from "hono"
 import { Hono } from "hono"
 import type { Deps } from "../deps.ts"
 import { verifyPage } from "../discovery/verify-page.ts"
-import { sendFile } from "../http/send-file.ts"
+import { sendFile } from "../http/served-file.ts"
 import { hasPublication, noSuchPublication } from "./publications.ts"
 
 /** Before the door. */

@@ -19,7 +19,7 @@ export type JobBounds = {
 export type JobReply<Result> = { readonly result: Result } | { readonly failure: ThrownError }
 
 /** What the work threw, in the parts that go from one thread to another. */
-export type ThrownError = Pick<Error, "name" | "message"> & { readonly stack: string }
+type ThrownError = Pick<Error, "name" | "message"> & { readonly stack: string }
 
 /** Why a job has no result: too many wait, it took too long, the service stops, or the work itself failed. */
 export type JobProblem = "busy" | "late" | "closed" | "failed"

@@ -18,13 +18,11 @@ export const MAX_AHEAD_SECONDS = 300
 /** Bytes of an answer, after any content encoding is undone. A cosignature line is some 150, of ML-DSA-44 some 3,300. */
 export const MAX_ANSWER_BYTES = 16_384
 
-/** Why a witness did not cosign. Closed, since metrics name it. */
-export const WITNESS_FAULTS = ["unreachable", "refused", "invalid", "contradicted"] as const
 /**
- * `unreachable`: no whole answer in time. `refused`: a status that speaks of the request. `invalid`: an answer beside the
+ * Why a witness did not cosign. Closed, since metrics name it. `unreachable`: no whole answer in time. `refused`: a status that speaks of the request. `invalid`: an answer beside the
  * protocol, such as a cosignature that does not verify. `contradicted`: the witness knows another past of this log.
  */
-export type WitnessFault = (typeof WITNESS_FAULTS)[number]
+export type WitnessFault = "unreachable" | "refused" | "invalid" | "contradicted"
 
 /** Why there is no cosignature. */
 export type Refusal = {

@@ -14,7 +14,7 @@ const ROUND_MS = 1000
 /** Between two looks at a log that this process does not grow, in milliseconds. */
 const LOOK_MS = 5000
 
-export type CosignerContext = StandingContext & {
+type CosignerContext = StandingContext & {
   readonly config: Pick<Config, "witnesses" | "witnessesNeeded">
   readonly shownHead: ShownHead
   readonly telemetry: StandingContext["telemetry"] & Pick<Telemetry, "roundFailed" | "witnessed">

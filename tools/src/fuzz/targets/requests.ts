@@ -2,9 +2,9 @@
 
 import { readdirSync, readFileSync } from "node:fs"
 import { openBodyRoom } from "@runseal/server/http/body-room"
-import { readExecuteBody } from "@runseal/server/http/execute-body"
 import { HttpError } from "@runseal/server/http/http-error"
 import { readJsonObject } from "@runseal/server/http/json-body"
+import { readExecuteBody } from "@runseal/server/http/request-bodies"
 import { Context } from "hono"
 import { type FuzzTarget, promise } from "../fuzz-target.ts"
 

@@ -6,7 +6,7 @@ import type { AttestedField } from "@runseal/core/vocabulary/decision-codes"
 import type { Stop } from "../draft.ts"
 import type { Submission } from "../submission.ts"
 
-export type AdmissionPolicy = PolicyIdentity & { readonly required_attested_fields: readonly AttestedField[] }
+type AdmissionPolicy = PolicyIdentity & { readonly required_attested_fields: readonly AttestedField[] }
 
 export function admissionGate(
   submission: Submission,

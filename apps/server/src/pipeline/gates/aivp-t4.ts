@@ -12,7 +12,7 @@ import type { Stop } from "../draft.ts"
 import { StageFailure } from "../stage-failure.ts"
 import type { Submission } from "../submission.ts"
 
-export type AivpResult = { readonly pass: GovernanceReviewSection } | { readonly stop: Stop }
+type AivpResult = { readonly pass: GovernanceReviewSection } | { readonly stop: Stop }
 
 /** Asks for the review of a run's AI output; without AI output there is nothing to govern. */
 export type AskReview = (submission: Submission) => Promise<ReviewFacts>

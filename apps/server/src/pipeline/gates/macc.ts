@@ -28,7 +28,7 @@ export type Charge = {
 /** Makes a charge atomically and gives the window's total after it. */
 export type MakeCharge = (charge: Charge) => Promise<number>
 
-export type MaccResult = { readonly pass: BudgetSnapshotSection } | { readonly stop: Stop }
+type MaccResult = { readonly pass: BudgetSnapshotSection } | { readonly stop: Stop }
 
 export async function maccGate(
   envelope: EnvelopeSection,

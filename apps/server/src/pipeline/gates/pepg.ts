@@ -24,7 +24,7 @@ export type PepgContext = {
   readonly max_scan_units: number
 }
 export type PepgPass = { readonly policy_evaluation: PolicyEvaluationSection; readonly allow_token: AllowToken }
-export type PepgResult = { readonly pass: PepgPass } | { readonly stop: Stop }
+type PepgResult = { readonly pass: PepgPass } | { readonly stop: Stop }
 
 function scanned(submission: Submission, maxUnits: number): readonly ScanText[] {
   const { payload, ai_output_text: output, declared } = submission

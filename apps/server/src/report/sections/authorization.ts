@@ -34,7 +34,7 @@ const APPROVERS: readonly ItemColumn[] = [
 ]
 
 /** Threshold checks, as the caller states them. */
-export const THRESHOLDS: readonly ItemColumn[] = [
+const THRESHOLDS: readonly ItemColumn[] = [
   column("Check", 30, "name"),
   column("Observed", 17, "observed_value"),
   column("Operator", 12, "operator"),

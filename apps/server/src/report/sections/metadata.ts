@@ -2,7 +2,6 @@
 import { durationMs } from "@runseal/core/artifacts/bundle"
 import type { Manifest } from "@runseal/core/artifacts/manifest"
 import type { Stage } from "@runseal/core/vocabulary/outcomes"
-import { pipelineDuration } from "../pipeline-duration.ts"
 import type { Fact } from "../spans.ts"
 import { countOf, densely, fact, facts, heading, line, mono, muted, paragraph, said, table } from "../spans.ts"
 import { type Part, type Subject, wordsOf } from "../subject.ts"
@@ -90,4 +89,20 @@ export const pipelineHashes: Part = subject => {
   ]
   const rows = STAGE_HASHES.map(([stage, field]) => [line(mono(stage)), line(field), line(mono(manifest[field]))])
   return [...opening, ...table("Pipeline-stage hashes", columns, rows).map(densely)]
+}
+
+const MICROSECONDS_PER_MS = 1000
+
+/**
+ * The duration of a run as the metadata table spells it.
+ * @param ms wall-clock milliseconds, rounded down
+ * @param us wall-clock microseconds; undefined or 0 in records of older schemas, which kept milliseconds alone
+ */
+export function pipelineDuration(ms: number, us: number | undefined): string {
+  if (us === undefined || us === 0)
+    return ms === 0
+      ? "< 1 ms (both recorded durations are 0)"
+      : `${ms} ms (legacy schema: sub-millisecond precision is unavailable)`
+  const exact = (us / MICROSECONDS_PER_MS).toFixed(3)
+  return us < MICROSECONDS_PER_MS ? `${exact} ms (sub-millisecond)` : `${ms} ms (${exact} ms wall-clock)`
 }

@@ -20,7 +20,7 @@ export const riskAssessment: Part = ({ bundle }) => [
 ]
 
 /** The finding of Malicious Code Defense, or that there is none. */
-export function signatureScan({
+function signatureScan({
   sections: { mcd_finding: finding, policy_evaluation: evaluation },
 }: Bundle): readonly Block[] {
   if (evaluation === undefined) return [remark("The record holds no signature scan.")]
@@ -42,7 +42,7 @@ export function signatureScan({
 }
 
 /** Who reviewed the AI output, and what was decided. */
-export function governanceReview({ sections: { governance_review: review } }: Bundle): readonly Block[] {
+function governanceReview({ sections: { governance_review: review } }: Bundle): readonly Block[] {
   if (review === undefined) return [remark("The record holds no governance review.")]
   return [
     ...reviewRemarks(review.adapter_id, review.ai_output_hash !== undefined),

@@ -7,7 +7,7 @@ import { wellFormed } from "../text/utf16.ts"
 /** What a code of the highest version holds at error correction M (ISO/IEC 18004, table 7), in bytes. */
 const QR_MAX_BYTES = 2331
 
-export type QrCode = {
+type QrCode = {
   /** Length of its side, in points. */
   readonly size: number
   readonly draw: (pen: Pen, figure: StructureNode, x: number, top: number) => void

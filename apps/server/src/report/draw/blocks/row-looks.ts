@@ -7,7 +7,7 @@ const SHORT_TABLE: number = PAGE.height / 6
 /** Rows at the beginning and at the end of a longer table that are not parted. */
 const TOGETHER = 3
 
-export type RowLooks = {
+type RowLooks = {
   readonly row: RowLook
   readonly header: RowLook
   readonly cell: Setting

@@ -6,7 +6,7 @@ import { marked, type Pen } from "./pen.ts"
 import { setLine } from "./set-line.ts"
 import type { Column, Setting } from "./style.ts"
 
-export type Passage = {
+type Passage = {
   readonly line: Line
   readonly setting: Setting
   readonly node: StructureNode

@@ -7,7 +7,7 @@ import { at, colour, number, type Pen, paint, strokeRectangle } from "./pen.ts"
 import { INK, STAND_IN } from "./style.ts"
 
 /** Where the baseline is below a line's top: capitals stand in the middle of the leading. */
-export function baselineOf(line: Pick<TextLine, "leading" | "size">): number {
+function baselineOf(line: Pick<TextLine, "leading" | "size">): number {
   return line.leading / 2 + line.size * 0.35
 }
 

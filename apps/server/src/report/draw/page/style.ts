@@ -53,7 +53,7 @@ function setting(size: number, leading: number, style: Setting["style"], tone: T
   return { size, leading, style, tone }
 }
 
-export type SettingName =
+type SettingName =
   | "verdict"
   | "cover_title"
   | "subtitle"

@@ -1,5 +1,5 @@
 /** Structure types used (ISO 32000-1, 14.8.4). */
-export type StructureType =
+type StructureType =
   | "Document"
   | "Sect"
   | "Div"

@@ -6,7 +6,7 @@ const bidi = bidiFactory()
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
 
 /** Embedding levels of UTF-16 code units, part by part, and the direction of the whole. */
-export type Directions = { readonly rightToLeft: boolean; readonly levels: readonly Uint8Array[] }
+type Directions = { readonly rightToLeft: boolean; readonly levels: readonly Uint8Array[] }
 
 /**
  * Resolves direction (UAX #9) of a passage made of parts, each by itself: a caller's text never turns the words around it.

@@ -1,20 +1,33 @@
-/** The body of `POST /execute`: judged, and handed on as it was received. */
+/** The bodies of `POST /execute` and `POST /attest`: judged, and given on as they were received. */
 import type { JsonObject } from "@runseal/canonical"
-import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
-import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
+import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { issueText } from "@runseal/core/artifacts/schema-issue"
 import { holdsNul, isObject } from "@runseal/core/vocabulary/json-members"
+import { type AttestRequest, attestRequestSchema } from "@runseal/core/wire/attestations"
 import { declaredTokens, executeRequestSchema } from "@runseal/core/wire/execute"
 import * as v from "valibot"
 import type { SubmittedRun } from "../pipeline/submission.ts"
 import { badRequest } from "./http-error.ts"
 
 /** @throws HttpError 400 naming the field that is wrong, never its value */
-export function readExecuteBody(body: JsonObject): SubmittedRun {
-  const parsed = v.safeParse(executeRequestSchema, body, FIRST_ISSUE)
+function readBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObject): v.InferOutput<Schema> {
+  const parsed = v.safeParse(schema, body, FIRST_ISSUE)
   if (!parsed.success) throw badRequest(`${issueText(parsed.issues[0])}.`)
-  const { program_id, route_id, registry_record_hash, payload, payload_text, ai_output_text } = parsed.output
+  return parsed.output
+}
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export function readAttestBody(body: JsonObject): AttestRequest {
+  const request = readBody(attestRequestSchema, body)
+  if (holdsNul(body)) throw badRequest("U+0000 is accepted in no text.")
+  return request
+}
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export function readExecuteBody(body: JsonObject): SubmittedRun {
+  const request = readBody(executeRequestSchema, body)
+  const { program_id, route_id, registry_record_hash, payload, payload_text, ai_output_text } = request
   const declared = declaredOf(body)
   if (holdsNul(withoutTexts(body))) throw badRequest("U+0000 is accepted in payload and ai_output_text only.")
   return {

@@ -1,6 +1,16 @@
 /** Files that change with a release only: pages, their scripts, the API description. */
+import { sha256Hex } from "@runseal/canonical"
 import type { Context } from "hono"
-import { namesEtag } from "./conditional.ts"
+
+/** The strong entity tag of these bytes: other bytes have another, whatever they say of themselves. */
+export const entityTag = (bytes: Uint8Array): string => `"${sha256Hex(bytes)}"`
+
+/** Whether an If-None-Match field names the entity tag: then the answer is 304 without a body. Weak comparison, as a GET wants it. */
+export function namesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  const strong = (tag: string): string => tag.trim().replace(/^W\//, "")
+  return ifNoneMatch.split(",").some(tag => tag.trim() === "*" || strong(tag) === strong(etag))
+}
 
 export type ServedFile = { readonly type: string; readonly bytes: Uint8Array<ArrayBuffer>; readonly etag: string }
 
