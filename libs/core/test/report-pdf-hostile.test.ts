@@ -5,6 +5,7 @@ import type { Inflate } from "../src/report-pdf/pdf-file.ts"
 import { readReportPdf } from "../src/report-pdf/verify-report-pdf.ts"
 import { clockSeconds } from "../src/vocabulary/scalars.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
+import { alike, contents, fanOut, mapOf, type Objects, show, times } from "./fixtures/hostile-pdf.ts"
 import { smallPdf } from "./fixtures/small-pdf.ts"
 
 // Small files whose reading would take hours or all memory if the reader's work were not bounded. Each took at least ten
@@ -16,9 +17,8 @@ const record = canonicalize(bundle)
 const inflate: Inflate = async (data, maxBytes) => inflateSync(data, { maxOutputLength: maxBytes })
 
 const stream = (text: string): string => `<< /Length ${text.length} >>\nstream\n${text}\nendstream`
-const times = (count: number, text: string): string => text.repeat(count)
 /** A report of one page with objects of the attacker's, who has the key: 2 pages, 4 the font's map, 11 page, 12 its content, 13 attachment. */
-const hostile = (objects: Readonly<Record<number, string>>): Uint8Array =>
+const hostile = (objects: Objects): Uint8Array =>
   smallPdf(
     {
       attachments: [record],
@@ -31,17 +31,6 @@ const hostile = (objects: Readonly<Record<number, string>>): Uint8Array =>
     },
     deployment,
   )
-const show = (codes: string): string => `BT 0 0 0 rg /F1 9 Tf 1 0 0 1 50 800 Tm [<${codes}>] TJ ET\n`
-
-/** Objects that each list the next one many times; the last lists nothing. */
-const fanOut = (key: string, first: number, levels: number): Record<number, string> =>
-  Object.fromEntries(
-    Array.from({ length: levels }, (_, level) => [
-      first + level,
-      level === levels - 1 ? `<< /${key} [ ] >>` : `<< /${key} [ ${times(40, `${first + level + 1} 0 R `)}] >>`,
-    ]),
-  )
-
 const CMAP = "/CMapName /F def\n"
 
 const FILES: readonly (readonly [name: string, pdf: Uint8Array, end: "refused" | "read"])[] = [
@@ -65,11 +54,15 @@ const FILES: readonly (readonly [name: string, pdf: Uint8Array, end: "refused" |
   ["number without end that is none", hostile({ 12: stream(`${times(4_000_000, "1")}x`) }), "refused"],
   [
     "text of which each letter stands for very many",
-    hostile({ 4: stream(wide()), 12: stream(show(times(4_000_000, "0001"))) }),
+    hostile({ 4: stream(mapOf(times(64, "0061"))), 12: stream(show(times(4_000_000, "0001"))) }),
     "refused",
   ],
   ["text of very many runs", hostile({ 12: stream(times(150_000, show(""))) }), "read"],
-  ["text of very many hex digits that begin alike", hostile({ 4: stream(zeros()), 12: stream(alike(3000)) }), "read"],
+  [
+    "text of very many hex digits that begin alike",
+    hostile({ 4: stream(mapOf("0030")), 12: stream(alike(3000)) }),
+    "read",
+  ],
   ["file of objects within objects", nested(12_000), "refused"],
   // Each would be gigabytes if its values were kept: 60 MB of them ended in an abort.
   ["list of very many lists", hostile({ 2: `[ ${times(100, `[${times(190_000, "<>")}]`)} ]` }), "refused"],
@@ -78,23 +71,10 @@ const FILES: readonly (readonly [name: string, pdf: Uint8Array, end: "refused" |
   ["structure of very many elements", hostile(elements(60_000)), "refused"],
 ]
 
-function contents(count: number): string {
-  return `<< /Type /Page /Parent 2 0 R /MediaBox [ 0 0 595.28 841.89 ] /Resources << /Font << /F1 3 0 R >> >> /Contents [ ${times(count, "12 0 R ")}] >>`
-}
 function pages(count: number): string {
   return `<< /Type /Pages /Count ${count} /Kids [ ${times(count, "11 0 R ")}] >>`
 }
-function wide(): string {
-  return `${CMAP}1 beginbfchar\n<0001> <${times(64, "0061")}>\nendbfchar`
-}
-function zeros(): string {
-  return `${CMAP}1 beginbfchar\n<0001> <0030>\nendbfchar`
-}
-/** Runs of zeros, each longer than the last. */
-function alike(count: number): string {
-  return Array.from({ length: count }, (_, at) => show(times(16 + at, "0001"))).join("")
-}
-function elements(count: number): Record<number, string> {
+function elements(count: number): Objects {
   const kids = Array.from({ length: count }, (_, at) => `${16 + at} 0 R`).join(" ")
   const leaf = "<< /Type /StructElem /S /P /P 15 0 R /K [ ] >>"
   const all = Array.from({ length: count }, (_, at) => [16 + at, leaf])

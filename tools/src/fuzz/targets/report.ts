@@ -13,7 +13,7 @@ const trust = vectorTrust()
 const PRINT_REPORTS = fileURLToPath(
   new URL("../../../../libs/core/test/fixtures/vectors/print-reports.ts", import.meta.url),
 )
-/** Small reports of published bundles. They are signed by core's own fixtures, which are asked for as a program. */
+/** Small reports, genuine and hostile ones. They are signed by core's own fixtures, which are run as a program. */
 const madeReports = (): readonly Uint8Array[] => {
   const printed = parseStrictJson(execFileSync(process.execPath, [PRINT_REPORTS], { maxBuffer: 4_194_304 }))
   if (!Array.isArray(printed)) throw new Error("The fixtures gave no reports.")
