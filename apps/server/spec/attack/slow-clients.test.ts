@@ -4,8 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, describe, expect, test } from "vitest"
 import { PIPELINED_MAX } from "../../src/http/connection-turns.ts"
 import { CONNECTION_LIMITS, type ConnectionLimits, type Listening, listen } from "../../src/http/listen.ts"
-import { dial, exchange, listenOn, statusesIn } from "../harness/raw-socket.ts"
-import { standingService } from "../harness/service.ts"
+import { dial, exchange, statusesIn } from "../harness/raw-socket.ts"
 
 const opened: Listening[] = []
 const sockets: Socket[] = []
@@ -91,20 +90,5 @@ describe("a connection on which nothing moves is let go", () => {
     socket.write(get("/small"))
     await closed(socket)
     expect(socket.bytesRead).toBeGreaterThan(0)
-  })
-})
-
-describe("the service", () => {
-  const service = standingService()
-
-  test("answers while hundreds of connections idle, send slowly or read nothing", async () => {
-    const listening = await listenOn(service())
-    opened.push(listening)
-    const slow = ["", "GET /health HTTP/1.1\r\n", 'POST /execute HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"a"']
-    for (let i = 0; i < 300; i++) deaf(listening, slow[i % slow.length] ?? "")
-    for (let i = 0; i < 30; i++) deaf(listening, get("/docs/swagger-ui-bundle.js").repeat(40))
-    for (let i = 0; i < 5; i++) expect(statusesIn(await exchange(listening, get("/health", CLOSE)))).toEqual([200])
-    for (let i = 0; i < 5; i++) expect(statusesIn(await exchange(listening, get("/runs", CLOSE)))).toEqual([200])
-    for (const socket of sockets.splice(0)) socket.destroy()
   })
 })

@@ -31,6 +31,8 @@ export type Kind = "PGlite" | "PostgreSQL"
 export type Settings = {
   readonly kind: Kind
   readonly row: FaultRow
+  /** Whether every request that spends is under an idempotency key: then each is charged once. */
+  readonly allKeyed?: true
   /** Folder for the embedded database, and folder for the keys; absent: a folder of the system's for temporary files. */
   readonly dataFolder?: string
   readonly keysFolder?: string
@@ -62,7 +64,10 @@ const AUDITED_EVERY = 5
 const CUSTOMERS = ["acme", "globex"]
 
 /** A deployment with three callers; what is left of it goes with the test. */
-export async function openDeployment(context: TestContext, { kind, row, ...places }: Settings): Promise<Deployment> {
+export async function openDeployment(
+  context: TestContext,
+  { kind, row, allKeyed, ...places }: Settings,
+): Promise<Deployment> {
   const folder = mkdtempSync(join(tmpdir(), "runseal-fault-"))
   const children = new Set<Child>()
   context.onTestFinished(async () => {
@@ -105,7 +110,9 @@ export async function openDeployment(context: TestContext, { kind, row, ...place
     const service = await openService({ open, keysDir, clock: { nowMs: Date.now, advance: () => {} } })
     try {
       await checkHouse(service)
-      checkTables(await readTables(service.db), memory)
+      const tables = await readTables(service.db)
+      checkTables(tables, memory)
+      if (allKeyed) checkChargedOnce(tables, memory)
     } finally {
       await service.close()
     }
@@ -156,4 +163,12 @@ function checkTables({ runs, charges, windows }: Tables, memory: Memory): void {
     windows.reduce((sum, { total }) => sum + total, 0),
     "windows hold what was charged",
   ).toBe(charged)
+}
+
+/** Whatever was tried again under its key, the charges are those that records show. */
+function checkChargedOnce({ charges }: Tables, memory: Memory): void {
+  const shown = [...memory.runs.values()].flatMap(
+    ({ bundle }) => bundle.sections.budget_snapshot?.window?.charge_id ?? [],
+  )
+  expect(charges.map(({ charge_id }) => charge_id).sort(), "each request was charged once").toEqual(shown.sort())
 }

@@ -15,7 +15,6 @@ const CONNECTIONS = 8
 const DEADLINE_MS = 600_000
 /** Both databases fit with some segments of WAL to spare, and are soon full. */
 const DATABASE_MIB = 160
-const KEYS_MIB = 1
 /** How long the disk stays full under load. */
 const FULL_MS = WHOLE ? 5_000 : 1_500
 
@@ -128,37 +127,6 @@ test.skipIf(!WHOLE)(
       await cluster.crashAndRestart()
     }
     await fillUnderLoad(context, { kind: "PostgreSQL", row, url }, disk, repair)
-  },
-  DEADLINE_MS,
-)
-
-test.skipIf(!WHOLE)(
-  "under the keys and heads: what runs goes on; a start is refused with what to do, and passes when there is room",
-  async context => {
-    const row = faultRow(context, "full disk: keys and heads", "PGlite")
-    const disk = smallDisk(context, row, KEYS_MIB)
-    const { memory, secrets, start, check, finish, keysDir } = await openDeployment(context, {
-      kind: "PGlite",
-      row,
-      keysFolder: disk.folder,
-    })
-    const child = await start()
-    const load = startLoad([child.url], { memory, secrets, connections: CONNECTIONS, persistent: true })
-    await until("the load begins", () => load.acknowledged() > CONNECTIONS)
-    disk.fill()
-    const before = load.acknowledged()
-    await until("a head in its place needs no room", () => load.acknowledged() >= before + 5 * CONNECTIONS)
-    await load.stop()
-    row.acknowledged += load.acknowledged()
-    row.unacknowledged += load.unacknowledged()
-    row.rounds++
-    await check(child)
-    await child.end("SIGKILL")
-    await expect(start()).rejects.toThrow(`The keys folder ${keysDir} is on a full disk: make room and start again.`)
-    disk.free()
-    const again = await start()
-    await check(again)
-    await finish(again)
   },
   DEADLINE_MS,
 )

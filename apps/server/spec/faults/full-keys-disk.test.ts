@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { expect, onTestFinished, type TestContext, test } from "vitest"
+import { READINESS_STANDS_MS } from "../../src/sealing/readiness.ts"
 import type { Database } from "../../src/store/driver/database.ts"
 import { readHead } from "../../src/store/tables/log-store.ts"
 import { eachDatabase } from "../database/databases.ts"
@@ -41,6 +42,11 @@ eachDatabase("the keys on a full disk", open => {
     disk.fill()
     await expect(starting(disk, db)).rejects.toThrow(/is on a full disk: make room and start again/)
     expect(readdirSync(join(disk.folder, "keys", "heads"))).toEqual([])
+
+    disk.free()
+    const started = await starting(disk, await open())
+    onTestFinished(() => started.close())
+    expect((await started.execute(request())).status).toBe(200)
   })
 
   test("a head file is there before the first batch, which needs no room", async context => {
@@ -70,8 +76,12 @@ eachDatabase("the keys on a full disk", open => {
     expect(await runsOf(service)).toBe(runs)
     expect(descriptors() - before, "some may come and go, none for each request").toBeLessThan(20)
     expect(readdirSync(heads)).toEqual([])
+    service.clock.advance(READINESS_STANDS_MS)
+    expect(expectRefused(await service.get("/ready"), 503)).toMatch(/heads/)
 
     disk.free()
+    service.clock.advance(READINESS_STANDS_MS)
+    expect((await service.get("/ready")).status).toBe(200)
     expect((await service.execute(request())).body.run_id).toBe(runs + 1)
     expect(readdirSync(heads).filter(name => name !== "id")).toHaveLength(1)
   })

@@ -1,4 +1,4 @@
-/** Two and three servers on one PostgreSQL: one is killed, or stands still in the middle of its work; the others go on. */
+/** Two and three servers on one PostgreSQL: one is killed; the others go on. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, type TestContext, test } from "vitest"
 import { postgresStart, postgresTitle } from "../database/databases.ts"
@@ -47,30 +47,7 @@ async function killOneOf(context: TestContext, count: number): Promise<void> {
   await finish(last!)
 }
 
-/** A server that is stopped while it holds the log's head keeps all others waiting, until the database lets go of it. */
-async function freezeOne(context: TestContext): Promise<void> {
-  const row = faultRow(context, "one of 2 servers stands still", "PostgreSQL")
-  const { start, check, finish, memory, secrets } = await openDeployment(context, { kind: "PostgreSQL", row })
-  const [frozen, other] = [await start(), await start()]
-  const options = { memory, secrets, connections: CONNECTIONS, persistent: true }
-  const loads = [startLoad([frozen.url], options), startLoad([other.url], options)]
-  await until("both seal", () => loads.every(load => load.acknowledged() > CONNECTIONS))
-  frozen.signal("SIGSTOP")
-  const before = loads[1]!.acknowledged()
-  await until("the other goes on", () => loads[1]!.acknowledged() >= before + 20 * CONNECTIONS, 90_000)
-  frozen.signal("SIGCONT")
-  const thawed = loads[0]!.acknowledged()
-  await until("the one that stood still goes on", () => loads[0]!.acknowledged() >= thawed + 20 * CONNECTIONS)
-  await Promise.all(loads.map(load => load.stop()))
-  take(row, loads)
-  row.rounds++
-  for (const child of [frozen, other]) await check(child)
-  expect((await frozen.end("SIGTERM")).code).toBe(0)
-  await finish(other)
-}
-
 describe.skipIf(postgresStart.kind === "absent")(postgresTitle, () => {
   test("one of two servers killed: the other goes on", context => killOneOf(context, 2), DEADLINE_MS)
   test.skipIf(!WHOLE)("one of three servers killed: the others go on", context => killOneOf(context, 3), DEADLINE_MS)
-  test.skipIf(!WHOLE)("one of two servers stands still: the other goes on", freezeOne, DEADLINE_MS)
 })
