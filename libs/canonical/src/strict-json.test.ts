@@ -181,6 +181,7 @@ describe("each refusal names its place", () => {
     ["duplicate_key", '{"__proto__":1,"__proto__":1}', 15, 1, 16],
     ["duplicate_key", '{"toString":1,"toString":1}', 14, 1, 15],
     ["duplicate_key", '{"7":null,"7":null}', 10, 1, 11],
+    ["duplicate_key", '{"😀":1,"\\ud83d\\ude00":2}', 8, 1, 9],
     ["lone_surrogate", '["\ud800"]', 2, 1, 3],
     ["lone_surrogate", '["\udc00\ud800"]', 2, 1, 3],
     ["lone_surrogate", '["a\\ud800"]', 3, 1, 4],
@@ -210,6 +211,7 @@ describe("each refusal names its place", () => {
       ["an encoded surrogate", bytes('"😀', 0xed, 0xa0, 0x80, '"'), 5, 1, 4],
       ["a cut sequence", bytes('"a', 0xe2, 0x82), 2, 1, 3],
       ["a bad byte behind a written U+FFFD", bytes('"\ufffd\ufffd', 0xff, '"'), 7, 1, 4],
+      ["a code point beyond U+10FFFF", bytes('"', 0xf4, 0x90, 0x80, 0x80, '"'), 1, 1, 2],
       ["UTF-16", bytes(0xff, 0xfe, 0x7b, 0x00), 0, 1, 1],
     ]
   test.each(invalid)("invalid_utf8: %s", (_what, input, offset, line, column) => {

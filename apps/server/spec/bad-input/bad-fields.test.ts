@@ -105,14 +105,11 @@ test("the request with everything in it is accepted", async () => {
   expect((await service().execute(fullRequest())).status).toBe(200)
 })
 
-describe.each(MEMBERS)("%s must be of its kind (%s)", (path, kind) => {
-  test.each(WRONG[kind]!.map(value => [JSON.stringify(value).slice(0, 40), value] as const))(
-    "not %s",
-    async (_text, value) => {
-      const error = await refuse(replaced(path, value))
-      expect(error).toContain(path.split(".")[0])
-    },
-  )
+test.each(MEMBERS)("%s must be of its kind (%s)", async (path, kind) => {
+  for (const value of WRONG[kind]!) {
+    const error = await refuse(replaced(path, value))
+    expect(error, JSON.stringify(value)).toContain(path.split(".")[0])
+  }
 })
 
 test.each(["threshold_value", "observed_value"])("a threshold's %s is a number or text", async name => {

@@ -17,76 +17,56 @@ const inside = (value: string): string => graph(`{"effect_log":[{"x":[${value}]}
 
 const nested = (levels: number, open: string, close: string): string => open.repeat(levels) + close.repeat(levels)
 
-describe("duplicate keys", () => {
-  test.each([
-    ["at the top", starting(`"payload":"${CANARY}"`)],
-    ["with the same value", starting(`"payload":${JSON.stringify(request().payload)}`)],
-    ["in a declared section", graph('{"a":1,"a":1}')],
-    ["deep inside", inside('{"k":[{"b":1,"c":2,"b":3}]}')],
-    ["one of them escaped", starting('"p\\u0061yload":"x"')],
-    ["both escaped", graph('{"\\u0061":1,"\\u0061":2}')],
-    ["escaped as a surrogate pair", graph('{"😀":1,"\\ud83d\\ude00":2}')],
-    ["an ignored key", starting('"unknown":1,"unknown":2')],
-    ["inside an ignored key", starting('"unknown":{"a":1,"a":2}')],
-    ["empty", graph('{"":1,"":2}')],
-    ["__proto__", graph('{"__proto__":1,"__proto__":2}')],
-    ["a whole section", starting('"causal_graph":{},"causal_graph":{}')],
-  ])("%s", async (_name, body) => {
+/** One text for each of the reader's refusals: which texts get which is judged in libs/canonical/src/strict-json.test.ts. */
+const REFUSED: readonly (readonly [what: string, value: string])[] = [
+  ["a key twice", '{"a":1,"a":2}'],
+  ["a key twice, once escaped", '{"a":1,"\\u0061":2}'],
+  ["an integer beyond 2^53 − 1", "9007199254740992"],
+  ["a fraction that is rounded", "0.1000000000000000055"],
+  ["a number beyond all", "1e400"],
+  ["minus zero", "-0"],
+  ["a lone surrogate", '"\\ud800"'],
+  ["a lone surrogate in a key", '{"\\ud800":1}'],
+  ["no JSON value", "NaN"],
+  ["a control character as it is", '"\n"'],
+]
+
+test.each(REFUSED)("%s is refused wherever it stands, also where nobody reads", async (_what, value) => {
+  for (const body of [
+    inside(value),
+    graph(value),
+    starting(`"unknown":${value}`),
+    starting(`"unknown":[{"deep":${value}}]`),
+  ])
     expect(await refuse(body)).toContain("strict JSON")
-  })
 })
 
-describe("numbers that JSON text cannot carry exactly", () => {
-  test.each([
-    ...["9007199254740992", "-9007199254740992", "12345678901234567890", "1e400", "-1e400", "1e309", "1e21", "1e16"],
-    ...["0.1000000000000000055", "0.30000000000000004441", "3.141592653589793238", "1.7976931348623159e308", "1e-400"],
-    ...["-0", "-0.0", "-0e0", "5e-325", "9007199254740993.0", "123456789012345678e3"],
-  ])("%s", async number => {
-    expect(await refuse(inside(number))).toContain("strict JSON")
-    await refuse(starting(`"attested_context":{"model_temperature":${number}}`))
-    await refuse(starting(`"request_substance":{"cost":{"total_tokens":${number}}}`))
-    await refuse(starting(`"unknown":${number}`))
-  })
+test("a member twice is refused, whatever it holds", async () => {
+  for (const body of [
+    starting(`"payload":"${CANARY}"`),
+    starting('"p\\u0061yload":"x"'),
+    starting('"unknown":1,"unknown":2'),
+  ])
+    expect(await refuse(body)).toContain("strict JSON")
 })
 
-describe("text that is no Unicode", () => {
-  test.each([
-    ["a high surrogate, escaped", '"\\ud800"'],
-    ["a low surrogate, escaped", '"\\udc00"'],
-    ["a pair the wrong way round", '"\\ude00\\ud83d"'],
-    ["a high surrogate before a letter", '"\\ud83dx"'],
-    ["in a key", '{"\\ud800":1}'],
-  ])("lone surrogates: %s", async (_name, value) => {
-    expect(await refuse(inside(value))).toContain("strict JSON")
-    await refuse(starting(`"unknown":${value}`))
-  })
+test.each(["payload", "payload_text", "ai_output_text", "route_id"])("a lone surrogate in %s", async name => {
+  const { [name]: _, ...rest } = request()
+  await refuse(JSON.stringify(rest).replace("{", `{"${name}":"\\ud800",`))
+})
 
-  test.each(["payload", "payload_text", "ai_output_text", "route_id"])("a lone surrogate in %s", async name => {
-    const { [name]: _, ...rest } = request()
-    await refuse(JSON.stringify(rest).replace("{", `{"${name}":"\\ud800",`))
-  })
-
+describe("bytes that are no UTF-8", () => {
   const encoded = (bytes: readonly number[]): Uint8Array<ArrayBuffer> => {
     const [before = "", after = ""] = inside('"@"').split("@")
     return new Uint8Array(Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]))
   }
   test.each([
-    ["a surrogate encoded raw", [0xed, 0xa0, 0x80]],
-    ["a cut sequence", [0xe2, 0x82]],
-    ["an overlong sequence", [0xc0, 0xaf]],
-    ["a lone continuation byte", [0x80]],
-    ["a byte no UTF-8 has", [0xff]],
-    ["beyond U+10FFFF", [0xf4, 0x90, 0x80, 0x80]],
-    ["Latin-1", [0x66, 0xfc, 0x72]],
-  ])("invalid UTF-8: %s", async (_name, bytes) => {
-    expect(await refuse(encoded(bytes))).toContain("strict JSON")
-  })
-
-  test.each([
-    ["UTF-16, little endian", Buffer.from(`\uFEFF${JSON.stringify(request())}`, "utf16le")],
-    ["a byte order mark", Buffer.from(`\uFEFF${JSON.stringify(request())}`, "utf8")],
+    ["a surrogate encoded raw", encoded([0xed, 0xa0, 0x80])],
+    ["Latin-1", encoded([0x66, 0xfc, 0x72])],
+    ["UTF-16", new Uint8Array(Buffer.from(`\uFEFF${JSON.stringify(request())}`, "utf16le"))],
+    ["a byte order mark", new Uint8Array(Buffer.from(`\uFEFF${JSON.stringify(request())}`, "utf8"))],
   ])("%s", async (_name, bytes) => {
-    await refuse(new Uint8Array(bytes))
+    expect(await refuse(bytes)).toContain("strict JSON")
   })
 })
 
@@ -106,11 +86,6 @@ describe("U+0000 anywhere but in payload and AI output", () => {
   ])("%s", async (_name, body) => {
     await refuse(body)
   })
-
-  test("a raw control character is no JSON", async () => {
-    await refuse(inside('"\u0000"'))
-    await refuse(inside('"\n"'))
-  })
 })
 
 describe("nesting", () => {
@@ -129,41 +104,20 @@ describe("nesting", () => {
     ["65 levels of lists", graph(`{"a":${nested(63, "[", "]")}}`)],
     ["65 levels of objects", graph(`${'{"a":'.repeat(63)}{}${"}".repeat(63)}`)],
     ["65 levels in an ignored key", starting(`"unknown":${nested(64, "[", "]")}`)],
-    ["20,000 levels of lists", inside(nested(20_000, "[", "]"))],
-    ["20,000 levels of objects", graph(`${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`)],
-    ["20,000 levels that never close", inside("[".repeat(20_000))],
-    ["500,000 levels", "[".repeat(500_000)],
   ])("%s are refused", async (_name, body) => {
     await refuse(body)
   })
 })
 
-describe("what is not JSON", () => {
+describe("a body that is no object", () => {
   const whole = JSON.stringify(request())
   test.each([
     ["nothing", ""],
-    ["blanks", " \n\t "],
     ["a word", CANARY],
     ["a cut object", whole.slice(0, -1)],
-    ["a cut string", whole.slice(0, -3)],
-    ["something after the object", `${whole}x`],
     ["two objects", `${whole}${whole}`],
-    ["a trailing comma", `${whole.slice(0, -1)},}`],
-    ["a comment", `${whole}// ${CANARY}`],
-    ["single quotes", whole.replaceAll('"', "'")],
-    ["a bare key", whole.replace('"payload"', "payload")],
-    ["NaN", inside("NaN")],
-    ["Infinity", inside("-Infinity")],
-    ["undefined", inside("undefined")],
-    ["a leading plus", inside("+1")],
-    ["a leading zero", inside("01")],
-    ["a bare point", inside(".5")],
-    ["a hexadecimal number", inside("0x10")],
-    ["an unknown escape", inside('"\\x41"')],
-    ["a cut escape", inside('"\\u00"')],
     ["form data", "program_id=a&route_id=b"],
-    ["a no-break space between tokens", whole.replace(":", ":\u00a0")],
-  ])("%s", async (_name, body) => {
+  ])("no JSON: %s", async (_name, body) => {
     expect(await refuse(body)).toContain("strict JSON")
   })
 
