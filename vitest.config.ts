@@ -16,8 +16,13 @@ const PACKAGES: Readonly<Record<string, string>> = {
 
 /** What takes minutes or needs other programs has a command of its own: `npm run test:<name>` runs these, and `npm test` does not. */
 const APART: Readonly<Record<string, readonly string[]>> = {
-  /** Servers and verifiers as processes: their options, starts, ends, kills. */
-  process: ["apps/server/spec/process", "apps/verifier-cli/test/process", "tools/src/demo/demo.test.ts"],
+  /** Servers and verifiers as processes: their options, starts, ends, kills; and outside logs that fail in every way. */
+  process: [
+    "apps/server/spec/process",
+    "apps/server/spec/outbox",
+    "apps/verifier-cli/test/process",
+    "tools/src/demo/demo.test.ts",
+  ],
   /** Kills, full disks, stepped clocks, failovers. */
   faults: ["apps/server/spec/faults"],
   /** Sealer, ledger and log in many orders of events. */
@@ -45,8 +50,10 @@ const globalSetup = (name: string): string[] => (ON_POSTGRES.includes(name) ? [p
 const WAITING = ["process"]
 const PROCESSORS = availableParallelism()
 
-const COMMON = { hookTimeout: 60_000, setupFiles: [propertySeed] }
-const SERVER_TIMEOUT_MS = 120_000
+/** Deadlines are for what hangs: no test comes near them, also on a machine that is several times slower. */
+const COMMON = { hookTimeout: 240_000, setupFiles: [propertySeed] }
+const SERVER_TIMEOUT_MS = 240_000
+const TIMEOUT_MS = 120_000
 
 /** The tests of a folder, or a single one. */
 const testsOf = (place: string): string => (place.endsWith(".ts") ? place : `${place}/**/*.test.ts`)
@@ -58,7 +65,7 @@ const ofPackage = ([name, folder]: readonly [string, string]): TestProjectInline
     globalSetup: globalSetup(name),
     include: ["src", "test", "spec"].map(part => testsOf(`${folder}/${part}`)),
     exclude: Object.values(APART).flat().map(testsOf),
-    testTimeout: name === "server" ? SERVER_TIMEOUT_MS : 30_000,
+    testTimeout: name === "server" ? SERVER_TIMEOUT_MS : TIMEOUT_MS,
     maxWorkers: PROCESSORS,
   },
 })

@@ -51,7 +51,7 @@ test("records of any batch are at places that fit", () => {
     }),
     { numRuns: 10 },
   )
-}, 120_000)
+})
 
 describe("the siblings of other documents", () => {
   const unborn = () => {

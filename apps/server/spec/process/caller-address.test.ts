@@ -16,7 +16,7 @@ function server(name: string, ...options: readonly string[]) {
   let child: Child | undefined
   beforeAll(async () => {
     child = await startChild(["--data-dir", join(folder, name), "--anonymous-rate-limit", `${LIMIT}`, ...options])
-  }, 60_000)
+  })
   afterAll(async () => {
     await child?.end("SIGKILL")
   })

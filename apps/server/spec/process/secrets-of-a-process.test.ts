@@ -138,7 +138,7 @@ describe.each(postgresStart.kind === "absent" ? SERVERS.slice(0, 1) : SERVERS)("
     if (url !== undefined) await failingDatabase(url)
     answers.push(await (await fetch(`${/"url":"([^"]+)","msg":"metrics"/.exec(child.stdout())?.[1]}/metrics`)).text())
     ended = await child.end("SIGUSR2")
-  }, 120_000)
+  })
   afterAll(async () => {
     await stub.close()
     rmSync(folder, { recursive: true, force: true })

@@ -20,8 +20,8 @@ const FLOOD_DEADLINE_MS = 120_000
  * Longest that a small request may wait meanwhile, in milliseconds. On two processors that the flood's sender shares it is some
  * 200, seldom 500; this is for a machine on which ten others compute.
  */
-const SMALL_DEADLINE_MS = 15_000
-const MEDIAN_DEADLINE_MS = 3_000
+const SMALL_DEADLINE_MS = 30_000
+const MEDIAN_DEADLINE_MS = 6_000
 /** How much more heap may be in use when the flood is over, in bytes. */
 const LEFT_BYTES = 64 * 1_048_576
 

@@ -67,7 +67,7 @@ describe("is refused, and told without a word of the signer's", () => {
     ["no DER", /no signature of the pinned service key/, 1],
     ["long", /no JSON of a signature's size/, 1],
   ]
-  test.each(FAULTS)("a signer that is %s", { timeout: 30_000 }, async (fault, says, attempts) => {
+  test.each(FAULTS)("a signer that is %s", async (fault, says, attempts) => {
     const key = keyOf(standIn.spki)
     standIn.fault = fault
     const before = standIn.counts.asked

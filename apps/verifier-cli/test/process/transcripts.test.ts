@@ -59,7 +59,7 @@ async function replay(name: string, steps: readonly Step[]): Promise<readonly St
 }
 
 describe.each(readdirSync(TRANSCRIPTS).filter(name => name.endsWith(".txt")))("transcript %s", name => {
-  test("every command prints and ends as written", { timeout: 120_000 }, async () => {
+  test("every command prints and ends as written", async () => {
     const text = readFileSync(join(TRANSCRIPTS, name), "utf8")
     const replayed = await replay(name, parseTranscript(text))
     if (writing) writeFileSync(join(TRANSCRIPTS, name), formatTranscript(replayed))

@@ -39,9 +39,9 @@ const EDITS: readonly ((text: string, at: number) => string)[] = [
 const documents = [
   ...receipts
     .filter(({ name }) => !name.includes("v1"))
-    .map(({ name, document }) => ({ name: `receipt ${name}`, document, every: 3 })),
-  ...attestations.map(({ name, document }) => ({ name: `attestation ${name}`, document, every: 3 })),
-  ...main.map(({ name, document: { bundle } }) => ({ name: `bundle ${name}`, document: bundle, every: 151 })),
+    .map(({ name, document }) => ({ name: `receipt ${name}`, document, every: 7 })),
+  ...attestations.map(({ name, document }) => ({ name: `attestation ${name}`, document, every: 7 })),
+  ...main.map(({ name, document: { bundle } }) => ({ name: `bundle ${name}`, document: bundle, every: 307 })),
 ]
 
 describe("a text that is changed anywhere says the same or is not verified", () => {
