@@ -1,4 +1,5 @@
 /** A service whose entries also go to a Rekor log. */
+import { afterAll, beforeAll, vi } from "vitest"
 import { type Config, readConfig } from "../../src/options/config.ts"
 import type { RekorOptions } from "../../src/options/rekor.ts"
 import { listAt, numberAt } from "./answer.ts"
@@ -15,6 +16,13 @@ export function rekorConfig(
   if ("ended" in config || config.rekor === undefined) throw new Error("the options name no log")
   return { rekor: { ...config.rekor, ...changes } }
 }
+
+/** After a failure the outbox waits a random part of a time that grows: a small part for the tests of this file. */
+export function retryQuickly(): void {
+  beforeAll(() => void vi.spyOn(Math, "random").mockReturnValue(SMALL_PART))
+  afterAll(() => void vi.restoreAllMocks())
+}
+const SMALL_PART = 0.02
 
 /** Entries that are still on their way. */
 export async function backlogOf({ get }: Pick<TestService, "get">): Promise<number> {

@@ -2,12 +2,14 @@
 import { expect, test } from "vitest"
 import { at, listAt, numberAt } from "../harness/answer.ts"
 import { testClock } from "../harness/clock.ts"
-import { rekorConfig, untilDelivered } from "../harness/outbox.ts"
+import { rekorConfig, retryQuickly, untilDelivered } from "../harness/outbox.ts"
 import { rekorError, startRekor } from "../harness/rekor.ts"
 import { EICAR, request } from "../harness/requests.ts"
 import { standingService } from "../harness/service.ts"
 import { until } from "../harness/until.ts"
 import { verifyWithCli } from "../harness/verifier.ts"
+
+retryQuickly()
 
 const clock = testClock()
 const rekor = await startRekor(clock.nowMs)

@@ -7,12 +7,14 @@ import { type Config, readConfig } from "../../src/options/config.ts"
 import { openDatabase } from "../../src/store/driver/database.ts"
 import { listAt, numberAt, textAt } from "../harness/answer.ts"
 import { testClock } from "../harness/clock.ts"
-import { rekorConfig, untilDelivered } from "../harness/outbox.ts"
+import { rekorConfig, retryQuickly, untilDelivered } from "../harness/outbox.ts"
 import { startRekor } from "../harness/rekor.ts"
 import { request } from "../harness/requests.ts"
 import { openService, type TestService } from "../harness/service.ts"
 import { until } from "../harness/until.ts"
 import { verifyWithCli } from "../harness/verifier.ts"
+
+retryQuickly()
 
 const clock = testClock()
 const rekor = await startRekor(clock.nowMs)

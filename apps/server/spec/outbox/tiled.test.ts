@@ -1,23 +1,30 @@
 /** Every entry of the service's log is entered in a Rekor v2 log too, with a timestamp: once, in order, whatever fails. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { parseStrictJson } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { tiledBody } from "@runseal/core/transparency-log/rekor-v2"
 import { readBundle } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest"
 import { opensslPresence, opensslPresent } from "../../../../libs/core/test/fixtures/openssl-authority.ts"
+import type { Config } from "../../src/options/config.ts"
 import { MAX_ANSWER_BYTES } from "../../src/outbox/exchange.ts"
+import { openDatabase } from "../../src/store/driver/database.ts"
 import { readEntries } from "../../src/store/tables/log-store.ts"
 import { eachDatabase } from "../database/databases.ts"
 import { at, listAt, numberAt, textAt } from "../harness/answer.ts"
 import type { TestClock } from "../harness/clock.ts"
-import { backlogOf, rekorConfig, untilDelivered } from "../harness/outbox.ts"
+import { backlogOf, rekorConfig, retryQuickly, untilDelivered } from "../harness/outbox.ts"
 import { type Behaviour, losing, type RekorLog } from "../harness/rekor.ts"
 import { type Authority, rpcError, stamped, startAuthority, startRekorV2 } from "../harness/rekor-v2.ts"
 import { EICAR, request } from "../harness/requests.ts"
-import { standingService, type TestService } from "../harness/service.ts"
+import { openService, standingService, type TestService } from "../harness/service.ts"
 import { until } from "../harness/until.ts"
 import { verifyWithCli } from "../harness/verifier.ts"
+
+retryQuickly()
 
 /** The machine's clock, which OpenSSL stamps with. */
 function machineClock(): TestClock {
@@ -368,6 +375,36 @@ eachDatabase(`a record whose window passed before it was stamped${opensslPresenc
     expect(unmarked.stdout).toContain("is not marked as late")
   })
 })
+
+test.skipIf(!opensslPresent)(
+  `without the options nothing is sent, and who stamped stays listed${opensslPresence}`,
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "runseal-tiled-"))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const clock = machineClock()
+    const opened = (config: Partial<Config>): Promise<TestService> =>
+      openService({
+        open: () => openDatabase({ kind: "pglite", dataDir: join(folder, "data") }),
+        keysDir: join(folder, "keys"),
+        clock,
+        config,
+      })
+    const log = await startRekorV2(await startAuthority())
+    const sending = await opened(rekorConfig(log))
+    await sending.execute(request())
+    await untilDelivered(sending)
+    await sending.close()
+    const asked = log.asked().length
+    const without = await opened({})
+    onTestFinished(() => without.close())
+    await without.execute(request())
+    const { text: trust } = await without.get("/.well-known/runseal-trust.json")
+    const verified = await verifyWithCli((await without.get("/runs/1/artifacts")).text, trust)
+    expect(verified, verified.stdout).toMatchObject({ exit: 0 })
+    expect(verified.stdout).toContain("2 of its entries are also in two.rekor.test, in time")
+    expect(log.asked()).toHaveLength(asked)
+  },
+)
 
 const EXPIRED = opensslPresent ? await startAuthority("p256", ["-days", "0"]) : undefined
 const unused = EXPIRED && (await startRekorV2(EXPIRED, "unused.test"))

@@ -3,12 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeEach, describe, expect, test } from "vitest"
-import { opensslPresence, opensslPresent } from "../../../../libs/core/test/fixtures/openssl-authority.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { at, listAt, numberAt } from "../harness/answer.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { losing, rekorError, startRekor } from "../harness/rekor.ts"
-import { startAuthority, startRekorV2 } from "../harness/rekor-v2.ts"
 import { request } from "../harness/requests.ts"
 import { until } from "../harness/until.ts"
 import { runVerifier } from "../harness/verifier.ts"
@@ -62,35 +60,6 @@ test("a server that is killed while entries are under way goes on with them", { 
     expect(metrics).toContain(`${line}\n`)
   await server.end("SIGTERM")
 })
-
-test.skipIf(!opensslPresent)(
-  `a server that is killed while entries are under way to a Rekor v2 log goes on with them${opensslPresence}`,
-  { timeout: TIMEOUT_MS },
-  async () => {
-    const log = await startRekorV2(await startAuthority())
-    const options = ["--data-dir", join(folder, "tiled"), ...log.options]
-    let server = await startChild(options)
-    log.behave(losing("silence"))
-    for (let run = 0; run < 3; run++) await server.post("/execute", request())
-    await until("an entry is under way", () => log.bodies().length > 0)
-    await server.end("SIGKILL")
-    log.behave()
-    server = await startChild(options)
-    expect(await delivered(server)).toBe(7)
-    expect(log.bodies()).toHaveLength(6)
-    expect(log.asked().map(({ status }) => status)).toContain(409)
-    await server.end("SIGTERM")
-
-    // Without the options nothing is sent, and who stamped stays listed.
-    server = await startChild(options.slice(0, 2))
-    writeFileSync(join(folder, "tiled-trust.json"), (await server.get("/.well-known/runseal-trust.json")).text)
-    writeFileSync(join(folder, "tiled.json"), (await server.get("/runs/1/artifacts")).text)
-    const verified = await runVerifier(folder, ["tiled.json", "--trust", "tiled-trust.json"])
-    expect(verified, verified.stdout).toMatchObject({ exit: 0 })
-    expect(verified.stdout).toContain("2 of its entries are also in two.rekor.test, in time")
-    await server.end("SIGTERM")
-  },
-)
 
 describe.skipIf(postgresStart.kind === "absent")(`two servers of one database ${postgresTitle}`, () => {
   test("deliver each entry once, in order, also when one of them dies", { timeout: TIMEOUT_MS }, async () => {
