@@ -5,11 +5,11 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterAll, expect, test, vi } from "vitest"
+import { afterAll, expect, test } from "vitest"
 import { postgresStart, postgresTitle } from "../database/databases.ts"
+import { until } from "../harness/until.ts"
 
 const PROGRAM = fileURLToPath(new URL("../database/cluster-program.ts", import.meta.url))
-const WAIT = { timeout: 30_000, interval: 50 }
 const parent = mkdtempSync(join(tmpdir(), "runseal-guarded-"))
 // The server's account goes through it.
 chmodSync(parent, 0o755)
@@ -31,9 +31,6 @@ test.skipIf(postgresStart.kind === "absent").each<NodeJS.Signals>(["SIGKILL", "S
     const pid = Number(line)
     expect(lives(pid)).toBe(true)
     program.kill(signal)
-    await vi.waitFor(
-      () => expect({ lives: lives(pid), left: readdirSync(parent) }).toEqual({ lives: false, left: [] }),
-      WAIT,
-    )
+    await until("the cluster has ended and left no folder", () => !lives(pid) && readdirSync(parent).length === 0)
   },
 )
