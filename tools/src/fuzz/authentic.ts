@@ -17,8 +17,11 @@ export function vectors(folder: string): readonly Uint8Array[] {
   return readdirSync(place).map(name => new Uint8Array(readFileSync(new URL(name, place))))
 }
 
+/** One vector, by its path. */
+export const vector = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, VECTORS)))
+
 /** The trust document under which the vectors verify. */
-export const trustText = (): Uint8Array => new Uint8Array(readFileSync(new URL("trust.json", VECTORS)))
+export const trustText = (): Uint8Array => vector("trust.json")
 
 /** Its keys. */
 export function vectorTrust(): TrustedKeys {

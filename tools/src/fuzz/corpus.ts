@@ -4,7 +4,8 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { member, textMember } from "@runseal/core/vocabulary/json-members"
-import { bytesOf } from "./fuzz-target.ts"
+import { vector } from "./authentic.ts"
+import { bytesOf, textOf } from "./fuzz-target.ts"
 
 export const CORPUS: string = fileURLToPath(new URL("corpus/", import.meta.url))
 
@@ -31,18 +32,33 @@ export function keepInput(folder: string, target: string, name: string, bytes: U
   return path
 }
 
-/** One input a line, with `text` in UTF-8 or `bytes`, each the character of its number. */
+/** One input a line. */
 function writtenInputs(path: string): readonly KeptInput[] {
   if (!existsSync(path)) return []
   const lines = readFileSync(path, "utf8").trimEnd().split("\n")
   return lines.map(line => {
     const entry = parseStrictJson(line)
-    const [text, bytes] = [member(entry, "text"), member(entry, "bytes")]
-    return {
-      name: textMember(entry, "name") ?? "",
-      bytes: text === undefined ? new Uint8Array(Buffer.from(writtenOut(bytes), "latin1")) : bytesOf(writtenOut(text)),
-    }
+    return { name: textMember(entry, "name") ?? "", bytes: bytesIn(entry) }
   })
+}
+
+/** `text` in UTF-8, `bytes` with the character of each one's number, or the vector `of` with changes. */
+function bytesIn(entry: JsonValue): Uint8Array {
+  const [text, of] = [member(entry, "text"), textMember(entry, "of")]
+  if (text !== undefined) return bytesOf(writtenOut(text))
+  if (of !== undefined) return bytesOf(changed(textOf(vector(of)), member(entry, "replace")))
+  return new Uint8Array(Buffer.from(writtenOut(member(entry, "bytes")), "latin1"))
+}
+
+/** The text in which the first place of each text becomes another. */
+function changed(text: string, changes: JsonValue | undefined): string {
+  if (!Array.isArray(changes)) throw new Error("A changed vector has changes.")
+  return changes.reduce<string>((now, change) => {
+    const [from, to] = Array.isArray(change) ? change : []
+    if (typeof from !== "string" || typeof to !== "string") throw new Error("A change is two texts.")
+    if (!now.includes(from)) throw new Error(`The vector does not hold ${from}`)
+    return now.replace(from, () => to)
+  }, text)
 }
 
 /** A text, or a list of its parts. `["ab", 3]` is a part written three times; in `["k#,", 3, "#"]` the third element stands for 0, 1, 2. */
