@@ -53,7 +53,7 @@ async function postgres(home: string): Promise<Backups> {
   }
 }
 
-function story(open: (home: string) => Promise<Backups>, name: string): void {
+function story(open: (home: string) => Promise<Backups>, name: string, rolledBack: boolean): void {
   const home = join(folder, name)
   let backups: Backups
   let witness: ReferenceWitness
@@ -108,39 +108,34 @@ function story(open: (home: string) => Promise<Backups>, name: string): void {
     cpSync(join(home, "auditor"), join(home, "another-auditor"), { recursive: true })
   }, STORY_DEADLINE_MS)
 
-  test("an older backup is refused by the heads that are kept beside the keys", async () => {
-    await backups.restore("older")
-    const options = ["--port", "0", "--data-dir", join(home, "data"), ...backups.options()]
-    const { code, stderr } = await runToEnd(options)
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr:
-        "runseal: The database holds 5 log entries, but 9 were acknowledged: it is an older copy, and continuing it would fork the log.\n",
-    })
-  })
+  // Which database was rolled back is nothing to those who find it out: once is enough.
+  test.runIf(rolledBack)(
+    "an older one without the heads starts, and the auditor and the witness find it out",
+    {
+      timeout: STORY_DEADLINE_MS,
+    },
+    async () => {
+      await backups.restore("older")
+      forgetHeads()
+      await start()
+      await giveUpAwaited()
+      await until("the witness refuses", () => contradicted().length > 0)
+      expect(contradicted()[0]).toMatchObject({ level: 50, witness_size: 9, log_size: 5 })
+      const shrunk = await audit("another-auditor")
+      expect(shrunk).toMatchObject({ exit: 1, verdict: "FAILED" })
+      expect(shrunk.stdout).toContain("it shows 5 entries, and had 9 when it was seen")
+      const lost = await audit("another-auditor", "--holds", join(home, "bundle.json"))
+      expect(lost).toMatchObject({ exit: 1, verdict: "FAILED" })
 
-  test("without them it starts, and the auditor and the witness find it out", {
-    timeout: STORY_DEADLINE_MS,
-  }, async () => {
-    forgetHeads()
-    await start()
-    await giveUpAwaited()
-    await until("the witness refuses", () => contradicted().length > 0)
-    expect(contradicted()[0]).toMatchObject({ level: 50, witness_size: 9, log_size: 5 })
-    const shrunk = await audit("another-auditor")
-    expect(shrunk).toMatchObject({ exit: 1, verdict: "FAILED" })
-    expect(shrunk.stdout).toContain("it shows 5 entries, and had 9 when it was seen")
-    const lost = await audit("another-auditor", "--holds", join(home, "bundle.json"))
-    expect(lost).toMatchObject({ exit: 1, verdict: "FAILED" })
-
-    await run(3)
-    await until("the witness refuses the fork", () => contradicted().some(({ status }) => status === 422))
-    const forked = await audit("another-auditor")
-    expect(forked).toMatchObject({ exit: 1, verdict: "FAILED" })
-    expect(forked.stdout).toContain("The log was forked or its past changed: its first 9 entries had the root")
-    expect(await sizesOf(server)).toEqual({ log: 11, witnessed: 5 })
-    await stop()
-  })
+      await run(3)
+      await until("the witness refuses the fork", () => contradicted().some(({ status }) => status === 422))
+      const forked = await audit("another-auditor")
+      expect(forked).toMatchObject({ exit: 1, verdict: "FAILED" })
+      expect(forked.stdout).toContain("The log was forked or its past changed: its first 9 entries had the root")
+      expect(await sizesOf(server)).toEqual({ log: 11, witnessed: 5 })
+      await stop()
+    },
+  )
 
   test("the newest backup goes on, and everything verifies", { timeout: STORY_DEADLINE_MS }, async () => {
     await backups.restore("newest")
@@ -162,8 +157,8 @@ function story(open: (home: string) => Promise<Backups>, name: string): void {
 }
 
 describe("a copied folder of the embedded database", () => {
-  story(embedded, "embedded")
+  story(embedded, "embedded", true)
 })
 describe.skipIf(postgresStart.kind === "absent")(`a dump ${postgresTitle}`, () => {
-  story(postgres, "postgres")
+  story(postgres, "postgres", false)
 })

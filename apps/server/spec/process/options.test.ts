@@ -12,11 +12,14 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { pino } from "pino"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { FOR_CODE, testAuthority } from "../../../../libs/core/test/fixtures/authority.ts"
 import { createKeys } from "../../src/anchor/key-file.ts"
-import { readConfig } from "../../src/options/config.ts"
+import { boot, prepare } from "../../src/boot.ts"
+import { type Config, readConfig } from "../../src/options/config.ts"
 import { StartupError } from "../../src/startup-error.ts"
+import { type Database, openDatabase } from "../../src/store/driver/database.ts"
 import { type Ended, runToEnd } from "../harness/child.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-options-"))
@@ -73,6 +76,7 @@ describe("--help", () => {
     expect(words).toMatch(/window in seconds/)
     expect(words).toMatch(/in milliseconds/)
     expect(words).toMatch(/key is read from RUNSEAL_AIVP_API_KEY only/)
+    expect(words).toMatch(/--mint-admin-key <name> make an admin key .*exit without starting/)
   })
 
   test("--version prints the version", async () => {
@@ -153,6 +157,10 @@ const BAD_OPTIONS: readonly Refused[] = [
   ],
   ["a metrics port out of range", ["--metrics-port", "65536"], /--metrics-port/],
   ["an empty metrics host", ["--metrics-host", ""], /--metrics-host/],
+  ["an admin key without a name", ["--mint-admin-key", ""], /--mint-admin-key/],
+  ["an admin key named like a customer's", ["--mint-admin-key", "customer:acme"], /--mint-admin-key/],
+  ["an admin key with a name of two lines", ["--mint-admin-key", "a\nb"], /--mint-admin-key/],
+  ["an admin key with a name too long", ["--mint-admin-key", "n".repeat(129)], /--mint-admin-key/],
   ["an unknown log level", ["--log-level", "loud"], /--log-level/],
   ["a password in the address all may read", ["--base-url", "https://u:geheim@x.example"], /--base-url/],
   ["a query in the address all may read", ["--base-url", "https://x.example/?token=geheim"], /--base-url/],
@@ -213,7 +221,6 @@ const WEB_CHAIN = policyFile(
 )
 
 const BAD_STARTS: readonly Refused[] = [
-  ["a database out of reach", ["--database-url", "postgres://u:geheim@127.0.0.1:9/x"], /could not be reached/],
   ["a policy that is not there", ["--policy", join(folder, "none.json")], /--policy/],
   ["a policy that is no JSON", ["--policy", policyFile("broken", "{")], /--policy/],
   ["a policy with an unknown key", ["--policy", policyFile("key", '{"policy":1}')], /--policy/],
@@ -255,42 +262,38 @@ const spoiltHead = (name: string, text: string): string =>
     writeFileSync(join(path, "heads", "0"), text)
   })
 
-const BAD_DATA_FOLDERS: readonly Refused[] = [
-  ["below something that is no folder", ["--data-dir", "/dev/null/x"], /data folder \/dev\/null\/x\/db cannot be used/],
-  ["that is a file", ["--data-dir", file], /data folder .* cannot be used/],
+const BAD_DATA_FOLDERS: readonly (readonly [name: string, dataDir: string, names: RegExp])[] = [
+  ["below something that is no folder", "/dev/null/x", /data folder \/dev\/null\/x\/db cannot be used/],
+  ["that is a file", file, /data folder .* cannot be used/],
   [
     "whose lock is a folder",
-    ["--data-dir", made("bad-lock", path => mkdirSync(join(path, "db", "lock"), { recursive: true }))],
+    made("bad-lock", path => mkdirSync(join(path, "db", "lock"), { recursive: true })),
     /data folder .* cannot be used/,
   ],
   [
     "whose database is a file",
-    [
-      "--data-dir",
-      made("bad-cluster", path => {
-        mkdirSync(join(path, "db"))
-        writeFileSync(join(path, "db", "postgres"), "")
-      }),
-    ],
+    made("bad-cluster", path => {
+      mkdirSync(join(path, "db"))
+      writeFileSync(join(path, "db", "postgres"), "")
+    }),
     /data folder .* cannot be used/,
   ],
   [
     "whose database is empty",
-    ["--data-dir", made("no-version", path => mkdirSync(join(path, "db", "postgres"), { recursive: true }))],
+    made("no-version", path => mkdirSync(join(path, "db", "postgres"), { recursive: true })),
     /data folder .* cannot be used/,
   ],
   [
     "whose database lacks its files",
-    [
-      "--data-dir",
-      made("no-files", path => {
-        mkdirSync(join(path, "db", "postgres"), { recursive: true })
-        writeFileSync(join(path, "db", "postgres", "PG_VERSION"), "18\n")
-      }),
-    ],
+    made("no-files", path => {
+      mkdirSync(join(path, "db", "postgres"), { recursive: true })
+      writeFileSync(join(path, "db", "postgres", "PG_VERSION"), "18\n")
+    }),
     /embedded database cannot be opened/,
   ],
 ]
+
+const HALF_KEYS = spoiltKeys("half-keys", path => truncateSync(path, 300))
 
 const BAD_KEYS: readonly (readonly [name: string, keysDir: string, names: RegExp])[] = [
   ["below something that is no folder", "/dev/null/keys", /keys folder \/dev\/null\/keys cannot be used/],
@@ -310,7 +313,7 @@ const BAD_KEYS: readonly (readonly [name: string, keysDir: string, names: RegExp
     /cannot be used/,
   ],
   ["with an empty keys file", spoiltKeys("empty-keys", path => truncateSync(path)), /is damaged; restore it/],
-  ["with half a keys file", spoiltKeys("half-keys", path => truncateSync(path, 300)), /is damaged; restore it/],
+  ["with half a keys file", HALF_KEYS, /is damaged; restore it/],
   [
     "with keys of another kind",
     spoiltKeys("other-keys", path => writeFileSync(path, '{"kind":"geheim"}')),
@@ -330,8 +333,53 @@ const BAD_KEYS: readonly (readonly [name: string, keysDir: string, names: RegExp
   ],
 ]
 
-describe("a start is refused in one sentence with exit code 1", () => {
-  const expectSentence = ({ code, stdout, stderr }: Ended, names: RegExp): void => {
+/** What a refusal says, whole: one sentence for the operator. */
+function expectSentence(refused: unknown, names: RegExp): void {
+  if (!(refused instanceof StartupError)) throw new Error(`not refused in a sentence: ${refused}`)
+  expect(refused.message).toMatch(names)
+  expect(refused.message).not.toMatch(/\n|Error:|geheim/)
+}
+
+const configOf = (options: readonly string[]): Config => {
+  const config = readConfig(options, {})
+  if ("ended" in config) throw new Error("the options ask for help")
+  return config
+}
+
+describe("a start is refused in one sentence", () => {
+  test.each(BAD_STARTS)("%s", (_name, options, names) => {
+    let refused: unknown
+    try {
+      prepare(configOf(options))
+    } catch (error) {
+      refused = error
+    }
+    expectSentence(refused, names)
+  })
+
+  test.each(BAD_DATA_FOLDERS)("a data folder %s", async (_name, dataDir, names) => {
+    const opened = openDatabase({ kind: "pglite", dataDir: join(dataDir, "db") })
+    expectSentence(await opened.catch((error: unknown) => error), names)
+  })
+
+  describe("a keys folder", () => {
+    const logger = pino({ level: "silent" })
+    let db: Database
+    beforeAll(async () => {
+      db = await openDatabase({ kind: "memory" })
+    })
+    afterAll(() => db.close())
+
+    test.each(BAD_KEYS)("%s", async (_name, keysDir, names) => {
+      const config = configOf(["--keys-dir", keysDir])
+      const booted = boot({ config, prepared: prepare(config), db, logger, nowMs: Date.now })
+      expectSentence(await booted.catch((error: unknown) => error), names)
+    })
+  })
+})
+
+describe("the process says the sentence and ends with exit code 1", () => {
+  const expectEnded = ({ code, stdout, stderr }: Ended, names: RegExp): void => {
     expect(stderr).toMatch(names)
     expect(stderr).toMatch(/^runseal: [^\n]+\n$/)
     expect(stderr).not.toMatch(/Error:|^ +at |geheim/)
@@ -339,27 +387,20 @@ describe("a start is refused in one sentence with exit code 1", () => {
     expect(code).toBe(1)
   }
 
-  test.each(BAD_STARTS)("%s", async (_name, options, names) => {
-    expectSentence(await runToEnd(["--data-dir", dataDir, ...options]), names)
-  })
-
-  test.each(BAD_DATA_FOLDERS)("a data folder %s", async (_name, options, names) => {
-    expectSentence(await runToEnd(options), names)
-  })
-
-  test.each(BAD_KEYS)("a keys folder %s", async (_name, keysDir, names) => {
-    expectSentence(await runToEnd(["--data-dir", dataDir, "--keys-dir", keysDir]), names)
+  test.each<Refused>([
+    ["a policy that is not there", ["--policy", join(folder, "none.json")], /--policy/],
+    ["a database out of reach", ["--database-url", "postgres://u:geheim@127.0.0.1:9/x"], /could not be reached/],
+    ["a data folder that is a file", ["--data-dir", file], /data folder .* cannot be used/],
+    ["a keys folder with half a keys file", ["--keys-dir", HALF_KEYS], /is damaged; restore it/],
+    ["an address that is not this machine's", ["--host", "203.0.113.7"], /cannot listen on 203\.0\.113\.7:8080/],
+  ])("%s", async (_name, options, names) => {
+    expectEnded(await runToEnd(["--data-dir", dataDir, ...options]), names)
   })
 
   test("a bad option or variable, before the data folder is touched", async () => {
     const untouched = join(folder, "untouched")
-    expectSentence(await runToEnd(["--data-dir", untouched, "--prot", "1"]), /--prot/)
-    expectSentence(await runToEnd(["--data-dir", untouched], { RUNSEAL_PORT: "http" }), /--port/)
+    expectEnded(await runToEnd(["--data-dir", untouched, "--prot", "1"]), /--prot/)
+    expectEnded(await runToEnd(["--data-dir", untouched], { RUNSEAL_PORT: "http" }), /--port/)
     expect(existsSync(untouched)).toBe(false)
-  })
-
-  test("an address that is not this machine's", async () => {
-    const options = ["--data-dir", dataDir, "--host", "203.0.113.7"]
-    expectSentence(await runToEnd(options), /cannot listen on 203\.0\.113\.7:8080/)
   })
 })
