@@ -26,10 +26,10 @@ afterEach(endStrays)
 /** Log time is in whole seconds: what comes after this is of a later one. */
 const nextSecond = (): Promise<void> => sleep(1100)
 
-function story(name: string, database: () => Promise<readonly string[]>): void {
-  const home = join(folder, name)
+describe("one deployment", () => {
+  const home = join(folder, "one")
   const keysDir = join(home, "data", "keys")
-  let options: readonly string[] = []
+  const options = ["--data-dir", join(home, "data")]
   let server: Child
   const records: string[] = []
   const trusts: string[] = []
@@ -69,7 +69,6 @@ function story(name: string, database: () => Promise<readonly string[]>): void {
   const verify = (record: number, trust: string) => verifyWithCli(records[record - 1] ?? "", trust)
 
   beforeAll(async () => {
-    options = ["--data-dir", join(home, "data"), ...(await database())]
     expect(await refused("list")).toContain("holds no log yet")
     expect(await refused("rotate")).toContain("holds no log yet")
     await start()
@@ -238,24 +237,18 @@ function story(name: string, database: () => Promise<readonly string[]>): void {
     for (const secret of [service_key, origin_secret]) expect(said).not.toContain(String(secret).slice(40, 60))
     expect(said).not.toContain("PRIVATE")
   })
-}
+})
 
-describe("on the embedded database", () => {
-  story("embedded", async () => [])
-
-  test("a running server holds the folder, and one sentence says so", async () => {
-    const options = ["--data-dir", join(folder, "running", "data")]
-    const server = await startChild(options)
-    const { code, stderr } = await runToEnd([...options, "keys", "rotate"])
-    expect({ code, stderr }).toMatchObject({ code: 1 })
-    expect(stderr).toMatch(/^runseal: [^\n]*in use by another process[^\n]*\n$/)
-    await server.end("SIGTERM")
-  })
+test("a running server holds the folder of the embedded database, and one sentence says so", async () => {
+  const options = ["--data-dir", join(folder, "running", "data")]
+  const server = await startChild(options)
+  const { code, stderr } = await runToEnd([...options, "keys", "rotate"])
+  expect({ code, stderr }).toMatchObject({ code: 1 })
+  expect(stderr).toMatch(/^runseal: [^\n]*in use by another process[^\n]*\n$/)
+  await server.end("SIGTERM")
 })
 
 describe.skipIf(postgresStart.kind === "absent")(postgresTitle, () => {
-  story("postgres", async () => ["--database-url", await newPostgresUrl()])
-
   test("a process that knows the keys of before seals nothing more, says so, and goes on once it is started again", {
     timeout: STORY_DEADLINE_MS,
   }, async () => {
