@@ -2,11 +2,9 @@
 import { join } from "node:path"
 import { createApp } from "./app.ts"
 import { boot, prepare, type Service } from "./boot.ts"
-import { runHeadsCommand } from "./heads-command.ts"
 import { type Listening, listen } from "./http/listen.ts"
-import { runKeysCommand } from "./keys-command.ts"
 import { createMetrics, listenForMetrics, type Metrics } from "./metrics/metrics.ts"
-import { mintAdminKey } from "./mint-admin-key.ts"
+import { runCommand } from "./operator-commands.ts"
 import { type Config, readConfig } from "./options/config.ts"
 import { readSecretFiles, removeSecrets, SECRET_VARIABLES } from "./options/secrets.ts"
 import { createLogger, errorFacts } from "./process-log.ts"
@@ -49,11 +47,7 @@ async function main(): Promise<void> {
   for (const name of removeSecrets(process.env, SECRET_VARIABLES))
     toOperator(`${name} stays readable in /proc/${process.pid}/environ; give ${name}_FILE in its place`)
   if ("ended" in config) return
-  if (config.mintAdminKey !== undefined) return mintAdminKey(await openStore(config, toOperator), config.mintAdminKey)
-  if (config.keysCommand !== undefined)
-    return runKeysCommand(await openStore(config, toOperator), config, config.keysCommand)
-  if (config.headsCommand !== undefined)
-    return runHeadsCommand(await openStore(config, toOperator), config.headsCommand)
+  if (await runCommand(config, () => openStore(config, toOperator))) return
   const logger = createLogger(config.logLevel)
   // Refused before a database is made.
   const prepared = prepare(config)

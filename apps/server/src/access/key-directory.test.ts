@@ -6,9 +6,8 @@ import type { Database } from "../store/driver/database.ts"
 import { StoreError } from "../store/driver/errors.ts"
 import { revokeKey } from "../store/tables/api-keys.ts"
 import { createTelemetry } from "../telemetry.ts"
-import { secretHash } from "./api-key.ts"
+import { mintKey, secretHash } from "./api-key.ts"
 import { type KeyDirectory, MAX_LOOKUPS_PER_STATEMENT, MAX_WAITING_LOOKUPS, openKeyDirectory } from "./key-directory.ts"
-import { mintKey } from "./mint-key.ts"
 
 /** Noon of a day: never used is long ago. */
 const NOW = Date.UTC(2026, 4, 4, 12)

@@ -13,7 +13,7 @@ import { ANONYMOUS, type Caller, keyCaller } from "./caller.ts"
 import { type CountedRequest, lookUpAndCount } from "./counted-lookup.ts"
 import type { LimitName } from "./rate-limit.ts"
 import type { Counted } from "./request-counter.ts"
-import { isShared, sweepWindows } from "./store-counter.ts"
+import { isShared, sweepWindows } from "./request-counter.ts"
 
 /** Secrets one statement looks up. */
 export const MAX_LOOKUPS_PER_STATEMENT = 256

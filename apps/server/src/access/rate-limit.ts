@@ -8,9 +8,14 @@ import { HttpError } from "../http/http-error.ts"
 import type { Config } from "../options/config.ts"
 import type { Database } from "../store/driver/database.ts"
 import { ANONYMOUS_KEY_ID, type Caller, callerOf } from "./caller.ts"
-import { memoryCounter } from "./memory-counter.ts"
-import { type Counted, type RequestCounter, WINDOW_MS } from "./request-counter.ts"
-import { isShared, storeCounter } from "./store-counter.ts"
+import {
+  type Counted,
+  isShared,
+  memoryCounter,
+  type RequestCounter,
+  storeCounter,
+  WINDOW_MS,
+} from "./request-counter.ts"
 
 /** `POST /attest` has a limit of its own; every other kept endpoint that is not under /admin/ shares one. */
 export type LimitName = "shared" | "attest"

@@ -7,9 +7,8 @@ import type { Readiness } from "../sealing/readiness.ts"
 import { StartupError } from "../startup-error.ts"
 import type { Database } from "../store/driver/database.ts"
 import { listAuthorities, listOutsideLogs, type OutsideLogRow } from "../store/tables/outside-log.ts"
-import { type OutboxContext, openOutbox } from "./outbox.ts"
+import { type Outbox, type OutboxContext, openOutbox } from "./outbox.ts"
 import { authorityOf, authorityRow, type OutsideLog, outsideKey } from "./outside-log.ts"
-import { readyWith } from "./ready.ts"
 import { showNothing, showOutside } from "./show-outside.ts"
 
 export type Outside = {
@@ -59,3 +58,18 @@ async function authoritiesOf(db: Database, log: OutsideLog | undefined): Promise
     throw new StartupError(`--tsa-chain: a deployment has ${MAX_TIMESTAMP_AUTHORITIES} timestamp authorities at most.`)
   return [...before, ...(now === undefined ? [] : [now])].map(authorityOf)
 }
+
+/**
+ * In sync mode answers wait for the outside log: while that takes no entries, no run could be answered, and this readiness says so. Never
+ * rejects.
+ */
+const readyWith =
+  (readiness: () => Promise<Readiness>, { log, standing }: Outbox): (() => Promise<Readiness>) =>
+  async () => {
+    const found = await readiness()
+    if (!found.ready || log.mode === "async") return found
+    const outside = await standing().catch(() => undefined)
+    if (outside !== undefined && outside.fault === undefined) return found
+    const reason = "The outside log takes no entries now, and answers wait for it."
+    return { ready: false, reason, checked_at: found.checked_at }
+  }

@@ -1,8 +1,8 @@
-/** The answer of `POST /execute`, as a projection of the bundle. docs/api.md, "POST /execute". */
-import type { JsonObject } from "@runseal/canonical"
-import type { Bundle } from "@runseal/core/artifacts/bundle"
-import { durationMs, receiptOf } from "@runseal/core/artifacts/bundle"
+/** The answers of `POST /execute` and its rehearsal, as projections of bundles. docs/api.md, "POST /execute". */
+import { canonicalize, type JsonObject } from "@runseal/canonical"
+import { type Bundle, durationMs, receiptOf, sealedHash } from "@runseal/core/artifacts/bundle"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import type { DeterminismAnswer } from "@runseal/core/wire/runs"
 
 export function executeAnswer(bundle: Bundle): { readonly status: 200 | 422 | 500; readonly body: JsonObject } {
   const { run, manifest, partial_manifest, allow_token } = bundle
@@ -20,4 +20,31 @@ export function executeAnswer(bundle: Bundle): { readonly status: 200 | 422 | 50
     ...(found === undefined ? {} : { [found.key]: found.receipt }),
   }
   return { status, body: refused }
+}
+
+const manifestOf = ({ manifest, partial_manifest, attestation_gap_receipt }: Bundle): JsonObject =>
+  manifest ?? partial_manifest ?? attestation_gap_receipt ?? {}
+
+function differingFields(first: Bundle, second: Bundle): readonly string[] {
+  const [a, b] = [manifestOf(first), manifestOf(second)]
+  const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort()
+  const spelt = (value: JsonObject, name: string): string | undefined => {
+    const found = value[name]
+    return found === undefined ? undefined : canonicalize(found)
+  }
+  const fields = names.filter(name => spelt(a, name) !== spelt(b, name))
+  return first.run.outcome_kind === second.run.outcome_kind ? fields : ["outcome_kind", ...fields]
+}
+
+/** The same input twice under one pinned clock and nonce. docs/api.md, "POST /execute/verify-determinism". */
+export function determinismAnswer([first, second]: readonly [Bundle, Bundle]): DeterminismAnswer {
+  const differing_fields = differingFields(first, second)
+  const differs = differing_fields.length > 0
+  return {
+    ok: true,
+    deterministic: !differs,
+    first: { manifest_hash: sealedHash(first) },
+    second: { manifest_hash: sealedHash(second) },
+    diff: { differs, differing_fields },
+  }
 }

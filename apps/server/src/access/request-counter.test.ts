@@ -1,7 +1,6 @@
 /** Memory stays bounded, and nobody's count is lost for it. */
 import { expect, test } from "vitest"
-import { MAX_BUCKETS, memoryCounter } from "./memory-counter.ts"
-import { WINDOW_MS } from "./request-counter.ts"
+import { MAX_BUCKETS, memoryCounter, WINDOW_MS } from "./request-counter.ts"
 
 const MILLION = 1_000_000
 /** Room for so many buckets. */

@@ -1,9 +1,10 @@
-/** `keys list`, `keys rotate` and `keys revoke`: what an operator does with the signing keys, in words or as JSON. No secret is printed. */
+/** What an operator asks for instead of a start: `keys …`, `heads …`, and an admin key. Answers are words or JSON. */
 import type { JsonObject } from "@runseal/canonical"
 import { formatVkey } from "@runseal/core/transparency-log/signed-note"
 import { formatUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
+import { mintKey } from "./access/api-key.ts"
 import { checkpointNoteKey } from "./anchor/keys.ts"
-import type { KeysCommand } from "./options/commands.ts"
+import type { HeadsCommand, KeysCommand } from "./options/commands.ts"
 import type { Config } from "./options/config.ts"
 import {
   changeKeys,
@@ -13,21 +14,44 @@ import {
   readOrigin,
   revokeRetiredKey,
 } from "./sealing/key-change.ts"
+import { forgetFolder, type ListedFolder, listFolders } from "./sealing/registered-folders.ts"
+import { StartupError } from "./startup-error.ts"
 import type { Database } from "./store/driver/database.ts"
 import type { KeyRole, SigningKeyRow } from "./store/tables/signing-keys.ts"
 
 type Said = { readonly json: JsonObject; readonly lines: readonly string[] }
 
+/** What goes to standard output, and what is said about it on standard error. */
+type Printed = { readonly out: string; readonly err?: string }
+
 /**
- * Does what was asked for, prints it to standard output and closes the database.
+ * Does what was asked for, closes the database and prints what came of it.
+ * @param open opens the database; called only if something was asked for
+ * @returns whether something was
  * @throws StartupError with one sentence
  */
-export async function runKeysCommand(db: Database, config: Config, command: KeysCommand): Promise<void> {
-  const said = await answer({ db, config, nowMs: Date.now }, command).finally(db.close)
-  process.stdout.write(command.json ? `${JSON.stringify(said.json, undefined, 2)}\n` : `${said.lines.join("\n")}\n`)
+export async function runCommand(config: Config, open: () => Promise<Database>): Promise<boolean> {
+  const { mintAdminKey: name, keysCommand, headsCommand } = config
+  const answer = async (db: Database): Promise<Printed> => {
+    if (name !== undefined) return mintAdminKey(db, name)
+    if (keysCommand !== undefined)
+      return printed(keysCommand, await doWithKeys({ db, config, nowMs: Date.now }, keysCommand))
+    return headsCommand === undefined ? { out: "" } : printed(headsCommand, await doWithHeads(db, headsCommand))
+  }
+  if ((name ?? keysCommand ?? headsCommand) === undefined) return false
+  const db = await open()
+  const { out, err = "" } = await answer(db).finally(db.close)
+  process.stderr.write(err)
+  process.stdout.write(out)
+  return true
 }
 
-async function answer(parts: KeyChangeParts, command: KeysCommand): Promise<Said> {
+const printed = ({ json: asJson }: KeysCommand | HeadsCommand, { json, lines }: Said): Printed => ({
+  out: asJson ? `${JSON.stringify(json, undefined, 2)}\n` : `${lines.join("\n")}\n`,
+})
+
+/** No secret is printed. */
+async function doWithKeys(parts: KeyChangeParts, command: KeysCommand): Promise<Said> {
   if (command.action === "rotate") {
     const { signerTokenFile: tokenFile } = parts.config
     const signer = command.signer === undefined ? undefined : { url: command.signer, tokenFile }
@@ -122,4 +146,46 @@ const WORTH: Readonly<Record<KeyRole, readonly string[]>> = {
   checkpoint: [
     "No checkpoint of this key counts any more, of whatever time. An auditor who kept some still holds the log to them.",
   ],
+}
+
+async function doWithHeads(db: Database, command: HeadsCommand): Promise<Said> {
+  if (command.action === "forget") {
+    await forgetFolder(db, command.folderId)
+    return {
+      json: { forgotten: command.folderId },
+      lines: [
+        `The folder of heads ${command.folderId} is forgotten: sealing waits for it no more.`,
+        "Whatever its servers acknowledged and this database lacks is lost, and the log goes on in place of it.",
+        "They find that out when they come back, and seal nothing: keep that folder, it is the evidence.",
+      ],
+    }
+  }
+  const folders = (await listFolders(db)).map(factsOf)
+  return { json: { folders }, lines: folders.flatMap(linesOf) }
+}
+
+const factsOf = ({ row, awaited }: ListedFolder) => ({
+  folder_id: row.folder_id,
+  label: row.label,
+  state: awaited ? "awaited" : "held",
+  registered_at: formatUtcSeconds(Math.floor(row.registered_at / 1000)),
+  system_id: row.system_id,
+  timeline: row.timeline,
+  log_size: row.size,
+  synchronous: row.synchronous,
+})
+
+const linesOf = (facts: ReturnType<typeof factsOf>): readonly string[] => [
+  `${facts.folder_id}  ${facts.state}  ${facts.label}`,
+  `    registered ${facts.registered_at}; held against system ${facts.system_id}, timeline ${facts.timeline}, at ${facts.log_size} entries${facts.synchronous ? ", with a synchronous standby" : ""}`,
+]
+
+/**
+ * Break-glass: an admin key made by whoever may use the machine and its database. docs/operations.md, "Keys of callers". The secret alone
+ * goes to standard output, once, so that it can be piped to where secrets are kept; what is said about it goes to standard error.
+ */
+async function mintAdminKey(db: Database, name: string): Promise<Printed> {
+  const minted = await mintKey(db, { name, scope: "admin" }, { kind: "operator" }, Date.now())
+  if (minted === undefined) throw new StartupError("no key was made")
+  return { out: `${minted.secret}\n`, err: `runseal: admin key ${minted.id} was made. ${minted.hint}\n` }
 }
