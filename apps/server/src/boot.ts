@@ -62,7 +62,7 @@ export type Prepared = {
   readonly inspection: Inspection
   readonly reviewer: Reviewer
   /** The log that also gets every entry, when there is to be one. */
-  readonly outside?: OutsideLog
+  readonly outside: OutsideLog | undefined
 }
 
 /** Reads the policy and the outside log's key, and makes the reviewer. @throws StartupError naming what is wrong with one of them */
@@ -73,8 +73,8 @@ export function prepare(config: Config): Prepared {
     const library = compileSignatureLibrary()
     const inspection = openInspection(library)
     const reviewer = createReviewer(config.reviewer, PROCESS_WORLD, inspection.review)
-    const outside = config.rekor === undefined ? {} : { outside: openOutsideLog(config.rekor) }
-    return { policy, library, inspection, reviewer, ...outside }
+    const outside = config.rekor && openOutsideLog(config.rekor)
+    return { policy, library, inspection, reviewer, outside }
   } catch (error) {
     if (error instanceof PolicyError || error instanceof StrictJsonError)
       throw new StartupError(`--policy ${config.policyFile}: ${error.message}`)
@@ -108,8 +108,13 @@ const provenanceOf = (source_revision: string): SystemProvenanceSection =>
     ledger_backend: LEDGER_BACKEND,
   })
 
-/** What runs are held against. */
-const rulesOf = (config: Config, { policy, library, inspection }: Prepared): Pick<PipelineContext, RuleName> => ({
+/** What every run is held against and says of the service. */
+export const pipelineOf = (
+  config: Config,
+  { policy, library, inspection }: Prepared,
+  revision: string,
+  reportFault: PipelineContext["reportFault"],
+): ExecutionParts["pipeline"] => ({
   policy,
   library,
   scan: inspection.scan,
@@ -120,45 +125,21 @@ const rulesOf = (config: Config, { policy, library, inspection }: Prepared): Pic
     window_tokens: config.windowTokenBudget,
     window_seconds: config.windowSeconds,
   },
-})
-type RuleName = "policy" | "library" | "scan" | "region" | "max_scan_units" | "budgets"
-
-/** What every run is held against and says of the service. */
-export const pipelineOf = (
-  config: Config,
-  prepared: Prepared,
-  revision: string,
-  reportFault: PipelineContext["reportFault"],
-): ExecutionParts["pipeline"] => ({
-  ...rulesOf(config, prepared),
   system_provenance: provenanceOf(revision),
   reportFault,
 })
 
 /** What the service shows of itself to anybody. */
-const publishedOf = (
-  { keys, origin, genesis, keyChanges }: Deployment,
-  config: Config,
-  document: TrustDocument,
-): Pick<Deps, PublishedName> => ({
+const publishedOf = ({ keys, origin, genesis, keyChanges }: Deployment, config: Config, document: TrustDocument) => ({
   orchestratorVersion: SERVICE_VERSION,
   logOrigin: origin,
-  ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
+  baseUrl: config.baseUrl,
   genesis,
   keyChanges,
   trustDocument: document,
   trustedRoot: document.trusted_root,
   servicePublicKeyPem: spkiToPem(keys.service.spki),
 })
-type PublishedName =
-  | "orchestratorVersion"
-  | "logOrigin"
-  | "baseUrl"
-  | "genesis"
-  | "keyChanges"
-  | "trustDocument"
-  | "trustedRoot"
-  | "servicePublicKeyPem"
 
 type AccessParts = Pick<BootParts, "db" | "config" | "nowMs"> & Pick<Deployment, "keys"> & Pick<Deps, "telemetry">
 

@@ -70,7 +70,7 @@ export type Deps = {
   readonly sourceRevision: string
   readonly logOrigin: string
   /** Address under which callers reach the service, when the operator gave one. */
-  readonly baseUrl?: string
+  readonly baseUrl: string | undefined
   /** What log entry 0 signs. */
   readonly genesis: GenesisLeaf
   /** What the entries sign with which the log's keys changed. */

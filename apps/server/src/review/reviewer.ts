@@ -8,11 +8,11 @@ import { REVIEW_FAILURE_SENTENCES, type ReviewFailureCode } from "@runseal/core/
 export interface ReviewRequest {
   /** The raw text; it is sent to the reviewer and kept nowhere. */
   readonly ai_output_text: string
-  readonly prompt_hash?: string
-  readonly model_name?: string
+  readonly prompt_hash?: string | undefined
+  readonly model_name?: string | undefined
   readonly route_id: string
   /** Declared `attested_context.decision_kind`: what the output decides about. */
-  readonly decision_kind?: string
+  readonly decision_kind?: string | undefined
 }
 
 export interface ReviewResult {

@@ -21,17 +21,12 @@ const NOTHING_TO_GOVERN = "NO_AI_OUTPUT"
 
 function reviewRequest(submission: Submission, output: string): ReviewRequest {
   const { attested_context: context } = submission.declared
-  const optional = {
-    prompt_hash: textMember(context, "prompt_hash"),
-    model_name: textMember(context, "model_name"),
-    decision_kind: textMember(context, "decision_kind"),
-  }
   return {
     ai_output_text: output,
     route_id: submission.route_id,
-    ...(optional.prompt_hash === undefined ? {} : { prompt_hash: optional.prompt_hash }),
-    ...(optional.model_name === undefined ? {} : { model_name: optional.model_name }),
-    ...(optional.decision_kind === undefined ? {} : { decision_kind: optional.decision_kind }),
+    prompt_hash: textMember(context, "prompt_hash"),
+    model_name: textMember(context, "model_name"),
+    decision_kind: textMember(context, "decision_kind"),
   }
 }
 
