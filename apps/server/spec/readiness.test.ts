@@ -1,7 +1,6 @@
 /** `GET /ready`: whether a run could be sealed now, found in bounded time and at bounded cost. */
 import { renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { pino } from "pino"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { type Doubt, openDoubt } from "../src/sealing/doubt.ts"
 import { openReadiness, READINESS_STANDS_MS } from "../src/sealing/readiness.ts"
@@ -76,7 +75,7 @@ describe("asking the database", () => {
     look: async () => undefined,
     trouble: () => undefined,
   }
-  const logger = pino({ level: "silent" })
+  const telemetry = { readyChanged: () => undefined }
   const settled = (): Doubt => {
     const doubt = openDoubt()
     doubt.settle()
@@ -98,7 +97,7 @@ describe("asking the database", () => {
   afterEach(() => db.close())
 
   test("happens once a second, however many ask here", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, logger, doubt: settled() })
+    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
     const found = await Promise.all(Array.from({ length: 1000 }, readiness))
     expect(found.every(({ ready }) => ready)).toBe(true)
     expect(asked).toBe(1)
@@ -111,7 +110,7 @@ describe("asking the database", () => {
   })
 
   test("a clock that was set back makes no finding stand longer", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, logger, doubt: settled() })
+    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
     await readiness()
     now -= 10_000
     await readiness()
@@ -119,13 +118,13 @@ describe("asking the database", () => {
   })
 
   test("a database out of reach is not ready", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, logger, doubt: settled() })
+    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
     await db.close()
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database is not available." })
   })
 
   test("a database that takes no writes is not ready, until it does", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, logger, doubt: settled() })
+    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
     await db.sql`set default_transaction_read_only = on`
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database takes no writes." })
     await db.sql`set default_transaction_read_only = off`
@@ -135,7 +134,15 @@ describe("asking the database", () => {
   })
 
   test("a stuck database is not ready in bounded time, is never asked twice at once, and comes back", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, logger, doubt: settled(), deadlineMs: 50 })
+    const readiness = openReadiness({
+      db: counted(),
+      heads,
+      nowMs,
+      epoch: 0,
+      telemetry,
+      doubt: settled(),
+      deadlineMs: 50,
+    })
     let release: () => void = () => undefined
     const gate = new Promise<void>(open => {
       release = open

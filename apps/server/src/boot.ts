@@ -172,7 +172,7 @@ export async function boot(parts: BootParts): Promise<Service> {
 }
 
 async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly heads: HeadGuard }): Promise<Service> {
-  const { config, prepared, db, logger, nowMs, telemetry, heads } = parts
+  const { config, prepared, db, nowMs, telemetry, heads } = parts
   const deployment = await openDeployment(db, config, heads, nowMs)
   const { keys, origin, epoch } = deployment
   refuseOwnLog(config.witnesses, deployment)
@@ -205,7 +205,7 @@ async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly 
     },
   })
   const [renderer, documents] = [openReports(deployment, db), openDocumentCheck(document)]
-  const signer = { key: keys.service, nowMs, logger }
+  const signer = { key: keys.service, nowMs, telemetry }
   const stop = new AbortController()
   const execution = openExecution({
     db,
@@ -231,7 +231,7 @@ async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly 
       .open,
     stateRun: openRunStatements(keys.service, trust),
     renderReport: renderer.render,
-    readiness: outside.ready(readyWithSigner(openReadiness({ db, nowMs, heads, epoch, doubt, logger }), signer)),
+    readiness: outside.ready(readyWithSigner(openReadiness({ db, nowMs, heads, epoch, doubt, telemetry }), signer)),
     sealingQueue: sealer.waiting,
     reportUnavailable: doubt.raise,
     telemetry,

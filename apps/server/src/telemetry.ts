@@ -47,6 +47,10 @@ type Lines = {
   readonly exportCut: (error: unknown) => void
   /** Why nothing is sealed, by what is remembered beside the keys; undefined: the database holds all of that. */
   readonly headsHeld: (trouble: string | undefined) => void
+  /** Why no run could be sealed, when that changes; undefined: one could. */
+  readonly readyChanged: (reason: string | undefined) => void
+  /** The signer of the service key signs again, or does not. @param cause why not */
+  readonly signerChanged: (signs: boolean, cause?: unknown) => void
   /** The time of a key's last use was not written. */
   readonly keyUseLost: (error: unknown) => void
   /** A witness that had failed cosigns. */
@@ -122,6 +126,11 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs }: Telemet
       trouble === undefined
         ? logger.info("the database holds all that is remembered beside the keys")
         : logger.error({ trouble }, "nothing is sealed"),
+    readyChanged: reason => (reason === undefined ? logger.info("ready again") : logger.warn({ reason }, "not ready")),
+    signerChanged: (signs, err) =>
+      signs
+        ? logger.info("the signer signs again")
+        : logger.warn({ err }, "the signer gives no signature, and nothing can be sealed"),
     keyUseLost: err => logger.warn({ err }, "the last use of a key was not noted"),
     witnessBack: witness => logger.info({ witness }, "a witness cosigns again"),
     notCosigned: (witness, refusal, log_size) => {

@@ -4,9 +4,9 @@
  * so that a finding of the past does not stand for ever. Decision 0113.
  * Asked of the database at most once a second and never twice at the same time, however many ask here.
  */
-import type { Logger } from "pino"
 import type { Database } from "../store/driver/database.ts"
 import { readHead, takesWrites } from "../store/tables/log-store.ts"
+import type { Telemetry } from "../telemetry.ts"
 import { boundedFinding } from "./bounded-finding.ts"
 import type { Doubt } from "./doubt.ts"
 import type { HeadGuard } from "./head-guard.ts"
@@ -29,7 +29,7 @@ export type ReadinessParts = {
   /** What is remembered beside the keys. */
   readonly heads: Pick<HeadGuard, "writable" | "contradicts" | "readyToRemember" | "look" | "trouble">
   readonly doubt: Doubt
-  readonly logger: Pick<Logger, "warn" | "info">
+  readonly telemetry: Pick<Telemetry, "readyChanged">
   /** The head's epoch when this process started. */
   readonly epoch: number
   readonly deadlineMs?: number
@@ -56,7 +56,7 @@ export function openReadiness(parts: ReadinessParts): () => Promise<Readiness> {
     standsMs: READINESS_STANDS_MS,
     nowMs,
   })
-  return telling(finding, parts.logger)
+  return telling(finding, parts.telemetry)
 }
 
 /** On one connection. */
@@ -96,16 +96,15 @@ async function whyInDoubt(
   return reason
 }
 
-/** Tells the operator when a finding differs from the last one. */
-function telling(finding: () => Promise<Readiness>, logger: ReadinessParts["logger"]): () => Promise<Readiness> {
+/** Reports when a finding differs from the last one. */
+function telling(finding: () => Promise<Readiness>, telemetry: ReadinessParts["telemetry"]): () => Promise<Readiness> {
   let last: string | undefined
   return async () => {
     const found = await finding()
     const reason = found.ready ? undefined : found.reason
     if (reason !== last) {
       last = reason
-      if (reason === undefined) logger.info("ready again")
-      else logger.warn({ reason }, "not ready")
+      telemetry.readyChanged(reason)
     }
     return found
   }

@@ -3,8 +3,8 @@
  * is the right that counts: whoever may sign need not be allowed to read the public key. Decision 0113.
  */
 import { utf8Encode } from "@runseal/canonical"
-import type { Logger } from "pino"
 import type { EcdsaKey } from "../anchor/keys.ts"
+import type { Telemetry } from "../telemetry.ts"
 import { boundedFinding } from "./bounded-finding.ts"
 import { READINESS_DEADLINE_MS, type Readiness } from "./readiness.ts"
 
@@ -17,20 +17,19 @@ const PROBE = utf8Encode("runseal: signed to see that the signer signs")
 export type SignerParts = {
   readonly key: EcdsaKey
   readonly nowMs: () => number
-  readonly logger: Pick<Logger, "warn" | "info">
+  readonly telemetry: Pick<Telemetry, "signerChanged">
 }
 
 /** The readiness that also asks the signer of the service key, where there is one. Never rejects. */
 export function readyWithSigner(
   readiness: () => Promise<Readiness>,
-  { key, nowMs, logger }: SignerParts,
+  { key, nowMs, telemetry }: SignerParts,
 ): () => Promise<Readiness> {
   const { ask } = key
   if (ask === undefined) return readiness
   let signs = true
   const note = (now: boolean, cause?: unknown): void => {
-    if (!now && signs) logger.warn({ err: cause }, "the signer gives no signature, and nothing can be sealed")
-    if (now && !signs) logger.info("the signer signs again")
+    if (now !== signs) telemetry.signerChanged(now, cause)
     signs = now
   }
   const problem = boundedFinding<string | undefined>({
