@@ -6,12 +6,10 @@ import { encodeBase64, sha256Hex, utf8Encode } from "@runseal/canonical"
 import type { Anchor, Leaf } from "@runseal/core/artifacts/anchor"
 import { leafBytes } from "@runseal/core/formulas/leaves"
 import { formatCheckpoint } from "@runseal/core/transparency-log/checkpoint"
-import { toLowS } from "@runseal/core/transparency-log/ecdsa-der"
 import type { TransparencyLogEntry } from "@runseal/core/transparency-log/log-entry"
 import { assembleEntry, entryBody } from "@runseal/core/transparency-log/log-entry"
 import { signedCheckpoint, signedEntryTimestamp, signedNote } from "@runseal/core/transparency-log/log-signing"
-import type { SigningKeys } from "./keys.ts"
-import { checkpointNoteKey } from "./keys.ts"
+import { checkpointNoteKey, type SigningKeys, signOne } from "./keys.ts"
 import type { LogBuilder } from "./log-builder.ts"
 
 export type LogIdentity = {
@@ -23,20 +21,46 @@ export type LogIdentity = {
 /** A leaf that was appended: signed by the service, with its place in the log. */
 export type AppendedLeaf<L extends Leaf = Leaf> = { readonly leaf: L; readonly body: string; readonly index: number }
 
-/** Writes what the service key signs of a leaf; whoever needs it more than once keeps it. */
-type WriteLeaf = (leaf: Leaf) => Uint8Array
+/** What the service key signs of a leaf. */
+export type WrittenLeaf<L extends Leaf = Leaf> = { readonly leaf: L; readonly bytes: Uint8Array }
 
-/** Signs a leaf with the service key and appends its entry body. */
+export type SignedLeaf<L extends Leaf = Leaf> = WrittenLeaf<L> & { readonly signature: Uint8Array }
+
+/** Signs leaves with the service key, in their order. Rejects with SignerFailure. */
+export async function signLeaves(
+  { keys: { service } }: LogIdentity,
+  leaves: readonly WrittenLeaf[],
+): Promise<readonly SignedLeaf[]> {
+  const signatures = await service.signAll(leaves.map(({ bytes }) => bytes))
+  return leaves.map((written, at) => {
+    const signature = signatures[at]
+    if (signature === undefined) throw new Error("a key gives a signature for each message")
+    return { ...written, signature }
+  })
+}
+
+/** Appends the entry body of a leaf that was signed. */
 export function appendLeafEntry<L extends Leaf>(
   log: LogIdentity,
   builder: LogBuilder,
-  leaf: L,
-  write: WriteLeaf = leafBytes,
+  { leaf, bytes, signature }: SignedLeaf<L>,
 ): AppendedLeaf<L> {
-  const bytes = write(leaf)
-  const signatureDer = toLowS(log.keys.service.sign(bytes))
-  const body = entryBody({ digestHex: sha256Hex(bytes), signatureDer, spkiDer: log.keys.service.spki })
+  const body = entryBody({
+    digestHex: sha256Hex(bytes),
+    signatureDer: signature,
+    spkiDer: log.keys.service.spki,
+  })
   return { leaf, body, index: builder.append(utf8Encode(body)) }
+}
+
+/** Signs a leaf with the service key and appends its entry body. Rejects with SignerFailure. */
+export async function signAndAppend<L extends Leaf>(
+  log: LogIdentity,
+  builder: LogBuilder,
+  leaf: L,
+): Promise<AppendedLeaf<L>> {
+  const bytes = leafBytes(leaf)
+  return appendLeafEntry(log, builder, { leaf, bytes, signature: await signOne(log.keys.service, bytes) })
 }
 
 /** A signed tree head that entries prove their inclusion against. */

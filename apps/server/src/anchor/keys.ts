@@ -1,8 +1,10 @@
 /** The deployment's signing keys, ready to sign. */
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
+import { setImmediate } from "node:timers/promises"
 import { p256 } from "@noble/curves/nist.js"
 import { encodeHex } from "@runseal/canonical"
 import { publicOrigin } from "@runseal/core/transparency-log/checkpoint"
+import { toLowS } from "@runseal/core/transparency-log/ecdsa-der"
 import type { SignEcdsaP256, SignEd25519 } from "@runseal/core/transparency-log/log-signing"
 import type { NoteKey } from "@runseal/core/transparency-log/signed-note"
 import { noteKey } from "@runseal/core/transparency-log/signed-note"
@@ -12,8 +14,18 @@ import type { KeyIds } from "../store/tables/signing-keys.ts"
 /** The Ed25519 SPKI prefix is 12 bytes; what follows is the raw public key. */
 const ED25519_SPKI_PREFIX_BYTES = 12
 
+/** Signs a bounded batch of messages: DER, low-S, in their order. Rejects with SignerFailure when a key that is kept elsewhere does not. */
+export type SignAll = (messages: readonly Uint8Array[]) => Promise<readonly Uint8Array[]>
+
+/** The signature of one message. Rejects as `signAll` does. */
+export async function signOne({ signAll }: Pick<EcdsaKey, "signAll">, message: Uint8Array): Promise<Uint8Array> {
+  const [signature] = await signAll([message])
+  if (signature === undefined) throw new Error("a key gives a signature for each message")
+  return signature
+}
+
 export type EcdsaKey = {
-  readonly sign: SignEcdsaP256
+  readonly signAll: SignAll
   readonly spki: Uint8Array
   /**
    * The same message with the same bytes each time, low-S: its nonce follows from key and message (RFC 6979). OpenSSL draws one and is
@@ -24,12 +36,12 @@ export type EcdsaKey = {
   readonly id: Uint8Array
   /** The same, lowercase hex. */
   readonly keyId: string
-  /**
-   * Of a key that is kept elsewhere: asks for the signatures of a bounded batch of messages, which `sign` then gives, each once. Rejects
-   * with SignerFailure. Absent for a key that is here, whose `sign` needs nobody.
-   */
-  readonly ask?: (messages: readonly Uint8Array[]) => Promise<void>
+  /** Whether a signer keeps it: then signing can fail, and takes as long as the signer does. */
+  readonly isElsewhere: boolean
 }
+
+/** A key of this process. */
+export type OwnEcdsaKey = EcdsaKey & { readonly sign: SignEcdsaP256 }
 
 export type Ed25519Key = {
   readonly sign: SignEd25519
@@ -44,7 +56,7 @@ export type SigningKeys = {
   /** Signs leaves. */
   readonly service: EcdsaKey
   /** Signs entry checkpoints and timestamps. */
-  readonly log: EcdsaKey
+  readonly log: OwnEcdsaKey
   /** Signs the public C2SP checkpoint. */
   readonly checkpoint: Ed25519Key
   /**
@@ -54,16 +66,34 @@ export type SigningKeys = {
   readonly originSecret: KeyObject
 }
 
+/** Messages that are signed before the event loop comes round again: some 2 ms. */
+const SIGNED_TOGETHER = 64
+
+/** Signs one message after the other. */
+export const signEach =
+  (signNow: SignEcdsaP256): SignAll =>
+  async messages => {
+    const signatures: Uint8Array[] = []
+    for (const message of messages) {
+      signatures.push(toLowS(signNow(message)))
+      if (signatures.length % SIGNED_TOGETHER === 0) await setImmediate()
+    }
+    return signatures
+  }
+
 /** An ECDSA P-256 signing key around a bare KeyObject, which signs twice as fast as one with options. */
-export function ecdsaKey(privateKey: KeyObject): EcdsaKey {
+export function ecdsaKey(privateKey: KeyObject): OwnEcdsaKey {
   const spki = new Uint8Array(createPublicKey(privateKey).export({ type: "spki", format: "der" }))
   const id = keyIdOfSpki(spki)
+  const signNow: SignEcdsaP256 = message => sign("sha256", message, privateKey)
   return {
-    sign: message => sign("sha256", message, privateKey),
+    sign: signNow,
+    signAll: signEach(signNow),
     signRepeatably: message => p256.sign(message, scalarOf(privateKey), { format: "der", lowS: true }),
     spki,
     id,
     keyId: encodeHex(id),
+    isElsewhere: false,
   }
 }
 
@@ -74,14 +104,14 @@ const scalarOf = (privateKey: KeyObject): Uint8Array =>
 /** The public half of a key that is kept elsewhere; `withSigner` makes it sign. */
 export function keyElsewhere(spki: Uint8Array): EcdsaKey {
   const id = keyIdOfSpki(spki)
-  const sign = (): never => {
+  const signAll: SignAll = async () => {
     throw new Error("the service key is kept elsewhere")
   }
-  return { sign, spki, id, keyId: encodeHex(id), ask: async () => sign() }
+  return { signAll, spki, id, keyId: encodeHex(id), isElsewhere: true }
 }
 
 /** A fresh ECDSA P-256 key. */
-export const newEcdsaKey = (): EcdsaKey => ecdsaKey(generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey)
+export const newEcdsaKey = (): OwnEcdsaKey => ecdsaKey(generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey)
 
 /** An Ed25519 signing key. */
 export function ed25519Key(privateKey: KeyObject): Ed25519Key {

@@ -6,15 +6,7 @@
 
 import { createPublicKey, verify } from "node:crypto"
 import { readFileSync } from "node:fs"
-import {
-  decodeBase64,
-  encodeBase64,
-  encodeHex,
-  type JsonValue,
-  parseStrictJson,
-  sha256,
-  utf8Decode,
-} from "@runseal/canonical"
+import { decodeBase64, encodeBase64, type JsonValue, parseStrictJson, sha256, utf8Decode } from "@runseal/canonical"
 import { isStrictDerSignature, toLowS } from "@runseal/core/transparency-log/ecdsa-der"
 import { parseP256Spki, pemToSpki } from "@runseal/core/transparency-log/spki"
 import { textMember } from "@runseal/core/vocabulary/json-members"
@@ -38,8 +30,6 @@ const RETRIES = {
 export const MAX_REQUESTS = 16
 /** Messages of one call: more than the leaves of one kind in a batch. */
 export const MAX_MESSAGES = 1024
-/** Signatures that were asked for and not used yet. */
-const MAX_KEPT = 4096
 /** Bytes of an answer, after any content encoding is undone. A signature is some 100. */
 export const MAX_ANSWER_BYTES = 16_384
 /** Bytes of a bearer token. */
@@ -62,36 +52,28 @@ export async function fetchPublicKey(signer: RemoteSigner): Promise<Uint8Array> 
 /** The key of a signer. @param key its public half, pinned: what does not verify with it is no signature */
 export function remoteKey(signer: RemoteSigner, key: Pick<EcdsaKey, "spki" | "id" | "keyId">): EcdsaKey {
   const publicKey = createPublicKey({ key: Buffer.from(key.spki), format: "der", type: "spki" })
-  const kept = new Map<string, Uint8Array>()
-  const signOne = async (message: Uint8Array, signal: AbortSignal): Promise<void> => {
-    const digest = sha256(message)
-    const body = JSON.stringify({ digest: { sha256: encodeBase64(digest) } })
+  const signOne = async (message: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
+    const body = JSON.stringify({ digest: { sha256: encodeBase64(sha256(message)) } })
     const answer = await exchange(signer, ":asymmetricSign", body, signal)
     const der = decodeBase64(textMember(answer, "signature") ?? "")
     if (der === undefined || !isStrictDerSignature(der) || !verify("sha256", message, publicKey, der))
       throw new SignerFailure("The signer's answer is no signature of the pinned service key.")
-    const [oldest] = kept.keys()
-    if (oldest !== undefined && kept.size >= MAX_KEPT) kept.delete(oldest)
-    kept.set(encodeHex(digest), toLowS(der))
+    return toLowS(der)
   }
   return {
     ...key,
-    sign: message => {
-      const id = encodeHex(sha256(message))
-      const signature = kept.get(id)
-      if (signature === undefined) throw new SignerFailure("A signature was not asked for before it was needed.")
-      kept.delete(id)
-      return signature
-    },
-    ask: async messages => {
+    isElsewhere: true,
+    signAll: async messages => {
       if (messages.length > MAX_MESSAGES)
         throw new SignerFailure(`At most ${MAX_MESSAGES} signatures are asked for at once.`)
       const signal = AbortSignal.timeout(SIGNING_DEADLINE_MS)
-      const left = messages.values()
+      const signatures: Uint8Array[] = []
+      const left = messages.entries()
       const work = async (): Promise<void> => {
-        for (const message of left) await signOne(message, signal)
+        for (const [at, message] of left) signatures[at] = await signOne(message, signal)
       }
       await Promise.all(Array.from({ length: Math.min(MAX_REQUESTS, messages.length) }, work))
+      return signatures
     },
   }
 }

@@ -5,27 +5,26 @@
  */
 import { createPublicKey, verify } from "node:crypto"
 import { sha256Hex } from "@runseal/canonical"
-import { isLowS, toLowS } from "@runseal/core/transparency-log/ecdsa-der"
+import { isLowS } from "@runseal/core/transparency-log/ecdsa-der"
 import type { Database } from "../store/driver/database.ts"
 import { findRepeatedSignature, keepRepeatedSignature } from "../store/tables/repeated-signatures.ts"
-import type { EcdsaKey } from "./keys.ts"
+import { type EcdsaKey, signOne } from "./keys.ts"
 
 /** Signs, DER and low-S, the same message always with the same bytes. Rejects with SignerFailure. */
 export type SignRepeatably = (message: Uint8Array) => Promise<Uint8Array>
 
 /** Repeatable signing with the service key. */
 export function openRepeatableSigning(key: EcdsaKey, db: Database): SignRepeatably {
-  const { signRepeatably, ask } = key
+  const { signRepeatably } = key
   if (signRepeatably !== undefined) return async message => signRepeatably(message)
   const publicKey = createPublicKey({ key: Buffer.from(key.spki), format: "der", type: "spki" })
-  // A signature that was asked for can be taken once: who needs the same one waits for it here.
+  // The signer is asked for each once, however many want it at the same time.
   const underWay = new Map<string, Promise<Uint8Array>>()
 
   const signOnce = async (message: Uint8Array, digest: string): Promise<Uint8Array> => {
     const kept = await findRepeatedSignature(db, digest)
     if (kept !== undefined && isSignature(kept, message)) return kept
-    await ask?.([message])
-    return keepRepeatedSignature(db, { digest, signature: toLowS(key.sign(message)) }, kept)
+    return keepRepeatedSignature(db, { digest, signature: await signOne(key, message) }, kept)
   }
   const isSignature = (signature: Uint8Array, message: Uint8Array): boolean =>
     isLowS(signature) && verify("sha256", message, publicKey, signature)

@@ -5,11 +5,11 @@
 import { randomInt } from "node:crypto"
 import { parseStrictJson } from "@runseal/canonical"
 import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
-import { genesisLeaf, leafBytes } from "@runseal/core/formulas/leaves"
+import { genesisLeaf } from "@runseal/core/formulas/leaves"
 import { parseOrigin } from "@runseal/core/transparency-log/checkpoint"
 import { emptyRange } from "@runseal/core/transparency-log/compact-range"
 import { type KeyChangesAnswer, readKeyChangesAnswer } from "@runseal/core/wire/log-answers"
-import { appendLeafEntry, publicCheckpoint } from "../anchor/embedded-log.ts"
+import { publicCheckpoint, signAndAppend } from "../anchor/embedded-log.ts"
 import { createKeys, findKeys, readKeys } from "../anchor/key-file.ts"
 import { idsOf, type SigningKeys, sameIds } from "../anchor/keys.ts"
 import { growLog } from "../anchor/log-builder.ts"
@@ -105,7 +105,7 @@ export async function keptElsewhere(signer: RemoteSigner | undefined): Promise<U
 
 /** Keys whose service key signs where it is. @throws StartupError when that is not where the options say */
 function withSigner(keys: SigningKeys, signer: RemoteSigner | undefined): SigningKeys {
-  const elsewhere = keys.service.ask !== undefined
+  const elsewhere = keys.service.isElsewhere
   if (elsewhere && signer === undefined)
     throw new StartupError("The service key is kept by a signer: --signer-url must say where.")
   if (!elsewhere && signer !== undefined)
@@ -167,8 +167,7 @@ async function beginLog(tx: Tx, keys: SigningKeys, config: Config, now: number):
   const { origin } = row
   const log = growLog({ range: emptyRange, edges: [] })
   const leaf = genesisOf(row)
-  await keys.service.ask?.([leafBytes(leaf)])
-  const { body, index } = appendLeafEntry({ keys, origin }, log, leaf)
+  const { body, index } = await signAndAppend({ keys, origin }, log, leaf)
   const log_time = Math.floor(row.genesis_at / 1000)
   const [size, root] = [log.size(), log.root()]
   await appendEntries(tx, {

@@ -4,10 +4,10 @@
  */
 import { sha256Hex } from "@runseal/canonical"
 import type { KeyChangeLeaf } from "@runseal/core/artifacts/anchor"
-import { keyChangeLeaf, leafBytes, leafDigest, leafText } from "@runseal/core/formulas/leaves"
+import { keyChangeLeaf, leafDigest, leafText } from "@runseal/core/formulas/leaves"
 import { formatUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
 import { MAX_KEY_CHANGES } from "@runseal/core/wire/log-answers"
-import { appendLeafEntry, publicCheckpoint } from "../anchor/embedded-log.ts"
+import { publicCheckpoint, signAndAppend } from "../anchor/embedded-log.ts"
 import { headsOf } from "../anchor/heads-folder.ts"
 import { createNextKeys, readNextKeys, takeNextKeys } from "../anchor/key-file.ts"
 import { idsOf, type SigningKeys } from "../anchor/keys.ts"
@@ -197,8 +197,7 @@ async function appendChange(
     checkpoint_key_id: ids.checkpoint,
   })
   const log = growLog(await loadFrontier(tx, before))
-  await keys.service.ask?.([leafBytes(leaf)])
-  const { body, index } = appendLeafEntry({ keys, origin }, log, leaf)
+  const { body, index } = await signAndAppend({ keys, origin }, log, leaf)
   const [size, root] = [log.size(), log.root()]
   const checkpoint = publicCheckpoint(next, origin, size, root)
   const head = { ...before, size, root, log_time: time, checkpoint, epoch: before.epoch + 1 }

@@ -8,9 +8,8 @@ import { genesisLeaf } from "@runseal/core/formulas/leaves"
 import { emptyRange } from "@runseal/core/transparency-log/compact-range"
 import { clockSeconds, ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { LogIdentity } from "../anchor/embedded-log.ts"
-import { appendLeafEntry } from "../anchor/embedded-log.ts"
-import type { EcdsaKey } from "../anchor/keys.ts"
-import { newEcdsaKey } from "../anchor/keys.ts"
+import { signAndAppend } from "../anchor/embedded-log.ts"
+import { newEcdsaKey, type OwnEcdsaKey, signEach } from "../anchor/keys.ts"
 import { growLog } from "../anchor/log-builder.ts"
 import { scratchTrust } from "../anchor/trust.ts"
 import type { Draft } from "../pipeline/draft.ts"
@@ -23,17 +22,15 @@ const SCRATCH_ORIGIN = "rehearsal.invalid - 1"
 const SCRATCH_RUN_ID = 1
 
 /** The same message gets the same signature: two equal leaves share one entry, two different leaves never do. */
-function remembering(key: EcdsaKey): EcdsaKey {
+function remembering(key: OwnEcdsaKey): OwnEcdsaKey {
   const known = new Map<string, Uint8Array>()
-  return {
-    ...key,
-    sign: message => {
-      const text = encodeHex(message)
-      const signature = known.get(text) ?? key.sign(message)
-      known.set(text, signature)
-      return signature
-    },
+  const sign = (message: Uint8Array): Uint8Array => {
+    const text = encodeHex(message)
+    const signature = known.get(text) ?? key.sign(message)
+    known.set(text, signature)
+    return signature
   }
+  return { ...key, sign, signAll: signEach(sign) }
 }
 
 /** A function that seals drafts of one Moment, all on the same scratch log. */
@@ -50,9 +47,10 @@ export function openRehearsal(
   const genesis = growLog({ range: emptyRange, edges: [] })
   const { service, log: logKey } = log.keys
   const keyIds = { service_key_id: service.keyId, log_key_id: logKey.keyId, checkpoint_key_id: logKey.keyId }
-  appendLeafEntry(log, genesis, genesisLeaf({ origin: log.origin, genesis_clock: at, ...keyIds }))
-  const frontier = genesis.frontier()
+  const begun = signAndAppend(log, genesis, genesisLeaf({ origin: log.origin, genesis_clock: at, ...keyIds }))
   return async draft => {
+    await begun
+    const frontier = genesis.frontier()
     const { tenant_id } = draft.tenant
     const tenants = new Map([[tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 0, head: ZERO_HASH }]])
     const start = { frontier, next_run_id: SCRATCH_RUN_ID, tenants, attested: new Map(), time }

@@ -11,7 +11,7 @@ import { isUnreadable, parseDocument, readBundle, verifyParsed } from "@runseal/
 import { VERDICTS } from "@runseal/core/verify/report"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { IN_TOTO_PAYLOAD_TYPE } from "@runseal/core/vocabulary/versions"
-import type { EcdsaKey } from "../anchor/keys.ts"
+import { type EcdsaKey, signOne } from "../anchor/keys.ts"
 
 /** Findings kept in memory, some 2 KB each: a record that is asked for again is neither verified nor signed again. */
 const MAX_KEPT = 256
@@ -48,8 +48,10 @@ export function openRunStatements(key: EcdsaKey, trust: TrustedKeys): StateRun {
 async function state(found: Found, key: EcdsaKey): Promise<RunStated> {
   if ("absent" in found) return found
   const payload = utf8Encode(found.statement)
-  await key.ask?.([preAuthenticationEncoding(IN_TOTO_PAYLOAD_TYPE, payload)])
-  return { envelope: canonicalize(signEnvelope(IN_TOTO_PAYLOAD_TYPE, payload, key)) }
+  const signature = await signOne(key, preAuthenticationEncoding(IN_TOTO_PAYLOAD_TYPE, payload))
+  return {
+    envelope: canonicalize(signEnvelope(IN_TOTO_PAYLOAD_TYPE, payload, { spki: key.spki, sign: () => signature })),
+  }
 }
 
 type Found = { readonly statement: string } | { readonly absent: NoStatement }

@@ -2,15 +2,23 @@
  * Builds one batch of records and attestations in memory: run numbers, log entries, records, complete-record leaves,
  * attestation leaves. Nothing here is stored; the sealer's transaction keeps all of it or none. docs/pipeline.md, "Order of sealing".
  */
-import { canonicalUtf8, type WrittenTexts, writtenTexts } from "@runseal/canonical"
+import { canonicalUtf8, type WrittenTexts } from "@runseal/canonical"
 import type { CompleteRecordLeaf, Leaf } from "@runseal/core/artifacts/anchor"
 import type { Bundle, BundleBody } from "@runseal/core/artifacts/bundle"
 import { tenantCommitment } from "@runseal/core/formulas/decision"
-import { completeRecordLeaf, leafDigest } from "@runseal/core/formulas/leaves"
+import { completeRecordLeaf, leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
 import { bundleHash } from "@runseal/core/formulas/manifest"
 import { VERDICTS } from "@runseal/core/verify/report"
-import type { AppendedLeaf, LogIdentity } from "../anchor/embedded-log.ts"
-import { anchorOf, appendLeafEntry, signHead } from "../anchor/embedded-log.ts"
+import {
+  type AppendedLeaf,
+  anchorOf,
+  appendLeafEntry,
+  type LogIdentity,
+  type SignedLeaf,
+  signHead,
+  signLeaves,
+  type WrittenLeaf,
+} from "../anchor/embedded-log.ts"
 import type { LogBuilder, LogFrontier } from "../anchor/log-builder.ts"
 import { growLog } from "../anchor/log-builder.ts"
 import type { Draft } from "../pipeline/draft.ts"
@@ -148,34 +156,40 @@ async function attempt(
 ): Promise<Batch | undefined> {
   const inTurns = openTurns()
   const finishing = { inTurns, verify: context.verify }
-  // Of leaves that are no run's.
-  const others = writtenTexts()
   const log = growLog(start.frontier)
   const entries: { index: number; body: string }[] = []
-  const append = <L extends Leaf>(leaf: L, texts = others): AppendedLeaf<L> => {
-    const appended = appendLeafEntry(context.log, log, leaf, texts.write)
+  const signed = new Map<Leaf, SignedLeaf>()
+  const sign = async (leaves: readonly WrittenLeaf[]): Promise<void> => {
+    for (const leaf of await signLeaves(context.log, leaves)) signed.set(leaf.leaf, leaf)
+  }
+  const append = <L extends Leaf>(leaf: L): AppendedLeaf<L> => {
+    const found = signed.get(leaf)
+    if (found === undefined) throw new Error("a leaf is signed before it is appended")
+    const appended = appendLeafEntry(context.log, log, { ...found, leaf })
     entries.push({ index: appended.index, body: appended.body })
     return appended
   }
   const tenants = new Map(start.tenants)
   const numbered = seated(round.drafts).map(({ at, item }, i) => ({ at, draft: item, run_id: start.next_run_id + i }))
 
-  const { service } = context.log.keys
-  const named = await inTurns(numbered, failed.runs, "LEDGER", seat => ({
-    ...seat,
-    leaf: firstLeaf(seat.draft, seat.run_id),
-  }))
-  await service.ask?.([
-    ...[...seated(round.statements ?? []), ...seated(round.attestations)].map(({ item }) => others.write(item.leaf)),
-    ...named.flatMap(({ draft, leaf }) => (leaf === undefined ? [] : [draft.texts.write(leaf)])),
-  ])
-  // Before the batch's records: what a statement speaks of stands before it in the log, and nothing else does.
-  const stated = await inTurns(seated(round.statements ?? []), failed.statements, "LEDGER", ({ at, item }) => {
-    return { at, draft: item, appended: append(item.leaf) }
+  const named = await inTurns(numbered, failed.runs, "LEDGER", seat => {
+    const leaf = firstLeaf(seat.draft, seat.run_id)
+    return { ...seat, written: leaf && { leaf, bytes: seat.draft.texts.write(leaf) } }
   })
-  const begun = await inTurns(named, failed.runs, "LEDGER", ({ leaf, ...seat }) => ({
+  const drafted = await inTurns(seated(round.statements ?? []), failed.statements, "LEDGER", ({ at, item }) => {
+    return { at, draft: item, leaf: item.leaf, bytes: leafBytes(item.leaf) }
+  })
+  const asked = await inTurns(seated(round.attestations), failed.attestations, "LEDGER", ({ at, item }) => {
+    return { at, owner: item.owner, leaf: item.leaf, bytes: leafBytes(item.leaf) }
+  })
+  await sign([...drafted, ...asked, ...named.flatMap(({ written }) => written ?? [])])
+  // Before the batch's records: what a statement speaks of stands before it in the log, and nothing else does.
+  const stated = await inTurns(drafted, failed.statements, "LEDGER", ({ at, draft, leaf }) => {
+    return { at, draft, appended: append(leaf) }
+  })
+  const begun = await inTurns(named, failed.runs, "LEDGER", ({ written, ...seat }) => ({
     ...seat,
-    first: leaf === undefined ? undefined : append(leaf, seat.draft.texts),
+    first: written && append(written.leaf),
   }))
   const c1 = signHead(context.log, log, start.time)
   const anchored = await inTurns(begun, failed.runs, "LEDGER", ({ first, ...seat }) => ({
@@ -188,13 +202,13 @@ async function attempt(
   })
   // What failed until now is known before anything further is signed.
   if (failed.runs.size > 0) return undefined
-  await service.ask?.(finished.map(({ draft, leaf }) => draft.texts.write(leaf)))
-  const lasts = finished.map(run => ({ ...run, last: append(run.leaf, run.draft.texts) }))
+  await sign(finished.map(({ draft, leaf }) => ({ leaf, bytes: draft.texts.write(leaf) })))
+  const lasts = finished.map(run => ({ ...run, last: append(run.leaf) }))
   const attested = new Map(start.attested)
-  const proposed = await inTurns(seated(round.attestations), failed.attestations, "LEDGER", ({ at, item }) => {
-    const owner_ordinal = (attested.get(item.owner) ?? 0) + 1
-    attested.set(item.owner, owner_ordinal)
-    return { at, owner: item.owner, owner_ordinal, appended: append(item.leaf) }
+  const proposed = await inTurns(asked, failed.attestations, "LEDGER", ({ at, owner, leaf }) => {
+    const owner_ordinal = (attested.get(owner) ?? 0) + 1
+    attested.set(owner, owner_ordinal)
+    return { at, owner, owner_ordinal, appended: append(leaf) }
   })
   const c2 = signHead(context.log, log, start.time)
   const runs = await finishDocuments(finishing, lasts, failed.runs, RECORD, sealed => {

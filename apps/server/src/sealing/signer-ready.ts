@@ -25,8 +25,7 @@ export function readyWithSigner(
   readiness: () => Promise<Readiness>,
   { key, nowMs, telemetry }: SignerParts,
 ): () => Promise<Readiness> {
-  const { ask } = key
-  if (ask === undefined) return readiness
+  if (!key.isElsewhere) return readiness
   let signs = true
   const note = (now: boolean, cause?: unknown): void => {
     if (now !== signs) telemetry.signerChanged(now, cause)
@@ -35,9 +34,7 @@ export function readyWithSigner(
   const problem = boundedFinding<string | undefined>({
     ask: async () => {
       try {
-        await ask([PROBE])
-        // Taken out, so that it is not kept.
-        key.sign(PROBE)
+        await key.signAll([PROBE])
         note(true)
         return undefined
       } catch (error) {
