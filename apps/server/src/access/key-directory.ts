@@ -38,7 +38,7 @@ export type KeyDirectory = Upstream & {
   readonly close: () => Promise<void>
 }
 
-export type DirectoryParts = {
+type DirectoryParts = {
   readonly db: Database
   readonly nowMs: () => number
   readonly telemetry: Pick<Telemetry, "keyUseLost">

@@ -21,7 +21,7 @@ import {
 export type LimitName = "shared" | "attest"
 
 /** What is left of a limit after a request. */
-export type Allowance = {
+type Allowance = {
   readonly admitted: boolean
   readonly name: LimitName
   /** Requests a window. */
@@ -49,7 +49,7 @@ export type RateLimits = {
   readonly close: () => Promise<void>
 }
 
-export type RateLimitParts = {
+type RateLimitParts = {
   readonly db: Database
   readonly config: Pick<Config, "rateLimit" | "attestRateLimit" | "anonymousRateLimit">
   /** The deployment's origin secret: addresses are counted under their HMACs. */

@@ -175,7 +175,7 @@ function takeHead(path: string, instance: string): string | undefined {
 }
 
 /** Resolves when what was written to a descriptor is on the disk. */
-export type SyncFile = (fd: number) => Promise<void>
+type SyncFile = (fd: number) => Promise<void>
 
 /**
  * Makes this process's file, which says nothing yet. All others stay until they are tidied away.

@@ -10,7 +10,7 @@ import { type HeadFile, openHeadFile } from "./head-file.ts"
 /** Longest that an operator is shown of where a folder is, in characters. */
 const MAX_LABEL = 200
 
-export type HeadsFolder = {
+type HeadsFolder = {
   readonly file: HeadFile
   /** Absent for the embedded database. */
   readonly folder?: { readonly id: string; readonly label: string }

@@ -15,7 +15,7 @@ import type { KeyIds } from "../store/tables/signing-keys.ts"
 const ED25519_SPKI_PREFIX_BYTES = 12
 
 /** Signs a bounded batch of messages: DER, low-S, in their order. Rejects with SignerFailure when a key that is kept elsewhere does not. */
-export type SignAll = (messages: readonly Uint8Array[]) => Promise<readonly Uint8Array[]>
+type SignAll = (messages: readonly Uint8Array[]) => Promise<readonly Uint8Array[]>
 
 /** The signature of one message. Rejects as `signAll` does. */
 export async function signOne({ signAll }: Pick<EcdsaKey, "signAll">, message: Uint8Array): Promise<Uint8Array> {

@@ -13,7 +13,7 @@ export type LogFrontier = {
   readonly edges: readonly (readonly Uint8Array[])[]
 }
 
-export type NewTile = { readonly level: number; readonly tile_index: number; readonly hashes: Uint8Array }
+type NewTile = { readonly level: number; readonly tile_index: number; readonly hashes: Uint8Array }
 
 export type LogBuilder = {
   /** Appends an entry body and gives its index. */

@@ -15,9 +15,9 @@ import type { RemoteSigner } from "../options/table.ts"
 import type { EcdsaKey } from "./keys.ts"
 
 /** One attempt, its whole answer included, in milliseconds. */
-export const ATTEMPT_DEADLINE_MS = 3000
+const ATTEMPT_DEADLINE_MS = 3000
 /** All signatures of one call: the log's head is locked meanwhile. */
-export const SIGNING_DEADLINE_MS = 10_000
+const SIGNING_DEADLINE_MS = 10_000
 /** Attempts after the first, and only after no answer, 429 or 5xx. */
 export const MAX_RETRIES = 2
 const RETRIES = {

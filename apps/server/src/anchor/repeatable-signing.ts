@@ -11,7 +11,7 @@ import { findRepeatedSignature, keepRepeatedSignature } from "../store/tables/re
 import { type EcdsaKey, signOne } from "./keys.ts"
 
 /** Signs, DER and low-S, the same message always with the same bytes. Rejects with SignerFailure. */
-export type SignRepeatably = (message: Uint8Array) => Promise<Uint8Array>
+type SignRepeatably = (message: Uint8Array) => Promise<Uint8Array>
 
 /** Repeatable signing with the service key. */
 export function openRepeatableSigning(key: EcdsaKey, db: Database): SignRepeatably {

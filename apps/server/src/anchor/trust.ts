@@ -33,7 +33,7 @@ export type Published = {
 }
 
 /** What is listed beside a deployment's own keys. */
-export type Listed = {
+type Listed = {
   /** Keys of the logs that also hold its entries. */
   readonly keys: readonly LogKey[]
   /** Who says the time of entries in logs that do not. */

@@ -17,7 +17,7 @@ export type TimestampSource = {
   readonly authority: TimestampAuthority
 }
 
-export type Stamped = {
+type Stamped = {
   /** Base64 of the TimeStampResp as it is kept. */
   readonly timestamp: string
   /** Unix seconds. */

@@ -43,7 +43,7 @@ export type Round =
   /** Another process delivers. */
   | "elsewhere"
 
-export type Delivery = { readonly playRound: (stop: AbortSignal) => Promise<Round> }
+type Delivery = { readonly playRound: (stop: AbortSignal) => Promise<Round> }
 
 export function openDelivery(context: DeliveryContext): Delivery {
   const { db, log, telemetry, holder } = context

@@ -6,7 +6,7 @@ import { type Answer, ask } from "../abroad/ask.ts"
 /** Bytes of an answer, after any content encoding is undone. An entry of a log of 2^40 entries is some 6,000. */
 export const MAX_ANSWER_BYTES = 65_536
 /** A longer Retry-After is cut to this: a log that names a year must not be given up for a year. */
-export const MAX_RETRY_AFTER_MS = 900_000
+const MAX_RETRY_AFTER_MS = 900_000
 
 /** Why there is no entry. */
 export type Refusal = {

@@ -11,7 +11,7 @@ import { type Outbox, type OutboxContext, openOutbox } from "./outbox.ts"
 import { authorityOf, authorityRow, type OutsideLog, outsideKey } from "./outside-log.ts"
 import { showNothing, showOutside } from "./show-outside.ts"
 
-export type Outside = {
+type Outside = {
   /**
    * For the trust document: of the logs that hold entries, and of the one that entries are delivered to now; who stamped entries,
    * and who stamps them now.

@@ -19,7 +19,7 @@ const POLL_MS = 250
 /** Longest that an answer waits in sync mode, in milliseconds. */
 export const SYNC_WAIT_MS = 25_000
 /** Answers that wait at one time; a further one is not waited for. */
-export const SYNC_WAITING_MAX = 4096
+const SYNC_WAITING_MAX = 4096
 
 export type OutboxContext = {
   readonly db: Database

@@ -40,7 +40,7 @@ export type SealedAttestation = {
 }
 
 /** An attestation whose leaf is in the log, with the next ordinal its owner has. */
-export type PlacedAttestation = Pick<SealedAttestation, "owner" | "owner_ordinal"> & {
+type PlacedAttestation = Pick<SealedAttestation, "owner" | "owner_ordinal"> & {
   readonly appended: AppendedLeaf<AttestationLeaf>
 }
 

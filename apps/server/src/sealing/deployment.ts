@@ -4,12 +4,11 @@
  */
 import { randomInt } from "node:crypto"
 import { parseStrictJson } from "@runseal/canonical"
-import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
+import type { GenesisLeaf, KeyChangeLeaf } from "@runseal/core/artifacts/anchor"
 import { genesisLeaf } from "@runseal/core/formulas/leaves"
 import { parseOrigin } from "@runseal/core/transparency-log/checkpoint"
-import { emptyRange } from "@runseal/core/transparency-log/compact-range"
 import { type KeyChangesAnswer, readKeyChangesAnswer } from "@runseal/core/wire/log-answers"
-import { publicCheckpoint, signAndAppend } from "../anchor/embedded-log.ts"
+import { type LogIdentity, publicCheckpoint, signAndAppend } from "../anchor/embedded-log.ts"
 import { createKeys, findKeys, readKeys } from "../anchor/key-file.ts"
 import { idsOf, type SigningKeys, sameIds } from "../anchor/keys.ts"
 import { growLog } from "../anchor/log-builder.ts"
@@ -21,7 +20,7 @@ import type { Database } from "../store/driver/database.ts"
 import { StoreError } from "../store/driver/errors.ts"
 import type { Source, Tx } from "../store/driver/session.ts"
 import { type DeploymentRow, pinDeployment, readDeployment } from "../store/tables/deployment.ts"
-import { appendEntries, lockHead } from "../store/tables/log-store.ts"
+import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
 import {
   idsInForce,
   insertSigningKeys,
@@ -164,18 +163,31 @@ async function beginLog(tx: Tx, keys: SigningKeys, config: Config, now: number):
   const signingKeys = await pinSigningKeys(tx, keys, row)
   const begun = { row, signingKeys, keyChanges: await readPublishedChanges(tx), epoch: head.epoch }
   if (head.size > 0) return begun
-  const { origin } = row
-  const log = growLog({ range: emptyRange, edges: [] })
-  const leaf = genesisOf(row)
-  const { body, index } = await signAndAppend({ keys, origin }, log, leaf)
   const log_time = Math.floor(row.genesis_at / 1000)
-  const [size, root] = [log.size(), log.root()]
-  await appendEntries(tx, {
-    entries: [{ log_index: index, body, integrated_time: log_time }],
-    tiles: log.tiles(),
-    head: { ...head, size, root, log_time, checkpoint: publicCheckpoint(keys, origin, size, root) },
-  })
+  await appendAlone(tx, { keys, origin: row.origin }, genesisOf(row), { ...head, log_time }, keys)
   return begun
+}
+
+/**
+ * Appends a leaf by itself to the log whose head this transaction has locked.
+ * @param head as it stands, with the time (Unix seconds) and the epoch that it gets
+ * @param next the keys of which one signs the new head's public checkpoint
+ * @returns the new head
+ */
+export async function appendAlone(
+  tx: Tx,
+  log: LogIdentity,
+  leaf: GenesisLeaf | KeyChangeLeaf,
+  head: LogHeadRow,
+  next: SigningKeys,
+): Promise<LogHeadRow> {
+  const builder = growLog(await loadFrontier(tx, head))
+  const { body, index } = await signAndAppend(log, builder, leaf)
+  const [size, root] = [builder.size(), builder.root()]
+  const moved = { ...head, size, root, checkpoint: publicCheckpoint(next, log.origin, size, root) }
+  const entries = [{ log_index: index, body, integrated_time: head.log_time }]
+  await appendEntries(tx, { entries, tiles: builder.tiles(), head: moved })
+  return moved
 }
 
 /** The rows of all keys; written when there are none, on a first start or on a database of a release that had no such rows. */

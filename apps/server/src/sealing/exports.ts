@@ -8,10 +8,10 @@ import { draftExport, type SealedStatement } from "./export-statement.ts"
 import type { Sealer } from "./sealer.ts"
 
 /** Exports that are sent at one time, and of them those of one caller: each holds a page of records. */
-export const EXPORTS_MAX = 8
+const EXPORTS_MAX = 8
 export const EXPORTS_PER_CALLER_MAX = 4
 /** Longest that a page waits to be taken, in milliseconds: who reads slower than that is let go of. */
-export const PAGE_DEADLINE_MS = 300_000
+const PAGE_DEADLINE_MS = 300_000
 
 export type Exports = {
   /**
@@ -22,7 +22,7 @@ export type Exports = {
   readonly open: (tenant: Tenant, range: AdmittedRange) => Promise<ReadableStream<Uint8Array> | undefined>
 }
 
-export type ExportsContext = {
+type ExportsContext = {
   readonly db: Database
   readonly sealer: Pick<Sealer, "state">
   readonly nowMs: () => number

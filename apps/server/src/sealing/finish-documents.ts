@@ -8,7 +8,7 @@ const HANDED_TOGETHER = 8
 /** Into so many parts at least a batch is handed over, so that a small one keeps every thread of the verifier busy as well. */
 const PARTS = 4
 
-export type Finishing = {
+type Finishing = {
   readonly inTurns: InTurns
   readonly verify: VerifyTexts
 }

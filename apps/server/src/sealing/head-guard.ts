@@ -9,9 +9,8 @@ import type { Database } from "../store/driver/database.ts"
 import { StoreError } from "../store/driver/errors.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { lockHead } from "../store/tables/log-store.ts"
-import { createTurns } from "./exclusive.ts"
 import { contradictsHead, type Head, headOf, notContained } from "./head-containment.ts"
-import { openHeadLooks } from "./head-looks.ts"
+import { createTurns, openHeadLooks } from "./head-looks.ts"
 import { createHeadState, type HeadState, OLDER } from "./head-state.ts"
 import { awaitedOf, awaitedSentence } from "./lineage.ts"
 import { type FolderName, openVouching, type Vouching } from "./vouching.ts"
@@ -52,7 +51,7 @@ export type HeadGuard = SealingHeads & {
   readonly close: () => Promise<void>
 }
 
-export type HeadGuardParts = {
+type HeadGuardParts = {
   readonly file: HeadFile
   /** Absent for the embedded database, which no other takes the place of. */
   readonly folder?: FolderName

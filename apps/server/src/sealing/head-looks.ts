@@ -3,7 +3,6 @@ import { setTimeout } from "node:timers/promises"
 import type { Database } from "../store/driver/database.ts"
 import type { Session } from "../store/driver/session.ts"
 import { lockHead, readHead } from "../store/tables/log-store.ts"
-import type { Turns } from "./exclusive.ts"
 import { headOf, notContained } from "./head-containment.ts"
 import { type HeadState, OLDER } from "./head-state.ts"
 import { awaitedOf, awaitedSentence, type LastSeen, type Standing } from "./lineage.ts"
@@ -14,7 +13,7 @@ export const LOOK_EVERY_MS = 2000
 /** How long a stop waits until the database knows of it, in milliseconds. */
 const LEAVE_WITHIN_MS = 2000
 
-export type HeadLooks = {
+type HeadLooks = {
   /** Looks now and then every two seconds. Rejects when the database cannot be asked now. */
   readonly begin: (db: Database) => Promise<void>
   /** Calls share one look. Rejects when the database cannot be asked. */
@@ -100,5 +99,17 @@ export function openHeadLooks(state: HeadState, vouching: Vouching | undefined, 
         ])
       db = undefined
     },
+  }
+}
+
+/** Work that is done one piece at a time, in the order in which it was given. Does the work once all that was given before has ended, however that ended. */
+export type Turns = <T>(work: () => Promise<T>) => Promise<T>
+
+export function createTurns(): Turns {
+  let last: Promise<unknown> = Promise.resolve()
+  return work => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
+    return result
   }
 }

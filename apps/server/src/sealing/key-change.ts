@@ -7,11 +7,9 @@ import type { KeyChangeLeaf } from "@runseal/core/artifacts/anchor"
 import { keyChangeLeaf, leafDigest, leafText } from "@runseal/core/formulas/leaves"
 import { formatUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
 import { MAX_KEY_CHANGES } from "@runseal/core/wire/log-answers"
-import { publicCheckpoint, signAndAppend } from "../anchor/embedded-log.ts"
 import { headsOf } from "../anchor/heads-folder.ts"
 import { createNextKeys, readNextKeys, takeNextKeys } from "../anchor/key-file.ts"
 import { idsOf, type SigningKeys } from "../anchor/keys.ts"
-import { growLog } from "../anchor/log-builder.ts"
 import type { Config } from "../options/config.ts"
 import type { RemoteSigner } from "../options/table.ts"
 import { StartupError } from "../startup-error.ts"
@@ -19,7 +17,7 @@ import type { Database } from "../store/driver/database.ts"
 import { StoreError } from "../store/driver/errors.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { readDeployment } from "../store/tables/deployment.ts"
-import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
+import { type LogHeadRow, lockHead } from "../store/tables/log-store.ts"
 import {
   endEpoch,
   insertKeyChange,
@@ -32,12 +30,12 @@ import {
   revokeKey,
   type SigningKeyRow,
 } from "../store/tables/signing-keys.ts"
-import { type Deployment, keptElsewhere, openDeployment } from "./deployment.ts"
+import { appendAlone, type Deployment, keptElsewhere, openDeployment } from "./deployment.ts"
 import { type HeadGuard, openHeadGuard } from "./head-guard.ts"
 import { nextLogTime } from "./log-clock.ts"
 
 /** A key that was retired and the one in its place. */
-export type ChangedKey = { readonly role: KeyRole; readonly retired: string; readonly key_id: string }
+type ChangedKey = { readonly role: KeyRole; readonly retired: string; readonly key_id: string }
 
 export type KeyChange = {
   readonly changed: readonly ChangedKey[]
@@ -183,7 +181,7 @@ async function appendChange(
   before: LogHeadRow,
   { deployment, next, changed, time, nowMs }: Appending,
 ): Promise<{ readonly head: LogHeadRow; readonly log_index: number }> {
-  const { keys, origin, genesis } = deployment
+  const { origin, genesis } = deployment
   const changes = await readKeyChanges(tx)
   if (changes.length >= MAX_KEY_CHANGES)
     throw new StartupError(`The keys of a log change ${MAX_KEY_CHANGES} times at most: begin a new deployment.`)
@@ -196,17 +194,12 @@ async function appendChange(
     log_key_id: ids.log,
     checkpoint_key_id: ids.checkpoint,
   })
-  const log = growLog(await loadFrontier(tx, before))
-  const { body, index } = await signAndAppend({ keys, origin }, log, leaf)
-  const [size, root] = [log.size(), log.root()]
-  const checkpoint = publicCheckpoint(next, origin, size, root)
-  const head = { ...before, size, root, log_time: time, checkpoint, epoch: before.epoch + 1 }
-  const entries = [{ log_index: index, body, integrated_time: time }]
-  await appendEntries(tx, { entries, tiles: log.tiles(), head })
-  await insertKeyChange(tx, { log_index: index, leaf: leafText(leaf) })
+  const log_index = before.size
+  const head = await appendAlone(tx, deployment, leaf, { ...before, log_time: time, epoch: before.epoch + 1 }, next)
+  await insertKeyChange(tx, { log_index, leaf: leafText(leaf) })
   for (const { retired } of changed) await retireKey(tx, retired, time)
   const born = { valid_from: time, valid_to: 0, revoked_from: 0 }
   const rows = changed.map(({ role, key_id }) => ({ key_id, role, spki: next[role].spki, ...born }))
   await insertSigningKeys(tx, rows)
-  return { head, log_index: index }
+  return { head, log_index }
 }

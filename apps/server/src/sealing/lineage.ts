@@ -8,7 +8,7 @@ import type { Lineage } from "../anchor/head-file.ts"
 import type { DatabaseFacts, HeadsFolderRow } from "../store/tables/heads-folders.ts"
 
 /** How old the last look at a lost database may be for its settings to count, in milliseconds. */
-export const SYNCHRONOUS_STANDS_MS = 60_000
+const SYNCHRONOUS_STANDS_MS = 60_000
 /** Most folders of one database. */
 export const MAX_HEADS_FOLDERS = 256
 

@@ -10,7 +10,7 @@ import { MAX_LOG_CLOCK_SKEW_SECONDS } from "./log-clock.ts"
 const NONCE_BYTES = 32
 const SEED_BYTES = 32
 
-export type MomentSource = () => Moment
+type MomentSource = () => Moment
 
 /** A source over a millisecond clock. */
 export function momentSource(nowMs: () => number): MomentSource {

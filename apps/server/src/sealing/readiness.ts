@@ -8,7 +8,6 @@ import type { Database } from "../store/driver/database.ts"
 import { readHead, takesWrites } from "../store/tables/log-store.ts"
 import type { Telemetry } from "../telemetry.ts"
 import { boundedFinding } from "./bounded-finding.ts"
-import type { Doubt } from "./doubt.ts"
 import type { HeadGuard } from "./head-guard.ts"
 import { nextLogTime } from "./log-clock.ts"
 import { metByOthers, REASONS, whyNotSealed } from "./trial-write.ts"
@@ -23,7 +22,30 @@ export type Readiness =
   | { readonly ready: true; readonly log_size: number; readonly checked_at: number }
   | { readonly ready: false; readonly reason: string; readonly checked_at: number }
 
-export type ReadinessParts = {
+/** Whether it is in doubt that anything can be sealed: after the start, and since a request failed for the record store's sake. */
+export type Doubt = {
+  readonly raise: () => void
+  /** How often it was raised. */
+  readonly times: () => number
+  /** Ends what was raised so far, or up to so many times. */
+  readonly settle: (times?: number) => void
+  readonly stands: () => boolean
+}
+
+export function openDoubt(): Doubt {
+  let raised = 1
+  let settled = 0
+  return {
+    raise: () => void raised++,
+    times: () => raised,
+    settle: (times = raised) => {
+      settled = Math.max(settled, times)
+    },
+    stands: () => raised > settled,
+  }
+}
+
+type ReadinessParts = {
   readonly db: Database
   readonly nowMs: () => number
   /** What is remembered beside the keys. */

@@ -26,7 +26,7 @@ export function firstLeaf(draft: Draft, runId: number): PreAnchorLeaf | ReceiptL
   return preAnchorLeaf("vfa.leaf.v7", before, draft.allow_token)
 }
 
-export type RecordPlace = { readonly run_id: number; readonly tenant_salt: string }
+type RecordPlace = { readonly run_id: number; readonly tenant_salt: string }
 
 function runFacts(draft: Draft, place: RecordPlace, leafVersion: RunFacts["leaf_version"]): RunFacts {
   const { outcome_kind, fault, tenant } = draft

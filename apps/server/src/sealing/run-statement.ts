@@ -19,7 +19,7 @@ const MAX_KEPT = 256
 /** Why there is no statement of a record: it says of itself that it is no attestation, or one of its keys is revoked from then on. */
 export type NoStatement = "stage_error" | "revoked_key"
 /** The envelope, as the JSON text that is answered. */
-export type RunStated = { readonly envelope: string } | { readonly absent: NoStatement }
+type RunStated = { readonly envelope: string } | { readonly absent: NoStatement }
 
 /**
  * States a record, or says why there is no statement of it.

@@ -55,7 +55,7 @@ export type Sealer = {
   readonly close: () => Promise<void>
 }
 
-export type SealerContext = BatchContext &
+type SealerContext = BatchContext &
   SealingHeads & {
     readonly db: Database
     readonly log: LogIdentity
@@ -175,11 +175,7 @@ function sealedAt<T>(sealed: readonly (T | undefined)[], at: number): T {
  * One transaction: lock the log's head, build on it, write everything.
  * @param known where the log stood last; read from the store when it is not there any more
  */
-export const commitBatch = (
-  work: BatchWork,
-  known: LogFrontier | undefined,
-  context: SealerContext,
-): Promise<Batch> => {
+const commitBatch = (work: BatchWork, known: LogFrontier | undefined, context: SealerContext): Promise<Batch> => {
   const { exports = [] } = work
   const owners = ownersOf([...work.drafts, ...exports])
   const attesting = [...new Set(work.attestations.map(({ owner }) => owner))]

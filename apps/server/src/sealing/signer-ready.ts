@@ -14,7 +14,7 @@ export const SIGNER_STANDS_MS = 5000
 /** Neither a leaf, which is a JSON text, nor a DSSE encoding: its signature says nothing, and nobody keeps it. */
 const PROBE = utf8Encode("runseal: signed to see that the signer signs")
 
-export type SignerParts = {
+type SignerParts = {
   readonly key: EcdsaKey
   readonly nowMs: () => number
   readonly telemetry: Pick<Telemetry, "signerChanged">

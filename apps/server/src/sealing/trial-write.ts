@@ -38,7 +38,7 @@ const TABLES = [
 /** Ends the transaction that is to leave nothing. */
 class Undone extends Error {}
 
-export type TrialParts = {
+type TrialParts = {
   readonly db: Pick<Database, "transaction" | "confirm">
   readonly heads: Pick<SealingHeads, "readyToRemember">
   /** Told what is tried next, by what it means when no answer comes. */

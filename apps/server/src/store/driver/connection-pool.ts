@@ -29,7 +29,7 @@ export type AnswerBounds = {
 }
 
 /** For a database that nobody stands in between of: it answers or is gone. */
-export const UNBOUNDED: AnswerBounds = { read: Infinity, statement: Infinity, commit: Infinity }
+const UNBOUNDED: AnswerBounds = { read: Infinity, statement: Infinity, commit: Infinity }
 
 export type Connection = {
   readonly client: StoreClient

@@ -18,7 +18,7 @@ import {
 import type { Sink, Source, Tx } from "./session.ts"
 import { type Opening, runRead, runStatement, runTransaction, runTransactionFrom, type Work } from "./transaction.ts"
 
-export type DatabaseOptions =
+type DatabaseOptions =
   | { readonly kind: "pglite"; readonly dataDir: string }
   /** Gone with the process: for tests and trials. */
   | { readonly kind: "memory" }
@@ -62,7 +62,7 @@ export type Database = Source & {
 }
 
 /** A line for the operator. */
-export type StoreLog = (sentence: string) => void
+type StoreLog = (sentence: string) => void
 
 /**
  * Opens a database and migrates it.

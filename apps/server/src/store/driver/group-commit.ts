@@ -2,7 +2,7 @@
 import { setImmediate, setTimeout } from "node:timers/promises"
 import { StoreError } from "./errors.ts"
 
-export type GroupBounds<Item = never> = {
+type GroupBounds<Item = never> = {
   /** Most items of one batch. */
   readonly batch: number
   /** Most items that may wait; one more is refused at once. */

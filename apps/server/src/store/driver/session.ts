@@ -5,7 +5,7 @@ import type { Connection } from "./connection-pool.ts"
 import { StoreError } from "./errors.ts"
 
 /** `bigint` columns arrive as numbers within ±(2^53−1); anything beyond is refused as corrupt. */
-export type StoreTypes = { readonly bigint: number }
+type StoreTypes = { readonly bigint: number }
 
 /** A postgres.js client of either kind of database. */
 export type StoreClient = postgres.Sql<StoreTypes>

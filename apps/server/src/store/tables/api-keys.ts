@@ -43,7 +43,7 @@ export type Minter =
   | { readonly kind: "anonymous" }
   | { readonly kind: "operator" }
 
-export type NewKey = Pick<ApiKeyRow, "name" | "scope" | "tier" | "created_at"> & HashInHex
+type NewKey = Pick<ApiKeyRow, "name" | "scope" | "tier" | "created_at"> & HashInHex
 
 /** SHA-256 of the secret. */
 type HashInHex = { readonly secret_hash: string }

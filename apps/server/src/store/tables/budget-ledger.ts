@@ -4,7 +4,7 @@ import { createGroupCommit, type Upstream } from "../driver/group-commit.ts"
 import { type Charge, type ChargeResult, chargeWindows } from "./tenant-windows.ts"
 
 /** Charges one transaction makes. */
-export const MAX_CHARGES_PER_BATCH = 256
+const MAX_CHARGES_PER_BATCH = 256
 /** Charges that may wait; one more is refused at once. */
 export const MAX_WAITING_CHARGES = 4096
 

@@ -13,7 +13,7 @@ export type AdmittedRange = {
 }
 
 /** A piece of a chain, by ordinals. Records are admitted in another order than they are sealed in, so it may hold others too. */
-export type OrdinalSpan = { readonly first: number; readonly last: number }
+type OrdinalSpan = { readonly first: number; readonly last: number }
 
 /** The shortest piece of the owner's chain that holds every record of `among` which was admitted in the range. */
 export async function findSpan(

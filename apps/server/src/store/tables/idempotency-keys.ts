@@ -27,7 +27,7 @@ export const idempotency_key = pgTable(
   table => [index("idempotency_key_kept").on(table.kept_at)],
 )
 
-export type IdempotencyKeyRow = RowOf<typeof idempotency_key>
+type IdempotencyKeyRow = RowOf<typeof idempotency_key>
 
 /** A request under a key: neither says what the key or the body was. */
 export type KeyClaim = Pick<IdempotencyKeyRow, "key_hash" | "request_digest">

@@ -8,7 +8,7 @@ import { type KeptKey, keepKeys, lockKeys } from "./idempotency-keys.ts"
 import type { Charge, ChargeResult, TokenChargeRow } from "./tenant-windows.ts"
 
 /** What an earlier attempt at a request has left to the next one. */
-export type EarlierAttempt = {
+type EarlierAttempt = {
   /** The charge that is taken over; "" when the key has its record. */
   readonly charge_id: string
   readonly result: ChargeResult

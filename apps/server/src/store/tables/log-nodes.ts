@@ -9,7 +9,7 @@ import type { Source } from "../driver/session.ts"
 import { readTileSlice } from "./log-store.ts"
 
 /** Some 200 bytes each: the upper levels of a log of 8 million entries, and what was asked for last. */
-export const MAX_REMEMBERED_NODES = 32_768
+const MAX_REMEMBERED_NODES = 32_768
 
 export type LogNodes = {
   /**

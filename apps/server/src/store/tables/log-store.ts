@@ -75,17 +75,17 @@ export type LogEntryRow = RowOf<typeof log_entry>
 export type LogTileRow = RowOf<typeof log_tile>
 
 /** A full tile as the log's builder makes it. */
-export type FullTile = Omit<LogTileRow, "root">
+type FullTile = Omit<LogTileRow, "root">
 
 /** What a batch adds, and the head it makes. */
-export type LogAppend = {
+type LogAppend = {
   readonly entries: readonly LogEntryRow[]
   readonly tiles: readonly FullTile[]
   readonly head: LogHeadRow
 }
 
 /** All that must be known to grow the log. */
-export type StoredFrontier = {
+type StoredFrontier = {
   readonly range: CompactRange
   /** For each tile level the hashes since its last full tile, at most 255. */
   readonly edges: readonly (readonly Uint8Array[])[]

@@ -21,10 +21,10 @@ export const request_window = pgTable(
   table => [index("request_window_start").on(table.window_start)],
 )
 
-export type RequestWindowRow = RowOf<typeof request_window>
+type RequestWindowRow = RowOf<typeof request_window>
 
 /** Requests that came for one bucket. */
-export type Arrivals = Pick<RequestWindowRow, "bucket" | "requests">
+type Arrivals = Pick<RequestWindowRow, "bucket" | "requests">
 
 /**
  * Counts requests in one statement. A window begins with its bucket's first request and lasts `window_ms`; a request after
@@ -59,7 +59,7 @@ export const countRequests = (
 export type KeyArrivals = Pick<ActiveKey, "secret_hash"> & { readonly limit_name: string; readonly requests: number }
 
 /** A key that is not revoked, and its window with these requests counted. */
-export type CountedKey = ActiveKey & RequestWindowRow & Pick<KeyArrivals, "limit_name">
+type CountedKey = ActiveKey & RequestWindowRow & Pick<KeyArrivals, "limit_name">
 
 /**
  * Looks keys up and counts the requests that came with them, as `countRequests` does, in one statement: under the bucket

@@ -37,7 +37,7 @@ export const key_change = pgTable("key_change", {
 })
 
 export type SigningKeyRow = RowOf<typeof signing_key>
-export type KeyChangeRow = RowOf<typeof key_change>
+type KeyChangeRow = RowOf<typeof key_change>
 
 /** Every key the log ever had, oldest first. */
 export const readSigningKeys = (source: Source): Promise<readonly SigningKeyRow[]> =>

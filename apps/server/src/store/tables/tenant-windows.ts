@@ -52,7 +52,7 @@ export type Charge = Omit<TokenChargeRow, "total_after"> & {
 }
 
 /** A tenant's window: fixed, aligned to the epoch; `window_start` in milliseconds. */
-export type WindowKey = Omit<TenantWindowRow, "total">
+type WindowKey = Omit<TenantWindowRow, "total">
 
 export type ChargeResult =
   | { readonly ok: true; readonly total_after: number }

@@ -17,7 +17,7 @@ export const witnessed_checkpoint = pgTable(
   table => [check("witnessed_checkpoint_one_row", fragment`${table.only}`)],
 )
 
-export type WitnessedCheckpointRow = RowOf<typeof witnessed_checkpoint>
+type WitnessedCheckpointRow = RowOf<typeof witnessed_checkpoint>
 
 /** The newest one; undefined before the first. */
 export function readWitnessed(source: Source): Promise<WitnessedCheckpointRow | undefined> {

@@ -5,9 +5,8 @@ import { Duplex } from "node:stream"
 import { Worker } from "node:worker_threads"
 import { StartupError } from "../../../startup-error.ts"
 import { connectionClosed } from "../errors.ts"
-import { damaged } from "./damaged.ts"
+import { damaged, lacksRoom, noRoom } from "./folder-trouble.ts"
 import type { PgliteReply, PgliteRequest, PgliteStart } from "./messages.ts"
-import { lacksRoom, noRoom } from "./room.ts"
 
 const LOST = "The embedded database stopped."
 

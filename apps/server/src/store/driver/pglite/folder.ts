@@ -14,8 +14,7 @@ import { join } from "node:path"
 import { isFullDisk, isSystemError, StartupError } from "../../../startup-error.ts"
 import { type FileLock, lockFile } from "../file-lock.ts"
 import { startPglite } from "./connection.ts"
-import { damaged } from "./damaged.ts"
-import { lacksRoom, noRoom } from "./room.ts"
+import { damaged, lacksRoom, noRoom } from "./folder-trouble.ts"
 
 /** PostgreSQL's major version inside PGlite 0.5; a major version reads no other's files. */
 const POSTGRES_MAJOR = "18"

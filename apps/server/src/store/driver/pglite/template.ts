@@ -10,7 +10,7 @@ import { sha256Hex } from "@runseal/canonical"
 /** Mode bits of others than the owner. */
 const OTHERS = 0o077
 
-export type Template = {
+type Template = {
   /** The kept copy, a tar file of a data folder; undefined when there is none. */
   readonly tar: Uint8Array<ArrayBuffer> | undefined
   /** Keeps a copy for the next start, in place of any older one. A failure only costs the next start its time. */

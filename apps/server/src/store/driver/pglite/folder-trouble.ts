@@ -1,4 +1,4 @@
-/** Whether the disk of a data folder has room: the embedded database does not say why it cannot write. */
+/** What can be wrong with the data folder of the embedded database, which does not say why it cannot open or write; for the operator. */
 import { statfsSync } from "node:fs"
 
 /** Without room for the next segment of its write-ahead log, 16 MiB, the database does not open. */
@@ -17,3 +17,7 @@ export function lacksRoom(folder: string): boolean {
 /** What to do about it, for the operator. */
 export const noRoom = (folder: string): string =>
   `The disk of the data folder ${folder} is full: make room, ${LEAST_BYTES / 1024 / 1024} MiB at least, and start again.`
+
+/** Of a database whose files cannot be what it wrote. */
+export const damaged = (dataDir: string): string =>
+  `The embedded database cannot be opened: the files in ${dataDir} are damaged or not all there; restore that folder from your backup.`
