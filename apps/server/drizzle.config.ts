@@ -1,4 +1,7 @@
-/** `npx drizzle-kit generate` writes the next migration from the schema; the server applies it at start. */
+/**
+ * `npx drizzle-kit generate` in this folder writes the next migration from the tables; the server applies it at start. It goes by the
+ * newest snapshot: remove the one before. `src/store/migrations.test.ts` holds migrations, snapshot and tables together.
+ */
 import { defineConfig } from "drizzle-kit"
 
 export default defineConfig({
