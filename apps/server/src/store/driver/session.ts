@@ -51,8 +51,9 @@ export function openSession(
     get orm() {
       return drizzle(proxy)
     },
-    read: work => work(session),
-    write: statement => statement(session),
+    // Promises, whatever comes back: a statement of the query builder would be sent each time it is awaited.
+    read: async work => work(session),
+    write: async statement => statement(session),
   }
   return { session, end: revoke }
 }

@@ -76,7 +76,8 @@ export async function runRead<T>(
 /**
  * Waits for statements of a transaction that were sent together. When one fails, so do those behind it and the transaction: what
  * it met is thrown, not what they did.
- * @param sent in the order in which they were sent: the driver sends a statement when it is awaited
+ * @param sent in the order in which they were sent: the driver sends a statement when it is awaited, and the query builder's each time
+ *   it is awaited, so that none of those may stand here bare
  */
 export async function sentTogether<Sent extends readonly PromiseLike<unknown>[] | []>(
   sent: Sent,
