@@ -46,6 +46,9 @@ const ON_POSTGRES = ["server", "process", "faults", "simulation"]
 const postgresSetup = fileURLToPath(new URL("apps/server/spec/database/one-cluster.ts", import.meta.url))
 const globalSetup = (name: string): string[] => (ON_POSTGRES.includes(name) ? [postgresSetup] : [])
 
+/** Suites that keep nothing in their modules share them: loading a server takes longer than many a suite. */
+const SHARED_MODULES = { isolate: false }
+
 /** Suites whose servers mostly wait: more of them at a time than there are processors. */
 const WAITING = ["process"]
 const PROCESSORS = availableParallelism()
@@ -66,7 +69,9 @@ const ofPackage = ([name, folder]: readonly [string, string]): TestProjectInline
     include: ["src", "test", "spec"].map(part => testsOf(`${folder}/${part}`)),
     exclude: Object.values(APART).flat().map(testsOf),
     testTimeout: name === "server" ? SERVER_TIMEOUT_MS : TIMEOUT_MS,
-    maxWorkers: PROCESSORS,
+    // Some of them wait: one more than there are processors.
+    maxWorkers: PROCESSORS + 1,
+    ...SHARED_MODULES,
   },
 })
 
@@ -78,8 +83,8 @@ const apart = ([name, places]: readonly [string, readonly string[]]): TestProjec
     include: places.map(testsOf),
     testTimeout: SERVER_TIMEOUT_MS,
     ...(WAITING.includes(name)
-      ? { maxWorkers: 2 * PROCESSORS, sequence: { groupOrder: 1 } }
-      : { maxWorkers: PROCESSORS }),
+      ? { maxWorkers: 2 * PROCESSORS, sequence: { groupOrder: 2 } }
+      : { maxWorkers: PROCESSORS, sequence: { groupOrder: 1 } }),
   },
 })
 

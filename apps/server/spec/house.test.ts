@@ -1,6 +1,7 @@
-/** The auditor audited: whatever is changed behind the service's back, the check after every test finds it. */
+/** The auditor audited: whatever is changed behind the service's back, the check after the last test of a suite finds it, and the one after each test what is new. */
 import { expect, test } from "vitest"
-import { checkHouse } from "./harness/check-house.ts"
+import { checkHouse, checkNewRows } from "./harness/check-house.ts"
+import { request } from "./harness/requests.ts"
 import { executeEvery, standingSevenStates } from "./harness/seven-states.ts"
 import { readStoredBundle, writeStoredBundle } from "./harness/stored-bundle.ts"
 import { runSql } from "./harness/tables.ts"
@@ -94,8 +95,33 @@ test.each([
   await checkHouse(service())
 })
 
+test.each([
+  [
+    "a record",
+    "run",
+    "bundle",
+    "set_byte(bundle, 300, get_byte(bundle, 300) # 1)",
+    "run_id = (select max(run_id) from run)",
+  ],
+  [
+    "an entry",
+    "log_entry",
+    "integrated_time",
+    "integrated_time # 1",
+    "log_index = (select max(log_index) from log_entry)",
+  ],
+])("%s that is new and not as it was made is found after its test", async (_what, table, column, change, rows) => {
+  await checkNewRows(service())
+  await service().execute(request())
+  const changed = `update ${table} set ${column} = ${change} where ${rows}`
+  await runSql(service().db, changed)
+  await expect(checkNewRows(service())).rejects.toThrow()
+  await runSql(service().db, changed)
+  await checkNewRows(service())
+})
+
 test("a house in order is in order, every state twice", async () => {
   await executeEvery(service())
   await checkHouse(service())
-  expect((await service().get("/runs")).body.total).toBe(16)
+  expect((await service().get("/runs")).body.total).toBe(18)
 })

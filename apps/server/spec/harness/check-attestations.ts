@@ -13,16 +13,25 @@ import type { Tables } from "./tables.ts"
 /** A verdict depends on text and trust alone, so that no text is judged twice. */
 const judgedBy = new WeakMap<object, Map<string, AttestationAnswer>>()
 
-/** Gives the anchors it judged. */
-export function checkAttestations(auditor: Auditor, service: TestService, { attestations }: Tables): readonly Anchor[] {
+/** Judges attestations, and gives their anchors. */
+export function judgeAttestations(
+  auditor: Auditor,
+  service: TestService,
+  attestations: readonly AttestationRow[],
+): readonly Anchor[] {
   const judged = judgedBy.get(service) ?? new Map()
   judgedBy.set(service, judged)
-  const documents = attestations.map(row => {
+  return attestations.map(row => {
     const document = judged.get(row.document) ?? judgeBothForms(row, auditor)
     judged.set(row.document, document)
     checkColumns(row, document)
     return document
   })
+}
+
+/** Every attestation, and its place among its owner's. Gives the anchors it judged. */
+export function checkAttestations(auditor: Auditor, service: TestService, { attestations }: Tables): readonly Anchor[] {
+  const documents = judgeAttestations(auditor, service, attestations)
   for (const owner of new Set(attestations.map(row => row.owner))) {
     const ordinals = attestations.filter(row => row.owner === owner).map(row => row.owner_ordinal)
     expect(ordinals, `attestations of key ${owner}`).toEqual(ordinals.map((_, i) => i + 1))

@@ -4,10 +4,9 @@ import { exportStatementSchema } from "@runseal/core/artifacts/export-statement"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { VERDICTS } from "@runseal/core/verify/report"
 import type { Auditor } from "./auditor.ts"
-import type { TestService } from "./service.ts"
 
 /** Each verifies and is in the log. */
-export const checkExports = (auditor: Auditor, { statements }: TestService): readonly Anchor[] =>
+export const checkExports = (auditor: Auditor, statements: readonly string[]): readonly Anchor[] =>
   statements.map(text => {
     const parsed = parseExact(exportStatementSchema, auditor.judge(text, VERDICTS.export_statement, "a statement"))
     if (!parsed.ok) throw new Error(parsed.problem)

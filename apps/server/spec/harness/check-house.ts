@@ -1,26 +1,51 @@
 /**
- * The auditor who comes after every test: recomputes the log from its entries, verifies every stored record with the
- * public verifier and the published trust document, the same with every attestation, and holds every other table against
- * them.
+ * The auditor of the tests. After each test he verifies what is new: every record and attestation, with the public verifier and the
+ * published trust document, and that nothing else is new in the log. After the last test of a suite he looks at everything: he recomputes
+ * the log from its entries, and holds every other table against the records.
  */
 import { auditorOf, checkEveryEntryExplained } from "./auditor.ts"
 import { checkAccess } from "./check-access.ts"
-import { checkAttestations } from "./check-attestations.ts"
+import { checkAttestations, judgeAttestations } from "./check-attestations.ts"
 import { checkBudgets } from "./check-budgets.ts"
 import { checkExports } from "./check-exports.ts"
 import { checkLog } from "./check-log.ts"
-import { anchorsOf, checkRecords } from "./check-records.ts"
+import { anchorsOf, checkRecords, judgeRecords } from "./check-records.ts"
 import type { TestService } from "./service.ts"
-import { readTables } from "./tables.ts"
+import { type NewRows, readNewRows, readTables, type Seen } from "./tables.ts"
 
+type LookedAt = Seen & { readonly statements: number }
+
+const UNSEEN: LookedAt = { logSize: 0, nextRunId: 1, statements: 0 }
+const lookedAtBy = new WeakMap<object, LookedAt>()
+
+/** What came since the last look at this service; everything when its log is shorter than it was. */
+export async function checkNewRows(service: TestService): Promise<void> {
+  const seen = lookedAtBy.get(service) ?? UNSEEN
+  const rows = await readNewRows(service.db, seen)
+  if (rows.head.size < seen.logSize) await checkHouse(service)
+  else await judgeNew(service, rows, service.statements.slice(seen.statements))
+  const { size, next_run_id } = rows.head
+  lookedAtBy.set(service, { logSize: size, nextRunId: next_run_id, statements: service.statements.length })
+}
+
+async function judgeNew(service: TestService, rows: NewRows, exported: readonly string[]): Promise<void> {
+  if (rows.entries.length === 0 && rows.runs.length === 0 && exported.length === 0) return
+  const auditor = await auditorOf(service, rows.entries)
+  const bundles = judgeRecords(auditor, service, rows.runs)
+  const attestations = judgeAttestations(auditor, service, rows.attestations)
+  const statements = checkExports(auditor, exported)
+  checkEveryEntryExplained([...bundles.flatMap(anchorsOf), ...attestations, ...statements], rows.entries)
+}
+
+/** Everything. */
 export async function checkHouse(service: TestService): Promise<void> {
   const tables = await readTables(service.db)
   await checkLog(service, tables)
   const auditor = await auditorOf(service, tables.entries)
   const bundles = checkRecords(auditor, service, tables)
   const attestations = checkAttestations(auditor, service, tables)
-  const statements = checkExports(auditor, service)
-  checkEveryEntryExplained([...bundles.flatMap(anchorsOf), ...attestations, ...statements], tables.head.size)
+  const statements = checkExports(auditor, service.statements)
+  checkEveryEntryExplained([...bundles.flatMap(anchorsOf), ...attestations, ...statements], tables.entries)
   checkBudgets(tables, bundles)
   checkAccess(tables, bundles)
 }

@@ -17,16 +17,21 @@ import type { Tables } from "./tables.ts"
 type Judged = Map<number, { readonly text: string; readonly bundle: Bundle }>
 const judgedBy = new WeakMap<object, Judged>()
 
-/** Gives the records it judged. */
+/** Judges records, and gives them. */
+export function judgeRecords(auditor: Auditor, service: TestService, runs: readonly RunRow[]): readonly Bundle[] {
+  const judged = judgedBy.get(service) ?? new Map()
+  judgedBy.set(service, judged)
+  return runs.map(run => bundleOf(run, auditor, judged))
+}
+
+/** Every record, and what they are together. Gives the records it judged. */
 export function checkRecords(auditor: Auditor, service: TestService, tables: Tables): readonly Bundle[] {
   const { head, runs } = tables
   expect(
     runs.map(run => run.run_id),
     "run numbers are 1, 2, 3 …",
   ).toEqual(Array.from({ length: head.next_run_id - 1 }, (_, i) => i + 1))
-  const judged = judgedBy.get(service) ?? new Map()
-  judgedBy.set(service, judged)
-  const bundles = runs.map(run => bundleOf(run, auditor, judged))
+  const bundles = judgeRecords(auditor, service, runs)
   checkChains(tables, bundles)
   runs.forEach((run, i) => {
     checkSummary(run, bundles[i]!)

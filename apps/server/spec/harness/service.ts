@@ -11,7 +11,7 @@ import { type Config, readConfig } from "../../src/options/config.ts"
 import { createLogger } from "../../src/process-log.ts"
 import { type Database, openDatabase } from "../../src/store/driver/database.ts"
 import { type Answer, readAnswer } from "./answer.ts"
-import { checkHouse } from "./check-house.ts"
+import { checkHouse, checkNewRows } from "./check-house.ts"
 import { type TestClock, testClock } from "./clock.ts"
 import { expectDescribed } from "./described.ts"
 
@@ -115,7 +115,7 @@ export async function openService(settings: Settings = {}): Promise<TestService>
   }
 }
 
-/** A service for all tests of a suite, with settings made when it opens. After each test the whole house is checked. */
+/** A service for all tests of a suite, with settings made when it opens. After each test what is new is checked, after the last one everything. */
 export function standingService(settings: () => Settings = () => ({})): () => TestService {
   let service: TestService | undefined
   const standing = (): TestService => {
@@ -125,7 +125,10 @@ export function standingService(settings: () => Settings = () => ({})): () => Te
   beforeAll(async () => {
     service = await openService(settings())
   })
-  afterEach(() => checkHouse(standing()))
-  afterAll(() => service?.close())
+  afterEach(() => checkNewRows(standing()))
+  afterAll(async () => {
+    if (service === undefined) return
+    await checkHouse(service).finally(service.close)
+  })
   return standing
 }

@@ -1,5 +1,5 @@
 /** Everything the database holds, as the store's own types. */
-
+import { gte } from "drizzle-orm"
 import type { Database } from "../../src/store/driver/database.ts"
 import type { ApiKeyRow } from "../../src/store/tables/api-keys.ts"
 import type { AttestationRow } from "../../src/store/tables/attestations.ts"
@@ -42,6 +42,27 @@ export const readTables = (db: Database): Promise<Tables> =>
       attestations: await sql<AttestationRow[]>`select * from attestation order by owner, owner_ordinal`,
       keys: await sql<ApiKeyRow[]>`select * from api_key order by key_id`,
       publications: await sql<PublicationRow[]>`select * from publication order by run_id`,
+    }
+  })
+
+/** How far somebody has seen the tables. */
+export type Seen = { readonly logSize: number; readonly nextRunId: number }
+
+export type NewRows = Pick<Tables, "head" | "entries" | "runs" | "attestations">
+
+/** What came after that, in one consistent view. */
+export const readNewRows = (db: Database, { logSize, nextRunId }: Seen): Promise<NewRows> =>
+  db.transaction(async ({ sql, orm }) => {
+    await sql`set transaction isolation level repeatable read`
+    const [head] = await sql<LogHeadRow[]>`select * from log_head`
+    if (head === undefined) throw new Error("there is no log head")
+    return {
+      head,
+      entries: await sql<LogEntryRow[]>`select * from log_entry where log_index >= ${logSize} order by log_index`,
+      runs: await orm.select().from(run).where(gte(run.run_id, nextRunId)).orderBy(run.run_id),
+      attestations: await sql<
+        AttestationRow[]
+      >`select * from attestation where log_index >= ${logSize} order by log_index`,
     }
   })
 

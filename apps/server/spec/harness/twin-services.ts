@@ -6,13 +6,13 @@ import { afterAll, afterEach, beforeAll } from "vitest"
 import type { Config } from "../../src/options/config.ts"
 import { openDatabase } from "../../src/store/driver/database.ts"
 import { newPostgresUrl } from "../database/databases.ts"
-import { checkHouse } from "./check-house.ts"
+import { checkHouse, checkNewRows } from "./check-house.ts"
 import { testClock } from "./clock.ts"
 import { openService, type TestService } from "./service.ts"
 
 export type Twins = readonly [TestService, TestService]
 
-/** Twin services on a new PostgreSQL database. After each test the house is checked from both. */
+/** Twin services on a new PostgreSQL database. After each test what is new is checked from both, after the last one everything. */
 export function standingTwins(config: Partial<Config> = {}): () => Twins {
   const keysDir = mkdtempSync(join(tmpdir(), "runseal-twins-"))
   let twins: Twins | undefined
@@ -27,10 +27,14 @@ export function standingTwins(config: Partial<Config> = {}): () => Twins {
     twins = await Promise.all([open(), open()])
   })
   afterEach(async () => {
-    for (const service of standing()) await checkHouse(service)
+    for (const service of standing()) await checkNewRows(service)
   })
   afterAll(async () => {
-    await Promise.all(twins?.map(service => service.close()) ?? [])
+    try {
+      for (const service of twins ?? []) await checkHouse(service)
+    } finally {
+      await Promise.all(twins?.map(service => service.close()) ?? [])
+    }
     rmSync(keysDir, { recursive: true, force: true })
   })
   return standing
