@@ -1,8 +1,10 @@
+import { globSync, readFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config"
 
-const propertySeed = fileURLToPath(new URL("tools/src/properties/property-seed.ts", import.meta.url))
+const pathOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+const propertySeed = pathOf("tools/src/properties/property-seed.ts")
 
 /** What `npm test` runs: each package by itself, but for the folders below. */
 const PACKAGES: Readonly<Record<string, string>> = {
@@ -41,9 +43,15 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   interop: ["apps/server/spec/interop", "apps/verifier-cli/test/interop"],
 }
 
+/** `npm run test:postgres` runs suites of the server a second time, which `npm test` runs on the embedded database. */
+const POSTGRES = "postgres"
+const ON_EACH_DATABASE = globSync("apps/server/spec/**/*.test.ts", { cwd: pathOf(".") }).filter(path =>
+  readFileSync(pathOf(path), "utf8").includes("eachDatabase("),
+)
+
 /** Projects with suites on PostgreSQL, for which a cluster is started. */
-const ON_POSTGRES = ["server", "process", "faults", "simulation"]
-const postgresSetup = fileURLToPath(new URL("apps/server/spec/database/one-cluster.ts", import.meta.url))
+const ON_POSTGRES = ["server", POSTGRES, "process", "faults", "simulation"]
+const postgresSetup = pathOf("apps/server/spec/database/one-cluster.ts")
 const globalSetup = (name: string): string[] => (ON_POSTGRES.includes(name) ? [postgresSetup] : [])
 
 /** Suites that keep nothing in their modules share them: loading a server takes longer than many a suite. */
@@ -88,6 +96,10 @@ const apart = ([name, places]: readonly [string, readonly string[]]): TestProjec
   },
 })
 
+const onPostgres: TestProjectInlineConfiguration = {
+  test: { ...apart([POSTGRES, ON_EACH_DATABASE]).test, ...SHARED_MODULES, env: { RUNSEAL_DATABASES: POSTGRES } },
+}
+
 export default defineConfig({
-  test: { projects: [...Object.entries(PACKAGES).map(ofPackage), ...Object.entries(APART).map(apart)] },
+  test: { projects: [...Object.entries(PACKAGES).map(ofPackage), ...Object.entries(APART).map(apart), onPostgres] },
 })

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "@runseal/canonical"
 import type { AttestationAnswer } from "@runseal/core/artifacts/attestation"
 import { describe, expect, test } from "vitest"
 import { lockHead } from "../src/store/tables/log-store.ts"
-import { eachDatabase, postgresStart, postgresTitle } from "./database/databases.ts"
+import { bothDatabases, postgresStart, postgresTitle } from "./database/databases.ts"
 import { type Answer, numberAt, objectAt, textAt } from "./harness/answer.ts"
 import { request, spending } from "./harness/requests.ts"
 import { standingService, type TestService } from "./harness/service.ts"
@@ -67,7 +67,7 @@ async function holdHead({ db }: TestService): Promise<() => Promise<void>> {
   }
 }
 
-eachDatabase("100 runs and 100 attestations at once", open => {
+bothDatabases("100 runs and 100 attestations at once", open => {
   const service = standingService(() => ({ open }))
 
   test("each is answered with its own", async () => {

@@ -1,7 +1,7 @@
 /** What CCV and MACC halt: docs/pipeline.md, "Gates"; docs/formats.md sections 3.5, 3.6 and 3.9. */
 import type { JsonObject } from "@runseal/canonical"
 import { beforeEach, describe, expect, test } from "vitest"
-import { eachDatabase } from "./database/databases.ts"
+import { bothDatabases } from "./database/databases.ts"
 import { type Answer, expectRefused, numberAt, objectAt, textAt } from "./harness/answer.ts"
 import { sealAs } from "./harness/other-tenant.ts"
 import { EICAR, request, spending } from "./harness/requests.ts"
@@ -11,7 +11,7 @@ import { minted } from "./harness/tables.ts"
 const WINDOW_MS = 600_000
 const budgets = { runTokenBudget: 60, windowTokenBudget: 100, windowSeconds: WINDOW_MS / 1000 }
 
-eachDatabase("budgets", open => {
+bothDatabases("budgets", open => {
   const service = standingService(() => ({ open, config: budgets }))
   /** Every test has a window of its own. */
   beforeEach(() => {

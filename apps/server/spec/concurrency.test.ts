@@ -5,7 +5,7 @@
 import { setTimeout } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
-import { eachDatabase, postgresStart, postgresTitle } from "./database/databases.ts"
+import { bothDatabases, postgresStart, postgresTitle } from "./database/databases.ts"
 import { type Answer, numberAt, objectAt, textAt } from "./harness/answer.ts"
 import { sealAs } from "./harness/other-tenant.ts"
 import { EICAR, request, spending } from "./harness/requests.ts"
@@ -67,7 +67,7 @@ describe("few callers on the embedded database", () => {
   })
 })
 
-eachDatabase("300 mixed runs at once", open => {
+bothDatabases("300 mixed runs at once", open => {
   const service = standingService(() => ({ open }))
 
   test("each ends in its own state, under a number of its own", async () => {

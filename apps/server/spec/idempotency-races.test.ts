@@ -1,7 +1,7 @@
 /** One idempotency key at two processes of one PostgreSQL: one record and one charge, whoever asks where and when. */
 import type { JsonObject } from "@runseal/canonical"
 import { afterAll, describe, expect, test } from "vitest"
-import { eachDatabase, postgresStart, postgresTitle } from "./database/databases.ts"
+import { bothDatabases, postgresStart, postgresTitle } from "./database/databases.ts"
 import { type Answer, expectRefused, numberAt } from "./harness/answer.ts"
 import { expectReplayed, isReplay, newKey, sendKeyed } from "./harness/keyed.ts"
 import { request, spending } from "./harness/requests.ts"
@@ -40,7 +40,7 @@ function expectOneAnswer(answers: readonly Answer[]): void {
   for (const answer of answers) expect([answer.status, answer.text]).toEqual([first?.status, first?.text])
 }
 
-eachDatabase("a run whose sealing failed after its charge", open => {
+bothDatabases("a run whose sealing failed after its charge", open => {
   const service = standingService(() => ({ open }))
 
   test("is charged once, however often it is tried under its key", async () => {

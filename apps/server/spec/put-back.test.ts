@@ -5,7 +5,7 @@
 import { expect, test } from "vitest"
 import { READINESS_STANDS_MS } from "../src/sealing/readiness.ts"
 import type { Database } from "../src/store/driver/database.ts"
-import { eachDatabase } from "./database/databases.ts"
+import { bothDatabases } from "./database/databases.ts"
 import { expectRefused } from "./harness/answer.ts"
 import { request } from "./harness/requests.ts"
 import { standingService } from "./harness/service.ts"
@@ -32,7 +32,7 @@ const putBack = (db: Database, name: string): Promise<void> =>
     ...TABLES.map(table => `insert into ${table} select * from ${name}_${table}`),
   ])
 
-eachDatabase("a database that is put back under a running service", open => {
+bothDatabases("a database that is put back under a running service", open => {
   const service = standingService(() => ({ open }))
 
   test("takes no record, is not ready and says why, until it holds again what was acknowledged", async () => {

@@ -4,12 +4,12 @@ import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { type Doubt, openDoubt, openReadiness, READINESS_STANDS_MS } from "../src/sealing/readiness.ts"
 import { type Database, openDatabase } from "../src/store/driver/database.ts"
-import { eachDatabase } from "./database/databases.ts"
+import { bothDatabases } from "./database/databases.ts"
 import { expectRefused, keysOf, textAt } from "./harness/answer.ts"
 import { request } from "./harness/requests.ts"
 import { standingService } from "./harness/service.ts"
 
-eachDatabase("readiness", open => {
+bothDatabases("readiness", open => {
   const service = standingService(() => ({ open }))
 
   test("a service that could seal is ready and says how long its log is", async () => {

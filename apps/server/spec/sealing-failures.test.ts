@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest"
 import type { Submission } from "../src/pipeline/submission.ts"
 import type { SealedRun } from "../src/sealing/seal-batch.ts"
 import { STORE_LINE_EVERY_MS } from "../src/telemetry.ts"
-import { eachDatabase } from "./database/databases.ts"
+import { bothDatabases } from "./database/databases.ts"
 import { type Answer, expectRefused, textAt } from "./harness/answer.ts"
 import { CANARY } from "./harness/refusal.ts"
 import { PROGRAM_ID, REGISTRY_RECORD_HASH, request } from "./harness/requests.ts"
@@ -21,7 +21,7 @@ function expectUnavailable(answer: Answer): void {
   expect(answer.body).not.toHaveProperty("run_id")
 }
 
-eachDatabase("sealing", open => {
+bothDatabases("sealing", open => {
   const service = standingService(() => ({ open }))
   /** Charges stand whatever becomes of the run; all else must be as it was. */
   const sealed = async (): Promise<object> => ({ ...(await minted(service().db)), charges: 0 })

@@ -26,23 +26,44 @@ async function createDatabase(template: string): Promise<string> {
   return Object.assign(new URL(postgresStart.url), { pathname: `/${name}` }).href
 }
 
-/** Describes the suite on the embedded database and on PostgreSQL. `open` gives a new, migrated database each time. */
-export function eachDatabase(name: string, suite: (open: () => Promise<Database>) => void): void {
-  const closeAfter = (open: () => Promise<Database>) => {
-    const opened: Database[] = []
-    afterAll(async () => {
-      await Promise.all(opened.map(database => database.close()))
-    })
-    return async (): Promise<Database> => {
-      const database = await open()
-      opened.push(database)
-      return database
-    }
-  }
+type Suite = (open: () => Promise<Database>) => void
+
+function onPglite(name: string, suite: Suite): void {
   describe(`${name} on PGlite`, () => {
-    suite(closeAfter(() => openDatabase({ kind: "memory" })))
+    suite(closedAfterwards(() => openDatabase({ kind: "memory" })))
   })
+}
+
+function onPostgres(name: string, suite: Suite): void {
   describe.skipIf(postgresStart.kind === "absent")(`${name} ${postgresTitle}`, () => {
-    suite(closeAfter(async () => openDatabase({ kind: "postgres", url: await newPostgresUrl() })))
+    suite(closedAfterwards(async () => openDatabase({ kind: "postgres", url: await newPostgresUrl() })))
   })
+}
+
+function closedAfterwards(open: () => Promise<Database>): () => Promise<Database> {
+  const opened: Database[] = []
+  afterAll(async () => {
+    await Promise.all(opened.map(database => database.close()))
+  })
+  return async () => {
+    const database = await open()
+    opened.push(database)
+    return database
+  }
+}
+
+/** Describes a suite of the store, or of what happens at once, on both databases. `open` gives a new, migrated database each time. */
+export function bothDatabases(name: string, suite: Suite): void {
+  onPglite(name, suite)
+  onPostgres(name, suite)
+}
+
+/**
+ * Describes a suite of what the service answers, which is the same on both databases: on those that RUNSEAL_DATABASES names, `pglite`,
+ * `postgres` or `both`; the first when it is absent. `npm run test:postgres` is the second.
+ */
+export function eachDatabase(name: string, suite: Suite): void {
+  const chosen = process.env.RUNSEAL_DATABASES ?? "pglite"
+  if (chosen !== "postgres") onPglite(name, suite)
+  if (chosen !== "pglite") onPostgres(name, suite)
 }

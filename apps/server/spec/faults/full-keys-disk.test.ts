@@ -5,7 +5,7 @@ import { expect, onTestFinished, type TestContext, test } from "vitest"
 import { READINESS_STANDS_MS } from "../../src/sealing/readiness.ts"
 import type { Database } from "../../src/store/driver/database.ts"
 import { readHead } from "../../src/store/tables/log-store.ts"
-import { eachDatabase } from "../database/databases.ts"
+import { bothDatabases } from "../database/databases.ts"
 import { expectRefused } from "../harness/answer.ts"
 import { request } from "../harness/requests.ts"
 import { openService, type TestService } from "../harness/service.ts"
@@ -28,7 +28,7 @@ const runsOf = async ({ db }: TestService): Promise<number> => {
   return row?.runs ?? -1
 }
 
-eachDatabase("the keys on a full disk", open => {
+bothDatabases("the keys on a full disk", open => {
   const starting = (disk: SmallDisk, db: Database): Promise<TestService> =>
     openService({ open: async () => db, keysDir: join(disk.folder, "keys") })
 

@@ -24,7 +24,7 @@ import {
 import { insertRuns, run } from "../../src/store/tables/runs.ts"
 import { chargeWindows, tenant_window, token_charge } from "../../src/store/tables/tenant-windows.ts"
 import { lockTenants, tenant, updateTenants } from "../../src/store/tables/tenants.ts"
-import { eachDatabase, newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
+import { bothDatabases, newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { until } from "../harness/until.ts"
 import { openLive } from "./database/live.ts"
 
@@ -184,7 +184,7 @@ async function empty(db: Database): Promise<void> {
   await db.sql`update log_head set size = 0, root = sha256(''), log_time = 0, next_run_id = 1, checkpoint = '', epoch = 0`
 }
 
-eachDatabase("the simulated database and a real one", open => {
+bothDatabases("the simulated database and a real one", open => {
   test("give the same answers to the same calls, and keep the same rows", async () => {
     const real = await open()
     await fc.assert(

@@ -1,7 +1,7 @@
 /** Look-ups by the statement: few, bounded, and none that outlives the facts. */
 import { pino } from "pino"
 import { beforeAll, describe, expect, test } from "vitest"
-import { eachDatabase } from "../../spec/database/databases.ts"
+import { bothDatabases } from "../../spec/database/databases.ts"
 import type { Database } from "../store/driver/database.ts"
 import { StoreError } from "../store/driver/errors.ts"
 import { revokeKey } from "../store/tables/api-keys.ts"
@@ -13,7 +13,7 @@ import { type KeyDirectory, MAX_LOOKUPS_PER_STATEMENT, MAX_WAITING_LOOKUPS, open
 const NOW = Date.UTC(2026, 4, 4, 12)
 const UNKNOWN = `rsk_${"0".repeat(48)}`
 
-eachDatabase("the key directory", open => {
+bothDatabases("the key directory", open => {
   /** The database, counting statements by themselves, and failing while it is told to. */
   let db: Database
   let reads = 0

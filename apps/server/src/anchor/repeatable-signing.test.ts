@@ -6,7 +6,7 @@ import { isLowS } from "@runseal/core/transparency-log/ecdsa-der"
 import { verifyEcdsaP256 } from "@runseal/core/transparency-log/signatures.node"
 import { keyIdOfSpki } from "@runseal/core/transparency-log/spki"
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
-import { eachDatabase } from "../../spec/database/databases.ts"
+import { bothDatabases } from "../../spec/database/databases.ts"
 import { type StandInSigner, startSigner } from "../../spec/harness/signer.ts"
 import { newEcdsaKey } from "./keys.ts"
 import { remoteKey, SignerFailure } from "./remote-signer.ts"
@@ -32,7 +32,7 @@ const remote = () => {
   return remoteKey({ url, tokenFile }, { spki, id: keyIdOfSpki(spki), keyId: encodeHex(keyIdOfSpki(spki)) })
 }
 
-eachDatabase("a signature that is the same each time", open => {
+bothDatabases("a signature that is the same each time", open => {
   test("of a key that is here needs no database: RFC 6979 gives it in every process", async () => {
     const [db, key] = [await open(), newEcdsaKey()]
     const signature = await openRepeatableSigning(key, db)(MESSAGE)

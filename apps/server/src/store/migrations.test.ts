@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { generateDrizzleJson, generateMigration } from "drizzle-kit/api"
 import { beforeAll, expect, test } from "vitest"
-import { eachDatabase } from "../../spec/database/databases.ts"
+import { bothDatabases } from "../../spec/database/databases.ts"
 import { runSql } from "../../spec/harness/tables.ts"
 import type { Database } from "./driver/database.ts"
 
@@ -40,7 +40,7 @@ async function described(db: Database, schema: string): Promise<readonly string[
   return rows.map(({ line }) => line.replaceAll(`${schema}.`, "")).toSorted()
 }
 
-eachDatabase("the migrations", open => {
+bothDatabases("the migrations", open => {
   let db: Database
   beforeAll(async () => {
     db = await open()

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { GUARDED_USER } from "../../../cluster/postgres-cluster.ts"
 import { startCuttingProxy } from "../../../spec/database/cutting-proxy.ts"
 import {
-  eachDatabase,
+  bothDatabases,
   newPostgresUrl,
   postgresStart,
   postgresTitle,
@@ -21,7 +21,7 @@ import { sentTogether } from "./transaction.ts"
 
 const key = { tenant_id: "t", window_seconds: 60, window_start: 0 }
 
-eachDatabase("a database", open => {
+bothDatabases("a database", open => {
   let db: Database
   beforeAll(async () => {
     db = await open()

@@ -1,7 +1,7 @@
 import { sha256Hex } from "@runseal/canonical"
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { eachDatabase } from "../../../spec/database/databases.ts"
+import { bothDatabases } from "../../../spec/database/databases.ts"
 import { BUNDLE_DICTIONARY_1 } from "./bundle-dictionary.ts"
 import { openPacker, packBundle, unpackBundle } from "./bundle-text.ts"
 import { findRun } from "./runs.ts"
@@ -54,7 +54,7 @@ test("a frame that claims more than any bundle has is refused before it is expan
   )
 })
 
-eachDatabase("bundles of an earlier release", open => {
+bothDatabases("bundles of an earlier release", open => {
   test("stand as they were, behind a byte of their own", async () => {
     const db = await open()
     const text = '{"text":"é😀"}'

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { eachDatabase } from "../../../spec/database/databases.ts"
+import { bothDatabases } from "../../../spec/database/databases.ts"
 import { pinDeployment, readDeployment } from "./deployment.ts"
 
 const facts = (mark: string, genesis_at: number) => ({
@@ -11,7 +11,7 @@ const facts = (mark: string, genesis_at: number) => ({
   genesis_at,
 })
 
-eachDatabase("the deployment", open => {
+bothDatabases("the deployment", open => {
   test("is unknown before the first start, then what the first start said", async () => {
     const db = await open()
     expect(await readDeployment(db)).toBeUndefined()

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { beforeAll, expect, test } from "vitest"
-import { eachDatabase } from "../../../spec/database/databases.ts"
+import { bothDatabases } from "../../../spec/database/databases.ts"
 import type { Database } from "../driver/database.ts"
 import { keepKeys, lockKeys } from "./idempotency-keys.ts"
 import { type Charge, chargeWindows, readWindowTotal } from "./tenant-windows.ts"
@@ -10,7 +10,7 @@ const WINDOW = { window_seconds: 3600, window_start: WINDOW_START }
 
 const claimOf = (key: string, request = "request") => ({ key_hash: key, request_digest: request })
 
-eachDatabase("charges under idempotency keys", open => {
+bothDatabases("charges under idempotency keys", open => {
   let db: Database
   beforeAll(async () => {
     db = await open()

@@ -2,7 +2,7 @@ import { encodeHex, utf8Encode } from "@runseal/canonical"
 import { assembleProof, consistencyPath, inclusionPath, type ProofPlan } from "@runseal/core/transparency-log/merkle"
 import { buildConsistencyProof, buildInclusionProof } from "@runseal/core/transparency-log/tiles"
 import { beforeAll, expect, test } from "vitest"
-import { eachDatabase } from "../../../spec/database/databases.ts"
+import { bothDatabases } from "../../../spec/database/databases.ts"
 import { growLog } from "../../anchor/log-builder.ts"
 import type { Database } from "../driver/database.ts"
 import type { Source } from "../driver/session.ts"
@@ -23,7 +23,7 @@ const grow = (db: Database, count: number): Promise<void> =>
 
 const hex = (hashes: readonly Uint8Array[]): readonly string[] => hashes.map(encodeHex)
 
-eachDatabase("remembered nodes", open => {
+bothDatabases("remembered nodes", open => {
   let db: Database
   let reads = 0
   /** The database, with its reads counted. */

@@ -8,7 +8,7 @@ import {
   rootFromTiles,
 } from "@runseal/core/transparency-log/tiles"
 import { beforeAll, describe, expect, test } from "vitest"
-import { eachDatabase } from "../../../spec/database/databases.ts"
+import { bothDatabases } from "../../../spec/database/databases.ts"
 import { growLog } from "../../anchor/log-builder.ts"
 import type { Database } from "../driver/database.ts"
 import { appendEntries, loadFrontier, lockHead, readEntries, readHead, readTile } from "./log-store.ts"
@@ -40,7 +40,7 @@ function plainRoot(size: number): string {
   return encodeHex(rootOf(range))
 }
 
-eachDatabase("the log", open => {
+bothDatabases("the log", open => {
   describe("before its first entry", () => {
     let db: Database
     beforeAll(async () => {

@@ -1,13 +1,13 @@
 /** Counting in the database: every request once, whoever counts at the same time. */
 import { expect, test } from "vitest"
-import { eachDatabase } from "../../../spec/database/databases.ts"
+import { bothDatabases } from "../../../spec/database/databases.ts"
 import type { Database } from "../driver/database.ts"
 import { countRequests, sweepRequestWindows } from "./request-windows.ts"
 
 const WINDOW_MS = 60_000
 const START = 1_000_000_000_000
 
-eachDatabase("request windows", open => {
+bothDatabases("request windows", open => {
   let opened: Promise<Database> | undefined
   const database = (): Promise<Database> => {
     opened ??= open()

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest"
-import { eachDatabase } from "../../../spec/database/databases.ts"
+import { bothDatabases } from "../../../spec/database/databases.ts"
 import type { Database } from "../driver/database.ts"
 import { StoreError } from "../driver/errors.ts"
 import { findRun, insertRuns, listRuns, type RunRow, searchRuns } from "./runs.ts"
@@ -26,7 +26,7 @@ const row = (run_id: number, changes: Partial<RunRow> = {}): RunRow => ({
 const ids = ({ runs }: { readonly runs: readonly { readonly run_id: number }[] }): number[] =>
   runs.map(run => run.run_id)
 
-eachDatabase("runs", open => {
+bothDatabases("runs", open => {
   let db: Database
   beforeAll(async () => {
     db = await open()

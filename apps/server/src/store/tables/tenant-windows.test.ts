@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { eachDatabase, newPostgresUrl, postgresStart, postgresTitle } from "../../../spec/database/databases.ts"
+import { bothDatabases, newPostgresUrl, postgresStart, postgresTitle } from "../../../spec/database/databases.ts"
 import { type Database, openDatabase } from "../driver/database.ts"
 import { createBudgetLedger, MAX_WAITING_CHARGES } from "./budget-ledger.ts"
 import { type Charge, type ChargeResult, chargeWindows, readWindowTotal } from "./tenant-windows.ts"
@@ -25,7 +25,7 @@ const totals = (results: readonly ChargeResult[]): (number | string)[] =>
 const tens = Array.from({ length: 50 }, (_, at) => (at + 1) * 10)
 const ascending = (values: readonly (number | string)[]) => [...values].sort((a, b) => Number(a) - Number(b))
 
-eachDatabase("token charges", open => {
+bothDatabases("token charges", open => {
   let db: Database
   beforeAll(async () => {
     db = await open()

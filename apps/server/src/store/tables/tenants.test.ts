@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from "vitest"
-import { eachDatabase } from "../../../spec/database/databases.ts"
+import { bothDatabases } from "../../../spec/database/databases.ts"
 import type { Database } from "../driver/database.ts"
 import { findTenants, lockTenants, NO_RECORD, updateTenants } from "./tenants.ts"
 
 const claim = (tenant_id: string, owner: number, salt = "a".repeat(64)) => ({ tenant_id, owner, salt })
 
-eachDatabase("tenants", open => {
+bothDatabases("tenants", open => {
   let db: Database
   beforeAll(async () => {
     db = await open()

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest"
-import { eachDatabase } from "../../../spec/database/databases.ts"
+import { bothDatabases } from "../../../spec/database/databases.ts"
 import { keepWitnessed, readWitnessed } from "./witnessed-checkpoint.ts"
 
-eachDatabase("the witnessed checkpoint", open => {
+bothDatabases("the witnessed checkpoint", open => {
   test("is the last that was kept, and never one of a smaller tree", async () => {
     const db = await open()
     expect(await readWitnessed(db)).toBeUndefined()
