@@ -54,7 +54,12 @@ export const ROOMS: readonly Room[] = [
 
   { path: VERIFY_PAGE, enters: LIBS },
 
-  { path: "apps/server", enters: [...LIBS, SERVER], testsEnter: [SDK, `${VERIFY_PAGE}/load-page`, "libs/core/test"] },
+  // Its tests send the service what the fuzzer keeps.
+  {
+    path: "apps/server",
+    enters: [...LIBS, SERVER],
+    testsEnter: [SDK, `${VERIFY_PAGE}/load-page`, "libs/core/test", "tools/src/fuzz/corpus.ts"],
+  },
   // A PostgreSQL of one's own, for the tests and the bench.
   { path: "apps/server/cluster", enters: [] },
   { path: SERVER, enters: [...LIBS, SERVER], testsEnter: [SDK], flat: true },

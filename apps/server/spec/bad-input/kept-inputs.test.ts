@@ -2,18 +2,14 @@
  * What the fuzzer keeps, sent to a real service: each body is a run or a refusal with one sentence, and afterwards the whole
  * house is checked, every record among it.
  */
-import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
+import { keptInputs } from "../../../../tools/src/fuzz/corpus.ts"
 import { expectRefused } from "../harness/answer.ts"
 import { request } from "../harness/requests.ts"
 import { standingService } from "../harness/service.ts"
 
-const CORPUS = new URL("../../../../tools/src/fuzz/corpus/", import.meta.url)
 const kept = (target: string): readonly (readonly [name: string, body: Uint8Array<ArrayBuffer>])[] =>
-  readdirSync(new URL(`${target}/`, CORPUS)).map(name => [
-    name,
-    new Uint8Array(readFileSync(new URL(`${target}/${name}`, CORPUS))),
-  ])
+  keptInputs(target).map(({ name, bytes }) => [name, new Uint8Array(bytes)])
 
 /** A request that declares the kept JSON. */
 function declaring(value: Uint8Array): Uint8Array<ArrayBuffer> {
