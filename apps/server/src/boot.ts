@@ -2,6 +2,7 @@
 import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { SystemProvenanceSection } from "@runseal/core/artifacts/sections"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
+import { seal } from "@runseal/core/formulas/seal"
 import { spkiToPem } from "@runseal/core/transparency-log/spki"
 import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
 import { LEDGER_BACKEND } from "@runseal/core/vocabulary/versions"
@@ -96,16 +97,18 @@ export type BootParts = {
 
 /** What every run says of the service that sealed it. */
 const provenanceOf = (source_revision: string): SystemProvenanceSection =>
-  systemProvenanceSection({
-    service: SERVICE_NAME,
-    service_version: SERVICE_VERSION,
-    orchestrator_version: SERVICE_VERSION,
-    source_revision,
-    runtime: "node",
-    runtime_version: process.versions.node,
-    platform: `${process.platform}-${process.arch}`,
-    ledger_backend: LEDGER_BACKEND,
-  })
+  seal(
+    systemProvenanceSection({
+      service: SERVICE_NAME,
+      service_version: SERVICE_VERSION,
+      orchestrator_version: SERVICE_VERSION,
+      source_revision,
+      runtime: "node",
+      runtime_version: process.versions.node,
+      platform: `${process.platform}-${process.arch}`,
+      ledger_backend: LEDGER_BACKEND,
+    }),
+  )
 
 /** What every run is held against and says of the service. */
 export const pipelineOf = (

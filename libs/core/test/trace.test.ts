@@ -4,10 +4,11 @@ import { buildTranscript } from "../src/formulas/steps.ts"
 import { traceViolations } from "../src/verify/trace.ts"
 import { GATES, STAGES } from "../src/vocabulary/outcomes.ts"
 import { STEP_RESULTS } from "../src/vocabulary/pipeline-path.ts"
+import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
 
 const OUTCOMES = ["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap"] as const
 const events = (outcome: (typeof OUTCOMES)[number]): readonly TranscriptEvent[] =>
-  buildTranscript("env-0123456789abcdef", outcome, () => undefined).events
+  buildTranscript(outcome, sealRun(makeDeployment(), { outcome }).bundle).events
 
 describe.each(OUTCOMES)("the trace of a run that ends in %s", outcome => {
   const good = events(outcome)

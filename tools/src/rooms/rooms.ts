@@ -40,7 +40,8 @@ export const ROOMS: readonly Room[] = [
   { path: VOCABULARY, enters: [CANONICAL] },
   { path: TRANSPARENCY_LOG, enters: [CANONICAL] },
   { path: ARTIFACTS, enters: [CANONICAL, VOCABULARY, TRANSPARENCY_LOG] },
-  { path: FORMULAS, enters: [CANONICAL, VOCABULARY, ARTIFACTS] },
+  // What proves an entry names its leaf hash.
+  { path: FORMULAS, enters: [CANONICAL, VOCABULARY, ARTIFACTS, `${TRANSPARENCY_LOG}/merkle.ts`] },
   { path: KERNELS, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS] },
   { path: VERIFY, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, KERNELS, TRANSPARENCY_LOG] },
   { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, TRANSPARENCY_LOG, VERIFY] },

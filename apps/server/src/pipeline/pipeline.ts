@@ -5,13 +5,12 @@
 import { type WrittenTexts, writtenTexts } from "@runseal/canonical"
 import type { Anchor, PreAnchorLeaf } from "@runseal/core/artifacts/anchor"
 import type { DeclaredName, Origin, ShownDeclared } from "@runseal/core/artifacts/declared-sections"
-import type { Sections, SystemProvenanceSection } from "@runseal/core/artifacts/sections"
+import type { Sections, SystemProvenanceSection, TranscriptSection } from "@runseal/core/artifacts/sections"
 import type { PreAnchorSections } from "@runseal/core/formulas/leaves"
-import { sectionHashes } from "@runseal/core/formulas/leaves"
 import type { SealedSections } from "@runseal/core/formulas/manifest"
 import type { Moment } from "@runseal/core/formulas/moment"
 import { declaredSection, payloadSection } from "@runseal/core/formulas/pre-execution"
-import type { Seal } from "@runseal/core/formulas/seal"
+import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
 import { buildTranscript } from "@runseal/core/formulas/steps"
 import { traceViolations } from "@runseal/core/verify/trace"
 import type { BaseSections, Draft, DraftFacts, Stop } from "./draft.ts"
@@ -63,14 +62,14 @@ export async function runToLog(submission: Submission, moment: Moment, context: 
 
 function baseSections(
   submission: Submission,
-  { moment, texts }: DraftFacts,
+  { moment, texts: { seal } }: DraftFacts,
   system_provenance: SystemProvenanceSection,
 ): BaseSections {
   const { declared } = submission
   const declare = (name: DeclaredName, origin?: Origin): ShownDeclared =>
-    declaredSection(name, moment, declared[name], origin, texts.seal)
+    seal(declaredSection(name, moment, declared[name], origin))
   return {
-    payload: payloadSection(submission.payload, submission.ai_output_text, texts.seal),
+    payload: seal(payloadSection(submission.payload, submission.ai_output_text)),
     attested_context: declare("attested_context"),
     request_substance: declare("request_substance", submission.origin),
     authorization_chain: declare("authorization_chain"),
@@ -85,82 +84,76 @@ type Walked = Omit<Draft, keyof DraftFacts>
 
 async function walk(
   submission: Submission,
-  { moment, texts }: DraftFacts,
+  { moment, texts: { seal } }: DraftFacts,
   context: PipelineContext,
   base: BaseSections,
   journal: Journal,
 ): Promise<Walked> {
-  const sealAs = texts.seal
   const done = <Made extends Partial<Sections>>(made: Made): Made => {
     journal.sections = { ...journal.sections, ...made }
     return made
   }
   const stopped = (stop: Stop, pass?: PepgPass): Walked => {
     done(stop.sections)
-    return stopRun(stop, pass, journal, sealAs)
+    return stopRun(stop, pass, journal, seal)
   }
 
-  const { envelope } = done({ envelope: inStage("DOG", () => dog(submission, moment, base, context.region, sealAs)) })
-  const { transport } = done({ transport: inStage("DTL", () => dtl(envelope, sealAs)) })
+  const { envelope } = done({ envelope: inStage("DOG", () => seal(dog(submission, moment, base, context.region))) })
+  const { transport } = done({ transport: inStage("DTL", () => seal(dtl(envelope))) })
 
-  const gap = admissionGate(submission, envelope, context.policy)
+  const gap = admissionGate(submission, envelope, context.policy, seal)
   if (gap !== undefined) return stopped(gap)
-  const pepg = await pepgGate(submission, envelope, base.payload, context, sealAs)
+  const pepg = await pepgGate(submission, envelope, base.payload, context, seal)
   if ("stop" in pepg) return stopped(pepg.stop)
   const { allow_token } = pepg.pass
   const { policy_evaluation } = done({ policy_evaluation: pepg.pass.policy_evaluation })
 
   const inputs = { base, envelope, transport, policy_evaluation, allow_token }
-  const executed = done(inStage("DKEC", () => dkec(inputs, sealAs)))
+  const executed = done(inStage("DKEC", () => dkec(inputs, seal)))
 
   const tokens = submission.declared_tokens
-  const overrun = ccvGate(envelope, allow_token, executed.efa, tokens, context.budgets.run_tokens, sealAs)
+  const overrun = ccvGate(envelope, allow_token, executed.efa, tokens, context.budgets.run_tokens, seal)
   if (overrun !== undefined) return stopped(overrun, pepg.pass)
-  const macc = await maccGate(envelope, allow_token, tokens, context.budgets, context.makeCharge, sealAs)
+  const macc = await maccGate(envelope, allow_token, tokens, context.budgets, context.makeCharge, seal)
   if ("stop" in macc) return stopped(macc.stop, pepg.pass)
   const { budget_snapshot } = done({ budget_snapshot: macc.pass })
   const { ai_output_hash } = base.payload
-  const review = await aivpT4Gate(submission, envelope, allow_token, ai_output_hash, context.askReview, sealAs)
+  const review = await aivpT4Gate(submission, envelope, allow_token, ai_output_hash, context.askReview, seal)
   if ("stop" in review) return stopped(review.stop, pepg.pass)
   const { governance_review } = done({ governance_review: review.pass })
 
   const gated = { envelope, transport, ...executed, allow_token, budget_snapshot, governance_review }
-  const record = done({ aer: inStage("AER", () => aer(gated, sealAs)) })
-  const evidence = done(inStage("ZKSP", () => zksp(envelope, base.payload, record.aer, sealAs)))
+  const record = done({ aer: inStage("AER", () => seal(aer(gated))) })
+  const evidence = done(inStage("ZKSP", () => zksp(envelope, base.payload, record.aer, seal)))
   const binding = { envelope, payload: base.payload, aer: record.aer, policy_hash: policy_evaluation.policy_hash }
   // The stage makes all of its sections or none: a record says which stage failed by what it lacks.
   done(
     inStage("PHASE4", () => {
-      const made = phase4({ ...binding, zksp_binding: evidence.zksp_binding }, sealAs)
+      const made = phase4({ ...binding, zksp_binding: evidence.zksp_binding }, seal)
       const sections = { ...journal.sections, ...made }
-      return { ...made, transcript: checkedTranscript({ sections }, sealAs, "ok", allow_token.hash) }
+      return { ...made, transcript: seal(checkedTranscript("ok", { sections, allow_token })) }
     }),
   )
   return { outcome_kind: "ok", sections: journal.sections, allow_token }
 }
 
-function stopRun(stop: Stop, pass: PepgPass | undefined, journal: Journal, sealAs: Seal): Walked {
-  const { outcome, key, receipt } = stop
-  const transcript = checkedTranscript(journal, sealAs, outcome, pass?.allow_token.hash, { [key]: receipt.hash })
-  return {
-    outcome_kind: outcome,
-    sections: { ...journal.sections, transcript },
-    ...(pass === undefined ? {} : { allow_token: pass.allow_token }),
-    receipt: { key, receipt },
-  }
+function stopRun(
+  { outcome, key, receipt }: Stop,
+  pass: PepgPass | undefined,
+  { sections }: Journal,
+  seal: Seal,
+): Walked {
+  const token = pass === undefined ? {} : { allow_token: pass.allow_token }
+  const refusal = { key, receipt }
+  const transcript = seal(checkedTranscript(outcome, { sections, ...token }, refusal))
+  return { outcome_kind: outcome, sections: { ...sections, transcript }, ...token, receipt: refusal }
 }
 
 /** The transcript of what happened, held against the state machine before anything claims that it was. */
 function checkedTranscript(
-  { sections }: Journal,
-  sealAs: Seal,
-  outcome: Exclude<Draft["outcome_kind"], "stage_error">,
-  tokenHash: string | undefined,
-  receiptHash: Readonly<Record<string, string>> = {},
-): NonNullable<Sections["transcript"]> {
-  const token = tokenHash === undefined ? {} : { allow_token: tokenHash }
-  const hashes: Readonly<Record<string, string>> = { ...sectionHashes(sections), ...token, ...receiptHash }
-  const transcript = buildTranscript(sections.envelope?.envelope_id ?? "", outcome, name => hashes[name], sealAs)
+  ...[outcome, record, refusal]: Parameters<typeof buildTranscript>
+): Unsealed<TranscriptSection> {
+  const transcript = buildTranscript(outcome, record, refusal)
   const problems = traceViolations(transcript.events, outcome)
   if (problems.length > 0) throw new Error(`the transcript is no path of the pipeline: ${problems.join("; ")}`)
   return transcript
@@ -177,10 +170,10 @@ export function runAfterLog(
   texts: WrittenTexts,
 ): SealedSections & Sections {
   const { envelope_id, declared_sections_hash } = sections.envelope
-  const pote_proof = inStage("LEDGER", () => ledger(anchor, texts))
+  const pote_proof = inStage("LEDGER", () => texts.seal(ledger(anchor, texts)))
   const logged = { ...sections, pote_proof }
-  const list = inStage("REGISTRY", () => registry(envelope_id, logged, token, texts.seal))
+  const list = inStage("REGISTRY", () => texts.seal(registry(envelope_id, logged, token)))
   const listed = { ...logged, registry: list }
-  const final_vfa = inStage("DLA", () => dla(envelope_id, listed, list, declared_sections_hash, texts.seal))
+  const final_vfa = inStage("DLA", () => texts.seal(dla(envelope_id, listed, list, declared_sections_hash)))
   return { ...listed, final_vfa }
 }

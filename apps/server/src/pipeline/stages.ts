@@ -1,6 +1,4 @@
 /** The nine stages: what each makes of what came before it. docs/pipeline.md, "Stages". */
-import { decodeBase64, encodeHex, type WrittenTexts } from "@runseal/canonical"
-import type { Anchor, PreAnchorLeaf } from "@runseal/core/artifacts/anchor"
 import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
 import type {
@@ -8,7 +6,6 @@ import type {
   EnvelopeSection,
   PayloadSection,
   PolicyEvaluationSection,
-  PoteProofSection,
   TransportSection,
   ZkspBindingSection,
 } from "@runseal/core/artifacts/sections"
@@ -23,14 +20,11 @@ import {
   zkspBindingSection,
 } from "@runseal/core/formulas/execution"
 import type { KernelSources } from "@runseal/core/formulas/kernels"
-import { leafDigest } from "@runseal/core/formulas/leaves"
-import { poteProofSection } from "@runseal/core/formulas/manifest"
 import type { Moment } from "@runseal/core/formulas/moment"
 import { envelopeSection } from "@runseal/core/formulas/pre-execution"
-import type { Seal } from "@runseal/core/formulas/seal"
+import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
 import { declaredValueCount } from "@runseal/core/kernels/kernel"
 import { runKernels } from "@runseal/core/kernels/run-kernels"
-import { hashLeaf } from "@runseal/core/transparency-log/merkle"
 import type { BaseSections } from "./draft.ts"
 import type { Submission } from "./submission.ts"
 
@@ -40,11 +34,10 @@ export function dog(
   moment: Moment,
   base: BaseSections,
   execution_region: string,
-  sealAs: Seal,
-): EnvelopeSection {
+): Unsealed<EnvelopeSection> {
   const { program_id, route_id, registry_record_hash, tenant } = submission
   const facts = { program_id, route_id, registry_record_hash, tenant_id: tenant.tenant_id, execution_region }
-  return envelopeSection(facts, base.payload, base, moment, sealAs)
+  return envelopeSection(facts, base.payload, base, moment)
 }
 
 /** Stage 2, DTL: the transport record of the envelope. */
@@ -59,12 +52,12 @@ type DkecInputs = {
 }
 
 /** Stage 3, DKEC: runs the six kernels under the allow token. */
-export function dkec({ base, envelope, transport, policy_evaluation, allow_token }: DkecInputs, sealAs: Seal) {
+export function dkec({ base, envelope, transport, policy_evaluation, allow_token }: DkecInputs, seal: Seal) {
   const sources = { ...base, envelope }
   const records = runKernels(sources)
-  const leakage_bundle = leakageBundleSection(envelope, base.payload, valueCounts(sources), sealAs)
-  const epa = epaSection(envelope, transport, policy_evaluation, allow_token, sealAs)
-  return { epa, leakage_bundle, efa: efaSection(envelope, epa, leakage_bundle, records, sealAs) }
+  const leakage_bundle = seal(leakageBundleSection(envelope, base.payload, valueCounts(sources)))
+  const epa = seal(epaSection(envelope, transport, policy_evaluation, allow_token))
+  return { epa, leakage_bundle, efa: seal(efaSection(envelope, epa, leakage_bundle, records)) }
 }
 
 function valueCounts(sources: KernelSources): DeclaredValueCounts {
@@ -83,9 +76,9 @@ function valueCounts(sources: KernelSources): DeclaredValueCounts {
 export { aerSection as aer } from "@runseal/core/formulas/execution"
 
 /** Stage 5, ZKSP: evidence. There is no hardware quote and no zero-knowledge proof, and both sections say so. */
-export function zksp(envelope: EnvelopeSection, payload: PayloadSection, aer: AerSection, sealAs: Seal) {
-  const hardware_attestation = hardwareAttestationSection(envelope, sealAs)
-  return { hardware_attestation, zksp_binding: zkspBindingSection(aer, payload, hardware_attestation, sealAs) }
+export function zksp(envelope: EnvelopeSection, payload: PayloadSection, aer: AerSection, seal: Seal) {
+  const hardware_attestation = seal(hardwareAttestationSection(envelope))
+  return { hardware_attestation, zksp_binding: seal(zkspBindingSection(aer, payload, hardware_attestation)) }
 }
 
 type Phase4Inputs = {
@@ -97,26 +90,16 @@ type Phase4Inputs = {
 }
 
 /** Stage 6, PHASE4: ties the record to tenant, region and inputs. */
-export const phase4 = ({ envelope, payload, aer, zksp_binding, policy_hash }: Phase4Inputs, sealAs: Seal) => ({
-  migration_token: migrationTokenSection(envelope, aer, zksp_binding, sealAs),
-  replay_fingerprint: replayFingerprintSection(envelope, payload, policy_hash, aer, sealAs),
+export const phase4 = ({ envelope, payload, aer, zksp_binding, policy_hash }: Phase4Inputs, seal: Seal) => ({
+  migration_token: seal(migrationTokenSection(envelope, aer, zksp_binding)),
+  replay_fingerprint: seal(replayFingerprintSection(envelope, payload, policy_hash, aer)),
 })
 
-/** Stage 7, LEDGER: proof that the pre-anchor leaf was taken into the log. @param texts of the run */
-export function ledger({ leaf, entry }: Anchor<PreAnchorLeaf>, texts: WrittenTexts): PoteProofSection {
-  const body = decodeBase64(entry.canonicalizedBody)
-  const logId = decodeBase64(entry.logId.keyId)
-  if (body === undefined || logId === undefined) throw new Error("the log gave an entry that is not strict base64")
-  const place = {
-    leaf_hash: leafDigest(leaf, texts),
-    entry_hash: encodeHex(hashLeaf(body)),
-    log_id: encodeHex(logId),
-    log_index: entry.logIndex,
-    integrated_time: entry.integratedTime,
-  }
-  return poteProofSection(place, texts.seal)
-}
-
+/** Stage 7, LEDGER: proof that the pre-anchor leaf was taken into the log. */
 /** Stage 8, REGISTRY: name and hash of every artifact that exists before it. */
 /** Stage 9, DLA: the final seal over every section. */
-export { finalVfaSection as dla, registrySection as registry } from "@runseal/core/formulas/manifest"
+export {
+  finalVfaSection as dla,
+  poteProofSection as ledger,
+  registrySection as registry,
+} from "@runseal/core/formulas/manifest"

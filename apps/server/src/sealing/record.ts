@@ -2,15 +2,9 @@
 import type { Anchor, PreAnchorLeaf, ReceiptLeaf } from "@runseal/core/artifacts/anchor"
 import type { Anchors, BundleBody, RunFacts } from "@runseal/core/artifacts/bundle"
 import type { Sections } from "@runseal/core/artifacts/sections"
-import type { RecordSeal } from "@runseal/core/formulas/leaves"
-import {
-  preAnchorLeaf,
-  preAnchorSections,
-  receiptLeaf,
-  runRecordHash,
-  sectionHashes,
-} from "@runseal/core/formulas/leaves"
+import { preAnchorLeaf, preAnchorSections, receiptLeaf } from "@runseal/core/formulas/leaves"
 import { executionManifest, partialManifest } from "@runseal/core/formulas/manifest"
+import { sealManifest } from "@runseal/core/formulas/seal"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { RECORD_UNVERIFIED } from "@runseal/core/vocabulary/stage-faults"
 import { BUNDLE_KIND, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
@@ -78,7 +72,7 @@ function refusal(draft: Draft, { key, receipt }: NonNullable<Draft["receipt"]>):
   if (marker === undefined || !envelope || !transport || !policy_evaluation) return { [key]: receipt }
   const sections = { ...draft.sections, envelope, transport }
   const partial = partialManifest(sections, policy_evaluation.policy_hash, marker, receipt, draft.allow_token)
-  return { partial_manifest: partial, [key]: receipt }
+  return { partial_manifest: sealManifest(partial), [key]: receipt }
 }
 
 /** The failure of a record that the service's own verifier refuses. @param cause for the operator's log alone */
@@ -92,14 +86,7 @@ function completed(draft: Draft, base: OkBase, anchor: Anchor<PreAnchorLeaf>): B
   const token = draft.allow_token
   if (before === undefined || token === undefined) throw new Error("an ok draft has every section of its leaf")
   const sections = runAfterLog({ ...draft.sections, ...before }, token, anchor, draft.texts)
-  return { ...base, sections, manifest: executionManifest(sections, token, true) }
-}
-
-/** Which hash stands for the record in its complete-record leaf. */
-export function recordSeal(record: BundleBody, receipt: Draft["receipt"]): RecordSeal {
-  if (receipt !== undefined) return { receipt_hash: receipt.receipt.hash }
-  if (record.manifest !== undefined) return { manifest_hash: record.manifest.ManifestHash }
-  return { run_record_hash: runRecordHash(record.run, sectionHashes(record.sections)) }
+  return { ...base, sections, manifest: sealManifest(executionManifest(sections, token, true)) }
 }
 
 /** The draft as a stage_error of a stage after the log: what was admitted stands, what was decided later does not. */

@@ -3,6 +3,7 @@
 import { canonicalUtf8 } from "@runseal/canonical"
 import { leafDigest } from "@runseal/core/formulas/leaves"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
+import { seal as sealed } from "@runseal/core/formulas/seal"
 import { emptyRange } from "@runseal/core/transparency-log/compact-range"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
@@ -38,16 +39,18 @@ const context: PipelineContext = {
   region: "eu-test-1",
   max_scan_units: 1_048_576,
   budgets: { run_tokens: 1000, window_tokens: 1000, window_seconds: 60 },
-  system_provenance: systemProvenanceSection({
-    service: "runseal",
-    service_version: "1.0.0",
-    orchestrator_version: "1.0.0",
-    source_revision: "unknown",
-    runtime: "node",
-    runtime_version: "24",
-    platform: "test",
-    ledger_backend: "embedded",
-  }),
+  system_provenance: sealed(
+    systemProvenanceSection({
+      service: "runseal",
+      service_version: "1.0.0",
+      orchestrator_version: "1.0.0",
+      source_revision: "unknown",
+      runtime: "node",
+      runtime_version: "24",
+      platform: "test",
+      ledger_backend: "embedded",
+    }),
+  ),
   makeCharge: async ({ tokens }) => tokens,
   askReview: askReviewer(noReview, new AbortController().signal),
   reportFault: () => undefined,

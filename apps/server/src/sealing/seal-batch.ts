@@ -6,7 +6,7 @@ import { canonicalUtf8, type WrittenTexts } from "@runseal/canonical"
 import type { CompleteRecordLeaf, Leaf } from "@runseal/core/artifacts/anchor"
 import type { Bundle, BundleBody } from "@runseal/core/artifacts/bundle"
 import { tenantCommitment } from "@runseal/core/formulas/decision"
-import { completeRecordLeaf, leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
+import { completeRecordLeaf, leafBytes, leafDigest, recordSeal } from "@runseal/core/formulas/leaves"
 import { bundleHash } from "@runseal/core/formulas/manifest"
 import { VERDICTS } from "@runseal/core/verify/report"
 import {
@@ -28,7 +28,7 @@ import { type ExportDraft, type SealedStatement, type StatementDraft, sealStatem
 import { type Finished, finishDocuments } from "./finish-documents.ts"
 import { type Failed, openTurns } from "./in-turns.ts"
 import type { KeyedItem } from "./keyed-items.ts"
-import { asStageError, finishRecord, firstLeaf, recordSeal } from "./record.ts"
+import { asStageError, finishRecord, firstLeaf } from "./record.ts"
 import type { VerifyTexts } from "./verification.ts"
 
 /** Where a tenant's chain stands. */
@@ -257,7 +257,7 @@ function chain(draft: Draft, record: BundleBody, tenants: Map<string, TenantHead
   const tenant = tenantOf(tenants, draft)
   writeShared(record, texts)
   const bundle_hash = bundleHash(record, texts)
-  const leaf = completeRecordLeaf(record.run.run_id, bundle_hash, recordSeal(record, draft.receipt), {
+  const leaf = completeRecordLeaf(record.run.run_id, bundle_hash, recordSeal(record), {
     tenant_commitment: tenantCommitment(tenant.tenant_id, tenant.salt),
     tenant_ordinal: tenant.record_count + 1,
     previous_record: tenant.head,

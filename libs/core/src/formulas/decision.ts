@@ -20,7 +20,7 @@ import type {
 import type { AttestedField, PepgReasonCode } from "../vocabulary/decision-codes.ts"
 import { AIVP_HALT_CODES } from "../vocabulary/review-codes.ts"
 import { EVALUATORS } from "../vocabulary/versions.ts"
-import { type Seal, seal } from "./seal.ts"
+import type { Unsealed } from "./seal.ts"
 
 export type PolicyIdentity = {
   readonly policy_id: string
@@ -51,33 +51,30 @@ export const policyEvaluationSection = (
   decision: PepgDecision,
   libraryHash: string,
   finding: McdFinding | undefined,
-  sealAs: Seal = seal,
-): PolicyEvaluationSection =>
-  sealAs({
-    kind: "vfa.policy_evaluation.v1",
-    envelope_id: envelope.envelope_id,
-    ...identity(policy),
-    ...decision,
-    signature_library_hash: libraryHash,
-    ...(finding === undefined ? {} : { mcd_finding_hash: finding.hash }),
-    evaluation_clock: envelope.admission_clock,
-    evaluator_version: EVALUATORS.pepg,
-  })
+): Unsealed<PolicyEvaluationSection> => ({
+  kind: "vfa.policy_evaluation.v1",
+  envelope_id: envelope.envelope_id,
+  ...identity(policy),
+  ...decision,
+  signature_library_hash: libraryHash,
+  ...(finding === undefined ? {} : { mcd_finding_hash: finding.hash }),
+  evaluation_clock: envelope.admission_clock,
+  evaluator_version: EVALUATORS.pepg,
+})
 
 export type SignatureMatchFacts = Pick<McdFinding, "category" | "severity" | "library_hash" | "matched_signature_id">
 
 /** A signature match of Malicious Code Defense. */
-export const mcdFinding = (envelope: EnvelopeSection, match: SignatureMatchFacts): McdFinding =>
-  seal({
-    version: "vfa.mcd_finding.v1",
-    category: match.category,
-    severity: match.severity,
-    library_hash: match.library_hash,
-    matched_signature_id: match.matched_signature_id,
-    envelope_id: envelope.envelope_id,
-    finding_clock: envelope.admission_clock,
-    payload_fingerprint: envelope.payload_hash,
-  })
+export const mcdFinding = (envelope: EnvelopeSection, match: SignatureMatchFacts): Unsealed<McdFinding> => ({
+  version: "vfa.mcd_finding.v1",
+  category: match.category,
+  severity: match.severity,
+  library_hash: match.library_hash,
+  matched_signature_id: match.matched_signature_id,
+  envelope_id: envelope.envelope_id,
+  finding_clock: envelope.admission_clock,
+  payload_fingerprint: envelope.payload_hash,
+})
 
 const decided = (
   evaluation: PolicyEvaluationSection,
@@ -94,21 +91,26 @@ const decided = (
 })
 
 /** The token under which kernels may run. */
-export const allowToken = (evaluation: PolicyEvaluationSection, sealAs: Seal = seal): AllowToken =>
-  sealAs({ version: "vfa.allow_token.v1", ...decided(evaluation), allow_clock: evaluation.evaluation_clock })
+export const allowToken = (evaluation: PolicyEvaluationSection): Unsealed<AllowToken> => ({
+  version: "vfa.allow_token.v1",
+  ...decided(evaluation),
+  allow_clock: evaluation.evaluation_clock,
+})
 
 /** Every receipt of ours requires its log entry. */
 const REQUIRED = { anchor_required: true } as const
 
 /** Receipt of a refusal by the policy gate; a rule's deny carries no finding. */
-export const denyReceipt = (evaluation: PolicyEvaluationSection, finding: McdFinding | undefined): DenyReceipt =>
-  seal({
-    version: "vfa.deny_receipt.v1",
-    ...REQUIRED,
-    ...decided(evaluation),
-    ...(finding === undefined ? {} : { mcd_finding_hash: finding.hash }),
-    deny_clock: evaluation.evaluation_clock,
-  })
+export const denyReceipt = (
+  evaluation: PolicyEvaluationSection,
+  finding: McdFinding | undefined,
+): Unsealed<DenyReceipt> => ({
+  version: "vfa.deny_receipt.v1",
+  ...REQUIRED,
+  ...decided(evaluation),
+  ...(finding === undefined ? {} : { mcd_finding_hash: finding.hash }),
+  deny_clock: evaluation.evaluation_clock,
+})
 
 /** Budgets as they stood for this run. Its hash is the receipts' budget_hash. */
 export const budgetSnapshotSection = (
@@ -116,16 +118,14 @@ export const budgetSnapshotSection = (
   runLimit: number,
   declaredTokens: number,
   window: BudgetWindow | undefined,
-  sealAs: Seal = seal,
-): BudgetSnapshotSection =>
-  sealAs({
-    kind: "vfa.budget_snapshot.v1",
-    envelope_id: envelope.envelope_id,
-    tenant_id: envelope.tenant_id,
-    run_limit: runLimit,
-    declared_tokens: declaredTokens,
-    ...(window === undefined ? {} : { window }),
-  })
+): Unsealed<BudgetSnapshotSection> => ({
+  kind: "vfa.budget_snapshot.v1",
+  envelope_id: envelope.envelope_id,
+  tenant_id: envelope.tenant_id,
+  run_limit: runLimit,
+  declared_tokens: declaredTokens,
+  ...(window === undefined ? {} : { window }),
+})
 
 /** Receipt of a halt by the per-run budget. */
 export const ccvHaltReceipt = (
@@ -133,21 +133,20 @@ export const ccvHaltReceipt = (
   token: AllowToken,
   efa: EfaSection,
   budget: BudgetSnapshotSection,
-): CcvHaltReceipt =>
-  seal({
-    version: "vfa.ccv_halt.v1",
-    ...REQUIRED,
-    envelope_id: envelope.envelope_id,
-    halt_reason_code: "TOKEN_BUDGET_EXCEEDED",
-    constraint_type: "token_budget",
-    budget_limit: budget.run_limit,
-    consumed_at_halt: budget.declared_tokens,
-    budget_hash: budget.hash,
-    allow_token_hash: token.hash,
-    partial_execution_hash: efa.hash,
-    halt_clock: envelope.admission_clock,
-    evaluator_version: EVALUATORS.ccv,
-  })
+): Unsealed<CcvHaltReceipt> => ({
+  version: "vfa.ccv_halt.v1",
+  ...REQUIRED,
+  envelope_id: envelope.envelope_id,
+  halt_reason_code: "TOKEN_BUDGET_EXCEEDED",
+  constraint_type: "token_budget",
+  budget_limit: budget.run_limit,
+  consumed_at_halt: budget.declared_tokens,
+  budget_hash: budget.hash,
+  allow_token_hash: token.hash,
+  partial_execution_hash: efa.hash,
+  halt_clock: envelope.admission_clock,
+  evaluator_version: EVALUATORS.ccv,
+})
 
 /** Receipt of a halt by the tenant's cumulative budget. */
 export const maccHaltReceipt = (
@@ -155,23 +154,22 @@ export const maccHaltReceipt = (
   token: AllowToken,
   budget: BudgetSnapshotSection,
   window: BudgetWindow,
-): MaccHaltReceipt =>
-  seal({
-    version: "vfa.macc_halt.v1",
-    ...REQUIRED,
-    envelope_id: envelope.envelope_id,
-    tenant_id: envelope.tenant_id,
-    halt_reason_code: "CUMULATIVE_TOKEN_BUDGET_EXCEEDED",
-    constraint_type: "cumulative_token_budget",
-    budget_limit: window.cap,
-    cumulative_at_halt: window.total_after,
-    per_run_consumption: window.tokens,
-    window_start: window.window_start,
-    budget_hash: budget.hash,
-    allow_token_hash: token.hash,
-    halt_clock: envelope.admission_clock,
-    evaluator_version: EVALUATORS.macc,
-  })
+): Unsealed<MaccHaltReceipt> => ({
+  version: "vfa.macc_halt.v1",
+  ...REQUIRED,
+  envelope_id: envelope.envelope_id,
+  tenant_id: envelope.tenant_id,
+  halt_reason_code: "CUMULATIVE_TOKEN_BUDGET_EXCEEDED",
+  constraint_type: "cumulative_token_budget",
+  budget_limit: window.cap,
+  cumulative_at_halt: window.total_after,
+  per_run_consumption: window.tokens,
+  window_start: window.window_start,
+  budget_hash: budget.hash,
+  allow_token_hash: token.hash,
+  halt_clock: envelope.admission_clock,
+  evaluator_version: EVALUATORS.macc,
+})
 
 export type ReviewFacts = Pick<
   GovernanceReviewSection,
@@ -183,21 +181,22 @@ export const governanceReviewSection = (
   envelope: EnvelopeSection,
   review: ReviewFacts,
   aiOutputHash: string | undefined,
-  sealAs: Seal = seal,
-): GovernanceReviewSection =>
-  sealAs({
-    kind: "vfa.governance_review.v1",
-    envelope_id: envelope.envelope_id,
-    ...review,
-    ...(aiOutputHash === undefined ? {} : { ai_output_hash: aiOutputHash }),
-    review_clock: envelope.admission_clock,
-    evaluator_version: EVALUATORS.aivp_t4,
-  })
+): Unsealed<GovernanceReviewSection> => ({
+  kind: "vfa.governance_review.v1",
+  envelope_id: envelope.envelope_id,
+  ...review,
+  ...(aiOutputHash === undefined ? {} : { ai_output_hash: aiOutputHash }),
+  review_clock: envelope.admission_clock,
+  evaluator_version: EVALUATORS.aivp_t4,
+})
 
 /** Receipt of a halt by the governance review; undefined for a release or a review without AI output. */
-export function aivpT4HaltReceipt(token: AllowToken, review: GovernanceReviewSection): AivpT4HaltReceipt | undefined {
+export function aivpT4HaltReceipt(
+  token: AllowToken,
+  review: GovernanceReviewSection,
+): Unsealed<AivpT4HaltReceipt> | undefined {
   if (review.decision_kind === "release" || review.ai_output_hash === undefined) return undefined
-  return seal({
+  return {
     version: "vfa.aivp_t4_halt.v1",
     ...REQUIRED,
     envelope_id: review.envelope_id,
@@ -210,7 +209,7 @@ export function aivpT4HaltReceipt(token: AllowToken, review: GovernanceReviewSec
     review_hash: review.hash,
     halt_clock: review.review_clock,
     evaluator_version: review.evaluator_version,
-  })
+  }
 }
 
 /** Receipt of a run not admitted because attested fields are missing. Both lists are sorted and without repeats. */
@@ -219,18 +218,17 @@ export const attestationGapReceipt = (
   policy: PolicyIdentity,
   required: readonly AttestedField[],
   missing: readonly AttestedField[],
-): AttestationGapReceipt =>
-  seal({
-    version: "vfa.attestation_gap_receipt.v1",
-    ...REQUIRED,
-    envelope_id: envelope.envelope_id,
-    decision_reason_code: "ATTESTATION_GAP",
-    ...identity(policy),
-    required_fields: required,
-    missing_fields: missing,
-    gap_clock: envelope.admission_clock,
-    evaluator_version: EVALUATORS.admission,
-  })
+): Unsealed<AttestationGapReceipt> => ({
+  version: "vfa.attestation_gap_receipt.v1",
+  ...REQUIRED,
+  envelope_id: envelope.envelope_id,
+  decision_reason_code: "ATTESTATION_GAP",
+  ...identity(policy),
+  required_fields: required,
+  missing_fields: missing,
+  gap_clock: envelope.admission_clock,
+  evaluator_version: EVALUATORS.admission,
+})
 
 /** Start of the fixed budget window that holds an instant: windows are aligned to the epoch. docs/formats.md section 3.9. */
 export const windowStart = (millis: number, windowSeconds: number): number =>

@@ -20,7 +20,7 @@ import type {
   ZkspBindingSection,
 } from "../artifacts/sections.ts"
 import { KERNEL_VERSION } from "../vocabulary/versions.ts"
-import { type Seal, seal } from "./seal.ts"
+import type { Unsealed } from "./seal.ts"
 
 export type DeclaredValueCounts = Readonly<Record<DeclaredName, number>>
 
@@ -29,15 +29,13 @@ export const leakageBundleSection = (
   envelope: EnvelopeSection,
   payload: PayloadSection,
   counts: DeclaredValueCounts,
-  sealAs: Seal = seal,
-): LeakageBundleSection =>
-  sealAs({
-    kind: "vfa.leakage_bundle.v1",
-    envelope_id: envelope.envelope_id,
-    payload: "hash_only",
-    ai_output: payload.ai_output_hash === undefined ? "absent" : "hash_only",
-    declared_values: counts,
-  })
+): Unsealed<LeakageBundleSection> => ({
+  kind: "vfa.leakage_bundle.v1",
+  envelope_id: envelope.envelope_id,
+  payload: "hash_only",
+  ai_output: payload.ai_output_hash === undefined ? "absent" : "hash_only",
+  declared_values: counts,
+})
 
 /** Execution policy attestation: the authorisation under which the kernels run. */
 export const epaSection = (
@@ -45,16 +43,14 @@ export const epaSection = (
   transport: TransportSection,
   evaluation: PolicyEvaluationSection,
   token: AllowToken,
-  sealAs: Seal = seal,
-): EpaSection =>
-  sealAs({
-    kind: "vfa.epa.v1",
-    envelope_hash: envelope.hash,
-    transport_hash: transport.hash,
-    policy_hash: evaluation.policy_hash,
-    evaluation_hash: evaluation.hash,
-    allow_token_hash: token.hash,
-  })
+): Unsealed<EpaSection> => ({
+  kind: "vfa.epa.v1",
+  envelope_hash: envelope.hash,
+  transport_hash: transport.hash,
+  policy_hash: evaluation.policy_hash,
+  evaluation_hash: evaluation.hash,
+  allow_token_hash: token.hash,
+})
 
 /** Execution facts attestation: the six kernel records. */
 export const efaSection = (
@@ -62,15 +58,13 @@ export const efaSection = (
   epa: EpaSection,
   leakage: LeakageBundleSection,
   kernels: readonly KernelRecord[],
-  sealAs: Seal = seal,
-): EfaSection =>
-  sealAs({
-    kind: "vfa.efa.v1",
-    envelope_id: envelope.envelope_id,
-    epa_hash: epa.hash,
-    leakage_bundle_hash: leakage.hash,
-    kernels,
-  })
+): Unsealed<EfaSection> => ({
+  kind: "vfa.efa.v1",
+  envelope_id: envelope.envelope_id,
+  epa_hash: epa.hash,
+  leakage_bundle_hash: leakage.hash,
+  kernels,
+})
 
 export type AerInputs = {
   readonly envelope: EnvelopeSection
@@ -84,63 +78,54 @@ export type AerInputs = {
 }
 
 /** Stage 4, AER: the execution record, made only after every gate passed. */
-export const aerSection = (inputs: AerInputs, sealAs: Seal = seal): AerSection =>
-  sealAs({
-    kind: "vfa.aer.v1",
-    envelope_hash: inputs.envelope.hash,
-    transport_hash: inputs.transport.hash,
-    epa_hash: inputs.epa.hash,
-    efa_hash: inputs.efa.hash,
-    leakage_bundle_hash: inputs.leakage_bundle.hash,
-    execution_ids: inputs.efa.kernels.map(record => record.execution_id),
-    allow_token_hash: inputs.allow_token.hash,
-    budget_snapshot_hash: inputs.budget_snapshot.hash,
-    governance_review_hash: inputs.governance_review.hash,
-  })
+export const aerSection = (inputs: AerInputs): Unsealed<AerSection> => ({
+  kind: "vfa.aer.v1",
+  envelope_hash: inputs.envelope.hash,
+  transport_hash: inputs.transport.hash,
+  epa_hash: inputs.epa.hash,
+  efa_hash: inputs.efa.hash,
+  leakage_bundle_hash: inputs.leakage_bundle.hash,
+  execution_ids: inputs.efa.kernels.map(record => record.execution_id),
+  allow_token_hash: inputs.allow_token.hash,
+  budget_snapshot_hash: inputs.budget_snapshot.hash,
+  governance_review_hash: inputs.governance_review.hash,
+})
 
 /** Stage 5, ZKSP: says that no hardware quote was taken. */
-export const hardwareAttestationSection = (
-  envelope: EnvelopeSection,
-  sealAs: Seal = seal,
-): HardwareAttestationSection =>
-  sealAs({
-    kind: "vfa.hardware_attestation.v1",
-    envelope_id: envelope.envelope_id,
-    mode: "software",
-    disclosure: "No hardware quote was taken: this record was made by software alone.",
-  })
+export const hardwareAttestationSection = (envelope: EnvelopeSection): Unsealed<HardwareAttestationSection> => ({
+  kind: "vfa.hardware_attestation.v1",
+  envelope_id: envelope.envelope_id,
+  mode: "software",
+  disclosure: "No hardware quote was taken: this record was made by software alone.",
+})
 
 /** Stage 5, ZKSP: binds execution record and payload; says that it is a commitment and no zero-knowledge proof. */
 export const zkspBindingSection = (
   aer: AerSection,
   payload: PayloadSection,
   hardware: HardwareAttestationSection,
-  sealAs: Seal = seal,
-): ZkspBindingSection =>
-  sealAs({
-    kind: "vfa.zksp_binding.v1",
-    mode: "hash_commitment",
-    disclosure: "A hash commitment: no zero-knowledge proof was made.",
-    aer_hash: aer.hash,
-    payload_hash: payload.payload_hash,
-    hardware_attestation_hash: hardware.hash,
-  })
+): Unsealed<ZkspBindingSection> => ({
+  kind: "vfa.zksp_binding.v1",
+  mode: "hash_commitment",
+  disclosure: "A hash commitment: no zero-knowledge proof was made.",
+  aer_hash: aer.hash,
+  payload_hash: payload.payload_hash,
+  hardware_attestation_hash: hardware.hash,
+})
 
 /** Stage 6, PHASE4: ties the record to tenant and region, so that a copy elsewhere still names where it was made. */
 export const migrationTokenSection = (
   envelope: EnvelopeSection,
   aer: AerSection,
   zksp: ZkspBindingSection,
-  sealAs: Seal = seal,
-): MigrationTokenSection =>
-  sealAs({
-    kind: "vfa.migration_token.v1",
-    envelope_id: envelope.envelope_id,
-    tenant_id: envelope.tenant_id,
-    execution_region: envelope.execution_region,
-    aer_hash: aer.hash,
-    zksp_binding_hash: zksp.hash,
-  })
+): Unsealed<MigrationTokenSection> => ({
+  kind: "vfa.migration_token.v1",
+  envelope_id: envelope.envelope_id,
+  tenant_id: envelope.tenant_id,
+  execution_region: envelope.execution_region,
+  aer_hash: aer.hash,
+  zksp_binding_hash: zksp.hash,
+})
 
 /** Stage 6, PHASE4: a fingerprint of the inputs without clock and nonce, equal for equal inputs. */
 export const replayFingerprintSection = (
@@ -148,20 +133,18 @@ export const replayFingerprintSection = (
   payload: PayloadSection,
   policyHash: string,
   aer: AerSection,
-  sealAs: Seal = seal,
-): ReplayFingerprintSection =>
-  sealAs({
-    kind: "vfa.replay_fingerprint.v1",
-    envelope_id: envelope.envelope_id,
-    input_fingerprint: digest({
-      kind: "vfa.input_fingerprint.v1",
-      program_id: envelope.program_id,
-      route_id: envelope.route_id,
-      registry_record_hash: envelope.registry_record_hash,
-      payload_hash: payload.payload_hash,
-      ...(payload.ai_output_hash === undefined ? {} : { ai_output_hash: payload.ai_output_hash }),
-      policy_hash: policyHash,
-      kernel_version: KERNEL_VERSION,
-    }),
-    aer_hash: aer.hash,
-  })
+): Unsealed<ReplayFingerprintSection> => ({
+  kind: "vfa.replay_fingerprint.v1",
+  envelope_id: envelope.envelope_id,
+  input_fingerprint: digest({
+    kind: "vfa.input_fingerprint.v1",
+    program_id: envelope.program_id,
+    route_id: envelope.route_id,
+    registry_record_hash: envelope.registry_record_hash,
+    payload_hash: payload.payload_hash,
+    ...(payload.ai_output_hash === undefined ? {} : { ai_output_hash: payload.ai_output_hash }),
+    policy_hash: policyHash,
+    kernel_version: KERNEL_VERSION,
+  }),
+  aer_hash: aer.hash,
+})

@@ -12,7 +12,8 @@ import type {
   PreAnchorValues,
   ReceiptLeaf,
 } from "../artifacts/anchor.ts"
-import type { RunFacts } from "../artifacts/bundle.ts"
+import type { BundleBody, RunFacts } from "../artifacts/bundle.ts"
+import { receiptOf } from "../artifacts/bundle.ts"
 import type { AllowToken, Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { Sections } from "../artifacts/sections.ts"
 import type { Kernel } from "../vocabulary/outcomes.ts"
@@ -146,6 +147,14 @@ export type RecordSeal =
   | { readonly manifest_hash: string }
   | { readonly receipt_hash: string }
   | { readonly run_record_hash: string }
+
+/** That of a record. */
+export function recordSeal(record: BundleBody): RecordSeal {
+  const receipt = receiptOf(record)?.receipt
+  if (receipt !== undefined) return { receipt_hash: receipt.hash }
+  if (record.manifest !== undefined) return { manifest_hash: record.manifest.ManifestHash }
+  return { run_record_hash: runRecordHash(record.run, sectionHashes(record.sections)) }
+}
 
 export type ChainPlace = Pick<CompleteRecordLeaf, "tenant_commitment" | "tenant_ordinal" | "previous_record">
 

@@ -1,43 +1,41 @@
 /** Stages 7–9: proof of entry, registry, final seal, manifest and bundle. docs/formats.md sections 5, 6 and 9. */
-import { canonicalize, digest, type JsonObject, type KnownTexts } from "@runseal/canonical"
+import { canonicalize, decodeBase64, digest, encodeHex, type JsonObject, type KnownTexts } from "@runseal/canonical"
+import type { Anchor, PreAnchorLeaf } from "../artifacts/anchor.ts"
 import type { Bundle } from "../artifacts/bundle.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
 import type { AllowToken, Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { FinalVfaSection, PoteProofSection, RegistrySection, Sections } from "../artifacts/sections.ts"
+import { hashLeaf } from "../transparency-log/merkle.ts"
 import type { Kernel, OutcomeMarker } from "../vocabulary/outcomes.ts"
 import { FORMULA_VERSION } from "../vocabulary/versions.ts"
 import type { PreAnchorSections } from "./leaves.ts"
-import { sectionHashes } from "./leaves.ts"
-import { type HashOf, manifestHash, type Seal, seal } from "./seal.ts"
+import { leafDigest, sectionHashes } from "./leaves.ts"
+import type { Unsealed } from "./seal.ts"
 
-/** Where the pre-anchor leaf stands in the log. */
-export type LogPlace = {
-  readonly leaf_hash: string
-  /** RFC 6962 leaf hash of the entry's canonical body. */
-  readonly entry_hash: string
-  readonly log_id: string
-  readonly log_index: string
-  /** Unix seconds, decimal. */
-  readonly integrated_time: string
+/** Stage 7, LEDGER: proof that the pre-anchor leaf was taken into the log. What is no base64 counts as no bytes. */
+export function poteProofSection(
+  { leaf, entry }: Anchor<PreAnchorLeaf>,
+  known?: KnownTexts,
+): Unsealed<PoteProofSection> {
+  const bytes = (base64: string): Uint8Array => decodeBase64(base64) ?? new Uint8Array()
+  return {
+    kind: "vfa.pote_proof.v1",
+    leaf_hash: leafDigest(leaf, known),
+    entry_hash: encodeHex(hashLeaf(bytes(entry.canonicalizedBody))),
+    log_id: encodeHex(bytes(entry.logId.keyId)),
+    log_index: entry.logIndex,
+    integrated_time: entry.integratedTime,
+  }
 }
 
-/** Stage 7, LEDGER: proof that the leaf was taken into the log. */
-export const poteProofSection = (place: LogPlace, sealAs: Seal = seal): PoteProofSection =>
-  sealAs({ kind: "vfa.pote_proof.v1", ...place })
-
 /** Stage 8, REGISTRY: name and hash of every artifact that exists before it. */
-export function registrySection(
-  envelopeId: string,
-  sections: Sections,
-  token: AllowToken,
-  sealAs: Seal = seal,
-): RegistrySection {
+export function registrySection(envelopeId: string, sections: Sections, token: AllowToken): Unsealed<RegistrySection> {
   const { registry: _registry, final_vfa: _final, ...existing } = sections
   const hashes: Record<string, string> = { ...sectionHashes(existing), allow_token: token.hash }
   const artifacts = Object.keys(hashes)
     .sort()
     .map(name => ({ name, hash: hashes[name] ?? "" }))
-  return sealAs({ kind: "vfa.registry.v1", envelope_id: envelopeId, artifacts })
+  return { kind: "vfa.registry.v1", envelope_id: envelopeId, artifacts }
 }
 
 /** Stage 9, DLA: one hash over every section. */
@@ -46,16 +44,15 @@ export function finalVfaSection(
   sections: Sections,
   registry: RegistrySection,
   declared: string,
-  sealAs: Seal = seal,
-): FinalVfaSection {
+): Unsealed<FinalVfaSection> {
   const { final_vfa: _, ...before } = sections
-  return sealAs({
+  return {
     kind: "vfa.final_vfa.v1",
     envelope_id: envelopeId,
     section_hashes: sectionHashes({ ...before, registry }),
     registry_hash: registry.hash,
     declared_sections_hash: declared,
-  })
+  }
 }
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "")
@@ -69,10 +66,9 @@ export function executionManifest(
   sections: SealedSections,
   token: AllowToken,
   independentVerified: boolean,
-  hashOf: HashOf = manifestHash,
-): Manifest {
+): Unsealed<Manifest, "ManifestHash"> {
   const { envelope, efa, governance_review: review, pote_proof: pote } = sections
-  const body = {
+  return {
     EnvelopeID: envelope.envelope_id,
     EnvelopeHash: envelope.hash,
     SequenceID: sections.transport.sequence_id,
@@ -108,8 +104,7 @@ export function executionManifest(
     LedgerLogID: pote.log_id,
     LedgerLeafHash: pote.leaf_hash,
     FormulaVersion: FORMULA_VERSION,
-  } as const
-  return { ...body, ManifestHash: hashOf(body) }
+  }
 }
 
 export type PartialSections = Required<Pick<Sections, "envelope" | "transport" | "payload">> & Pick<Sections, "efa">
@@ -121,10 +116,9 @@ export function partialManifest(
   marker: OutcomeMarker,
   receipt: Receipt,
   token: AllowToken | undefined,
-  hashOf: HashOf = manifestHash,
-): PartialManifest {
+): Unsealed<PartialManifest, "ManifestHash"> {
   const { efa } = sections
-  const body = {
+  return {
     EnvelopeID: sections.envelope.envelope_id,
     EnvelopeHash: sections.envelope.hash,
     SequenceID: sections.transport.sequence_id,
@@ -137,8 +131,7 @@ export function partialManifest(
     ReceiptHash: receipt.hash,
     ExecutionRegion: sections.envelope.execution_region,
     FormulaVersion: FORMULA_VERSION,
-  } as const
-  return { ...body, ManifestHash: hashOf(body) }
+  }
 }
 
 /** Everything but the bundle's own hash and the anchors that come after it, each section standing as its hash. */

@@ -17,15 +17,15 @@ import type {
 } from "../artifacts/sections.ts"
 import type { Moment, RunInputs } from "./moment.ts"
 import { declaredSalt, envelopeId, sequenceId } from "./moment.ts"
-import { type Seal, seal } from "./seal.ts"
+import type { Unsealed } from "./seal.ts"
 
 /** Hash and length of the payload and, when the request carries one, of the AI output. Neither text is kept. */
-export function payloadSection(payload: string, aiOutput: string | undefined, sealAs: Seal = seal): PayloadSection {
+export function payloadSection(payload: string, aiOutput: string | undefined): Unsealed<PayloadSection> {
   const bytes = utf8Encode(payload)
   const body = { kind: "vfa.payload.v1", payload_hash: sha256Hex(bytes), payload_bytes: bytes.length } as const
-  if (aiOutput === undefined) return sealAs(body)
+  if (aiOutput === undefined) return body
   const output = utf8Encode(aiOutput)
-  return sealAs({ ...body, ai_output_hash: sha256Hex(output), ai_output_bytes: output.length })
+  return { ...body, ai_output_hash: sha256Hex(output), ai_output_bytes: output.length }
 }
 
 /** A declared section: the caller's content nested under `declared`, salted, with what the server saw beside it. */
@@ -34,14 +34,13 @@ export function declaredSection(
   moment: Moment,
   declared: JsonObject | undefined,
   origin?: Origin,
-  sealAs: Seal = seal,
-): ShownDeclared {
-  return sealAs({
+): Unsealed<ShownDeclared> {
+  return {
     kind: declaredKind(name),
     salt: declaredSalt(moment, name),
     ...(declared === undefined ? {} : { declared }),
     ...(origin === undefined ? {} : { origin }),
-  })
+  }
 }
 
 /** The section as it is shown when its content is withheld. Its hash stands, so every other hash still does. */
@@ -74,15 +73,14 @@ export function envelopeSection(
   payload: PayloadSection,
   declared: DeclaredSections,
   moment: Pick<Moment, "at" | "nonce">,
-  sealAs: Seal = seal,
-): EnvelopeSection {
+): Unsealed<EnvelopeSection> {
   const inputs = {
     program_id: facts.program_id,
     route_id: facts.route_id,
     registry_record_hash: facts.registry_record_hash,
     payload_hash: payload.payload_hash,
   }
-  return sealAs({
+  return {
     kind: "vfa.envelope.v1",
     envelope_id: envelopeId(inputs, moment),
     ...inputs,
@@ -91,26 +89,24 @@ export function envelopeSection(
     admission_clock: moment.at,
     run_nonce: moment.nonce,
     declared_sections_hash: declaredSectionsHash(declared),
-  })
+  }
 }
 
 /** Stage 2, DTL: the envelope's place in the order of what was received. */
-export const transportSection = (envelope: EnvelopeSection, sealAs: Seal = seal): TransportSection =>
-  sealAs({
-    kind: "vfa.transport.v1",
-    sequence_id: sequenceId(envelope.hash),
-    envelope_id: envelope.envelope_id,
-    envelope_hash: envelope.hash,
-    channel: "http",
-  })
+export const transportSection = (envelope: EnvelopeSection): Unsealed<TransportSection> => ({
+  kind: "vfa.transport.v1",
+  sequence_id: sequenceId(envelope.hash),
+  envelope_id: envelope.envelope_id,
+  envelope_hash: envelope.hash,
+  channel: "http",
+})
 
 export type ProvenanceFacts = Omit<SystemProvenanceSection, "kind" | "mode" | "disclosure" | "hash">
 
 /** What made the record. It is the operator's statement about his own software, and says so. */
-export const systemProvenanceSection = (facts: ProvenanceFacts, sealAs: Seal = seal): SystemProvenanceSection =>
-  sealAs({
-    kind: "vfa.system_provenance.v1",
-    ...facts,
-    mode: "software",
-    disclosure: "Stated by the service about itself: no hardware or third party vouches for it.",
-  })
+export const systemProvenanceSection = (facts: ProvenanceFacts): Unsealed<SystemProvenanceSection> => ({
+  kind: "vfa.system_provenance.v1",
+  ...facts,
+  mode: "software",
+  disclosure: "Stated by the service about itself: no hardware or third party vouches for it.",
+})

@@ -4,35 +4,16 @@
  */
 import type { JsonObject, KnownTexts, WrittenTexts } from "@runseal/canonical"
 import { concatBytes, digest, digestWithout, sha256, sha256Hex, utf8Encode } from "@runseal/canonical"
-import { isSameBut, textMember } from "../vocabulary/json-members.ts"
+import { isSameBut } from "../vocabulary/json-members.ts"
 
-/** The digest of an object; whoever knows it already may say it instead of computing it. */
-export type HashOf = (body: JsonObject) => string
+/** What a formula gives of a sealed object: everything but its own hash, which `seal` adds. */
+export type Unsealed<Sealed, Hash extends string = "hash"> = Omit<Sealed, Hash>
 
-/** Gives the object with its `hash` added. Whoever knows the hash, or keeps the text, seals in another way. */
+/** Gives the object with its `hash` added. Whoever needs the text again keeps it meanwhile. */
 export type Seal = WrittenTexts["seal"]
 
 /** The object with its `hash` added. */
 export const seal: Seal = body => ({ ...body, hash: digest(body) })
-
-/** `seal` by `hashLike`. */
-export const sealLike = (stated: JsonObject): Seal => {
-  const hashOf = hashLike(stated, "hash")
-  return body => ({ ...body, hash: hashOf(body) })
-}
-
-/**
- * `digest`, but an object that says what `stated` says, member by member, has the hash that stands there: comparing costs
- * a tenth of hashing.
- * @param stated an object whose own hash is known to be right
- * @param name the member that holds it
- */
-export const hashLike =
-  (stated: JsonObject, name: "hash" | "ManifestHash"): HashOf =>
-  body => {
-    const hash = textMember(stated, name)
-    return hash !== undefined && isSameBut(stated, body, name) ? hash : digest(body)
-  }
 
 /** What the `hash` field of a sealed object must be. */
 export const sealHash = (sealed: JsonObject, known?: KnownTexts): string => digestWithout(sealed, "hash", known)
@@ -40,6 +21,25 @@ export const sealHash = (sealed: JsonObject, known?: KnownTexts): string => dige
 /** What `ManifestHash` of a manifest or partial manifest must be (formula_version manifest.v1). docs/formats.md section 6. */
 export const manifestHash = (manifest: JsonObject, known?: KnownTexts): string =>
   digestWithout(manifest, "ManifestHash", known)
+
+/** A manifest or partial manifest with its `ManifestHash` added. */
+export const sealManifest = <const Body extends JsonObject>(body: Body): Body & { readonly ManifestHash: string } => ({
+  ...body,
+  ManifestHash: digest(body),
+})
+
+/**
+ * Whether a sealed object is what its formula gives.
+ * @param intact whether its own hash is known to be right: comparing then costs a tenth of hashing
+ */
+export function isSealOf(
+  stated: JsonObject,
+  body: JsonObject,
+  intact: boolean,
+  name: "hash" | "ManifestHash" = "hash",
+): boolean {
+  return intact ? isSameBut(stated, body, name) : digest(body) === stated[name]
+}
 
 const HMAC_BLOCK_BYTES = 64
 

@@ -2,13 +2,16 @@
  * Which artifacts each step of the pipeline produces: a transcript is rebuilt from it, and what a record must hold follows
  * from it.
  */
+import type { BundleBody } from "../artifacts/bundle.ts"
 import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
+import type { Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { SectionName, TranscriptSection } from "../artifacts/sections.ts"
-import type { Gate, OutcomeKind } from "../vocabulary/outcomes.ts"
+import type { Gate, OutcomeKind, ReceiptKey } from "../vocabulary/outcomes.ts"
 import { OUTCOMES } from "../vocabulary/outcomes.ts"
 import type { TranscriptStep } from "../vocabulary/pipeline-path.ts"
 import { PIPELINE_PATH, WHOLE_PATH } from "../vocabulary/pipeline-path.ts"
-import type { Seal } from "./seal.ts"
+import { sectionHashes } from "./leaves.ts"
+import type { Unsealed } from "./seal.ts"
 import type { Step } from "./transcript.ts"
 import { transcriptSection } from "./transcript.ts"
 
@@ -48,25 +51,27 @@ export function sectionsUntil(next: TranscriptStep, stoppedBy?: Gate): readonly 
   return [...made]
 }
 
-/** The hash of a named artifact of the run, if it has it. */
-export type ArtifactHash = (name: string) => string | undefined
+type ArtifactHashes = Readonly<Record<string, string>>
 
-function productsOf(names: readonly string[], hashOf: ArtifactHash): Record<string, string> {
-  const products: Record<string, string> = {}
-  for (const name of names) {
-    const hash = hashOf(name)
-    if (hash !== undefined) products[name] = hash
-  }
-  return products
-}
+const productsOf = (names: readonly string[], hashes: ArtifactHashes): ArtifactHashes =>
+  Object.fromEntries(
+    names.flatMap(name => {
+      const hash = hashes[name]
+      return hash === undefined ? [] : [[name, hash]]
+    }),
+  )
 
-/** The transcript that a run of this outcome has, given the hashes of its artifacts. */
+/** The transcript that a run of this outcome has. @param refusal its receipt, where a gate stopped it */
 export function buildTranscript(
-  envelopeId: string,
   outcome: Exclude<OutcomeKind, "stage_error">,
-  artifactHash: ArtifactHash,
-  sealAs?: Seal,
-): TranscriptSection {
+  { sections, allow_token: token }: Pick<BundleBody, "sections" | "allow_token">,
+  refusal?: { readonly key: ReceiptKey; readonly receipt: Receipt },
+): Unsealed<TranscriptSection> {
+  const hashes: ArtifactHashes = {
+    ...sectionHashes(sections),
+    ...(token === undefined ? {} : { allow_token: token.hash }),
+    ...(refusal === undefined ? {} : { [refusal.key]: refusal.receipt.hash }),
+  }
   const { error_stage: stopped, artifact } = OUTCOMES[outcome]
   const steps: Step[] = []
   for (const place of PIPELINE_PATH) {
@@ -74,10 +79,10 @@ export function buildTranscript(
     const names = PRODUCTS[step] ?? []
     if ("stop" in place && step === stopped) {
       const all = [...names, ...(STOP_PRODUCTS[step] ?? []), artifact?.key ?? ""]
-      steps.push({ step, result: place.stop, products: productsOf(all, artifactHash) })
+      steps.push({ step, result: place.stop, products: productsOf(all, hashes) })
       break
     }
-    steps.push({ step, result: "stop" in place ? "pass" : "done", products: productsOf(names, artifactHash) })
+    steps.push({ step, result: "stop" in place ? "pass" : "done", products: productsOf(names, hashes) })
   }
-  return transcriptSection(envelopeId, steps, sealAs)
+  return transcriptSection(sections.envelope?.envelope_id ?? "", steps)
 }

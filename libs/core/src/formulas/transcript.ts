@@ -3,7 +3,7 @@ import { digest } from "@runseal/canonical"
 import type { TranscriptEvent, TranscriptSection } from "../artifacts/sections.ts"
 import type { StepResult, TranscriptStep } from "../vocabulary/pipeline-path.ts"
 import { ZERO_HASH } from "../vocabulary/scalars.ts"
-import { type Seal, seal } from "./seal.ts"
+import type { Unsealed } from "./seal.ts"
 
 /** A step as it happened, with the name and hash of each artifact it produced. */
 export type Step = {
@@ -17,8 +17,8 @@ const outputHash = (step: Step): string =>
 
 const eventHash = (event: TranscriptEvent): string => digest({ kind: "vfa.transcript_event.v1", ...event })
 
-/** Chains the steps into a sealed transcript. */
-export function transcriptSection(envelopeId: string, steps: readonly Step[], sealAs: Seal = seal): TranscriptSection {
+/** Chains the steps. */
+export function transcriptSection(envelopeId: string, steps: readonly Step[]): Unsealed<TranscriptSection> {
   const events: TranscriptEvent[] = []
   let previous = ZERO_HASH
   for (const step of steps) {
@@ -26,5 +26,5 @@ export function transcriptSection(envelopeId: string, steps: readonly Step[], se
     events.push(event)
     previous = eventHash(event)
   }
-  return sealAs({ kind: "vfa.transcript.v1", envelope_id: envelopeId, events })
+  return { kind: "vfa.transcript.v1", envelope_id: envelopeId, events }
 }

@@ -4,17 +4,9 @@ import type { Anchor } from "../artifacts/anchor.ts"
 import type { Bundle, BundleBody, RunFacts } from "../artifacts/bundle.ts"
 import { receiptOf } from "../artifacts/bundle.ts"
 import { tenantCommitment } from "../formulas/decision.ts"
-import type { RecordSeal } from "../formulas/leaves.ts"
-import {
-  completeRecordLeaf,
-  preAnchorLeaf,
-  preAnchorSections,
-  receiptLeaf,
-  runRecordHash,
-  sectionHashes,
-} from "../formulas/leaves.ts"
+import { completeRecordLeaf, preAnchorLeaf, preAnchorSections, receiptLeaf, recordSeal } from "../formulas/leaves.ts"
 import { bundleHash, executionManifest, partialManifest } from "../formulas/manifest.ts"
-import { hashLike, manifestHash, sealLike } from "../formulas/seal.ts"
+import { isSealOf, manifestHash } from "../formulas/seal.ts"
 import { buildTranscript } from "../formulas/steps.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
@@ -126,30 +118,23 @@ function checkManifest(bundle: Bundle, findings: Findings, known: KnownTexts | u
   if (sealed === undefined) return
   const intact = manifestHash(sealed, known) === sealed.ManifestHash
   findings.require("manifest", intact, "the manifest does not match its hash")
-  const as = intact ? hashLike(sealed, "ManifestHash") : manifestHash
   const { envelope, transport, pote_proof, registry, final_vfa } = sections
   if (manifest !== undefined) {
     findings.require("manifest", manifest.IndependentVerified, "the manifest does not claim its own verification")
     const before = preAnchorSections(sections)
     const whole = before && pote_proof && registry && final_vfa && { ...before, pote_proof, registry, final_vfa }
-    const rebuilt = whole && token && executionManifest(whole, token, manifest.IndependentVerified, as)
-    findings.require(
-      "manifest",
-      rebuilt?.ManifestHash === manifest.ManifestHash,
-      "a manifest field differs from its section",
-    )
+    const rebuilt = whole && token && executionManifest(whole, token, manifest.IndependentVerified)
+    const same = rebuilt !== undefined && isSealOf(manifest, rebuilt, intact, "ManifestHash")
+    findings.require("manifest", same, "a manifest field differs from its section")
   }
   if (partial !== undefined) {
     const found = receiptOf(bundle)
     const { marker } = OUTCOMES[run.outcome_kind]
     const policyHash = sections.policy_evaluation?.policy_hash ?? partial.PolicyHash
     const parts = envelope && transport && { ...sections, envelope, transport }
-    const rebuilt = parts && marker && found && partialManifest(parts, policyHash, marker, found.receipt, token, as)
-    findings.require(
-      "manifest",
-      rebuilt?.ManifestHash === partial.ManifestHash,
-      "a manifest field differs from its section",
-    )
+    const rebuilt = parts && marker && found && partialManifest(parts, policyHash, marker, found.receipt, token)
+    const same = rebuilt !== undefined && isSealOf(partial, rebuilt, intact, "ManifestHash")
+    findings.require("manifest", same, "a manifest field differs from its section")
   }
 }
 
@@ -158,15 +143,9 @@ function checkTranscript(bundle: BundleBody, intact: ReadonlySet<JsonObject>, fi
   const { transcript, envelope } = sections
   if (transcript === undefined || run.outcome_kind === "stage_error" || envelope === undefined) return
   for (const problem of traceViolations(transcript.events, run.outcome_kind)) findings.fail("transcript", problem)
-  const found = receiptOf(bundle)
-  const hashes: Record<string, string> = {
-    ...sectionHashes(sections),
-    ...(bundle.allow_token === undefined ? {} : { allow_token: bundle.allow_token.hash }),
-    ...(found === undefined ? {} : { [found.key]: found.receipt.hash }),
-  }
-  const as = intact.has(transcript) ? sealLike(transcript) : undefined
-  const rebuilt = buildTranscript(envelope.envelope_id, run.outcome_kind, name => hashes[name], as)
-  findings.require("transcript", rebuilt.hash === transcript.hash, "the transcript is not the one these artifacts give")
+  const rebuilt = buildTranscript(run.outcome_kind, bundle, receiptOf(bundle))
+  const same = isSealOf(transcript, rebuilt, intact.has(transcript))
+  findings.require("transcript", same, "the transcript is not the one these artifacts give")
 }
 
 function checkFirstAnchor(
@@ -202,13 +181,6 @@ function checkFirstAnchor(
     )
   else if (found.receipt.anchor_required === true)
     findings.fail("entry", "the receipt requires a log entry and has none; the refusal itself stands")
-}
-
-function recordSeal(bundle: Bundle): RecordSeal {
-  const receipt = receiptOf(bundle)?.receipt
-  if (receipt !== undefined) return { receipt_hash: receipt.hash }
-  if (bundle.manifest !== undefined) return { manifest_hash: bundle.manifest.ManifestHash }
-  return { run_record_hash: runRecordHash(bundle.run, sectionHashes(bundle.sections)) }
 }
 
 function checkCompleteRecord(

@@ -2,7 +2,6 @@
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { BundleBody } from "../artifacts/bundle.ts"
 import { receiptOf } from "../artifacts/bundle.ts"
-import type { Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { BudgetWindow, EnvelopeSection } from "../artifacts/sections.ts"
 import {
   aivpT4HaltReceipt,
@@ -14,7 +13,7 @@ import {
   windowStart,
 } from "../formulas/decision.ts"
 import { chargeId } from "../formulas/moment.ts"
-import { seal, sealHash, sealLike } from "../formulas/seal.ts"
+import { isSealOf, sealHash } from "../formulas/seal.ts"
 import { shown } from "../kernels/kernel.ts"
 import { ATTESTED_FIELDS, MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
 import { member } from "../vocabulary/json-members.ts"
@@ -89,8 +88,7 @@ function checkToken(
   const intact = sealHash(token, known) === token.hash
   findings.require("decision", intact, "the allow token does not match its hash")
   const { policy_evaluation: evaluation } = sections
-  const as = intact ? sealLike(token) : undefined
-  const linked = evaluation !== undefined && allowToken(evaluation, as).hash === token.hash
+  const linked = evaluation !== undefined && isSealOf(token, allowToken(evaluation), intact)
   findings.require("decision", linked, "the allow token is not the one the policy evaluation gives")
 }
 
@@ -166,24 +164,24 @@ function checkReview({ sections, run }: BundleBody, findings: Findings): void {
 }
 
 /** How each receipt follows from the sections; undefined when one it needs is missing. */
-const REBUILD: Readonly<Record<ReceiptKey, (bundle: BundleBody, envelope: EnvelopeSection) => Receipt | undefined>> = {
-  deny_receipt: ({ sections: { policy_evaluation: evaluation, mcd_finding: finding } }) =>
-    evaluation && denyReceipt(evaluation, finding),
-  ccv_halt_receipt: ({ sections: { efa, budget_snapshot: budget }, allow_token: token }, envelope) =>
-    token && efa && budget && ccvHaltReceipt(envelope, token, efa, budget),
-  macc_halt_receipt: ({ sections: { budget_snapshot: budget }, allow_token: token }, envelope) =>
-    token && budget?.window && maccHaltReceipt(envelope, token, budget, budget.window),
-  aivp_t4_halt_receipt: ({ sections: { governance_review: review }, allow_token: token }) =>
-    token && review && aivpT4HaltReceipt(token, review),
-  // The policy's identity and its required fields stand only in the receipt; the rest is rebuilt.
-  attestation_gap_receipt: ({ attestation_gap_receipt: gap }, envelope) =>
-    gap && attestationGapReceipt(envelope, gap, gap.required_fields, gap.missing_fields),
-}
+const REBUILD: Readonly<Record<ReceiptKey, (bundle: BundleBody, envelope: EnvelopeSection) => JsonObject | undefined>> =
+  {
+    deny_receipt: ({ sections: { policy_evaluation: evaluation, mcd_finding: finding } }) =>
+      evaluation && denyReceipt(evaluation, finding),
+    ccv_halt_receipt: ({ sections: { efa, budget_snapshot: budget }, allow_token: token }, envelope) =>
+      token && efa && budget && ccvHaltReceipt(envelope, token, efa, budget),
+    macc_halt_receipt: ({ sections: { budget_snapshot: budget }, allow_token: token }, envelope) =>
+      token && budget?.window && maccHaltReceipt(envelope, token, budget, budget.window),
+    aivp_t4_halt_receipt: ({ sections: { governance_review: review }, allow_token: token }) =>
+      token && review && aivpT4HaltReceipt(token, review),
+    // The policy's identity and its required fields stand only in the receipt; the rest is rebuilt.
+    attestation_gap_receipt: ({ attestation_gap_receipt: gap }, envelope) =>
+      gap && attestationGapReceipt(envelope, gap, gap.required_fields, gap.missing_fields),
+  }
 
-/** A receipt made before anchor_required existed leaves it out; its hash is compared in that form. */
-function asOld(rebuilt: JsonObject): JsonObject & { readonly hash: string } {
-  const { anchor_required: _, hash: _hash, ...body } = rebuilt
-  return seal(body)
+/** A receipt made before anchor_required existed leaves it out, and is compared in that form. */
+function asOld({ anchor_required: _, ...rest }: JsonObject): JsonObject {
+  return rest
 }
 
 function checkReceipt(bundle: BundleBody, findings: Findings, known: KnownTexts | undefined): void {
@@ -191,11 +189,13 @@ function checkReceipt(bundle: BundleBody, findings: Findings, known: KnownTexts 
   if (found === undefined) return
   const { key, receipt } = found
   const { envelope } = bundle.sections
-  findings.require("decision", sealHash(receipt, known) === receipt.hash, "the receipt does not match its hash")
+  const intact = sealHash(receipt, known) === receipt.hash
+  findings.require("decision", intact, "the receipt does not match its hash")
   for (const problem of receiptContradictions(receipt)) findings.fail("decision", problem)
   const rebuilt = envelope && REBUILD[key](bundle, envelope)
   const expected = rebuilt === undefined || receipt.anchor_required === true ? rebuilt : asOld(rebuilt)
-  findings.require("decision", expected?.hash === receipt.hash, "the receipt is not the one the sections give")
+  const same = expected !== undefined && isSealOf(receipt, expected, intact)
+  findings.require("decision", same, "the receipt is not the one the sections give")
   checkGapFields(bundle, findings)
 }
 

@@ -3,7 +3,6 @@
  * rests on the operator's word. docs/formats.md section 16, checks 2 and 6.
  */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
-import { decodeBase64, encodeHex } from "@runseal/canonical"
 import type { BundleBody } from "../artifacts/bundle.ts"
 import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
 import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
@@ -19,26 +18,20 @@ import {
   zkspBindingSection,
 } from "../formulas/execution.ts"
 import type { KernelSources } from "../formulas/kernels.ts"
-import { leafDigest } from "../formulas/leaves.ts"
 import { finalVfaSection, poteProofSection, registrySection } from "../formulas/manifest.ts"
 import type { ProvenanceFacts } from "../formulas/pre-execution.ts"
 import { envelopeSection, systemProvenanceSection, transportSection } from "../formulas/pre-execution.ts"
-import { type Seal, seal, sealHash, sealLike } from "../formulas/seal.ts"
+import { isSealOf, seal, sealHash } from "../formulas/seal.ts"
 import { declaredValueCount } from "../kernels/kernel.ts"
 import { runKernels, unrepeatableKernels } from "../kernels/run-kernels.ts"
 import { isPossibleRecord, type StatedContext } from "../kernels/stated-kernel.ts"
-import { hashLeaf } from "../transparency-log/merkle.ts"
 import { isSameJson } from "../vocabulary/json-members.ts"
 import { KERNELS } from "../vocabulary/outcomes.ts"
 import { callerContradictions, payloadContradictions } from "./contradictions.ts"
 import type { Findings } from "./report.ts"
 
 /** Notes a section that is not what the others make it. */
-type Compare = (
-  name: string,
-  stated: JsonObject & { readonly hash: string },
-  rebuild: (sealAs: Seal) => { readonly hash: string },
-) => void
+type Compare = (name: string, stated: JsonObject, rebuilt: JsonObject) => void
 
 /**
  * Recomputes every section's own hash; a withheld section has only its hash.
@@ -69,14 +62,14 @@ export function checkLinks(
   findings: Findings,
   known?: KnownTexts,
 ): void {
-  const compare: Compare = (name, stated, rebuild) => {
-    const { hash } = rebuild(intact.has(stated) ? sealLike(stated) : seal)
-    findings.require("sections", stated.hash === hash, `section ${name} is not what the other sections make it`)
+  const compare: Compare = (name, stated, rebuilt) => {
+    const same = isSealOf(stated, rebuilt, intact.has(stated))
+    findings.require("sections", same, `section ${name} is not what the other sections make it`)
   }
   const { sections, run } = bundle
   for (const problem of callerContradictions(sections, run.tenant_id)) findings.fail("sections", problem)
   const { envelope, transport, system_provenance: provenance } = sections
-  compare("system_provenance", provenance, as => systemProvenanceSection(provenanceFacts(provenance), as))
+  compare("system_provenance", provenance, systemProvenanceSection(provenanceFacts(provenance)))
   if (envelope === undefined) return
   findings.require("sections", run.created_at === envelope.admission_clock, "created_at is not the admission clock")
   const facts = {
@@ -87,8 +80,8 @@ export function checkLinks(
     execution_region: run.execution_region,
   }
   const moment = { at: envelope.admission_clock, nonce: envelope.run_nonce }
-  compare("envelope", envelope, as => envelopeSection(facts, sections.payload, sections, moment, as))
-  if (transport !== undefined) compare("transport", transport, as => transportSection(envelope, as))
+  compare("envelope", envelope, envelopeSection(facts, sections.payload, sections, moment))
+  if (transport !== undefined) compare("transport", transport, transportSection(envelope))
   checkExecutionLinks(bundle, compare, findings)
   checkEvidenceLinks(bundle, compare)
   checkLedgerLinks(bundle, compare, findings, known)
@@ -102,7 +95,7 @@ function provenanceFacts(section: SystemProvenanceSection): ProvenanceFacts {
 
 /** The token under which the kernels ran. A stage_error carries none; its policy evaluation gives it again. */
 const tokenOf = ({ allow_token, sections }: BundleBody): AllowToken | undefined =>
-  allow_token ?? (sections.policy_evaluation && allowToken(sections.policy_evaluation))
+  allow_token ?? (sections.policy_evaluation && seal(allowToken(sections.policy_evaluation)))
 
 function checkExecutionLinks(bundle: BundleBody, compare: Compare, findings: Findings): void {
   const { sections } = bundle
@@ -110,12 +103,12 @@ function checkExecutionLinks(bundle: BundleBody, compare: Compare, findings: Fin
   const { envelope, transport, policy_evaluation: evaluation, epa, leakage_bundle: leakage, efa } = sections
   if (envelope === undefined) return
   if (epa !== undefined && transport !== undefined && evaluation !== undefined && token !== undefined)
-    compare("epa", epa, as => epaSection(envelope, transport, evaluation, token, as))
+    compare("epa", epa, epaSection(envelope, transport, evaluation, token))
   const sources = { ...sections, envelope }
   if (leakage !== undefined) {
     const counts = { ...leakage.declared_values }
     for (const name of DECLARED_NAMES) counts[name] = declaredValueCount(sources, name) ?? counts[name]
-    compare("leakage_bundle", leakage, as => leakageBundleSection(envelope, sections.payload, counts, as))
+    compare("leakage_bundle", leakage, leakageBundleSection(envelope, sections.payload, counts))
   }
   if (efa !== undefined) {
     const linked = efa.epa_hash === epa?.hash && efa.leakage_bundle_hash === leakage?.hash
@@ -155,19 +148,21 @@ function checkEvidenceLinks(bundle: BundleBody, compare: Compare): void {
   const { payload, envelope, transport, epa, efa, leakage_bundle, budget_snapshot, governance_review } = sections
   const { aer, hardware_attestation: hardware, zksp_binding: zksp, policy_evaluation } = sections
   if (envelope === undefined) return
-  if (hardware !== undefined) compare("hardware_attestation", hardware, as => hardwareAttestationSection(envelope, as))
+  if (hardware !== undefined) compare("hardware_attestation", hardware, hardwareAttestationSection(envelope))
   if (aer === undefined) return
   if (transport && epa && efa && leakage_bundle && budget_snapshot && governance_review && allow_token) {
     const inputs = { envelope, transport, epa, efa, leakage_bundle, budget_snapshot, governance_review, allow_token }
-    compare("aer", aer, as => aerSection(inputs, as))
+    compare("aer", aer, aerSection(inputs))
   }
   if (zksp !== undefined && hardware !== undefined)
-    compare("zksp_binding", zksp, as => zkspBindingSection(aer, payload, hardware, as))
+    compare("zksp_binding", zksp, zkspBindingSection(aer, payload, hardware))
   if (zksp !== undefined && sections.migration_token !== undefined)
-    compare("migration_token", sections.migration_token, as => migrationTokenSection(envelope, aer, zksp, as))
+    compare("migration_token", sections.migration_token, migrationTokenSection(envelope, aer, zksp))
   if (policy_evaluation !== undefined && sections.replay_fingerprint !== undefined)
-    compare("replay_fingerprint", sections.replay_fingerprint, as =>
-      replayFingerprintSection(envelope, payload, policy_evaluation.policy_hash, aer, as),
+    compare(
+      "replay_fingerprint",
+      sections.replay_fingerprint,
+      replayFingerprintSection(envelope, payload, policy_evaluation.policy_hash, aer),
     )
 }
 
@@ -181,23 +176,14 @@ function checkLedgerLinks(
   const { envelope, pote_proof: pote, registry, final_vfa: final } = sections
   if (envelope === undefined) return
   const anchor = anchors.pre_anchor
-  if (pote !== undefined && anchor !== undefined) {
-    const { entry, leaf } = anchor
-    const body = decodeBase64(entry.canonicalizedBody) ?? new Uint8Array()
-    const place = {
-      leaf_hash: leafDigest(leaf, known),
-      entry_hash: encodeHex(hashLeaf(body)),
-      log_id: encodeHex(decodeBase64(entry.logId.keyId) ?? new Uint8Array()),
-      log_index: entry.logIndex,
-      integrated_time: entry.integratedTime,
-    }
-    compare("pote_proof", pote, as => poteProofSection(place, as))
-  }
+  if (pote !== undefined && anchor !== undefined) compare("pote_proof", pote, poteProofSection(anchor, known))
   if (registry !== undefined && token !== undefined)
-    compare("registry", registry, as => registrySection(envelope.envelope_id, sections, token, as))
+    compare("registry", registry, registrySection(envelope.envelope_id, sections, token))
   if (final !== undefined && registry !== undefined)
-    compare("final_vfa", final, as =>
-      finalVfaSection(envelope.envelope_id, sections, registry, envelope.declared_sections_hash, as),
+    compare(
+      "final_vfa",
+      final,
+      finalVfaSection(envelope.envelope_id, sections, registry, envelope.declared_sections_hash),
     )
   else findings.require("sections", final === undefined, "section final_vfa stands without a registry")
 }

@@ -2,6 +2,7 @@
 import type { EnvelopeSection } from "@runseal/core/artifacts/sections"
 import type { PolicyIdentity } from "@runseal/core/formulas/decision"
 import { attestationGapReceipt } from "@runseal/core/formulas/decision"
+import type { Seal } from "@runseal/core/formulas/seal"
 import type { AttestedField } from "@runseal/core/vocabulary/decision-codes"
 import type { Stop } from "../draft.ts"
 import type { Submission } from "../submission.ts"
@@ -12,11 +13,12 @@ export function admissionGate(
   submission: Submission,
   envelope: EnvelopeSection,
   policy: AdmissionPolicy,
+  seal: Seal,
 ): Stop | undefined {
   const context = submission.declared.attested_context ?? {}
   const required = policy.required_attested_fields.toSorted()
   const missing = required.filter(field => !Object.hasOwn(context, field))
   if (missing.length === 0) return undefined
-  const receipt = attestationGapReceipt(envelope, policy, required, missing)
+  const receipt = seal(attestationGapReceipt(envelope, policy, required, missing))
   return { outcome: "attestation_gap", key: "attestation_gap_receipt", receipt, sections: {} }
 }

@@ -55,10 +55,11 @@ export async function aivpT4Gate(
   token: AllowToken,
   aiOutputHash: string | undefined,
   ask: AskReview,
-  sealAs: Seal,
+  seal: Seal,
 ): Promise<AivpResult> {
-  const governance_review = governanceReviewSection(envelope, await ask(submission), aiOutputHash, sealAs)
-  const receipt = aivpT4HaltReceipt(token, governance_review)
-  if (receipt === undefined) return { pass: governance_review }
+  const governance_review = seal(governanceReviewSection(envelope, await ask(submission), aiOutputHash))
+  const halt = aivpT4HaltReceipt(token, governance_review)
+  if (halt === undefined) return { pass: governance_review }
+  const receipt = seal(halt)
   return { stop: { outcome: "aivp_t4_halt", key: "aivp_t4_halt_receipt", receipt, sections: { governance_review } } }
 }

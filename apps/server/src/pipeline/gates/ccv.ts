@@ -11,10 +11,10 @@ export function ccvGate(
   efa: EfaSection,
   declaredTokens: number,
   runTokenBudget: number,
-  sealAs: Seal,
+  seal: Seal,
 ): Stop | undefined {
   if (declaredTokens <= runTokenBudget) return undefined
-  const budget_snapshot = budgetSnapshotSection(envelope, runTokenBudget, declaredTokens, undefined, sealAs)
-  const receipt = ccvHaltReceipt(envelope, token, efa, budget_snapshot)
+  const budget_snapshot = seal(budgetSnapshotSection(envelope, runTokenBudget, declaredTokens, undefined))
+  const receipt = seal(ccvHaltReceipt(envelope, token, efa, budget_snapshot))
   return { outcome: "ccv_halt", key: "ccv_halt_receipt", receipt, sections: { budget_snapshot } }
 }

@@ -36,7 +36,7 @@ export async function maccGate(
   declaredTokens: number,
   budgets: Budgets,
   makeCharge: MakeCharge,
-  sealAs: Seal,
+  seal: Seal,
 ): Promise<MaccResult> {
   const at = clockMillis(envelope.admission_clock)
   if (at === undefined) throw new RangeError("the admission clock is not one of ours")
@@ -55,8 +55,8 @@ export async function maccGate(
   })
   const window_start = new Date(start).toISOString()
   const window = { charge_id, cap: budgets.window_tokens, window_seconds, window_start, tokens, total_after }
-  const budget_snapshot = budgetSnapshotSection(envelope, budgets.run_tokens, declaredTokens, window, sealAs)
+  const budget_snapshot = seal(budgetSnapshotSection(envelope, budgets.run_tokens, declaredTokens, window))
   if (total_after < budgets.window_tokens) return { pass: budget_snapshot }
-  const receipt = maccHaltReceipt(envelope, token, budget_snapshot, window)
+  const receipt = seal(maccHaltReceipt(envelope, token, budget_snapshot, window))
   return { stop: { outcome: "macc_halt", key: "macc_halt_receipt", receipt, sections: { budget_snapshot } } }
 }

@@ -3,7 +3,7 @@ import type { AllowToken, McdFinding } from "@runseal/core/artifacts/sealed-arti
 import type { EnvelopeSection, PayloadSection, PolicyEvaluationSection } from "@runseal/core/artifacts/sections"
 import type { PepgDecision } from "@runseal/core/formulas/decision"
 import { allowToken, denyReceipt, mcdFinding, policyEvaluationSection } from "@runseal/core/formulas/decision"
-import type { Seal } from "@runseal/core/formulas/seal"
+import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
 import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
 import { evaluatePolicy } from "../../policy/evaluate-policy.ts"
 import type { CompiledPolicy } from "../../policy/load-policy.ts"
@@ -40,7 +40,7 @@ async function find(
   submission: Submission,
   envelope: EnvelopeSection,
   context: PepgContext,
-): Promise<McdFinding | undefined> {
+): Promise<Unsealed<McdFinding> | undefined> {
   const match = await context.scan(scanned(submission, context.max_scan_units))
   if (match === undefined) return undefined
   return mcdFinding(envelope, {
@@ -63,18 +63,19 @@ export async function pepgGate(
   envelope: EnvelopeSection,
   payload: PayloadSection,
   context: PepgContext,
-  sealAs: Seal,
+  seal: Seal,
 ): Promise<PepgResult> {
   const { policy, library } = context
-  const finding = await find(submission, envelope, context)
+  const found = await find(submission, envelope, context)
+  const finding = found && seal(found)
   const decision =
     finding === undefined
       ? (policy.fixed_decision ?? evaluatePolicy(policy, policyInput(submission, envelope, payload)))
       : matched(finding)
-  const evaluation = policyEvaluationSection(envelope, policy, decision, library.library_hash, finding, sealAs)
+  const evaluation = seal(policyEvaluationSection(envelope, policy, decision, library.library_hash, finding))
   if (decision.decision === "allow")
-    return { pass: { policy_evaluation: evaluation, allow_token: allowToken(evaluation, sealAs) } }
-  const receipt = denyReceipt(evaluation, finding)
+    return { pass: { policy_evaluation: evaluation, allow_token: seal(allowToken(evaluation)) } }
+  const receipt = seal(denyReceipt(evaluation, finding))
   const sections = { policy_evaluation: evaluation, ...(finding === undefined ? {} : { mcd_finding: finding }) }
   return { stop: { outcome: "pepg_deny", key: "deny_receipt", receipt, sections } }
 }
