@@ -8,7 +8,7 @@ import { VERSION } from "./version.ts"
 export const README_NAME = "README.txt"
 
 /** The command by which a stranger verifies one anchor, from within the folder. */
-export const cosignCommand = ({ key, bundle, leaf, stamped }: ExportedAnchor): string =>
+const cosignCommand = ({ key, bundle, leaf, stamped }: ExportedAnchor): string =>
   `cosign verify-blob --key ${key} --bundle ${bundle} --trusted-root ${TRUSTED_ROOT_NAME}${stamped === undefined ? "" : " --use-signed-timestamps"} ${leaf}`
 
 /** How to verify the export with cosign. */

@@ -84,7 +84,7 @@ function filesOf(
 const { record, envelope, bundle, key, root } = STATEMENT_FILES
 
 /** The command by which a stranger verifies a statement, from within the folder. */
-export const COSIGN_COMMAND: string = `cosign verify-blob-attestation --key ${key} --bundle ${bundle} --trusted-root ${root} --type ${RUN_STATEMENT_PREDICATE_TYPE} --insecure-ignore-tlog ${record}`
+const COSIGN_COMMAND: string = `cosign verify-blob-attestation --key ${key} --bundle ${bundle} --trusted-root ${root} --type ${RUN_STATEMENT_PREDICATE_TYPE} --insecure-ignore-tlog ${record}`
 
 /** How to verify the export with cosign. No log holds the statement: the record's own anchors are what `--sigstore` exports. */
 const CHECK_LINES: readonly Line[] = [

@@ -10,10 +10,9 @@ import { TILE_WIDTH } from "@runseal/core/transparency-log/tiles"
 import { emptyStart, type RebuildStart, rebuildTree, startFromTiles } from "@runseal/core/transparency-log/tree-rebuild"
 import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { verifyNote } from "@runseal/core/transparency-log/verified-note"
-import { inOrder } from "./in-order.ts"
+import { CLOCK_TOLERANCE_SECONDS, clockMillis } from "@runseal/core/vocabulary/scalars"
 import { InputError } from "./input-error.ts"
-import { checkDates } from "./log-dates.ts"
-import { checkClaimed, claimedEntries } from "./log-documents.ts"
+import { type ClaimedEntry, checkClaimed, claimedEntries } from "./log-documents.ts"
 import { AuditFailure } from "./log-failure.ts"
 import { checkHead, holdTo, proveBeginnings } from "./log-history.ts"
 import { checkGenesis, checkKeys, checkpointKeyIds, entryOf, readToldKeys, type ToldKeys } from "./log-keys.ts"
@@ -25,7 +24,7 @@ import { CHECKPOINT_LIMITS, headOf, keepSeen, readSeen, type SeenCheckpoint } fr
 /** Bundles read ahead, each with its tile: twice as many requests at one time. */
 const READ_AHEAD = 2
 /** A log beyond this is not begun: some eight million requests. */
-export const MAX_AUDITED_ENTRIES = 1_000_000_000
+const MAX_AUDITED_ENTRIES = 1_000_000_000
 
 export type AuditRequest = {
   readonly source: LogSource
@@ -215,4 +214,57 @@ async function goOnFrom(
   const start = await startFromTiles(base.head.size, readTile)
   holdTo([base])(start.range.size, () => rootOf(start.range))
   return start
+}
+
+/**
+ * Refuses a record dated more than `CLOCK_TOLERANCE_SECONDS` before a time at which the log did not hold its entry. Whoever saw the
+ * log with so many entries, or knows who did, knows that everything behind them came later, whatever time the log signs for it.
+ * Throws AuditFailure.
+ * @param seen trees that are beginnings of the audited one
+ */
+function checkDates(claimed: readonly ClaimedEntry[], seen: readonly SeenCheckpoint[]): void {
+  for (const { document, index, dates } of claimed)
+    for (const one of seen) {
+      const { size } = one.head
+      if (index < size) continue
+      const known = [
+        { time: one.newest_at, how: "when you saw" },
+        { time: one.cosigned_at, how: "when witnesses cosigned" },
+      ]
+      for (const { time, how } of known)
+        for (const date of dates) {
+          if (time === undefined || !isBefore(date.millis, time)) continue
+          throw new AuditFailure(
+            "documents",
+            `Entry ${index} of ${document} is dated ${new Date(date.millis).toISOString()} by ${date.whose}, and was not in the log at ${time}, ${how} it with ${size} entries.`,
+            one,
+          )
+        }
+    }
+}
+
+const isBefore = (millis: number, time: string): boolean =>
+  millis + CLOCK_TOLERANCE_SECONDS * 1000 < (clockMillis(time) ?? 0)
+
+/**
+ * What `read` gives for `first` up to, not including, `end`, in that order, with at most `ahead` readings under way. A
+ * rejection reaches the consumer when its turn comes.
+ */
+async function* inOrder<T>(
+  first: number,
+  end: number,
+  ahead: number,
+  read: (at: number) => Promise<T>,
+): AsyncGenerator<T> {
+  const underWay: Promise<T>[] = []
+  for (let next = first; next < end || underWay.length > 0; ) {
+    for (; next < end && underWay.length < ahead; next++) {
+      const reading = read(next)
+      // One that fails behind another that failed first is nobody's: it must not end the process.
+      reading.catch(() => undefined)
+      underWay.push(reading)
+    }
+    const reading = underWay.shift()
+    if (reading !== undefined) yield await reading
+  }
 }

@@ -16,7 +16,7 @@ import { printJson } from "./print.ts"
 import type { Progress } from "./progress.ts"
 import { type SeenCheckpoint, seenPath } from "./seen-checkpoints.ts"
 
-export type AuditOptions = Pick<AuditRequest, "quick" | "documents" | "folder"> & {
+type AuditOptions = Pick<AuditRequest, "quick" | "documents" | "folder"> & {
   /** `--witness`, and `--witnesses-needed`. */
   readonly witness: readonly string[]
   readonly needed?: string | undefined
@@ -24,7 +24,7 @@ export type AuditOptions = Pick<AuditRequest, "quick" | "documents" | "folder"> 
 }
 
 /** The last line of standard output. */
-export const AUDIT_VERDICTS = { whole: "LOG VERIFIED", quick: "LOG EXTENSION VERIFIED", failed: "FAILED" } as const
+const AUDIT_VERDICTS = { whole: "LOG VERIFIED", quick: "LOG EXTENSION VERIFIED", failed: "FAILED" } as const
 
 /** What an audit leaves open, whatever it finds. */
 const leftOpen = ({ audited }: LogAudit): readonly string[] => [

@@ -7,7 +7,7 @@ import { AuditFailure } from "./log-failure.ts"
 import type { SeenCheckpoint } from "./seen-checkpoints.ts"
 
 /** A root found for a tree of a size. Throws AuditFailure when another was signed and seen. */
-export type HoldToSeen = (size: number, root: () => Uint8Array) => void
+type HoldToSeen = (size: number, root: () => Uint8Array) => void
 
 /** The check to call with every size a rebuild comes through; the root is computed only where something was seen. */
 export function holdTo(seen: readonly SeenCheckpoint[]): HoldToSeen {

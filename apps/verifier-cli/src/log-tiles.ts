@@ -18,7 +18,7 @@ const BUNDLE_LIMITS: ReadLimits = {
 }
 
 /** Up to 256 entries and their leaf hashes, which the tile of row 0 holds as well. */
-export type EntryRow = { readonly entries: readonly Uint8Array[]; readonly hashes: readonly Uint8Array[] }
+type EntryRow = { readonly entries: readonly Uint8Array[]; readonly hashes: readonly Uint8Array[] }
 
 async function wholeTile(source: LogSource, level: number, index: number, width: number): Promise<Uint8Array> {
   const path = tilePath({ level, index, width })

@@ -1,7 +1,7 @@
 /** How far a long command has come, for who waits at a terminal. */
 
 /** Where it is shown: standard error, or what a test gives. */
-export type Terminal = { readonly isTTY?: boolean; readonly write: (text: string) => unknown }
+type Terminal = { readonly isTTY?: boolean; readonly write: (text: string) => unknown }
 
 export type Progress = {
   /** Entries done, of all. */

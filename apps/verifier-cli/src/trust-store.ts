@@ -16,7 +16,7 @@ import { DOCUMENT_LIMITS } from "./read-input.ts"
 
 /** A trust document that was read: its keys, and its RFC 8785 text, by which two documents are compared. */
 export type TrustFile = { readonly keys: TrustedKeys; readonly text: string }
-export type PinnedTrust = TrustFile & { readonly path: string }
+type PinnedTrust = TrustFile & { readonly path: string }
 
 export const TRUST_LIMITS: ReadLimits = { ...DOCUMENT_LIMITS, maxBytes: MAX_TRUST_BYTES }
 /** Documents a store may hold: every one is read for every verification. */

@@ -47,7 +47,7 @@ export const canonicalUtf8 = (value: JsonValue, known?: KnownTexts): Uint8Array 
   canonicalBytes(value, bytes => bytes.slice(), { known })
 
 /** What decides how a value is written. */
-export interface WriteOptions {
+interface WriteOptions {
   /** The own member of the value itself that is left out: the sink has a gap there. */
   readonly without?: string
   /** Asked for each object before it is written. */

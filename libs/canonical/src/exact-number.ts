@@ -6,7 +6,7 @@ interface Decimal {
 }
 
 /** What a number token means: the double that is exactly it, or why there is none. */
-export type ExactNumber = number | "unsafe_integer" | "inexact_number" | "negative_zero"
+type ExactNumber = number | "unsafe_integer" | "inexact_number" | "negative_zero"
 
 /** A token this short without an exponent has at most 15 significant digits, which every double carries exactly (DBL_DIG). */
 const ALWAYS_EXACT_LENGTH = 15

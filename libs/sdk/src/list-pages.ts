@@ -21,7 +21,7 @@ export type RunPages = Pages<RunsPage, RunSummary>
 export type AttestationPages = Pages<AttestationsPage, ListedAttestation>
 
 /** How to read a page. */
-export type Listing<Page, Item> = {
+type Listing<Page, Item> = {
   readonly items: (page: Page) => readonly Item[]
   readonly id: (item: Item) => number | string
 }

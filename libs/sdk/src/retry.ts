@@ -2,7 +2,7 @@
 import { HttpStatusError, NetworkError, TimeoutError } from "./errors.ts"
 
 /** Bound of the wait before the first repeat, in milliseconds; it doubles with each. */
-export const BACKOFF_BASE_MS = 500
+const BACKOFF_BASE_MS = 500
 
 /** Answers that say "later": too many requests, and what proxies say of a service that is down or slow. */
 const TRANSIENT: ReadonlySet<number> = new Set([429, 502, 503, 504])

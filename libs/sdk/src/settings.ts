@@ -4,13 +4,13 @@ import { InvalidArgumentError } from "./errors.ts"
 import { PLATFORM, type Platform } from "./platform.ts"
 
 /** Most repeats after a first attempt, and how many there are unless told otherwise. */
-export const RETRIES_MAX = 3
+const RETRIES_MAX = 3
 /** Milliseconds: how long one exchange may take, how long a call with its repeats, and the most either may be given. */
 export const TIMEOUT_DEFAULT_MS = 60_000
 export const DEADLINE_DEFAULT_MS = 120_000
-export const DEADLINE_MAX_MS = 600_000
+const DEADLINE_MAX_MS = 600_000
 /** Bytes of one answer after content decoding; a bundle of a request at the service's bound of 1 MiB stays far below. */
-export const RESPONSE_DEFAULT_BYTES = 16_777_216
+const RESPONSE_DEFAULT_BYTES = 16_777_216
 
 /** A header value that every platform sends as it is. Any other would be quoted by the platform's own error. */
 const API_KEY = /^[\x21-\x7e]{1,512}$/

@@ -30,7 +30,7 @@ export async function isExport(file: File): Promise<boolean> {
   }
 }
 
-export type Watch = {
+type Watch = {
   /** Told of the lines read so far, now and then. */
   readonly progress: (lines: number) => void
   /** Whether somebody else's turn has come. */

@@ -16,7 +16,14 @@ import {
   sequenceIdSchema,
   sha256Schema,
 } from "../vocabulary/scalars.ts"
-import { GENESIS_LEAF_VERSION, KEY_CHANGE_LEAF_VERSION, RECEIPT_LEAF_VERSIONS } from "../vocabulary/versions.ts"
+import {
+  ATTESTATION_LEAF_VERSION,
+  COMPLETE_RECORD_LEAF_VERSION,
+  EXPORT_STATEMENT_LEAF_VERSION,
+  GENESIS_LEAF_VERSION,
+  KEY_CHANGE_LEAF_VERSION,
+  RECEIPT_LEAF_VERSIONS,
+} from "../vocabulary/versions.ts"
 
 /** The 33 values of leaf v5, before its version marker. */
 const preAnchorValuesSchema = v.strictObject({
@@ -81,7 +88,7 @@ export const receiptLeafSchema = v.variant("leaf_version", [
 export type ReceiptLeaf = Shape<typeof receiptLeafSchema>
 
 export const completeRecordLeafSchema = v.strictObject({
-  leaf_version: v.literal("vfa.complete_record.v1"),
+  leaf_version: v.literal(COMPLETE_RECORD_LEAF_VERSION),
   run_id: ordinalSchema,
   bundle_hash: sha256Schema,
   manifest_hash: v.exactOptional(sha256Schema),
@@ -99,7 +106,7 @@ export type CompleteRecordLeaf = Shape<typeof completeRecordLeafSchema>
 /** Longest subject reference of an attestation, in UTF-16 units. */
 export const SUBJECT_REF_MAX_LENGTH = 512
 export const attestationLeafSchema = v.strictObject({
-  leaf_version: v.literal("vfa.attestation.v1"),
+  leaf_version: v.literal(ATTESTATION_LEAF_VERSION),
   digest: sha256Schema,
   algorithm: v.literal("sha256"),
   subject_ref: v.exactOptional(v.pipe(v.string(), v.maxLength(SUBJECT_REF_MAX_LENGTH))),
@@ -108,7 +115,7 @@ export const attestationLeafSchema = v.strictObject({
 export type AttestationLeaf = Shape<typeof attestationLeafSchema>
 
 export const exportStatementLeafSchema = v.strictObject({
-  leaf_version: v.literal("vfa.export_statement.v1"),
+  leaf_version: v.literal(EXPORT_STATEMENT_LEAF_VERSION),
   tenant_commitment: sha256Schema,
   /** When the export was asked for. */
   export_clock: clockSchema,

@@ -28,7 +28,7 @@ import { sectionsSchema } from "./sections.ts"
 /** Logs besides the service's own that one record may be anchored in. */
 export const MAX_OUTSIDE_LOGS = 8
 
-export const runFactsSchema = v.strictObject({
+const runFactsSchema = v.strictObject({
   run_id: ordinalSchema,
   outcome_kind: v.picklist(OUTCOME_KINDS),
   error_stage: v.exactOptional(v.picklist([...STAGES, ...GATES])),

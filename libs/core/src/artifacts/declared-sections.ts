@@ -39,7 +39,7 @@ export type ShownDeclared = {
   readonly hash: string
 }
 /** The sole permitted alteration of a bundle: the content is kept back, its hash stands. */
-export type WithheldDeclared = { readonly kind: string; readonly withheld: true; readonly hash: string }
+type WithheldDeclared = { readonly kind: string; readonly withheld: true; readonly hash: string }
 export type DeclaredSection = ShownDeclared | WithheldDeclared
 export type DeclaredSections = Readonly<Record<DeclaredName, DeclaredSection>>
 

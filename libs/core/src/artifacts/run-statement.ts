@@ -19,8 +19,8 @@ import {
 import { IN_TOTO_STATEMENT_TYPE, RUN_STATEMENT_PREDICATE_TYPE } from "../vocabulary/versions.ts"
 
 /** Outcomes that a statement speaks of; the record of a stage_error is no attestation. */
-export type StatedKind = Exclude<OutcomeKind, "stage_error">
-export const STATED_KINDS: readonly StatedKind[] = OUTCOME_KINDS.filter(kind => kind !== "stage_error")
+type StatedKind = Exclude<OutcomeKind, "stage_error">
+const STATED_KINDS: readonly StatedKind[] = OUTCOME_KINDS.filter(kind => kind !== "stage_error")
 
 const placeSchema = v.strictObject({
   leaf_version: nonEmptySchema,

@@ -56,7 +56,7 @@ export const allowTokenSchema = v.strictObject({
 })
 export type AllowToken = Shape<typeof allowTokenSchema>
 
-export const denyReceiptSchema = v.strictObject({
+const denyReceiptSchema = v.strictObject({
   version: v.literal("vfa.deny_receipt.v1"),
   ...anchorRequired,
   ...decision,
@@ -68,7 +68,7 @@ export const denyReceiptSchema = v.strictObject({
 })
 export type DenyReceipt = Shape<typeof denyReceiptSchema>
 
-export const ccvHaltReceiptSchema = v.strictObject({
+const ccvHaltReceiptSchema = v.strictObject({
   version: v.literal("vfa.ccv_halt.v1"),
   ...halt,
   halt_reason_code: v.literal("TOKEN_BUDGET_EXCEEDED"),
@@ -81,7 +81,7 @@ export const ccvHaltReceiptSchema = v.strictObject({
 })
 export type CcvHaltReceipt = Shape<typeof ccvHaltReceiptSchema>
 
-export const maccHaltReceiptSchema = v.strictObject({
+const maccHaltReceiptSchema = v.strictObject({
   version: v.literal("vfa.macc_halt.v1"),
   ...halt,
   tenant_id: tenantIdSchema,
@@ -96,7 +96,7 @@ export const maccHaltReceiptSchema = v.strictObject({
 })
 export type MaccHaltReceipt = Shape<typeof maccHaltReceiptSchema>
 
-export const aivpT4HaltReceiptSchema = v.strictObject({
+const aivpT4HaltReceiptSchema = v.strictObject({
   version: v.literal("vfa.aivp_t4_halt.v1"),
   ...halt,
   evaluator_version: v.literal(EVALUATORS.aivp_t4),
@@ -111,7 +111,7 @@ export type AivpT4HaltReceipt = Shape<typeof aivpT4HaltReceiptSchema>
 
 const attestedFields = v.pipe(v.array(v.picklist(ATTESTED_FIELDS)), v.minLength(1), v.maxLength(ATTESTED_FIELDS.length))
 
-export const attestationGapReceiptSchema = v.strictObject({
+const attestationGapReceiptSchema = v.strictObject({
   version: v.literal("vfa.attestation_gap_receipt.v1"),
   ...anchorRequired,
   envelope_id: envelopeIdSchema,

@@ -66,7 +66,7 @@ export const efaSection = (
   kernels,
 })
 
-export type AerInputs = {
+type AerInputs = {
   readonly envelope: EnvelopeSection
   readonly transport: TransportSection
   readonly epa: EpaSection

@@ -29,7 +29,7 @@ const INPUTS: Readonly<Record<Kernel, (sources: KernelSources, outputs: readonly
 export const kernelInputHash = (kernel: Kernel, sources: KernelSources, outputs: readonly string[]): string =>
   digest({ kind: "vfa.kernel_input.v1", kernel, inputs: INPUTS[kernel](sources, outputs) })
 
-export const kernelOutputHash = (kernel: Kernel, output: JsonObject, findings: readonly KernelFinding[]): string =>
+const kernelOutputHash = (kernel: Kernel, output: JsonObject, findings: readonly KernelFinding[]): string =>
   digest({ kind: "vfa.kernel_output.v1", kernel, output, findings })
 
 /** ExecutionID of a kernel run. */

@@ -143,7 +143,7 @@ export const receiptLeaf = (version: ReceiptLeafVersion, receipt: Receipt, runId
 }
 
 /** Which hash a complete-record leaf names beside the bundle's. */
-export type RecordSeal =
+type RecordSeal =
   | { readonly manifest_hash: string }
   | { readonly receipt_hash: string }
   | { readonly run_record_hash: string }
@@ -173,7 +173,7 @@ export const completeRecordLeaf = (
 })
 
 /** What stands for a run that has neither manifest nor receipt. */
-export const runRecordHash = (run: RunFacts, sectionHashes: Readonly<Record<string, string>>): string =>
+const runRecordHash = (run: RunFacts, sectionHashes: Readonly<Record<string, string>>): string =>
   digest({ kind: "vfa.run_record.v1", run, section_hashes: sectionHashes })
 
 /** The leaf that anchors a digest of the caller's. */

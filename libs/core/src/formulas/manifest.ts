@@ -107,7 +107,7 @@ export function executionManifest(
   }
 }
 
-export type PartialSections = Required<Pick<Sections, "envelope" | "transport" | "payload">> & Pick<Sections, "efa">
+type PartialSections = Required<Pick<Sections, "envelope" | "transport" | "payload">> & Pick<Sections, "efa">
 
 /** The partial manifest of a denied or halted run. */
 export function partialManifest(

@@ -62,7 +62,7 @@ export const declaredSectionsHash = (sections: DeclaredSections): string =>
     reproducibility_context: sections.reproducibility_context.hash,
   })
 
-export type EnvelopeFacts = Omit<RunInputs, "payload_hash"> & {
+type EnvelopeFacts = Omit<RunInputs, "payload_hash"> & {
   readonly tenant_id: string
   readonly execution_region: string
 }

@@ -10,7 +10,7 @@ import type { KernelSources } from "../formulas/kernels.ts"
 import { isObject, member } from "../vocabulary/json-members.ts"
 import { FINDING_CODES, type FindingCode } from "../vocabulary/kernel-findings.ts"
 
-export type KernelResult = { readonly output: JsonObject; readonly findings: readonly KernelFinding[] }
+type KernelResult = { readonly output: JsonObject; readonly findings: readonly KernelFinding[] }
 
 /** A kernel; undefined when a section it reads is withheld, so that it cannot be run again. */
 export type KernelFunction = (sources: KernelSources, outputs: readonly string[]) => KernelResult | undefined

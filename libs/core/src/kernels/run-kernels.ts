@@ -1,18 +1,75 @@
 /** Runs the six kernels in their order; the same function serves the pipeline and every verifier. */
+import { type JsonValue, sha256Hex } from "@runseal/canonical"
 import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
 import type { KernelRecord } from "../artifacts/kernel-schemas.ts"
 import type { KernelSources } from "../formulas/kernels.ts"
-import { kernelInputHash, kernelRecord } from "../formulas/kernels.ts"
+import {
+  dcaeClosure,
+  dscFinalState,
+  dseCommitment,
+  kernelInputHash,
+  kernelRecord,
+  nrepCaller,
+} from "../formulas/kernels.ts"
+import { member, textMember } from "../vocabulary/json-members.ts"
 import type { Kernel } from "../vocabulary/outcomes.ts"
 import { KERNELS } from "../vocabulary/outcomes.ts"
 import { aivp } from "./aivp.ts"
-import { dcae } from "./dcae.ts"
-import { dsc } from "./dsc.ts"
-import { dse } from "./dse.ts"
 import type { KernelFunction } from "./kernel.ts"
-import { shown } from "./kernel.ts"
-import { nrep } from "./nrep.ts"
+import { countFindings, pick, shown } from "./kernel.ts"
 import { tok } from "./tok.ts"
+
+/** DSE, state: commits to what was admitted. */
+const dse: KernelFunction = sources => ({
+  output: { state_commitment: dseCommitment(sources.envelope, sources.payload) },
+  findings: [],
+})
+
+const LINEAGE_KEYS = ["parent_run_id", "parent_runs", "related_runs"]
+
+/** DSC, continuity: commits to the six declared sections and to the runs this one says it continues. */
+const dsc: KernelFunction = sources => {
+  const graph = shown(sources.causal_graph)
+  if (graph === undefined) return undefined
+  const lineage = pick(graph.declared, LINEAGE_KEYS)
+  const state = sources.envelope.declared_sections_hash
+  return { output: { final_state_hash: dscFinalState(graph.salt, state, lineage) }, findings: [] }
+}
+
+/** NREP, origin: commits to the caller as the server saw it. A supplied actor_signature is kept as declared, not verified. */
+const nrep: KernelFunction = sources => {
+  const substance = shown(sources.request_substance)
+  const context = shown(sources.attested_context)
+  if (substance?.origin === undefined || context === undefined) return undefined
+  const signature = textMember(context.declared, "actor_signature")
+  const signatureHash = signature === undefined ? undefined : sha256Hex(signature)
+  return {
+    output: {
+      caller_commitment: nrepCaller(substance.salt, substance.origin, signatureHash),
+      actor_signature: signature === undefined ? "absent" : "declared_not_verified",
+    },
+    findings: countFindings(signature === undefined ? [] : ["ACTOR_SIGNATURE_NOT_VERIFIED"]),
+  }
+}
+
+const isCount = (value: JsonValue | undefined): value is number => Number.isSafeInteger(value)
+
+/** Whether input and output tokens are declared and do not sum to the declared total. */
+function costContradicts(cost: JsonValue | undefined): boolean {
+  const [input, output, total] = ["input_tokens", "output_tokens", "total_tokens"].map(key => member(cost, key))
+  if (!isCount(input) || !isCount(output) || !isCount(total)) return false
+  return BigInt(input) + BigInt(output) !== BigInt(total)
+}
+
+/** DCAE, closure: closes over the five outputs before it and checks that the declared cost adds up. */
+const dcae: KernelFunction = (sources, outputs) => {
+  const substance = shown(sources.request_substance)
+  if (substance === undefined) return undefined
+  return {
+    output: { closure: dcaeClosure(outputs) },
+    findings: countFindings(costContradicts(member(substance.declared, "cost")) ? ["COST_DOES_NOT_ADD_UP"] : []),
+  }
+}
 
 const FUNCTIONS: Readonly<Record<Kernel, KernelFunction>> = {
   DSE: dse,

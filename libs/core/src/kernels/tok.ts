@@ -95,7 +95,7 @@ function compareTimes(a: Declared, b: Declared): number {
 const repeat = (code: FindingCode, count: number): readonly FindingCode[] => new Array<FindingCode>(count).fill(code)
 
 /** What the shown sections say of time; a step between times of a withheld section is not known. */
-export type ShownTimes = {
+type ShownTimes = {
   readonly events: readonly OrderedTimestamp[]
   readonly unreadable: number
   readonly late: number

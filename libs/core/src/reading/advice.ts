@@ -4,7 +4,7 @@ import type { CheckId, Report } from "../verify/report.ts"
 /** Which way out a failed check leaves. */
 type Way = "altered" | "keys" | "time" | "entry_missing"
 /** `untrusted`: nothing the reader trusts vouches for the document, and only the reader can change that. */
-export type Remedy = Way | "untrusted"
+type Remedy = Way | "untrusted"
 
 const WAYS: Readonly<Record<CheckId, Way>> = {
   shape: "altered",

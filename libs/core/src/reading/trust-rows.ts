@@ -10,7 +10,7 @@ export const TRUST_PATH = "/.well-known/runseal-trust.json"
 /** Bytes of a trust document: one with every list at its bound stays below. */
 export const MAX_TRUST_BYTES = 1_048_576
 
-export type TrustRow = {
+type TrustRow = {
   readonly label: string
   readonly value: string
   /** Since when and until when it counts. */

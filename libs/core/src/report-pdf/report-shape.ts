@@ -243,7 +243,7 @@ const SINGLE = ["Catalog", "Pages", "Filespec", "EmbeddedFile", "Field", "Signat
 type SingleKind = (typeof SINGLE)[number]
 
 /** A report's parts. */
-export type ReportParts = {
+type ReportParts = {
   /** Page dictionaries in order. */
   readonly pages: readonly PdfValue[]
   readonly attachment: PdfValue

@@ -118,7 +118,7 @@ const attributesOf = (digest: Uint8Array, certificate: Uint8Array): readonly Uin
 export const signedAttributes = (digest: Uint8Array, certificate: Uint8Array): Uint8Array =>
   set(...attributesOf(digest, certificate))
 
-export type SignatureFacts = {
+type SignatureFacts = {
   readonly facts: CertificateFacts
   readonly certificate: Uint8Array
   /** SHA-256 of the bytes in the signature's range. */

@@ -6,7 +6,7 @@ import { concatBytes, decodeHex, encodeHex, utf8Encode } from "@runseal/canonica
 import { latin1, PdfError } from "./pdf-value.ts"
 
 /** Bytes there is room for: the signature with its certificate takes some 1,100; zeros follow. */
-export const SIGNATURE_ROOM_BYTES = 1536
+const SIGNATURE_ROOM_BYTES = 1536
 const HEX_DIGITS = 2 * SIGNATURE_ROOM_BYTES
 const RANGE_KEY = "\n/ByteRange "
 const CONTENTS_KEY = "\n/Contents <"
@@ -14,10 +14,10 @@ const CONTENTS_KEY = "\n/Contents <"
 const RANGE_LENGTH = 48
 
 /** A file's bytes before and behind the string of /Contents: `[0, before]` and `[behind, rest]`. */
-export type SignedRange = { readonly before: number; readonly behind: number; readonly rest: number }
+type SignedRange = { readonly before: number; readonly behind: number; readonly rest: number }
 
 /** The value of the object, from `<<` to `>>`. @param time as a PDF spells it @param hex of the room, lowercase */
-export function signatureValue({ before, behind, rest }: SignedRange, time: string, hex: string): string {
+function signatureValue({ before, behind, rest }: SignedRange, time: string, hex: string): string {
   const range = `[ 0 ${before} ${behind} ${rest} ]`.padEnd(RANGE_LENGTH)
   return `<<\n/Type /Sig\n/Filter /Adobe.PPKLite\n/SubFilter /ETSI.CAdES.detached\n/M (${time})\n/ByteRange ${range}\n/Contents <${hex}>\n>>`
 }

@@ -16,7 +16,7 @@ import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.
 import type { CheckId, Findings } from "./report.ts"
 
 /** Trust that vouches for nobody: every key check fails against it. */
-export const NO_TRUST: TrustedKeys = {
+const NO_TRUST: TrustedKeys = {
   service: "",
   origin: "",
   serviceKeys: [],
@@ -37,7 +37,7 @@ export function chooseTrust(entry: TransparencyLogEntry, candidates: readonly Tr
 }
 
 /** Under which checks an anchor's failures are reported. */
-export type AnchorCheckIds = Readonly<Record<"leaf" | "entry" | "inclusion" | "log_time", CheckId>>
+type AnchorCheckIds = Readonly<Record<"leaf" | "entry" | "inclusion" | "log_time", CheckId>>
 export const FIRST_ANCHOR_IDS: AnchorCheckIds = {
   leaf: "leaf",
   entry: "entry",
@@ -60,7 +60,7 @@ const CONTENT_CHECKS: ReadonlySet<EntryCheckId> = new Set<EntryCheckId>([
   "entry.body_signature",
 ])
 
-export type ExpectedAnchor = {
+type ExpectedAnchor = {
   /** The leaf as rebuilt from the record; undefined where the record cannot say (its own leaf is taken then). */
   readonly leaf: Leaf | undefined
   /** The record's own clock; undefined where it has none. */

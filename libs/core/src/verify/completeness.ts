@@ -56,7 +56,7 @@ export type Completeness = {
   readonly limitations: readonly Limitation[]
 }
 
-export type CompletenessFold = {
+type CompletenessFold = {
   /** Takes the next line that is not blank. @param text UTF-8; undefined for a line longer than a document may be */
   readonly take: (line: number, text: Uint8Array | undefined) => void
   /** Says what became of all of them; unreadable when what stands first is no document of ours. */

@@ -7,7 +7,7 @@ import type { Bundle } from "../artifacts/bundle.ts"
  */
 export const REMEMBERED_RECORDS_MAX = 8_388_608
 
-export type Identifiers = {
+type Identifiers = {
   /**
    * What is wrong with the identifiers of a record, in sentences' ends.
    * @param nameOf a record by its place

@@ -9,9 +9,9 @@ import { ATTESTED_FIELDS } from "../vocabulary/decision-codes.ts"
 import { member } from "../vocabulary/json-members.ts"
 
 /** Facts that are remembered, of some 1,500 bytes at most; what comes after them is held to the remembered ones only. */
-export const REMEMBERED_FACTS_MAX = 32_768
+const REMEMBERED_FACTS_MAX = 32_768
 
-export type Policies = {
+type Policies = {
   /** What is wrong with what a record says of its policy and library, in sentences' ends. @param name of the record, for those after it */
   readonly take: (bundle: Bundle, name: string) => readonly string[]
 }

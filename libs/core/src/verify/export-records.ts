@@ -7,10 +7,10 @@ import { compareRecords } from "./export-contradictions.ts"
 import { type OrdinalGap, ordinalGaps } from "./ordinal-gaps.ts"
 
 /** What is wrong with the record that was taken, or, at the end, with those that were not. */
-export type RecordProblem = { readonly sentence: string; readonly tenant_ordinal?: number }
+type RecordProblem = { readonly sentence: string; readonly tenant_ordinal?: number }
 
 /** What is wrong with a record, and what a reader is told of it besides. */
-export type RecordFindings = { readonly problems: readonly RecordProblem[]; readonly notes: readonly RecordProblem[] }
+type RecordFindings = { readonly problems: readonly RecordProblem[]; readonly notes: readonly RecordProblem[] }
 
 export type RecordsFold = {
   /** Takes the next record. What it says is held to the others' only where it `verifies` by itself. */

@@ -8,7 +8,7 @@ import type { BudgetWindow } from "../artifacts/sections.ts"
 import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.ts"
 
 /** Charges of open windows that are remembered, 24 bytes each; those after them are held to the remembered ones only. */
-export const REMEMBERED_CHARGES_MAX = 8_388_608
+const REMEMBERED_CHARGES_MAX = 8_388_608
 
 export type Windows = {
   /**

@@ -8,7 +8,7 @@ import { keyIdOfSpki } from "../transparency-log/spki.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 
 /** The ids of the keys that a log goes on with. */
-export type NamedKeys = Pick<GenesisLeaf, "service_key_id" | "log_key_id" | "checkpoint_key_id">
+type NamedKeys = Pick<GenesisLeaf, "service_key_id" | "log_key_id" | "checkpoint_key_id">
 
 /** A change and the log's entry at its place. Nothing of the leaf is believed before the entry's signature is found valid. */
 export type LoggedChange = { readonly log_index: number; readonly leaf: KeyChangeLeaf; readonly entry: Uint8Array }

@@ -11,7 +11,7 @@ export type OrdinalGap = {
   readonly before?: number
 }
 
-export type OrdinalGaps = {
+type OrdinalGaps = {
   /** Waits for these ordinals to come later; gives the gap back when too many are waited for. */
   readonly open: (gap: OrdinalGap) => OrdinalGap | undefined
   /** Takes an ordinal that came; false when it was not waited for. */

@@ -26,7 +26,7 @@ const UNKNOWN_AUTHORITY =
   "a timestamp is of no authority that the trust document lists: pin the service's current one, obtained from the service itself"
 
 /** An anchor in an outside log, with its place in the record. */
-export type Slotted = { readonly slot: Slot; readonly anchor: OutsideAnchor }
+type Slotted = { readonly slot: Slot; readonly anchor: OutsideAnchor }
 
 const slotted = (anchors: OutsideAnchors): readonly Slotted[] =>
   SLOTS.flatMap(slot => {

@@ -20,7 +20,7 @@ import type { Check, Limitation, Report, Verdict } from "./report.ts"
 import { absent, collectFindings, limitation, VERDICTS } from "./report.ts"
 
 /** The answer of a receipt endpoint. */
-export type ReceiptDocument = {
+type ReceiptDocument = {
   readonly run_id: number
   readonly key: ReceiptKey
   readonly receipt: Receipt

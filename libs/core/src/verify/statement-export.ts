@@ -27,7 +27,7 @@ export const STATEMENT_FILES: Readonly<Record<"record" | "envelope" | "bundle" |
 }
 
 /** Why a statement does not go out with a record, as the end of a sentence. */
-export type StatementProblem = { readonly problem: string }
+type StatementProblem = { readonly problem: string }
 
 /**
  * The files for a statement and its record, both of which were verified with these trusts and did not fail. The statement must be

@@ -24,9 +24,8 @@ const RULE_ID = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const SIGNATURE_ID = /^MCD-(PI|DA|SC|FE)-\d{3}$/
 
 /** Whether an operator may give a rule this id. Signature ids are uppercase, so that a `fired_rule_id` names one or the other. */
-export const isRuleId = (id: string): boolean =>
-  RULE_ID.test(id) && id !== DEFAULT_DENY_RULE_ID && id !== ENGINE_RULE_ID
-export const isSignatureId = (id: string): boolean => SIGNATURE_ID.test(id)
+const isRuleId = (id: string): boolean => RULE_ID.test(id) && id !== DEFAULT_DENY_RULE_ID && id !== ENGINE_RULE_ID
+const isSignatureId = (id: string): boolean => SIGNATURE_ID.test(id)
 
 /** Id of an operator's rule. */
 export const ruleIdSchema: v.GenericSchema<string> = v.pipe(
@@ -52,7 +51,7 @@ export const policyNameSchema: v.GenericSchema<string> = lineSchema(200)
 export const profileTagSchema: v.GenericSchema<string> = lineSchema(64)
 
 /** What a decision is like that gives a reason. */
-export type ReasonRow = {
+type ReasonRow = {
   readonly decision: "allow" | "deny"
   /** What can have fired. */
   readonly fires: (id: string) => boolean

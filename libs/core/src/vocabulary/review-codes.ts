@@ -27,7 +27,7 @@ export const VERDICT_REASONS = [
   "DECEPTIVE_CONTENT",
   "UNCERTAIN",
 ] as const
-export type VerdictReason = (typeof VERDICT_REASONS)[number]
+type VerdictReason = (typeof VERDICT_REASONS)[number]
 
 /** Whether a model's decision and reason go together. */
 export const isVerdict = (decision: ReviewDecision, reason: string): boolean =>
@@ -96,7 +96,7 @@ export const BUILTIN_DECISIONS: readonly BuiltinDecision[] = [
   rule("payment-card-bare", POSSIBLY_PERSONAL),
   rule("mailing-list", POSSIBLY_PERSONAL, MAILING_LIST_SIZE),
 ]
-export const BUILTIN_RULE_IDS: readonly string[] = BUILTIN_DECISIONS.map(({ id }) => id)
+const BUILTIN_RULE_IDS: readonly string[] = BUILTIN_DECISIONS.map(({ id }) => id)
 
 export const reviewAdapterSchema: v.GenericSchema<unknown, ReviewAdapter> = v.picklist(REVIEW_ADAPTERS)
 export const reviewReasonSchema: v.GenericSchema<unknown, ReviewReasonCode> = v.picklist(REVIEW_REASON_CODES)

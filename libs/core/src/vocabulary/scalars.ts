@@ -17,7 +17,7 @@ export const sha256Schema: v.GenericSchema<string> = v.pipe(
 )
 
 /** RFC 3339 UTC with milliseconds, the one spelling of every clock we write. */
-export const CLOCK_PATTERN: RegExp = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
+const CLOCK_PATTERN: RegExp = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 export const clockSchema: v.GenericSchema<string> = v.pipe(
   v.string(),
   v.check(text => clockMillis(text) !== undefined, "must be an RFC 3339 UTC timestamp with milliseconds"),

@@ -12,14 +12,7 @@ export const FAILING_STEPS: readonly FailingStep[] = [...STAGES, "PEPG", "AIVP_T
 export const SEALING_STAGES: readonly Stage[] = ["LEDGER", "DLA"]
 
 /** Why a review failed. */
-export const REVIEW_FAILURE_CODES = [
-  "unreachable",
-  "timeout",
-  "bad_status",
-  "bad_answer",
-  "too_large",
-  "overloaded",
-] as const
+const REVIEW_FAILURE_CODES = ["unreachable", "timeout", "bad_status", "bad_answer", "too_large", "overloaded"] as const
 export type ReviewFailureCode = (typeof REVIEW_FAILURE_CODES)[number]
 
 export const REVIEW_FAILURE_SENTENCES: Readonly<Record<ReviewFailureCode, string>> = {

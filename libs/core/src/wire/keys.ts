@@ -3,7 +3,7 @@ import * as v from "valibot"
 import { clockSchema, countSchema, ordinalSchema, type Shape, textSchema } from "../vocabulary/scalars.ts"
 
 /** Longest name of a key, in UTF-16 units. */
-export const KEY_NAME_MAX_LENGTH = 128
+const KEY_NAME_MAX_LENGTH = 128
 /** What the stored name of a customer key begins with. */
 export const CUSTOMER_NAME_PREFIX = "customer:"
 
@@ -16,7 +16,7 @@ const UNSHOWABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Cf}\p{Default_Ignorable_Code_Poi
 const WITHIN_EMOJI = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier})\ufe0f?\u200d?/gu
 
 /** The name of a key: one line that can be shown in a list. */
-export const keyNameSchema: v.GenericSchema<string> = v.pipe(
+const keyNameSchema: v.GenericSchema<string> = v.pipe(
   v.string(),
   v.check(name => name.trim() !== "", "must not be empty"),
   v.maxLength(KEY_NAME_MAX_LENGTH, `must have at most ${KEY_NAME_MAX_LENGTH} characters`),
@@ -33,9 +33,9 @@ export const adminNameSchema: v.GenericSchema<string> = v.pipe(
   v.check(name => !name.startsWith(CUSTOMER_NAME_PREFIX), `must not begin with ${CUSTOMER_NAME_PREFIX}`),
 )
 
-export const KEY_SCOPES = ["admin", "customer"] as const
+const KEY_SCOPES = ["admin", "customer"] as const
 export type KeyScope = (typeof KEY_SCOPES)[number]
-export const KEY_TIERS = ["trial", "production"] as const
+const KEY_TIERS = ["trial", "production"] as const
 export type KeyTier = (typeof KEY_TIERS)[number]
 
 const scopeSchema = v.picklist(KEY_SCOPES)

@@ -22,7 +22,7 @@ export const genesisAnswerSchema = v.strictObject({
   leaf: genesisLeafSchema,
 })
 /** `GET /log/genesis`: what entry 0 signs. */
-export type GenesisAnswer = Shape<typeof genesisAnswerSchema>
+type GenesisAnswer = Shape<typeof genesisAnswerSchema>
 
 /** What a genesis answer says, for who fetched one; undefined for any other value. Never throws. */
 export function readGenesisAnswer(value: JsonValue): GenesisAnswer | undefined {
@@ -49,6 +49,7 @@ export function readKeyChangesAnswer(value: JsonValue): KeyChangesAnswer | undef
   return parsed.success ? parsed.output : undefined
 }
 
+/** `GET /log/entry/{index}`. */
 export const logEntryAnswerSchema = v.strictObject({
   ...ok,
   log_index: countSchema,
@@ -60,17 +61,14 @@ export const logEntryAnswerSchema = v.strictObject({
   inclusion_proof: v.strictObject({ tree_size: ordinalSchema, root_hash: hash, hashes: proof }),
   checkpoint: nonEmptySchema,
 })
-/** `GET /log/entry/{index}`. */
-export type LogEntryAnswer = Shape<typeof logEntryAnswerSchema>
 
+/** `GET /log/consistency`: RFC 6962 consistency proof between two tree sizes, hashes in base64. */
 export const consistencyAnswerSchema = v.strictObject({
   ...ok,
   first: ordinalSchema,
   second: ordinalSchema,
   hashes: proof,
 })
-/** `GET /log/consistency`: RFC 6962 consistency proof between two tree sizes, hashes in base64. */
-export type ConsistencyAnswer = Shape<typeof consistencyAnswerSchema>
 
 /** Why an outside log does not hold an entry yet. Closed, since metrics name it. */
 export const OUTSIDE_FAULTS = ["unreachable", "limited", "failed", "refused", "invalid", "untimed"] as const
