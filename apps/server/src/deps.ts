@@ -17,13 +17,12 @@ import type { Renderer } from "./report/renderer.ts"
 import type { SealedAttestation } from "./sealing/attestation.ts"
 import type { CheckDocument } from "./sealing/document-check.ts"
 import type { Exports } from "./sealing/exports.ts"
-import type { Readiness } from "./sealing/readiness.ts"
 import type { StateRun } from "./sealing/run-statement.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { Database } from "./store/driver/database.ts"
 import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
 import type { ShownHead } from "./store/tables/shown-head.ts"
-import type { Telemetry } from "./telemetry.ts"
+import type { Readiness, Telemetry } from "./telemetry.ts"
 
 export type Deps = {
   readonly db: Database

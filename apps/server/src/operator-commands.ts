@@ -1,7 +1,8 @@
 /** What an operator asks for instead of a start: `keys …`, `heads …`, and an admin key. Answers are words or JSON. */
 import type { JsonObject } from "@runseal/canonical"
 import { formatVkey } from "@runseal/core/transparency-log/signed-note"
-import { formatUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
+import { formatUtcSeconds } from "@runseal/core/transparency-log/validity"
+import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { mintKey } from "./access/api-key.ts"
 import { checkpointNoteKey } from "./anchor/keys.ts"
 import type { HeadsCommand, KeysCommand } from "./options/commands.ts"
@@ -17,7 +18,7 @@ import {
 import { forgetFolder, type ListedFolder, listFolders } from "./sealing/registered-folders.ts"
 import { StartupError } from "./startup-error.ts"
 import type { Database } from "./store/driver/database.ts"
-import type { KeyRole, SigningKeyRow } from "./store/tables/signing-keys.ts"
+import type { SigningKeyRow } from "./store/tables/signing-keys.ts"
 
 type Said = { readonly json: JsonObject; readonly lines: readonly string[] }
 

@@ -170,3 +170,9 @@ function openStoreFailures(logger: TelemetryParts["logger"], nowMs: () => number
     kinds.set(code, { at: now, unwritten: 0 })
   }
 }
+
+/** Whether a run could be sealed now. */
+export type Readiness =
+  /** `checked_at` in milliseconds since the epoch. */
+  | { readonly ready: true; readonly log_size: number; readonly checked_at: number }
+  | { readonly ready: false; readonly reason: string; readonly checked_at: number }

@@ -7,6 +7,7 @@ export {
   decodeBase64,
   decodeDecimal,
   decodeHex,
+  decodeSafeDecimal,
   encodeBase64,
   encodeHex,
   isSha256Hex,

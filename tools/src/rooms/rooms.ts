@@ -65,8 +65,7 @@ export const ROOMS: readonly Room[] = [
   { path: "apps/server/cluster", enters: [] },
   { path: SERVER, enters: [...LIBS, SERVER], testsEnter: [SDK], flat: true },
   { path: server("startup-error.ts"), enters: [] },
-  // A key's role is a word of the database and of the command line.
-  { path: server("options"), enters: [...LIBS, server("startup-error.ts"), server("store/tables/signing-keys.ts")] },
+  { path: server("options"), enters: [...LIBS, server("startup-error.ts")] },
   { path: ABROAD, enters: [] },
   { path: server("http"), enters: [...GIVEN, server("pipeline/submission.ts")] },
   { path: server("access"), enters: [...GIVEN, server("http"), server("store"), server("pipeline/submission.ts")] },
@@ -77,7 +76,7 @@ export const ROOMS: readonly Room[] = [
   { path: server("store"), enters: GIVEN },
   { path: server("anchor"), enters: [...GIVEN, server("store"), ABROAD] },
   { path: server("witnessing"), enters: [...GIVEN, server("store"), ABROAD] },
-  { path: server("outbox"), enters: [...GIVEN, server("store"), server("sealing/readiness.ts"), ABROAD] },
+  { path: server("outbox"), enters: [...GIVEN, server("store"), ABROAD] },
   { path: server("sealing"), enters: [...GIVEN, ...["pipeline", "anchor", "store", "threads"].map(server)] },
   { path: server("threads"), enters: [] },
   // What it cannot look through is a failed stage or a refused request, and never looked through.

@@ -21,9 +21,10 @@ import {
 import { join } from "node:path"
 import { decodeHex, parseStrictJson } from "@runseal/canonical"
 import { parseP256Spki, pemToSpki, spkiToPem } from "@runseal/core/transparency-log/spki"
+import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
 import * as v from "valibot"
 import { StartupError } from "../startup-error.ts"
-import type { KeyIds, KeyRole } from "../store/tables/signing-keys.ts"
+import type { KeyIds } from "../store/tables/signing-keys.ts"
 import { type EcdsaKey, ecdsaKey, ed25519Key, idsOf, keyElsewhere, type SigningKeys, sameIds } from "./keys.ts"
 import { inKeysFolder, syncDirectory, whileLocked } from "./keys-folder.ts"
 

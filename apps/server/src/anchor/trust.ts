@@ -7,9 +7,11 @@ import type { TimestampAuthority } from "@runseal/core/transparency-log/timestam
 import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
 import { parseTrust, TRUST_DOCUMENT_KIND } from "@runseal/core/transparency-log/trust-document"
 import type { LogKey, TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
-import { formatUtcSeconds, P256_KEY_DETAILS } from "@runseal/core/transparency-log/trusted-keys"
+import { P256_KEY_DETAILS } from "@runseal/core/transparency-log/trusted-keys"
 import { formatTrustedRoot } from "@runseal/core/transparency-log/trusted-root"
-import type { KeyRole, SigningKeyRow } from "../store/tables/signing-keys.ts"
+import { formatUtcSeconds } from "@runseal/core/transparency-log/validity"
+import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
+import type { SigningKeyRow } from "../store/tables/signing-keys.ts"
 import type { LogIdentity } from "./embedded-log.ts"
 import { checkpointNoteKey } from "./keys.ts"
 

@@ -6,8 +6,7 @@ import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { OUTSIDE_FAULTS, type OutsideStanding } from "@runseal/core/wire/log-answers"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 import { type Listening, listen } from "../http/listen.ts"
-import type { Readiness } from "../sealing/readiness.ts"
-import type { Counters } from "../telemetry.ts"
+import type { Counters, Readiness } from "../telemetry.ts"
 
 /** Seconds from a single commit on a quick disk to the deadline of most callers. */
 const SEALING_BUCKETS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]

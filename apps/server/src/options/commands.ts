@@ -1,9 +1,9 @@
 /** What an operator may ask for instead of a start: the words after `keys` and `heads`. */
-import { parseUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
+import { parseUtcSeconds } from "@runseal/core/transparency-log/validity"
+import { KEY_ROLES, type KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { Argument, type Command } from "commander"
 import * as v from "valibot"
 import { StartupError } from "../startup-error.ts"
-import { KEY_ROLES, type KeyRole } from "../store/tables/signing-keys.ts"
 import { SIGNER_URL } from "./values.ts"
 
 /** To look at the signing keys, or change them. */

@@ -7,6 +7,7 @@ import { parseStrictJson } from "@runseal/canonical"
 import type { GenesisLeaf, KeyChangeLeaf } from "@runseal/core/artifacts/anchor"
 import { genesisLeaf } from "@runseal/core/formulas/leaves"
 import { parseOrigin } from "@runseal/core/transparency-log/checkpoint"
+import { KEY_ROLES } from "@runseal/core/vocabulary/key-roles"
 import { type KeyChangesAnswer, readKeyChangesAnswer } from "@runseal/core/wire/log-answers"
 import { type LogIdentity, publicCheckpoint, signAndAppend } from "../anchor/embedded-log.ts"
 import { createKeys, findKeys, readKeys } from "../anchor/key-file.ts"
@@ -24,7 +25,6 @@ import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store
 import {
   idsInForce,
   insertSigningKeys,
-  KEY_ROLES,
   type KeyIds,
   readKeyChanges,
   readSigningKeys,

@@ -5,7 +5,8 @@
 import { sha256Hex } from "@runseal/canonical"
 import type { KeyChangeLeaf } from "@runseal/core/artifacts/anchor"
 import { keyChangeLeaf, leafDigest, leafText } from "@runseal/core/formulas/leaves"
-import { formatUtcSeconds } from "@runseal/core/transparency-log/trusted-keys"
+import { formatUtcSeconds } from "@runseal/core/transparency-log/validity"
+import { KEY_ROLES, type KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { MAX_KEY_CHANGES } from "@runseal/core/wire/log-answers"
 import { headsOf } from "../anchor/heads-folder.ts"
 import { createNextKeys, readNextKeys, takeNextKeys } from "../anchor/key-file.ts"
@@ -22,8 +23,6 @@ import {
   endEpoch,
   insertKeyChange,
   insertSigningKeys,
-  KEY_ROLES,
-  type KeyRole,
   readKeyChanges,
   readSigningKeys,
   retireKey,

@@ -6,7 +6,7 @@
  */
 import type { Database } from "../store/driver/database.ts"
 import { readHead, takesWrites } from "../store/tables/log-store.ts"
-import type { Telemetry } from "../telemetry.ts"
+import type { Readiness, Telemetry } from "../telemetry.ts"
 import { boundedFinding } from "./bounded-finding.ts"
 import type { HeadGuard } from "./head-guard.ts"
 import { nextLogTime } from "./log-clock.ts"
@@ -16,11 +16,6 @@ import { metByOthers, REASONS, whyNotSealed } from "./trial-write.ts"
 export const READINESS_STANDS_MS = 1000
 /** Longest the database may take, in milliseconds; then it counts as stuck. */
 export const READINESS_DEADLINE_MS = 2000
-
-export type Readiness =
-  /** `checked_at` in milliseconds since the epoch. */
-  | { readonly ready: true; readonly log_size: number; readonly checked_at: number }
-  | { readonly ready: false; readonly reason: string; readonly checked_at: number }
 
 /** Whether it is in doubt that anything can be sealed: after the start, and since a request failed for the record store's sake. */
 export type Doubt = {

@@ -4,9 +4,9 @@
  */
 import { utf8Encode } from "@runseal/canonical"
 import type { EcdsaKey } from "../anchor/keys.ts"
-import type { Telemetry } from "../telemetry.ts"
+import type { Readiness, Telemetry } from "../telemetry.ts"
 import { boundedFinding } from "./bounded-finding.ts"
-import { READINESS_DEADLINE_MS, type Readiness } from "./readiness.ts"
+import { READINESS_DEADLINE_MS } from "./readiness.ts"
 
 /** How long a finding stands, in milliseconds: each costs a signature. */
 export const SIGNER_STANDS_MS = 5000

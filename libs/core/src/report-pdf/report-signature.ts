@@ -3,13 +3,13 @@
  * docs/formats.md section 11.
  */
 import { equalBytes, sha256 } from "@runseal/canonical"
-import { verifyEcdsaP256 } from "#signatures"
 import { type Certificate, parseCertificate } from "../transparency-log/certificate.ts"
 import { derIn, derItems, readingDer, TAG } from "../transparency-log/der.ts"
 import { isLowS } from "../transparency-log/ecdsa-der.ts"
-import { formatUtcSeconds, type ServiceKey, type TrustedKeys } from "../transparency-log/trusted-keys.ts"
+import { verifyEcdsaP256 } from "../transparency-log/signatures.ts"
+import type { ServiceKey, TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { certificateBody, certificateDer, signedAttributes, signedDataDer } from "./signature-der.ts"
-import { type SignatureObject, signedBytes } from "./signature-object.ts"
+import { type SignatureObject, signedBytes, signingTime } from "./signature-object.ts"
 
 /** What stands in a report's signature, taken apart and not yet checked. */
 export type ReportSignature = {
@@ -40,10 +40,6 @@ export function readReportSignature(pdf: Uint8Array, object: SignatureObject): R
   if (found === undefined || certificate === undefined) return undefined
   return { certificate, signature: found.signature, room, digest: sha256(signedBytes(pdf, range)), time }
 }
-
-/** The time of a report's /M: that of its record, or the first second of the key where that is later. No clock is read for it. */
-export const signingTime = (recordSeconds: number, validFrom: number): string =>
-  `D:${formatUtcSeconds(Math.max(recordSeconds, validFrom)).replace(/[-:TZ]/g, "")}Z`
 
 /** The trust documents that list the key which a report names, with that key. */
 export const signersOf = (

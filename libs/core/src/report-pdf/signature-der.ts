@@ -8,7 +8,7 @@ import { parseOrigin } from "../transparency-log/checkpoint.ts"
 import { formatDer, TAG } from "../transparency-log/der.ts"
 import { hashDer } from "../transparency-log/signer-key.ts"
 import { keyIdOfSpki } from "../transparency-log/spki.ts"
-import { formatUtcSeconds } from "../transparency-log/trusted-keys.ts"
+import { formatUtcSeconds } from "../transparency-log/validity.ts"
 
 /** What a certificate says, and all of it. */
 export type CertificateFacts = {

@@ -3,6 +3,7 @@
  * PAdES baseline wants it (ETSI EN 319 142-1 §6.3). The signature covers the whole file but the hexadecimal string of /Contents.
  */
 import { concatBytes, decodeHex, encodeHex, utf8Encode } from "@runseal/canonical"
+import { formatUtcSeconds } from "../transparency-log/validity.ts"
 import { latin1, PdfError } from "./pdf-value.ts"
 
 /** Bytes there is room for: the signature with its certificate takes some 1,100; zeros follow. */
@@ -98,3 +99,7 @@ export function readSignatureObject(pdf: Uint8Array, start: number, end: number)
     throw new PdfError("its signature does not cover the whole file, or is not spelled as ours")
   return { range, time, room }
 }
+
+/** The time of a report's /M: that of its record, or the first second of the key where that is later. No clock is read for it. */
+export const signingTime = (recordSeconds: number, validFrom: number): string =>
+  `D:${formatUtcSeconds(Math.max(recordSeconds, validFrom)).replace(/[-:TZ]/g, "")}Z`

@@ -1,4 +1,4 @@
-import { decodeBase64, encodeBase64, equalBytes, sha256Hex, utf8Encode } from "@runseal/canonical"
+import { decodeBase64, decodeSafeDecimal, encodeBase64, equalBytes, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { verifyEcdsaP256 } from "#signatures"
 import { type EntryCheckpoint, keyHintOf, parseEntryCheckpoint, parseOrigin } from "./checkpoint.ts"
 import { isLowS, isStrictDerSignature } from "./ecdsa-der.ts"
@@ -10,15 +10,8 @@ import {
   type TransparencyLogEntry,
 } from "./log-entry.ts"
 import { hashLeaf, verifyInclusion } from "./merkle.ts"
-import { decodeSafeDecimal } from "./safe-decimal.ts"
-import {
-  formatUtcSeconds,
-  isValidAt,
-  type LogKey,
-  P256_KEY_DETAILS,
-  type ServiceKey,
-  type TrustedKeys,
-} from "./trusted-keys.ts"
+import { type LogKey, P256_KEY_DETAILS, type ServiceKey, type TrustedKeys } from "./trusted-keys.ts"
+import { formatUtcSeconds, isValidAt } from "./validity.ts"
 import { isSignedCheckpoint } from "./verified-checkpoints.ts"
 
 /**

@@ -1,14 +1,14 @@
 /** Holds an entry of a Rekor v2 log against the service's own: the same digest, signature and key, in a tree that the log signed. */
-import { decodeBase64, encodeBase64, equalBytes } from "@runseal/canonical"
+import { decodeBase64, decodeSafeDecimal, encodeBase64, equalBytes } from "@runseal/canonical"
 import { keyHintOf, parseOrigin, parseTiledCheckpoint } from "./checkpoint.ts"
 import { isLowS } from "./ecdsa-der.ts"
 import type { TiledLogEntry } from "./log-entry.ts"
 import { hashLeaf, verifyInclusion } from "./merkle.ts"
 import { signatureIn, TILED_ENTRY_KIND, tiledBody } from "./rekor-v2.ts"
-import { decodeSafeDecimal } from "./safe-decimal.ts"
 import { type TimestampFacts, type TimestampProblem, verifyTimestamp } from "./timestamp.ts"
 import type { TimestampAuthority } from "./timestamp-authority.ts"
-import { isValidAt, P256_KEY_DETAILS, type TrustedKeys } from "./trusted-keys.ts"
+import { P256_KEY_DETAILS, type TrustedKeys } from "./trusted-keys.ts"
+import { isValidAt } from "./validity.ts"
 import { isSignedCheckpoint } from "./verified-checkpoints.ts"
 
 /**

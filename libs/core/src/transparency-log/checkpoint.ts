@@ -1,6 +1,5 @@
-import { decodeBase64, decodeDecimal, encodeBase64, encodeHex } from "@runseal/canonical"
+import { decodeBase64, decodeDecimal, decodeSafeDecimal, encodeBase64, encodeHex } from "@runseal/canonical"
 import { HASH_BYTES } from "./merkle.ts"
-import { decodeSafeDecimal } from "./safe-decimal.ts"
 import { parseNote } from "./signed-note.ts"
 
 /** The body of a C2SP tlog-checkpoint: the head of one log. */

@@ -3,7 +3,7 @@
  * What is read is a view of the bytes given. Every reader throws DerError, and nothing else, for any other encoding.
  */
 import { concatBytes } from "@runseal/canonical"
-import { parseUtcSeconds } from "./trusted-keys.ts"
+import { parseUtcSeconds } from "./validity.ts"
 
 /** Bytes are not the DER that was asked for. Caught at the door of whoever reads them. */
 export class DerError extends Error {}

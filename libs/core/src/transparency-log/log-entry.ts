@@ -3,6 +3,7 @@ import {
   canonicalize,
   type DeepReadonly,
   decodeBase64,
+  decodeSafeDecimal,
   encodeBase64,
   encodeHex,
   isSha256Hex,
@@ -13,7 +14,6 @@ import {
 } from "@runseal/canonical"
 import * as v from "valibot"
 import { HASH_BYTES } from "./merkle.ts"
-import { decodeSafeDecimal } from "./safe-decimal.ts"
 import { pemToSpki, spkiToPem } from "./spki.ts"
 
 /** Profile A: a `hashedrekord` 0.0.1 entry of a Rekor v1 log, the one shape every Sigstore tool accepts. */

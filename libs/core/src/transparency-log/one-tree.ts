@@ -2,7 +2,7 @@
  * Whether inclusion proofs can be of one tree, RFC 6962 §2.1: a complete subtree has one hash in every tree of a log, however far
  * the log has grown. What two proofs both give must agree, and the root of a tree whose frontier they give must be that one.
  */
-import { decodeBase64, equalBytes } from "@runseal/canonical"
+import { decodeBase64, decodeSafeDecimal, equalBytes } from "@runseal/canonical"
 import type { TransparencyLogEntry } from "./log-entry.ts"
 import {
   completeSubtrees,
@@ -14,7 +14,6 @@ import {
   type NodeId,
   type TreeNode,
 } from "./merkle.ts"
-import { decodeSafeDecimal } from "./safe-decimal.ts"
 
 /** What an entry claims of the tree it is in. Nothing is verified. */
 export function claimOf(entry: Pick<TransparencyLogEntry, "inclusionProof" | "canonicalizedBody">): InclusionClaim {

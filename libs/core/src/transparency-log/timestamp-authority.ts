@@ -2,7 +2,7 @@
 import { equalBytes } from "@runseal/canonical"
 import { verifySignature } from "#signatures"
 import { type Certificate, KEY_USAGE, parseCertificate } from "./certificate.ts"
-import type { Validity } from "./trusted-keys.ts"
+import type { Validity } from "./validity.ts"
 
 /** Certificates of one authority: the signer's, and those above it up to the root. */
 export const AUTHORITY_CERTIFICATES = [2, 8] as const

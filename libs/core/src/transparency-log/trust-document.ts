@@ -8,12 +8,12 @@ import {
   ED25519_KEY_DETAILS,
   type LogKey,
   P256_KEY_DETAILS,
-  parseUtcSeconds,
   type ServiceKey,
   type TrustedKeys,
   type TrustProblem,
 } from "./trusted-keys.ts"
 import { describeIssue, FIRST_ISSUE, hostOf, parseTimestampAuthorities, parseTrustedRoot } from "./trusted-root.ts"
+import { parseUtcSeconds } from "./validity.ts"
 
 /** `kind` of our trust document (docs/formats.md section 15). */
 export const TRUST_DOCUMENT_KIND = "vfa.trust.v1"

@@ -1,11 +1,6 @@
 import type { NoteKey } from "./signed-note.ts"
 import type { TimestampAuthority } from "./timestamp-authority.ts"
-
-/** When a key may sign, in whole Unix seconds, both ends included. */
-export interface Validity {
-  readonly validFrom: number
-  readonly validTo?: number
-}
+import type { Validity } from "./validity.ts"
 
 /** A key a service signs its leaves with, ECDSA P-256. */
 export interface ServiceKey extends Validity {
@@ -60,24 +55,3 @@ export interface TrustProblem {
 export const P256_KEY_DETAILS = "PKIX_ECDSA_P256_SHA_256"
 /** Sigstore's name for an Ed25519 key. */
 export const ED25519_KEY_DETAILS = "PKIX_ED25519"
-
-/** Whether `time` (whole Unix seconds) lies within a key's validity. */
-export function isValidAt({ validFrom, validTo }: Validity, time: number): boolean {
-  return time >= validFrom && (validTo === undefined || time <= validTo)
-}
-
-/**
- * Unix seconds, rounded down, of an RFC 3339 UTC time such as `2021-01-12T11:53:27Z` with an optional fraction; undefined
- * for any other spelling. Log time is in whole seconds, so key validity is compared in whole seconds.
- */
-export function parseUtcSeconds(text: string): number | undefined {
-  const [, seconds] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?Z$/.exec(text) ?? []
-  const milliseconds = seconds === undefined ? Number.NaN : Date.parse(`${seconds}Z`)
-  if (seconds === undefined || Number.isNaN(milliseconds)) return undefined
-  // Date.parse rolls days such as 30 February over; what comes back differently was no date.
-  return new Date(milliseconds).toISOString().startsWith(seconds) ? milliseconds / 1000 : undefined
-}
-
-/** RFC 3339 UTC of Unix seconds that `parseUtcSeconds` may have read. Throws RangeError for a time that no Date holds. */
-export const formatUtcSeconds = (seconds: number): string =>
-  new Date(seconds * 1000).toISOString().replace(".000Z", "Z")

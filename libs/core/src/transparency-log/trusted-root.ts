@@ -4,7 +4,8 @@ import { MAX_CERTIFICATE_BYTES, parseCertificate } from "./certificate.ts"
 import { HASH_BYTES } from "./merkle.ts"
 import { keyIdOfSpki, parseP256Spki } from "./spki.ts"
 import { AUTHORITY_CERTIFICATES, type TimestampAuthority } from "./timestamp-authority.ts"
-import { formatUtcSeconds, type LogKey, P256_KEY_DETAILS, parseUtcSeconds, type TrustProblem } from "./trusted-keys.ts"
+import { type LogKey, P256_KEY_DETAILS, type TrustProblem } from "./trusted-keys.ts"
+import { formatUtcSeconds, parseUtcSeconds } from "./validity.ts"
 
 const MEDIA_TYPE = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
 /**

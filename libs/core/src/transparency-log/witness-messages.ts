@@ -1,6 +1,5 @@
-import { decodeBase64, encodeBase64 } from "@runseal/canonical"
+import { decodeBase64, decodeSafeDecimal, encodeBase64 } from "@runseal/canonical"
 import { HASH_BYTES } from "./merkle.ts"
-import { decodeSafeDecimal } from "./safe-decimal.ts"
 
 /** C2SP tlog-witness: what a log sends to a witness, `POST <prefix>/add-checkpoint`, and what it is answered. */
 

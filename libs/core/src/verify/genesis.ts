@@ -1,9 +1,9 @@
 /** Entry 0 of an embedded log: that it is the birth of the log which a trust document speaks of. docs/formats.md section 7.4. */
 import { decodeBase64, encodeHex, equalBytes, utf8Encode } from "@runseal/canonical"
-import { verifyEcdsaP256 } from "#signatures"
 import type { GenesisLeaf } from "../artifacts/anchor.ts"
 import { leafDigest, leafText } from "../formulas/leaves.ts"
 import { ENTRY_KIND, parseEntryBody } from "../transparency-log/log-entry.ts"
+import { verifyEcdsaP256 } from "../transparency-log/signatures.ts"
 import { ed25519Spki, keyIdOfSpki } from "../transparency-log/spki.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 

@@ -1,9 +1,9 @@
 /** Changes of a log's keys: that each is signed with the keys before it, from the birth of the log on. docs/formats.md section 7.5. */
 import { decodeBase64, encodeHex, utf8Encode } from "@runseal/canonical"
-import { verifyEcdsaP256 } from "#signatures"
 import type { GenesisLeaf, KeyChangeLeaf } from "../artifacts/anchor.ts"
 import { leafDigest, leafText } from "../formulas/leaves.ts"
 import { ENTRY_KIND, parseEntryBody } from "../transparency-log/log-entry.ts"
+import { verifyEcdsaP256 } from "../transparency-log/signatures.ts"
 import { keyIdOfSpki } from "../transparency-log/spki.ts"
 import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 

@@ -2,13 +2,8 @@
 import { decodeBase64, encodeHex, equalBytes } from "@runseal/canonical"
 import type { Anchor } from "../artifacts/anchor.ts"
 import { parseEntryBody, type TransparencyLogEntry } from "../transparency-log/log-entry.ts"
-import {
-  formatUtcSeconds,
-  isValidAt,
-  type LogKey,
-  type ServiceKey,
-  type TrustedKeys,
-} from "../transparency-log/trusted-keys.ts"
+import type { LogKey, ServiceKey, TrustedKeys } from "../transparency-log/trusted-keys.ts"
+import { formatUtcSeconds, isValidAt } from "../transparency-log/validity.ts"
 import { type KeyNote, limitation, type Report, VERDICTS } from "./report.ts"
 
 /**

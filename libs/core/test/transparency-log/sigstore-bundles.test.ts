@@ -12,8 +12,8 @@ import { parseRekorAnswer } from "../../src/transparency-log/rekor-v1.ts"
 import { keyIdOfNoteKey, keyIdOfSpki, parseEd25519Spki, pemToSpki } from "../../src/transparency-log/spki.ts"
 import type { LogKey, ServiceKey, TrustedKeys } from "../../src/transparency-log/trusted-keys.ts"
 import { hostOf, parseTrustedRoot } from "../../src/transparency-log/trusted-root.ts"
-import { rekorBytes } from "../fixtures/outside.ts"
 import { parseEntry } from "./library.ts"
+import { rekorAnswer } from "./rekor-answer.ts"
 import { presence, present, readJson, readText } from "./vectors.ts"
 
 /** Bundles of sigstore-conformance, made by public Rekor and by its staging twin. */
@@ -72,7 +72,7 @@ describe.skipIf(!present(FOLDER))(`entries of public Sigstore logs${presence(FOL
 
   test("an entry of public Rekor is kept from its own answer, in its low-S form, and only as it stands there", () => {
     const entry = entryOf("managed-key-happy-path")
-    const kept = parseRekorAnswer(rekorBytes({ entry }))!
+    const kept = parseRekorAnswer(rekorAnswer(entry))!
     const trust = publicRekorTrust("sigstore-conformance", [])
     expect(entryPlaceProblem(kept, entry.canonicalizedBody, trust)).toBeUndefined()
     expect({ ...kept, inclusionPromise: 0, inclusionProof: { ...kept.inclusionProof, checkpoint: 0 } }).toEqual({

@@ -1,3 +1,4 @@
+import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
 /** Public halves of the signing keys, and the changes that the log holds. Written under the lock of the log's head only. */
 import { and, asc, eq, sql as fragment } from "drizzle-orm"
 import { check, pgTable, text } from "drizzle-orm/pg-core"
@@ -5,10 +6,6 @@ import { StoreError } from "../driver/errors.ts"
 import type { Source, Tx } from "../driver/session.ts"
 import { bytes, number, type RowOf } from "./columns.ts"
 import { log_head } from "./log-store.ts"
-
-/** What a key signs: leaves, entries and their checkpoints, or the public checkpoint. */
-export const KEY_ROLES = ["service", "log", "checkpoint"] as const
-export type KeyRole = (typeof KEY_ROLES)[number]
 
 /** The public half of a signing key and when it counts. Rows are never deleted; of each role one is in force. docs/formats.md section 15. */
 export const signing_key = pgTable(

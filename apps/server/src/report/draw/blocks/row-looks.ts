@@ -1,6 +1,7 @@
 import type { Strip } from "../page/flow.ts"
 import type { RowLook } from "../page/rows.ts"
-import { HAIRLINE, PAGE, RULE, type Setting, type Style, WASH } from "../page/style.ts"
+import { HAIRLINE, PAGE, RULE, type Style, WASH } from "../page/style.ts"
+import type { Setting } from "../text/setting.ts"
 
 /** A table up to this height is not split. */
 const SHORT_TABLE: number = PAGE.height / 6

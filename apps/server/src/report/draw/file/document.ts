@@ -1,7 +1,6 @@
 import { PDFContext, PDFHeader, PDFHexString, type PDFRef, PDFString, PDFWriter } from "@cantoo/pdf-lib"
 import { sha256Hex } from "@runseal/canonical"
-import { signingTime } from "@runseal/core/report-pdf/report-signature"
-import { withSignedRange } from "@runseal/core/report-pdf/signature-object"
+import { signingTime, withSignedRange } from "@runseal/core/report-pdf/signature-object"
 import type { Report } from "../../block.ts"
 import type { Bookmark } from "../blocks/place.ts"
 import type { DocumentFonts } from "../fonts/document-fonts.ts"

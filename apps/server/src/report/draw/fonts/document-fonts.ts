@@ -1,5 +1,5 @@
-import type { Shaped } from "../text/shape.ts"
 import type { Face } from "./faces.ts"
+import type { Shaped } from "./glyph.ts"
 
 /** A character code of a font in one document: one glyph, raised by font units, standing for one text. */
 type Code = { readonly glyph: number; readonly rise: number; readonly text: string }

@@ -1,7 +1,7 @@
 import { type PDFContext, type PDFRef, PDFString } from "@cantoo/pdf-lib"
 import { sha256Hex } from "@runseal/canonical"
-import { advanceOf } from "../text/shape.ts"
 import type { UsedFont } from "./document-fonts.ts"
+import { advanceOf } from "./glyph.ts"
 import { type Cut, subsetTrueType } from "./subset.ts"
 import { toUnicodeMap } from "./to-unicode.ts"
 

@@ -1,10 +1,11 @@
 import type { Line } from "../../block.ts"
 import type { StructureNode } from "../tags/structure.ts"
+import type { Setting } from "../text/setting.ts"
 import { type TextLine, wrap } from "../text/wrap.ts"
 import type { Strip } from "./flow.ts"
 import { marked, type Pen } from "./pen.ts"
 import { setLine } from "./set-line.ts"
-import type { Column, Setting } from "./style.ts"
+import type { Column } from "./style.ts"
 
 type Passage = {
   readonly line: Line

@@ -1,6 +1,6 @@
 import { codeOf, type UsedFont, useFont } from "../fonts/document-fonts.ts"
+import { advanceOf, type Shaped } from "../fonts/glyph.ts"
 import { type Box, FRAME_MARGIN } from "../text/measure.ts"
-import { advanceOf, type Shaped } from "../text/shape.ts"
 import { utf16Hex } from "../text/utf16.ts"
 import type { TextLine } from "../text/wrap.ts"
 import { at, colour, number, type Pen, paint, strokeRectangle } from "./pen.ts"

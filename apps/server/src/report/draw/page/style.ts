@@ -1,4 +1,5 @@
 import type { Density, Tone } from "../../block.ts"
+import type { Setting } from "../text/setting.ts"
 
 /** Points: 1/72 inch; ISO 216 A4. */
 export const PAGE = { width: 595.28, height: 841.89 } as const
@@ -36,17 +37,6 @@ export const WASH: Readonly<Record<Tone, Colour>> = {
   good: hex(0xe9f4ee),
   warn: hex(0xfcf4e1),
   bad: hex(0xfbecec),
-}
-
-/** How a passage is set: sizes in points. */
-export type Setting = {
-  readonly size: number
-  /** Baseline to baseline. */
-  readonly leading: number
-  /** What a span without a style is set in. */
-  readonly style: "regular" | "bold" | "italic" | "mono"
-  /** What a span without a tone is set in. */
-  readonly tone: Tone
 }
 
 function setting(size: number, leading: number, style: Setting["style"], tone: Tone = "plain"): Setting {

@@ -1,7 +1,7 @@
 import type { Line, Span, Tone } from "../../block.ts"
 import { type Face, type FontStyle, faceFor, firstFace } from "../fonts/faces.ts"
-import type { Setting } from "../page/style.ts"
 import { directions } from "./direction.ts"
+import type { Setting } from "./setting.ts"
 import { missing, type StandIn, standInFor } from "./visible.ts"
 
 /** The smallest piece that lines are made of: one face, one direction, one look; in logical order. */

@@ -1,6 +1,7 @@
 import { type Face, face as openFace } from "../fonts/faces.ts"
+import { advanceOf, type Glyph, type Shaped } from "../fonts/glyph.ts"
 import type { Item } from "./items.ts"
-import { advanceOf, type Glyph, type Shaped, shape } from "./shape.ts"
+import { shape } from "./shape.ts"
 import { missing, type StandIn } from "./visible.ts"
 
 /** An item with its room on paper; lengths in points. */

@@ -1,8 +1,8 @@
 import type { Line } from "../../block.ts"
-import type { Setting } from "../page/style.ts"
 import { visualOrder } from "./direction.ts"
 import { type Item, itemsOf } from "./items.ts"
 import { type Box, boxesOf, clustersOf, textBox } from "./measure.ts"
+import type { Setting } from "./setting.ts"
 
 /** One line of a passage: boxes from left to right with their places; lengths in points. */
 export type TextLine = {

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { isValidAt, parseUtcSeconds } from "./trusted-keys.ts"
+import { isValidAt, parseUtcSeconds } from "./validity.ts"
 
 describe("a time of key validity", () => {
   test.each([
