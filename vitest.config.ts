@@ -9,6 +9,7 @@ const propertySeed = pathOf("tools/src/properties/property-seed.ts")
 /** What `npm test` runs: each package by itself, but for the folders below. */
 const PACKAGES: Readonly<Record<string, string>> = {
   canonical: "libs/canonical",
+  log: "libs/log",
   core: "libs/core",
   sdk: "libs/sdk",
   "verifier-cli": "apps/verifier-cli",

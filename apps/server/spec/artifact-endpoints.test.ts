@@ -1,6 +1,7 @@
 /** docs/api.md, "Sealed artifacts" and "GET /runs/{id}/artifacts". */
-import { parseTrust } from "@runseal/core/transparency-log/trust-document"
+
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import { parseTrust } from "@runseal/log/trust/trust-document"
 import { describe, expect, test } from "vitest"
 import { expectRefused, keysOf, objectAt } from "./harness/answer.ts"
 import { CASES, type CaseName, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"

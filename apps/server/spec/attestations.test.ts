@@ -1,8 +1,8 @@
 /** `POST /attest` and `GET /attestations`: docs/api.md, "POST /attest" and "GET /attestations"; docs/formats.md section 7.6. */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
-import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import { isUnreadable, verifyDocument } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
+import { parseTrust } from "@runseal/log/trust/trust-document"
 import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
 import { type Answer, expectRefused, keysOf, listAt, numberAt, objectAt, textAt } from "./harness/answer.ts"

@@ -1,7 +1,7 @@
 /** docs/sdk.md: the SDK against the real service, its fetch going straight to the application's door. */
 import { inflateSync } from "node:zlib"
 import { readReportPdf } from "@runseal/core/report-pdf/verify-report-pdf"
-import { publicOrigin } from "@runseal/core/transparency-log/checkpoint"
+import { publicOrigin } from "@runseal/log/notes/checkpoint"
 import {
   BadRequestError,
   type Client,

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { utf8Encode } from "@runseal/canonical"
-import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
+import { parseTrust } from "@runseal/log/trust/trust-document"
 import fc from "fast-check"
 import { afterAll, beforeEach, describe, expect, test } from "vitest"
 import type { Database } from "../src/store/driver/database.ts"

@@ -1,8 +1,8 @@
 /** `GET /runs/export` and docs/formats.md sections 7.7 and 13: what a caller gets, and what it proves to whoever he hands it to. */
 import { digest, type JsonObject, utf8Encode } from "@runseal/canonical"
-import { parseTrust } from "@runseal/core/transparency-log/trust-document"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
+import { parseTrust } from "@runseal/log/trust/trust-document"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../src/app.ts"
 import { draftExport, stateExports } from "../src/sealing/export-statement.ts"

@@ -1,9 +1,9 @@
 /** docs/formats.md section 16: a served document with any single value changed, dropped or borrowed from another run does not verify. */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
-import { parseTrust } from "@runseal/core/transparency-log/trust-document"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, verifyDocument } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
+import { parseTrust } from "@runseal/log/trust/trust-document"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { beforeAll, describe, expect, test } from "vitest"
 import { objectAt } from "./harness/answer.ts"
 import { CASES, executeEvery, standingSevenStates } from "./harness/seven-states.ts"

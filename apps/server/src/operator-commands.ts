@@ -1,8 +1,8 @@
 /** What an operator asks for instead of a start: `keys …`, `heads …`, and an admin key. Answers are words or JSON. */
 import type { JsonObject } from "@runseal/canonical"
-import { formatVkey } from "@runseal/core/transparency-log/signed-note"
-import { formatUtcSeconds } from "@runseal/core/transparency-log/validity"
 import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
+import { formatUtcSeconds } from "@runseal/log/keys/validity"
+import { formatVkey } from "@runseal/log/notes/signed-note"
 import { mintKey } from "./access/api-key.ts"
 import { checkpointNoteKey } from "./anchor/keys.ts"
 import type { HeadsCommand, KeysCommand } from "./options/commands.ts"

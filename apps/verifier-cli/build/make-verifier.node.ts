@@ -12,7 +12,12 @@ import { buildSync } from "esbuild"
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url))
 /** They decide how imports are resolved, which the list of bundled files does not show. */
-const SETTINGS = ["package.json", "../../libs/core/package.json", "../../libs/canonical/package.json"]
+const SETTINGS = [
+  "package.json",
+  "../../libs/core/package.json",
+  "../../libs/log/package.json",
+  "../../libs/canonical/package.json",
+]
 
 const outfile = resolve(process.argv[2] ?? "")
 const stamp = join(dirname(outfile), "sources.json")

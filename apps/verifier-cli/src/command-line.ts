@@ -1,6 +1,6 @@
 /** The command line as Commander reads it: every word that is no plain verification, with help, and with what is wrong. */
 import { escapeControls } from "@runseal/core/reading/printable"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { Command, CommanderError } from "commander"
 import type { Answer } from "./answer.ts"
 import { InputError } from "./input-error.ts"

@@ -11,7 +11,6 @@ import {
   untoldText,
 } from "@runseal/core/reading/completeness-account"
 import type { NumberedLine } from "@runseal/core/reading/lines"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import {
   COMPLETENESS_VERDICTS,
   type Completeness,
@@ -19,6 +18,7 @@ import {
   foldExport,
 } from "@runseal/core/verify/completeness"
 import type { Limitation } from "@runseal/core/verify/report"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Answer } from "./answer.ts"
 import { refused, said } from "./answer.ts"
 import { InputError } from "./input-error.ts"

@@ -1,10 +1,10 @@
 /** `verifier export <document> --sigstore DIR`: verifies, then writes what other people's tools need to do the same. */
 import { utf8Encode } from "@runseal/canonical"
 import { titleOf, verdictTone } from "@runseal/core/reading/account"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable } from "@runseal/core/verify/document"
 import { anchorsOf, bundleOf } from "@runseal/core/verify/document-anchors"
 import { sigstoreExport } from "@runseal/core/verify/sigstore-export"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Answer } from "./answer.ts"
 import { refused, said } from "./answer.ts"
 import { writeNewFiles } from "./export-folder.ts"

@@ -1,8 +1,8 @@
 /** `verifier log audit <address|folder>`: what an audit found, as a person or a program reads it. */
 import { encodeBase64, type JsonObject } from "@runseal/canonical"
 import { MARKS } from "@runseal/core/reading/account"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { limitation } from "@runseal/core/verify/report"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Answer } from "./answer.ts"
 import { said } from "./answer.ts"
 import type { Audited, AuditRequest, LogAudit } from "./log-audit.ts"

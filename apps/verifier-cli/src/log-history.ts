@@ -1,8 +1,8 @@
 /** Holds a log to the checkpoints that were seen of it before: it may grow, and nothing else. RFC 6962 §2.1.2. */
 import { encodeBase64, equalBytes } from "@runseal/canonical"
-import type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
-import { verifyConsistency } from "@runseal/core/transparency-log/merkle"
-import { buildConsistencyProof, type ReadTile } from "@runseal/core/transparency-log/tiles"
+import { verifyConsistency } from "@runseal/log/merkle/rfc6962"
+import { buildConsistencyProof, type ReadTile } from "@runseal/log/merkle/tiles"
+import type { Checkpoint } from "@runseal/log/notes/checkpoint"
 import { AuditFailure } from "./log-failure.ts"
 import type { SeenCheckpoint } from "./seen-checkpoints.ts"
 

@@ -1,9 +1,9 @@
 /** Tiles and entry bundles of an audited log: read whole, of the size that the audited tree gives them. C2SP tlog-tiles. */
 import { equalBytes } from "@runseal/canonical"
-import { decodeEntryBundle, MAX_ENTRY_BYTES } from "@runseal/core/transparency-log/entry-bundle"
-import { HASH_BYTES, hashLeaf } from "@runseal/core/transparency-log/merkle"
-import { type ReadTile, TILE_WIDTH, tilePath, tileWidth } from "@runseal/core/transparency-log/tiles"
-import type { RebuiltTile } from "@runseal/core/transparency-log/tree-rebuild"
+import { decodeEntryBundle, MAX_ENTRY_BYTES } from "@runseal/log/merkle/entry-bundle"
+import { HASH_BYTES, hashLeaf } from "@runseal/log/merkle/rfc6962"
+import { type ReadTile, TILE_WIDTH, tilePath, tileWidth } from "@runseal/log/merkle/tiles"
+import type { RebuiltTile } from "@runseal/log/merkle/tree-rebuild"
 import { AuditFailure } from "./log-failure.ts"
 import type { LogSource } from "./log-source.ts"
 import type { ReadLimits } from "./read-input.ts"

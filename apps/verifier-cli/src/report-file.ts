@@ -1,9 +1,9 @@
 /** Reads an audit report in PDF. Loaded only when the document is one. */
 import { inflate } from "node:zlib"
 import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import type { Unreadable } from "@runseal/core/verify/document"
 import type { Report } from "@runseal/core/verify/report"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 
 const inflateBounded = (data: Uint8Array, maxBytes: number): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 /** Verifies a document of any kind that the command reads. */
 import { isPdf } from "@runseal/core/report-pdf/is-pdf"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { verifyText } from "@runseal/core/verify/document"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Verified } from "./report-file.ts"
 
 /** Verifies JSON text, or the record that an audit report in PDF carries. */

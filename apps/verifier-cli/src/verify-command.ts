@@ -2,7 +2,7 @@
 
 import { linesOf } from "@runseal/core/reading/lines"
 import { isPdf } from "@runseal/core/report-pdf/is-pdf"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Answer } from "./answer.ts"
 import { InputError } from "./input-error.ts"
 import type { Style } from "./print.ts"

@@ -1,10 +1,10 @@
 /** Verifies a stream of documents, one a line (NDJSON): each is judged, the worst exit code stands for all. */
 import type { JsonObject } from "@runseal/canonical"
 import type { NumberedLine } from "@runseal/core/reading/lines"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
 import type { Limitation } from "@runseal/core/verify/report"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { ExitCode } from "./answer.ts"
 import { InputError } from "./input-error.ts"
 import { judge } from "./judgement.ts"

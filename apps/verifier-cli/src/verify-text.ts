@@ -1,10 +1,10 @@
 /** One verification, pure: the document's bytes, the keys the user trusts and the flags give the answer. */
 import type { JsonObject } from "@runseal/canonical"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, type Unreadable, verifyText } from "@runseal/core/verify/document"
 import { evidenceOf } from "@runseal/core/verify/evidence-summary"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
 import type { Report } from "@runseal/core/verify/report"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Answer } from "./answer.ts"
 import { refused, said } from "./answer.ts"
 import type { JudgeFlags } from "./judgement.ts"

@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { encodeBase64 } from "@runseal/canonical"
+import { keyIdOfSpki, pemToSpki } from "@runseal/log/keys/spki"
 import { bundleFromJSON } from "@sigstore/bundle"
 import { TrustedRoot } from "@sigstore/protobuf-specs"
 import { toSignedEntity, toTrustMaterial, Verifier } from "@sigstore/verify"
 import { afterAll, describe, expect, test } from "vitest"
-import { keyIdOfSpki, pemToSpki } from "../../../libs/core/src/transparency-log/spki.ts"
 import { RUN_SAMPLES } from "../../../libs/core/test/fixtures/corpus.ts"
 import {
   exportAfterChange,

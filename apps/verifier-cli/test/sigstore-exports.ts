@@ -1,7 +1,7 @@
 /** Exports of every kind of record, made by the command itself, and the ways in which each is spoilt. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { formatTrustedRoot } from "../../../libs/core/src/transparency-log/trusted-root.ts"
+import { formatTrustedRoot } from "@runseal/log/trust/trusted-root"
 import { VERDICTS } from "../../../libs/core/src/verify/report.ts"
 import { type SignerKind, testAuthority } from "../../../libs/core/test/fixtures/authority.ts"
 import { sealCorpus } from "../../../libs/core/test/fixtures/corpus.ts"

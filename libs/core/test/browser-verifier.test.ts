@@ -19,7 +19,7 @@ async function bundleForBrowsers(): Promise<{ readonly script: string; readonly 
   const folder = fileURLToPath(new URL("../src/", import.meta.url))
   const { outputFiles, metafile } = await build({
     stdin: {
-      contents: `export { verifyText } from "./verify/document.ts"\nexport { parseTrust } from "./transparency-log/trust-document.ts"`,
+      contents: `export { verifyText } from "./verify/document.ts"\nexport { parseTrust } from "@runseal/log/trust/trust-document"`,
       resolveDir: folder,
       loader: "ts",
     },

@@ -1,10 +1,10 @@
 /** docs/formats.md section 13: what an export proves, and what its verifier says of one that was tampered with. */
 import { utf8Encode } from "@runseal/canonical"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle.ts"
 import type { ExportStatement } from "../src/artifacts/export-statement.ts"
-import type { TrustedKeys } from "../src/transparency-log/trusted-keys.ts"
 import { type Completeness, foldExport, PROBLEMS_MAX } from "../src/verify/completeness.ts"
 import { verifyText } from "../src/verify/document.ts"
 import { GAPS_MAX, ordinalGaps } from "../src/verify/ordinal-gaps.ts"

@@ -1,8 +1,8 @@
 /** A log may change its keys; whoever has the log and the trust document sees that the keys before chose those after. */
 import { utf8Decode, utf8Encode } from "@runseal/canonical"
+import { entryBody } from "@runseal/log/entries/log-entry"
 import { describe, expect, test } from "vitest"
 import { leafDigest, leafText } from "../src/formulas/leaves.ts"
-import { entryBody } from "../src/transparency-log/log-entry.ts"
 import { genesisProblem } from "../src/verify/genesis.ts"
 import { keyChangesProblem, type LoggedChange } from "../src/verify/key-changes.ts"
 import { readKeyChangesAnswer } from "../src/wire/log-answers.ts"

@@ -1,6 +1,7 @@
 /** Records of keys that sign no more: they verify as long as the keys were valid then, and the report says which and until when. */
+
+import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import { describe, expect, test } from "vitest"
-import type { TrustDocument } from "../src/transparency-log/trust-document.ts"
 import { isUnreadable, verifyText } from "../src/verify/document.ts"
 import { type Report, VERDICTS } from "../src/verify/report.ts"
 import { sealCorpus } from "./fixtures/corpus.ts"

@@ -1,16 +1,11 @@
 /** Records whose entries a Rekor v2 log holds too, at the time that a timestamp says. */
 import type { JsonObject } from "@runseal/canonical"
+import { indexOfDuplicate, parseRekorV2Answer, rekorV2Request, sizeOfCheckpoint } from "@runseal/log/entries/rekor-v2"
+import { formatNote, noteSignatureLine } from "@runseal/log/notes/signed-note"
 import { describe, expect, test } from "vitest"
 import type { OutsideAnchor, OutsideAnchors } from "../src/artifacts/anchor.ts"
 import type { Bundle } from "../src/artifacts/bundle.ts"
 import { trustRows } from "../src/reading/trust-rows.ts"
-import {
-  indexOfDuplicate,
-  parseRekorV2Answer,
-  rekorV2Request,
-  sizeOfCheckpoint,
-} from "../src/transparency-log/rekor-v2.ts"
-import { formatNote, noteSignatureLine } from "../src/transparency-log/signed-note.ts"
 import { isUnreadable, verifyDocument, verifyText } from "../src/verify/document.ts"
 import type { Report } from "../src/verify/report.ts"
 import { VERDICTS } from "../src/verify/report.ts"

@@ -1,11 +1,11 @@
 /** docs/formats.md section 14: what the service's key says of a record, and what a verifier says of an envelope around it. */
 import { canonicalize, digest, encodeBase64, type JsonObject, parseStrictJson, utf8Encode } from "@runseal/canonical"
+import { type DsseEnvelope, signEnvelope } from "@runseal/log/entries/dsse"
 import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle.ts"
 import type { RunStatement } from "../src/artifacts/run-statement.ts"
 import { bundlePreimageText } from "../src/formulas/manifest.ts"
 import { runStatement, runStatementText } from "../src/formulas/run-statement.ts"
-import { type DsseEnvelope, signEnvelope } from "../src/transparency-log/dsse.ts"
 import { isUnreadable, verifyDocument } from "../src/verify/document.ts"
 import type { Report } from "../src/verify/report.ts"
 import { VERDICTS } from "../src/verify/report.ts"

@@ -1,9 +1,9 @@
 /** The files by which other people's tools verify an anchor. That they do is tested where the command line is. */
 import { encodeBase64, utf8Decode } from "@runseal/canonical"
+import { sigstoreBundle } from "@runseal/log/entries/sigstore-bundle"
+import { spkiToPem } from "@runseal/log/keys/spki"
 import { describe, expect, test } from "vitest"
 import { leafText } from "../src/formulas/leaves.ts"
-import { sigstoreBundle } from "../src/transparency-log/sigstore-bundle.ts"
-import { spkiToPem } from "../src/transparency-log/spki.ts"
 import { sigstoreExport } from "../src/verify/sigstore-export.ts"
 import { attest, makeDeployment, sealRun, trusted } from "./fixtures/deployment.ts"
 import { p256Key } from "./fixtures/keys.ts"

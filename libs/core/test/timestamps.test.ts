@@ -1,15 +1,16 @@
 /** Timestamps of RFC 3161: those of authorities that others run and wrote, and what no reader may take. */
 import { randomBytes } from "node:crypto"
+import * as noble from "@runseal/log/keys/signatures.noble"
+import * as node from "@runseal/log/keys/signatures.node"
+import type { SignatureAlgorithm } from "@runseal/log/keys/signer-key"
+import { parseCertificate } from "@runseal/log/keys/x509-certificate"
+import { keptTimestamp, parseTimestamp, verifyTimestamp } from "@runseal/log/timestamps/timestamp"
+import { openAuthority, type TimestampAuthority } from "@runseal/log/timestamps/timestamp-authority"
+import { timestampRequest } from "@runseal/log/timestamps/timestamp-exchange"
+import { parseTimestampAuthorities } from "@runseal/log/trust/trusted-root"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { parseCertificate } from "../src/transparency-log/certificate.ts"
-import * as noble from "../src/transparency-log/signatures.noble.ts"
-import * as node from "../src/transparency-log/signatures.node.ts"
-import type { SignatureAlgorithm } from "../src/transparency-log/signer-key.ts"
-import { keptTimestamp, parseTimestamp, verifyTimestamp } from "../src/transparency-log/timestamp.ts"
-import { openAuthority, type TimestampAuthority } from "../src/transparency-log/timestamp-authority.ts"
-import { timestampRequest } from "../src/transparency-log/timestamp-exchange.ts"
-import { parseTimestampAuthorities } from "../src/transparency-log/trusted-root.ts"
+import { presence, present, readJson } from "../../log/test/vectors.ts"
 import {
   type CertificateOptions,
   FOR_CODE,
@@ -27,7 +28,6 @@ import {
   opensslPresence,
   opensslPresent,
 } from "./fixtures/openssl-authority.ts"
-import { presence, present, readJson } from "./transparency-log/vectors.ts"
 
 const TIMEOUT_MS = 300_000
 const BYTES = new TextEncoder().encode("a signature")

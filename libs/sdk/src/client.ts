@@ -1,9 +1,5 @@
 /** The client of a Runseal service: one function for each thing the service does. */
 import type { JsonObject } from "@runseal/canonical"
-import { type Checkpoint, parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
-import { type DsseEnvelope, dsseEnvelopeSchema } from "@runseal/core/transparency-log/dsse"
-import { parseNote } from "@runseal/core/transparency-log/signed-note"
-import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import { type ArtifactKey, OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { ExecuteRequest } from "@runseal/core/wire/execute"
 import { publicationTokenSchema } from "@runseal/core/wire/keys"
@@ -24,6 +20,10 @@ import {
   type VerifyAnswer,
 } from "@runseal/core/wire/runs"
 import { type HealthAnswer, healthAnswerSchema } from "@runseal/core/wire/service-answers"
+import { type DsseEnvelope, dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
+import { type Checkpoint, parseCheckpoint } from "@runseal/log/notes/checkpoint"
+import { parseNote } from "@runseal/log/notes/signed-note"
+import { parseTrust } from "@runseal/log/trust/trust-document"
 import * as v from "valibot"
 import { type Administration, administration } from "./administration.ts"
 import { okObject, okPdf, okText, type Received } from "./answer.ts"

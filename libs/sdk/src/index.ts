@@ -11,8 +11,6 @@ export type {
   DenyReceipt,
   MaccHaltReceipt,
 } from "@runseal/core/artifacts/sealed-artifacts"
-export type { Checkpoint } from "@runseal/core/transparency-log/checkpoint"
-export type { DsseEnvelope } from "@runseal/core/transparency-log/dsse"
 export {
   COMPLETENESS_VERDICTS,
   type Completeness,
@@ -47,6 +45,8 @@ export type {
   VerifyAnswer,
 } from "@runseal/core/wire/runs"
 export type { HealthAnswer } from "@runseal/core/wire/service-answers"
+export type { DsseEnvelope } from "@runseal/log/entries/dsse"
+export type { Checkpoint } from "@runseal/log/notes/checkpoint"
 export type { Administration } from "./administration.ts"
 export type { Received } from "./answer.ts"
 export type { AttestArguments, AttestationCalls } from "./attestation-calls.ts"

@@ -1,11 +1,11 @@
 /** Verification without the service. docs/formats.md section 16. */
 import { type JsonObject, type JsonValue, parseStrictJson, StrictJsonError, utf8Encode } from "@runseal/canonical"
-import { parseTrust } from "@runseal/core/transparency-log/trust-document"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import { type Unreadable, verifyText } from "@runseal/core/verify/document"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
 import type { Report } from "@runseal/core/verify/report"
+import { parseTrust } from "@runseal/log/trust/trust-document"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { InvalidArgumentError } from "./errors.ts"
 
 /**

@@ -2,8 +2,8 @@
 import { utf8Encode } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { runStatement, runStatementText } from "@runseal/core/formulas/run-statement"
-import { signEnvelope } from "@runseal/core/transparency-log/dsse"
 import { IN_TOTO_PAYLOAD_TYPE } from "@runseal/core/vocabulary/versions"
+import { signEnvelope } from "@runseal/log/entries/dsse"
 import type { Deployment } from "../../core/test/fixtures/deployment.ts"
 import type { Answer } from "./service.ts"
 

@@ -1,7 +1,7 @@
 /** The reads of one caller and of the log that the bench and the load measure. */
 import { parseStrictJson } from "@runseal/canonical"
-import { TILE_WIDTH, tilePath } from "@runseal/core/transparency-log/tiles"
 import { isObject, member, textMember } from "@runseal/core/vocabulary/json-members"
+import { TILE_WIDTH, tilePath } from "@runseal/log/merkle/tiles"
 import type { LoadRequest } from "./load/load.ts"
 
 /** One kind of read, with the different paths that are asked in turn. */

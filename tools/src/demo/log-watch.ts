@@ -1,10 +1,10 @@
 /** Watches the log as a stranger would: by its signed checkpoints and the proofs between them. */
 import { decodeBase64, type JsonValue } from "@runseal/canonical"
-import { type Checkpoint, parseCheckpoint, publicOrigin } from "@runseal/core/transparency-log/checkpoint"
-import { verifyConsistency } from "@runseal/core/transparency-log/merkle"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
-import { verifyNote } from "@runseal/core/transparency-log/verified-note"
 import { member } from "@runseal/core/vocabulary/json-members"
+import { verifyConsistency } from "@runseal/log/merkle/rfc6962"
+import { type Checkpoint, parseCheckpoint, publicOrigin } from "@runseal/log/notes/checkpoint"
+import { verifyNote } from "@runseal/log/notes/verified-note"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { get } from "./exchange.ts"
 
 /** The log's published checkpoint. @throws Error when no trusted checkpoint key signed it */

@@ -5,9 +5,9 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { canonicalize, type JsonObject, type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
-import { parseTrust } from "@runseal/core/transparency-log/trust-document"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isObject } from "@runseal/core/vocabulary/json-members"
+import { parseTrust } from "@runseal/log/trust/trust-document"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 
 const VECTORS = new URL("../../../libs/core/vectors/", import.meta.url)
 

@@ -1,5 +1,5 @@
 /**
- * `npm run pack`: writes the four published packages.
+ * `npm run pack`: writes the five published packages.
  *
  *   node tools/src/packing/main.ts [folder]
  */

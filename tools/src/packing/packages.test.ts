@@ -18,7 +18,7 @@ import { type PackedServer, startPackedServer } from "./test/packed-server.ts"
 
 const SLOW_MS = 300_000
 const TSC = join(ROOT, "node_modules/.bin/tsc")
-const NAMES = ["@runseal/verifier", "@runseal/sdk", "@runseal/core", "@runseal/server"]
+const NAMES = ["@runseal/verifier", "@runseal/sdk", "@runseal/log", "@runseal/core", "@runseal/server"]
 
 let place: string
 let packed: readonly Packed[]
@@ -229,8 +229,46 @@ const compileStrictly = (folder: EmptyFolder, module: "nodenext" | "bundler", li
   )
 
 const CHROMIUM = "/usr/bin/chromium"
-const readmeProgram = (): string =>
-  /```ts\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, "libs/core/README.md"), "utf8"))?.[1] ?? ""
+const readmeProgram = (library: string): string =>
+  /```ts\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, library, "README.md"), "utf8"))?.[1] ?? ""
+
+describe("@runseal/log", () => {
+  let folder: EmptyFolder
+  beforeAll(async () => {
+    folder = empty()
+    await folder.install(packedFile("@runseal/log"))
+    folder.write("program.mjs", readmeProgram("libs/log"))
+  }, SLOW_MS)
+
+  test("is installed alone, without another package of ours", () => {
+    expect(readdirSync(join(folder.path, "node_modules/@runseal"))).toEqual(["log"])
+  })
+
+  test.each([
+    ["this Node", process.execPath],
+    ["Node 20", node20],
+  ])("runs the program of its README on %s", async (_, node) => {
+    if (node !== undefined) expect(await folder.run(node, "program.mjs")).toMatchObject({ code: 0, stdout: "true\n" })
+  })
+
+  test.each(["nodenext", "bundler"] as const)(
+    "every module compiles for a strict consumer with %s resolution",
+    async module => {
+      const modules = pathsIn(unpacked("@runseal/log")).flatMap(
+        path => /^dist\/log\/((?:(?!\.node).)*)\.d\.ts$/.exec(path)?.[1] ?? [],
+      )
+      expect(modules.length).toBeGreaterThan(30)
+      const names = ["canonical", ...modules].map(path => `@runseal/log/${path}`)
+      folder.write("all.mts", names.map((name, i) => `import * as m${i} from "${name}"\nvoid m${i}\n`).join(""))
+      expect(await compileStrictly(folder, module, "es2023,dom", "all.mts")).toMatchObject({ stdout: "", code: 0 })
+    },
+  )
+
+  test("is bundled for browsers without a module of Node", async () => {
+    folder.write("page.ts", 'export { verifyNote } from "@runseal/log/notes/verified-note"\n')
+    expect(await bundledImports(folder, "page.ts")).toEqual([])
+  })
+})
 
 describe("@runseal/core", () => {
   let folder: EmptyFolder
@@ -253,7 +291,7 @@ describe("@runseal/core", () => {
     ["this Node", process.execPath],
     ["Node 20", node20],
   ])("runs the program of its README on %s", async (_, node) => {
-    folder.write("program.mjs", readmeProgram())
+    folder.write("program.mjs", readmeProgram("libs/core"))
     if (node !== undefined)
       expect(await folder.run(node, "program.mjs")).toMatchObject({
         code: 0,
@@ -280,7 +318,7 @@ describe("@runseal/core", () => {
   })
 
   test.skipIf(!existsSync(CHROMIUM))(`verifies a record in ${CHROMIUM}`, async () => {
-    const [, program = ""] = /^(import \{ parseStrict[\s\S]*?)^const report/m.exec(readmeProgram()) ?? []
+    const [, program = ""] = /^(import \{ parseStrict[\s\S]*?)^const report/m.exec(readmeProgram("libs/core")) ?? []
     const read = (text: string): string => `new TextEncoder().encode(${JSON.stringify(text)})`
     const body = program.replace(/await readFile\("trust.json", "utf8"\)/, JSON.stringify(trust))
     folder.write("page.ts", `${body}document.title = JSON.stringify(verifyText(${read(bundle)}, [trust]))\n`)

@@ -1,4 +1,4 @@
-/** The four packages, each as a folder that npm packs as it stands. */
+/** The five packages, each as a folder that npm packs as it stands. */
 import { execFileSync } from "node:child_process"
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -12,6 +12,7 @@ import { readWorkspace, withDependencies } from "./workspaces.ts"
 
 const VERIFIER = "apps/verifier-cli"
 const SDK = "libs/sdk"
+const LOG = "libs/log"
 const CORE = "libs/core"
 const SERVER = "apps/server"
 const PAGE = "apps/verify-page"
@@ -20,7 +21,8 @@ const PAGE = "apps/verify-page"
 export const STAGES: readonly { readonly workspace: string; readonly stage: (folder: string) => void }[] = [
   { workspace: VERIFIER, stage: stageVerifier },
   { workspace: SDK, stage: stageSdk },
-  { workspace: CORE, stage: stageCore },
+  { workspace: LOG, stage: folder => stageModules(folder, LOG, { declarations: true }) },
+  { workspace: CORE, stage: folder => stageModules(folder, CORE, { declarations: true }) },
   { workspace: SERVER, stage: stageServer },
 ]
 
@@ -41,11 +43,6 @@ function stageSdk(folder: string): void {
   runBuild("@runseal/sdk")
   cpSync(join(ROOT, SDK, "dist/package"), folder, { recursive: true })
   writePapers(folder, JSON.parse(readFileSync(join(folder, "package.json"), "utf8")), "docs/sdk.md")
-}
-
-/** Modules and their declarations, by file. */
-function stageCore(folder: string): void {
-  stageModules(folder, CORE, { declarations: true })
 }
 
 /** The service: its modules, what they read, the page of /verify and that of /docs. */

@@ -12,12 +12,12 @@ export interface Room {
 }
 
 const CANONICAL = "libs/canonical"
+const LOG = "libs/log/src"
 const CORE = "libs/core/src"
 const VOCABULARY = `${CORE}/vocabulary`
 const ARTIFACTS = `${CORE}/artifacts`
 const FORMULAS = `${CORE}/formulas`
 const KERNELS = `${CORE}/kernels`
-const TRANSPARENCY_LOG = `${CORE}/transparency-log`
 const VERIFY = `${CORE}/verify`
 const WIRE = `${CORE}/wire`
 const SDK = "libs/sdk"
@@ -25,7 +25,7 @@ const SERVER = "apps/server/src"
 
 const VERIFY_PAGE = "apps/verify-page/src"
 
-const LIBS = [CANONICAL, CORE]
+const LIBS = [CANONICAL, LOG, CORE]
 const server = (name: string): string => `${SERVER}/${name}`
 /** What every room of the server may know: the libraries, its options, the parts it is given, how a start is refused. */
 const GIVEN = [...LIBS, ...["options", "deps.ts", "startup-error.ts", "telemetry.ts"].map(server)]
@@ -35,19 +35,31 @@ const ABROAD = server("abroad")
 export const ROOMS: readonly Room[] = [
   { path: CANONICAL, enters: [] },
 
-  { path: "libs/core", enters: [CANONICAL, CORE] },
+  { path: "libs/log", enters: [CANONICAL, LOG] },
+  { path: LOG, enters: [], flat: true },
+  { path: `${LOG}/merkle`, enters: [CANONICAL] },
+  { path: `${LOG}/keys`, enters: [CANONICAL] },
+  { path: `${LOG}/notes`, enters: [CANONICAL, `${LOG}/merkle`, `${LOG}/keys`] },
+  { path: `${LOG}/timestamps`, enters: [CANONICAL, `${LOG}/keys`] },
+  {
+    path: `${LOG}/trust`,
+    enters: [CANONICAL, ...["merkle", "keys", "notes", "timestamps"].map(name => `${LOG}/${name}`)],
+  },
+  { path: `${LOG}/entries`, enters: [CANONICAL, LOG] },
+
+  // Its tests seal records into the log that the log's own tests have.
+  { path: "libs/core", enters: [CANONICAL, LOG, CORE], testsEnter: ["libs/log/test"] },
   { path: CORE, enters: [], flat: true },
   { path: VOCABULARY, enters: [CANONICAL] },
-  { path: TRANSPARENCY_LOG, enters: [CANONICAL] },
-  { path: ARTIFACTS, enters: [CANONICAL, VOCABULARY, TRANSPARENCY_LOG] },
+  { path: ARTIFACTS, enters: [CANONICAL, VOCABULARY, LOG] },
   // What proves an entry names its leaf hash.
-  { path: FORMULAS, enters: [CANONICAL, VOCABULARY, ARTIFACTS, `${TRANSPARENCY_LOG}/merkle.ts`] },
+  { path: FORMULAS, enters: [CANONICAL, VOCABULARY, ARTIFACTS, `${LOG}/merkle/rfc6962`] },
   { path: KERNELS, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS] },
-  { path: VERIFY, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, KERNELS, TRANSPARENCY_LOG] },
-  { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, TRANSPARENCY_LOG, VERIFY] },
-  { path: `${CORE}/reading`, enters: [CANONICAL, ARTIFACTS, TRANSPARENCY_LOG, VERIFY] },
+  { path: VERIFY, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, KERNELS, LOG] },
+  { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, LOG, VERIFY] },
+  { path: `${CORE}/reading`, enters: [CANONICAL, ARTIFACTS, LOG, VERIFY] },
   // The answer of a verification over HTTP carries the verifier's report as it is.
-  { path: WIRE, enters: [CANONICAL, VOCABULARY, TRANSPARENCY_LOG, ARTIFACTS, `${VERIFY}/report.ts`] },
+  { path: WIRE, enters: [CANONICAL, VOCABULARY, LOG, ARTIFACTS, `${VERIFY}/report.ts`] },
 
   // Their tests judge the records that core's own fixtures seal.
   { path: SDK, enters: LIBS, testsEnter: ["libs/core/test"] },
@@ -59,7 +71,7 @@ export const ROOMS: readonly Room[] = [
   {
     path: "apps/server",
     enters: [...LIBS, SERVER],
-    testsEnter: [SDK, `${VERIFY_PAGE}/load-page`, "libs/core/test", "tools/src/fuzz/corpus.ts"],
+    testsEnter: [SDK, `${VERIFY_PAGE}/load-page`, "libs/core/test", "tools/src/fuzz/corpus.ts", "libs/log/test"],
   },
   // A PostgreSQL of one's own, for the tests and the bench.
   { path: "apps/server/cluster", enters: [] },
@@ -135,7 +147,7 @@ export const PACKAGE_RULES: readonly PackageRule[] = [
       "apps/verifier-cli/bin",
       CANONICAL,
       FORMULAS,
-      TRANSPARENCY_LOG,
+      LOG,
       server("anchor"),
       server("access"),
       `${server("report")}/draw/file/attachment.ts`,
@@ -162,6 +174,7 @@ export const HOUSES: readonly string[] = ["libs", "apps", "tools"]
 /** Package names as imported, and where their sources are. `#` names belong to the package that imports them. */
 export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[] = [
   ["@runseal/canonical", "libs/canonical/src"],
+  ["@runseal/log", LOG],
   ["@runseal/core", CORE],
   ["@runseal/sdk", "libs/sdk/src"],
   ["@runseal/verifier", "apps/verifier-cli/src"],
@@ -173,5 +186,5 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["#sha256", "libs/canonical/src/sha256.noble.ts"],
   ["#utf8-encode", "libs/canonical/src/utf8-encode.portable.ts"],
   ["#swagger-ui", `${SERVER}/discovery/swagger-ui.installed.ts`],
-  ["#signatures", `${TRANSPARENCY_LOG}/signatures.noble.ts`],
+  ["#signatures", `${LOG}/keys/signatures.noble.ts`],
 ]

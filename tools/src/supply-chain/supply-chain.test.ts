@@ -55,6 +55,7 @@ describe("what we ask for", () => {
 
   test.each([
     ["libs/canonical", ["@noble/hashes"]],
+    ["libs/log", ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "valibot"]],
     ["libs/core", ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "valibot"]],
     ["libs/sdk", ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "valibot"]],
     [

@@ -4,19 +4,12 @@ import { mkdtempSync, renameSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { utf8Encode } from "@runseal/canonical"
-import { formatCheckpoint } from "@runseal/core/transparency-log/checkpoint"
-import { cosignatureOf } from "@runseal/core/transparency-log/cosigned-note"
-import { signedNote } from "@runseal/core/transparency-log/log-signing"
-import {
-  assembleProof,
-  consistencyPath,
-  foldRight,
-  hashLeaf,
-  hashNode,
-  type NodeId,
-} from "@runseal/core/transparency-log/merkle"
-import { noteKey, parseNote } from "@runseal/core/transparency-log/signed-note"
-import { formatAddCheckpoint } from "@runseal/core/transparency-log/witness-messages"
+import { signedNote } from "@runseal/log/entries/log-signing"
+import { assembleProof, consistencyPath, foldRight, hashLeaf, hashNode, type NodeId } from "@runseal/log/merkle/rfc6962"
+import { formatCheckpoint } from "@runseal/log/notes/checkpoint"
+import { cosignatureOf } from "@runseal/log/notes/cosigned-note"
+import { noteKey, parseNote } from "@runseal/log/notes/signed-note"
+import { formatAddCheckpoint } from "@runseal/log/notes/witness-messages"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addCheckpoint, type Reply, type Witness } from "./serve.ts"
 import { openFiles, type WitnessFiles } from "./state.ts"

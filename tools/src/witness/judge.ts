@@ -1,10 +1,10 @@
 /** Whether a checkpoint is cosigned: C2SP tlog-witness, `add-checkpoint`, check by check in its order. */
 import { equalBytes } from "@runseal/canonical"
-import { parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
-import { EMPTY_ROOT, verifyConsistency } from "@runseal/core/transparency-log/merkle"
-import { parseNote } from "@runseal/core/transparency-log/signed-note"
-import { verifyNote } from "@runseal/core/transparency-log/verified-note"
-import { parseAddCheckpoint } from "@runseal/core/transparency-log/witness-messages"
+import { EMPTY_ROOT, verifyConsistency } from "@runseal/log/merkle/rfc6962"
+import { parseCheckpoint } from "@runseal/log/notes/checkpoint"
+import { parseNote } from "@runseal/log/notes/signed-note"
+import { verifyNote } from "@runseal/log/notes/verified-note"
+import { parseAddCheckpoint } from "@runseal/log/notes/witness-messages"
 import type { KnownLog } from "./options.ts"
 import type { CosignedTree, WitnessState } from "./state.ts"
 

@@ -4,7 +4,7 @@
  * speaks only to those who reach its address. Run it where the log's operator has no say, or it witnesses nothing.
  */
 import { createPublicKey } from "node:crypto"
-import { formatVkey, noteKey } from "@runseal/core/transparency-log/signed-note"
+import { formatVkey, noteKey } from "@runseal/log/notes/signed-note"
 import { readOptions, WitnessError } from "./options.ts"
 import { serve } from "./serve.ts"
 import { openFiles } from "./state.ts"

@@ -1,6 +1,6 @@
 /** The command line of the reference witness. */
 import { parseArgs } from "node:util"
-import { type NoteKey, noteKey, parseVkey } from "@runseal/core/transparency-log/signed-note"
+import { type NoteKey, noteKey, parseVkey } from "@runseal/log/notes/signed-note"
 
 export const USAGE = `npm run witness -- --name NAME --listen HOST:PORT --key FILE --state FILE --log VKEY
 

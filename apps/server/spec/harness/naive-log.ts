@@ -1,5 +1,5 @@
 /** RFC 6962 §2.1 and C2SP tlog-tiles word for word: what the server's log is compared with. */
-import { H, k, leafHash, mth, proof } from "../../../../libs/core/test/transparency-log/reference-tree.ts"
+import { H, k, leafHash, mth, proof } from "../../../../libs/log/test/reference-tree.ts"
 
 export const naiveLeaf = (entry: Uint8Array): Buffer => Buffer.from(leafHash(entry))
 

@@ -10,7 +10,7 @@ import { join } from "node:path"
 import canonicalizeReference from "canonicalize"
 import { afterAll } from "vitest"
 import { opensslAuthority } from "../../../../libs/core/test/fixtures/openssl-authority.ts"
-import { leafHash, mth, path } from "../../../../libs/core/test/transparency-log/reference-tree.ts"
+import { leafHash, mth, path } from "../../../../libs/log/test/reference-tree.ts"
 import { type Behaving, json, type RekorLog, type Sent, serve, signs } from "./rekor.ts"
 
 const ENTRIES = "/api/v2/log/entries"

@@ -11,7 +11,7 @@ import { join } from "node:path"
 import { p256 } from "@noble/curves/nist.js"
 import canonicalizeReference from "canonicalize"
 import { afterAll } from "vitest"
-import { leafHash, mth, path } from "../../../../libs/core/test/transparency-log/reference-tree.ts"
+import { leafHash, mth, path } from "../../../../libs/log/test/reference-tree.ts"
 
 /** Entries of earlier shards: an index in the log is none in the tree. */
 const EARLIER_SHARDS = 4_163_431

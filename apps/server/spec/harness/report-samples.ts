@@ -1,10 +1,10 @@
 /** Bundles sealed with core's formulas alone, and what the service would know of them when it makes a report. */
 import type { Bundle } from "@runseal/core/artifacts/bundle"
-import { toLowS } from "@runseal/core/transparency-log/ecdsa-der"
 import { isUnreadable, verifyDocument } from "@runseal/core/verify/document"
 import type { Report as Verification } from "@runseal/core/verify/report"
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { ReportFormat } from "@runseal/core/wire/runs"
+import { toLowS } from "@runseal/log/keys/ecdsa-der"
 import type { Deployment } from "../../../../libs/core/test/fixtures/deployment.ts"
 import { makeDeployment, sealRun } from "../../../../libs/core/test/fixtures/deployment.ts"
 import type { RunSpec } from "../../../../libs/core/test/fixtures/run-spec.ts"

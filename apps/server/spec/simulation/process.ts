@@ -3,7 +3,7 @@
  * and pipeline, as boot.ts puts them together, but that a batch waits for nobody: which runs meet in one is the schedule's choice.
  * Around it are simulated: the database's server, the clock, and how it ends.
  */
-import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
+import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import { openIdempotencyKeys, type Settled } from "../../src/access/idempotency.ts"
 import { publicCheckpoint } from "../../src/anchor/embedded-log.ts"
 import { openHeadFile } from "../../src/anchor/head-file.ts"

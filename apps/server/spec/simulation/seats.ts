@@ -1,6 +1,6 @@
 /** Places for processes: one is started there, and another one after it ended. */
 import { fdatasyncSync } from "node:fs"
-import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
+import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import type { Prepared } from "../../src/boot.ts"
 import type { Config } from "../../src/options/config.ts"
 import { StartupError } from "../../src/startup-error.ts"

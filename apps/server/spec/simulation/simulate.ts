@@ -2,7 +2,7 @@
 import { existsSync, linkSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { parseTrust } from "@runseal/core/transparency-log/trust-document"
+import { parseTrust } from "@runseal/log/trust/trust-document"
 import { createKeys } from "../../src/anchor/key-file.ts"
 import { type Prepared, prepare } from "../../src/boot.ts"
 import { type Config, readConfig } from "../../src/options/config.ts"

@@ -1,6 +1,6 @@
 /** One simulated deployment: a database, a few processes on it, callers, and what goes wrong. */
 import assert from "node:assert/strict"
-import type { TrustDocument } from "@runseal/core/transparency-log/trust-document"
+import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import type { Prepared } from "../../src/boot.ts"
 import type { Config } from "../../src/options/config.ts"
 import { type LogHeadRow, log_head } from "../../src/store/tables/log-store.ts"

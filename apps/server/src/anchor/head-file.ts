@@ -21,7 +21,7 @@ import {
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { encodeHex } from "@runseal/canonical"
-import { EMPTY_ROOT } from "@runseal/core/transparency-log/merkle"
+import { EMPTY_ROOT } from "@runseal/log/merkle/rfc6962"
 import { StartupError } from "../startup-error.ts"
 import { inKeysFolder, syncDirectory } from "./keys-folder.ts"
 

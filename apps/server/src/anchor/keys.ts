@@ -3,12 +3,12 @@ import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node
 import { setImmediate } from "node:timers/promises"
 import { p256 } from "@noble/curves/nist.js"
 import { encodeHex } from "@runseal/canonical"
-import { publicOrigin } from "@runseal/core/transparency-log/checkpoint"
-import { toLowS } from "@runseal/core/transparency-log/ecdsa-der"
-import type { SignEcdsaP256, SignEd25519 } from "@runseal/core/transparency-log/log-signing"
-import type { NoteKey } from "@runseal/core/transparency-log/signed-note"
-import { noteKey } from "@runseal/core/transparency-log/signed-note"
-import { keyIdOfSpki } from "@runseal/core/transparency-log/spki"
+import type { SignEcdsaP256, SignEd25519 } from "@runseal/log/entries/log-signing"
+import { toLowS } from "@runseal/log/keys/ecdsa-der"
+import { keyIdOfSpki } from "@runseal/log/keys/spki"
+import { publicOrigin } from "@runseal/log/notes/checkpoint"
+import type { NoteKey } from "@runseal/log/notes/signed-note"
+import { noteKey } from "@runseal/log/notes/signed-note"
 import type { KeyIds } from "../store/tables/signing-keys.ts"
 
 /** The Ed25519 SPKI prefix is 12 bytes; what follows is the raw public key. */

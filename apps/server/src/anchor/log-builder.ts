@@ -1,10 +1,10 @@
 /** Grows the log in memory: appends, proves, and says which full tiles were made. The store writes what comes out. */
 import { concatBytes } from "@runseal/canonical"
-import type { CompactRange } from "@runseal/core/transparency-log/compact-range"
-import { appendLeaf, rootOf } from "@runseal/core/transparency-log/compact-range"
-import type { NodeId } from "@runseal/core/transparency-log/merkle"
-import { assembleProof, completeSubtrees, hashLeaf, inclusionPath } from "@runseal/core/transparency-log/merkle"
-import { TILE_HEIGHT, TILE_WIDTH } from "@runseal/core/transparency-log/tiles"
+import type { CompactRange } from "@runseal/log/merkle/compact-range"
+import { appendLeaf, rootOf } from "@runseal/log/merkle/compact-range"
+import type { NodeId } from "@runseal/log/merkle/rfc6962"
+import { assembleProof, completeSubtrees, hashLeaf, inclusionPath } from "@runseal/log/merkle/rfc6962"
+import { TILE_HEIGHT, TILE_WIDTH } from "@runseal/log/merkle/tiles"
 
 /** A log as far as it must be known to grow it. */
 export type LogFrontier = {

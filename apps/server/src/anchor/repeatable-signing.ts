@@ -5,7 +5,7 @@
  */
 import { createPublicKey, verify } from "node:crypto"
 import { sha256Hex } from "@runseal/canonical"
-import { isLowS } from "@runseal/core/transparency-log/ecdsa-der"
+import { isLowS } from "@runseal/log/keys/ecdsa-der"
 import type { Database } from "../store/driver/database.ts"
 import { findRepeatedSignature, keepRepeatedSignature } from "../store/tables/repeated-signatures.ts"
 import { type EcdsaKey, signOne } from "./keys.ts"

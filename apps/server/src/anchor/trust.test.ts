@@ -1,7 +1,7 @@
 import { encodeBase64 } from "@runseal/canonical"
 import { MAX_OUTSIDE_LOGS } from "@runseal/core/artifacts/bundle"
-import { P256_KEY_DETAILS } from "@runseal/core/transparency-log/trusted-keys"
 import { MAX_KEY_CHANGES } from "@runseal/core/wire/log-answers"
+import { P256_KEY_DETAILS } from "@runseal/log/trust/trusted-keys"
 import { expect, test } from "vitest"
 import type { SigningKeyRow } from "../store/tables/signing-keys.ts"
 import { newEcdsaKey } from "./keys.ts"

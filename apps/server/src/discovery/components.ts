@@ -4,7 +4,6 @@ import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/
 import { bundleSchema } from "@runseal/core/artifacts/bundle"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
-import { transparencyLogEntrySchema } from "@runseal/core/transparency-log/log-entry"
 import { attestRequestSchema } from "@runseal/core/wire/attestations"
 import { attestedContextSchema, executeRequestSchema } from "@runseal/core/wire/execute"
 import { okAnswerSchema, refusedAnswerSchema, stageErrorAnswerSchema } from "@runseal/core/wire/execute-answers"
@@ -18,6 +17,7 @@ import {
   verifyAnswerSchema,
 } from "@runseal/core/wire/runs"
 import { errorAnswerSchema, healthAnswerSchema } from "@runseal/core/wire/service-answers"
+import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import type { NamedSchemas } from "./json-schema.ts"
 
 export const NAMED_SCHEMAS: NamedSchemas = {

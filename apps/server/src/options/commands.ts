@@ -1,6 +1,7 @@
 /** What an operator may ask for instead of a start: the words after `keys` and `heads`. */
-import { parseUtcSeconds } from "@runseal/core/transparency-log/validity"
+
 import { KEY_ROLES, type KeyRole } from "@runseal/core/vocabulary/key-roles"
+import { parseUtcSeconds } from "@runseal/log/keys/validity"
 import { Argument, type Command } from "commander"
 import * as v from "valibot"
 import { StartupError } from "../startup-error.ts"

@@ -1,5 +1,5 @@
 /** What an option's text may be, and the value that it stands for. Each schema's message continues the option's name. */
-import { MAX_URI_LENGTH } from "@runseal/core/transparency-log/trusted-root"
+import { MAX_URI_LENGTH } from "@runseal/log/trust/trusted-root"
 import * as v from "valibot"
 import { asFolder, operatorUrl } from "./operator-url.ts"
 import { areDistinct, MAX_WITNESSES, parseWitness } from "./witness.ts"

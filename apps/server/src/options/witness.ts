@@ -1,8 +1,8 @@
 /** A witness as the operator names it. Trusted with nothing: what it answers counts once its signature is verified. */
 import { equalBytes } from "@runseal/canonical"
-import { publicOrigin } from "@runseal/core/transparency-log/checkpoint"
-import { isWitnessKey, type NoteKey, parseVkey } from "@runseal/core/transparency-log/signed-note"
-import { ed25519Spki } from "@runseal/core/transparency-log/spki"
+import { ed25519Spki } from "@runseal/log/keys/spki"
+import { publicOrigin } from "@runseal/log/notes/checkpoint"
+import { isWitnessKey, type NoteKey, parseVkey } from "@runseal/log/notes/signed-note"
 import { StartupError } from "../startup-error.ts"
 import { asFolder, operatorUrl } from "./operator-url.ts"
 

@@ -1,9 +1,9 @@
 /** One exchange with a timestamp authority: a timestamp of RFC 3161 over some bytes, which verifies. */
 import { randomBytes } from "node:crypto"
 import { encodeBase64 } from "@runseal/canonical"
-import { keptTimestamp, verifyTimestamp } from "@runseal/core/transparency-log/timestamp"
-import type { TimestampAuthority } from "@runseal/core/transparency-log/timestamp-authority"
-import { timestampRequest } from "@runseal/core/transparency-log/timestamp-exchange"
+import { keptTimestamp, verifyTimestamp } from "@runseal/log/timestamps/timestamp"
+import type { TimestampAuthority } from "@runseal/log/timestamps/timestamp-authority"
+import { timestampRequest } from "@runseal/log/timestamps/timestamp-exchange"
 import { type Answer, ask } from "../abroad/ask.ts"
 import { MAX_ANSWER_BYTES, type Refusal, refusalOf } from "./exchange.ts"
 

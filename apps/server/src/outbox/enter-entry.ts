@@ -1,7 +1,7 @@
 /** One exchange with an outside log: an entry is entered, or found there. */
 import { encodeBase64, utf8Encode } from "@runseal/canonical"
-import { entryPlaceProblem } from "@runseal/core/transparency-log/check-entry"
-import { isRekorUuid, parseRekorAnswer, REKOR_V1_ENTRIES } from "@runseal/core/transparency-log/rekor-v1"
+import { entryPlaceProblem } from "@runseal/log/entries/check-entry"
+import { isRekorUuid, parseRekorAnswer, REKOR_V1_ENTRIES } from "@runseal/log/entries/rekor-v1"
 import type { Answer } from "../abroad/ask.ts"
 import { enterTiled } from "./enter-tiled.ts"
 import { askLog, type Entered, refusalOf } from "./exchange.ts"

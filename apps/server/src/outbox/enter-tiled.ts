@@ -3,8 +3,8 @@
  * an entry is in the log without one only when an answer of the log was lost.
  */
 import { encodeBase64 } from "@runseal/canonical"
-import { tiledEntryProblem } from "@runseal/core/transparency-log/check-tiled-entry"
-import type { TiledLogEntry } from "@runseal/core/transparency-log/log-entry"
+import { tiledEntryProblem } from "@runseal/log/entries/check-tiled-entry"
+import type { TiledLogEntry } from "@runseal/log/entries/log-entry"
 import {
   heldEntry,
   indexOfDuplicate,
@@ -15,8 +15,8 @@ import {
   signatureIn,
   sizeOfCheckpoint,
   tiledBody,
-} from "@runseal/core/transparency-log/rekor-v2"
-import { buildInclusionProof, tilePath } from "@runseal/core/transparency-log/tiles"
+} from "@runseal/log/entries/rekor-v2"
+import { buildInclusionProof, tilePath } from "@runseal/log/merkle/tiles"
 import type { Answer } from "../abroad/ask.ts"
 import { askTimestamp, type TimestampSource } from "./ask-timestamp.ts"
 import { askLog, type Entered, type Refusal, refusalOf } from "./exchange.ts"

@@ -1,7 +1,7 @@
 /** Everything that follows from outside logs: the one that this process delivers to, and those that were named before. */
-import type { TimestampAuthority } from "@runseal/core/transparency-log/timestamp-authority"
-import type { LogKey } from "@runseal/core/transparency-log/trusted-keys"
-import { MAX_TIMESTAMP_AUTHORITIES } from "@runseal/core/transparency-log/trusted-root"
+import type { TimestampAuthority } from "@runseal/log/timestamps/timestamp-authority"
+import type { LogKey } from "@runseal/log/trust/trusted-keys"
+import { MAX_TIMESTAMP_AUTHORITIES } from "@runseal/log/trust/trusted-root"
 import type { Deps } from "../deps.ts"
 import { StartupError } from "../startup-error.ts"
 import type { Database } from "../store/driver/database.ts"

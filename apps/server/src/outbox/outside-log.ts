@@ -2,15 +2,10 @@
 import { createPublicKey, X509Certificate } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { concatBytes, decodeBase64, encodeBase64, sha256Hex } from "@runseal/canonical"
-import { isPublicRekor, originOfAnyTree, publicRekorTrust } from "@runseal/core/transparency-log/rekor-root"
-import { keyIdOfNoteKey, keyIdOfSpki, parseEd25519Spki, parseP256Spki } from "@runseal/core/transparency-log/spki"
-import { openAuthority, type TimestampAuthority } from "@runseal/core/transparency-log/timestamp-authority"
-import {
-  ED25519_KEY_DETAILS,
-  type LogKey,
-  P256_KEY_DETAILS,
-  type TrustedKeys,
-} from "@runseal/core/transparency-log/trusted-keys"
+import { keyIdOfNoteKey, keyIdOfSpki, parseEd25519Spki, parseP256Spki } from "@runseal/log/keys/spki"
+import { openAuthority, type TimestampAuthority } from "@runseal/log/timestamps/timestamp-authority"
+import { isPublicRekor, originOfAnyTree, publicRekorTrust } from "@runseal/log/trust/rekor-root"
+import { ED25519_KEY_DETAILS, type LogKey, P256_KEY_DETAILS, type TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { PUBLIC_REKOR_URL, type RekorOptions } from "../options/rekor.ts"
 import type { AnchorMode } from "../options/table.ts"
 import { StartupError } from "../startup-error.ts"

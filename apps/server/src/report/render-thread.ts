@@ -1,10 +1,10 @@
 /** The thread that makes reports: verifies the record, writes the report, draws it. */
 import { parseStrictJson } from "@runseal/canonical"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, readBundle, verifyDocument } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
 import type { ReportFormat } from "@runseal/core/wire/runs"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { answerJobs } from "../threads/answer-jobs.ts"
 import { drawReport } from "./draw/draw-report.ts"
 import { makeReport } from "./report.ts"

@@ -3,10 +3,10 @@
  * log" and "Trust".
  */
 import { encodeBase64, utf8Encode } from "@runseal/canonical"
-import { encodeEntryBundle } from "@runseal/core/transparency-log/entry-bundle"
-import { assembleProof, consistencyPath, inclusionPath, type ProofPlan } from "@runseal/core/transparency-log/merkle"
-import { parseTilePath, TILE_WIDTH, type TileAddress, tileWidth } from "@runseal/core/transparency-log/tiles"
 import type { OutsideLogsAnswer } from "@runseal/core/wire/log-answers"
+import { encodeEntryBundle } from "@runseal/log/merkle/entry-bundle"
+import { assembleProof, consistencyPath, inclusionPath, type ProofPlan } from "@runseal/log/merkle/rfc6962"
+import { parseTilePath, TILE_WIDTH, type TileAddress, tileWidth } from "@runseal/log/merkle/tiles"
 import { Hono } from "hono"
 import type { Deps } from "../deps.ts"
 import { acceptedCoding } from "../http/content-coding.ts"

@@ -4,7 +4,7 @@
  */
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"
-import { TILE_WIDTH, type TileAddress, tilePath } from "@runseal/core/transparency-log/tiles"
+import { TILE_WIDTH, type TileAddress, tilePath } from "@runseal/log/merkle/tiles"
 
 /** Compressed bytes that are kept: some 500 full bundles. */
 const MAX_KEPT_BYTES = 16_777_216

@@ -1,7 +1,7 @@
 /** The thread in which large documents of callers are verified. Its data is the service's trust document. */
 import { workerData } from "node:worker_threads"
-import { parseTrust } from "@runseal/core/transparency-log/trust-document"
 import { verifyText } from "@runseal/core/verify/document"
+import { parseTrust } from "@runseal/log/trust/trust-document"
 import { answerJobs } from "../threads/answer-jobs.ts"
 import type { DocumentJob } from "./document-check.ts"
 

@@ -5,12 +5,12 @@
  */
 import { canonicalize, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { runStatement, runStatementText } from "@runseal/core/formulas/run-statement"
-import { preAuthenticationEncoding, signEnvelope } from "@runseal/core/transparency-log/dsse"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, parseDocument, readBundle, verifyParsed } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { IN_TOTO_PAYLOAD_TYPE } from "@runseal/core/vocabulary/versions"
+import { preAuthenticationEncoding, signEnvelope } from "@runseal/log/entries/dsse"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type EcdsaKey, signOne } from "../anchor/keys.ts"
 
 /** Findings kept in memory, some 2 KB each: a record that is asked for again is neither verified nor signed again. */

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto"
 import { equalBytes } from "@runseal/canonical"
 import { sealedHash } from "@runseal/core/artifacts/bundle"
-import { rootOf } from "@runseal/core/transparency-log/compact-range"
+import { rootOf } from "@runseal/log/merkle/compact-range"
 import type { LogIdentity } from "../anchor/embedded-log.ts"
 import type { LogFrontier } from "../anchor/log-builder.ts"
 import type { Draft } from "../pipeline/draft.ts"

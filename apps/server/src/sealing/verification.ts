@@ -4,9 +4,9 @@
  */
 import { availableParallelism } from "node:os"
 import type { JsonObject } from "@runseal/canonical"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import type { Verdict } from "@runseal/core/verify/report"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { packBundle } from "../store/tables/bundle-text.ts"
 import { type JobBounds, openJobThread } from "../threads/job-thread.ts"
 

@@ -1,6 +1,6 @@
 /** The thread in which finished texts are verified. Its data is the service's trust document. */
 import { workerData } from "node:worker_threads"
-import { parseTrust } from "@runseal/core/transparency-log/trust-document"
+import { parseTrust } from "@runseal/log/trust/trust-document"
 import { openPacker } from "../store/tables/bundle-text.ts"
 import { answerJobs } from "../threads/answer-jobs.ts"
 import { type FinishedText, type Judgement, judge } from "./verification.ts"

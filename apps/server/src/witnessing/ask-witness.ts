@@ -1,13 +1,13 @@
 /** One exchange with a witness, C2SP tlog-witness. */
 import { utf8Decode } from "@runseal/canonical"
-import { type Cosignature, cosignatureOf } from "@runseal/core/transparency-log/cosigned-note"
-import { parseNote } from "@runseal/core/transparency-log/signed-note"
+import { type Cosignature, cosignatureOf } from "@runseal/log/notes/cosigned-note"
+import { parseNote } from "@runseal/log/notes/signed-note"
 import {
   ADD_CHECKPOINT,
   type AddCheckpoint,
   formatAddCheckpoint,
   parseTreeSize,
-} from "@runseal/core/transparency-log/witness-messages"
+} from "@runseal/log/notes/witness-messages"
 import { ask } from "../abroad/ask.ts"
 import type { Witness } from "../options/witness.ts"
 

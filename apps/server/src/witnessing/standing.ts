@@ -1,6 +1,7 @@
 /** Where one witness stands: what it cosigned last, and when it may be asked again. */
-import type { Cosignature } from "@runseal/core/transparency-log/cosigned-note"
-import { buildConsistencyProof } from "@runseal/core/transparency-log/tiles"
+
+import { buildConsistencyProof } from "@runseal/log/merkle/tiles"
+import type { Cosignature } from "@runseal/log/notes/cosigned-note"
 import type { Witness } from "../options/witness.ts"
 import type { Database } from "../store/driver/database.ts"
 import { type LogHeadRow, readHead, readTile } from "../store/tables/log-store.ts"

@@ -1,11 +1,11 @@
 /** An export, verified line by line as it is read: of a record some hundred bytes are remembered. The fold is the command line's. */
 import { DEFAULT_MAX_BYTES, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { linesOf } from "@runseal/core/reading/lines"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import type { Unreadable } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { EXPORT_KIND } from "@runseal/core/vocabulary/versions"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { chunksOf } from "./read-bounded.ts"
 
 /** Bytes of an export that the page reads, some 9,500 records: a browser verifies a few dozen a second. */

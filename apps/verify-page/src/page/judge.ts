@@ -2,11 +2,11 @@
 import { isPdf } from "@runseal/core/report-pdf/is-pdf"
 import type { Inflate } from "@runseal/core/report-pdf/pdf-file"
 import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"
-import type { TrustedKeys } from "@runseal/core/transparency-log/trusted-keys"
 import { isUnreadable, type Unreadable, verifyText } from "@runseal/core/verify/document"
 import { type EvidenceLine, evidenceOf } from "@runseal/core/verify/evidence-summary"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
 import type { Report } from "@runseal/core/verify/report"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { collect } from "./read-bounded.ts"
 
 export type Reading = { readonly report: Report; readonly evidence: readonly EvidenceLine[] }

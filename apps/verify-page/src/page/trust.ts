@@ -2,8 +2,8 @@
 import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { SAME_ADDRESS } from "@runseal/core/reading/advice"
 import { MAX_TRUST_BYTES, trustRows } from "@runseal/core/reading/trust-rows"
-import { parseTrust } from "@runseal/core/transparency-log/trust-document"
-import type { TrustedKeys, TrustProblem } from "@runseal/core/transparency-log/trusted-keys"
+import { parseTrust } from "@runseal/log/trust/trust-document"
+import type { TrustedKeys, TrustProblem } from "@runseal/log/trust/trusted-keys"
 import { element, facts, type Piece, paragraphs } from "./elements.ts"
 import type { Place } from "./place.ts"
 

@@ -2,10 +2,11 @@
  * Leaves and anchors. A leaf preimage is a flat canonical object whose JCS bytes the service key signs; an anchor is the
  * leaf together with its transparency-log entry. docs/formats.md sections 7 and 8.
  */
+
+import type { TiledLogEntry, TransparencyLogEntry } from "@runseal/log/entries/log-entry"
+import { base64Schema, tiledLogEntrySchema, transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
+import { MAX_TIMESTAMP_BYTES } from "@runseal/log/timestamps/timestamp"
 import * as v from "valibot"
-import type { TiledLogEntry, TransparencyLogEntry } from "../transparency-log/log-entry.ts"
-import { base64Schema, tiledLogEntrySchema, transparencyLogEntrySchema } from "../transparency-log/log-entry.ts"
-import { MAX_TIMESTAMP_BYTES } from "../transparency-log/timestamp.ts"
 import {
   clockSchema,
   countSchema,

@@ -2,8 +2,9 @@
  * An attestation as `POST /attest` answers it and as `GET /attestations` lists it. Each form is a document that verifies
  * by itself. docs/formats.md section 7.6.
  */
+
+import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import * as v from "valibot"
-import { transparencyLogEntrySchema } from "../transparency-log/log-entry.ts"
 import { clockSchema, decimalSchema, nonEmptySchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 import type { Anchor, AttestationLeaf } from "./anchor.ts"
 import { attestationLeafSchema } from "./anchor.ts"

@@ -2,8 +2,9 @@
  * The first line of `GET /runs/export`: the service's anchored statement of what the lines after it are. It verifies by itself,
  * and with the records after it proves that they are complete. docs/formats.md sections 7.7 and 13.
  */
+
+import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import * as v from "valibot"
-import { transparencyLogEntrySchema } from "../transparency-log/log-entry.ts"
 import { nonEmptySchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 import { EXPORT_KIND } from "../vocabulary/versions.ts"
 import type { Anchor, ExportStatementLeaf } from "./anchor.ts"

@@ -1,11 +1,11 @@
 /** Stages 7–9: proof of entry, registry, final seal, manifest and bundle. docs/formats.md sections 5, 6 and 9. */
 import { canonicalize, decodeBase64, digest, encodeHex, type JsonObject, type KnownTexts } from "@runseal/canonical"
+import { hashLeaf } from "@runseal/log/merkle/rfc6962"
 import type { Anchor, PreAnchorLeaf } from "../artifacts/anchor.ts"
 import type { Bundle } from "../artifacts/bundle.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
 import type { AllowToken, Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { FinalVfaSection, PoteProofSection, RegistrySection, Sections } from "../artifacts/sections.ts"
-import { hashLeaf } from "../transparency-log/merkle.ts"
 import type { Kernel, OutcomeMarker } from "../vocabulary/outcomes.ts"
 import { FORMULA_VERSION } from "../vocabulary/versions.ts"
 import type { PreAnchorSections } from "./leaves.ts"

@@ -1,8 +1,8 @@
 /** Whom a trust document makes a reader believe. */
 import { encodeHex, sha256 } from "@runseal/canonical"
-import { keyIdOfSpki } from "../transparency-log/spki.ts"
-import type { LogKey, TrustedKeys } from "../transparency-log/trusted-keys.ts"
-import type { Validity } from "../transparency-log/validity.ts"
+import { keyIdOfSpki } from "@runseal/log/keys/spki"
+import type { Validity } from "@runseal/log/keys/validity"
+import type { LogKey, TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { unixTime } from "./unix-time.ts"
 
 /** Path under which every Runseal service publishes its trust document. */

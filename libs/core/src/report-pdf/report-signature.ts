@@ -3,11 +3,11 @@
  * docs/formats.md section 11.
  */
 import { equalBytes, sha256 } from "@runseal/canonical"
-import { type Certificate, parseCertificate } from "../transparency-log/certificate.ts"
-import { derIn, derItems, readingDer, TAG } from "../transparency-log/der.ts"
-import { isLowS } from "../transparency-log/ecdsa-der.ts"
-import { verifyEcdsaP256 } from "../transparency-log/signatures.ts"
-import type { ServiceKey, TrustedKeys } from "../transparency-log/trusted-keys.ts"
+import { derIn, derItems, readingDer, TAG } from "@runseal/log/keys/der"
+import { isLowS } from "@runseal/log/keys/ecdsa-der"
+import { verifyEcdsaP256 } from "@runseal/log/keys/signatures"
+import { type Certificate, parseCertificate } from "@runseal/log/keys/x509-certificate"
+import type { ServiceKey, TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { certificateBody, certificateDer, signedAttributes, signedDataDer } from "./signature-der.ts"
 import { type SignatureObject, signedBytes, signingTime } from "./signature-object.ts"
 

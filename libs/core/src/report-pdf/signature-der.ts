@@ -4,11 +4,11 @@
  * Each is written in exactly one way from what it says: a verifier writes it again and compares the bytes.
  */
 import { concatBytes, decodeHex, encodeHex, sha256, utf8Encode } from "@runseal/canonical"
-import { parseOrigin } from "../transparency-log/checkpoint.ts"
-import { formatDer, TAG } from "../transparency-log/der.ts"
-import { hashDer } from "../transparency-log/signer-key.ts"
-import { keyIdOfSpki } from "../transparency-log/spki.ts"
-import { formatUtcSeconds } from "../transparency-log/validity.ts"
+import { formatDer, TAG } from "@runseal/log/keys/der"
+import { hashDer } from "@runseal/log/keys/signer-key"
+import { keyIdOfSpki } from "@runseal/log/keys/spki"
+import { formatUtcSeconds } from "@runseal/log/keys/validity"
+import { parseOrigin } from "@runseal/log/notes/checkpoint"
 
 /** What a certificate says, and all of it. */
 export type CertificateFacts = {

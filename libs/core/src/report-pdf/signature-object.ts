@@ -3,7 +3,7 @@
  * PAdES baseline wants it (ETSI EN 319 142-1 §6.3). The signature covers the whole file but the hexadecimal string of /Contents.
  */
 import { concatBytes, decodeHex, encodeHex, utf8Encode } from "@runseal/canonical"
-import { formatUtcSeconds } from "../transparency-log/validity.ts"
+import { formatUtcSeconds } from "@runseal/log/keys/validity"
 import { latin1, PdfError } from "./pdf-value.ts"
 
 /** Bytes there is room for: the signature with its certificate takes some 1,100; zeros follow. */

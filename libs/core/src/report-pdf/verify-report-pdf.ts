@@ -4,7 +4,7 @@
  * the pages alone never prove anything.
  */
 import { type JsonValue, parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
-import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { isUnreadable, type Unreadable, verifyText } from "../verify/document.ts"
 import {
   type Check,

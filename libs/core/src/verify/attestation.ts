@@ -1,9 +1,9 @@
 /** Verifies an attestation of `POST /attest`, as it was answered or as it is listed. docs/formats.md section 7.6. */
 import type { JsonObject } from "@runseal/canonical"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { AttestationDocument, ListedAttestation } from "../artifacts/attestation.ts"
 import { attestationAnswerSchema, listedAttestationSchema } from "../artifacts/attestation.ts"
 import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
-import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { clockMillis } from "../vocabulary/scalars.ts"
 import { checkAnchor, chooseTrust, FIRST_ANCHOR_IDS } from "./anchor-check.ts"
 import { anchorFact } from "./bundle.ts"

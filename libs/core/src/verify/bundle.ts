@@ -1,5 +1,6 @@
 /** Verifies an audit bundle: every check runs, none is skipped after a failure. docs/formats.md section 16. */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Anchor } from "../artifacts/anchor.ts"
 import type { Bundle, BundleBody, RunFacts } from "../artifacts/bundle.ts"
 import { receiptOf } from "../artifacts/bundle.ts"
@@ -8,7 +9,6 @@ import { completeRecordLeaf, preAnchorLeaf, preAnchorSections, receiptLeaf, reco
 import { bundleHash, executionManifest, partialManifest } from "../formulas/manifest.ts"
 import { isSealOf, manifestHash } from "../formulas/seal.ts"
 import { buildTranscript } from "../formulas/steps.ts"
-import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
 import { FAILING_STEPS, faultSentences } from "../vocabulary/stage-faults.ts"
 import { COMPLETE_RECORD_IDS, checkAnchor, chooseTrust, FIRST_ANCHOR_IDS } from "./anchor-check.ts"

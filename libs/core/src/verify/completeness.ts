@@ -3,9 +3,9 @@
  * anchored. A fold over the lines, in bounded memory. docs/formats.md section 13.
  */
 import { type JsonValue, StrictJsonError } from "@runseal/canonical"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { chainPiece, type ExportStatement, exportStatementSchema } from "../artifacts/export-statement.ts"
 import { parseExact } from "../artifacts/parse-exact.ts"
-import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { isObject } from "../vocabulary/json-members.ts"
 import { BUNDLE_KIND, EXPORT_KIND } from "../vocabulary/versions.ts"
 import { chooseTrust } from "./anchor-check.ts"

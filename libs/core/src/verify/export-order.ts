@@ -2,17 +2,11 @@
  * The log entries of a chain's records, held to each other. A service gives run numbers, first entries and complete-record entries in
  * the order of the chain, and a log's time never goes back; so each new entry is held to the few that stand next to it. Decision 0101.
  */
+
+import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
+import { areOfTwoTrees, claimOf, NOTHING_SEEN, seenFurther, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
 import type { Bundle } from "../artifacts/bundle.ts"
 import type { ExportStatement } from "../artifacts/export-statement.ts"
-import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
-import {
-  areOfTwoTrees,
-  claimOf,
-  NOTHING_SEEN,
-  seenFurther,
-  type TreeView,
-  viewOf,
-} from "../transparency-log/one-tree.ts"
 
 export type Order = {
   /** What is wrong with the places of a record, in sentences' ends. @param name of the record, for those that come after it */

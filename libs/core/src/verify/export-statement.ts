@@ -1,8 +1,9 @@
 /** Verifies the statement at the head of an export, without the records. docs/formats.md section 7.7. */
+
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { ExportStatementLeaf } from "../artifacts/anchor.ts"
 import { chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
 import { tenantCommitment } from "../formulas/decision.ts"
-import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { ZERO_HASH } from "../vocabulary/scalars.ts"
 import { checkAnchor, chooseTrust, FIRST_ANCHOR_IDS } from "./anchor-check.ts"
 import { anchorFact } from "./bundle.ts"

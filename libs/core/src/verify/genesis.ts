@@ -1,11 +1,11 @@
 /** Entry 0 of an embedded log: that it is the birth of the log which a trust document speaks of. docs/formats.md section 7.4. */
 import { decodeBase64, encodeHex, equalBytes, utf8Encode } from "@runseal/canonical"
+import { ENTRY_KIND, parseEntryBody } from "@runseal/log/entries/log-entry"
+import { verifyEcdsaP256 } from "@runseal/log/keys/signatures"
+import { ed25519Spki, keyIdOfSpki } from "@runseal/log/keys/spki"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { GenesisLeaf } from "../artifacts/anchor.ts"
 import { leafDigest, leafText } from "../formulas/leaves.ts"
-import { ENTRY_KIND, parseEntryBody } from "../transparency-log/log-entry.ts"
-import { verifyEcdsaP256 } from "../transparency-log/signatures.ts"
-import { ed25519Spki, keyIdOfSpki } from "../transparency-log/spki.ts"
-import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 
 /**
  * Why `entry`, the log's first entry, is not the birth of the log that `trust` speaks of; undefined when it is. Never throws.

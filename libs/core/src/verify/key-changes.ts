@@ -1,11 +1,11 @@
 /** Changes of a log's keys: that each is signed with the keys before it, from the birth of the log on. docs/formats.md section 7.5. */
 import { decodeBase64, encodeHex, utf8Encode } from "@runseal/canonical"
+import { ENTRY_KIND, parseEntryBody } from "@runseal/log/entries/log-entry"
+import { verifyEcdsaP256 } from "@runseal/log/keys/signatures"
+import { keyIdOfSpki } from "@runseal/log/keys/spki"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { GenesisLeaf, KeyChangeLeaf } from "../artifacts/anchor.ts"
 import { leafDigest, leafText } from "../formulas/leaves.ts"
-import { ENTRY_KIND, parseEntryBody } from "../transparency-log/log-entry.ts"
-import { verifyEcdsaP256 } from "../transparency-log/signatures.ts"
-import { keyIdOfSpki } from "../transparency-log/spki.ts"
-import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
 
 /** The ids of the keys that a log goes on with. */
 type NamedKeys = Pick<GenesisLeaf, "service_key_id" | "log_key_id" | "checkpoint_key_id">

@@ -1,9 +1,9 @@
 /** What is said of keys that a record was logged with and that sign no more. Nothing of it fails a record: they were valid then. */
 import { decodeBase64, encodeHex, equalBytes } from "@runseal/canonical"
+import { parseEntryBody, type TransparencyLogEntry } from "@runseal/log/entries/log-entry"
+import { formatUtcSeconds, isValidAt } from "@runseal/log/keys/validity"
+import type { LogKey, ServiceKey, TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Anchor } from "../artifacts/anchor.ts"
-import { parseEntryBody, type TransparencyLogEntry } from "../transparency-log/log-entry.ts"
-import type { LogKey, ServiceKey, TrustedKeys } from "../transparency-log/trusted-keys.ts"
-import { formatUtcSeconds, isValidAt } from "../transparency-log/validity.ts"
 import { type KeyNote, limitation, type Report, VERDICTS } from "./report.ts"
 
 /**

@@ -3,15 +3,15 @@
  * section 9.
  */
 import { canonicalize } from "@runseal/canonical"
+import { entryPlaceProblem } from "@runseal/log/entries/check-entry"
+import { entryTime, tiledEntryProblem } from "@runseal/log/entries/check-tiled-entry"
+import { parseEntryCheckpoint, parseTiledCheckpoint } from "@runseal/log/notes/checkpoint"
+import { timeOfTimestamp } from "@runseal/log/timestamps/timestamp"
+import { isPublicRekor, PUBLIC_REKOR } from "@runseal/log/trust/rekor-root"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { hostOf } from "@runseal/log/trust/trusted-root"
 import type { Anchor, Leaf, OutsideAnchor, OutsideAnchors, OutsideEntry } from "../artifacts/anchor.ts"
 import type { Anchors, BundleBody } from "../artifacts/bundle.ts"
-import { entryPlaceProblem } from "../transparency-log/check-entry.ts"
-import { entryTime, tiledEntryProblem } from "../transparency-log/check-tiled-entry.ts"
-import { parseEntryCheckpoint, parseTiledCheckpoint } from "../transparency-log/checkpoint.ts"
-import { isPublicRekor, PUBLIC_REKOR } from "../transparency-log/rekor-root.ts"
-import { timeOfTimestamp } from "../transparency-log/timestamp.ts"
-import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
-import { hostOf } from "../transparency-log/trusted-root.ts"
 import { logTimeProblems } from "./anchor-check.ts"
 import type { AnchorFacts, Findings, LimitationCode } from "./report.ts"
 

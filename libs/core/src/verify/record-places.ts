@@ -2,9 +2,10 @@
  * The places of one record in log and chain, held to each other: what commits to a tree came after it. docs/formats.md section
  * 16, check 12.
  */
+
+import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
+import { areOfTwoTrees, claimOf, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
 import type { Anchors } from "../artifacts/bundle.ts"
-import type { TransparencyLogEntry } from "../transparency-log/log-entry.ts"
-import { areOfTwoTrees, claimOf, type TreeView, viewOf } from "../transparency-log/one-tree.ts"
 import { ZERO_HASH } from "../vocabulary/scalars.ts"
 import type { Findings } from "./report.ts"
 

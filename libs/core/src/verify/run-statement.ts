@@ -4,10 +4,10 @@
  */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { canonicalize, decodeBase64, parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
+import { type DsseEnvelope, dsseEnvelopeSchema, dsseKeyId, isSignedBy } from "@runseal/log/entries/dsse"
+import type { ServiceKey, TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
 import { type RunPredicate, type RunStatement, runStatementSchema, subjectName } from "../artifacts/run-statement.ts"
-import { type DsseEnvelope, dsseEnvelopeSchema, dsseKeyId, isSignedBy } from "../transparency-log/dsse.ts"
-import type { ServiceKey, TrustedKeys } from "../transparency-log/trusted-keys.ts"
 import { holdsNul, isObject } from "../vocabulary/json-members.ts"
 import { isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
 import { clockSeconds } from "../vocabulary/scalars.ts"

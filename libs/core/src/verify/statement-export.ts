@@ -3,14 +3,14 @@
  * is its subject, and the key. The key comes from the trust document alone, never from the record or the envelope.
  */
 import { canonicalize } from "@runseal/canonical"
+import { sigstoreEnvelopeBundle } from "@runseal/log/entries/sigstore-bundle"
+import { spkiToPem } from "@runseal/log/keys/spki"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { formatTrustedRoot } from "@runseal/log/trust/trusted-root"
 import type { Bundle } from "../artifacts/bundle.ts"
 import type { RunStatement } from "../artifacts/run-statement.ts"
 import { bundlePreimageText } from "../formulas/manifest.ts"
 import { runStatement, runStatementText } from "../formulas/run-statement.ts"
-import { sigstoreEnvelopeBundle } from "../transparency-log/sigstore-bundle.ts"
-import { spkiToPem } from "../transparency-log/spki.ts"
-import type { TrustedKeys } from "../transparency-log/trusted-keys.ts"
-import { formatTrustedRoot } from "../transparency-log/trusted-root.ts"
 import { chooseTrust } from "./anchor-check.ts"
 import { type EnvelopedStatement, statementKey } from "./run-statement.ts"
 import { type ExportedFile, exportedText, indented, TRUSTED_ROOT_NAME } from "./sigstore-export.ts"

@@ -3,11 +3,11 @@
  * docs/formats.md section 15.
  */
 import { BASE64_PATTERN, type JsonValue } from "@runseal/canonical"
+import { MAX_PROOF_HASHES } from "@runseal/log/entries/log-entry"
+import { TRUST_DOCUMENT_KIND, type TrustDocument } from "@runseal/log/trust/trust-document"
 import * as v from "valibot"
 import { genesisLeafSchema, keyChangeLeafSchema } from "../artifacts/anchor.ts"
 import { jsonObjectSchema } from "../artifacts/json-schema.ts"
-import { MAX_PROOF_HASHES } from "../transparency-log/log-entry.ts"
-import { TRUST_DOCUMENT_KIND, type TrustDocument } from "../transparency-log/trust-document.ts"
 import { countSchema, nonEmptySchema, ordinalSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 
 const ok = { ok: v.literal(true) }

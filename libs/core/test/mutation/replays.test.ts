@@ -1,8 +1,8 @@
 import { encodeBase64, utf8Encode } from "@runseal/canonical"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { describe, expect, test } from "vitest"
 import type { Anchor, PreAnchorLeaf } from "../../src/artifacts/anchor.ts"
 import type { Bundle } from "../../src/artifacts/bundle.ts"
-import type { TrustedKeys } from "../../src/transparency-log/trusted-keys.ts"
 import { isUnreadable, verifyText } from "../../src/verify/document.ts"
 import { VERDICTS } from "../../src/verify/report.ts"
 import {

@@ -1,13 +1,13 @@
 /** Targets that are whole documents: nothing that a stranger puts together may verify. */
 import { canonicalize, type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
-import { checkEntry } from "@runseal/core/transparency-log/check-entry"
-import { transparencyLogEntrySchema } from "@runseal/core/transparency-log/log-entry"
 import { foldExport } from "@runseal/core/verify/completeness"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { anchorsOf } from "@runseal/core/verify/document-anchors"
 import { evidenceOf } from "@runseal/core/verify/evidence-summary"
 import { isObject, member } from "@runseal/core/vocabulary/json-members"
+import { checkEntry } from "@runseal/log/entries/check-entry"
+import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import { authenticity, validDocuments, vectors, vectorTrust } from "../authentic.ts"
 import { bytesOf, type FuzzTarget, promise, textOf } from "../fuzz-target.ts"
 

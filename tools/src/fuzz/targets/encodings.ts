@@ -9,18 +9,18 @@ import {
   equalBytes,
   parseStrictJson,
 } from "@runseal/canonical"
+import { member } from "@runseal/core/vocabulary/json-members"
+import { ENTRY_KIND, entryBody, parseEntryBody } from "@runseal/log/entries/log-entry"
 import {
   formatEcdsaSignature,
   isLowS,
   isStrictDerSignature,
   parseEcdsaSignature,
   toLowS,
-} from "@runseal/core/transparency-log/ecdsa-der"
-import { decodeEntryBundle, encodeEntryBundle } from "@runseal/core/transparency-log/entry-bundle"
-import { ENTRY_KIND, entryBody, parseEntryBody } from "@runseal/core/transparency-log/log-entry"
-import { parseP256Spki, pemToSpki, spkiToPem } from "@runseal/core/transparency-log/spki"
-import { parseTilePath, tilePath } from "@runseal/core/transparency-log/tiles"
-import { member } from "@runseal/core/vocabulary/json-members"
+} from "@runseal/log/keys/ecdsa-der"
+import { parseP256Spki, pemToSpki, spkiToPem } from "@runseal/log/keys/spki"
+import { decodeEntryBundle, encodeEntryBundle } from "@runseal/log/merkle/entry-bundle"
+import { parseTilePath, tilePath } from "@runseal/log/merkle/tiles"
 import { validDocuments } from "../authentic.ts"
 import { bytesOf, type FuzzTarget, promise, seedsOf, textOf } from "../fuzz-target.ts"
 

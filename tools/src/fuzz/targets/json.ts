@@ -9,8 +9,8 @@ import {
   parseStrictJson,
   StrictJsonError,
 } from "@runseal/canonical"
-import { parseTrust } from "@runseal/core/transparency-log/trust-document"
-import { parseTrustedRoot } from "@runseal/core/transparency-log/trusted-root"
+import { parseTrust } from "@runseal/log/trust/trust-document"
+import { parseTrustedRoot } from "@runseal/log/trust/trusted-root"
 import { trustText, vectors } from "../authentic.ts"
 import { type FuzzTarget, promise, seedsOf, textOf } from "../fuzz-target.ts"
 

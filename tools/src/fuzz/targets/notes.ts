@@ -1,13 +1,8 @@
 /** Signed notes, checkpoints and cosignatures: nothing unsigned passes, nothing has two spellings. */
 import { createPrivateKey, createPublicKey, sign } from "node:crypto"
 import { decodeHex, encodeBase64 } from "@runseal/canonical"
-import {
-  formatCheckpoint,
-  parseCheckpoint,
-  parseEntryCheckpoint,
-  parseOrigin,
-} from "@runseal/core/transparency-log/checkpoint"
-import { cosignatureMessage, encodeCosignature, verifyCosignature } from "@runseal/core/transparency-log/cosignature"
+import { formatCheckpoint, parseCheckpoint, parseEntryCheckpoint, parseOrigin } from "@runseal/log/notes/checkpoint"
+import { cosignatureMessage, encodeCosignature, verifyCosignature } from "@runseal/log/notes/cosignature"
 import {
   formatNote,
   formatVkey,
@@ -15,8 +10,8 @@ import {
   noteSignatureLine,
   parseNote,
   parseVkey,
-} from "@runseal/core/transparency-log/signed-note"
-import { verifyNote } from "@runseal/core/transparency-log/verified-note"
+} from "@runseal/log/notes/signed-note"
+import { verifyNote } from "@runseal/log/notes/verified-note"
 import { bytesOf, type FuzzTarget, promise, seedsOf, textOf } from "../fuzz-target.ts"
 
 /** An Ed25519 key that is worth nothing: RFC 8032 §7.1, test 1. */

@@ -1,17 +1,17 @@
 /** What a Rekor log answers: whatever is taken for an entry has an entry's shape and one spelling. */
 import { decodeBase64, encodeBase64, encodeHex, parseStrictJson } from "@runseal/canonical"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
-import { isLowS } from "@runseal/core/transparency-log/ecdsa-der"
+import { member } from "@runseal/core/vocabulary/json-members"
 import {
   type TiledLogEntry,
   type TransparencyLogEntry,
   tiledLogEntrySchema,
   transparencyLogEntrySchema,
-} from "@runseal/core/transparency-log/log-entry"
-import { parseRekorAnswer } from "@runseal/core/transparency-log/rekor-v1"
-import { parseRekorV2Answer, tiledBody } from "@runseal/core/transparency-log/rekor-v2"
-import { formatNote, noteSignatureLine } from "@runseal/core/transparency-log/signed-note"
-import { member } from "@runseal/core/vocabulary/json-members"
+} from "@runseal/log/entries/log-entry"
+import { parseRekorAnswer } from "@runseal/log/entries/rekor-v1"
+import { parseRekorV2Answer, tiledBody } from "@runseal/log/entries/rekor-v2"
+import { isLowS } from "@runseal/log/keys/ecdsa-der"
+import { formatNote, noteSignatureLine } from "@runseal/log/notes/signed-note"
 import { validDocuments } from "../authentic.ts"
 import { bytesOf, type FuzzTarget, promise } from "../fuzz-target.ts"
 

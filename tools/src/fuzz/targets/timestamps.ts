@@ -1,13 +1,8 @@
 /** Timestamps of RFC 3161 and certificates above them: nothing that an authority did not make passes, and nothing has two spellings. */
 import { equalBytes } from "@runseal/canonical"
-import { parseCertificate } from "@runseal/core/transparency-log/certificate"
-import {
-  keptTimestamp,
-  MAX_TIMESTAMP_BYTES,
-  parseTimestamp,
-  verifyTimestamp,
-} from "@runseal/core/transparency-log/timestamp"
-import { openAuthority, type TimestampAuthority } from "@runseal/core/transparency-log/timestamp-authority"
+import { parseCertificate } from "@runseal/log/keys/x509-certificate"
+import { keptTimestamp, MAX_TIMESTAMP_BYTES, parseTimestamp, verifyTimestamp } from "@runseal/log/timestamps/timestamp"
+import { openAuthority, type TimestampAuthority } from "@runseal/log/timestamps/timestamp-authority"
 import { keptInputs } from "../corpus.ts"
 import { bytesOf, type FuzzTarget, promise } from "../fuzz-target.ts"
 

@@ -1,6 +1,5 @@
 /** Keys, publication, and what is published. */
 import { bundleSchema } from "@runseal/core/artifacts/bundle"
-import { dsseEnvelopeSchema } from "@runseal/core/transparency-log/dsse"
 import {
   keyListSchema,
   mintedKeySchema,
@@ -9,6 +8,7 @@ import {
   revokedKeySchema,
   unpublishedRunSchema,
 } from "@runseal/core/wire/keys"
+import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import { BODY_MAX_BYTES } from "../../http/json-body.ts"
 import { bytes, json, type Operation, type PathParameter, RUN_ID, refusal } from "../operation.ts"
 

@@ -1,8 +1,8 @@
 /** Reading runs: lists, records, self-check, bundles and sealed artifacts. */
 import { bundleSchema } from "@runseal/core/artifacts/bundle"
-import { dsseEnvelopeSchema } from "@runseal/core/transparency-log/dsse"
 import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { ARTIFACT_ANSWERS, runRecordSchema, runsPageSchema, verifyAnswerSchema } from "@runseal/core/wire/runs"
+import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import { exportQuerySchema, pageQuerySchema, reportQuerySchema, searchQuerySchema } from "../../http/query.ts"
 import { bytes, json, type Operation, RUN_ID } from "../operation.ts"
 

@@ -2,8 +2,8 @@
 import type { Anchor, OutsideAnchor, OutsideAnchors } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { receiptOf } from "@runseal/core/artifacts/bundle"
-import { parseCheckpoint } from "@runseal/core/transparency-log/checkpoint"
 import { timeOfOutside } from "@runseal/core/verify/outside"
+import { parseCheckpoint } from "@runseal/log/notes/checkpoint"
 import type { Line } from "../block.ts"
 import { briefly, count, line, mono, unixTime } from "../spans.ts"
 

@@ -1,6 +1,6 @@
 import { encodeHex, utf8Encode } from "@runseal/canonical"
-import { assembleProof, consistencyPath, inclusionPath, type ProofPlan } from "@runseal/core/transparency-log/merkle"
-import { buildConsistencyProof, buildInclusionProof } from "@runseal/core/transparency-log/tiles"
+import { assembleProof, consistencyPath, inclusionPath, type ProofPlan } from "@runseal/log/merkle/rfc6962"
+import { buildConsistencyProof, buildInclusionProof } from "@runseal/log/merkle/tiles"
 import { beforeAll, expect, test } from "vitest"
 import { bothDatabases } from "../../../spec/database/databases.ts"
 import { growLog } from "../../anchor/log-builder.ts"

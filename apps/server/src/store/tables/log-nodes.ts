@@ -3,8 +3,8 @@
  * computed once is remembered, within a bound: the right edge of the tree and its upper levels are in every proof.
  */
 import { concatBytes } from "@runseal/canonical"
-import { HASH_BYTES, type NodeId } from "@runseal/core/transparency-log/merkle"
-import { nodeFromTile, TILE_HEIGHT, TILE_WIDTH, tileOfNode, tileWidth } from "@runseal/core/transparency-log/tiles"
+import { HASH_BYTES, type NodeId } from "@runseal/log/merkle/rfc6962"
+import { nodeFromTile, TILE_HEIGHT, TILE_WIDTH, tileOfNode, tileWidth } from "@runseal/log/merkle/tiles"
 import type { Source } from "../driver/session.ts"
 import { readTileSlice } from "./log-store.ts"
 

@@ -1,12 +1,7 @@
 import { encodeHex, sha256, utf8Encode } from "@runseal/canonical"
-import { appendLeaf, emptyRange, rootOf } from "@runseal/core/transparency-log/compact-range"
-import { hashLeaf, verifyConsistency, verifyInclusion } from "@runseal/core/transparency-log/merkle"
-import {
-  buildConsistencyProof,
-  buildInclusionProof,
-  type ReadTile,
-  rootFromTiles,
-} from "@runseal/core/transparency-log/tiles"
+import { appendLeaf, emptyRange, rootOf } from "@runseal/log/merkle/compact-range"
+import { hashLeaf, verifyConsistency, verifyInclusion } from "@runseal/log/merkle/rfc6962"
+import { buildConsistencyProof, buildInclusionProof, type ReadTile, rootFromTiles } from "@runseal/log/merkle/tiles"
 import { beforeAll, describe, expect, test } from "vitest"
 import { bothDatabases } from "../../../spec/database/databases.ts"
 import { growLog } from "../../anchor/log-builder.ts"

@@ -6,15 +6,9 @@
  */
 import assert from "node:assert/strict"
 import { concatBytes, utf8Encode } from "@runseal/canonical"
-import { type CompactRange, rangeFromHashes } from "@runseal/core/transparency-log/compact-range"
-import { HASH_BYTES, hashLeaf, hashNode } from "@runseal/core/transparency-log/merkle"
-import {
-  frontierFromTiles,
-  nodeFromTile,
-  type ReadTile,
-  TILE_HEIGHT,
-  TILE_WIDTH,
-} from "@runseal/core/transparency-log/tiles"
+import { type CompactRange, rangeFromHashes } from "@runseal/log/merkle/compact-range"
+import { HASH_BYTES, hashLeaf, hashNode } from "@runseal/log/merkle/rfc6962"
+import { frontierFromTiles, nodeFromTile, type ReadTile, TILE_HEIGHT, TILE_WIDTH } from "@runseal/log/merkle/tiles"
 import { sql as fragment } from "drizzle-orm"
 import { check, pgTable, primaryKey, text } from "drizzle-orm/pg-core"
 import { StoreError } from "../driver/errors.ts"

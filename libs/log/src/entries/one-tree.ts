@@ -1,0 +1,99 @@
+/**
+ * Whether inclusion proofs can be of one tree, RFC 6962 §2.1: a complete subtree has one hash in every tree of a log, however far
+ * the log has grown. What two proofs both give must agree, and the root of a tree whose frontier they give must be that one.
+ */
+import { decodeBase64, decodeSafeDecimal, equalBytes } from "@runseal/canonical"
+import {
+  completeSubtrees,
+  foldRight,
+  hashLeaf,
+  hashNode,
+  type InclusionClaim,
+  inclusionPath,
+  type NodeId,
+  type TreeNode,
+} from "../merkle/rfc6962.ts"
+import type { TransparencyLogEntry } from "./log-entry.ts"
+
+/** What an entry claims of the tree it is in. Nothing is verified. */
+export function claimOf(entry: Pick<TransparencyLogEntry, "inclusionProof" | "canonicalizedBody">): InclusionClaim {
+  const { logIndex, treeSize, rootHash, hashes } = entry.inclusionProof
+  return {
+    leafHash: hashLeaf(bytesOf(entry.canonicalizedBody)),
+    index: decodeSafeDecimal(logIndex) ?? -1,
+    size: decodeSafeDecimal(treeSize) ?? -1,
+    proof: hashes.map(bytesOf),
+    root: bytesOf(rootHash),
+  }
+}
+
+const bytesOf = (base64: string): Uint8Array => decodeBase64(base64) ?? Uint8Array.of()
+
+type Nodes = ReadonlyMap<string, TreeNode>
+type Head = Pick<InclusionClaim, "size" | "root">
+
+/** What proofs have shown of a log so far, as far as the proof of a later entry can touch it: at most two nodes a level. */
+export type TreeView = { readonly nodes: Nodes; readonly head?: Head }
+
+export const NOTHING_SEEN: TreeView = { nodes: new Map() }
+
+const keyOf = ({ level, index }: NodeId): string => `${level}/${index}`
+
+/** What a proof shows alone: nothing when it does not hold, which is told elsewhere. Never throws. */
+export function viewOf(claim: InclusionClaim): TreeView {
+  const { index, size, leafHash, proof, root } = claim
+  if (!Number.isSafeInteger(index) || !Number.isSafeInteger(size) || index < 0 || index >= size) return NOTHING_SEEN
+  const path = inclusionPath(index, size)
+  if (path.length !== proof.length) return NOTHING_SEEN
+  const nodes = new Map<string, TreeNode>()
+  const add = (node: TreeNode): void => void nodes.set(keyOf(node), node)
+  let [start, end, hash] = [index, index + 1, leafHash]
+  add({ level: 0, index, hash })
+  for (const [step, row] of path.entries()) {
+    const [first, last, sibling] = [row[0], row.at(-1), proof[step]]
+    if (first === undefined || last === undefined || sibling === undefined) return NOTHING_SEEN
+    if (row.length === 1) add({ ...first, hash: sibling })
+    const isLeft = first.index * 2 ** first.level < start
+    hash = isLeft ? hashNode(sibling, hash) : hashNode(hash, sibling)
+    if (isLeft) start = first.index * 2 ** first.level
+    else end = (last.index + 1) * 2 ** last.level
+    const [covering, ...more] = completeSubtrees(start, end)
+    if (covering !== undefined && more.length === 0) add({ ...covering, hash })
+  }
+  return equalBytes(hash, root) ? { nodes, head: { size, root } } : NOTHING_SEEN
+}
+
+/** Whether no tree can have both: a subtree with two hashes, or a size with two roots. */
+export function areOfTwoTrees(one: TreeView, other: TreeView): boolean {
+  for (const [key, { hash }] of one.nodes) {
+    const same = other.nodes.get(key)
+    if (same !== undefined && !equalBytes(same.hash, hash)) return true
+  }
+  const heads = [one.head, other.head].filter(head => head !== undefined)
+  const hashOf = (node: NodeId): Uint8Array | undefined =>
+    (one.nodes.get(keyOf(node)) ?? other.nodes.get(keyOf(node)))?.hash
+  const [first, second] = heads
+  if (first !== undefined && second?.size === first.size && !equalBytes(first.root, second.root)) return true
+  return heads.some(({ size, root }) => {
+    const hashes = completeSubtrees(0, size).map(hashOf)
+    return isWhole(hashes) && !equalBytes(foldRight(hashes), root)
+  })
+}
+
+const isWhole = (hashes: readonly (Uint8Array | undefined)[]): hashes is readonly Uint8Array[] =>
+  hashes.every(hash => hash !== undefined)
+
+/**
+ * What is known once a further entry was seen. What was seen before stays as far as proofs of this and later entries meet it,
+ * so that of entries in rising order each is held to all before it.
+ * @param index of the further entry
+ */
+export function seenFurther(before: TreeView, further: TreeView, index: number): TreeView {
+  const nodes = new Map(further.nodes)
+  for (const [key, node] of before.nodes) {
+    const isBeside = Math.floor(node.index / 2) === Math.floor(index / 2 ** (node.level + 1))
+    if (isBeside && !nodes.has(key)) nodes.set(key, node)
+  }
+  const head = further.head ?? before.head
+  return { nodes, ...(head === undefined ? {} : { head }) }
+}

@@ -1,0 +1,192 @@
+/** Rekor's API v2 as far as a client of hashedrekord 0.0.2 entries needs it (sigstore/rekor-tiles, CLIENTS.md and openapi). */
+import {
+  canonicalize,
+  decodeBase64,
+  decodeDecimal,
+  decodeHex,
+  encodeBase64,
+  type JsonObject,
+  type JsonValue,
+  parseStrictJson,
+  StrictJsonError,
+  utf8Encode,
+} from "@runseal/canonical"
+import * as v from "valibot"
+import { isStrictDerSignature, toLowS } from "../keys/ecdsa-der.ts"
+import { keyHintOf, parseCheckpoint, parseTiledCheckpoint } from "../notes/checkpoint.ts"
+import { formatNote, type NoteSignature, noteSignatureLine, parseNote } from "../notes/signed-note.ts"
+import { P256_KEY_DETAILS } from "../trust/trusted-keys.ts"
+import { MAX_PROOF_HASHES, parseEntryBody, type TiledLogEntry, tiledLogEntrySchema } from "./log-entry.ts"
+
+/** Where entries are made, and where checkpoint and tiles are read, below the address of a Rekor v2 log. */
+export const REKOR_V2_ENTRIES = "api/v2/log/entries"
+export const REKOR_V2_READ = "api/v2/"
+
+/** `kindVersion` of its entries; their bodies say the same. */
+export const TILED_ENTRY_KIND: { readonly kind: "hashedrekord"; readonly version: "0.0.2" } = {
+  kind: "hashedrekord",
+  version: "0.0.2",
+}
+
+/** What both versions of a body say, in the spelling of the second. */
+interface Spoken {
+  readonly digest: string
+  readonly signature: JsonObject & { readonly content: string }
+}
+
+/** What the body of an entry of ours says; undefined for a body without a key. */
+function spokenIn(body: Uint8Array): Spoken | undefined {
+  const { digestHex, signatureDer, spkiDer } = parseEntryBody(body) ?? {}
+  const digest = digestHex === undefined ? undefined : decodeHex(digestHex)
+  if (digest === undefined || signatureDer === undefined || spkiDer === undefined) return undefined
+  const verifier = { keyDetails: P256_KEY_DETAILS, publicKey: { rawBytes: encodeBase64(spkiDer) } }
+  return { digest: encodeBase64(digest), signature: { content: encodeBase64(signatureDer), verifier } }
+}
+
+/**
+ * What a log is asked to enter, in JSON.
+ * @param body of the same entry in the service's own log, hashedrekord 0.0.1
+ * @returns undefined when that is no such body with a key
+ */
+export function rekorV2Request(body: Uint8Array): string | undefined {
+  const spoken = spokenIn(body)
+  return spoken && canonicalize({ hashedRekordRequestV002: { digest: spoken.digest, signature: spoken.signature } })
+}
+
+/** The body that a Rekor v2 log holds for a body of ours, RFC 8785: same digest, same signature, same key. Undefined as above. */
+export function tiledBody(body: Uint8Array): Uint8Array | undefined {
+  const spoken = spokenIn(body)
+  if (spoken === undefined) return undefined
+  const data = { algorithm: "SHA2_256", digest: spoken.digest }
+  const { kind, version } = TILED_ENTRY_KIND
+  const spec = { hashedRekordV002: { data, signature: spoken.signature } }
+  return utf8Encode(canonicalize({ apiVersion: version, kind, spec }))
+}
+
+/** The service's signature in a body of ours: what a timestamp is over. Undefined for a body that is none. */
+export const signatureIn = (body: Uint8Array): Uint8Array | undefined => parseEntryBody(body)?.signatureDer
+
+/** An int64 of protobuf-JSON, which servers may also write as a number. */
+const count = v.pipe(
+  v.optional(v.nullable(v.union([v.string(), v.pipe(v.number(), v.safeInteger())])), "0"),
+  v.transform(value => `${value ?? 0}`),
+)
+const optional = <T>(schema: v.GenericSchema<unknown, T>) => v.optional(v.nullable(schema))
+
+// Loose on purpose: absent fields are zero, and later versions may bring others.
+const answerSchema = v.object({
+  logIndex: count,
+  logId: v.object({ keyId: v.string() }),
+  kindVersion: v.object({ kind: v.string(), version: v.string() }),
+  inclusionProof: v.object({
+    logIndex: count,
+    rootHash: v.string(),
+    treeSize: count,
+    hashes: optional(v.pipe(v.array(v.string()), v.maxLength(MAX_PROOF_HASHES))),
+    checkpoint: v.object({ envelope: v.string() }),
+  }),
+  canonicalizedBody: v.string(),
+})
+
+/**
+ * Reads what a Rekor v2 log answers to a new entry: a TransparencyLogEntry. Of the checkpoint's signatures the log's own is kept,
+ * in its low-S form where it has two: cosignatures of witnesses are of nobody whom a reader is told of. What it says is unchecked.
+ * Undefined for anything else. Never throws.
+ */
+export function parseRekorV2Answer(bytes: Uint8Array): TiledLogEntry | undefined {
+  const parsed = v.safeParse(answerSchema, jsonIn(bytes), { abortEarly: true })
+  if (!parsed.success) return undefined
+  const { logIndex, logId, kindVersion, inclusionProof, canonicalizedBody } = parsed.output
+  const envelope = ownCheckpoint(inclusionProof.checkpoint.envelope, logId.keyId)
+  if (envelope === undefined) return undefined
+  const { rootHash, treeSize, hashes } = inclusionProof
+  const entry = {
+    logIndex,
+    logId: { keyId: logId.keyId },
+    kindVersion: { kind: kindVersion.kind, version: kindVersion.version },
+    inclusionProof: {
+      logIndex: inclusionProof.logIndex,
+      rootHash,
+      treeSize,
+      hashes: [...(hashes ?? [])],
+      checkpoint: { envelope },
+    },
+    canonicalizedBody,
+  }
+  return v.is(tiledLogEntrySchema, entry) ? entry : undefined
+}
+
+/** The parts from which an entry is put together that the log held before. */
+export interface HeldEntry {
+  readonly logId: Uint8Array
+  readonly index: number
+  readonly body: Uint8Array
+  readonly hashes: readonly Uint8Array[]
+  /** The signed checkpoint, as the log publishes it. */
+  readonly checkpoint: string
+}
+
+/** The entry that a log's checkpoint and tiles show, as the log would have answered it. Unchecked; undefined as above. */
+export function heldEntry({ logId, index, body, hashes, checkpoint }: HeldEntry): TiledLogEntry | undefined {
+  const keyId = encodeBase64(logId)
+  const envelope = ownCheckpoint(checkpoint, keyId)
+  const head = envelope === undefined ? undefined : parseTiledCheckpoint(envelope)
+  if (envelope === undefined || head === undefined) return undefined
+  return {
+    logIndex: `${index}`,
+    logId: { keyId },
+    kindVersion: { ...TILED_ENTRY_KIND },
+    inclusionProof: {
+      logIndex: `${index}`,
+      rootHash: encodeBase64(head.root),
+      treeSize: `${head.size}`,
+      hashes: hashes.map(encodeBase64),
+      checkpoint: { envelope },
+    },
+    canonicalizedBody: encodeBase64(body),
+  }
+}
+
+/** Leaves of the tree that a published checkpoint is of; undefined for what is none. */
+export function sizeOfCheckpoint(checkpoint: string): number | undefined {
+  const note = parseNote(checkpoint)
+  return note && parseCheckpoint(note.text)?.size
+}
+
+const refusalSchema = v.object({ message: v.string() })
+
+/** The index that a log names when it refuses an entry that it has already (409); undefined when it names none. Never throws. */
+export function indexOfDuplicate(bytes: Uint8Array): number | undefined {
+  const parsed = v.safeParse(refusalSchema, jsonIn(bytes))
+  const [, digits] = (parsed.success && /\bindex (\d{1,16})$/.exec(parsed.output.message)) || []
+  const index = digits === undefined ? undefined : decodeDecimal(digits)
+  return index !== undefined && index <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(index) : undefined
+}
+
+/** A checkpoint with the log's own signature alone; undefined for any other text. */
+function ownCheckpoint(envelope: string, keyId: string): string | undefined {
+  const note = parseNote(envelope)
+  const checkpoint = note && parseCheckpoint(note.text)
+  const logId = decodeBase64(keyId)
+  if (note === undefined || checkpoint === undefined || logId === undefined) return undefined
+  const hint = keyHintOf(logId)
+  const own = note.signatures.find(({ name, keyId: id }) => name === checkpoint.origin && id === hint)
+  return own && formatNote(note.text, [noteSignatureLine(lowS(own))])
+}
+
+const ED25519_SIGNATURE_BYTES = 64
+
+/** An Ed25519 signature has one form. One of ECDSA has two, and 70 to 72 bytes but for one in some thousands of millions. */
+const lowS = (line: NoteSignature): NoteSignature =>
+  line.signature.length !== ED25519_SIGNATURE_BYTES && isStrictDerSignature(line.signature)
+    ? { ...line, signature: toLowS(line.signature) }
+    : line
+
+function jsonIn(bytes: Uint8Array): JsonValue | undefined {
+  try {
+    return parseStrictJson(bytes)
+  } catch (error) {
+    if (error instanceof StrictJsonError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,30 @@
+import { utf8Encode } from "@runseal/canonical"
+import { verifyEcdsaP256, verifyEd25519 } from "#signatures"
+import { parseEd25519Spki } from "../keys/spki.ts"
+import type { EntryCheckpoint } from "../notes/checkpoint.ts"
+import { ED25519_KEY_DETAILS, type LogKey } from "../trust/trusted-keys.ts"
+
+/**
+ * Envelopes remembered per log key. The entries of one batch share a checkpoint, so a verifier of many documents meets
+ * each one often; only valid ones are kept, so nobody without the log's key can push them out.
+ */
+const MAX_REMEMBERED = 256
+
+const verified = new WeakMap<LogKey, Set<string>>()
+
+/** Whether `checkpoint`, read from `envelope`, is signed with the log key. Never throws. */
+export function isSignedCheckpoint(envelope: string, checkpoint: EntryCheckpoint, key: LogKey): boolean {
+  const known = verified.get(key) ?? new Set()
+  if (known.has(envelope)) return true
+  if (!isSigned(checkpoint, key)) return false
+  const [oldest] = known
+  if (oldest !== undefined && known.size >= MAX_REMEMBERED) known.delete(oldest)
+  verified.set(key, known.add(envelope))
+  return true
+}
+
+function isSigned({ signedText, signature }: EntryCheckpoint, { spki, keyDetails }: LogKey): boolean {
+  if (keyDetails !== ED25519_KEY_DETAILS) return verifyEcdsaP256(spki, utf8Encode(signedText), signature)
+  const raw = parseEd25519Spki(spki)
+  return raw !== undefined && verifyEd25519(raw, utf8Encode(signedText), signature)
+}

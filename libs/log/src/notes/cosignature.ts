@@ -1,0 +1,71 @@
+import { concatBytes, utf8Encode } from "@runseal/canonical"
+import { verifyEd25519 } from "#signatures"
+import { verifyMlDsa44 } from "../keys/ml-dsa.ts"
+import { parseCheckpoint } from "./checkpoint.ts"
+import type { NoteKey } from "./signed-note.ts"
+
+/** C2SP tlog-cosignature: a witness states that it saw the log consistent up to this checkpoint. */
+
+const UINT64_BYTES = 8
+/** Bytes of a name within the message for ML-DSA-44, at most. */
+const MAX_NAME_BYTES = 255
+const SUBTREE_LABEL = utf8Encode("subtree/v1\n\0")
+
+/** Who cosigns: name and algorithm decide what is signed. */
+export type Cosigner = Pick<NoteKey, "name" | "algorithm">
+
+/**
+ * The bytes a witness signs. With Ed25519 they hold the whole checkpoint body, with ML-DSA-44 the witness's name, and of the checkpoint
+ * its origin, size and root.
+ * @param time in Unix seconds
+ * @param noteText the checkpoint body
+ * @returns undefined where ML-DSA-44 cannot sign it: for what is no checkpoint, has extension lines, which it would leave out, or too
+ *   long a name; and for a key that cosigns nothing
+ */
+export function cosignatureMessage(
+  { name, algorithm }: Cosigner,
+  time: number,
+  noteText: string,
+): Uint8Array | undefined {
+  if (algorithm === "cosignature/v1") return utf8Encode(`cosignature/v1\ntime ${time}\n${noteText}`)
+  const checkpoint = algorithm === "ml-dsa-44" ? parseCheckpoint(noteText) : undefined
+  if (checkpoint === undefined || checkpoint.extensions.length > 0) return undefined
+  const [cosigner, origin] = [utf8Encode(name), utf8Encode(checkpoint.origin)]
+  if (cosigner.length > MAX_NAME_BYTES || origin.length > MAX_NAME_BYTES) return undefined
+  return concatBytes(
+    SUBTREE_LABEL,
+    Uint8Array.of(cosigner.length),
+    cosigner,
+    uint64(time),
+    Uint8Array.of(origin.length),
+    origin,
+    uint64(0),
+    uint64(checkpoint.size),
+    checkpoint.root,
+  )
+}
+
+/** The bytes of a note signature: the time as a big-endian uint64, then the signature. `time` is a safe integer. */
+export function encodeCosignature(time: number, signature: Uint8Array): Uint8Array {
+  return concatBytes(uint64(time), signature)
+}
+
+/**
+ * The time (Unix seconds) at which a witness cosigned `noteText`; undefined when the signature is not valid, or the time is 0, which
+ * states none, or beyond 2^53−1. Never throws.
+ */
+export function verifyCosignature(witness: NoteKey, noteText: string, cosignature: Uint8Array): number | undefined {
+  if (cosignature.length <= UINT64_BYTES) return undefined
+  const time = Number(new DataView(cosignature.buffer, cosignature.byteOffset).getBigUint64(0))
+  if (time === 0 || !Number.isSafeInteger(time)) return undefined
+  const message = cosignatureMessage(witness, time, noteText)
+  const verify = witness.algorithm === "ml-dsa-44" ? verifyMlDsa44 : verifyEd25519
+  if (message === undefined) return undefined
+  return verify(witness.publicKey, message, cosignature.subarray(UINT64_BYTES)) ? time : undefined
+}
+
+function uint64(value: number): Uint8Array {
+  const bytes = new Uint8Array(UINT64_BYTES)
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(value))
+  return bytes
+}

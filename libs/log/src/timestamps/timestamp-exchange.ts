@@ -1,0 +1,16 @@
+/** What a client of a timestamp authority sends. RFC 3161 §2.4.1. */
+import { digest } from "#signatures"
+import { formatDer, TAG } from "../keys/der.ts"
+import { SHA256_ALGORITHM } from "../keys/signer-key.ts"
+
+const REQUEST_VERSION = 1
+
+/**
+ * A request for a timestamp over bytes. The signer's certificate is not asked for: who trusts the authority has it.
+ * @param nonce its first bit is clear, its first byte not 0
+ */
+export function timestampRequest(bytes: Uint8Array, nonce: Uint8Array): Uint8Array {
+  const imprint = formatDer(TAG.sequence, SHA256_ALGORITHM, formatDer(TAG.octetString, digest("sha256", bytes)))
+  const version = formatDer(TAG.integer, Uint8Array.of(REQUEST_VERSION))
+  return formatDer(TAG.sequence, version, imprint, formatDer(TAG.integer, nonce))
+}
