@@ -11,6 +11,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   canonical: "libs/canonical",
   log: "libs/log",
   core: "libs/core",
+  pdf: "libs/pdf",
   sdk: "libs/sdk",
   "verifier-cli": "apps/verifier-cli",
   server: "apps/server",

@@ -5,7 +5,7 @@ import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify
 import { isUnreadable } from "@runseal/core/verify/document"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { askTool, hasTool } from "./harness/pdf-tools.ts"
+import { askTool, hasTool } from "../../../libs/pdf/test/pdf-tools.ts"
 import { CASES, standingSevenStates } from "./harness/seven-states.ts"
 import { verifyWithCli } from "./harness/verifier.ts"
 

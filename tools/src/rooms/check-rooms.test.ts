@@ -30,7 +30,7 @@ describe("open doors", () => {
     ["apps/server/src/store/runs.ts", 'import { eq } from "drizzle-orm"'],
     ["apps/server/src/access/api-key.ts", 'import { createHash } from "node:crypto"'],
     ["apps/server/src/http/origin.ts", 'import { createHmac } from "node:crypto"'],
-    ["apps/server/src/report/draw/file/document.ts", 'import { PDFDocument } from "@cantoo/pdf-lib"'],
+    ["libs/pdf/src/file/document.ts", 'import { PDFDocument } from "@cantoo/pdf-lib"'],
     ["apps/server/spec/execute.test.ts", 'import { createClient } from "@runseal/sdk"'],
     ["libs/core/src/artifacts/bundle.test.ts", 'import { verify } from "../verify/document.ts"'],
     ["libs/core/test/vectors.test.ts", 'import { readFileSync } from "node:fs"'],

@@ -20,8 +20,11 @@ const FORMULAS = `${CORE}/formulas`
 const KERNELS = `${CORE}/kernels`
 const VERIFY = `${CORE}/verify`
 const WIRE = `${CORE}/wire`
+const PDF = "libs/pdf/src"
 const SDK = "libs/sdk"
 const SERVER = "apps/server/src"
+
+const pdf = (name: string): string => `${PDF}/${name}`
 
 const VERIFY_PAGE = "apps/verify-page/src"
 
@@ -61,6 +64,16 @@ export const ROOMS: readonly Room[] = [
   // The answer of a verification over HTTP carries the verifier's report as it is.
   { path: WIRE, enters: [CANONICAL, VOCABULARY, LOG, ARTIFACTS, `${VERIFY}/report.ts`] },
 
+  // Of a run it knows nothing; where a file is signed and how, its writer and its verifier say in one module.
+  { path: "libs/pdf", enters: [CANONICAL, `${CORE}/report-pdf/signature-object`, PDF] },
+  { path: PDF, enters: [CANONICAL, PDF, `${CORE}/report-pdf/signature-object`], flat: true },
+  { path: `${PDF}/fonts`, enters: [CANONICAL, `${PDF}/block.ts`] },
+  { path: `${PDF}/text`, enters: [CANONICAL, `${PDF}/block.ts`, ...["fonts"].map(pdf)] },
+  { path: `${PDF}/tags`, enters: [CANONICAL, `${PDF}/block.ts`, ...["fonts", "text"].map(pdf)] },
+  { path: `${PDF}/page`, enters: [CANONICAL, `${PDF}/block.ts`, ...["fonts", "text", "tags"].map(pdf)] },
+  { path: `${PDF}/blocks`, enters: [CANONICAL, `${PDF}/block.ts`, ...["fonts", "text", "tags", "page"].map(pdf)] },
+  { path: `${PDF}/file`, enters: [CANONICAL, `${CORE}/report-pdf/signature-object`, PDF] },
+
   // Their tests judge the records that core's own fixtures seal.
   { path: SDK, enters: LIBS, testsEnter: ["libs/core/test"] },
   { path: "apps/verifier-cli", enters: LIBS, testsEnter: ["libs/core/test"] },
@@ -71,7 +84,14 @@ export const ROOMS: readonly Room[] = [
   {
     path: "apps/server",
     enters: [...LIBS, SERVER],
-    testsEnter: [SDK, `${VERIFY_PAGE}/load-page`, "libs/core/test", "tools/src/fuzz/corpus.ts", "libs/log/test"],
+    testsEnter: [
+      "libs/pdf",
+      SDK,
+      `${VERIFY_PAGE}/load-page`,
+      "libs/core/test",
+      "tools/src/fuzz/corpus.ts",
+      "libs/log/test",
+    ],
   },
   // A PostgreSQL of one's own, for the tests and the bench.
   { path: "apps/server/cluster", enters: [] },
@@ -99,7 +119,11 @@ export const ROOMS: readonly Room[] = [
       ...["policy", "review", "threads", "pipeline/stage-failure.ts", "http/http-error.ts"].map(server),
     ],
   },
-  { path: server("report"), enters: [...GIVEN, server("threads")], testsEnter: ["libs/core/test"] },
+  {
+    path: server("report"),
+    enters: [...GIVEN, PDF, server("threads")],
+    testsEnter: ["libs/core/test", "libs/pdf/test"],
+  },
   // What is described is what http and access enforce.
   { path: server("metrics"), enters: [...GIVEN, server("sealing"), server("http")] },
   {
@@ -114,7 +138,7 @@ export const ROOMS: readonly Room[] = [
     ],
   },
 
-  { path: "tools", enters: [...LIBS, SDK, SERVER, "apps/server/cluster"] },
+  { path: "tools", enters: [...LIBS, PDF, SDK, SERVER, "apps/server/cluster"] },
 ]
 
 export interface PackageRule {
@@ -150,7 +174,7 @@ export const PACKAGE_RULES: readonly PackageRule[] = [
       LOG,
       server("anchor"),
       server("access"),
-      `${server("report")}/draw/file/attachment.ts`,
+      `${PDF}/file/check-sum.node.ts`,
     ],
   },
   { name: "the database", modules: /^(?:drizzle-orm|postgres|@electric-sql\/pglite)(?:\/|$)/, never: NO_DATABASE },
@@ -164,7 +188,7 @@ export const PACKAGE_RULES: readonly PackageRule[] = [
   {
     name: "PDF code",
     modules: /^(?:pdf-lib|@cantoo\/pdf-lib|fontkit|@pdf-lib\/fontkit)(?:\/|$)/,
-    only: [`${server("report")}/draw`],
+    only: [PDF],
   },
 ]
 
@@ -176,6 +200,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/canonical", "libs/canonical/src"],
   ["@runseal/log", LOG],
   ["@runseal/core", CORE],
+  ["@runseal/pdf", PDF],
   ["@runseal/sdk", "libs/sdk/src"],
   ["@runseal/verifier", "apps/verifier-cli/src"],
   ["@runseal/server/postgres-cluster", "apps/server/cluster/postgres-cluster.ts"],

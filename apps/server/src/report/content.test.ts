@@ -9,6 +9,8 @@ import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify
 import { FINDING_CODES } from "@runseal/core/vocabulary/kernel-findings"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { REPORT_FORMATS } from "@runseal/core/wire/runs"
+import type { Report } from "@runseal/pdf/block"
+import { drawReport } from "@runseal/pdf/draw-report"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
@@ -20,9 +22,7 @@ import {
   signSample,
   textOf,
 } from "../../spec/harness/report-samples.ts"
-import type { Report } from "./block.ts"
 import { valueTable } from "./declared.ts"
-import { drawReport } from "./draw/draw-report.ts"
 import { makeReport } from "./report.ts"
 import { briefly, count, fieldLabel, MAX_TABLE_ROWS, MAX_TEXT_LENGTH, said, unixTime } from "./spans.ts"
 

@@ -4,7 +4,7 @@ import type { Bundle } from "@runseal/core/artifacts/bundle"
 import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { isShown } from "@runseal/core/artifacts/declared-sections"
 import { isObject } from "@runseal/core/vocabulary/json-members"
-import type { Block, Line } from "./block.ts"
+import type { Block, Line } from "@runseal/pdf/block"
 import { line, MAX_TABLE_ROWS, mono, muted, remark, said, table } from "./spans.ts"
 
 /** Longest path of a value, in UTF-16 units. */

@@ -5,8 +5,8 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
 import type { ReportFormat } from "@runseal/core/wire/runs"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { drawReport } from "@runseal/pdf/draw-report"
 import { answerJobs } from "../threads/answer-jobs.ts"
-import { drawReport } from "./draw/draw-report.ts"
 import { makeReport } from "./report.ts"
 
 /** What the main thread asks for. */

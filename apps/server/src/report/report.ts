@@ -5,7 +5,7 @@
 import { canonicalize } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { REPORT_FORMATS, type ReportFormat } from "@runseal/core/wire/runs"
-import type { Report } from "./block.ts"
+import type { Report } from "@runseal/pdf/block"
 import { authorization, realWorldEffect } from "./sections/authorization.ts"
 import { gauges, runtimeBudget, tenantBudget, tenantState } from "./sections/budgets.ts"
 import { enforcement, howToVerify } from "./sections/callouts.ts"

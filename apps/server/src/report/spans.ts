@@ -1,6 +1,6 @@
 /** Makers of spans, lines and the blocks that every section uses. */
 import { isSha256Hex } from "@runseal/canonical"
-import type { Block, FactsBlock, HeadingBlock, Line, ParagraphBlock, Span, TableBlock } from "./block.ts"
+import type { Block, FactsBlock, HeadingBlock, Line, ParagraphBlock, Span, TableBlock } from "@runseal/pdf/block"
 
 /** Longest text of a caller or operator that is shown whole, in UTF-16 units. */
 export const MAX_TEXT_LENGTH = 20_000

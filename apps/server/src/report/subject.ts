@@ -5,7 +5,7 @@ import { VERDICTS } from "@runseal/core/verify/report"
 import type { OutcomeWords } from "@runseal/core/vocabulary/outcome-words"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { ReportFormat } from "@runseal/core/wire/runs"
-import type { Block, Tone } from "./block.ts"
+import type { Block, Tone } from "@runseal/pdf/block"
 
 /** What is true of a run when its report is made, and stands not in its bundle. */
 export type ReportContext = {

@@ -4,7 +4,7 @@ import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { receiptOf } from "@runseal/core/artifacts/bundle"
 import { timeOfOutside } from "@runseal/core/verify/outside"
 import { parseCheckpoint } from "@runseal/log/notes/checkpoint"
-import type { Line } from "../block.ts"
+import type { Line } from "@runseal/pdf/block"
 import { briefly, count, line, mono, unixTime } from "../spans.ts"
 
 /** Origin of the log, as the entry's checkpoint names it. */

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "@runseal/canonical"
 import { isObject, member } from "@runseal/core/vocabulary/json-members"
-import type { Block } from "../block.ts"
+import type { Block } from "@runseal/pdf/block"
 import type { ItemColumn } from "../declared.ts"
 import { declaredIn, declaredOpening, itemTable, valueTable, without } from "../declared.ts"
 import { heading, remark } from "../spans.ts"

@@ -2,7 +2,7 @@
 import { isShown } from "@runseal/core/artifacts/declared-sections"
 import type { BudgetSnapshotSection, BudgetWindow } from "@runseal/core/artifacts/sections"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
-import type { GaugeBlock } from "../block.ts"
+import type { GaugeBlock } from "@runseal/pdf/block"
 import { count, countOf, fact, facts, heading, mono, muted, remark, said } from "../spans.ts"
 import type { Part } from "../subject.ts"
 

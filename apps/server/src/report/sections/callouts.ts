@@ -1,7 +1,7 @@
 /** Parts 2 and 3: enforcement, not observation; and how to verify. */
 import { VERDICTS } from "@runseal/core/verify/report"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
-import type { Block, Line } from "../block.ts"
+import type { Block, Line } from "@runseal/pdf/block"
 import { line, mono } from "../spans.ts"
 import { bundleFileName, type Part, type ReportContext, reportFileName, type Subject, wordsOf } from "../subject.ts"
 

@@ -1,7 +1,7 @@
 /** Model and execution context, and request substance: with what, and about what, the run was made. */
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { isShown } from "@runseal/core/artifacts/declared-sections"
-import type { Block } from "../block.ts"
+import type { Block } from "@runseal/pdf/block"
 import { declaredIn, declaredOpening, valueTable } from "../declared.ts"
 import { countOf, fact, facts, fieldLabel, heading, line, mono, muted, remark, said, table } from "../spans.ts"
 import type { Part } from "../subject.ts"

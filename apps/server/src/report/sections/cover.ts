@@ -1,7 +1,7 @@
 /** The head of the first page: the outcome at a glance. */
 import { receiptOf } from "@runseal/core/artifacts/bundle"
 import { refusingGate } from "@runseal/core/verify/stage-error"
-import type { Block, Line } from "../block.ts"
+import type { Block, Line } from "@runseal/pdf/block"
 import { briefly, fact, line, mono } from "../spans.ts"
 import { isBroken, type Part, type Subject, toneOf, wordsOf } from "../subject.ts"
 

@@ -1,7 +1,7 @@
 /** Evidence and how to check it: for readers who do not take the service's word. */
 import type { Check } from "@runseal/core/verify/report"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
-import type { Block, Span } from "../block.ts"
+import type { Block, Span } from "@runseal/pdf/block"
 import { count, densely, heading, line, mono, paragraph, remark, table } from "../spans.ts"
 import { bundleFileName, type Part, reportFileName, type Subject } from "../subject.ts"
 import { sectionTable } from "./receipt.ts"

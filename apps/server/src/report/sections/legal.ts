@@ -4,7 +4,7 @@ import { DECLARED_NAMES, isShown } from "@runseal/core/artifacts/declared-sectio
 import { reportClaimHash, reportCompileHash } from "@runseal/core/formulas/report-claims"
 import { countValues } from "@runseal/core/kernels/kernel"
 import type { RENDER_TIME_PREFIXES } from "@runseal/core/report-pdf/printed-hashes"
-import type { Block, Line, Span } from "../block.ts"
+import type { Block, Line, Span } from "@runseal/pdf/block"
 import { countOf, fact, facts, heading, line, mono, muted, remark, table } from "../spans.ts"
 import { type Part, type Subject, wordsOf } from "../subject.ts"
 import { BASES, claimsOf } from "./claims.ts"

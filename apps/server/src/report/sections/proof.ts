@@ -1,6 +1,6 @@
 /** Part 5: the hash that stands for the record, and where it is anchored. */
 import { receiptOf } from "@runseal/core/artifacts/bundle"
-import type { Block } from "../block.ts"
+import type { Block } from "@runseal/pdf/block"
 import { fact, facts, heading, line, mono, paragraph, remark, table } from "../spans.ts"
 import { type Part, toneOf, wordsOf } from "../subject.ts"
 import { ANCHOR_COLUMNS, anchorRows, anchorSentence } from "./anchors.ts"

@@ -2,7 +2,7 @@
 import type { Bundle } from "@runseal/core/artifacts/bundle"
 import { isObject, member } from "@runseal/core/vocabulary/json-members"
 import type { FindingCode } from "@runseal/core/vocabulary/kernel-findings"
-import type { Block } from "../block.ts"
+import type { Block } from "@runseal/pdf/block"
 import { declaredIn, declaredOpening, valueTable, without } from "../declared.ts"
 import { count, fact, facts, heading, line, mono, muted, paragraph, remark, said, table } from "../spans.ts"
 import type { Part } from "../subject.ts"

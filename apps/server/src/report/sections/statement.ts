@@ -1,6 +1,6 @@
 /** Part 8: the verification statement, and what nobody verified. */
 import { VERDICTS } from "@runseal/core/verify/report"
-import type { Block } from "../block.ts"
+import type { Block } from "@runseal/pdf/block"
 import { heading, line, mono, paragraph } from "../spans.ts"
 import { isBroken, type Part, type Subject, wordsOf } from "../subject.ts"
 import { brokenNotice } from "./cover.ts"

@@ -4,7 +4,7 @@ import { refusingGate } from "@runseal/core/verify/stage-error"
 import { GATES, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { TranscriptStep } from "@runseal/core/vocabulary/pipeline-path"
 import { STEP_LABELS, WHOLE_PATH } from "@runseal/core/vocabulary/pipeline-path"
-import type { TimelineBlock } from "../block.ts"
+import type { TimelineBlock } from "@runseal/pdf/block"
 
 /** The step that ended the run; undefined for a completed one. */
 const stoppedAt = ({ run }: Pick<Bundle, "run">): TranscriptStep | undefined => {

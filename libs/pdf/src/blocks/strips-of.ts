@@ -1,0 +1,38 @@
+import type { Block } from "../block.ts"
+import type { Strip } from "../page/flow.ts"
+import { calloutStrips, codeStrips } from "./callout.ts"
+import { coverStrips } from "./cover.ts"
+import { factsStrips } from "./facts.ts"
+import { gaugeStrips } from "./gauge.ts"
+import type { Place } from "./place.ts"
+import { headingStrips, listStrips, paragraphStrips } from "./prose.ts"
+import { tableStrips } from "./tables.ts"
+import { timelineStrips } from "./timeline.ts"
+
+/** The ink of a block. Its part of the logical structure and of the outline is added to the place. */
+export function stripsOf(block: Block, place: Place): Strip[] {
+  switch (block.kind) {
+    case "cover":
+      return coverStrips(block, place)
+    case "heading":
+      return headingStrips(block, place)
+    case "paragraph":
+      return paragraphStrips(block, place)
+    case "list":
+      return listStrips(block, place)
+    case "callout":
+      return calloutStrips(block, place)
+    case "facts":
+      return factsStrips(block, place)
+    case "table":
+      return tableStrips(block, place)
+    case "timeline":
+      return timelineStrips(block, place)
+    case "gauge":
+      return gaugeStrips(block, place)
+    case "code":
+      return codeStrips(block, place)
+    case "page_break":
+      return [{ height: 0, gap: 0, keep: true, pageBreak: true, draw: () => undefined }]
+  }
+}

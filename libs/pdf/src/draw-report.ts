@@ -1,0 +1,38 @@
+import type { Block, Report } from "./block.ts"
+import type { Bookmark } from "./blocks/place.ts"
+import { stripsOf } from "./blocks/strips-of.ts"
+import { writeDocument } from "./file/document.ts"
+import { documentFonts } from "./fonts/document-fonts.ts"
+import { flow } from "./page/flow.ts"
+import { furniture } from "./page/furniture.ts"
+import { newPen, type Pen } from "./page/pen.ts"
+import { STYLES } from "./page/style.ts"
+import { rootNode } from "./tags/structure.ts"
+
+/**
+ * Draws a report as a tagged PDF that carries its evidence. Pure: the same report gives the same bytes in every process.
+ * Any text is drawn: what no face holds, and what would act unseen, stands as a small labelled box.
+ */
+export async function drawReport(report: Report): Promise<Uint8Array> {
+  const fonts = documentFonts()
+  const root = rootNode()
+  const outline: Bookmark[] = []
+  const style = STYLES[report.density]
+  const strips = report.blocks.flatMap((block, index) =>
+    stripsOf(untied(block, report.blocks[index + 1]), { node: root, outline, style }),
+  )
+  const pens: Pen[] = []
+  flow(strips, style.area, () => {
+    const pen = newPen(pens.length, fonts)
+    pens.push(pen)
+    return pen
+  })
+  const drawOnEvery = furniture(report, style, pens.length)
+  for (const pen of pens) drawOnEvery(pen)
+  return writeDocument(report, { sheets: pens.map(({ sheet }) => sheet), fonts, root, outline })
+}
+
+/** A heading opens something new: no paragraph before it stays with it. */
+function untied(block: Block, next: Block | undefined): Block {
+  return block.kind === "paragraph" && next?.kind === "heading" ? { kind: "paragraph", line: block.line } : block
+}
