@@ -3,8 +3,8 @@
  * that goes on.
  */
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
+import type { Submission } from "@runseal/core/wire/submission"
 import { describe, expect, test } from "vitest"
-import type { Submission } from "../src/pipeline/submission.ts"
 import type { SealedRun } from "../src/sealing/seal-batch.ts"
 import { STORE_LINE_EVERY_MS } from "../src/telemetry.ts"
 import { bothDatabases } from "./database/databases.ts"

@@ -1,5 +1,5 @@
 /** The command line as Commander reads it: every word that is no plain verification, with help, and with what is wrong. */
-import { escapeControls } from "@runseal/core/reading/printable"
+import { escapeControls } from "@runseal/core/presentation/printable"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { Command, CommanderError } from "commander"
 import type { Answer } from "./answer.ts"

@@ -1,7 +1,7 @@
 /** `verifier export.ndjson --complete`: whether an export holds every record that its statement speaks of. */
 import type { JsonObject } from "@runseal/canonical"
 import type { ExportStatement } from "@runseal/core/artifacts/export-statement"
-import { MARKS } from "@runseal/core/reading/account"
+import { MARKS } from "@runseal/core/presentation/account"
 import {
   type AccountRow,
   noteTexts,
@@ -9,8 +9,8 @@ import {
   problemText,
   statementRows,
   untoldText,
-} from "@runseal/core/reading/completeness-account"
-import type { NumberedLine } from "@runseal/core/reading/lines"
+} from "@runseal/core/presentation/completeness-account"
+import type { NumberedLine } from "@runseal/core/presentation/lines"
 import {
   COMPLETENESS_VERDICTS,
   type Completeness,

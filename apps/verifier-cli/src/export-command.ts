@@ -1,6 +1,6 @@
 /** `verifier export <document> --sigstore DIR`: verifies, then writes what other people's tools need to do the same. */
 import { utf8Encode } from "@runseal/canonical"
-import { titleOf, verdictTone } from "@runseal/core/reading/account"
+import { titleOf, verdictTone } from "@runseal/core/presentation/account"
 import { isUnreadable } from "@runseal/core/verify/document"
 import { anchorsOf, bundleOf } from "@runseal/core/verify/document-anchors"
 import { sigstoreExport } from "@runseal/core/verify/sigstore-export"

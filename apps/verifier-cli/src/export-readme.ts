@@ -1,5 +1,5 @@
 /** What an export says of itself, on the terminal and in its README. */
-import { titleOf } from "@runseal/core/reading/account"
+import { titleOf } from "@runseal/core/presentation/account"
 import type { Report } from "@runseal/core/verify/report"
 import { type ExportedAnchor, type SigstoreExport, TRUSTED_ROOT_NAME } from "@runseal/core/verify/sigstore-export"
 import { type Line, printLines } from "./print.ts"

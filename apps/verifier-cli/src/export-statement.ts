@@ -1,6 +1,6 @@
 /** `verifier export <bundle> --in-toto DIR --envelope FILE`: a run statement with what cosign needs to verify it. */
 import { parseStrictJson, utf8Encode } from "@runseal/canonical"
-import { titleOf, verdictTone } from "@runseal/core/reading/account"
+import { titleOf, verdictTone } from "@runseal/core/presentation/account"
 import { isUnreadable, readBundle, verifyText } from "@runseal/core/verify/document"
 import { type Report, VERDICTS } from "@runseal/core/verify/report"
 import { parseRunStatement } from "@runseal/core/verify/run-statement"

@@ -1,6 +1,6 @@
 /** `verifier log audit <address|folder>`: what an audit found, as a person or a program reads it. */
 import { encodeBase64, type JsonObject } from "@runseal/canonical"
-import { MARKS } from "@runseal/core/reading/account"
+import { MARKS } from "@runseal/core/presentation/account"
 import { limitation } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Answer } from "./answer.ts"

@@ -1,4 +1,4 @@
-import { escapeControls, MAX_PIECE_LENGTH } from "@runseal/core/reading/printable"
+import { escapeControls, MAX_PIECE_LENGTH } from "@runseal/core/presentation/printable"
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { printJson, printLines } from "./print.ts"

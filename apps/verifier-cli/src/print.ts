@@ -1,6 +1,6 @@
 /** From lines of marked text to what a terminal shows. Nothing of a document reaches the terminal unescaped: all text passes here. */
 import { styleText } from "node:util"
-import { codePoint, printable } from "@runseal/core/reading/printable"
+import { codePoint, printable } from "@runseal/core/presentation/printable"
 
 export type Tone = "good" | "bad" | "warn" | "quiet" | "strong"
 /** A piece of a line; plain when it is bare text. */

@@ -1,6 +1,13 @@
 /** A report as a person reads it: what was checked, what was not, why it failed and what to do, the verdict last. */
-import { anchorText, MARKS, shortMessage, titleOf, unanchoredMeaning, verdictTone } from "@runseal/core/reading/account"
-import { adviceOf, remedyFor } from "@runseal/core/reading/advice"
+import {
+  anchorText,
+  MARKS,
+  shortMessage,
+  titleOf,
+  unanchoredMeaning,
+  verdictTone,
+} from "@runseal/core/presentation/account"
+import { adviceOf, remedyFor } from "@runseal/core/presentation/advice"
 import type { EvidenceLine } from "@runseal/core/verify/evidence-summary"
 import type { AnchorFacts, Check, CheckId, CheckResult, Report } from "@runseal/core/verify/report"
 import type { Judgement } from "./judgement.ts"

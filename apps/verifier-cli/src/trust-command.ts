@@ -1,5 +1,5 @@
 /** `verifier trust add | list | remove`. */
-import { TRUST_PATH } from "@runseal/core/reading/trust-rows"
+import { TRUST_PATH } from "@runseal/core/presentation/trust-rows"
 import type { Answer } from "./answer.ts"
 import { refused, said } from "./answer.ts"
 import type { Line, Style } from "./print.ts"

@@ -1,6 +1,6 @@
 /** What the verifier says about trust: whom a document names, what pinning means, how to do it. */
-import { SAME_ADDRESS, UNVOUCHED } from "@runseal/core/reading/advice"
-import { TRUST_PATH, trustRows } from "@runseal/core/reading/trust-rows"
+import { SAME_ADDRESS, UNVOUCHED } from "@runseal/core/presentation/advice"
+import { TRUST_PATH, trustRows } from "@runseal/core/presentation/trust-rows"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { paragraph } from "./paragraph.ts"
 import type { Line, Span } from "./print.ts"

@@ -1,6 +1,6 @@
 /** `verifier <document>`: reads what the command line names and verifies it. */
 
-import { linesOf } from "@runseal/core/reading/lines"
+import { linesOf } from "@runseal/core/presentation/lines"
 import { isPdf } from "@runseal/core/report-pdf/is-pdf"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Answer } from "./answer.ts"

@@ -1,6 +1,6 @@
 /** Verifies a stream of documents, one a line (NDJSON): each is judged, the worst exit code stands for all. */
 import type { JsonObject } from "@runseal/canonical"
-import type { NumberedLine } from "@runseal/core/reading/lines"
+import type { NumberedLine } from "@runseal/core/presentation/lines"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
 import type { Limitation } from "@runseal/core/verify/report"

@@ -60,7 +60,7 @@ export const ROOMS: readonly Room[] = [
   { path: KERNELS, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS] },
   { path: VERIFY, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, KERNELS, LOG] },
   { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, LOG, VERIFY] },
-  { path: `${CORE}/reading`, enters: [CANONICAL, ARTIFACTS, LOG, VERIFY] },
+  { path: `${CORE}/presentation`, enters: [CANONICAL, ARTIFACTS, LOG, VERIFY] },
   // The answer of a verification over HTTP carries the verifier's report as it is.
   { path: WIRE, enters: [CANONICAL, VOCABULARY, LOG, ARTIFACTS, `${VERIFY}/report.ts`] },
 
@@ -99,8 +99,8 @@ export const ROOMS: readonly Room[] = [
   { path: server("startup-error.ts"), enters: [] },
   { path: server("options"), enters: [...LIBS, server("startup-error.ts")] },
   { path: ABROAD, enters: [] },
-  { path: server("http"), enters: [...GIVEN, server("pipeline/submission.ts")] },
-  { path: server("access"), enters: [...GIVEN, server("http"), server("store"), server("pipeline/submission.ts")] },
+  { path: server("http"), enters: [...GIVEN, server("wire/submission.ts")] },
+  { path: server("access"), enters: [...GIVEN, server("http"), server("store"), server("wire/submission.ts")] },
   { path: server("policy"), enters: GIVEN },
   // Built-in rules see through the same disguises as the signatures.
   { path: server("review"), enters: [...GIVEN, server("policy/fold-text.ts"), ABROAD] },

@@ -1,6 +1,6 @@
 /** Runs of keys that cannot call yet: sealed through the service's own pipeline and sealer. */
 import { createHash } from "node:crypto"
-import type { Submission, Tenant } from "../../src/pipeline/submission.ts"
+import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { SealedRun } from "../../src/sealing/seal-batch.ts"
 import { PROGRAM_ID, REGISTRY_RECORD_HASH, ROUTE_ID } from "./requests.ts"
 import type { TestService } from "./service.ts"

@@ -3,6 +3,8 @@
  * and pipeline, as boot.ts puts them together, but that a batch waits for nobody: which runs meet in one is the schedule's choice.
  * Around it are simulated: the database's server, the clock, and how it ends.
  */
+
+import type { Submission } from "@runseal/core/wire/submission"
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import { openIdempotencyKeys, type Settled } from "../../src/access/idempotency.ts"
 import { publicCheckpoint } from "../../src/anchor/embedded-log.ts"
@@ -11,7 +13,6 @@ import { trustDocument, trustedKeysOf } from "../../src/anchor/trust.ts"
 import { type Prepared, pipelineOf } from "../../src/boot.ts"
 import { openExecution } from "../../src/execution.ts"
 import type { Config } from "../../src/options/config.ts"
-import type { Submission } from "../../src/pipeline/submission.ts"
 import { attestationDraft, type SealedAttestation } from "../../src/sealing/attestation.ts"
 import { openDeployment } from "../../src/sealing/deployment.ts"
 import { openHeadGuard } from "../../src/sealing/head-guard.ts"

@@ -2,8 +2,8 @@
 import { createHmac, type KeyObject } from "node:crypto"
 import type { Origin } from "@runseal/core/artifacts/declared-sections"
 import type { KeyScope, KeyTier } from "@runseal/core/wire/keys"
+import type { Tenant } from "@runseal/core/wire/submission"
 import type { Context } from "hono"
-import type { Tenant } from "../pipeline/submission.ts"
 import type { ActiveKey } from "../store/tables/api-keys.ts"
 import type { Counted } from "./request-counter.ts"
 

@@ -6,8 +6,8 @@ import { issueText } from "@runseal/core/artifacts/schema-issue"
 import { holdsNul, isObject } from "@runseal/core/vocabulary/json-members"
 import { type AttestRequest, attestRequestSchema } from "@runseal/core/wire/attestations"
 import { declaredTokens, executeRequestSchema } from "@runseal/core/wire/execute"
+import type { SubmittedRun } from "@runseal/core/wire/submission"
 import * as v from "valibot"
-import type { SubmittedRun } from "../pipeline/submission.ts"
 import { badRequest } from "./http-error.ts"
 
 /** @throws HttpError 400 naming the field that is wrong, never its value */

@@ -6,7 +6,7 @@ import type { PayloadSection, Sections, SystemProvenanceSection } from "@runseal
 import type { Moment } from "@runseal/core/formulas/moment"
 import type { OutcomeKind, ReceiptKey, RefusedKind } from "@runseal/core/vocabulary/outcomes"
 import type { FailingStep } from "@runseal/core/vocabulary/stage-faults"
-import type { Tenant } from "./submission.ts"
+import type { Tenant } from "@runseal/core/wire/submission"
 
 export type BaseSections = DeclaredSections & {
   readonly payload: PayloadSection

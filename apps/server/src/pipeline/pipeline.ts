@@ -13,6 +13,7 @@ import { declaredSection, payloadSection } from "@runseal/core/formulas/pre-exec
 import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
 import { buildTranscript } from "@runseal/core/formulas/steps"
 import { traceViolations } from "@runseal/core/verify/trace"
+import type { Submission } from "@runseal/core/wire/submission"
 import type { BaseSections, Draft, DraftFacts, Stop } from "./draft.ts"
 import { admissionGate } from "./gates/admission.ts"
 import type { AskReview } from "./gates/aivp-t4.ts"
@@ -24,7 +25,6 @@ import type { PepgContext, PepgPass } from "./gates/pepg.ts"
 import { pepgGate } from "./gates/pepg.ts"
 import { inStage, StageFailure } from "./stage-failure.ts"
 import { aer, dkec, dla, dog, dtl, ledger, phase4, registry, zksp } from "./stages.ts"
-import type { Submission } from "./submission.ts"
 
 export type PipelineContext = PepgContext & {
   readonly budgets: Budgets

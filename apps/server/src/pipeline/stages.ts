@@ -25,8 +25,8 @@ import { envelopeSection } from "@runseal/core/formulas/pre-execution"
 import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
 import { declaredValueCount } from "@runseal/core/kernels/kernel"
 import { runKernels } from "@runseal/core/kernels/run-kernels"
+import type { Submission } from "@runseal/core/wire/submission"
 import type { BaseSections } from "./draft.ts"
-import type { Submission } from "./submission.ts"
 
 /** Stage 1, DOG: the envelope, the run's identity. */
 export function dog(

@@ -1,7 +1,7 @@
 /** Exports: a statement that is sealed first, then the records that it speaks of, page by page. Interface: `GET /runs/export`. */
 import { utf8Encode } from "@runseal/canonical"
 import { chainPiece } from "@runseal/core/artifacts/export-statement"
-import type { Tenant } from "../pipeline/submission.ts"
+import type { Tenant } from "@runseal/core/wire/submission"
 import type { Database } from "../store/driver/database.ts"
 import { type AdmittedRange, readBundles } from "../store/tables/exports.ts"
 import { draftExport, type SealedStatement } from "./export-statement.ts"

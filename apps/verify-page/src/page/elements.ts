@@ -1,5 +1,5 @@
 /** Elements made of text: whatever a document holds, it is shown and never becomes markup. */
-import { printable } from "@runseal/core/reading/printable"
+import { printable } from "@runseal/core/presentation/printable"
 
 /** A piece of a page. Text is escaped and cut as `printable` does. */
 export type Piece = HTMLElement | string

@@ -1,5 +1,5 @@
 /** The verification of an export as the page shows it: verdict, problems, what its statement says, what is not shown by it. */
-import { MARKS } from "@runseal/core/reading/account"
+import { MARKS } from "@runseal/core/presentation/account"
 import {
   type AccountRow,
   exportTitle,
@@ -8,7 +8,7 @@ import {
   problemText,
   statementRows,
   untoldText,
-} from "@runseal/core/reading/completeness-account"
+} from "@runseal/core/presentation/completeness-account"
 import { COMPLETENESS_VERDICTS, type Completeness } from "@runseal/core/verify/completeness"
 import { element, facts, list, type Piece, paragraphs, section } from "./elements.ts"
 import { HOW_TO_LOAD } from "./report-view.ts"

@@ -1,6 +1,6 @@
 /** An export, verified line by line as it is read: of a record some hundred bytes are remembered. The fold is the command line's. */
 import { DEFAULT_MAX_BYTES, parseStrictJson, StrictJsonError } from "@runseal/canonical"
-import { linesOf } from "@runseal/core/reading/lines"
+import { linesOf } from "@runseal/core/presentation/lines"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import type { Unreadable } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"

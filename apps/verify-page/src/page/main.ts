@@ -1,6 +1,6 @@
 /** The page: takes a document and keys, judges, shows. Nothing is sent anywhere; what is fetched is this service's own. */
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
-import { MAX_TRUST_BYTES } from "@runseal/core/reading/trust-rows"
+import { MAX_TRUST_BYTES } from "@runseal/core/presentation/trust-rows"
 import { keepPage, openZone } from "./drop-zone.ts"
 import { byId, element, fill, type Piece } from "./elements.ts"
 import { exportPieces } from "./export-view.ts"

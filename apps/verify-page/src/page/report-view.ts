@@ -1,7 +1,14 @@
 /** A verification as the page shows it: verdict, what to do, every check, what was not verified, what the record says. */
-import { anchorText, MARKS, shortMessage, titleOf, unanchoredMeaning, verdictTone } from "@runseal/core/reading/account"
-import { adviceOf, remedyFor, SAME_ADDRESS, UNVOUCHED } from "@runseal/core/reading/advice"
-import { TRUST_PATH } from "@runseal/core/reading/trust-rows"
+import {
+  anchorText,
+  MARKS,
+  shortMessage,
+  titleOf,
+  unanchoredMeaning,
+  verdictTone,
+} from "@runseal/core/presentation/account"
+import { adviceOf, remedyFor, SAME_ADDRESS, UNVOUCHED } from "@runseal/core/presentation/advice"
+import { TRUST_PATH } from "@runseal/core/presentation/trust-rows"
 import type { Unreadable } from "@runseal/core/verify/document"
 import type { Check, CheckResult, Report } from "@runseal/core/verify/report"
 import { element, facts, list, type Piece, paragraphs, section } from "./elements.ts"

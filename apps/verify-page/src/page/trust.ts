@@ -1,7 +1,7 @@
 /** Whose keys the page believes, and where they came from. */
 import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
-import { SAME_ADDRESS } from "@runseal/core/reading/advice"
-import { MAX_TRUST_BYTES, trustRows } from "@runseal/core/reading/trust-rows"
+import { SAME_ADDRESS } from "@runseal/core/presentation/advice"
+import { MAX_TRUST_BYTES, trustRows } from "@runseal/core/presentation/trust-rows"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys, TrustProblem } from "@runseal/log/trust/trusted-keys"
 import { element, facts, type Piece, paragraphs } from "./elements.ts"

@@ -4,8 +4,8 @@ import type { PolicyIdentity } from "@runseal/core/formulas/decision"
 import { attestationGapReceipt } from "@runseal/core/formulas/decision"
 import type { Seal } from "@runseal/core/formulas/seal"
 import type { AttestedField } from "@runseal/core/vocabulary/decision-codes"
+import type { Submission } from "@runseal/core/wire/submission"
 import type { Stop } from "../draft.ts"
-import type { Submission } from "../submission.ts"
 
 type AdmissionPolicy = PolicyIdentity & { readonly required_attested_fields: readonly AttestedField[] }
 

@@ -6,11 +6,11 @@ import { aivpT4HaltReceipt, governanceReviewSection } from "@runseal/core/formul
 import type { Seal } from "@runseal/core/formulas/seal"
 import { textMember } from "@runseal/core/vocabulary/json-members"
 import { REVIEW_FAILED } from "@runseal/core/vocabulary/stage-faults"
+import type { Submission } from "@runseal/core/wire/submission"
 import type { Reviewer, ReviewRequest } from "../../review/reviewer.ts"
 import { ReviewFailure } from "../../review/reviewer.ts"
 import type { Stop } from "../draft.ts"
 import { StageFailure } from "../stage-failure.ts"
-import type { Submission } from "../submission.ts"
 
 type AivpResult = { readonly pass: GovernanceReviewSection } | { readonly stop: Stop }
 

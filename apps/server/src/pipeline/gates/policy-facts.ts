@@ -4,9 +4,9 @@ import type { EnvelopeSection, PayloadSection } from "@runseal/core/artifacts/se
 import { isObject, member, textMember } from "@runseal/core/vocabulary/json-members"
 import type { AttestedContext } from "@runseal/core/wire/execute"
 import { attestedContextSchema } from "@runseal/core/wire/execute"
+import type { Submission } from "@runseal/core/wire/submission"
 import * as v from "valibot"
 import type { PolicyInput } from "../../policy/policy-input.ts"
-import type { Submission } from "../submission.ts"
 
 const items = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : [])
 const texts = (values: readonly (JsonValue | undefined)[]): readonly string[] =>
