@@ -2,7 +2,7 @@
 import { renameSync } from "node:fs"
 import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
-import { TRIAL_CAP } from "../src/access/trial-quota.ts"
+import { TRIAL_CAP } from "../src/front/access/trial-quota.ts"
 import { eachDatabase, postgresStart, postgresTitle } from "./database/databases.ts"
 import { type Answer, expectRefused } from "./harness/answer.ts"
 import { ADMIN, CUSTOMER, type Holder, heldAt, mint } from "./harness/keys.ts"

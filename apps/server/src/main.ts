@@ -2,13 +2,13 @@
 import { join } from "node:path"
 import { createApp } from "./app.ts"
 import { boot, prepare, type Service } from "./boot.ts"
-import { type Listening, listen } from "./http/listen.ts"
-import { createMetrics, listenForMetrics, type Metrics } from "./metrics/metrics.ts"
+import { type Listening, listen } from "./front/http/listen.ts"
+import { createMetrics, listenForMetrics, type Metrics } from "./front/metrics/metrics.ts"
 import { runCommand } from "./operator-commands.ts"
 import { type Config, readConfig } from "./options/config.ts"
 import { readSecretFiles, removeSecrets, SECRET_VARIABLES } from "./options/secrets.ts"
+import { StartupError } from "./options/startup-error.ts"
 import { createLogger, errorFacts } from "./process-log.ts"
-import { StartupError } from "./startup-error.ts"
 import { type Database, openDatabase } from "./store/driver/database.ts"
 
 const openStore = ({ databaseUrl, dataDir }: Config, say: (sentence: string) => void): Promise<Database> =>

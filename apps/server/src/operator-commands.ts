@@ -3,10 +3,11 @@ import type { JsonObject } from "@runseal/canonical"
 import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { formatUtcSeconds } from "@runseal/log/keys/validity"
 import { formatVkey } from "@runseal/log/notes/signed-note"
-import { mintKey } from "./access/api-key.ts"
-import { checkpointNoteKey } from "./anchor/keys.ts"
+import { mintKey } from "./front/access/api-key.ts"
+import { checkpointNoteKey } from "./keys/keys.ts"
 import type { HeadsCommand, KeysCommand } from "./options/commands.ts"
 import type { Config } from "./options/config.ts"
+import { StartupError } from "./options/startup-error.ts"
 import {
   changeKeys,
   type KeyChange,
@@ -16,7 +17,6 @@ import {
   revokeRetiredKey,
 } from "./sealing/key-change.ts"
 import { forgetFolder, type ListedFolder, listFolders } from "./sealing/registered-folders.ts"
-import { StartupError } from "./startup-error.ts"
 import type { Database } from "./store/driver/database.ts"
 import type { SigningKeyRow } from "./store/tables/signing-keys.ts"
 

@@ -49,7 +49,7 @@ describe("docs/operations.md", () => {
   })
 
   test("has every metric", () => {
-    const metrics = [...read("apps/server/src/metrics/metrics.ts").matchAll(/name: "(runseal_\w+)"/g)].map(
+    const metrics = [...read("apps/server/src/front/metrics/metrics.ts").matchAll(/name: "(runseal_\w+)"/g)].map(
       ([, name]) => name,
     )
     expect(metrics.length).toBeGreaterThan(5)
@@ -60,7 +60,9 @@ describe("docs/operations.md", () => {
 
 describe("docs/api.md", () => {
   const api = read("docs/api.md")
-  const sources = readdirSync(join(ROOT, "apps/server/src/routes")).map(name => read(`apps/server/src/routes/${name}`))
+  const sources = readdirSync(join(ROOT, "apps/server/src/front/routes")).map(name =>
+    read(`apps/server/src/front/routes/${name}`),
+  )
   const routes = sources.flatMap(text => [...text.matchAll(/\.(get|post|delete)\("(\/[^"]*)"/g)])
 
   test("has every route of the server", () => {

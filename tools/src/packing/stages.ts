@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process"
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { SWAGGER_UI_FILES } from "@runseal/server/discovery/docs-page"
+import { SWAGGER_UI_FILES } from "@runseal/server/front/discovery/docs-page"
 import { ROOT, SHIPPED_FILES_OF } from "../supply-chain/lockfile.ts"
 import { npm } from "../supply-chain/npm.ts"
 import { foreignDependencies, publishedManifest } from "./manifest.ts"
@@ -56,7 +56,9 @@ function stageServer(folder: string): void {
   const generated = new Map<string, string | Uint8Array>([
     [page, readFileSync(join(ROOT, page))],
     [`${SERVER}/src/source-revision.txt`, `${revision ?? "unknown"}\n`],
-    ...swaggerUi.map(name => [`${SERVER}/src/discovery/swagger-ui/${name}`, installed(SWAGGER_UI, name)] as const),
+    ...swaggerUi.map(
+      name => [`${SERVER}/src/front/discovery/swagger-ui/${name}`, installed(SWAGGER_UI, name)] as const,
+    ),
   ])
   const entries = [`${SERVER}/src/main.ts`]
   const shipped = { packages: SHIPPED_FILES_OF, licences: `${licencesOf(PAGE)}\n\n${licenceOf(SWAGGER_UI)}` }

@@ -52,7 +52,7 @@ describe("no text of a stranger keeps a regular expression busy", () => {
   test("patterns put together at run time are known", () => {
     const made = sources.filter(({ code }) => /\bnew RegExp\(|(?<![.\w])RegExp\(/.test(code)).map(({ path }) => path)
     // A prefix of our own and a count of hex digits.
-    expect(made).toEqual(["apps/server/src/access/api-key.ts"])
+    expect(made).toEqual(["apps/server/src/front/access/api-key.ts"])
   })
 })
 

@@ -31,7 +31,7 @@ const VERIFY_PAGE = "apps/verify-page/src"
 const LIBS = [CANONICAL, LOG, CORE]
 const server = (name: string): string => `${SERVER}/${name}`
 /** What every room of the server may know: the libraries, its options, the parts it is given, how a start is refused. */
-const GIVEN = [...LIBS, ...["options", "deps.ts", "startup-error.ts", "telemetry.ts"].map(server)]
+const GIVEN = [...LIBS, ...["options", "deps.ts", "http-error.ts", "telemetry.ts"].map(server)]
 /** The one HTTP client of the service. */
 const ABROAD = server("abroad")
 
@@ -96,27 +96,29 @@ export const ROOMS: readonly Room[] = [
   // A PostgreSQL of one's own, for the tests and the bench.
   { path: "apps/server/cluster", enters: [] },
   { path: SERVER, enters: [...LIBS, SERVER], testsEnter: [SDK], flat: true },
-  { path: server("startup-error.ts"), enters: [] },
-  { path: server("options"), enters: [...LIBS, server("startup-error.ts")] },
+  { path: server("options"), enters: [...LIBS] },
   { path: ABROAD, enters: [] },
-  { path: server("http"), enters: [...GIVEN, server("wire/submission.ts")] },
-  { path: server("access"), enters: [...GIVEN, server("http"), server("store"), server("wire/submission.ts")] },
-  { path: server("policy"), enters: GIVEN },
-  // Built-in rules see through the same disguises as the signatures.
-  { path: server("review"), enters: [...GIVEN, server("policy/fold-text.ts"), ABROAD] },
-  { path: server("pipeline"), enters: [...GIVEN, server("policy"), server("review")] },
-  { path: server("store"), enters: GIVEN },
-  { path: server("anchor"), enters: [...GIVEN, server("store"), ABROAD] },
-  { path: server("witnessing"), enters: [...GIVEN, server("store"), ABROAD] },
-  { path: server("outbox"), enters: [...GIVEN, server("store"), ABROAD] },
-  { path: server("sealing"), enters: [...GIVEN, ...["pipeline", "anchor", "store", "threads"].map(server)] },
-  { path: server("threads"), enters: [] },
-  // What it cannot look through is a failed stage or a refused request, and never looked through.
+  { path: server("front/http"), enters: [...GIVEN, server("wire/submission.ts")] },
   {
-    path: server("inspection"),
+    path: server("front/access"),
+    enters: [...GIVEN, server("front/http"), server("store"), server("wire/submission.ts")],
+  },
+  { path: server("run/policy"), enters: GIVEN },
+  // Built-in rules see through the same disguises as the signatures.
+  { path: server("run/review"), enters: [...GIVEN, server("run/policy/fold-text.ts"), ABROAD] },
+  { path: server("run/pipeline"), enters: [...GIVEN, server("run/policy"), server("run/review")] },
+  { path: server("store"), enters: GIVEN },
+  { path: server("keys"), enters: [...GIVEN, server("store"), ABROAD] },
+  { path: server("abroad/witnessing"), enters: [...GIVEN, server("store"), ABROAD] },
+  { path: server("abroad/outbox"), enters: [...GIVEN, server("store"), ABROAD] },
+  { path: server("sealing"), enters: [...GIVEN, ...["run/pipeline", "keys", "store", "threads"].map(server)] },
+  { path: server("threads"), enters: [] },
+  // What it cannot look through is a failed stage or a refused request.
+  {
+    path: server("run/inspection"),
     enters: [
       ...GIVEN,
-      ...["policy", "review", "threads", "pipeline/stage-failure.ts", "http/http-error.ts"].map(server),
+      ...["run/policy", "run/review", "threads", "run/pipeline/stage-failure.ts", "http-error.ts"].map(server),
     ],
   },
   {
@@ -125,16 +127,26 @@ export const ROOMS: readonly Room[] = [
     testsEnter: ["libs/core/test", "libs/pdf/test"],
   },
   // What is described is what http and access enforce.
-  { path: server("metrics"), enters: [...GIVEN, server("sealing"), server("http")] },
+  { path: server("front/metrics"), enters: [...GIVEN, server("sealing"), server("front/http")] },
   {
-    path: server("discovery"),
-    enters: [...GIVEN, server("http"), server("access"), `${VERIFY_PAGE}/load-page`],
+    path: server("front/discovery"),
+    enters: [...GIVEN, server("front/http"), server("front/access"), `${VERIFY_PAGE}/load-page`],
   },
   {
-    path: server("routes"),
+    path: server("front/routes"),
     enters: [
       ...GIVEN,
-      ...["sealing", "pipeline", "store", "access", "http", "report", "threads", "discovery", "outbox"].map(server),
+      ...[
+        "sealing",
+        "run/pipeline",
+        "store",
+        "front/access",
+        "front/http",
+        "report",
+        "threads",
+        "front/discovery",
+        "abroad/outbox",
+      ].map(server),
     ],
   },
 
@@ -156,7 +168,10 @@ export interface PackageRule {
   readonly except?: RegExp
 }
 
-const NO_DATABASE = [...["pipeline", "routes", "http", "policy", "review", "report"].map(server), "apps/verifier-cli"]
+const NO_DATABASE = [
+  ...["run/pipeline", "front/routes", "front/http", "run/policy", "run/review", "report"].map(server),
+  "apps/verifier-cli",
+]
 
 /** Packages and the rooms they stay in; tests are free. */
 export const PACKAGE_RULES: readonly PackageRule[] = [
@@ -172,8 +187,8 @@ export const PACKAGE_RULES: readonly PackageRule[] = [
       CANONICAL,
       FORMULAS,
       LOG,
-      server("anchor"),
-      server("access"),
+      server("keys"),
+      server("front/access"),
       `${PDF}/file/check-sum.node.ts`,
     ],
   },
@@ -181,10 +196,10 @@ export const PACKAGE_RULES: readonly PackageRule[] = [
   {
     name: "HTTP",
     modules: /^(?:hono|@hono\/[\w-]+|hono-openapi)(?:\/|$)/,
-    never: ["libs", ...["store", "pipeline", "policy", "review", "sealing", "anchor", "report"].map(server)],
+    never: ["libs", ...["store", "run/pipeline", "run/policy", "run/review", "sealing", "keys", "report"].map(server)],
   },
   // The rooms report to the telemetry: how it is counted is no business of theirs.
-  { name: "Prometheus", modules: /^prom-client(?:\/|$)/, only: [server("metrics")] },
+  { name: "Prometheus", modules: /^prom-client(?:\/|$)/, only: [server("front/metrics")] },
   {
     name: "PDF code",
     modules: /^(?:pdf-lib|@cantoo\/pdf-lib|fontkit|@pdf-lib\/fontkit)(?:\/|$)/,
@@ -210,6 +225,6 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["#base64", "libs/canonical/src/base64.portable.ts"],
   ["#sha256", "libs/canonical/src/sha256.noble.ts"],
   ["#utf8-encode", "libs/canonical/src/utf8-encode.portable.ts"],
-  ["#swagger-ui", `${SERVER}/discovery/swagger-ui.installed.ts`],
+  ["#swagger-ui", `${SERVER}/front/discovery/swagger-ui.installed.ts`],
   ["#signatures", `${LOG}/keys/signatures.noble.ts`],
 ]

@@ -1,6 +1,6 @@
 /** A path has one spelling, a key one place, a method one meaning: nothing else leads past the doors. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import type { Listening } from "../../src/http/listen.ts"
+import type { Listening } from "../../src/front/http/listen.ts"
 import { numberAt } from "../harness/answer.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/keys.ts"
 import { exchange, expectRefusal, listenOn, statusesIn } from "../harness/raw-socket.ts"

@@ -1,6 +1,6 @@
 /** Where one request ends and the next begins has one answer, or none: nothing is smuggled past whoever stands in front. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import type { Listening } from "../../src/http/listen.ts"
+import type { Listening } from "../../src/front/http/listen.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/keys.ts"
 import { exchange, expectRefusal, listenOn, statusesIn } from "../harness/raw-socket.ts"
 import { request } from "../harness/requests.ts"

@@ -4,7 +4,7 @@
  */
 import { once } from "node:events"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import type { Listening } from "../../src/http/listen.ts"
+import type { Listening } from "../../src/front/http/listen.ts"
 import { dial, exchange, expectRefusal, listenOn, statusesIn } from "../harness/raw-socket.ts"
 import { request } from "../harness/requests.ts"
 import { standingService } from "../harness/service.ts"

@@ -3,7 +3,7 @@
  * each status and each body that was ever seen is described.
  */
 
-import { openApiDocument } from "../../src/discovery/openapi.ts"
+import { openApiDocument } from "../../src/front/discovery/openapi.ts"
 import { Ajv2020, addFormats } from "./ajv.ts"
 
 export type Described = {

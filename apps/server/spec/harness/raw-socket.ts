@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net"
 import { parseStrictJson } from "@runseal/canonical"
 import { expect } from "vitest"
 import { createApp } from "../../src/app.ts"
-import { type ConnectionLimits, type Listening, listen } from "../../src/http/listen.ts"
+import { type ConnectionLimits, type Listening, listen } from "../../src/front/http/listen.ts"
 import { objectAt } from "./answer.ts"
 import type { TestService } from "./service.ts"
 

@@ -1,6 +1,6 @@
 /** A Rekor log that is away, slow, full or wrong: nothing is lost, nothing false is kept, and the order stands. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { MAX_ANSWER_BYTES } from "../../src/outbox/exchange.ts"
+import { MAX_ANSWER_BYTES } from "../../src/abroad/outbox/exchange.ts"
 import { readEntries } from "../../src/store/tables/log-store.ts"
 import { at, listAt } from "../harness/answer.ts"
 import { testClock } from "../harness/clock.ts"

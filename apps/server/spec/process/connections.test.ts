@@ -1,6 +1,6 @@
 /** The socket before any request: what is refused there is refused in the envelope, and nobody can hold a connection. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { CONNECTION_LIMITS, type ConnectionLimits, type Listening } from "../../src/http/listen.ts"
+import { CONNECTION_LIMITS, type ConnectionLimits, type Listening } from "../../src/front/http/listen.ts"
 import { dial, exchange, expectRefusal, listenOn } from "../harness/raw-socket.ts"
 import { request } from "../harness/requests.ts"
 import { standingService } from "../harness/service.ts"

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { BODY_MAX_BYTES } from "../../src/http/json-body.ts"
+import { BODY_MAX_BYTES } from "../../src/front/http/json-body.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { request } from "../harness/requests.ts"
 

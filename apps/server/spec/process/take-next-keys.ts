@@ -1,6 +1,6 @@
 /** A process that finishes a change of keys: `node take-next-keys.ts <keys folder> <ids in force, JSON>`. */
-import { takeNextKeys } from "../../src/anchor/key-file.ts"
-import { StartupError } from "../../src/startup-error.ts"
+import { takeNextKeys } from "../../src/keys/key-file.ts"
+import { StartupError } from "../../src/options/startup-error.ts"
 
 const [directory = "", ids = ""] = process.argv.slice(2)
 try {

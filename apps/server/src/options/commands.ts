@@ -4,7 +4,7 @@ import { KEY_ROLES, type KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { parseUtcSeconds } from "@runseal/log/keys/validity"
 import { Argument, type Command } from "commander"
 import * as v from "valibot"
-import { StartupError } from "../startup-error.ts"
+import { StartupError } from "./startup-error.ts"
 import { SIGNER_URL } from "./values.ts"
 
 /** To look at the signing keys, or change them. */

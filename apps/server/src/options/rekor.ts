@@ -1,6 +1,6 @@
 /** The options of the Rekor log that also gets every entry. */
 import * as v from "valibot"
-import { StartupError } from "../startup-error.ts"
+import { StartupError } from "./startup-error.ts"
 import { type AnchorMode, flagOf, type OptionValues } from "./table.ts"
 import { HOST_NAME } from "./values.ts"
 

@@ -3,7 +3,7 @@
  * and taken out of the process's environment once they were read.
  */
 import { closeSync, openSync, readFileSync, readSync, writeSync } from "node:fs"
-import { StartupError } from "../startup-error.ts"
+import { StartupError } from "./startup-error.ts"
 
 /** Variables whose values are secrets, or hold one. */
 export const SECRET_VARIABLES: readonly string[] = ["RUNSEAL_AIVP_API_KEY", "RUNSEAL_DATABASE_URL"]

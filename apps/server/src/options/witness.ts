@@ -3,8 +3,8 @@ import { equalBytes } from "@runseal/canonical"
 import { ed25519Spki } from "@runseal/log/keys/spki"
 import { publicOrigin } from "@runseal/log/notes/checkpoint"
 import { isWitnessKey, type NoteKey, parseVkey } from "@runseal/log/notes/signed-note"
-import { StartupError } from "../startup-error.ts"
 import { asFolder, operatorUrl } from "./operator-url.ts"
+import { StartupError } from "./startup-error.ts"
 
 export type Witness = {
   /** Its cosignature key; the name in it names the witness. */

@@ -5,8 +5,8 @@ import type { AttestationLeaf } from "@runseal/core/artifacts/anchor"
 import { type AttestationAnswer, attestationAnswer } from "@runseal/core/artifacts/attestation"
 import { attestationLeaf } from "@runseal/core/formulas/leaves"
 import type { AttestRequest } from "@runseal/core/wire/attestations"
-import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../anchor/embedded-log.ts"
-import type { LogBuilder } from "../anchor/log-builder.ts"
+import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../keys/embedded-log.ts"
+import type { LogBuilder } from "../keys/log-builder.ts"
 
 const ID_BYTES = 16
 

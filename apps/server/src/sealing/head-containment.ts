@@ -1,7 +1,7 @@
 /** Whether a stored log contains remembered heads: the roots of its beginnings, made anew from its tiles. */
 import { encodeHex } from "@runseal/canonical"
 import { rootFromTiles } from "@runseal/log/merkle/tiles"
-import { NO_LINEAGE, type RememberedHead } from "../anchor/head-file.ts"
+import { NO_LINEAGE, type RememberedHead } from "../keys/head-file.ts"
 import type { Source } from "../store/driver/session.ts"
 import { type LogHeadRow, readTile } from "../store/tables/log-store.ts"
 

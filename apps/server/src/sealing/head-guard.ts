@@ -3,8 +3,8 @@
  * beside the keys, nor in a database that took another's place before every folder of heads was held against it.
  * Decision 0110.
  */
-import type { HeadFile, Lineage, RememberedHead } from "../anchor/head-file.ts"
-import { StartupError } from "../startup-error.ts"
+import type { HeadFile, Lineage, RememberedHead } from "../keys/head-file.ts"
+import { StartupError } from "../options/startup-error.ts"
 import type { Database } from "../store/driver/database.ts"
 import { StoreError } from "../store/driver/errors.ts"
 import type { Tx } from "../store/driver/session.ts"

@@ -1,5 +1,5 @@
 /** What a process knows of heads: the last one it made or found kept, and why nothing is sealed. */
-import type { HeadFile, RememberedHead } from "../anchor/head-file.ts"
+import type { HeadFile, RememberedHead } from "../keys/head-file.ts"
 import { StoreError } from "../store/driver/errors.ts"
 
 export const OLDER =

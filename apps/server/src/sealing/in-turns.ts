@@ -1,6 +1,6 @@
 /** Steps of a batch, one after the other, so that nobody else waits long and what fails stands alone. */
 import { setImmediate } from "node:timers/promises"
-import { inStage, StageFailure } from "../pipeline/stage-failure.ts"
+import { inStage, StageFailure } from "../run/pipeline/stage-failure.ts"
 
 /** Longest that a batch keeps the event loop to itself, in milliseconds; one step may take longer. */
 const TURN_MS = 5

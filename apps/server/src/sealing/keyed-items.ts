@@ -2,7 +2,7 @@
  * Items of a batch that came under an idempotency key. Whoever seals has locked the log's head: what his transaction reads
  * of a key is final, so that of two requests under one key, in whatever processes, one is sealed.
  */
-import type { Draft } from "../pipeline/draft.ts"
+import type { Draft } from "../run/pipeline/draft.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { type KeptKey, type KeyClaim, keepKeys, lockKeys } from "../store/tables/idempotency-keys.ts"
 import type { Batch, BatchWork, Round } from "./seal-batch.ts"

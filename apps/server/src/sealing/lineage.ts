@@ -4,7 +4,7 @@
  * A folder vouches for a database once that was found to contain all that is remembered in it. Vouches are counted in terms: who
  * comes from another database begins a new one, and what others said before it counts no more.
  */
-import type { Lineage } from "../anchor/head-file.ts"
+import type { Lineage } from "../keys/head-file.ts"
 import type { DatabaseFacts, HeadsFolderRow } from "../store/tables/heads-folders.ts"
 
 /** How old the last look at a lost database may be for its settings to count, in milliseconds. */

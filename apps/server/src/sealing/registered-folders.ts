@@ -1,5 +1,5 @@
 /** What an operator may ask of the folders of heads that a database server knows. */
-import { StartupError } from "../startup-error.ts"
+import { StartupError } from "../options/startup-error.ts"
 import type { Database } from "../store/driver/database.ts"
 import {
   type HeadsFolderRow,

@@ -11,7 +11,7 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import { IN_TOTO_PAYLOAD_TYPE } from "@runseal/core/vocabulary/versions"
 import { preAuthenticationEncoding, signEnvelope } from "@runseal/log/entries/dsse"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { type EcdsaKey, signOne } from "../anchor/keys.ts"
+import { type EcdsaKey, signOne } from "../keys/keys.ts"
 
 /** Findings kept in memory, some 2 KB each: a record that is asked for again is neither verified nor signed again. */
 const MAX_KEPT = 256

@@ -18,11 +18,11 @@ import {
   signHead,
   signLeaves,
   type WrittenLeaf,
-} from "../anchor/embedded-log.ts"
-import type { LogBuilder, LogFrontier } from "../anchor/log-builder.ts"
-import { growLog } from "../anchor/log-builder.ts"
-import type { Draft } from "../pipeline/draft.ts"
-import type { StageFailure } from "../pipeline/stage-failure.ts"
+} from "../keys/embedded-log.ts"
+import type { LogBuilder, LogFrontier } from "../keys/log-builder.ts"
+import { growLog } from "../keys/log-builder.ts"
+import type { Draft } from "../run/pipeline/draft.ts"
+import type { StageFailure } from "../run/pipeline/stage-failure.ts"
 import { type AttestationDraft, type SealedAttestation, sealAttestation } from "./attestation.ts"
 import { type ExportDraft, type SealedStatement, type StatementDraft, sealStatement } from "./export-statement.ts"
 import { type Finished, finishDocuments } from "./finish-documents.ts"

@@ -1,6 +1,6 @@
 /** Registers a folder of heads with a database that was found to contain what is remembered in it. Decision 0110. */
-import type { HeadFile, RememberedHead } from "../anchor/head-file.ts"
-import { StartupError } from "../startup-error.ts"
+import type { HeadFile, RememberedHead } from "../keys/head-file.ts"
+import { StartupError } from "../options/startup-error.ts"
 import type { Session, Tx } from "../store/driver/session.ts"
 import {
   type HeadsFolderRow,

@@ -1,10 +1,10 @@
 /** The body of `POST /execute` from its bytes to a submitted run: taken, or refused with one sentence. */
 
 import { readdirSync, readFileSync } from "node:fs"
-import { openBodyRoom } from "@runseal/server/http/body-room"
-import { HttpError } from "@runseal/server/http/http-error"
-import { readJsonObject } from "@runseal/server/http/json-body"
-import { readExecuteBody } from "@runseal/server/http/request-bodies"
+import { openBodyRoom } from "@runseal/server/front/http/body-room"
+import { readJsonObject } from "@runseal/server/front/http/json-body"
+import { readExecuteBody } from "@runseal/server/front/http/request-bodies"
+import { HttpError } from "@runseal/server/http-error"
 import { Context } from "hono"
 import { type FuzzTarget, promise } from "../fuzz-target.ts"
 

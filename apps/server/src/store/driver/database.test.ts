@@ -10,7 +10,7 @@ import {
   postgresTitle,
   unmigratedPostgresUrl,
 } from "../../../spec/database/databases.ts"
-import { StartupError } from "../../startup-error.ts"
+import { StartupError } from "../../options/startup-error.ts"
 import { readWindowTotal } from "../tables/tenant-windows.ts"
 import { lockTenants } from "../tables/tenants.ts"
 import { MAX_WAITING_LEASES } from "./connection-pool.ts"

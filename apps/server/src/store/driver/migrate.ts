@@ -1,7 +1,7 @@
 /** Brings a database to the state the code expects, before anything else touches it. */
 import { fileURLToPath } from "node:url"
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator"
-import { StartupError } from "../../startup-error.ts"
+import { StartupError } from "../../options/startup-error.ts"
 import type { Connection } from "./connection-pool.ts"
 import { StoreError } from "./errors.ts"
 import type { Tx } from "./session.ts"

@@ -2,7 +2,7 @@
 import { connect as connectSocket, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import postgres from "postgres"
-import { StartupError } from "../../startup-error.ts"
+import { StartupError } from "../../options/startup-error.ts"
 import type { AnswerBounds, ConnectionEvents, OpenClient, OpenedClient } from "./connection-pool.ts"
 import { driverCode, isConnectionFailure } from "./errors.ts"
 import { int8, type StoreClient } from "./session.ts"

@@ -1,7 +1,7 @@
 /** Which database this is, and which folders of heads were held against it. Decision 0110. */
 import { asc, eq } from "drizzle-orm"
 import { boolean, pgTable, text } from "drizzle-orm/pg-core"
-import { StartupError } from "../../startup-error.ts"
+import { StartupError } from "../../options/startup-error.ts"
 import { StoreError, storeErrorFrom } from "../driver/errors.ts"
 import type { Session, Source, Tx } from "../driver/session.ts"
 import { number, type RowOf } from "./columns.ts"

@@ -11,7 +11,7 @@ import {
   rmSync,
 } from "node:fs"
 import { join } from "node:path"
-import { isFullDisk, isSystemError, StartupError } from "../../../startup-error.ts"
+import { isFullDisk, isSystemError, StartupError } from "../../../options/startup-error.ts"
 import { type FileLock, lockFile } from "../file-lock.ts"
 import { startPglite } from "./connection.ts"
 import { damaged, lacksRoom, noRoom } from "./folder-trouble.ts"

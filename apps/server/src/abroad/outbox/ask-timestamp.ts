@@ -1,0 +1,66 @@
+/** One exchange with a timestamp authority: a timestamp of RFC 3161 over some bytes, which verifies. */
+import { randomBytes } from "node:crypto"
+import { encodeBase64 } from "@runseal/canonical"
+import { keptTimestamp, verifyTimestamp } from "@runseal/log/timestamps/timestamp"
+import type { TimestampAuthority } from "@runseal/log/timestamps/timestamp-authority"
+import { timestampRequest } from "@runseal/log/timestamps/timestamp-exchange"
+import { type Answer, ask } from "../ask.ts"
+import { MAX_ANSWER_BYTES, type Refusal, refusalOf } from "./exchange.ts"
+
+/** For one timestamp, the whole answer included. */
+export const TIMESTAMP_DEADLINE_MS = 10_000
+const NONCE_BYTES = 16
+
+export type TimestampSource = {
+  readonly url: URL
+  /** What its timestamps are held against: its certificates are the operator's choice, never those of an answer. */
+  readonly authority: TimestampAuthority
+}
+
+type Stamped = {
+  /** Base64 of the TimeStampResp as it is kept. */
+  readonly timestamp: string
+  /** Unix seconds. */
+  readonly time: number
+}
+
+/** Asks for a timestamp over these bytes. Whatever is given back verifies and answers this very request. Never rejects. */
+export async function askTimestamp(
+  { url, authority }: TimestampSource,
+  bytes: Uint8Array,
+  stop: AbortSignal,
+): Promise<Stamped | Refusal> {
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(TIMESTAMP_DEADLINE_MS)])
+  const nonce = newNonce()
+  const answer = await ask(url, {
+    body: new Uint8Array(timestampRequest(bytes, nonce)),
+    headers: { accept: "application/timestamp-reply", "content-type": "application/timestamp-query" },
+    maxBytes: MAX_ANSWER_BYTES,
+    signal,
+  }).catch(() => undefined)
+  return answer === undefined
+    ? { fault: "untimed", problem: "The timestamp authority did not answer in time." }
+    : judge(answer, authority, bytes, nonce)
+}
+
+const OTHER_CHAIN = "The timestamp authority signs under another certificate than the first of --tsa-chain."
+
+/** RFC 3161 names no status; authorities answer 200, Sigstore's 201. */
+function judge(answer: Answer, authority: TimestampAuthority, bytes: Uint8Array, nonce: Uint8Array): Stamped | Refusal {
+  const { status } = answer
+  if (status !== 200 && status !== 201)
+    return { ...refusalOf(answer), fault: "untimed", problem: "The timestamp authority refused or failed." }
+  const kept = answer.bytes && keptTimestamp(answer.bytes, authority)
+  if (kept === undefined)
+    return { fault: "untimed", status, problem: "The timestamp authority granted no timestamp of RFC 3161." }
+  const found = verifyTimestamp(kept, bytes, [authority], nonce)
+  if (!("problem" in found)) return { timestamp: encodeBase64(kept), time: found.time }
+  return { fault: "untimed", status, problem: found.ofNobody ? OTHER_CHAIN : found.problem }
+}
+
+/** A positive INTEGER of this length in its shortest form: the first bit is clear, and the first byte is not 0. */
+function newNonce(): Uint8Array {
+  const nonce = new Uint8Array(randomBytes(NONCE_BYTES))
+  nonce[0] = ((nonce[0] ?? 0) & 0x7f) | 0x40
+  return nonce
+}

@@ -1,0 +1,103 @@
+/** Delivers the service's entries to an outside log, in the order of their indices, each stored once. */
+import { canonicalize } from "@runseal/canonical"
+import type { OutsideEntry } from "@runseal/core/artifacts/anchor"
+import { timeOfOutside } from "@runseal/core/verify/outside"
+import { LOG_TIME_TOLERANCE_SECONDS } from "@runseal/core/vocabulary/scalars"
+import type { AnchorMode } from "../../options/table.ts"
+import type { Database } from "../../store/driver/database.ts"
+import { readEntries, readHead } from "../../store/tables/log-store.ts"
+import { keepOutside, leaseOutside, noteOutsideFault } from "../../store/tables/outside-log.ts"
+import type { Telemetry } from "../../telemetry.ts"
+import { TIMESTAMP_DEADLINE_MS } from "./ask-timestamp.ts"
+import { EXCHANGE_DEADLINE_MS, enterEntry } from "./enter-entry.ts"
+import { TILED_DEADLINE_MS } from "./enter-tiled.ts"
+import type { Entered, Refusal } from "./exchange.ts"
+import { authorityRow, type OutsideLog } from "./outside-log.ts"
+
+/** A process that dies keeps others waiting no longer than this. Longer than a round, whose requests have deadlines. */
+const leaseMs = ({ timestamps }: OutsideLog): number =>
+  10_000 + (timestamps === undefined ? EXCHANGE_DEADLINE_MS : TIMESTAMP_DEADLINE_MS + TILED_DEADLINE_MS)
+/** After a failure a random part of this time is waited, doubled with each further failure in a row … */
+const FIRST_WAIT_MS = 1000
+/** … up to this; less where answers wait for it. */
+const LONGEST_WAIT_MS: { readonly [mode in AnchorMode]: number } = { async: 300_000, sync: 15_000 }
+
+export type DeliveryContext = {
+  readonly db: Database
+  readonly log: OutsideLog
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number
+  /** Uniform in [0, 1); spreads retries. */
+  readonly random: () => number
+  readonly telemetry: Pick<Telemetry, "entered" | "notEntered" | "outsideBack">
+  /** The name under which this process holds the lease. */
+  readonly holder: string
+}
+
+/** What a round came to. */
+export type Round =
+  /** Entries up to `next_index` are stored. `more`: others may follow at once. */
+  | { readonly next_index: number; readonly more: boolean }
+  /** Nothing more is to be sent before this time has passed. */
+  | { readonly next_index: number; readonly wait_ms: number }
+  /** Another process delivers. */
+  | "elsewhere"
+
+type Delivery = { readonly playRound: (stop: AbortSignal) => Promise<Round> }
+
+export function openDelivery(context: DeliveryContext): Delivery {
+  const { db, log, telemetry, holder } = context
+  let failures = 0
+
+  const fail = async (refusal: Refusal, log_index: number): Promise<number> => {
+    const most = Math.min(LONGEST_WAIT_MS[log.mode], FIRST_WAIT_MS * 2 ** failures)
+    failures += 1
+    telemetry.notEntered(log.host, log_index, refusal)
+    await noteOutsideFault(db, log.key.logId, refusal.fault, context.nowMs())
+    return Math.max(refusal.retryAfterMs ?? 0, context.random() * most)
+  }
+
+  return {
+    playRound: async stop => {
+      const leased = await leaseOutside(db, log.key.logId, holder, leaseMs(log))
+      if (leased === undefined) return "elsewhere"
+      const first = leased.next_index
+      const { size } = await readHead(db)
+      const entries = await readEntries(db, first, Math.min(size, first + log.inFlight))
+      if (entries.length === 0) return { next_index: first, more: false }
+      const answers = await Promise.all(entries.map(({ body }) => enterEntry(log, body, stop)))
+      const held = leadingEntries(answers)
+      const next_index = first + held.length
+      if (held.length > 0) {
+        const rows = held.map((entered, at) => ({
+          log_index: first + at,
+          log_id: log.key.logId,
+          entry: canonicalize(entered.entry),
+          timestamp: "timestamp" in entered ? entered.timestamp : "",
+        }))
+        await keepOutside(db, log.key.logId, rows, log.timestamps && authorityRow(log.timestamps.authority))
+        if (failures > 0) telemetry.outsideBack(log.host, first)
+        failures = 0
+        for (const [at, entered] of held.entries())
+          telemetry.entered(isLateTo(timeOfOutside(entered), entries[at]?.integrated_time))
+      }
+      const refusal = answers[held.length]
+      if (refusal === undefined || !("fault" in refusal)) return { next_index, more: true }
+      if (stop.aborted) return { next_index, more: false }
+      return { next_index, wait_ms: await fail(refusal, next_index) }
+    },
+  }
+}
+
+/** What can be stored in order: the entries before the first that is not there. */
+function leadingEntries(answers: readonly Entered[]): readonly OutsideEntry[] {
+  const held = []
+  for (const answer of answers) {
+    if ("fault" in answer) break
+    held.push(answer)
+  }
+  return held
+}
+
+/** Whether an entry is not of the time of its own; what that means for a record, its verifier judges by the record's clock. */
+const isLateTo = (time: number, own = time): boolean => Math.abs(time - own) > LOG_TIME_TOLERANCE_SECONDS

@@ -1,0 +1,77 @@
+/**
+ * Puts what outside logs hold of a record beside its own anchors when it is read: it came after the record was sealed, whose
+ * stored text is never written again.
+ */
+import { canonicalize, parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import type { OutsideAnchors, OutsideEntry } from "@runseal/core/artifacts/anchor"
+import type { Bundle } from "@runseal/core/artifacts/bundle"
+import { parseExact } from "@runseal/core/artifacts/parse-exact"
+import { bundleAnchors } from "@runseal/core/verify/bundle"
+import { parseDocument, readBundle } from "@runseal/core/verify/document"
+import { outsideAnchors } from "@runseal/core/verify/outside"
+import { isObject } from "@runseal/core/vocabulary/json-members"
+import { tiledLogEntrySchema, transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
+import type { Database } from "../../store/driver/database.ts"
+import { StoreError } from "../../store/driver/errors.ts"
+import { type OutsideEntryRow, readOutside } from "../../store/tables/outside-log.ts"
+
+/** The bundles' texts with their anchors in outside logs; one that no outside log holds, or that is no bundle, as it is. */
+export type ShowOutside = (texts: readonly string[]) => Promise<readonly string[]>
+
+/** Of a database without outside logs: everything as it is. */
+export const showNothing: ShowOutside = async texts => texts
+
+export const showOutside =
+  (db: Database): ShowOutside =>
+  async texts => {
+    const bundles = texts.map(bundleIn)
+    const indices = bundles.flatMap(bundle => (bundle === undefined ? [] : indicesOf(bundle)))
+    if (indices.length === 0) return texts
+    const rows = await readOutside(db, indices)
+    return texts.map((text, at) => {
+      const bundle = bundles[at]
+      const outside = bundle === undefined ? [] : anchorsOf(bundle, rows)
+      return bundle === undefined || outside.length === 0
+        ? text
+        : canonicalize({ ...bundle, anchors: { ...bundle.anchors, outside } })
+    })
+  }
+
+/** Undefined for what somebody left in the database in a bundle's place: it is shown as it is, and does not verify. */
+function bundleIn(text: string): Bundle | undefined {
+  try {
+    const { value } = parseDocument(text)
+    const bundle = isObject(value) ? readBundle(value) : undefined
+    return bundle === undefined || "unreadable" in bundle ? undefined : bundle
+  } catch (error) {
+    if (error instanceof StrictJsonError) return undefined
+    throw error
+  }
+}
+
+const indicesOf = (bundle: Bundle): readonly number[] =>
+  bundleAnchors(bundle).map(({ anchor }) => Number(anchor.entry.logIndex))
+
+function anchorsOf(bundle: Bundle, rows: readonly OutsideEntryRow[]): readonly OutsideAnchors[] {
+  const logs = [...new Set(rows.map(({ log_id }) => log_id))]
+  return logs.flatMap(logId => {
+    const anchors = outsideAnchors(bundle, ({ entry: { logIndex } }) => {
+      const row = rows.find(({ log_id, log_index }) => log_id === logId && `${log_index}` === logIndex)
+      return row && entryIn(row)
+    })
+    return Object.keys(anchors).length === 0 ? [] : [anchors]
+  })
+}
+
+/** @throws StoreError "corrupt" */
+function entryIn({ entry, timestamp }: OutsideEntryRow): OutsideEntry {
+  const value = parseStrictJson(entry)
+  if (timestamp === "") {
+    const parsed = parseExact(transparencyLogEntrySchema, value)
+    if (!parsed.ok) throw new StoreError("corrupt")
+    return { entry: parsed.value }
+  }
+  const parsed = parseExact(tiledLogEntrySchema, value)
+  if (!parsed.ok) throw new StoreError("corrupt")
+  return { entry: parsed.value, timestamp }
+}

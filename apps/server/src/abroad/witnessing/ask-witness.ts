@@ -1,0 +1,91 @@
+/** One exchange with a witness, C2SP tlog-witness. */
+import { utf8Decode } from "@runseal/canonical"
+import { type Cosignature, cosignatureOf } from "@runseal/log/notes/cosigned-note"
+import { parseNote } from "@runseal/log/notes/signed-note"
+import {
+  ADD_CHECKPOINT,
+  type AddCheckpoint,
+  formatAddCheckpoint,
+  parseTreeSize,
+} from "@runseal/log/notes/witness-messages"
+import type { Witness } from "../../options/witness.ts"
+import { ask } from "../ask.ts"
+
+/** For one request, its whole answer included. */
+export const DEADLINE_MS = 5000
+/** Seconds that a witness's clock may be ahead of ours: readers do not count a later cosignature. */
+export const MAX_AHEAD_SECONDS = 300
+/** Bytes of an answer, after any content encoding is undone. A cosignature line is some 150, of ML-DSA-44 some 3,300. */
+export const MAX_ANSWER_BYTES = 16_384
+
+/**
+ * Why a witness did not cosign. Closed, since metrics name it. `unreachable`: no whole answer in time. `refused`: a status that speaks of the request. `invalid`: an answer beside the
+ * protocol, such as a cosignature that does not verify. `contradicted`: the witness knows another past of this log.
+ */
+export type WitnessFault = "unreachable" | "refused" | "invalid" | "contradicted"
+
+/** Why there is no cosignature. */
+export type Refusal = {
+  readonly fault: WitnessFault
+  /** Of the witness's answer. */
+  readonly status?: number
+  /** Entries that the witness says it cosigned. */
+  readonly witness_size?: number
+}
+
+/** `size`: what the witness cosigned last is of another size than it was told. */
+export type WitnessAnswer = { readonly cosignature: Cosignature } | { readonly size: number } | Refusal
+
+/**
+ * Asks for a cosignature, which is verified. Never rejects.
+ * @param nowMs milliseconds since the epoch
+ */
+export async function askWitness(
+  witness: Witness,
+  request: AddCheckpoint,
+  stop: AbortSignal,
+  nowMs: () => number,
+): Promise<WitnessAnswer> {
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(DEADLINE_MS)])
+  try {
+    const { status, bytes } = await ask(new URL(ADD_CHECKPOINT, witness.url), {
+      body: formatAddCheckpoint(request),
+      headers: { "content-type": "text/plain; charset=utf-8" },
+      maxBytes: MAX_ANSWER_BYTES,
+      signal,
+    })
+    const body = bytes && utf8Decode(bytes)
+    return body === undefined
+      ? { fault: "invalid", status }
+      : judge(status, body, witness, request, nowMs() / 1000 + MAX_AHEAD_SECONDS)
+  } catch {
+    return { fault: "unreachable" }
+  }
+}
+
+/** @param latest Unix seconds after which a cosignature is of a time to come */
+function judge(
+  status: number,
+  body: string,
+  witness: Witness,
+  { oldSize, checkpoint }: AddCheckpoint,
+  latest: number,
+): WitnessAnswer {
+  if (status === 200) {
+    const cosignature = cosignatureIn(body, checkpoint, witness)
+    return cosignature === undefined || cosignature.time > latest ? { fault: "invalid", status } : { cosignature }
+  }
+  if (status === 422) return { fault: "contradicted", status }
+  if (status !== 409) return { fault: "refused", status }
+  const size = parseTreeSize(body)
+  // Without a size, or with the one that was named: its tree of that size has another root.
+  return size === undefined || size === oldSize ? { fault: "contradicted", status } : { size }
+}
+
+/** The witness's cosignature of this checkpoint; lines of other keys are passed over. */
+function cosignatureIn(lines: string, checkpoint: string, { key }: Witness): Cosignature | undefined {
+  const [asked, answered] = [parseNote(checkpoint), parseNote(checkpoint + lines)]
+  // Lines that hold an empty one would make another note of the two.
+  if (answered === undefined || answered.text !== asked?.text) return undefined
+  return cosignatureOf(answered, key)
+}

@@ -1,0 +1,97 @@
+/** Where one witness stands: what it cosigned last, and when it may be asked again. */
+
+import { buildConsistencyProof } from "@runseal/log/merkle/tiles"
+import type { Cosignature } from "@runseal/log/notes/cosigned-note"
+import type { Witness } from "../../options/witness.ts"
+import type { Database } from "../../store/driver/database.ts"
+import { type LogHeadRow, readHead, readTile } from "../../store/tables/log-store.ts"
+import type { Telemetry } from "../../telemetry.ts"
+import { askWitness, type Refusal } from "./ask-witness.ts"
+
+/** A cosignature of a log that does not grow is renewed after this time: it says that no larger tree was seen until then. */
+const RENEW_MS = 600_000
+/** A witness that failed is left alone for this time, doubled with each further failure. */
+const FIRST_WAIT_MS = 1000
+const LONGEST_WAIT_MS = 300_000
+/** Requests in one round: other processes of this log may be showing the witness more of it. */
+const MAX_REQUESTS = 3
+
+export type StandingContext = {
+  readonly db: Database
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number
+  readonly telemetry: Pick<Telemetry, "cosigned" | "notCosigned" | "witnessBack">
+}
+
+export type Standing = {
+  readonly witness: Witness
+  /** Entries of the tree it cosigned last, as far as is known here. */
+  size: number
+  /** Its last cosignature and the checkpoint under it; when it was given, in milliseconds of the process's own clock. */
+  last?: { readonly checkpoint: string; readonly cosignature: Cosignature; readonly atMs: number }
+  failures: number
+  /** Not to be asked before, in milliseconds of the process's own clock. */
+  waitUntilMs: number
+}
+
+export const newStanding = (witness: Witness, size: number): Standing => ({
+  witness,
+  size,
+  failures: 0,
+  waitUntilMs: 0,
+})
+
+/** Whether a witness should be asked about a head now. */
+export function isDue({ last, waitUntilMs }: Standing, { checkpoint }: LogHeadRow): boolean {
+  const now = performance.now()
+  return now >= waitUntilMs && (last?.checkpoint !== checkpoint || now - last.atMs >= RENEW_MS)
+}
+
+/** Asks a witness about a head and notes what came of it. @throws StoreError */
+export async function ask(
+  standing: Standing,
+  head: LogHeadRow,
+  context: StandingContext,
+  stop: AbortSignal,
+): Promise<void> {
+  const { name } = standing.witness.key
+  const answer = await exchange(standing, head, context, stop)
+  if (stop.aborted || answer === "overtaken") return
+  if ("cosignature" in answer) {
+    const { cosignature } = answer
+    if (standing.failures > 0) context.telemetry.witnessBack(name)
+    standing.size = head.size
+    standing.last = { checkpoint: head.checkpoint, cosignature, atMs: performance.now() }
+    standing.failures = 0
+    context.telemetry.cosigned(name, head.size, cosignature.time)
+    return
+  }
+  standing.waitUntilMs = performance.now() + Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** standing.failures)
+  standing.failures += 1
+  context.telemetry.notCosigned(name, answer, head.size)
+}
+
+/** The cosignature; why there is none; or that the log has grown meanwhile and the witness knows it. */
+async function exchange(
+  standing: Standing,
+  head: LogHeadRow,
+  { db, nowMs }: Pick<StandingContext, "db" | "nowMs">,
+  stop: AbortSignal,
+): Promise<{ readonly cosignature: Cosignature } | Refusal | "overtaken"> {
+  let oldSize = Math.min(standing.size, head.size)
+  for (let asked = 0; asked < MAX_REQUESTS; asked++) {
+    const proof =
+      oldSize === 0
+        ? []
+        : await buildConsistencyProof(oldSize, head.size, (level, index, width) => readTile(db, level, index, width))
+    const answer = await askWitness(standing.witness, { oldSize, proof, checkpoint: head.checkpoint }, stop, nowMs)
+    if (!("size" in answer)) return answer
+    if (answer.size > head.size) {
+      const { size } = await readHead(db)
+      return size < answer.size ? { fault: "contradicted", witness_size: answer.size } : "overtaken"
+    }
+    oldSize = answer.size
+    standing.size = oldSize
+  }
+  return { fault: "invalid" }
+}

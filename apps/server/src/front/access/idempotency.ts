@@ -1,0 +1,130 @@
+/**
+ * Requests that may be sent again: the header `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). What the first
+ * request under a key made stands for every later one, from any process and after a crash.
+ */
+import { concatBytes, sha256Hex, utf8Encode } from "@runseal/canonical"
+import {
+  IDEMPOTENCY_KEY_HEADER,
+  IDEMPOTENCY_KEY_MAX_LENGTH,
+  IDEMPOTENCY_REPLAYED_HEADER,
+  parseIdempotencyKey,
+} from "@runseal/core/wire/idempotency-key"
+import type { Context } from "hono"
+import { badRequest, HttpError } from "../../http-error.ts"
+import type { Database } from "../../store/driver/database.ts"
+import { StoreError } from "../../store/driver/errors.ts"
+import { createGroupCommit, type Upstream } from "../../store/driver/group-commit.ts"
+import { findKeys, type KeptKey, type KeyClaim, sweepKeys } from "../../store/tables/idempotency-keys.ts"
+import { callerOf } from "./caller.ts"
+import { createHousekeeping } from "./housekeeping.ts"
+
+/** A key stands at least this long for what was made under it. */
+export const KEY_KEPT_MS = 86_400_000
+
+/** Keys one statement looks up. */
+const MAX_LOOKUPS_PER_STATEMENT = 256
+/** Requests that may wait for their look-up; one more is answered 503 at once. */
+const MAX_WAITING_LOOKUPS = 4096
+/** Older keys are removed at most this often by one process … */
+const SWEEP_EVERY_MS = 1000
+/** … and at most so many at once. */
+const SWEEP_MAX_ROWS = 5000
+/** Seconds after which to ask again for what is under way. */
+const RETRY_AFTER_SECONDS = "1"
+
+/**
+ * The request as one under a key; undefined without the header. A key belongs to its caller and endpoint. What must be equal
+ * is the body as it was received, byte for byte: whoever repeats a request has those bytes, and nothing need be parsed to tell.
+ * @throws HttpError 400 for a malformed key
+ */
+export function claimOf(c: Context, body: Uint8Array): KeyClaim | undefined {
+  const field = c.req.header(IDEMPOTENCY_KEY_HEADER)
+  if (field === undefined) return undefined
+  const key = parseIdempotencyKey(field)
+  if (key === undefined)
+    throw badRequest(
+      `${IDEMPOTENCY_KEY_HEADER} must be one string of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters, in double quotes.`,
+    )
+  const request = utf8Encode(`${c.req.method} ${c.req.path}\n`)
+  const owner = utf8Encode(`idempotency_key\n${callerOf(c).api_key_id}\n`)
+  return {
+    key_hash: sha256Hex(concatBytes(owner, request, utf8Encode(key))),
+    request_digest: sha256Hex(concatBytes(request, body)),
+  }
+}
+
+/** What a request came to: what it made, or the id of the record that the first one under its key had made. */
+export type Settled<Made> = { readonly made: Made } | { readonly record_id: string }
+
+export type IdempotencyKeys = Upstream & {
+  /**
+   * Does `make`, unless a record stands for the claim's key. Whatever `make` rejects with leaves the key as it was, unless a
+   * record stands for it then: another process was first, or the commit took effect although its answer was lost.
+   * @throws HttpError 409 when another request stands for the key, or one under it is under way here
+   */
+  readonly once: <Made>(claim: KeyClaim, make: () => Promise<Made>) => Promise<Settled<Made>>
+  readonly close: () => Promise<void>
+}
+
+export function openIdempotencyKeys(db: Database, nowMs: () => number): IdempotencyKeys {
+  const sweeping = createHousekeeping(at => sweepKeys(db, at - KEY_KEPT_MS, SWEEP_MAX_ROWS), SWEEP_EVERY_MS)
+  const lookups = createGroupCommit<string, string | KeptKey>(
+    async hashes => {
+      const found = new Map((await findKeys(db.quick, hashes)).map(key => [key.key_hash, key]))
+      sweeping.due(nowMs())
+      return hashes.map(hash => found.get(hash) ?? hash)
+    },
+    { batch: MAX_LOOKUPS_PER_STATEMENT, waiting: MAX_WAITING_LOOKUPS },
+  )
+  const claimed = new Set<string>()
+  const recordOf = async ({ key_hash, request_digest }: KeyClaim): Promise<string | undefined> => {
+    const kept = await lookups.submit(key_hash)
+    if (typeof kept === "string" || kept.record_id === "") return undefined
+    if (kept.request_digest !== request_digest) throw anotherRequest()
+    await db.confirm()
+    return kept.record_id
+  }
+  const makeOrFind = async <Made>(claim: KeyClaim, make: () => Promise<Made>): Promise<Settled<Made>> => {
+    const record_id = await recordOf(claim)
+    if (record_id !== undefined) return { record_id }
+    try {
+      return { made: await make() }
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      const first = await recordOf(claim).catch((further: unknown) => {
+        throw further instanceof StoreError ? error : further
+      })
+      if (first === undefined) throw error
+      return { record_id: first }
+    }
+  }
+  return {
+    once: async (claim, make) => {
+      if (claimed.has(claim.key_hash)) throw stillUnderWay()
+      claimed.add(claim.key_hash)
+      try {
+        return await makeOrFind(claim, make)
+      } finally {
+        claimed.delete(claim.key_hash)
+      }
+    },
+    underWay: lookups.underWay,
+    close: async () => {
+      await lookups.close()
+      await sweeping.close()
+    },
+  }
+}
+
+/** The header field of an answer that was given before. */
+export const replayedField = (settled: Settled<unknown>): Record<string, string> =>
+  "made" in settled ? {} : { [IDEMPOTENCY_REPLAYED_HEADER]: "true" }
+
+/** Without Retry-After: this request is never answered under this key. */
+const anotherRequest = (): HttpError =>
+  new HttpError(409, `This ${IDEMPOTENCY_KEY_HEADER} was used with another body; a new request needs a new key.`)
+
+const stillUnderWay = (): HttpError =>
+  new HttpError(409, `A request with this ${IDEMPOTENCY_KEY_HEADER} is still under way; its answer comes on a retry.`, {
+    "Retry-After": RETRY_AFTER_SECONDS,
+  })

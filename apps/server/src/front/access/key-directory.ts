@@ -1,0 +1,135 @@
+/**
+ * Whose secret it is. Every request asks the database, so that a revocation holds from the next request on in every process;
+ * requests that wait at the same time are asked for in one statement, which counts them for their limits too where they are
+ * counted in the database.
+ */
+
+import type { Database } from "../../store/driver/database.ts"
+import { createGroupCommit, type Upstream } from "../../store/driver/group-commit.ts"
+import { type ActiveKey, findActiveKeys, hasKeys, noteUses } from "../../store/tables/api-keys.ts"
+import type { Telemetry } from "../../telemetry.ts"
+import { isSecret, secretHash } from "./api-key.ts"
+import { ANONYMOUS, type Caller, keyCaller } from "./caller.ts"
+import { type CountedRequest, lookUpAndCount } from "./counted-lookup.ts"
+import type { LimitName } from "./rate-limit.ts"
+import type { Counted } from "./request-counter.ts"
+import { isShared, sweepWindows } from "./request-counter.ts"
+
+/** Secrets one statement looks up. */
+export const MAX_LOOKUPS_PER_STATEMENT = 256
+/** Requests that may wait for their look-up; one more is refused at once. */
+export const MAX_WAITING_LOOKUPS = 4096
+/** A key's last use is written at most this often. */
+export const USE_NOTED_EVERY_MS = 60_000
+
+/** A caller, with the request's place in his window where it is counted already; or nobody who may enter. */
+export type Admission = { readonly caller: Caller; readonly counted?: Counted } | "nobody"
+
+export type KeyDirectory = Upstream & {
+  /**
+   * Who it is that sent this key header, absent when none was sent.
+   * @param limit that counts the request; absent where none does
+   * @throws StoreError "unavailable" when too many wait, otherwise what the look-up met
+   */
+  readonly admit: (secret: string | undefined, limit?: LimitName) => Promise<Admission>
+  /** Resolves when the last uses seen so far are written, or could not be. */
+  readonly usesNoted: () => Promise<void>
+  /** Admits nobody any more and writes what is to be noted. */
+  readonly close: () => Promise<void>
+}
+
+type DirectoryParts = {
+  readonly db: Database
+  readonly nowMs: () => number
+  readonly telemetry: Pick<Telemetry, "keyUseLost">
+}
+
+export function openKeyDirectory(parts: DirectoryParts): KeyDirectory {
+  const { db, nowMs } = parts
+  const uses = openUseNotes(parts)
+  const isLocked = lockedMode(db)
+  const sweeping = sweepWindows(db)
+  const bounds = { batch: MAX_LOOKUPS_PER_STATEMENT, waiting: MAX_WAITING_LOOKUPS }
+  const lookups = createGroupCommit(
+    whenLocked(isLocked, (batch: readonly SoughtHash[]) => lookUp(db, batch, uses.note)),
+    bounds,
+  )
+  const counted = createGroupCommit(
+    whenLocked(isLocked, async (batch: readonly CountedRequest[]) => {
+      const at = nowMs()
+      const admissions = await lookUpAndCount(db, batch, at, uses.note)
+      sweeping.due(at)
+      return admissions
+    }),
+    bounds,
+  )
+  return {
+    admit: (secret, limit) => {
+      const hash = secret !== undefined && isSecret(secret) ? secretHash(secret) : undefined
+      return limit !== undefined && isShared(db) ? counted.submit({ hash, limit }) : lookups.submit(hash)
+    },
+    underWay: (isShared(db) ? counted : lookups).underWay,
+    usesNoted: uses.noted,
+    close: async () => {
+      await lookups.close()
+      await counted.close()
+      await sweeping.close()
+      await uses.noted()
+    },
+  }
+}
+
+/** Whether there are keys. A key that exists is never deleted: what is locked stays locked. That nothing is locked is asked each time. */
+function lockedMode(db: Database): () => Promise<boolean> {
+  let locked = false
+  return async () => {
+    locked ||= await hasKeys(db.quick)
+    return locked
+  }
+}
+
+/** In open mode everybody is the anonymous caller, and nobody is looked up. */
+const whenLocked =
+  <Request>(isLocked: () => Promise<boolean>, lookUp: (batch: readonly Request[]) => Promise<readonly Admission[]>) =>
+  async (batch: readonly Request[]): Promise<readonly Admission[]> =>
+    (await isLocked()) ? lookUp(batch) : batch.map(() => ({ caller: ANONYMOUS }))
+
+/** Hex of a secret's hash; absent when the header named no possible secret. */
+export type SoughtHash = string | undefined
+
+async function lookUp(
+  db: Database,
+  batch: readonly SoughtHash[],
+  noteUse: (key: ActiveKey) => void,
+): Promise<readonly Admission[]> {
+  const hashes = [...new Set(batch.filter(hash => hash !== undefined))]
+  const keys = hashes.length === 0 ? [] : await findActiveKeys(db.quick, hashes)
+  for (const key of keys) noteUse(key)
+  const admissions = new Map(keys.map(key => [key.secret_hash, { caller: keyCaller(key) }]))
+  return batch.map(hash => (hash === undefined ? undefined : admissions.get(hash)) ?? "nobody")
+}
+
+/** Last uses, written behind the requests' backs. Only keys that exist get here: their number bounds what is remembered. */
+function openUseNotes({ db, nowMs, telemetry }: DirectoryParts) {
+  let due = new Set<number>()
+  let writing: Promise<void> | undefined
+  const writeAll = async (): Promise<void> => {
+    while (due.size > 0) {
+      const keyIds = [...due]
+      due = new Set()
+      await noteUses(db, keyIds, nowMs(), USE_NOTED_EVERY_MS).catch(telemetry.keyUseLost)
+    }
+    writing = undefined
+  }
+  return {
+    note: ({ key_id, last_used_at }: ActiveKey): void => {
+      if (nowMs() - last_used_at < USE_NOTED_EVERY_MS) return
+      due.add(key_id)
+      // Not at once: all keys of one look-up go into one statement.
+      writing ??= Promise.resolve().then(writeAll)
+    },
+    noted: async (): Promise<void> => {
+      await writing
+    },
+  }
+}

@@ -1,0 +1,121 @@
+/** Rate limits: who is counted, how far, and what is said of it. docs/api.md, "Limits". */
+import { createHmac, type KeyObject } from "node:crypto"
+import type { Context, MiddlewareHandler } from "hono"
+import type { Deps } from "../../deps.ts"
+import { HttpError } from "../../http-error.ts"
+import type { Config } from "../../options/config.ts"
+import type { Database } from "../../store/driver/database.ts"
+import type { IpAddress } from "../http/caller-address.ts"
+import { callerAddress } from "../http/caller-address.ts"
+import { ANONYMOUS_KEY_ID, type Caller, callerOf } from "./caller.ts"
+import {
+  type Counted,
+  isShared,
+  memoryCounter,
+  type RequestCounter,
+  storeCounter,
+  WINDOW_MS,
+} from "./request-counter.ts"
+
+/** `POST /attest` has a limit of its own; every other kept endpoint that is not under /admin/ shares one. */
+export type LimitName = "shared" | "attest"
+
+/** What is left of a limit after a request. */
+type Allowance = {
+  readonly admitted: boolean
+  readonly name: LimitName
+  /** Requests a window. */
+  readonly limit: number
+  /** Requests left in this window. */
+  readonly remaining: number
+  /** Until the window ends; at least 1. */
+  readonly seconds: number
+}
+
+export type RateLimits = {
+  /**
+   * Counts a request and judges it. A refused one does not make its window longer.
+   * @param address of the caller; who has no key is known by nothing else
+   * @param known its place, where the door has counted it already
+   * @throws StoreError when it could not be counted: it is refused then, never let through
+   */
+  readonly admit: (
+    name: LimitName,
+    caller: Caller,
+    address: IpAddress | undefined,
+    known?: Counted,
+  ) => Promise<Allowance>
+  /** Resolves when the requests that wait are counted. */
+  readonly close: () => Promise<void>
+}
+
+type RateLimitParts = {
+  readonly db: Database
+  readonly config: Pick<Config, "rateLimit" | "attestRateLimit" | "anonymousRateLimit">
+  /** The deployment's origin secret: addresses are counted under their HMACs. */
+  readonly secret: KeyObject
+  readonly nowMs: () => number
+  /** Told of each request that is refused. */
+  readonly reportRefused: (name: LimitName) => void
+}
+
+/** Counts in the database where several processes may share it, in memory where there is only one. */
+const openCounter = (db: Database, nowMs: () => number): RequestCounter =>
+  isShared(db) ? storeCounter(db, nowMs) : memoryCounter(nowMs)
+
+export function openRateLimits({ db, config, secret, nowMs, reportRefused }: RateLimitParts): RateLimits {
+  const counter = openCounter(db, nowMs)
+  const limitOf = (name: LimitName, { api_key_id }: Caller): number => {
+    if (name === "attest") return config.attestRateLimit
+    return api_key_id === ANONYMOUS_KEY_ID ? config.anonymousRateLimit : config.rateLimit
+  }
+  return {
+    admit: async (name, caller, address, known) => {
+      const counted = known ?? (await counter.count(`${whoOf(caller, address, secret)}:${name}`))
+      const allowance = allowanceOf(name, limitOf(name, caller), counted, nowMs())
+      if (!allowance.admitted) reportRefused(name)
+      return allowance
+    },
+    close: counter.close,
+  }
+}
+
+/** Hex digits of an address's HMAC in a bucket's name: 128 bits, so that no two callers meet in one. */
+const ADDRESS_DIGITS = 32
+
+function whoOf({ api_key_id }: Caller, address: IpAddress | undefined, secret: KeyObject): string {
+  if (api_key_id !== ANONYMOUS_KEY_ID) return `key:${api_key_id}`
+  const mac = createHmac("sha256", secret).update(`rate_limit\n${address?.network ?? ""}`)
+  return `address:${mac.digest("hex").slice(0, ADDRESS_DIGITS)}`
+}
+
+function allowanceOf(name: LimitName, limit: number, { place, window_start }: Counted, now: number): Allowance {
+  const seconds = Math.max(1, Math.ceil((window_start + WINDOW_MS - now) / 1000))
+  return { admitted: place <= limit, name, limit, remaining: Math.max(0, limit - place), seconds }
+}
+
+/** The fields of draft-ietf-httpapi-ratelimit-headers. */
+const rateLimitFields = ({ name, limit, remaining, seconds }: Allowance): Record<string, string> => ({
+  "RateLimit-Policy": `"${name}";q=${limit};w=${WINDOW_MS / 1000}`,
+  RateLimit: `"${name}";r=${remaining};t=${seconds}`,
+})
+
+function tooManyRequests(allowance: Allowance): HttpError {
+  const { limit, seconds } = allowance
+  const sentence = `Too many requests: at most ${limit} a minute are answered; try again in ${seconds} s.`
+  return new HttpError(429, sentence, { "Retry-After": `${seconds}`, ...rateLimitFields(allowance) })
+}
+
+/** Which limit a request behind the door falls under. */
+export const limitNameOf = (c: Context): LimitName => (c.req.path === "/attest" ? "attest" : "shared")
+
+/** Stands behind the door: a request that was refused there counts nowhere. */
+export function limitRequests({ rateLimits, trustedProxyHops }: Deps): MiddlewareHandler {
+  return async (c, next) => {
+    const address = callerAddress(c, trustedProxyHops)
+    const allowance = await rateLimits.admit(limitNameOf(c), callerOf(c), address, c.get("counted"))
+    if (!allowance.admitted) throw tooManyRequests(allowance)
+    await next()
+    for (const [field, value] of Object.entries(rateLimitFields(allowance))) c.res.headers.set(field, value)
+  }
+}

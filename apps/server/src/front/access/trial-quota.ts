@@ -1,0 +1,122 @@
+/** The quota of trial keys: so many runs in a rolling period. docs/api.md, "Limits". */
+import { randomUUID } from "node:crypto"
+import { HttpError } from "../../http-error.ts"
+import type { Database } from "../../store/driver/database.ts"
+import { StoreError } from "../../store/driver/errors.ts"
+import { createGroupCommit, type Upstream } from "../../store/driver/group-commit.ts"
+import {
+  type AdmissionResult,
+  type AskedAdmission,
+  admitTrialRuns,
+  sweepTrialAdmissions,
+  type TrialCap,
+  withdrawAdmissions,
+} from "../../store/tables/trial-admissions.ts"
+import type { Caller } from "./caller.ts"
+import { createHousekeeping } from "./housekeeping.ts"
+
+const DAY_MS = 86_400_000
+export const TRIAL_CAP: TrialCap = { runs: 5000, period_ms: 30 * DAY_MS }
+
+/** Runs one transaction admits or takes back. */
+const MAX_PER_BATCH = 256
+/** Runs that may wait to be admitted or taken back; one more is answered 503 at once. */
+const MAX_WAITING = 4096
+/** Admissions remembered that could not be taken back yet; any further one stays counted. */
+const MAX_OWED = 4096
+const SWEEP_EVERY_MS = 10_000
+/** More than a key is admitted in a period: one turn is enough. */
+const SWEEP_MAX_ROWS = 6000
+
+export type TrialQuota = Upstream & {
+  /**
+   * Does `run` as one of the caller's runs. A refused or halted run and one that fails in a stage count: they are runs. What
+   * ends with a refusal of the request or without a record does not.
+   * @throws HttpError 429 when a trial key's quota is used up, and then `run` was not called; otherwise what `run` rejects with
+   */
+  readonly spend: <T>(caller: Caller, run: () => Promise<T>) => Promise<T>
+  readonly close: () => Promise<void>
+}
+
+/** @param reportRefused told of each run that is refused */
+export function openTrialQuota(db: Database, nowMs: () => number, reportRefused: () => void): TrialQuota {
+  const bounds = { batch: MAX_PER_BATCH, waiting: MAX_WAITING }
+  const sweeping = createHousekeeping(sweeper(db), SWEEP_EVERY_MS)
+  const withdrawals = openWithdrawals(db)
+  const admissions = createGroupCommit<AskedAdmission, AdmissionResult>(async asked => {
+    await withdrawals.settleOwed()
+    const at = nowMs()
+    const results = await admitTrialRuns(db, asked, at, TRIAL_CAP)
+    sweeping.due(at)
+    return results
+  }, bounds)
+  return {
+    spend: async (caller, run) => {
+      if (!isLimited(caller)) return run()
+      const admission_id = randomUUID()
+      const result = await admissions.submit({ admission_id, key_id: caller.api_key_id })
+      if (!result.admitted) {
+        reportRefused()
+        throw quotaExceeded(result.free_at - nowMs())
+      }
+      return run().catch(async (error: unknown) => {
+        if (mintedNothing(error)) await withdrawals.withdraw(admission_id)
+        throw error
+      })
+    },
+    underWay: admissions.underWay,
+    close: async () => {
+      await admissions.close()
+      await withdrawals.close()
+      await sweeping.close()
+    },
+  }
+}
+
+/** Whatever the scope: an admin key has the quota when that tier was asked for. */
+const isLimited = ({ tier }: Caller): boolean => tier === "trial"
+
+function quotaExceeded(wait_ms: number): HttpError {
+  const seconds = Math.max(1, Math.ceil(wait_ms / 1000))
+  const days = TRIAL_CAP.period_ms / DAY_MS
+  const sentence = `trial_quota_exceeded: a trial key is admitted to ${TRIAL_CAP.runs} runs in ${days} days.`
+  return new HttpError(429, sentence, { "Retry-After": `${seconds}` })
+}
+
+/** Where it is not known whether there is a run, its admission stands. */
+const mintedNothing = (error: unknown): boolean =>
+  error instanceof HttpError || (error instanceof StoreError && error.code !== "outcome_unknown")
+
+/** Takes admissions back; what fails is owed, and made good before the next run is admitted. */
+function openWithdrawals(db: Database) {
+  const owed = new Set<string>()
+  const { submit, close } = createGroupCommit<string, true>(
+    async ids => {
+      await withdrawAdmissions(db, ids)
+      return ids.map(() => true)
+    },
+    { batch: MAX_PER_BATCH, waiting: MAX_WAITING },
+  )
+  return {
+    withdraw: async (id: string): Promise<void> => {
+      await submit(id).catch(() => {
+        if (owed.size < MAX_OWED) owed.add(id)
+      })
+    },
+    settleOwed: async (): Promise<void> => {
+      const ids = [...owed]
+      if (ids.length === 0) return
+      await withdrawAdmissions(db, ids)
+      for (const id of ids) owed.delete(id)
+    },
+    close,
+  }
+}
+
+/** One key after the other, and then from the first again. */
+function sweeper(db: Database): (nowMs: number) => Promise<void> {
+  let last = 0
+  return async nowMs => {
+    last = await sweepTrialAdmissions(db, last, nowMs - TRIAL_CAP.period_ms, SWEEP_MAX_ROWS)
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * The OpenAPI 3.1 document, made of the schemas the server enforces. The tests hold every route, every status and every
+ * answer of the whole suite against it.
+ */
+import {
+  IDEMPOTENCY_KEY_HEADER,
+  IDEMPOTENCY_KEY_MAX_LENGTH,
+  IDEMPOTENCY_REPLAYED_HEADER,
+} from "@runseal/core/wire/idempotency-key"
+import { SERVICE_VERSION } from "../../options/config.ts"
+import { KEY_HEADER } from "../access/doors.ts"
+import { NAMED_SCHEMAS } from "./components.ts"
+import { type SchemaWriter, schemaWriter } from "./json-schema.ts"
+import type { Answer, Operation } from "./operation.ts"
+import { ATTESTATION_OPERATIONS } from "./operations/attestations.ts"
+import { EXECUTE_OPERATIONS } from "./operations/execute.ts"
+import { KEY_OPERATIONS } from "./operations/keys.ts"
+import { LOG_OPERATIONS } from "./operations/log.ts"
+import { RUN_OPERATIONS } from "./operations/runs.ts"
+import { SERVICE_OPERATIONS } from "./operations/service.ts"
+import { RATE_LIMIT_HEADERS, REFUSALS, refusalsOf } from "./refusals.ts"
+
+const OPERATIONS: readonly Operation[] = [
+  ...EXECUTE_OPERATIONS,
+  ...RUN_OPERATIONS,
+  ...ATTESTATION_OPERATIONS,
+  ...KEY_OPERATIONS,
+  ...LOG_OPERATIONS,
+  ...SERVICE_OPERATIONS,
+]
+
+const DESCRIPTION = `Executes payloads through a nine-stage pipeline and seals every outcome into a record that verifies offline.
+
+While no key was ever created every caller is anonymous; afterwards \`${KEY_HEADER}\` is needed wherever an endpoint says so. A
+refused request is \`{"ok": false, "error": "<one sentence>"}\`; so is any endpoint or method that is not here, with status 404.
+Unknown query parameters and unknown top-level members of a body are ignored; a parameter given twice is refused.`
+
+const SCHEME = "service_key"
+
+/** @param baseUrl address under which callers reach the service, if the operator gave one */
+export function openApiDocument(baseUrl?: string): object {
+  const write = schemaWriter(NAMED_SCHEMAS)
+  const responses = Object.values(REFUSALS).map(({ name, answer }) => [name, answerObject(answer, write)])
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Runseal",
+      version: SERVICE_VERSION,
+      description: DESCRIPTION,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: baseUrl ?? "/" }],
+    tags: [...new Set(OPERATIONS.map(({ tag }) => tag))].map(name => ({ name })),
+    paths: pathsObject(write),
+    components: {
+      securitySchemes: {
+        [SCHEME]: { type: "apiKey", in: "header", name: KEY_HEADER, description: "A key of POST /admin/keys." },
+      },
+      schemas: write.components(),
+      responses: Object.fromEntries(responses),
+    },
+  }
+}
+
+function pathsObject(write: SchemaWriter): object {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const operation of OPERATIONS)
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: operationObject(operation, write) }
+  return paths
+}
+
+function operationObject(operation: Operation, write: SchemaWriter): object {
+  const { id, tag, summary, description, access, body } = operation
+  const parameters = [
+    ...pathParameters(operation),
+    ...queryParameters(operation, write),
+    ...(operation.idempotent === undefined ? [] : [IDEMPOTENCY_KEY]),
+  ]
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    // The empty requirement is open mode's.
+    security: access === "public" ? [] : [{ [SCHEME]: [] }, {}],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined ? {} : { requestBody: bodyObject(body, write) }),
+    responses: responsesObject(operation, write),
+  }
+}
+
+/** draft-ietf-httpapi-idempotency-key-header. */
+const IDEMPOTENCY_KEY = {
+  name: IDEMPOTENCY_KEY_HEADER,
+  in: "header",
+  required: false,
+  description: `Makes the request safe to send again: a later one with this key and the same body gets the first answer. One string of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters, in double quotes.`,
+  schema: { type: "string" },
+  example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
+}
+const REPLAYED: Answer["headers"] = {
+  [IDEMPOTENCY_REPLAYED_HEADER]: {
+    description: "The answer was given before, to the first request under this idempotency key.",
+    schema: { const: "true" },
+  },
+}
+
+const pathParameters = ({ path_parameters = {} }: Operation): readonly object[] =>
+  Object.entries(path_parameters).map(([name, { schema, description, example, many_segments }]) => ({
+    name,
+    in: "path",
+    required: true,
+    description,
+    schema,
+    example,
+    ...(many_segments === undefined ? {} : { "x-many-segments": true }),
+  }))
+
+function queryParameters({ query }: Operation, write: SchemaWriter): readonly object[] {
+  if (query === undefined) return []
+  const { properties = {}, required = [] } = write.parameters(query)
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: required.includes(name),
+    schema,
+  }))
+}
+
+const bodyObject = ({ schema, max_bytes, example }: NonNullable<Operation["body"]>, write: SchemaWriter): object => ({
+  required: true,
+  description: `Strict JSON (I-JSON) of at most ${max_bytes} bytes.`,
+  content: { "application/json": { schema: write.document(schema), ...(example === undefined ? {} : { example }) } },
+})
+
+function responsesObject(operation: Operation, write: SchemaWriter): object {
+  const limited = operation.limit === undefined ? {} : RATE_LIMIT_HEADERS
+  const common = { ...limited, ...(operation.idempotent === undefined ? {} : REPLAYED) }
+  const responses: Record<string, object> = {}
+  for (const [status, answer] of Object.entries(operation.answers)) {
+    if (answer === undefined) continue
+    responses[status] = answerObject({ ...answer, headers: { ...answer.headers, ...common } }, write)
+  }
+  for (const status of refusalsOf(operation))
+    responses[status] = { $ref: `#/components/responses/${REFUSALS[status].name}` }
+  return responses
+}
+
+function answerObject({ description, content, or_page, headers = {} }: Answer, write: SchemaWriter): object {
+  const page = or_page === true ? { "text/html": { schema: { type: "string" } } } : {}
+  return {
+    description,
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+    ...(content === undefined ? {} : { content: { [content.type]: mediaType(content, write), ...page } }),
+  }
+}
+
+function mediaType({ schema, binary }: NonNullable<Answer["content"]>, write: SchemaWriter): object {
+  if (schema !== undefined) return { schema: write.document(schema) }
+  // OpenAPI 3.1 says of raw bytes nothing but their media type.
+  return binary === true ? {} : { schema: { type: "string" } }
+}

@@ -1,0 +1,80 @@
+/** An endpoint as the OpenAPI document describes it: what it takes, and every status it can answer. */
+import { errorAnswerSchema } from "@runseal/core/wire/service-answers"
+import type { ErrorStatus } from "../../http-error.ts"
+import type { QuerySchema } from "../http/query.ts"
+import type { AnySchema } from "./json-schema.ts"
+
+/**
+ * Who is answered: anybody; in locked mode whoever has a key; or who has an admin key. `kept` and `admin` follow the doors
+ * of front/access/doors.ts, and a test holds them against the application.
+ */
+export type Access = "public" | "kept" | "admin"
+
+export type AnswerHeader = { readonly description: string; readonly schema: object; readonly required?: boolean }
+
+export type Answer = {
+  readonly description: string
+  /** Absent for an answer without a body. */
+  readonly content?: { readonly type: string; readonly schema?: AnySchema; readonly binary?: true }
+  /** A browser gets a page in its place. */
+  readonly or_page?: true
+  readonly headers?: Readonly<Record<string, AnswerHeader>>
+}
+
+export type PathParameter = {
+  readonly schema: object
+  readonly description: string
+  readonly example: string | number
+  /** Its values may hold slashes, which OpenAPI's templates cannot say. */
+  readonly many_segments?: true
+}
+
+export type Operation = {
+  readonly method: "get" | "post" | "delete"
+  /** With `{name}` for a parameter. */
+  readonly path: string
+  readonly id: string
+  readonly tag: string
+  readonly summary: string
+  readonly description?: string
+  readonly access: Access
+  /** The limit a request counts against. */
+  readonly limit?: "shared" | "attest"
+  /** Takes an idempotency key. */
+  readonly idempotent?: true
+  readonly path_parameters?: Readonly<Record<string, PathParameter>>
+  readonly query?: QuerySchema<unknown>
+  readonly body?: { readonly schema: AnySchema; readonly max_bytes: number; readonly example?: object }
+  readonly answers: Readonly<Partial<Record<number, Answer>>>
+  /** Answered out of memory, by code that has nothing to fail at: no status 500. */
+  readonly unfailing?: true
+  /** Refusals beside those that follow from access, limit, parameters and body. */
+  readonly refusals?: readonly ErrorStatus[]
+}
+
+const JSON_TYPE = "application/json"
+
+/** An answer of one JSON document. */
+export const json = (schema: AnySchema, description: string, headers?: Answer["headers"]): Answer => ({
+  description,
+  content: { type: JSON_TYPE, schema },
+  ...(headers === undefined ? {} : { headers }),
+})
+
+/** An answer that is no JSON. */
+export const bytes = (type: string, description: string, headers?: Answer["headers"]): Answer => ({
+  description,
+  content: { type, ...(type.startsWith("text/") ? {} : { binary: true }) },
+  ...(headers === undefined ? {} : { headers }),
+})
+
+/** The envelope of a refused request. */
+export const refusal = (description: string, headers?: Answer["headers"]): Answer =>
+  json(errorAnswerSchema, description, headers)
+
+const MAX_ID = Number.MAX_SAFE_INTEGER
+export const RUN_ID: PathParameter = {
+  schema: { type: "integer", minimum: 1, maximum: MAX_ID },
+  description: "Run identifier.",
+  example: 1,
+}

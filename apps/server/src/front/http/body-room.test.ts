@@ -1,0 +1,153 @@
+import { describe, expect, test } from "vitest"
+import { HttpError } from "../../http-error.ts"
+import { type BodyHold, openBodyRoom, type RoomBounds } from "./body-room.ts"
+
+const MIB = 1_048_576
+const BOUNDS: RoomBounds = {
+  smallBytes: MIB,
+  receivedBytes: 4 * MIB,
+  readBytes: 16 * MIB,
+  answerBytes: 16 * MIB,
+  waitMs: 60_000,
+}
+const open = (bounds: Partial<RoomBounds> = {}) => openBodyRoom({ ...BOUNDS, ...bounds })
+
+/** What becomes of a body, as its request's status. */
+const outcomeOf = (work: () => unknown): Promise<number> =>
+  Promise.resolve()
+    .then(work)
+    .then(
+      () => 200,
+      (error: unknown) => {
+        if (error instanceof HttpError) return error.status
+        throw error
+      },
+    )
+
+/** Takes a body of so many bytes and nodes. */
+async function take(hold: BodyHold, bytes: number, nodes: number): Promise<boolean> {
+  hold.receive(bytes)
+  return hold.admit(bytes, nodes)
+}
+
+/** Whether something is still waited for after everybody had a turn. */
+async function waits(work: Promise<unknown>): Promise<boolean> {
+  let done = false
+  void work.finally(() => {
+    done = true
+  })
+  await new Promise(resolve => setTimeout(resolve, 5))
+  return !done
+}
+
+describe("the room for bodies", () => {
+  test("tells large bodies by what they will hold, not by their bytes alone", async () => {
+    expect(await take(open().open(), 1000, 100)).toBe(false)
+    expect(await take(open().open(), 60_000, 0)).toBe(false)
+    expect(await take(open().open(), 60_000, 20_000)).toBe(true)
+    expect(await take(open().open(), 1_000_000, 0)).toBe(true)
+  })
+
+  test("has room of its own for small bodies, however many large ones there are", async () => {
+    const room = open()
+    for (let i = 0; i < 4; i++) room.open().receive(MIB)
+    expect(await outcomeOf(() => room.open().receive(MIB))).toBe(503)
+    expect(await outcomeOf(() => take(room.open(), 1000, 100))).toBe(200)
+  })
+
+  test("refuses small bodies past it", async () => {
+    const room = open()
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => outcomeOf(() => take(room.open(), 1000, 100))))
+    expect(outcomes.filter(status => status === 503).length).toBeGreaterThan(0)
+    expect(outcomes.filter(status => status === 200).length).toBeGreaterThan(10)
+  })
+
+  test("counts bytes as they come, and a body that stops coming holds no more than has come", async () => {
+    const room = open()
+    const slow = room.open()
+    for (let i = 0; i < 40; i++) slow.receive(100_000)
+    expect(await outcomeOf(() => slow.receive(300_000))).toBe(503)
+    slow.release()
+    expect(await outcomeOf(() => room.open().receive(4 * MIB))).toBe(200)
+  })
+
+  test("lets large bodies be read in the order of their coming, each when there is room", async () => {
+    const room = open()
+    const [first, second, third] = [room.open(), room.open(), room.open()]
+    await take(first, MIB, 80_000)
+    const waiting = take(second, MIB, 80_000)
+    const behind = take(third, 10_000, 10_000)
+    expect(await waits(waiting)).toBe(true)
+    expect(await waits(behind)).toBe(true)
+    first.release()
+    await waiting
+    second.release()
+    await behind
+  })
+
+  test("lets one alone be read that takes more than all may", async () => {
+    const room = open()
+    const huge = room.open()
+    expect(await take(huge, MIB, 390_000)).toBe(true)
+    const waiting = take(room.open(), MIB, 0)
+    expect(await waits(waiting)).toBe(true)
+    huge.release()
+    await waiting
+  })
+
+  test("refuses what waits too long, and those behind it go on", async () => {
+    const room = open({ waitMs: 50 })
+    await take(room.open(), MIB, 60_000)
+    const late = room.open()
+    const [refused, small] = [outcomeOf(() => take(late, MIB, 390_000)), take(room.open(), 10_000, 10_000)]
+    expect(await refused).toBe(503)
+    expect(await small).toBe(true)
+  })
+
+  test("is empty again when every request is answered, whatever became of it", async () => {
+    const room = open()
+    for (let i = 0; i < 50; i++) {
+      const holds = Array.from({ length: 3 }, () => room.open())
+      await Promise.all(holds.map((hold, at) => outcomeOf(() => take(hold, at * 30_000, at * 10_000))))
+      for (const hold of holds) hold.release()
+    }
+    const all = room.open()
+    expect(await take(all, 4 * MIB, 0)).toBe(true)
+  })
+})
+
+describe("the room for answers", () => {
+  test("is taken by large records until they are sent, and not by others", async () => {
+    const room = open()
+    const holds = Array.from({ length: 4 }, () => room.open())
+    for (const hold of holds) await hold.answer(262_144)
+    expect(await outcomeOf(() => room.open().answer(262_144))).toBe(503)
+    expect(await outcomeOf(() => room.open().answer(30_000))).toBe(200)
+    for (const hold of holds) hold.release()
+    expect(await outcomeOf(() => room.open().answer(262_144))).toBe(503)
+    holds[0]?.sent()
+    expect(await outcomeOf(() => room.open().answer(262_144))).toBe(200)
+  })
+})
+
+describe("work on large bodies", () => {
+  test("takes turns, and others have as long as it took behind each piece", async () => {
+    const room = open()
+    const holds = Array.from({ length: 3 }, () => room.open())
+    for (const hold of holds) await take(hold, 100_000, 100)
+    let others = 0
+    const ticking = setInterval(() => (others += 1), 1)
+    const since: number[] = []
+    await Promise.all(
+      holds.map(async hold => {
+        await hold.turn()
+        since.push(others)
+        const end = performance.now() + 100
+        while (performance.now() < end);
+      }),
+    )
+    clearInterval(ticking)
+    expect(since[1]).toBeGreaterThan((since[0] ?? 0) + 3)
+    expect(since[2]).toBeGreaterThan((since[1] ?? 0) + 3)
+  })
+})

@@ -1,0 +1,190 @@
+/**
+ * Query parameters, as the schemas that requests are held against and that the OpenAPI document is made of. A bad value or
+ * a parameter given twice is a 400, never quietly another value; unknown parameters are ignored.
+ */
+import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
+import { rfc3339Millis } from "@runseal/core/kernels/tok"
+import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import { clockMillis, ROUTE_ID_MAX_LENGTH, sha256Schema } from "@runseal/core/vocabulary/scalars"
+import {
+  PAGE_LIMIT_DEFAULT,
+  PAGE_LIMIT_MAX,
+  REPORT_FORMAT_DEFAULT,
+  REPORT_FORMATS,
+  type ReportFormat,
+  type RunFilters,
+} from "@runseal/core/wire/runs"
+import * as v from "valibot"
+import { badRequest, notFound } from "../../http-error.ts"
+
+/** Schema of an endpoint's parameters. */
+export type QuerySchema<T> = v.GenericSchema<unknown, T> & { readonly entries: Readonly<Record<string, unknown>> }
+
+export type Page = { readonly limit: number; readonly offset: number }
+
+const integerText = (min: number, max: number, fallback?: number): v.GenericSchema<string, number> => {
+  const rule = `must be an integer from ${min} to ${max}`
+  return v.pipe(
+    v.string(),
+    v.regex(/^\d{1,16}$/, rule),
+    v.transform(Number),
+    v.number(),
+    v.safeInteger(rule),
+    v.minValue(min, rule),
+    v.maxValue(max, rule),
+    v.metadata(fallback === undefined ? {} : { default: fallback }),
+  )
+}
+
+const opt = v.exactOptional
+/** The message of a parameter that is not there. */
+const REQUIRED = "is required"
+
+const page = {
+  limit: opt(integerText(1, PAGE_LIMIT_MAX, PAGE_LIMIT_DEFAULT)),
+  offset: opt(integerText(0, Number.MAX_SAFE_INTEGER, 0)),
+}
+export const pageQuerySchema: QuerySchema<Partial<Page>> = v.object(page)
+
+const ROUTE_RULE = `must be 1 to ${ROUTE_ID_MAX_LENGTH} characters`
+const routeIdText = v.pipe(
+  v.string(),
+  v.minLength(1, ROUTE_RULE),
+  v.maxLength(ROUTE_ID_MAX_LENGTH, ROUTE_RULE),
+  v.check(text => !text.includes("\u0000") && text.isWellFormed(), ROUTE_RULE),
+  v.description("Length in UTF-16 units; U+0000 is refused."),
+)
+const instantText = v.pipe(
+  v.string(),
+  v.check(text => rfc3339Millis(text) !== undefined, "must be an RFC 3339 timestamp"),
+  v.metadata({ format: "date-time", description: "RFC 3339, included." }),
+)
+const hexPrefix = v.pipe(v.string(), v.regex(/^[0-9a-f]{1,64}$/, "must be 1 to 64 lowercase hex digits"))
+
+export const searchQuerySchema: QuerySchema<Partial<Page> & RunFilters> = v.object({
+  ...page,
+  manifest_hash: opt(hexPrefix),
+  program_id: opt(sha256Schema),
+  route_id: opt(routeIdText),
+  status: opt(v.picklist(OUTCOME_KINDS, `must be one of ${OUTCOME_KINDS.join(", ")}`)),
+  from: opt(instantText),
+  to: opt(instantText),
+})
+
+/** Bounds of `GET /runs/export`: as of a search, within the years that a clock of ours can say. */
+const clockText = v.pipe(
+  instantText,
+  v.check(text => clockMillis(clockOf(rfc3339Millis(text))) !== undefined, "must be in the years 0000 to 9999 of UTC"),
+  v.description("RFC 3339, included; in the years 0000 to 9999 of UTC."),
+)
+const clockOf = (millis: number | undefined): string => (millis === undefined ? "" : new Date(millis).toISOString())
+export const exportQuerySchema: QuerySchema<{ readonly from?: string; readonly to?: string }> = v.object({
+  from: opt(clockText),
+  to: opt(clockText),
+})
+
+/** Tree sizes of `GET /log/consistency`. */
+export const consistencyQuerySchema: QuerySchema<{ readonly first: number; readonly second: number }> = v.object(
+  { first: integerText(1, Number.MAX_SAFE_INTEGER), second: integerText(1, Number.MAX_SAFE_INTEGER) },
+  REQUIRED,
+)
+
+/** `format` of `GET /runs/{id}/report.pdf`. */
+export const reportQuerySchema: QuerySchema<{ readonly format?: ReportFormat }> = v.object({
+  format: opt(
+    v.pipe(
+      v.picklist(REPORT_FORMATS, `must be one of ${REPORT_FORMATS.join(", ")}`),
+      v.metadata({ default: REPORT_FORMAT_DEFAULT }),
+    ),
+  ),
+})
+
+/** The parameters of a URL's query that a schema names. @throws HttpError 400 naming the parameter, never its value */
+export function readQuery<T>(schema: QuerySchema<T>, url: string): T {
+  const values: Record<string, string> = {}
+  for (const [name, value] of queryPairs(url)) {
+    if (!Object.hasOwn(schema.entries, name)) continue
+    if (Object.hasOwn(values, name)) throw badRequest(`${name} must be given once.`)
+    values[name] = value
+  }
+  const parsed = v.safeParse(schema, values, FIRST_ISSUE)
+  if (parsed.success) return parsed.output
+  const [issue] = parsed.issues
+  throw badRequest(`${v.getDotPath(issue)} ${issue.message}.`)
+}
+
+/** Names and values of a query string, decoded as forms write them (WHATWG URL §5.1), but never with a replacement character. */
+function queryPairs(url: string): readonly (readonly [name: string, value: string])[] {
+  const start = url.indexOf("?")
+  const pairs = start < 0 ? [] : url.slice(start + 1).split("&")
+  return pairs.map(pair => {
+    const at = pair.indexOf("=")
+    return at < 0 ? [decode(pair), ""] : [decode(pair.slice(0, at)), decode(pair.slice(at + 1))]
+  })
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "))
+  } catch {
+    throw badRequest("The query is not percent-encoded UTF-8.")
+  }
+}
+
+/** `limit` and `offset` of a list. */
+export const readPage = (url: string): Page => asPage(readQuery(pageQuerySchema, url))
+
+const asPage = ({ limit = PAGE_LIMIT_DEFAULT, offset = 0 }: Partial<Page>): Page => ({ limit, offset })
+
+type SearchFilters = {
+  readonly manifest_hash_prefix?: string
+  readonly program_id?: string
+  readonly route_id?: string
+  readonly status?: OutcomeKind
+  /** Milliseconds since the epoch, included. */
+  readonly from_ms?: number
+  /** Milliseconds since the epoch, excluded: one later than `to`, which is included. */
+  readonly to_ms?: number
+}
+
+/** Filters and page of `GET /runs/search`. */
+export function readSearch(url: string): { readonly filters: SearchFilters; readonly page: Page } {
+  const query = readQuery(searchQuerySchema, url)
+  const { manifest_hash, program_id, route_id, status } = query
+  const filters = {
+    ...(manifest_hash === undefined ? {} : { manifest_hash_prefix: manifest_hash }),
+    ...(program_id === undefined ? {} : { program_id }),
+    ...(route_id === undefined ? {} : { route_id }),
+    ...(status === undefined ? {} : { status }),
+    ...asRange(query),
+  }
+  return { filters, page: asPage(query) }
+}
+
+/** When the records of an export were admitted. @throws HttpError 400 for a time that ends before it begins: no statement says it */
+export function readExportRange(url: string): Pick<SearchFilters, "from_ms" | "to_ms"> {
+  const range = asRange(readQuery(exportQuerySchema, url))
+  const { from_ms = Number.NEGATIVE_INFINITY, to_ms = Number.POSITIVE_INFINITY } = range
+  if (from_ms >= to_ms) throw badRequest("from must not be later than to.")
+  return range
+}
+
+/** Both ends are included. */
+function asRange(query: { readonly from?: string; readonly to?: string }): Pick<SearchFilters, "from_ms" | "to_ms"> {
+  const [from, to] = [rfc3339Millis(query.from ?? ""), rfc3339Millis(query.to ?? "")]
+  return {
+    ...(from === undefined ? {} : { from_ms: from }),
+    ...(to === undefined ? {} : { to_ms: to + 1 }),
+  }
+}
+
+/** The format a report is asked for in. */
+export const readReportFormat = (url: string): ReportFormat =>
+  readQuery(reportQuerySchema, url).format ?? REPORT_FORMAT_DEFAULT
+
+/** A run id from the path; what is no positive integer names no run. */
+export function readRunId(text: string): number {
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN
+  if (!Number.isSafeInteger(id)) throw notFound("There is no such run.")
+  return id
+}

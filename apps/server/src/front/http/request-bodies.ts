@@ -1,0 +1,61 @@
+/** The bodies of `POST /execute` and `POST /attest`: judged, and given on as they were received. */
+import type { JsonObject } from "@runseal/canonical"
+import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/declared-sections"
+import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
+import { issueText } from "@runseal/core/artifacts/schema-issue"
+import { holdsNul, isObject } from "@runseal/core/vocabulary/json-members"
+import { type AttestRequest, attestRequestSchema } from "@runseal/core/wire/attestations"
+import { declaredTokens, executeRequestSchema } from "@runseal/core/wire/execute"
+import type { SubmittedRun } from "@runseal/core/wire/submission"
+import * as v from "valibot"
+import { badRequest } from "../../http-error.ts"
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+function readBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObject): v.InferOutput<Schema> {
+  const parsed = v.safeParse(schema, body, FIRST_ISSUE)
+  if (!parsed.success) throw badRequest(`${issueText(parsed.issues[0])}.`)
+  return parsed.output
+}
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export function readAttestBody(body: JsonObject): AttestRequest {
+  const request = readBody(attestRequestSchema, body)
+  if (holdsNul(body)) throw badRequest("U+0000 is accepted in no text.")
+  return request
+}
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export function readExecuteBody(body: JsonObject): SubmittedRun {
+  const request = readBody(executeRequestSchema, body)
+  const { program_id, route_id, registry_record_hash, payload, payload_text, ai_output_text } = request
+  const declared = declaredOf(body)
+  if (holdsNul(withoutTexts(body))) throw badRequest("U+0000 is accepted in payload and ai_output_text only.")
+  return {
+    program_id,
+    route_id,
+    registry_record_hash,
+    payload: payload_text ?? payload ?? "",
+    ...(ai_output_text === undefined ? {} : { ai_output_text }),
+    declared,
+    declared_tokens: declaredTokens(declared.request_substance),
+  }
+}
+
+/** The body without the texts that are kept as hashes alone. */
+function withoutTexts({
+  payload: _payload,
+  payload_text: _text,
+  ai_output_text: _output,
+  ...rest
+}: JsonObject): JsonObject {
+  return rest
+}
+
+function declaredOf(body: JsonObject): Partial<Record<DeclaredName, JsonObject>> {
+  const declared: Partial<Record<DeclaredName, JsonObject>> = {}
+  for (const name of DECLARED_NAMES) {
+    const section = body[name]
+    if (isObject(section)) declared[name] = section
+  }
+  return declared
+}

@@ -1,0 +1,89 @@
+/** Projections of a run: summary, record, self-check. docs/api.md, "GET /runs", "GET /runs/{id}" and "GET /runs/{id}/verify". */
+import { type JsonObject, parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import type { Bundle } from "@runseal/core/artifacts/bundle"
+import { durationMs } from "@runseal/core/artifacts/bundle"
+import { manifestHash, sealHash } from "@runseal/core/formulas/seal"
+import { parseDocument, readBundle } from "@runseal/core/verify/document"
+import { isObject } from "@runseal/core/vocabulary/json-members"
+import { ENGINE_VERSION, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
+import type { RunRecord, RunSummary, VerifyAnswer } from "@runseal/core/wire/runs"
+import type { RunRow, RunSummaryRow } from "../../store/tables/runs.ts"
+
+/** A run as lists show it. */
+export const runSummary = (row: RunSummaryRow): RunSummary => ({
+  id: row.run_id,
+  created_at: new Date(row.created_at).toISOString(),
+  program_id: row.program_id,
+  route_id: row.route_id,
+  manifest_hash: row.manifest_hash,
+  duration_ms: durationMs(row),
+  status: row.outcome_kind,
+  outcome_kind: row.outcome_kind,
+  error_stage: row.error_stage,
+  execution_region: row.execution_region,
+})
+
+/** The stored bundle of a row. @throws Error when the stored text is no bundle: the database was changed from outside */
+export function storedBundle(row: RunRow): Bundle {
+  const { value } = parseDocument(row.bundle)
+  const bundle = isObject(value) ? readBundle(value) : { unreadable: "not an object" }
+  if ("unreadable" in bundle) throw new Error(`the stored bundle of run ${row.run_id} is unreadable`)
+  return bundle
+}
+
+/** The full run record. */
+export function runRecord(row: RunRow): RunRecord {
+  const { run, sections, manifest, partial_manifest } = storedBundle(row)
+  return {
+    ok: true,
+    ...runSummary(row),
+    payload_hash: sections.payload.payload_hash,
+    duration_us: row.duration_us,
+    error_message: run.error_message ?? "",
+    ...(manifest === undefined ? {} : { manifest }),
+    ...(partial_manifest === undefined ? {} : { partial_manifest }),
+  }
+}
+
+/** The members of the stored document, whatever became of it; none when somebody left text that is no JSON object. */
+function storedFields({ bundle }: RunRow): JsonObject {
+  try {
+    const value = parseStrictJson(bundle)
+    return isObject(value) ? value : {}
+  } catch (error) {
+    if (error instanceof StrictJsonError) return {}
+    throw error
+  }
+}
+
+/** Re-derives what the run's seal must be from the stored fields; undefined when nothing was sealed. */
+function rederive(
+  row: RunRow,
+): { readonly hash: string; readonly kind: VerifyAnswer["verification_kind"] } | undefined {
+  const bundle = storedFields(row)
+  const manifest = bundle.manifest ?? bundle.partial_manifest
+  if (isObject(manifest)) return { hash: manifestHash(manifest), kind: "manifest-self-seal" }
+  const gap = bundle.attestation_gap_receipt
+  return isObject(gap) ? { hash: sealHash(gap), kind: "receipt-self-seal" } : undefined
+}
+
+/** The server's self-check: true exactly when the stored fields re-derive to the recorded seal. */
+export function selfCheck(row: RunRow, verificationAt: string): VerifyAnswer {
+  const { manifest_hash } = row
+  if (row.outcome_kind === "stage_error") {
+    const reason = "The original run is a stage_error: it has no manifest to verify."
+    return { ok: true, verified: false, manifest_hash, reason }
+  }
+  const derived = rederive(row)
+  const recomputed_hash = derived?.hash ?? ""
+  return {
+    ok: true,
+    verified: recomputed_hash === manifest_hash,
+    manifest_hash,
+    recomputed_hash,
+    verification_at: verificationAt,
+    verification_kind: derived?.kind ?? "manifest-self-seal",
+    formula_version: FORMULA_VERSION,
+    dcae_engine_hint: { available_at: "/dcae/verify", engine_version: ENGINE_VERSION },
+  }
+}

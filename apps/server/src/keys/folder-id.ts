@@ -1,0 +1,85 @@
+/**
+ * A random name of the folder of heads, by which the database knows it. Decision 0110. A copy of the folder is another folder, which
+ * will remember other heads: the file says which inode it is, and in a copy it is another one.
+ */
+import { randomBytes } from "node:crypto"
+import {
+  closeSync,
+  fdatasyncSync,
+  fstatSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs"
+import { join } from "node:path"
+import { isSystemError } from "../options/startup-error.ts"
+import { FOLDER_ID_FILE, HEADS_DIRECTORY, UNFINISHED } from "./head-file.ts"
+import { inKeysFolder, syncDirectory } from "./keys-folder.ts"
+
+const ID_BYTES = 16
+/** `<id, 32 hex> <inode> <birth in nanoseconds; 0 where the file system does not say>\n`. */
+const RECORD = /^([0-9a-f]{32}) (\d+) (\d+)\n$/
+
+/**
+ * The id of the folder of heads, made on the first call.
+ * @param instance unlike that of any other process
+ * @throws StartupError when the folder cannot be used
+ */
+export function readFolderId(keysDirectory: string, instance: string): string {
+  return inKeysFolder(keysDirectory, () => {
+    const directory = join(keysDirectory, HEADS_DIRECTORY)
+    const path = join(directory, FOLDER_ID_FILE)
+    const made = join(directory, `${FOLDER_ID_FILE}.${instance}${UNFINISHED}`)
+    const found = readId(path)
+    if (found?.isOwn === true) return found.id
+    try {
+      makeId(made)
+      if (found === undefined) putFirst(made, path)
+      else renameSync(made, path)
+    } finally {
+      rmSync(made, { force: true })
+    }
+    syncDirectory(directory)
+    const id = readId(path)
+    if (id === undefined) throw new Error("the id of the heads folder was removed while it was made")
+    return id.id
+  })
+}
+
+/** The id, and whether the file is the one it was written to; undefined when there is none, or what is no id. */
+function readId(path: string): { readonly id: string; readonly isOwn: boolean } | undefined {
+  const file = statSync(path, { bigint: true, throwIfNoEntry: false })
+  if (file === undefined) return undefined
+  const [, id, inode, birth] = RECORD.exec(readFileSync(path, "latin1")) ?? []
+  if (id === undefined) return { id: "", isOwn: false }
+  const sameBirth = birth === "0" || file.birthtimeNs === 0n || birth === `${file.birthtimeNs}`
+  return { id, isOwn: inode === `${file.ino}` && sameBirth }
+}
+
+function makeId(path: string): void {
+  const fd = openSync(path, "wx", 0o600)
+  try {
+    const { ino, birthtimeNs } = fstatSync(fd, { bigint: true })
+    writeSync(fd, `${randomBytes(ID_BYTES).toString("hex")} ${ino} ${birthtimeNs}\n`, 0, "latin1")
+    fdatasyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Gives a file its name unless another process was first. A link keeps the inode, as a rename does. */
+function putFirst(made: string, path: string): void {
+  try {
+    linkSync(made, path)
+  } catch (error) {
+    if (!isSystemError(error) || !(error instanceof Error) || !("code" in error)) throw error
+    if (error.code === "EEXIST") return
+    if (error.code !== "EPERM" && error.code !== "ENOTSUP") throw error
+    // A file system without links.
+    renameSync(made, path)
+  }
+}

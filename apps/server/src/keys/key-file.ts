@@ -1,0 +1,222 @@
+/**
+ * The signing keys and the origin secret in one file that is written whole or not at all, and beside it, while keys are being
+ * changed, the file that takes its place. Trusted here: the keys directory and its file mode. Whoever reads these files can sign as the
+ * service and as the log.
+ */
+import { createPrivateKey, createSecretKey, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto"
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs"
+import { join } from "node:path"
+import { decodeHex, parseStrictJson } from "@runseal/canonical"
+import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
+import { parseP256Spki, pemToSpki, spkiToPem } from "@runseal/log/keys/spki"
+import * as v from "valibot"
+import { StartupError } from "../options/startup-error.ts"
+import type { KeyIds } from "../store/tables/signing-keys.ts"
+import { type EcdsaKey, ecdsaKey, ed25519Key, idsOf, keyElsewhere, type SigningKeys, sameIds } from "./keys.ts"
+import { inKeysFolder, syncDirectory, whileLocked } from "./keys-folder.ts"
+
+const KEYS_FILE = "signing-keys.json"
+/** The keys as they will be. It says nothing before the database says that its keys are in force. */
+const NEXT_FILE = "next-signing-keys.json"
+const KEYS_KIND = "runseal.keys.v1"
+const SECRET_BYTES = 32
+
+const keysSchema = v.strictObject({
+  kind: v.literal(KEYS_KIND),
+  service_key: v.string(),
+  log_key: v.string(),
+  checkpoint_key: v.string(),
+  origin_secret: v.string(),
+})
+type KeysFile = v.InferOutput<typeof keysSchema>
+
+/**
+ * Reads the keys; undefined when there are none yet.
+ * @throws StartupError when the file cannot be read, is damaged or open to others
+ */
+export const readKeys = (directory: string): SigningKeys | undefined => readKeysOf(directory, KEYS_FILE)
+
+/** Reads the keys that a change began to put in the place of the others; undefined when none is under way. @throws StartupError */
+export const readNextKeys = (directory: string): SigningKeys | undefined => readKeysOf(directory, NEXT_FILE)
+
+function readKeysOf(directory: string, name: string): SigningKeys | undefined {
+  const file = readFile(directory, name)
+  return file === undefined ? undefined : fromFile(file, join(directory, name))
+}
+
+/**
+ * The keys with these ids. Where a change of keys was committed and its last step did not happen, that step is done.
+ * @returns "none" when the folder holds no keys, "others" when it holds not these
+ * @throws StartupError
+ */
+export function findKeys(directory: string, ids: KeyIds): SigningKeys | "none" | "others" {
+  const keys = readKeys(directory)
+  if (keys !== undefined && sameIds(idsOf(keys), ids)) return keys
+  const next = readNextKeys(directory)
+  if (next !== undefined && sameIds(idsOf(next), ids)) {
+    takeNextKeys(directory, ids)
+    return next
+  }
+  // Between the two looks another process may have done that step.
+  const again = readKeys(directory)
+  if (again !== undefined && sameIds(idsOf(again), ids)) return again
+  return again === undefined ? "none" : "others"
+}
+
+/**
+ * Makes and stores fresh keys. Of two processes that try at once one wins, and both then read the winner's.
+ * @param elsewhere public half, DER, of a service key that is kept elsewhere
+ * @throws StartupError when the folder cannot be used
+ */
+export function createKeys(directory: string, elsewhere?: Uint8Array): SigningKeys {
+  inKeysFolder(directory, () => {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    chmodSync(directory, 0o700)
+    const secret = randomBytes(SECRET_BYTES).toString("hex")
+    const service_key = elsewhere === undefined ? newKey.service() : spkiToPem(elsewhere)
+    const fresh = { service_key, log_key: newKey.log(), checkpoint_key: newKey.checkpoint() }
+    store(directory, KEYS_FILE, { kind: KEYS_KIND, ...fresh, origin_secret: secret })
+  })
+  const keys = readKeys(directory)
+  if (keys === undefined) throw new StartupError(`The keys could not be stored in ${directory}.`)
+  return keys
+}
+
+/**
+ * Makes and stores the keys that are to take the place of those there are: fresh ones for these roles, the others as they are. Of
+ * two processes that try at once one wins, and both then read the winner's.
+ * @param elsewhere public half, DER, of a next service key that is kept elsewhere
+ * @throws StartupError when the folder cannot be used
+ */
+export function createNextKeys(directory: string, roles: readonly KeyRole[], elsewhere?: Uint8Array): SigningKeys {
+  const makeKey = (role: KeyRole): string =>
+    role === "service" && elsewhere !== undefined ? spkiToPem(elsewhere) : newKey[role]()
+  const fresh = Object.fromEntries(roles.map(role => [`${role}_key`, makeKey(role)]))
+  whileLocked(directory, () => {
+    const file = readFile(directory, KEYS_FILE)
+    if (file === undefined) throw new StartupError(`There are no signing keys in ${directory}.`)
+    store(directory, NEXT_FILE, { ...file, ...fresh })
+  })
+  const next = readNextKeys(directory)
+  if (next === undefined) throw new StartupError(`The keys could not be stored in ${directory}.`)
+  return next
+}
+
+/**
+ * Puts the next keys in the place of the others, which are gone then. Does nothing when another process did it, also where that has
+ * begun a further change since: keys that no commit made the log's own must not take the place of those that are.
+ * @param ids of the keys that are in force
+ */
+export function takeNextKeys(directory: string, ids: KeyIds): void {
+  // From the look at the file to its move nobody else may move it: a further change could begin in its place.
+  whileLocked(directory, () => {
+    const keys = readNextKeys(directory)
+    if (keys === undefined || !sameIds(idsOf(keys), ids)) return
+    renameSync(join(directory, NEXT_FILE), join(directory, KEYS_FILE))
+    syncDirectory(directory)
+  })
+}
+
+const pem = (key: KeyObject): string => key.export({ type: "pkcs8", format: "pem" }).toString()
+const newP256 = (): string => pem(generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey)
+const newKey: Readonly<Record<KeyRole, () => string>> = {
+  service: newP256,
+  log: newP256,
+  checkpoint: () => pem(generateKeyPairSync("ed25519").privateKey),
+}
+
+/** Writes a file that is whole from the moment it can be seen; leaves one that is there as it is. */
+function store(directory: string, name: string, file: KeysFile): void {
+  const path = join(directory, name)
+  const temporary = `${path}.${randomBytes(8).toString("hex")}`
+  const fd = openSync(temporary, "wx", 0o600)
+  try {
+    writeSync(fd, JSON.stringify(file, undefined, 2))
+    fsyncSync(fd)
+    linkSync(temporary, path)
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error
+  } finally {
+    closeSync(fd)
+    rmSync(temporary, { force: true })
+  }
+  syncDirectory(directory)
+}
+
+/** A file that only its owner may read; undefined when it is not there, or another process takes it away now. */
+function readOwnFile(path: string): Uint8Array | undefined {
+  const fd = existsSync(path) ? openIfThere(path) : undefined
+  if (fd === undefined) return undefined
+  try {
+    if ((fstatSync(fd).mode & 0o077) !== 0)
+      throw new StartupError(`${path} can be read by other users; set its mode to 0600 and consider the keys exposed.`)
+    return readFileSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, "r")
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined
+    throw error
+  }
+}
+
+function readFile(directory: string, name: string): KeysFile | undefined {
+  const path = join(directory, name)
+  const bytes = inKeysFolder(directory, () => readOwnFile(path))
+  if (bytes === undefined) return undefined
+  let parsed: v.SafeParseResult<typeof keysSchema>
+  try {
+    parsed = v.safeParse(keysSchema, parseStrictJson(bytes))
+  } catch (cause) {
+    throw new StartupError(`${path} is damaged; restore it from your backup.`, { cause })
+  }
+  if (!parsed.success) throw new StartupError(`${path} is not a key file of this release; restore it from your backup.`)
+  return parsed.output
+}
+
+function fromFile(file: KeysFile, path: string): SigningKeys {
+  const originSecret = decodeHex(file.origin_secret)
+  if (originSecret?.length !== SECRET_BYTES) throw new StartupError(`${path} holds a damaged origin secret.`)
+  try {
+    return {
+      service: serviceKey(file.service_key),
+      log: ecdsaKey(p256(file.log_key)),
+      checkpoint: ed25519Key(createPrivateKey(file.checkpoint_key)),
+      originSecret: createSecretKey(originSecret),
+    }
+  } catch (cause) {
+    throw new StartupError(`${path} holds a damaged key; restore it from your backup.`, { cause })
+  }
+}
+
+/** The file holds the public half alone of a key that is kept elsewhere. */
+function serviceKey(text: string): EcdsaKey {
+  const spki = pemToSpki(text)
+  if (spki === undefined) return ecdsaKey(p256(text))
+  if (parseP256Spki(spki) === undefined) throw new Error("not a P-256 key")
+  return keyElsewhere(spki)
+}
+
+function p256(text: string): KeyObject {
+  const key = createPrivateKey(text)
+  if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1") throw new Error("not a P-256 key")
+  return key
+}

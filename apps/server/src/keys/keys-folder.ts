@@ -1,0 +1,66 @@
+/** The folder of the signing keys and of the heads beside them. */
+import { closeSync, fsyncSync, openSync } from "node:fs"
+import { join } from "node:path"
+import { isFullDisk, isSystemError, StartupError } from "../options/startup-error.ts"
+import { type FileLock, lockFile } from "../store/driver/file-lock.ts"
+
+/**
+ * Does the work of a start in the keys folder.
+ * @throws StartupError instead of whatever the system refuses
+ */
+export function inKeysFolder<T>(directory: string, work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    if (!isSystemError(cause)) throw cause
+    if (isFullDisk(cause))
+      throw new StartupError(`The keys folder ${directory} is on a full disk: make room and start again.`, { cause })
+    throw unusable(directory, cause)
+  }
+}
+
+const unusable = (directory: string, cause: unknown): StartupError =>
+  new StartupError(
+    `The keys folder ${directory} cannot be used: check that all of it is there and that this user may write to it.`,
+    { cause },
+  )
+
+/** Held while the keys are changed; empty, and it stays. */
+export const KEYS_LOCK_FILE = "lock"
+/** How long another process may hold it, in milliseconds: what is done under it are some file operations. */
+export const KEYS_LOCK_WAIT_MS = 10_000
+
+/**
+ * Does the work while no other process changes the keys of this folder.
+ * @throws StartupError instead of whatever the system refuses, and when another process does not end
+ */
+export function whileLocked<T>(directory: string, work: () => T): T {
+  return inKeysFolder(directory, () => {
+    const lock = takeLock(directory)
+    if (lock === undefined)
+      throw new StartupError(`Another process is changing the keys in ${directory}: try again once it has ended.`)
+    try {
+      return work()
+    } finally {
+      lock.release()
+    }
+  })
+}
+
+function takeLock(directory: string): FileLock | undefined {
+  try {
+    return lockFile(join(directory, KEYS_LOCK_FILE), KEYS_LOCK_WAIT_MS)
+  } catch (cause) {
+    throw unusable(directory, cause)
+  }
+}
+
+/** Makes a directory's entries durable. */
+export function syncDirectory(directory: string): void {
+  const fd = openSync(directory, "r")
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Who looks through the texts of a run: small ones are looked through at once, large ones in a thread of their own, because
+ * a hostile mebibyte takes seconds and nobody else must wait for it. What is found is the same.
+ */
+import { SCAN_FAILED } from "@runseal/core/vocabulary/stage-faults"
+import { unavailable } from "../../http-error.ts"
+import { JobError, type JobProblem, openJobThread } from "../../threads/job-thread.ts"
+import { StageFailure } from "../pipeline/stage-failure.ts"
+import { type Scan, scanTexts } from "../policy/scan.ts"
+import type { SignatureLibrary } from "../policy/signature-library.ts"
+import { type ReviewText, reviewText } from "../review/builtin-rules.ts"
+import { ReviewFailure } from "../review/reviewer.ts"
+import { type Inspected, type InspectJob, packTexts } from "./inspect-job.ts"
+
+/** Texts of a run with more UTF-16 code units than this are large: looking through fewer takes a millisecond or two. */
+export const LARGE_TEXT_UNITS = 32_768
+
+export type InspectionBounds = {
+  readonly largeUnits: number
+  /** UTF-16 code units of large texts that may be in the thread and wait for it: what they cost grows with their size. */
+  readonly waitingUnits: number
+  /** Longest inspection of one. It is linear: the slowest mebibyte known takes some seconds. */
+  readonly deadlineMs: number
+}
+const BOUNDS: InspectionBounds = { largeUnits: LARGE_TEXT_UNITS, waitingUnits: 32 * 1_048_576, deadlineMs: 60_000 }
+/** Jobs that may wait, however small their texts are. */
+const WAITING_JOBS = 4096
+/** Room for the folded forms of the largest request, eighteen times as long as it is. */
+const INSPECTION_HEAP_MIB = 512
+
+export type Inspection = {
+  /** Rejects with StageFailure when the scan failed, with HttpError 503 when too many wait: never an empty result. */
+  readonly scan: Scan
+  /** The built-in review. Rejects with ReviewFailure, or whatever it failed with. */
+  readonly review: ReviewText
+  /** Refuses what waits and ends the thread. */
+  readonly close: () => Promise<void>
+}
+
+/** The thread starts with the first large text. */
+export function openInspection(library: SignatureLibrary, bounds: Partial<InspectionBounds> = {}): Inspection {
+  const { largeUnits, waitingUnits, deadlineMs } = { ...BOUNDS, ...bounds }
+  const module = new URL("./inspect-thread.ts", import.meta.url)
+  const thread = openJobThread<InspectJob, Inspected>(module, {
+    waiting: WAITING_JOBS,
+    deadlineMs,
+    heapMiB: INSPECTION_HEAP_MIB,
+  })
+  let taken = 0
+  const inThread = async (units: number, job: () => InspectJob): Promise<Inspected> => {
+    if (taken + units > waitingUnits) throw new JobError("busy", "too many large texts wait")
+    taken += units
+    try {
+      return await thread.run(job())
+    } finally {
+      taken -= units
+    }
+  }
+
+  const scanned: Scan = async texts => {
+    const units = texts.reduce((sum, { text }) => sum + text.length, 0)
+    if (units <= largeUnits) return scanTexts(library, texts)
+    const found = await inThread(units, () => ({ kind: "scan", texts: packTexts(texts) }))
+    if ("match" in found) return found.match
+    throw new Error("a scan was answered by a review")
+  }
+  const reviewed: ReviewText = async text => {
+    if (text.length <= largeUnits) return reviewText(text)
+    const found = await inThread(text.length, () => ({ kind: "review", text }))
+    if ("review" in found) return found.review
+    throw new Error("a review was answered by a scan")
+  }
+  return {
+    scan: texts =>
+      scanned(texts).catch((cause: unknown) => {
+        if (isOverload(cause))
+          throw unavailable("Too many large texts wait to be scanned; nothing was recorded. Try again.")
+        throw new StageFailure({ stage: "PEPG", message: SCAN_FAILED }, cause)
+      }),
+    review: text =>
+      reviewed(text).catch((cause: unknown) => {
+        throw cause instanceof JobError ? reviewFailure(cause) : cause
+      }),
+    close: thread.close,
+  }
+}
+
+const isOverload = (cause: unknown): boolean =>
+  cause instanceof JobError && (cause.problem === "busy" || cause.problem === "closed")
+
+const REVIEW_FAILURES = { busy: "overloaded", late: "timeout", closed: "unreachable" } as const satisfies Partial<
+  Record<JobProblem, unknown>
+>
+
+const reviewFailure = (cause: JobError): Error =>
+  cause.problem === "failed" ? cause : new ReviewFailure(REVIEW_FAILURES[cause.problem])

@@ -1,0 +1,158 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { digest, type JsonValue, parseStrictJson } from "@runseal/canonical"
+import { MAX_RULES } from "@runseal/core/vocabulary/decision-codes"
+import { describe, expect, test } from "vitest"
+import { loadPolicy, policyPreimage } from "./load-policy.ts"
+import { BUILT_IN_POLICY, MAX_CONDITION_LENGTH, PolicyError } from "./policy-document.ts"
+
+const document = (rules: readonly JsonValue[], rest: Record<string, JsonValue> = {}): JsonValue => ({
+  policy_id: "p",
+  policy_name: "P",
+  required_attested_fields: [],
+  rules,
+  ...rest,
+})
+const allowWhen = (when: string): JsonValue => document([{ id: "r", effect: "allow", when }])
+
+describe("the policy document", () => {
+  test("the built-in policy admits everything with the one rule baseline-permit and requires no field", () => {
+    const policy = loadPolicy()
+    expect(policy.required_attested_fields).toEqual([])
+    expect(BUILT_IN_POLICY.rules.map(rule => rule.id)).toEqual(["baseline-permit"])
+    expect(policy.policy_hash).toBe(digest(policyPreimage(BUILT_IN_POLICY)))
+  })
+
+  test.each<[string, JsonValue, string]>([
+    ["no object", "policy", "its top level"],
+    ["an unknown key", document([], { extra: 1 }), "extra"],
+    ["a missing name", { policy_id: "p", required_attested_fields: [], rules: [] }, "policy_name"],
+    ["a name with a line break", document([], { policy_name: "a\nb" }), "policy_name"],
+    [
+      "a field that is not attested",
+      document([], { required_attested_fields: ["salary"] }),
+      "required_attested_fields.0",
+    ],
+    [
+      "a field named twice",
+      document([], { required_attested_fields: ["actor_id", "actor_id"] }),
+      "required_attested_fields",
+    ],
+    ["an unknown effect", document([{ id: "a", effect: "permit" }]), "rules.0.effect"],
+    ["an unknown key of a rule", document([{ id: "a", effect: "allow", unless: "true" }]), "rules.0.unless"],
+    ["an uppercase rule id", document([{ id: "MCD-PI-001", effect: "allow" }]), "rules.0.id"],
+    ["the id default-deny", document([{ id: "default-deny", effect: "deny" }]), "rules.0.id"],
+    ["the id policy-engine", document([{ id: "policy-engine", effect: "deny" }]), "rules.0.id"],
+    [
+      "two rules of one id",
+      document([
+        { id: "a", effect: "deny" },
+        { id: "a", effect: "allow" },
+      ]),
+      "rules",
+    ],
+    ["an empty condition", allowWhen(""), "rules.0.when"],
+    ["a condition beyond its bound", allowWhen(`true${" ".repeat(MAX_CONDITION_LENGTH)}`), "rules.0.when"],
+    [
+      "rules beyond their bound",
+      document(Array.from({ length: MAX_RULES + 1 }, (_, i) => ({ id: `r${i}`, effect: "allow" }))),
+      "rules",
+    ],
+  ])("is refused with %s", (_, json, place) => {
+    expect(() => loadPolicy(json)).toThrow(PolicyError)
+    expect(() => loadPolicy(json)).toThrow(`at "${place}"`)
+  })
+
+  test("the largest document of unconditional rules loads", () => {
+    const rules = Array.from({ length: MAX_RULES }, (_, i) => ({ id: `r${i}`, effect: "allow" }))
+    expect(loadPolicy(document(rules)).fixed_decision?.matched_rule_ids).toHaveLength(MAX_RULES)
+  })
+})
+
+describe("a condition is exactly one Cedar expression", () => {
+  test.each([
+    "true }; permit(principal, action, resource) when { true",
+    "true }; permit(principal, action, resource) unless { false",
+    "true } unless { false",
+    "true } when { true",
+    '}; @id("x") permit(principal, action, resource) when { true',
+    "true }; //",
+    "true //\n}; permit(principal, action, resource) when { true",
+  ])("%s is refused", when => {
+    expect(() => loadPolicy(allowWhen(when))).toThrow(PolicyError)
+  })
+
+  test.each(['@id("x") true', "?principal == principal", "", "context.", "'single'", "true;", "{"])(
+    "what does not parse is refused: %s",
+    when => {
+      expect(() => loadPolicy(allowWhen(when))).toThrow(PolicyError)
+    },
+  )
+
+  test("a trailing comment does not reach beyond the expression", () => {
+    expect(loadPolicy(allowWhen("context.has_ai_output // note")).temperature_rule_ids).toEqual([])
+  })
+})
+
+describe("a condition is strictly validated against the schema of the request", () => {
+  test.each([
+    ["an unknown attribute", 'context.tenant == "x"'],
+    ["an optional attribute without `has`", 'context.attested.actor_id == "x"'],
+    ["a comparison across types", 'context.payload_bytes == "10"'],
+    ["a malformed decimal", 'decimal("1,5").lessThan(decimal("2.0"))'],
+    ["an unknown entity type", 'principal in Group::"x"'],
+    ["a condition that is not boolean", "context.payload_bytes"],
+    ["a rule that can never apply", "false"],
+    ["a string of mixed scripts", 'context.tenant_id == "pаypal"'],
+  ])("%s is refused", (_, when) => {
+    expect(() => loadPolicy(allowWhen(when))).toThrow(/^Rule "r" does not validate: .*\.$/)
+  })
+})
+
+describe("policy_hash", () => {
+  const rules = [
+    { id: "b", effect: "allow", when: "context.has_ai_output" },
+    { id: "a", effect: "deny", description: "d", when: "context.payload_bytes > 10" },
+  ]
+  const hash = loadPolicy(document(rules, { required_attested_fields: ["model_name", "actor_id"] })).policy_hash
+
+  test("does not depend on the order in which rules and fields are written", () => {
+    const reversed = document(rules.toReversed(), { required_attested_fields: ["actor_id", "model_name"] })
+    expect(loadPolicy(reversed).policy_hash).toBe(hash)
+    expect(loadPolicy(reversed).required_attested_fields).toEqual(["actor_id", "model_name"])
+  })
+
+  test.each<[string, JsonValue]>([
+    ["policy_id", document(rules, { policy_id: "q", required_attested_fields: ["actor_id", "model_name"] })],
+    ["policy_name", document(rules, { policy_name: "Q", required_attested_fields: ["actor_id", "model_name"] })],
+    ["profile_tag", document(rules, { profile_tag: "t", required_attested_fields: ["actor_id", "model_name"] })],
+    ["required fields", document(rules, { required_attested_fields: ["actor_id"] })],
+    [
+      "a condition",
+      document([{ ...rules[0], when: "!context.has_ai_output" }, rules[1]!], {
+        required_attested_fields: ["actor_id", "model_name"],
+      }),
+    ],
+    [
+      "a description",
+      document([rules[0]!, { ...rules[1], description: "e" }], {
+        required_attested_fields: ["actor_id", "model_name"],
+      }),
+    ],
+  ])("changes with %s", (_, changed) => {
+    expect(loadPolicy(changed).policy_hash).not.toBe(hash)
+  })
+
+  test("commits to the engine and its version", () => {
+    expect(policyPreimage(BUILT_IN_POLICY)).toMatchObject({
+      engine: "cedar-wasm",
+      engine_version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    })
+  })
+})
+
+describe("the example policies", () => {
+  const folder = new URL("../../../../../examples/policies/", import.meta.url)
+  test.each(readdirSync(folder))("%s loads", file => {
+    expect(loadPolicy(parseStrictJson(readFileSync(new URL(file, folder)))).policy_hash).toMatch(/^[0-9a-f]{64}$/)
+  })
+})
