@@ -28,9 +28,9 @@ const APART: Readonly<Record<string, readonly string[]>> = {
     "tools/src/demo/demo.test.ts",
   ],
   /** Kills, full disks, stepped clocks, failovers. */
-  faults: ["apps/server/spec/faults"],
+  faults: ["lab/src/faults"],
   /** Sealer, ledger and log in many orders of events. */
-  simulation: ["apps/server/spec/simulation"],
+  simulation: ["lab/src/simulation"],
   /** Every value of every kind of record, changed. */
   mutation: ["libs/core/test/mutation"],
   /** What is published, packed and installed. */
@@ -40,7 +40,9 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   /** Regular expressions that an attacker could make slow. */
   patterns: ["tools/src/patterns"],
   /** Inputs that strangers could send. */
-  fuzz: ["tools/src/fuzz"],
+  fuzz: ["lab/src/fuzz"],
+  /** The tests of bench, load and gallery. */
+  lab: ["lab/src/bench", "lab/src/load", "lab/src/gallery"],
   /** Programs of others: cosign, sigstore-go, Rekor, log auditors, witnesses. */
   interop: ["apps/server/spec/interop", "apps/verifier-cli/test/interop"],
 }

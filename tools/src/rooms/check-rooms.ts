@@ -40,7 +40,7 @@ function targetOf(importer: string, specifier: string): string | undefined {
 
 /** `libs/core` of `libs/core/src/wire/runs.ts`. */
 function packageOf(path: string): string {
-  return path.split("/", path.startsWith("tools/") ? 1 : 2).join("/")
+  return path.split("/", /^(?:tools|lab)\//.test(path) ? 1 : 2).join("/")
 }
 
 function forbiddenPackage(file: SourceFile, rule: PackageRule, statement: ImportStatement): string | undefined {

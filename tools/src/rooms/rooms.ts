@@ -89,7 +89,7 @@ export const ROOMS: readonly Room[] = [
       SDK,
       `${VERIFY_PAGE}/load-page`,
       "libs/core/test",
-      "tools/src/fuzz/corpus.ts",
+      "lab/src/fuzz/corpus.ts",
       "libs/log/test",
     ],
   },
@@ -150,6 +150,21 @@ export const ROOMS: readonly Room[] = [
     ],
   },
 
+  // It starts whole services, breaks them and measures them: with all that the tests have.
+  {
+    path: "lab",
+    enters: [
+      ...LIBS,
+      PDF,
+      SDK,
+      SERVER,
+      "apps/server/cluster",
+      "apps/server/spec",
+      "libs/core/test",
+      "libs/log/test",
+      "tools/src",
+    ],
+  },
   { path: "tools", enters: [...LIBS, PDF, SDK, SERVER, "apps/server/cluster"] },
 ]
 
@@ -208,7 +223,7 @@ export const PACKAGE_RULES: readonly PackageRule[] = [
 ]
 
 /** Where code lives: every source below these folders needs a room. */
-export const HOUSES: readonly string[] = ["libs", "apps", "tools"]
+export const HOUSES: readonly string[] = ["libs", "apps", "lab", "tools"]
 
 /** Package names as imported, and where their sources are. `#` names belong to the package that imports them. */
 export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[] = [
@@ -221,6 +236,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/server/postgres-cluster", "apps/server/cluster/postgres-cluster.ts"],
   ["@runseal/verify-page", VERIFY_PAGE],
   ["@runseal/server", SERVER],
+  ["@runseal/lab", "lab/src"],
   ["@runseal/tools", "tools/src"],
   ["#base64", "libs/canonical/src/base64.portable.ts"],
   ["#sha256", "libs/canonical/src/sha256.noble.ts"],

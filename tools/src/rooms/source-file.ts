@@ -19,7 +19,7 @@ export function sourceFile(path: string, text: string): SourceFile {
 
 /** Tests and what only tests use. */
 export function isTest(path: string): boolean {
-  return /\.test\.ts$|(?:^|\/)(?:test|spec)\//.test(path)
+  return /\.test\.ts$|(?:^|\/)(?:test|spec)\/|^lab\/src\/(?:faults|simulation)\//.test(path)
 }
 
 /** Whether `path` is `place` itself or lies in that folder. */

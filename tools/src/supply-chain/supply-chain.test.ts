@@ -21,7 +21,10 @@ describe("every package of the lock file", () => {
     expect(places(({ resolved }) => resolved !== undefined)).toEqual([])
     for (const [place, { link, resolved }] of all.filter(([, one]) => one.link === true)) {
       expect(place).toMatch(/^node_modules\/@runseal\//)
-      expect({ link, resolved }).toEqual({ link: true, resolved: expect.stringMatching(/^(?:apps|libs)\/|^tools$/) })
+      expect({ link, resolved }).toEqual({
+        link: true,
+        resolved: expect.stringMatching(/^(?:apps|libs)\/|^(?:lab|tools)$/),
+      })
     }
   })
 

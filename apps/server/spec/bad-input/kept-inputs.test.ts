@@ -3,7 +3,7 @@
  * house is checked, every record among it.
  */
 import { describe, expect, test } from "vitest"
-import { keptInputs } from "../../../../tools/src/fuzz/corpus.ts"
+import { keptInputs } from "../../../../lab/src/fuzz/corpus.ts"
 import { expectRefused } from "../harness/answer.ts"
 import { request } from "../harness/requests.ts"
 import { standingService } from "../harness/service.ts"

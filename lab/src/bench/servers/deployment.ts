@@ -1,0 +1,79 @@
+/** A deployment to measure: a database, keys of callers, options that let every request through. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseStrictJson } from "@runseal/canonical"
+import { textMember } from "@runseal/core/vocabulary/json-members"
+import { SERVICE } from "../../../../tools/src/demo/server-process.ts"
+import type { DatabaseLook, DatabaseServer } from "./database-server.ts"
+import { type ServerProcess, startServer } from "./measured-server.ts"
+
+/** Limits that no bench reaches: what is measured is the service, not its refusals. */
+const OPEN_DOORS = ["--rate-limit", "1000000000", "--window-token-budget", `${Number.MAX_SAFE_INTEGER}`]
+/** Keys that are made at the same time. */
+const MINTS_AT_ONCE = 16
+
+export type Deployment = {
+  /** Starts one more process of it. */
+  readonly start: () => Promise<ServerProcess>
+  /** Secrets of customer keys, in production tier. Made with the first process. */
+  readonly secrets: () => readonly string[]
+  /** Absent for an embedded database. */
+  readonly lookAtDatabase?: () => Promise<DatabaseLook>
+  /** After its processes have stopped. */
+  readonly remove: () => void
+}
+
+/**
+ * @param keys of callers, as many as are to be in rotation
+ * @param server absent: the embedded database in the deployment's folder
+ */
+export async function openDeployment(name: string, keys: number, server?: DatabaseServer): Promise<Deployment> {
+  const folder = mkdtempSync(join(tmpdir(), "runseal-bench-"))
+  const clear = (): void => rmSync(folder, { recursive: true, force: true })
+  process.once("exit", clear)
+  const url = await server?.createDatabase(name)
+  const secrets: string[] = []
+  return {
+    start: async () => {
+      const started = await startService(folder, url)
+      if (secrets.length === 0) secrets.push(...(await mintKeys(started.url, keys)))
+      return started
+    },
+    secrets: () => secrets,
+    ...(server === undefined || url === undefined ? {} : { lookAtDatabase: () => server.look(url) }),
+    remove: () => {
+      process.off("exit", clear)
+      clear()
+    },
+  }
+}
+
+/** Starts the service, without limits, on a data folder and a database; absent: the embedded one. */
+export const startService = (folder: string, databaseUrl?: string): Promise<ServerProcess> => {
+  const database = databaseUrl === undefined ? [] : ["--database-url", databaseUrl]
+  return startServer(SERVICE, ["--port", "0", "--data-dir", folder, ...OPEN_DOORS, ...database])
+}
+
+/** Makes customer keys in production tier, on a service that has no keys yet. @returns their secrets */
+export async function mintKeys(url: string, keys: number): Promise<readonly string[]> {
+  const admin = await mintKey(url, { name: "bench", scope: "admin", confirm_admin_scope: true })
+  const secrets: string[] = []
+  const mintSome = async (): Promise<void> => {
+    while (secrets.length < keys) {
+      // Taken before it is made: several are under way.
+      const at = secrets.push("") - 1
+      secrets[at] = await mintKey(url, { name: `caller ${at}`, tier: "production" }, admin)
+    }
+  }
+  await Promise.all(Array.from({ length: MINTS_AT_ONCE }, mintSome))
+  return secrets
+}
+
+async function mintKey(url: string, key: object, admin?: string): Promise<string> {
+  const headers = { "Content-Type": "application/json", ...(admin === undefined ? {} : { "X-Service-Key": admin }) }
+  const response = await fetch(`${url}/admin/keys`, { method: "POST", headers, body: JSON.stringify(key) })
+  const secret = textMember(parseStrictJson(await response.text()), "secret")
+  if (response.status !== 201 || secret === undefined) throw new Error(`a key was not made: ${response.status}`)
+  return secret
+}

@@ -1,0 +1,122 @@
+/** The machine's clock is stepped, forwards and backwards, while the server runs and while it is stopped. */
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect, type TestContext, test } from "vitest"
+import { postgresStart, postgresTitle } from "../../../apps/server/spec/database/databases.ts"
+import { expectRefused, textAt } from "../../../apps/server/spec/harness/answer.ts"
+import type { Child } from "../../../apps/server/spec/harness/child.ts"
+import { request } from "../../../apps/server/spec/harness/requests.ts"
+import { until } from "../../../apps/server/spec/harness/until.ts"
+import { type Deployment, type Kind, openDeployment } from "./deployment.ts"
+import { type FaultRow, faultRow } from "./fault-row.ts"
+import { type Clients, holdersAt, nextRequest, REQUEST_KINDS, send, startLoad } from "./load.ts"
+import { WHOLE } from "./rounds.ts"
+
+const DEADLINE_MS = 600_000
+const SECOND = 1000
+const HOUR = 3600 * SECOND
+const PAUSED = /clock is behind/
+/** How far the server's clock may be from the one it was given when its readiness is read, in milliseconds. */
+const FELT_WITHIN_MS = 20_000
+
+type SteppedClock = {
+  readonly env: NodeJS.ProcessEnv
+  /** Steps the clock, and waits until the server is ready by it, or not ready because of it. */
+  readonly shift: (milliseconds: number, child: Child, then?: "ready" | "paused") => Promise<void>
+}
+
+function steppedClock(context: TestContext): SteppedClock {
+  const folder = mkdtempSync(join(tmpdir(), "runseal-clock-"))
+  context.onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, "shift")
+  writeFileSync(file, "0")
+  const preload = new URL("./shifted-clock.ts", import.meta.url).href
+  return {
+    env: { NODE_OPTIONS: `--import=${preload}`, FAULT_CLOCK_FILE: file },
+    shift: async (milliseconds, child, then = "ready") => {
+      // Whole at every moment.
+      writeFileSync(`${file}.new`, `${milliseconds}`)
+      renameSync(`${file}.new`, file)
+      await until(`the server is ${then} on a clock of ${milliseconds} ms more`, async () => {
+        const { status, text, body } = await child.get("/ready")
+        if (then === "paused") return status === 503 && PAUSED.test(text)
+        return (
+          status === 200 &&
+          Math.abs(Date.parse(textAt(body, "checked_at")) - Date.now() - milliseconds) < FELT_WITHIN_MS
+        )
+      })
+    },
+  }
+}
+
+async function expectSealing(child: Child, clients: Clients, row: FaultRow): Promise<void> {
+  const load = startLoad([child.url], { ...clients, connections: 4, persistent: true })
+  await until("runs are sealed", () => load.acknowledged() >= 12)
+  await load.stop()
+  expect(load.unacknowledged(), "requests of every kind are sealed").toBe(0)
+  row.rounds++
+  row.acknowledged += load.acknowledged()
+  row.unacknowledged += load.unacknowledged()
+}
+
+/** Nothing is sealed under a clock that the log would have to lie about; whoever reads is served. */
+async function expectPaused({ url }: Child, clients: Clients, row: FaultRow): Promise<void> {
+  const [holder] = holdersAt(url, clients.secrets)
+  for (let kinds = 0; kinds < REQUEST_KINDS; kinds++) {
+    const sent = nextRequest(clients)
+    await send(sent, url, clients)
+    expect(sent.acknowledged).toBeUndefined()
+    row.unacknowledged++
+  }
+  expect(expectRefused(await holder!.get("/ready"), 503)).toMatch(PAUSED)
+  expect((await holder!.get("/runs?limit=1")).status).toBe(200)
+  expect((await holder!.get("/health")).status).toBe(200)
+  row.rounds++
+}
+
+async function stepClock(context: TestContext, kind: Kind): Promise<void> {
+  const row = faultRow(context, "clock stepped", kind)
+  const clock = steppedClock(context)
+  const deployment = await openDeployment(context, { kind, row })
+  const { check, finish } = deployment
+  const start = (): Promise<Child> => deployment.start([], clock.env)
+  let child = await start()
+  await expectSealing(child, deployment, row)
+  await clock.shift(30 * SECOND, child)
+  await expectSealing(child, deployment, row)
+  await clock.shift(0, child)
+  await expectSealing(child, deployment, row)
+  await check(child)
+
+  await clock.shift(HOUR, child)
+  await expectSealing(child, deployment, row)
+  await clock.shift(0, child, "paused")
+  await expectPaused(child, deployment, row)
+  child = await restart(child, start)
+  await expectPaused(child, deployment, row)
+  await clock.shift(HOUR + 10 * SECOND, child)
+  await expectSealing(child, deployment, row)
+  await check(child)
+
+  await stepOnlyRehearsed(child, deployment, clock, row)
+  await check(child)
+  await finish(child)
+}
+
+/** A clock that was far ahead while nothing was sealed, and is right again, leaves no trace. */
+async function stepOnlyRehearsed(child: Child, clients: Deployment, clock: SteppedClock, row: FaultRow): Promise<void> {
+  const [holder] = holdersAt(child.url, clients.secrets)
+  await clock.shift(3 * HOUR, child)
+  expect((await holder!.post("/execute/verify-determinism", request())).status).toBe(200)
+  await clock.shift(HOUR + 20 * SECOND, child)
+  await expectSealing(child, clients, row)
+}
+
+async function restart(child: Child, start: () => Promise<Child>): Promise<Child> {
+  await child.end("SIGKILL")
+  return start()
+}
+
+test.skipIf(!WHOLE)("on the embedded database", context => stepClock(context, "PGlite"), DEADLINE_MS)
+test.skipIf(postgresStart.kind === "absent")(postgresTitle, context => stepClock(context, "PostgreSQL"), DEADLINE_MS)

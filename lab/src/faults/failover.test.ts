@@ -1,0 +1,194 @@
+/** Decision 0110: a standby that takes a lost primary's place. Two servers, a real primary and a real standby; nothing is sealed twice. */
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, test } from "vitest"
+import { postgresStart, postgresTitle } from "../../../apps/server/spec/database/databases.ts"
+import {
+  checkpointOf,
+  lookAgain,
+  openWorld,
+  sizeOf,
+  untilReady,
+  untilSealed,
+  type World,
+} from "../../../apps/server/spec/database/failover-world.ts"
+import { cutOff, untilCaughtUp } from "../../../apps/server/spec/database/standby.ts"
+import { openSwitchingProxy } from "../../../apps/server/spec/database/switching-proxy.ts"
+import { expectRefused } from "../../../apps/server/spec/harness/answer.ts"
+import { runToEnd } from "../../../apps/server/spec/harness/child.ts"
+import { request } from "../../../apps/server/spec/harness/requests.ts"
+import type { TestService } from "../../../apps/server/spec/harness/service.ts"
+import { until } from "../../../apps/server/spec/harness/until.ts"
+
+/** Starts of two servers of PostgreSQL and two services, on a machine that is busy. */
+const DEADLINE_MS = 480_000
+const AWAITED = /until \d+ more of the folders of heads/
+const OLDER = /older log than was acknowledged, or another/
+const EXCHANGED = /database was exchanged/
+
+/** Every answer is 503, until a look has found why and after it; `/ready` and the process log say why. */
+async function expectStopped(service: TestService, why: RegExp): Promise<void> {
+  await until(`a look finds ${why}`, async () => {
+    expectRefused(await service.execute(request()), 503)
+    return why.test(expectRefused(await lookAgain(service), 503)) && why.test(service.logLines.join("\n"))
+  })
+  for (let again = 0; again < 2; again++) {
+    expect(expectRefused(await service.execute(request()), 503)).toMatch(EXCHANGED)
+    expect(expectRefused(await lookAgain(service), 503)).toMatch(why)
+  }
+}
+
+const filesOf = (keysDir: string): readonly string[] =>
+  readdirSync(join(keysDir, "heads"))
+    .filter(name => name !== "id")
+    .map(name => readFileSync(join(keysDir, "heads", name), "latin1").slice(0, 81))
+
+describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, { timeout: DEADLINE_MS }, () => {
+  test("that lost records, one keys folder: the server that was idle refuses at once, and no other root comes to be", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary } = world
+    const a = await world.serve(keysDir)
+    const b = await world.serve(keysDir, a.clock)
+    await a.execute(request())
+    await untilCaughtUp(standby.url, primary.url)
+    await cutOff(standby.url)
+    expect((await a.execute(request())).status).toBe(200)
+    const acknowledged = await checkpointOf(a)
+    const before = filesOf(keysDir)
+    await world.failOver()
+    await expectStopped(b, OLDER)
+    await expectStopped(a, OLDER)
+    expect(await sizeOf(b)).toBe(3)
+    expect(await checkpointOf(b)).not.toBe(acknowledged)
+    expect(filesOf(keysDir), "the evidence stays").toEqual(expect.arrayContaining([...before]))
+    await expect(world.serve(keysDir, a.clock)).rejects.toThrow(/it is an older copy/)
+    expect(filesOf(keysDir)).toEqual(expect.arrayContaining([...before]))
+  })
+
+  test.each(["keys", "all"] as const)(
+    "that lost records, a folder each (copied: %s): the idle server waits, then refuses",
+    async how => {
+      const world = await openWorld()
+      const { keysDir, standby, primary } = world
+      const a = await world.serve(keysDir)
+      await a.execute(request())
+      const other = world.keysLike(keysDir, how)
+      const b = await world.serve(other, a.clock)
+      await untilCaughtUp(standby.url, primary.url)
+      await cutOff(standby.url)
+      expect((await a.execute(request())).status).toBe(200)
+      const before = filesOf(keysDir)
+      await world.failOver()
+      await expectStopped(b, AWAITED)
+      await expectStopped(a, OLDER)
+      expect(await sizeOf(b)).toBe(3)
+      await expect(world.serve(keysDir, a.clock)).rejects.toThrow(/it is an older copy/)
+      await expectStopped(b, AWAITED)
+      expect(filesOf(keysDir)).toEqual(before)
+      expect(await sizeOf(b)).toBe(3)
+
+      // The operator gives up what was lost, and says so: then the log goes on without the folder, which never joins it.
+      const [awaited = ""] = /[0-9a-f]{32}/.exec((await b.get("/ready")).text) ?? []
+      const listed = await heads(world, "list")
+      expect(listed.stdout).toContain(`${awaited}  awaited  `)
+      expect(listed.stdout).toContain(`:${keysDir}\n`)
+      expect((await heads(world, "forget", "0".repeat(32))).stderr).toMatch(/knows no folder/)
+      expect((await heads(world, "forget", awaited)).stdout).toMatch(/is forgotten/)
+      const sealed = await untilSealed(b)
+      expect(sealed.body.run_id).toBe(2)
+      for (let i = 0; i < 3; i++) expect((await b.execute(request())).status).toBe(200)
+      await expect(world.serve(keysDir, a.clock)).rejects.toThrow(/another log than the one that was acknowledged/)
+      await expectStopped(a, OLDER)
+      expect(filesOf(keysDir), "a longer fork takes no evidence away").toEqual(before)
+    },
+  )
+
+  test("that lost nothing: sealing resumes by itself with both servers up, and waits for one that is down", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary } = world
+    const a = await world.serve(keysDir)
+    const other = world.keysLike(keysDir, "keys")
+    const b = await world.serve(other, a.clock)
+    await a.execute(request())
+    await untilCaughtUp(standby.url, primary.url)
+    await world.failOver()
+    expect((await untilSealed(b)).body.run_id).toBe(2)
+    expect((await untilSealed(a)).body.run_id).toBe(3)
+    await untilReady(a)
+  })
+
+  test("of a server alone that lost nothing: it resumes by itself; a restart of the same primary is not noticed", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary } = world
+    const a = await world.serve(keysDir)
+    await a.execute(request())
+    await primary.crashAndRestart()
+    expect((await untilSealed(a)).body.run_id).toBe(2)
+    expect(a.logLines.join()).not.toMatch(AWAITED)
+    await untilCaughtUp(standby.url, primary.url)
+    await world.failOver()
+    expect((await untilSealed(a)).body.run_id).toBe(3)
+  })
+
+  test("with synchronous replication: the server that is left waits for nobody", async () => {
+    const world = await openWorld(true)
+    const { keysDir, standby, primary } = world
+    const way = await openSwitchingProxy(primary.url)
+    const a = await world.serve(keysDir, undefined, way.url)
+    const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
+    await a.execute(request())
+    for (const service of [a, b]) await untilReady(service)
+    await untilCaughtUp(standby.url, primary.url)
+    way.close()
+    await world.failOver()
+    expect((await untilSealed(b)).body.run_id).toBe(2)
+  })
+
+  test("after a server was stopped: one that is left stands for it, refuses a database that lost its records at once", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary } = world
+    const a = await world.serve(keysDir)
+    const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
+    await untilCaughtUp(standby.url, primary.url)
+    await cutOff(standby.url)
+    await a.execute(request())
+    await a.close()
+    await untilReady(b)
+    expect(JSON.parse((await heads(world, "list", "--json")).stdout).folders).toHaveLength(1)
+    await world.failOver()
+    await expectStopped(b, OLDER)
+  })
+
+  test("after a server was stopped, and nothing was lost: the one that is left goes on by itself", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary } = world
+    const a = await world.serve(keysDir)
+    const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
+    await a.execute(request())
+    await a.close()
+    await untilReady(b)
+    await untilCaughtUp(standby.url, primary.url)
+    await world.failOver()
+    expect((await untilSealed(b)).body.run_id).toBe(2)
+  })
+
+  test("a server that goes back to the database it left waits until the others are back too", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary, proxy } = world
+    const a = await world.serve(keysDir)
+    const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
+    await a.execute(request())
+    await untilCaughtUp(standby.url, primary.url)
+    await standby.promote()
+    proxy.switchTo(standby.url)
+    expect((await untilSealed(a)).body.run_id).toBe(2)
+    await untilReady(b)
+    await a.close()
+    proxy.switchTo(primary.url)
+    await expectStopped(b, AWAITED)
+  })
+})
+
+/** The operator's command, at the machine. */
+const heads = ({ proxy }: World, ...words: readonly string[]) =>
+  runToEnd(["--database-url", proxy.url, "heads", ...words])

@@ -1,0 +1,177 @@
+/** What keeps a server from sealing makes it not ready, and the end of it makes it ready, with no request in between. */
+import { chownSync, mkdirSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import type { JsonObject } from "@runseal/canonical"
+import { startPostgresCluster } from "@runseal/server/postgres-cluster"
+import postgres from "postgres"
+import { describe, expect, onTestFinished, type TestContext, test } from "vitest"
+import { newPostgresUrl, postgresStart, postgresTitle } from "../../../apps/server/spec/database/databases.ts"
+import { expectRefused } from "../../../apps/server/spec/harness/answer.ts"
+import type { Child } from "../../../apps/server/spec/harness/child.ts"
+import { request } from "../../../apps/server/spec/harness/requests.ts"
+import { until } from "../../../apps/server/spec/harness/until.ts"
+import { type Deployment, openDeployment } from "./deployment.ts"
+import { type FaultRow, faultRow } from "./fault-row.ts"
+import { holdersAt, startLoad } from "./load.ts"
+import { mountSmallDisk, type SmallDisk } from "./small-disk.ts"
+
+const DEADLINE_MS = 300_000
+/** The database ends the transaction of a server that stands still after 30 s. */
+const RELEASED_WITHIN_MS = 150_000
+
+let requests = 0
+/** A request that no other is like: the checks of a deployment tell them apart. */
+const named = (more: JsonObject = {}): JsonObject => request({ route_id: `not-ready/${requests++}`, ...more })
+
+/** Asks until it is not ready, and for a moment more. Gives the reason, which names nothing of the inside. */
+async function untilNotReady(child: Child): Promise<string> {
+  await until("it is not ready", async () => (await child.get("/ready")).status === 503)
+  const reason = expectRefused(await child.get("/ready"), 503)
+  expect(reason).not.toMatch(/select|insert|room_looked_for|log_head|SQL|\//)
+  expect((await child.get("/health")).status).toBe(200)
+  return reason
+}
+
+async function untilReady(child: Child, deadlineMs?: number): Promise<void> {
+  await until("it is ready", async () => (await child.get("/ready")).status === 200, deadlineMs)
+}
+
+async function opened(
+  context: TestContext,
+  row: FaultRow,
+  url: string,
+): Promise<Deployment & { readonly child: Child }> {
+  const deployment = await openDeployment(context, { kind: "PostgreSQL", row, url })
+  return { ...deployment, child: await deployment.start() }
+}
+
+/** A transaction of somebody's that holds what sealing needs, until it is let go. */
+async function holding(url: string, statement: string): Promise<() => Promise<void>> {
+  const sql = postgres(url, { max: 1 })
+  await sql.unsafe("begin")
+  await sql.unsafe(statement)
+  let held = true
+  const release = async (): Promise<void> => {
+    if (held) await sql.end({ timeout: 1 })
+    held = false
+  }
+  onTestFinished(release)
+  return release
+}
+
+describe.skipIf(postgresStart.kind === "absent")(postgresTitle, () => {
+  test.for([
+    ["the log's head", "select from log_head for update"],
+    ["a table of the batch", "lock table run in share mode"],
+  ] as const)(
+    "%s locked by another: refused, not ready, and ready again",
+    { timeout: DEADLINE_MS },
+    async ([what, statement], context) => {
+      const row = faultRow(context, `locked: ${what}`, "PostgreSQL")
+      const url = await newPostgresUrl()
+      const { child, holders, finish } = await opened(context, row, url)
+      const [holder] = holders(child)
+      expect((await holder!.execute(named())).status).toBe(200)
+      const release = await holding(url, statement)
+      const waves = await Promise.all(
+        Array.from({ length: 5 }, (_, i) => sleep(i * 500).then(() => holder!.execute(named()))),
+      )
+      // The lock is held all the while: each answer came because the wait for it is bounded.
+      for (const answer of waves) expectRefused(answer, 503)
+      expect(await untilNotReady(child)).toMatch(/locked/)
+      await release()
+      await untilReady(child)
+      expect((await holder!.execute(named())).status).toBe(200)
+      await finish(child)
+    },
+  )
+
+  test(
+    "another server stopped with the lock: not ready here, whether or not anybody asked here; then ready, and both go on",
+    async context => {
+      const row = faultRow(context, "another server stopped with the lock", "PostgreSQL")
+      const url = await newPostgresUrl()
+      const { start, memory, secrets, finish, child: frozen } = await opened(context, row, url)
+      const idle = await start()
+      await untilReady(idle)
+      const load = startLoad([frozen.url], { memory, secrets, connections: 8, persistent: true })
+      await until("it seals", () => load.acknowledged() > 16)
+      const probe = postgres(url, { max: 1 })
+      onTestFinished(() => probe.end())
+      // Again and again, until it was stopped while it had the lock.
+      await until("it is stopped with the lock", async () => {
+        frozen.signal("SIGSTOP")
+        await sleep(50)
+        const free = await probe`select from log_head for update skip locked`
+        if (free.length === 1) frozen.signal("SIGCONT")
+        return free.length === 0
+      })
+      expect(await untilNotReady(idle)).toMatch(/locked/)
+      await untilReady(idle, RELEASED_WITHIN_MS)
+      const [holder] = holdersAt(idle.url, secrets)
+      expect((await holder!.execute(named())).status).toBe(200)
+      frozen.signal("SIGCONT")
+      const thawed = load.acknowledged()
+      await until("the server that was stopped goes on", () => load.acknowledged() >= thawed + 16)
+      await load.stop()
+      expect((await frozen.end("SIGTERM")).code).toBe(0)
+      await finish(idle)
+    },
+    DEADLINE_MS,
+  )
+
+  test(
+    "a full disk under the database's tables: refused, not ready, and ready again once there is room",
+    async context => {
+      const row = faultRow(context, "full disk: not ready", "PostgreSQL")
+      const disk = mountSmallDisk(DISK_MIB)
+      if (typeof disk === "string") return context.skip(disk)
+      onTestFinished(() => disk.unmount())
+      const url = await inTablespace(disk)
+      const { child, holders, finish } = await opened(context, row, url)
+      const [holder] = holders(child)
+      expect((await holder!.execute(named())).status).toBe(200)
+      await untilReady(child)
+      disk.fill()
+      await until(
+        "the disk is felt",
+        async () => (await holder!.execute(named({ ai_output_text: "x".repeat(50_000) }))).status === 503,
+      )
+      expect(await untilNotReady(child)).toMatch(/disk/)
+      disk.free()
+      await untilReady(child)
+      expect((await holder!.execute(named())).status).toBe(200)
+      await finish(child)
+    },
+    DEADLINE_MS,
+  )
+})
+
+const DISK_MIB = 48
+
+/** A new database whose files are on a disk of their own; the write-ahead log is not. */
+async function inTablespace(disk: SmallDisk): Promise<string> {
+  const start = await startPostgresCluster()
+  if (start.kind === "absent") throw new Error(start.reason)
+  const { cluster } = start
+  onTestFinished(() => cluster.stop())
+  const name = "full"
+  const url = await cluster.createDatabase(name)
+  // PostgreSQL wants a folder of its own user's.
+  const folder = join(disk.folder, "tablespace")
+  mkdirSync(folder)
+  const { uid, gid } = statSync(`/proc/${cluster.pid()}`)
+  chownSync(folder, uid, gid)
+  const sql = postgres(cluster.url, { max: 1 })
+  await sql.unsafe(`create tablespace small location '${folder}'`)
+  await sql.unsafe(`alter database ${name} set tablespace small`)
+  await sql.end()
+  onTestFinished(async () => {
+    const after = postgres(cluster.url, { max: 1 })
+    await after.unsafe(`drop database ${name} with (force)`)
+    await after.unsafe("drop tablespace small")
+    await after.end()
+  })
+  return url
+}

@@ -1,0 +1,166 @@
+/**
+ * PostgreSQL whose commits wait for a synchronous standby, and the standbys gone: bounded refusals, nothing acknowledged that a
+ * failover would lose, and the service goes on by itself when one is back.
+ */
+
+import { type PostgresCluster, type PostgresStandby, startPostgresCluster } from "@runseal/server/postgres-cluster"
+import postgres from "postgres"
+import { afterAll, describe, expect, type TestContext, test } from "vitest"
+import type { Answer } from "../../../apps/server/spec/harness/answer.ts"
+import type { Child } from "../../../apps/server/spec/harness/child.ts"
+import { until } from "../../../apps/server/spec/harness/until.ts"
+import { type Deployment, openDeployment } from "./deployment.ts"
+import { type FaultRow, faultRow } from "./fault-row.ts"
+import { nextRequest, send, startLoad } from "./load.ts"
+
+const DEADLINE_MS = 600_000
+const CONNECTIONS = 8
+/** Longest a request may take to be refused: four times what the service allows, for a machine that is slow. */
+const REFUSED_WITHIN_MS = 40_000
+
+const started = await startPostgresCluster()
+const standbys: PostgresStandby[] = []
+let databases = 0
+
+afterAll(async () => {
+  if (started.kind === "started") await started.cluster.stop()
+})
+
+const clusterHere = (): PostgresCluster => {
+  if (started.kind === "absent") throw new Error(started.reason)
+  return started.cluster
+}
+
+async function onPrimary<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  const sql = postgres(clusterHere().url, { max: 1, onnotice: () => {} })
+  return work(sql).finally(() => sql.end())
+}
+
+async function awaitStandbys(names: string): Promise<void> {
+  await onPrimary(async sql => {
+    await sql.unsafe(`alter system set synchronous_standby_names = '${names}'`)
+    await sql`select pg_reload_conf()`
+  })
+}
+
+const streaming = (): Promise<number> =>
+  onPrimary(async sql => (await sql`select from pg_stat_replication where state = 'streaming'`).length)
+
+/** A deployment on a primary that waits for any one of two standbys. */
+async function openReplicated(context: TestContext, row: FaultRow): Promise<Deployment> {
+  const cluster = clusterHere()
+  while (standbys.length < 2) standbys.push(await cluster.addStandby(`standby_${standbys.length}`))
+  await until("both standbys stream", async () => (await streaming()) === 2)
+  const url = await cluster.createDatabase(`replicated_${++databases}`)
+  await awaitStandbys("ANY 1 (standby_0, standby_1)")
+  context.onTestFinished(async () => {
+    await awaitStandbys("")
+    await Promise.all(standbys.map(standby => standby.crash().then(standby.start)))
+  })
+  return openDeployment(context, { kind: "PostgreSQL", row, url })
+}
+
+const crashStandbys = (): Promise<unknown> => Promise.all(standbys.map(standby => standby.crash()))
+const startStandbys = (): Promise<unknown> => Promise.all(standbys.map(standby => standby.start()))
+
+type Timed = { readonly answer: Answer | undefined; readonly ms: number }
+
+async function timed(work: () => Promise<Answer | undefined>): Promise<Timed> {
+  const since = performance.now()
+  const answer = await work()
+  return { answer, ms: performance.now() - since }
+}
+
+const readyStatus = async (child: Child): Promise<number> => (await child.get("/ready")).status
+
+const waitingCommits = (): Promise<readonly number[]> =>
+  onPrimary(async sql =>
+    (await sql<{ pid: number }[]>`select pid from pg_stat_activity where wait_event = 'SyncRep'`).map(({ pid }) => pid),
+  )
+
+describe.skipIf(started.kind === "absent")("synchronous replication", () => {
+  test(
+    "both standbys gone: refused in time, not ready, nothing acknowledged; back: once or not at all",
+    async context => {
+      const row = faultRow(context, "synchronous standbys gone", "PostgreSQL")
+      const { start, check, finish, memory, secrets, holders } = await openReplicated(context, row)
+      const child = await start()
+      const clients = { memory, secrets }
+      const load = startLoad([child.url], { ...clients, connections: CONNECTIONS, persistent: true })
+      await until("the load begins", () => load.acknowledged() > 2 * CONNECTIONS)
+      await crashStandbys()
+      await until("the loss is felt", () => load.unacknowledged() > 0)
+      await load.stop()
+      await until("it is not ready", async () => (await readyStatus(child)) === 503)
+
+      const [admin] = holders(child)
+      const asked = [
+        ...Array.from({ length: 12 }, () => () => send(nextRequest(clients), child.url, clients)),
+        () => admin!.post("/admin/keys", { name: "late" }),
+        () => admin!.post("/admin/runs/1/publish"),
+        () => admin!.execute({}).then(() => undefined),
+      ]
+      for (const wave of [asked, asked, asked]) {
+        const answers = await Promise.all(wave.map(timed))
+        for (const { answer, ms } of answers) {
+          if (answer !== undefined) expect(answer.status, answer.text).toBe(503)
+          expect(ms).toBeLessThan(REFUSED_WITHIN_MS)
+        }
+        expect(await readyStatus(child)).toBe(503)
+      }
+      expect((await child.get("/health")).status).toBe(200)
+      expect((await admin!.get("/runs")).status, "reads go on").toBe(200)
+      // However often it was asked, what waits in the database is bounded.
+      expect((await waitingCommits()).length).toBeLessThan(10)
+
+      await startStandbys()
+      await until("it is ready again, with no request in between", async () => (await readyStatus(child)) === 200)
+      row.acknowledged += load.acknowledged()
+      row.unacknowledged += load.unacknowledged()
+      await check(child)
+      await finish(child)
+    },
+    DEADLINE_MS,
+  )
+
+  test.for([
+    ["/attest", "pg_cancel_backend"],
+    ["/attest", "pg_terminate_backend"],
+    ["/execute", "pg_cancel_backend"],
+  ] as const)(
+    "a COMMIT of %s whose wait is ended by %s: not acknowledged, nor under its key again, before a standby has it",
+    { timeout: DEADLINE_MS },
+    async ([path, ended], context) => {
+      const row = faultRow(context, `wait for the standby ended: ${ended}`, "PostgreSQL")
+      const { start, check, finish, memory, secrets } = await openReplicated(context, row)
+      const child = await start()
+      const clients = { memory, secrets }
+      await until("it seals", async () => (await send(nextRequest(clients), child.url, clients))?.status === 200)
+      await crashStandbys()
+
+      const sent = nextRequest(clients, path)
+      let answer: Answer | undefined
+      const answering = send(sent, child.url, clients).then(got => {
+        answer = got
+      })
+      await until("the request is answered", async () => {
+        for (const pid of await waitingCommits()) await onPrimary(sql => sql.unsafe(`select ${ended}(${pid})`))
+        return answer
+      })
+      await answering
+      expect(answer, "the wait was ended").toMatchObject({ status: 503 })
+      // What was committed can be read on the primary now; a failover would lose it.
+      for (let again = 0; again < 3; again++) {
+        const { answer: repeated, ms } = await timed(() => send(sent, child.url, clients))
+        expect(repeated).toMatchObject({ status: 503 })
+        expect(ms).toBeLessThan(REFUSED_WITHIN_MS)
+      }
+      expect(await readyStatus(child)).toBe(503)
+
+      await startStandbys()
+      await until("it is ready again", async () => (await readyStatus(child)) === 200)
+      await check(child)
+      await finish(child)
+    },
+  )
+})

@@ -1,0 +1,93 @@
+/**
+ * `npm run gallery`: executes the runs of the demo on a real service and draws their audit reports, each as a PDF and a picture of every
+ * page, into .runseal/gallery, which git ignores. The pictures that docs/report.md shows are also copied to docs/report. Needs pdftoppm.
+ */
+import { execFileSync } from "node:child_process"
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { parseStrictJson } from "@runseal/canonical"
+import type { Bundle } from "@runseal/core/artifacts/bundle"
+import { verifyBundle } from "@runseal/core/verify/bundle"
+import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
+import { REPORT_FORMATS, type ReportFormat } from "@runseal/core/wire/runs"
+import { parseTrust } from "@runseal/log/trust/trust-document"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { drawReport } from "@runseal/pdf/draw-report"
+import { makeReport } from "@runseal/server/report/report"
+import { savedBundle } from "../../../tools/src/demo/audit.ts"
+import { executeActs } from "../../../tools/src/demo/execute.ts"
+import { type Folders, makeFolders, removeFolders } from "../../../tools/src/demo/folders.ts"
+import { tellOnStdout } from "../../../tools/src/demo/story.ts"
+
+const GALLERY = ".runseal/gallery"
+const PAGE = "docs/report.md"
+/** Enough to read the small print on a screen. */
+const DOTS_PER_INCH = "72"
+/** The demo's service is gone when the report is drawn; an example address stands in for it. */
+const ADDRESS = "https://runs.example.com"
+
+/** Every outcome in brief and comprehensive, a completed run in all four formats. */
+const formatsOf = (outcome: OutcomeKind): readonly ReportFormat[] =>
+  outcome === "ok" ? REPORT_FORMATS : ["brief", "comprehensive"]
+
+const knownTrust = ({ root, trust }: Folders): TrustedKeys => {
+  const keys = parseTrust(parseStrictJson(readFileSync(join(root, trust))))
+  if ("problem" in keys) throw new Error(keys.problem)
+  return keys
+}
+
+const draw = (bundle: Bundle, trust: TrustedKeys, format: ReportFormat): Promise<Uint8Array> => {
+  const context = {
+    base_url: ADDRESS,
+    verifier_url: `${ADDRESS}/verify`,
+    // The pictures show pages, not the signature.
+    key_valid_from: 0,
+    engine_version: ENGINE_VERSION,
+    verification: verifyBundle(bundle, [trust]),
+  }
+  return drawReport(makeReport(bundle, context, format))
+}
+
+/** Writes a report and a picture of each of its pages, `NAME-1.png` and so on. @returns the number of pages */
+function save(folder: string, name: string, report: Uint8Array): number {
+  const pdf = join(folder, `${name}.pdf`)
+  writeFileSync(pdf, report)
+  execFileSync("pdftoppm", ["-png", "-r", DOTS_PER_INCH, pdf, join(folder, name)])
+  const pages = readdirSync(folder).filter(file => file.startsWith(`${name}-`) && file.endsWith(".png"))
+  // pdftoppm writes page 1 of twelve as 01.
+  for (const [i, file] of pages.sort().entries()) renameSync(join(folder, file), join(folder, `${name}-${i + 1}.png`))
+  return pages.length
+}
+
+/** Copies the pictures that the page shows. */
+function refreshPage(root: string, gallery: string): void {
+  const shown = [...readFileSync(join(root, PAGE), "utf8").matchAll(/\(report\/([\w-]+\.png)\)/g)]
+  for (const [, file = ""] of shown) copyFileSync(join(gallery, file), join(root, "docs/report", file))
+}
+
+async function main(): Promise<void> {
+  const story = tellOnStdout()
+  const folders = makeFolders()
+  process.once("exit", () => removeFolders(folders))
+  story.title("The runs of the demo are executed, and their reports drawn.")
+  const runs = await executeActs(folders, story)
+  const trust = knownTrust(folders)
+  const gallery = join(folders.root, GALLERY)
+  rmSync(gallery, { recursive: true, force: true })
+  mkdirSync(gallery, { recursive: true })
+  story.chapter(`Reports, in ${GALLERY}`)
+  for (const outcome of OUTCOME_KINDS) {
+    const saved = runs.find(({ planned }) => planned.outcome === outcome)
+    if (saved === undefined) throw new Error(`no run of the demo ends as ${outcome}`)
+    const bundle = savedBundle(join(folders.root, folders.evidence, saved.bundle))
+    for (const format of formatsOf(outcome)) {
+      const name = `${outcome}-${format}`
+      const pages = save(gallery, name, await draw(bundle, trust, format))
+      story.state(`${name}: ${pages} pages`, pages > 0)
+    }
+  }
+  refreshPage(folders.root, gallery)
+}
+
+await main()

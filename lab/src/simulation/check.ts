@@ -1,0 +1,243 @@
+/**
+ * The full check after a simulation, from the committed rows alone and by other code than what wrote them where there is any:
+ * the log from its entries, every document by the public verifier, chains, budgets, and all that was ever said of it.
+ */
+import assert from "node:assert/strict"
+import { createHash } from "node:crypto"
+import { canonicalize } from "@runseal/canonical"
+import type { Anchor } from "@runseal/core/artifacts/anchor"
+import type { Bundle } from "@runseal/core/artifacts/bundle"
+import { chainProblems } from "@runseal/core/verify/chain"
+import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import { VERDICTS, type Verdict } from "@runseal/core/verify/report"
+import { parseCheckpoint, publicOrigin } from "@runseal/log/notes/checkpoint"
+import { verifyNote } from "@runseal/log/notes/verified-note"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { type AttestationRow, attestation } from "@runseal/server/store/tables/attestations"
+import {
+  type LogEntryRow,
+  type LogHeadRow,
+  type LogTileRow,
+  log_entry,
+  log_head,
+  log_tile,
+} from "@runseal/server/store/tables/log-store"
+import { type RunRow, run } from "@runseal/server/store/tables/runs"
+import {
+  type TenantWindowRow,
+  type TokenChargeRow,
+  tenant_window,
+  token_charge,
+} from "@runseal/server/store/tables/tenant-windows"
+import { type TenantRow, tenant } from "@runseal/server/store/tables/tenants"
+import { naiveLeaf, naiveRoot, naiveTiles } from "../../../apps/server/spec/harness/naive-log.ts"
+import { decoded, type Snapshot } from "./database/rows.ts"
+
+/** What was said of the log at some time, to anybody: it must be a beginning of the log that is there at the end. */
+export type Promised = { readonly size: number; readonly root: string; readonly by: string }
+
+export type Sealed = {
+  readonly runs: readonly { readonly row: RunRow; readonly bundle: Bundle }[]
+  readonly attestations: readonly { readonly row: AttestationRow; readonly document: Anchor }[]
+}
+
+/** Judges a document. */
+export type Judge = (text: string, verdict: Verdict) => void
+
+/** @param judged texts that got their verdict already, under the same keys */
+export function judgeBy(trust: TrustedKeys, judged: ReadonlySet<string>): Judge {
+  return (text, verdict) => {
+    if (judged.has(text)) return
+    const report = verifyText(text, [trust])
+    assert.ok(!isUnreadable(report), "a stored document is readable")
+    const failed = report.checks.filter(({ result }) => result === "fail").map(({ id }) => id)
+    assert.deepEqual({ verdict: report.verdict, failed }, { verdict, failed: [] })
+  }
+}
+
+/** @throws AssertionError for whatever is not as it must be */
+export function checkStore(state: Snapshot, trust: TrustedKeys, judge: Judge, promised: readonly Promised[]): Sealed {
+  const [head] = decoded<LogHeadRow>(state, log_head)
+  assert.ok(head !== undefined)
+  const entries = decoded<LogEntryRow>(state, log_entry)
+  const runs = decoded<RunRow>(state, run).map(row => ({ row, bundle: readJudged(row.bundle, judge) }))
+  const attestations = decoded<AttestationRow>(state, attestation).map(row => {
+    judge(row.document, VERDICTS.attestation)
+    const document: Anchor = JSON.parse(row.document)
+    return { row, document }
+  })
+  const anchors = [...runs.flatMap(({ bundle }) => anchorsOf(bundle)), ...attestations.map(({ document }) => document)]
+  checkLog(head, entries, decoded<LogTileRow>(state, log_tile), trust, [...promised, ...anchors.map(promiseOf)])
+  checkEntries(anchors, entries)
+  checkChains(runs, decoded<TenantRow>(state, tenant), head)
+  checkAttestations(attestations.map(({ row }) => row))
+  checkBudgets(
+    runs.map(({ bundle }) => bundle),
+    decoded<TenantWindowRow>(state, tenant_window),
+    decoded<TokenChargeRow>(state, token_charge),
+  )
+  return { runs, attestations }
+}
+
+function readJudged(text: string, judge: Judge): Bundle {
+  judge(text, VERDICTS.complete)
+  const bundle: Bundle = JSON.parse(text)
+  return bundle
+}
+
+const anchorsOf = ({ anchors }: Bundle): readonly Anchor[] =>
+  [anchors.pre_anchor, anchors.receipt, anchors.complete_record].filter(anchor => anchor !== undefined)
+
+/** What the proof of an anchor says of the log. */
+const promiseOf = ({ entry }: Pick<Anchor, "entry">): Promised => ({
+  size: Number(entry.inclusionProof.treeSize),
+  root: Buffer.from(entry.inclusionProof.rootHash, "base64").toString("hex"),
+  by: `the proof of entry ${entry.logIndex}`,
+})
+
+function checkLog(
+  head: LogHeadRow,
+  entries: readonly LogEntryRow[],
+  tiles: readonly LogTileRow[],
+  trust: TrustedKeys,
+  promised: readonly Promised[],
+): void {
+  assert.deepEqual(
+    entries.map(({ log_index }) => log_index),
+    Array.from({ length: head.size }, (_, at) => at),
+    "log indices are 0, 1, 2 …",
+  )
+  const times = entries.map(({ integrated_time }) => integrated_time)
+  assert.deepEqual(
+    times,
+    times.toSorted((a, b) => a - b),
+    "log time does not go back",
+  )
+  assert.equal(head.log_time, times.at(-1) ?? 0)
+  const leaves = entries.map(({ body }) => naiveLeaf(Buffer.from(body)))
+  const known = new Map<number, string>()
+  const rootAt = (size: number): string => {
+    const root = known.get(size) ?? naiveRoot(leaves.slice(0, size)).toString("hex")
+    known.set(size, root)
+    return root
+  }
+  assert.equal(Buffer.from(head.root).toString("hex"), rootAt(head.size), "the head's root is that of its entries")
+  const note = verifyNote(head.checkpoint, trust.checkpointKeys)
+  const checkpoint = note === undefined ? undefined : parseCheckpoint(note.text)
+  assert.deepEqual(
+    [checkpoint?.origin, checkpoint?.size, Buffer.from(checkpoint?.root ?? []).toString("hex")],
+    [publicOrigin(trust.origin), head.size, rootAt(head.size)],
+    "the public checkpoint is signed and that of the head",
+  )
+  for (const { size, root, by } of promised) {
+    assert.ok(size <= head.size, `the log has no fewer entries than ${by} said: ${size}`)
+    assert.equal(root, rootAt(size), `${by} said the log began so at ${size} entries`)
+  }
+  const expected = naiveTiles(leaves)
+  for (const { level, tile_index, hashes } of tiles)
+    assert.deepEqual(Buffer.from(hashes), expected.get(`tile/${level}/${`${tile_index}`.padStart(3, "0")}`))
+  assert.equal(tiles.length, Math.floor(head.size / 256))
+}
+
+/** Entry 0 is the log's birth, every other one is one anchor of one document, with the same body and time. */
+function checkEntries(anchors: readonly Anchor[], entries: readonly LogEntryRow[]): void {
+  const shown = anchors.map(({ entry }) => Number(entry.logIndex)).sort((a, b) => a - b)
+  assert.deepEqual(
+    shown,
+    entries.slice(1).map((_, at) => at + 1),
+    "every entry is one document's",
+  )
+  for (const { leaf, entry } of anchors) {
+    const row = entries[Number(entry.logIndex)]
+    const body = Buffer.from(entry.canonicalizedBody, "base64").toString()
+    assert.deepEqual([body, Number(entry.integratedTime)], [row?.body, row?.integrated_time])
+    const digest = createHash("sha256").update(canonicalize(leaf)).digest("hex")
+    assert.ok(body.includes(digest), "an entry is its leaf's")
+  }
+}
+
+function checkChains(runs: Sealed["runs"], tenants: readonly TenantRow[], head: LogHeadRow): void {
+  const ids = runs.map(({ row }) => row.run_id).sort((a, b) => a - b)
+  assert.deepEqual(
+    ids,
+    Array.from({ length: head.next_run_id - 1 }, (_, at) => at + 1),
+    "run numbers are 1, 2, 3 …",
+  )
+  for (const { row, bundle } of runs) {
+    assert.deepEqual([row.run_id, row.outcome_kind], [bundle.run.run_id, bundle.run.outcome_kind])
+    assert.equal(row.owner_ordinal, ordinalOf(bundle))
+  }
+  for (const { tenant_id, salt, record_count, head: last } of tenants) {
+    const own = runs
+      .map(({ bundle }) => bundle)
+      .filter(bundle => bundle.run.tenant_id === tenant_id)
+      .sort((a, b) => ordinalOf(a) - ordinalOf(b))
+    assert.deepEqual(
+      own.map(ordinalOf),
+      Array.from({ length: record_count }, (_, at) => at + 1),
+      `the ordinals of ${tenant_id} have no gap`,
+    )
+    assert.deepEqual(chainProblems(own), [], `the chain of ${tenant_id}`)
+    assert.ok(own.every(bundle => bundle.run.tenant_salt === salt))
+    const leaf = own.at(-1)?.anchors.complete_record?.leaf
+    const digest = leaf && createHash("sha256").update(canonicalize(leaf)).digest("hex")
+    assert.equal(last, digest ?? "0".repeat(64), `the chain of ${tenant_id} ends with its last record`)
+  }
+  const known = new Set(tenants.map(({ tenant_id }) => tenant_id))
+  assert.ok(runs.every(({ bundle }) => known.has(bundle.run.tenant_id)))
+}
+
+const ordinalOf = (bundle: Bundle): number => bundle.anchors.complete_record?.leaf.tenant_ordinal ?? 0
+
+function checkAttestations(rows: readonly AttestationRow[]): void {
+  for (const owner of new Set(rows.map(row => row.owner))) {
+    const ordinals = rows.filter(row => row.owner === owner).map(row => row.owner_ordinal)
+    assert.deepEqual(
+      ordinals.sort((a, b) => a - b),
+      ordinals.map((_, at) => at + 1),
+      `the attestations of ${owner} have no gap`,
+    )
+  }
+}
+
+const windowOf = ({ tenant_id, window_seconds, window_start }: Omit<TenantWindowRow, "total">): string =>
+  `${tenant_id} ${window_seconds} ${window_start}`
+
+/** Totals are the sums of their charges, each charge begins where another ended, and a run that went on was below its cap. */
+function checkBudgets(
+  bundles: readonly Bundle[],
+  windows: readonly TenantWindowRow[],
+  charges: readonly TokenChargeRow[],
+): void {
+  const open = new Set(windows.map(windowOf))
+  assert.ok(
+    charges.every(charge => open.has(windowOf(charge))),
+    "every charge has its window",
+  )
+  for (const window of windows) {
+    let total = 0
+    const own = charges.filter(charge => windowOf(charge) === windowOf(window))
+    for (const { tokens, total_after } of own.toSorted(
+      (a, b) => a.total_after - b.total_after || b.tokens - a.tokens,
+    )) {
+      total += tokens
+      assert.equal(total_after, total, `charges of ${windowOf(window)} follow each other`)
+    }
+    assert.equal(window.total, total, `the total of ${windowOf(window)} is that of its charges`)
+  }
+  const made = new Map(charges.map(charge => [charge.charge_id, charge]))
+  const shown = new Set<string>()
+  for (const { run: facts, sections } of bundles) {
+    const window = sections.budget_snapshot?.window
+    if (window === undefined) continue
+    assert.ok(!shown.has(window.charge_id), "a charge stands for one record")
+    shown.add(window.charge_id)
+    const charge = made.get(window.charge_id)
+    assert.deepEqual(
+      [charge?.tokens, charge?.total_after],
+      [window.tokens, window.total_after],
+      "a record shows its charge",
+    )
+    assert.equal(facts.outcome_kind === "macc_halt", window.total_after >= window.cap, "no budget is overspent")
+  }
+}

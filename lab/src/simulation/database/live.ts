@@ -1,0 +1,39 @@
+/** The simulated database as any other one: what waits goes on by itself. For tests that hold it against the real ones. */
+import { setImmediate as macrotask } from "node:timers/promises"
+import { createConnectionPool } from "@runseal/server/store/driver/connection-pool"
+import { type Database, databaseOver } from "@runseal/server/store/driver/database"
+import { createScheduler } from "../scheduler.ts"
+import { seeded } from "../seeded.ts"
+import { simulatedServer } from "./server.ts"
+
+const CONNECTIONS = 8
+
+/** Opens a database without faults; it runs until it is closed. */
+export function openLive(seed: number): Database {
+  const scheduler = createScheduler(seeded(seed))
+  let broken: { readonly error: unknown } | undefined
+  const server = simulatedServer({
+    scheduler,
+    defects: new Set(),
+    mishap: () => undefined,
+    lateCommit: () => false,
+    onCommit: () => undefined,
+    count: () => undefined,
+    broken: error => {
+      broken ??= { error }
+    },
+  })
+  let open = true
+  const going = (async () => {
+    while (open) if (!(await scheduler.step())) await macrotask()
+  })()
+  const pool = createConnectionPool(CONNECTIONS, ({ lost }) => ({
+    client: server.connect("live", lost),
+    cut: () => undefined,
+  }))
+  return databaseOver("memory", pool, async () => {
+    open = false
+    await going
+    if (broken !== undefined) throw broken.error
+  })
+}

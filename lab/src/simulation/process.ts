@@ -1,0 +1,105 @@
+/**
+ * A server process of the simulation: the real head file, deployment, connection pool, sealer, budget ledger, idempotency keys
+ * and pipeline, as boot.ts puts them together, but that a batch waits for nobody: which runs meet in one is the schedule's choice.
+ * Around it are simulated: the database's server, the clock, and how it ends.
+ */
+
+import type { Submission } from "@runseal/core/wire/submission"
+import type { TrustDocument } from "@runseal/log/trust/trust-document"
+import { type Prepared, pipelineOf } from "@runseal/server/boot"
+import { openExecution } from "@runseal/server/execution"
+import { openIdempotencyKeys, type Settled } from "@runseal/server/front/access/idempotency"
+import { publicCheckpoint } from "@runseal/server/keys/embedded-log"
+import { openHeadFile } from "@runseal/server/keys/head-file"
+import { trustDocument, trustedKeysOf } from "@runseal/server/keys/trust"
+import type { Config } from "@runseal/server/options/config"
+import { attestationDraft, type SealedAttestation } from "@runseal/server/sealing/attestation"
+import { openDeployment } from "@runseal/server/sealing/deployment"
+import { openHeadGuard } from "@runseal/server/sealing/head-guard"
+import type { SealedRun } from "@runseal/server/sealing/seal-batch"
+import { openSealer } from "@runseal/server/sealing/sealer"
+import { verifyHere } from "@runseal/server/sealing/verification"
+import { createConnectionPool } from "@runseal/server/store/driver/connection-pool"
+import { databaseOver } from "@runseal/server/store/driver/database"
+import { createBudgetLedger } from "@runseal/server/store/tables/budget-ledger"
+import type { KeyClaim } from "@runseal/server/store/tables/idempotency-keys"
+import type { SimulatedServer } from "./database/server.ts"
+
+/** Connections of one process: sealer and ledger hold one each while they commit, and one serves reads. */
+const CONNECTIONS = 3
+
+/** How far the log had grown, as a process made it durable beside the keys. */
+export type Remember = (size: number, root: Uint8Array, write: () => Promise<void>) => Promise<void>
+
+export type ProcessParts = {
+  /** Unlike that of every other process, and of the same one before it was started again. */
+  readonly name: string
+  readonly config: Config
+  readonly prepared: Prepared
+  readonly server: Pick<SimulatedServer, "connect">
+  readonly nowMs: () => number
+  /** Stands around the head file: may fail before it writes, after it, or not at all. */
+  readonly remember: Remember
+  /** Makes the head file durable. */
+  readonly sync: (fd: number) => Promise<void>
+  /** Given what closes the files that the process holds open. */
+  readonly opened: (close: () => void) => void
+  /** Told of what a process logs as a fault. */
+  readonly reportFault: (error: unknown) => void
+}
+
+export type SimulatedProcess = {
+  readonly name: string
+  readonly trust: TrustDocument
+  readonly execute: (submission: Submission, claim: KeyClaim | undefined) => Promise<Settled<SealedRun>>
+  readonly attest: (owner: number, digest: string, claim: KeyClaim | undefined) => Promise<Settled<SealedAttestation>>
+}
+
+/** Starts a process. Rejects with StartupError when it must not run on this database, with StoreError when it cannot. */
+export async function startProcess(parts: ProcessParts): Promise<SimulatedProcess> {
+  const { name, config, prepared, server, nowMs, reportFault } = parts
+  const headFile = openHeadFile(config.keysDir, name, parts.sync)
+  parts.opened(headFile.close)
+  const heads = openHeadGuard({ file: headFile, nowMs })
+  const pool = createConnectionPool(CONNECTIONS, ({ lost }) => ({
+    client: server.connect(name, lost),
+    cut: () => undefined,
+  }))
+  const db = databaseOver("postgres", pool, async () => undefined)
+  const deployment = await openDeployment(db, config, heads, nowMs)
+  const { keys, origin, epoch } = deployment
+  const trust = trustDocument(deployment, config.logOrigin)
+  const sealer = openSealer({
+    db,
+    log: { keys, origin },
+    epoch,
+    verify: verifyHere(trustedKeysOf(trust)),
+    nowMs,
+    reportFault,
+    publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
+    ...heads,
+    rememberHead: (size, root) => parts.remember(size, root, () => heads.rememberHead(size, root)),
+    reportFailure: () => undefined,
+    reportSealed: () => undefined,
+    reportCommitted: () => undefined,
+  })
+  const { execute } = openExecution({
+    db,
+    sealer,
+    ledger: createBudgetLedger(db),
+    nowMs,
+    reviewer: prepared.reviewer,
+    signal: new AbortController().signal,
+    pipeline: pipelineOf(config, prepared, "unknown", reportFault),
+  })
+  const keyed = openIdempotencyKeys(db, nowMs)
+  const once = async <Made>(claim: KeyClaim | undefined, make: () => Promise<Made>): Promise<Settled<Made>> =>
+    claim === undefined ? { made: await make() } : keyed.once(claim, make)
+  return {
+    name,
+    trust,
+    execute: (submission, claim) => once(claim, () => execute(submission, claim)),
+    attest: (owner, digest, claim) =>
+      once(claim, () => sealer.attest(attestationDraft(owner, { digest, algorithm: "sha256" }), claim)),
+  }
+}
