@@ -186,13 +186,13 @@ async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly 
   const shownHead = openShownHead(db, heads.isKnown)
   const cosigner = openCosigner({ db, shownHead, config, nowMs, telemetry })
   const { directory, idempotencyKeys, trialQuota, rateLimits } = openAccess({ db, config, nowMs, telemetry, keys })
-  const ledger = createBudgetLedger(db)
+  const [ledger, verification] = [createBudgetLedger(db), openVerification(document)]
   const sealer = openSealer({
     db,
     upstream: [directory, idempotencyKeys, trialQuota, ledger],
     log: { keys, origin },
     epoch,
-    verify: openVerification(document).verify,
+    verify: verification.verify,
     nowMs,
     reportFault: telemetry.stageFailed,
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
@@ -245,7 +245,8 @@ async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly 
     ...publishedOf(deployment, config, document),
   }
   const access = [directory, rateLimits, trialQuota, idempotencyKeys]
-  const opened = [prepared.inspection, renderer, documents, ledger, sealer, cosigner, outside, ...access, heads, db]
+  const sealing = [ledger, sealer, verification]
+  const opened = [prepared.inspection, renderer, documents, ...sealing, cosigner, outside, ...access, heads, db]
   return { deps, close: () => closeAll(stop, opened) }
 }
 
