@@ -156,7 +156,7 @@ async function inTablespace(disk: SmallDisk): Promise<string> {
   if (start.kind === "absent") throw new Error(start.reason)
   const { cluster } = start
   onTestFinished(() => cluster.stop())
-  const name = "full"
+  const name = "on_small_disk"
   const url = await cluster.createDatabase(name)
   // PostgreSQL wants a folder of its own user's.
   const folder = join(disk.folder, "tablespace")
