@@ -18,6 +18,9 @@ const SLOW_PATTERNS: Readonly<Record<string, string>> = {
   "/.*?[A-Za-z0-9]-(?=[A-Za-z])|.+/g": "Whatever the first half passes over in vain, the second half takes whole.",
   '/<meta http-equiv="Content-Security-Policy" content="([^"]+)"/': "A page of our own.",
   "/^ +| +$/g": "A header field of at most 1024 characters.",
+  "/\\[([^\\]]*)\\]\\([^)]*\\)/g": "A help text of our own.",
+  "/^ +at .*\\/(?:apps|libs|@runseal)\\/([\\w-]+)\\/(?:src|dist)\\/([\\w./-]+):(\\d+):\\d+\\)?$/":
+    "A line that the runtime wrote behind an error's message: a name and a path.",
 }
 
 /** What runs at users' and operators': tests and tools read only what we wrote. */
