@@ -5,7 +5,7 @@ import type { Prepared } from "@runseal/server/boot"
 import type { Config } from "@runseal/server/options/config"
 import { StartupError } from "@runseal/server/options/startup-error"
 import { emptyDatabase, type Snapshot } from "./database/rows.ts"
-import { simulatedServer } from "./database/server.ts"
+import { simulatedServer, UNDISTURBED } from "./database/server.ts"
 import { type Remember, type SimulatedProcess, startProcess } from "./process.ts"
 import { createScheduler } from "./scheduler.ts"
 import { seeded } from "./seeded.ts"
@@ -24,18 +24,7 @@ async function onDatabase(
   const failed = (error: unknown): void => {
     failure ??= { error }
   }
-  const server = simulatedServer(
-    {
-      scheduler,
-      defects: new Set(),
-      mishap: () => undefined,
-      lateCommit: () => false,
-      onCommit: () => undefined,
-      count: () => undefined,
-      broken: failed,
-    },
-    state,
-  )
+  const server = simulatedServer({ ...UNDISTURBED, scheduler, broken: failed }, state)
   let close = (): void => undefined
   const nowMs = (): number => NOON_MS
   const remember: Remember = (_size, _root, write) => write()

@@ -14,7 +14,7 @@ export {
 } from "./encoding.ts"
 export { countNodes, MAX_NODES } from "./json-nodes.ts"
 export { type DeepReadonly, type JsonObject, type JsonValue, MAX_DEPTH } from "./json-value.ts"
-export { DEFAULT_MAX_BYTES, parseStrictJson, type StrictJsonLimits } from "./strict-json.ts"
+export { DEFAULT_MAX_BYTES, parseStrictJson, readStrictJson, type StrictJsonLimits } from "./strict-json.ts"
 export { type Position, StrictJsonError, type StrictJsonErrorCode } from "./strict-json-error.ts"
 export { utf8Decode, utf8Encode } from "./utf8.ts"
 export { type WrittenTexts, writtenTexts } from "./written-texts.ts"

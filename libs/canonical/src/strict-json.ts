@@ -49,6 +49,16 @@ export function parseStrictJson(input: string | Uint8Array, limits: StrictJsonLi
   return value
 }
 
+/** What `parseStrictJson` gives; undefined for what it refuses. For readers that need not say why. */
+export function readStrictJson(input: string | Uint8Array): JsonValue | undefined {
+  try {
+    return parseStrictJson(input)
+  } catch (error) {
+    if (error instanceof StrictJsonError) return undefined
+    throw error
+  }
+}
+
 function open(input: string | Uint8Array, limits: StrictJsonLimits): Source {
   const maxDepth = Math.min(limits.maxDepth ?? MAX_DEPTH, MAX_DEPTH)
   if (exceeds(input, limits.maxBytes ?? DEFAULT_MAX_BYTES)) {

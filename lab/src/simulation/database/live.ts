@@ -4,7 +4,7 @@ import { createConnectionPool } from "@runseal/server/store/driver/connection-po
 import { type Database, databaseOver } from "@runseal/server/store/driver/database"
 import { createScheduler } from "../scheduler.ts"
 import { seeded } from "../seeded.ts"
-import { simulatedServer } from "./server.ts"
+import { simulatedServer, UNDISTURBED } from "./server.ts"
 
 const CONNECTIONS = 8
 
@@ -13,12 +13,8 @@ export function openLive(seed: number): Database {
   const scheduler = createScheduler(seeded(seed))
   let broken: { readonly error: unknown } | undefined
   const server = simulatedServer({
+    ...UNDISTURBED,
     scheduler,
-    defects: new Set(),
-    mishap: () => undefined,
-    lateCommit: () => false,
-    onCommit: () => undefined,
-    count: () => undefined,
     broken: error => {
       broken ??= { error }
     },

@@ -33,6 +33,15 @@ export type ServerParts = {
   readonly broken: (error: unknown) => void
 }
 
+/** A server without faults, which nobody watches. */
+export const UNDISTURBED: Omit<ServerParts, "scheduler" | "broken"> = {
+  defects: new Set(),
+  mishap: () => undefined,
+  lateCommit: () => false,
+  onCommit: () => undefined,
+  count: () => undefined,
+}
+
 export type SimulatedServer = {
   readonly connect: (owner: string, lost: () => void) => StoreClient
   /** The process is gone: it hears nothing more, and the server finds out some time. */

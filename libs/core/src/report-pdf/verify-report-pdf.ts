@@ -3,7 +3,7 @@
  * attachment is the evidence; the pages are a rendering of it. Who holds the service key can draw letters that only look like others:
  * the pages alone never prove anything.
  */
-import { type JsonValue, parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
+import { readStrictJson, utf8Decode } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { isUnreadable, type Unreadable, verifyText } from "../verify/document.ts"
 import {
@@ -109,21 +109,12 @@ function hashCheck({ pages, hashes, record }: ReportFile, seal: string | undefin
 
 /** `bundle_hash` of a bundle that was readable a moment ago, and when it was made, Unix seconds; both stand in every bundle. */
 function factsOf(record: Uint8Array): { readonly seal: string | undefined; readonly madeAt: number } {
-  const value = parsed(record)
+  const value = readStrictJson(record)
   const seal = isObject(value) ? value.bundle_hash : undefined
   const run = isObject(value) ? value.run : undefined
   const created = isObject(run) ? run.created_at : undefined
   const madeAt = typeof created === "string" ? clockSeconds(created) : undefined
   return { seal: typeof seal === "string" ? seal : undefined, madeAt: madeAt ?? 0 }
-}
-
-function parsed(record: Uint8Array): JsonValue | undefined {
-  try {
-    return parseStrictJson(record)
-  } catch (error) {
-    if (error instanceof StrictJsonError) return undefined
-    throw error
-  }
 }
 
 function withChecks(report: Report, added: readonly Check[]): Report {

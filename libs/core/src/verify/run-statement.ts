@@ -2,8 +2,8 @@
  * Verifies a run statement in its DSSE envelope: a service key that you trust signed it. It says nothing of the log: what the
  * statement says of its record, the record's own bundle shows. docs/formats.md section 14.
  */
-import type { JsonObject, JsonValue } from "@runseal/canonical"
-import { canonicalize, decodeBase64, parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
+import type { JsonObject } from "@runseal/canonical"
+import { canonicalize, decodeBase64, readStrictJson, utf8Decode } from "@runseal/canonical"
 import { type DsseEnvelope, dsseEnvelopeSchema, dsseKeyId, isSignedBy } from "@runseal/log/entries/dsse"
 import type { ServiceKey, TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
@@ -30,7 +30,7 @@ export function parseRunStatement(value: JsonObject): Parsed<EnvelopedStatement>
   const envelope = parsed.value
   if (envelope.payloadType !== IN_TOTO_PAYLOAD_TYPE) return refused("the envelope holds no in-toto statement")
   const text = utf8Decode(decodeBase64(envelope.payload) ?? Uint8Array.of())
-  const payload = text === undefined ? undefined : parsePayload(text)
+  const payload = text === undefined ? undefined : readStrictJson(text)
   if (text === undefined || !isObject(payload) || holdsNul(payload))
     return refused("payload: must be the base64 of a strict JSON object")
   if (payload.predicateType !== RUN_STATEMENT_PREDICATE_TYPE)
@@ -40,15 +40,6 @@ export function parseRunStatement(value: JsonObject): Parsed<EnvelopedStatement>
 }
 
 const refused = (problem: string): { readonly ok: false; readonly problem: string } => ({ ok: false, problem })
-
-function parsePayload(text: string): JsonValue | undefined {
-  try {
-    return parseStrictJson(text)
-  } catch (error) {
-    if (error instanceof StrictJsonError) return undefined
-    throw error
-  }
-}
 
 /** The trusted key that an envelope names, with the trust document that has it. */
 export function statementKey(

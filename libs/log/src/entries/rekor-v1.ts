@@ -1,11 +1,4 @@
-import {
-  decodeBase64,
-  decodeHex,
-  type JsonValue,
-  parseStrictJson,
-  StrictJsonError,
-  utf8Decode,
-} from "@runseal/canonical"
+import { decodeBase64, decodeHex, readStrictJson, utf8Decode } from "@runseal/canonical"
 import * as v from "valibot"
 import { isStrictDerSignature, toLowS } from "../keys/ecdsa-der.ts"
 import { parseEntryCheckpoint } from "../notes/checkpoint.ts"
@@ -54,7 +47,7 @@ const answerSchema = v.object({
  * anything else. Never throws.
  */
 export function parseRekorAnswer(bytes: Uint8Array): TransparencyLogEntry | undefined {
-  const [row, ...more] = Object.entries(jsonIn(bytes) ?? {})
+  const [row, ...more] = Object.entries(readStrictJson(bytes) ?? {})
   if (row === undefined || more.length > 0 || !isRekorUuid(row[0])) return undefined
   const parsed = v.safeParse(answerSchema, row[1], { abortEarly: true })
   if (!parsed.success) return undefined
@@ -87,13 +80,4 @@ function withLowS(envelope: string): string | undefined {
   if (checkpoint === undefined || !isStrictDerSignature(checkpoint.signature)) return undefined
   const { host, keyHint, signature, signedText } = checkpoint
   return formatNote(signedText, [noteSignatureLine({ name: host, keyId: keyHint, signature: toLowS(signature) })])
-}
-
-function jsonIn(bytes: Uint8Array): JsonValue | undefined {
-  try {
-    return parseStrictJson(bytes)
-  } catch (error) {
-    if (error instanceof StrictJsonError) return undefined
-    throw error
-  }
 }

@@ -6,9 +6,7 @@ import {
   decodeHex,
   encodeBase64,
   type JsonObject,
-  type JsonValue,
-  parseStrictJson,
-  StrictJsonError,
+  readStrictJson,
   utf8Encode,
 } from "@runseal/canonical"
 import * as v from "valibot"
@@ -94,7 +92,7 @@ const answerSchema = v.object({
  * Undefined for anything else. Never throws.
  */
 export function parseRekorV2Answer(bytes: Uint8Array): TiledLogEntry | undefined {
-  const parsed = v.safeParse(answerSchema, jsonIn(bytes), { abortEarly: true })
+  const parsed = v.safeParse(answerSchema, readStrictJson(bytes), { abortEarly: true })
   if (!parsed.success) return undefined
   const { logIndex, logId, kindVersion, inclusionProof, canonicalizedBody } = parsed.output
   const envelope = ownCheckpoint(inclusionProof.checkpoint.envelope, logId.keyId)
@@ -157,7 +155,7 @@ const refusalSchema = v.object({ message: v.string() })
 
 /** The index that a log names when it refuses an entry that it has already (409); undefined when it names none. Never throws. */
 export function indexOfDuplicate(bytes: Uint8Array): number | undefined {
-  const parsed = v.safeParse(refusalSchema, jsonIn(bytes))
+  const parsed = v.safeParse(refusalSchema, readStrictJson(bytes))
   const [, digits] = (parsed.success && /\bindex (\d{1,16})$/.exec(parsed.output.message)) || []
   const index = digits === undefined ? undefined : decodeDecimal(digits)
   return index !== undefined && index <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(index) : undefined
@@ -181,12 +179,3 @@ const lowS = (line: NoteSignature): NoteSignature =>
   line.signature.length !== ED25519_SIGNATURE_BYTES && isStrictDerSignature(line.signature)
     ? { ...line, signature: toLowS(line.signature) }
     : line
-
-function jsonIn(bytes: Uint8Array): JsonValue | undefined {
-  try {
-    return parseStrictJson(bytes)
-  } catch (error) {
-    if (error instanceof StrictJsonError) return undefined
-    throw error
-  }
-}
