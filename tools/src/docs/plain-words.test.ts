@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest"
+import { readText, repositoryPaths, repositorySources } from "../rooms/repository-files.ts"
+import { isWithin } from "../rooms/source-file.ts"
+import { hiddenNames, hiddenWords } from "./plain-words.ts"
+
+/** Folders and files that are still to be rewritten. Remove a row with the last word in it. */
+const LATER: readonly string[] = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  "docs",
+  "deploy",
+  "examples",
+  "apps/server/src/options",
+  "apps/server/src/sealing",
+  "apps/server/src/store",
+  "apps/server/src/keys",
+  "apps/server/src/front",
+  "apps/server/src/run",
+  "apps/server/src/abroad",
+  "apps/server/src/report",
+  "apps/server/src/threads",
+  "apps/server/src/main.ts",
+  "apps/server/src/operator-commands.ts",
+  "apps/server/src/app.ts",
+  "apps/server/src/source-revision.ts",
+  "apps/server/src/deps.ts",
+  "apps/server/src/telemetry.ts",
+  "apps/server/src/http-error.ts",
+  "apps/server/src/process-log.ts",
+  "apps/server/bin",
+  "apps/server/README.md",
+  "apps/server/spec",
+  "apps/verifier-cli",
+  "apps/verify-page",
+  "libs/canonical",
+  "libs/log",
+  "libs/core/src/artifacts",
+  "libs/core/src/formulas",
+  "libs/core/src/kernels",
+  "libs/core/src/presentation",
+  "libs/core/src/report-pdf",
+  "libs/core/src/verify",
+  "libs/core/src/vocabulary",
+  "libs/core/src/wire",
+  "libs/core/test",
+  "libs/core/vectors",
+  "libs/core/README.md",
+  "libs/pdf",
+  "libs/sdk",
+  "tools",
+  "vitest.config.ts",
+  "lab",
+]
+/** History speaks as it spoke; and the list of words holds the words. */
+const ALWAYS = ["CHANGELOG.md", "docs/decisions", "tools/src/docs/plain-words.ts", "tools/src/docs/plain-words.test.ts"]
+
+const bound = (path: string): boolean => ![...LATER, ...ALWAYS].some(place => isWithin(path, place))
+const named = (path: string, found: readonly string[]): readonly string[] => found.map(each => `${path}:${each}`)
+
+test("no page and no comment hides a mechanism behind a word that nobody would search for", () => {
+  const pages = repositoryPaths().filter(path => path.endsWith(".md"))
+  const texts = [
+    ...pages.map(path => [path, readText(path)] as const),
+    ...repositorySources().map(({ path, comments }) => [path, comments] as const),
+  ]
+  expect(texts.filter(([path]) => bound(path)).flatMap(([path, text]) => named(path, hiddenWords(text)))).toEqual([])
+})
+
+test("no name in code is one of them", () => {
+  const sources = repositorySources().filter(({ path }) => bound(path))
+  expect(sources.flatMap(({ path, code }) => named(path, hiddenNames(code)))).toEqual([])
+})
+
+test("no sentence that the product prints holds one", () => {
+  const shipped = repositorySources().filter(({ path }) => /^(?:apps|libs)\/[\w-]+\/src\/(?!.*\.test\.ts$)/.test(path))
+  const sentences = ({ text }: { readonly text: string }) => text
+  expect(
+    shipped.filter(({ path }) => bound(path)).flatMap(file => named(file.path, hiddenWords(sentences(file)))),
+  ).toEqual([])
+})
+
+describe("the list", () => {
+  test.each([
+    ["waits for its turn", '1 "turn": queue, lock, slot'],
+    ["first\nthe server is told", '2 "told": reported, sent, shown'],
+  ])("finds the word in %j", (text, found) => expect(hiddenWords(text)).toEqual([found]))
+
+  test.each(["each in turn", "turn it off: turns off", "written by hand", "a standard, a standby"])(
+    "has nothing against %j",
+    text => expect(hiddenWords(text)).toEqual([]),
+  )
+
+  test("reads the parts of names", () => {
+    expect(hiddenNames("const keptHeads = seatOf(given.value)")).toHaveLength(2)
+    expect(hiddenNames("const foretold = body.stated")).toEqual([])
+  })
+})
