@@ -3,7 +3,7 @@
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import { describe, expect, test } from "vitest"
-import { expectRefused, keysOf, objectAt } from "./harness/answer.ts"
+import { expectRefused, keysOf, objectAt } from "./harness/read-answer.ts"
 import { CASES, type CaseName, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
 import { readStoredBundle } from "./harness/stored-bundle.ts"
 

@@ -1,13 +1,13 @@
 /** Attestations and runs share queue, batch and log, however many callers and processes there are. */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
-import type { AttestationAnswer } from "@runseal/core/artifacts/attestation"
+import type { AttestationAnswer } from "@runseal/core/artifacts/attestation-answer"
 import { describe, expect, test } from "vitest"
 import { lockHead } from "../src/store/tables/log-store.ts"
 import { bothDatabases, postgresStart, postgresTitle } from "./database/databases.ts"
-import { type Answer, numberAt, objectAt, textAt } from "./harness/answer.ts"
-import { request, spending } from "./harness/requests.ts"
-import { standingService, type TestService } from "./harness/service.ts"
-import { readTables } from "./harness/tables.ts"
+import { type Answer, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { readTables } from "./harness/read-tables.ts"
+import { request, spending } from "./harness/sample-requests.ts"
+import { standingService, type TestService } from "./harness/test-service.ts"
 import { standingTwins } from "./harness/twin-services.ts"
 
 const EACH = 100

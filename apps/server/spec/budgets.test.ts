@@ -2,11 +2,11 @@
 import type { JsonObject } from "@runseal/canonical"
 import { beforeEach, describe, expect, test } from "vitest"
 import { bothDatabases } from "./database/databases.ts"
-import { type Answer, expectRefused, numberAt, objectAt, textAt } from "./harness/answer.ts"
 import { sealAs } from "./harness/other-tenant.ts"
-import { EICAR, request, spending } from "./harness/requests.ts"
-import { standingService } from "./harness/service.ts"
-import { minted } from "./harness/tables.ts"
+import { type Answer, expectRefused, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { minted } from "./harness/read-tables.ts"
+import { EICAR, request, spending } from "./harness/sample-requests.ts"
+import { standingService } from "./harness/test-service.ts"
 
 const WINDOW_MS = 600_000
 const budgets = { runTokenBudget: 60, windowTokenBudget: 100, windowSeconds: WINDOW_MS / 1000 }

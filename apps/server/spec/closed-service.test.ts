@@ -1,8 +1,8 @@
 /** What is left of a service that was closed. */
 import { expect, test } from "vitest"
 import { checkHouse } from "./harness/check-house.ts"
-import { request } from "./harness/requests.ts"
-import { openService } from "./harness/service.ts"
+import { request } from "./harness/sample-requests.ts"
+import { openService } from "./harness/test-service.ts"
 
 /** Threads of this process, also those that would not keep it alive: Node's diagnostic report. */
 function threads(): number {

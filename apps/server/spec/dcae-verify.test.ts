@@ -4,11 +4,11 @@
  */
 import { type JsonObject, parseStrictJson } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { expectRefused, keysOf, listAt, objectAt, textAt } from "./harness/answer.ts"
-import { request } from "./harness/requests.ts"
-import { openService, type TestService } from "./harness/service.ts"
+import { expectRefused, keysOf, listAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { minted } from "./harness/read-tables.ts"
+import { request } from "./harness/sample-requests.ts"
 import { CASES, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
-import { minted } from "./harness/tables.ts"
+import { openService, type TestService } from "./harness/test-service.ts"
 
 const { service, answers, runId } = standingSevenStates()
 

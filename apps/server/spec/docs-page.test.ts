@@ -6,9 +6,9 @@ import { type Browser, chromium, type Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../src/app.ts"
 import { readPageFiles } from "../src/front/discovery/docs-page.ts"
-import { expectRefused } from "./harness/answer.ts"
 import { ENDPOINTS } from "./harness/described.ts"
-import { standingService } from "./harness/service.ts"
+import { expectRefused } from "./harness/read-answer.ts"
+import { standingService } from "./harness/test-service.ts"
 
 const service = standingService()
 

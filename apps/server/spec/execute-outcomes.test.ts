@@ -1,9 +1,8 @@
 /** The outcomes of a run and their answers: docs/api.md, "POST /execute". */
 import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
-import { keysOf, numberAt, objectAt, textAt } from "./harness/answer.ts"
-import { EICAR, request, spending } from "./harness/requests.ts"
-import { standingService } from "./harness/service.ts"
+import { keysOf, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { EICAR, request, spending } from "./harness/sample-requests.ts"
 import {
   CASES,
   type CaseName,
@@ -13,6 +12,7 @@ import {
   WINDOW_SECONDS,
   WINDOW_TOKEN_BUDGET,
 } from "./harness/seven-states.ts"
+import { standingService } from "./harness/test-service.ts"
 
 const { service, stub, answers, runId } = standingSevenStates()
 

@@ -2,9 +2,9 @@
 import { createHash, createHmac, generateKeyPairSync } from "node:crypto"
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
-import { at, expectRefused, keysOf, numberAt, objectAt, textAt } from "./harness/answer.ts"
-import { EICAR, fullRequest, REGISTRY_RECORD_HASH, request } from "./harness/requests.ts"
-import { standingService } from "./harness/service.ts"
+import { at, expectRefused, keysOf, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { EICAR, fullRequest, REGISTRY_RECORD_HASH, request } from "./harness/sample-requests.ts"
+import { standingService } from "./harness/test-service.ts"
 
 const service = standingService()
 

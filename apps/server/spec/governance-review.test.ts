@@ -5,10 +5,10 @@
 import { createHash } from "node:crypto"
 import type { JsonObject } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { at, listAt, numberAt, objectAt, textAt } from "./harness/answer.ts"
-import { request } from "./harness/requests.ts"
+import { at, listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { REVIEWER_PROSE, type ReviewStub, startReviewStub } from "./harness/review-stub.ts"
-import { standingService } from "./harness/service.ts"
+import { request } from "./harness/sample-requests.ts"
+import { standingService } from "./harness/test-service.ts"
 
 const API_KEY = "sk-review-key-canary-91c2"
 

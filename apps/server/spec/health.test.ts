@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
-import { expectRefused } from "./harness/answer.ts"
-import { standingService } from "./harness/service.ts"
+import { expectRefused } from "./harness/read-answer.ts"
+import { standingService } from "./harness/test-service.ts"
 
 const service = standingService()
 

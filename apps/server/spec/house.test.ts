@@ -1,10 +1,10 @@
 /** The auditor audited: whatever is changed behind the service's back, the check after the last test of a suite finds it, and the one after each test what is new. */
 import { expect, test } from "vitest"
 import { checkHouse, checkNewRows } from "./harness/check-house.ts"
-import { request } from "./harness/requests.ts"
+import { runSql } from "./harness/read-tables.ts"
+import { request } from "./harness/sample-requests.ts"
 import { executeEvery, standingSevenStates } from "./harness/seven-states.ts"
 import { readStoredBundle, writeStoredBundle } from "./harness/stored-bundle.ts"
-import { runSql } from "./harness/tables.ts"
 
 const { service } = standingSevenStates()
 

@@ -1,9 +1,9 @@
 /** A mebibyte that is slow to look through: judged like any other, and nobody else waits for it. */
 import { describe, expect, test } from "vitest"
 import { LARGE_TEXT_UNITS } from "../src/run/inspection/inspection.ts"
-import { textAt } from "./harness/answer.ts"
-import { EICAR, request } from "./harness/requests.ts"
-import { standingService } from "./harness/service.ts"
+import { textAt } from "./harness/read-answer.ts"
+import { EICAR, request } from "./harness/sample-requests.ts"
+import { standingService } from "./harness/test-service.ts"
 
 const service = standingService()
 const PRIVATE_KEY = `-----BEGIN PRIVATE KEY-----\n${"MIGHAgEAMBMGByqGSM49".repeat(5)}\n-----END PRIVATE KEY-----`

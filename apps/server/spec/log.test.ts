@@ -3,7 +3,6 @@ import { createHash, createPublicKey } from "node:crypto"
 import { gunzipSync } from "node:zlib"
 import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
-import { expectRefused, keysOf, listAt, numberAt, objectAt, textAt } from "./harness/answer.ts"
 import {
   naiveConsistency,
   naiveEntryBundles,
@@ -12,9 +11,10 @@ import {
   naiveTiles,
   rootFromPath,
 } from "./harness/naive-log.ts"
-import { request } from "./harness/requests.ts"
-import { standingService } from "./harness/service.ts"
+import { expectRefused, keysOf, listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { request } from "./harness/sample-requests.ts"
 import { readStoredBundle } from "./harness/stored-bundle.ts"
+import { standingService } from "./harness/test-service.ts"
 
 /** Two entries a run and the genesis entry: more than one full tile. */
 const RUNS = 140

@@ -5,13 +5,13 @@
 import type { JsonObject } from "@runseal/canonical"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { textAt } from "./harness/answer.ts"
 import { checkHouse } from "./harness/check-house.ts"
 import { ENDPOINTS, type Endpoint } from "./harness/described.ts"
 import { fitting, HOSTILE, nearly } from "./harness/from-schema.ts"
-import { ADMIN, type Holder, mint } from "./harness/keys.ts"
-import { EICAR, request } from "./harness/requests.ts"
-import { openService, type TestService } from "./harness/service.ts"
+import { ADMIN, type Holder, mint } from "./harness/key-holders.ts"
+import { textAt } from "./harness/read-answer.ts"
+import { EICAR, request } from "./harness/sample-requests.ts"
+import { openService, type TestService } from "./harness/test-service.ts"
 
 /** Requests to each endpoint; rehearsals make keys of their own and are dear. */
 const RUNS = 60

@@ -3,8 +3,8 @@ import type { JsonObject } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { describe, expect, test } from "vitest"
 import { createApp } from "../src/app.ts"
-import { at, textAt } from "./harness/answer.ts"
 import { type Described, DOCUMENT, ENDPOINTS, endpointOf, expectDescribed, mismatch } from "./harness/described.ts"
+import { at, textAt } from "./harness/read-answer.ts"
 import { CASES, REQUESTS, standingSevenStates } from "./harness/seven-states.ts"
 
 const { service, answers, runId } = standingSevenStates()

@@ -6,9 +6,9 @@ import { expect, test } from "vitest"
 import { READINESS_STANDS_MS } from "../src/sealing/readiness.ts"
 import type { Database } from "../src/store/driver/database.ts"
 import { bothDatabases } from "./database/databases.ts"
-import { expectRefused } from "./harness/answer.ts"
-import { request } from "./harness/requests.ts"
-import { standingService } from "./harness/service.ts"
+import { expectRefused } from "./harness/read-answer.ts"
+import { request } from "./harness/sample-requests.ts"
+import { standingService } from "./harness/test-service.ts"
 
 /** In an order in which they can be emptied, back to front. */
 const TABLES = ["tenant", "log_head", "log_entry", "log_tile", "run"] as const

@@ -2,11 +2,11 @@
 import type { JsonObject } from "@runseal/canonical"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
-import type { Answer } from "./harness/answer.ts"
-import { EICAR, request, spending } from "./harness/requests.ts"
+import type { Answer } from "./harness/read-answer.ts"
 import { REVIEWER_PROSE, type ReviewStub, startReviewStub } from "./harness/review-stub.ts"
-import { standingService } from "./harness/service.ts"
+import { EICAR, request, spending } from "./harness/sample-requests.ts"
 import { dumpTables, spellings } from "./harness/spellings.ts"
+import { standingService } from "./harness/test-service.ts"
 
 const PAYLOAD = 'payload-canary "5d20" <&> ü'
 const OUTPUT = 'output-canary "a8f1" <&> ü'

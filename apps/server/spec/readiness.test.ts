@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { type Doubt, openDoubt, openReadiness, READINESS_STANDS_MS } from "../src/sealing/readiness.ts"
 import { type Database, openDatabase } from "../src/store/driver/database.ts"
 import { bothDatabases } from "./database/databases.ts"
-import { expectRefused, keysOf, textAt } from "./harness/answer.ts"
-import { request } from "./harness/requests.ts"
-import { standingService } from "./harness/service.ts"
+import { expectRefused, keysOf, textAt } from "./harness/read-answer.ts"
+import { request } from "./harness/sample-requests.ts"
+import { standingService } from "./harness/test-service.ts"
 
 bothDatabases("readiness", open => {
   const service = standingService(() => ({ open }))

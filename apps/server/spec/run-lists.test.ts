@@ -2,9 +2,9 @@
 import type { JsonObject } from "@runseal/canonical"
 import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
-import { type Answer, expectRefused, keysOf, listAt, numberAt, textAt } from "./harness/answer.ts"
-import { EICAR, request } from "./harness/requests.ts"
-import { standingService } from "./harness/service.ts"
+import { type Answer, expectRefused, keysOf, listAt, numberAt, textAt } from "./harness/read-answer.ts"
+import { EICAR, request } from "./harness/sample-requests.ts"
+import { standingService } from "./harness/test-service.ts"
 
 const OTHER_PROGRAM = "0f".repeat(32)
 const DAY_MS = 86_400_000

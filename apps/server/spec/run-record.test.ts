@@ -1,7 +1,7 @@
 /** The record of a run, and who reads it: docs/api.md, "GET /runs/{id}" and "Keys". */
 import { beforeAll, describe, expect, test } from "vitest"
-import { expectRefused, keysOf, listAt, objectAt } from "./harness/answer.ts"
 import { sealAs } from "./harness/other-tenant.ts"
+import { expectRefused, keysOf, listAt, objectAt } from "./harness/read-answer.ts"
 import { CASES, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
 
 const { service, answers, runId } = standingSevenStates()

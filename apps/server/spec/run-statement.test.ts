@@ -10,13 +10,13 @@ import { preAuthenticationEncoding } from "@runseal/log/entries/dsse"
 import { describe, expect, test } from "vitest"
 import { changeKeys, revokeRetiredKey } from "../src/sealing/key-change.ts"
 import { openDatabase } from "../src/store/driver/database.ts"
-import { expectRefused, objectAt, textAt } from "./harness/answer.ts"
 import { testClock } from "./harness/clock.ts"
-import { ADMIN, caller, mint } from "./harness/keys.ts"
-import { request } from "./harness/requests.ts"
-import { openService, type TestService } from "./harness/service.ts"
+import { ADMIN, caller, mint } from "./harness/key-holders.ts"
+import { expectRefused, objectAt, textAt } from "./harness/read-answer.ts"
+import { request } from "./harness/sample-requests.ts"
 import { CASES, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
 import { readStoredBundle, writeStoredBundle } from "./harness/stored-bundle.ts"
+import { openService, type TestService } from "./harness/test-service.ts"
 
 const { service, runId } = standingSevenStates()
 const pathOf = (run: number): string => `/runs/${run}/statement.intoto.json`

@@ -2,8 +2,8 @@
 import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
-import { keysOf, objectAt, textAt } from "./harness/answer.ts"
 import { referenceDigest, referenceText } from "./harness/auditor.ts"
+import { keysOf, objectAt, textAt } from "./harness/read-answer.ts"
 import { CASES, type CaseName, standingSevenStates } from "./harness/seven-states.ts"
 import { readStoredBundle, writeStoredBundle } from "./harness/stored-bundle.ts"
 

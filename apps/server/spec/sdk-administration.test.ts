@@ -12,8 +12,8 @@ import {
 } from "@runseal/sdk"
 import { beforeAll, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
-import { PROGRAM_ID, REGISTRY_RECORD_HASH, ROUTE_ID } from "./harness/requests.ts"
-import { standingService } from "./harness/service.ts"
+import { PROGRAM_ID, REGISTRY_RECORD_HASH, ROUTE_ID } from "./harness/sample-requests.ts"
+import { standingService } from "./harness/test-service.ts"
 import { verifyWithCli } from "./harness/verifier.ts"
 
 const DIGEST = "5e".repeat(32)

@@ -1,8 +1,8 @@
 /** The fields of tokens, receipts and manifests: docs/formats.md sections 3 and 6. */
 import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
-import { keysOf, objectAt, textAt } from "./harness/answer.ts"
 import { referenceDigest } from "./harness/auditor.ts"
+import { keysOf, objectAt, textAt } from "./harness/read-answer.ts"
 import { type CaseName, standingSevenStates } from "./harness/seven-states.ts"
 
 const { answers } = standingSevenStates()

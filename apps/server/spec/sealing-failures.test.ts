@@ -8,12 +8,12 @@ import { describe, expect, test } from "vitest"
 import type { SealedRun } from "../src/sealing/seal-batch.ts"
 import { STORE_LINE_EVERY_MS } from "../src/telemetry.ts"
 import { bothDatabases } from "./database/databases.ts"
-import { type Answer, expectRefused, textAt } from "./harness/answer.ts"
+import { type Answer, expectRefused, textAt } from "./harness/read-answer.ts"
+import { minted, runSql } from "./harness/read-tables.ts"
 import { CANARY } from "./harness/refusal.ts"
-import { PROGRAM_ID, REGISTRY_RECORD_HASH, request } from "./harness/requests.ts"
-import { standingService } from "./harness/service.ts"
+import { PROGRAM_ID, REGISTRY_RECORD_HASH, request } from "./harness/sample-requests.ts"
 import { readStoredBundle, writeStoredBundle } from "./harness/stored-bundle.ts"
-import { minted, runSql } from "./harness/tables.ts"
+import { standingService } from "./harness/test-service.ts"
 
 function expectUnavailable(answer: Answer): void {
   expectRefused(answer, 503)

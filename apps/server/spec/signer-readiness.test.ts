@@ -4,10 +4,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { SIGNER_STANDS_MS } from "../src/sealing/signer-ready.ts"
-import { expectRefused } from "./harness/answer.ts"
-import { request } from "./harness/requests.ts"
-import { openService, type TestService } from "./harness/service.ts"
+import { expectRefused } from "./harness/read-answer.ts"
+import { request } from "./harness/sample-requests.ts"
 import { type StandInSigner, startSigner } from "./harness/signer.ts"
+import { openService, type TestService } from "./harness/test-service.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-signer-ready-"))
 const tokenFile = join(folder, "token")

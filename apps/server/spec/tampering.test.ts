@@ -5,7 +5,7 @@ import { VERDICTS } from "@runseal/core/verify/report"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { beforeAll, describe, expect, test } from "vitest"
-import { objectAt } from "./harness/answer.ts"
+import { objectAt } from "./harness/read-answer.ts"
 import { CASES, executeEvery, standingSevenStates } from "./harness/seven-states.ts"
 import { type Variant, variants } from "./harness/variants.ts"
 

@@ -1,8 +1,8 @@
 /** The rehearsal of a run: docs/api.md, "POST /execute/verify-determinism". */
 import { expect, test } from "vitest"
-import { expectRefused, textAt } from "./harness/answer.ts"
+import { expectRefused, textAt } from "./harness/read-answer.ts"
+import { minted } from "./harness/read-tables.ts"
 import { CASES, REQUESTS, standingSevenStates } from "./harness/seven-states.ts"
-import { minted } from "./harness/tables.ts"
 
 const { service, answers, stub } = standingSevenStates()
 

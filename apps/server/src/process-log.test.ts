@@ -1,7 +1,7 @@
 /** What an error says in the process log. docs/operations.md, "Logs". */
 import { expect, test } from "vitest"
 import { createLogger } from "./process-log.ts"
-import { StoreError } from "./store/driver/errors.ts"
+import { StoreError } from "./store/driver/store-errors.ts"
 
 /** The line that an error makes. */
 function lineOf(err: unknown): { readonly text: string; readonly err: unknown } {

@@ -5,10 +5,10 @@
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { OutsideFault } from "@runseal/core/wire/log-answers"
 import type { Logger } from "pino"
-import type { Refusal as OutsideRefusal } from "./abroad/outbox/exchange.ts"
+import type { Refusal as OutsideRefusal } from "./abroad/outbox/ask-log.ts"
 import type { WitnessFault, Refusal as WitnessRefusal } from "./abroad/witnessing/ask-witness.ts"
 import type { StageFailure } from "./run/pipeline/stage-failure.ts"
-import { StoreError, type StoreErrorCode } from "./store/driver/errors.ts"
+import { StoreError, type StoreErrorCode } from "./store/driver/store-errors.ts"
 
 /** A route as it was registered, such as `GET /runs/:id`. */
 export type Route = { readonly method: string; readonly path: string }

@@ -2,7 +2,7 @@
 import { escapeControls } from "@runseal/core/presentation/printable"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { Command, CommanderError } from "commander"
-import type { Answer } from "./answer.ts"
+import type { Answer } from "./exit-answer.ts"
 import { InputError } from "./input-error.ts"
 import type { Style } from "./print.ts"
 import { progressOn } from "./progress.ts"
@@ -147,7 +147,7 @@ async function exportAnswer(
     return await exportSigstore(argument, { folder: sigstore, force, strict }, await trusts(), style)
   }
   if (sigstore === undefined && inToto !== undefined && envelope !== undefined) {
-    const { exportStatement } = await import("./export-statement.ts")
+    const { exportStatement } = await import("./verify-export-command.ts")
     return await exportStatement(argument, envelope, { folder: inToto, force, strict }, await trusts(), style)
   }
   throw new InputError("An export takes either --sigstore, or --in-toto with --envelope.")

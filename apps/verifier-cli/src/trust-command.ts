@@ -1,7 +1,7 @@
 /** `verifier trust add | list | remove`. */
 import { TRUST_PATH } from "@runseal/core/presentation/trust-rows"
-import type { Answer } from "./answer.ts"
-import { refused, said } from "./answer.ts"
+import type { Answer } from "./exit-answer.ts"
+import { refused, said } from "./exit-answer.ts"
 import type { Line, Style } from "./print.ts"
 import { isAddress, openAddress, readInput } from "./read-input.ts"
 import { PINNING_MEANS, trustLines } from "./trust-lines.ts"

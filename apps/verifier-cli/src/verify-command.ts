@@ -3,7 +3,7 @@
 import { linesOf } from "@runseal/core/presentation/lines"
 import { isPdf } from "@runseal/core/report-pdf/is-pdf"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { Answer } from "./answer.ts"
+import type { Answer } from "./exit-answer.ts"
 import { InputError } from "./input-error.ts"
 import type { Style } from "./print.ts"
 import { DOCUMENT_LIMITS, isAddress, readChunks, readFile, readInput } from "./read-input.ts"

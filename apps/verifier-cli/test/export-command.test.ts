@@ -14,7 +14,7 @@ import { clockSeconds } from "@runseal/core/vocabulary/scalars"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
 import { smallPdf } from "../../../libs/core/test/fixtures/small-pdf.ts"
-import type { Answer } from "../src/answer.ts"
+import type { Answer } from "../src/exit-answer.ts"
 import { exportSigstore } from "../src/export-command.ts"
 
 const deployment = makeDeployment()

@@ -9,7 +9,7 @@ import { bundleFromJSON } from "@sigstore/bundle"
 import { TrustedRoot } from "@sigstore/protobuf-specs"
 import { toSignedEntity, toTrustMaterial, Verifier } from "@sigstore/verify"
 import { afterAll, describe, expect, test } from "vitest"
-import { RUN_SAMPLES } from "../../../libs/core/test/fixtures/corpus.ts"
+import { RUN_SAMPLES } from "../../../libs/core/test/fixtures/sample-corpus.ts"
 import {
   exportAfterChange,
   exportCorpus,

@@ -4,9 +4,9 @@ import { join } from "node:path"
 import { formatTrustedRoot } from "@runseal/log/trust/trusted-root"
 import { VERDICTS } from "../../../libs/core/src/verify/report.ts"
 import { type SignerKind, testAuthority } from "../../../libs/core/test/fixtures/authority.ts"
-import { sealCorpus } from "../../../libs/core/test/fixtures/corpus.ts"
 import { type Deployment, makeDeployment, sealRun, trusted } from "../../../libs/core/test/fixtures/deployment.ts"
-import { enterAll, listing, outsideLog, tiledLog, withOutside } from "../../../libs/core/test/fixtures/outside.ts"
+import { enterAll, listing, outsideLog, tiledLog, withOutside } from "../../../libs/core/test/fixtures/outside-logs.ts"
+import { sealCorpus } from "../../../libs/core/test/fixtures/sample-corpus.ts"
 import { exportSigstore } from "../src/export-command.ts"
 
 /** What a foreign tool is given for one anchor. */

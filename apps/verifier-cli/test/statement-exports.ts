@@ -2,14 +2,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { utf8Encode } from "@runseal/canonical"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { runStatement, runStatementText } from "@runseal/core/formulas/run-statement-text"
 import { type DsseEnvelope, signEnvelope } from "@runseal/log/entries/dsse"
-import type { Bundle } from "../../../libs/core/src/artifacts/bundle.ts"
-import { runStatement, runStatementText } from "../../../libs/core/src/formulas/run-statement.ts"
 import { STATEMENT_FILES } from "../../../libs/core/src/verify/statement-export.ts"
 import { IN_TOTO_PAYLOAD_TYPE } from "../../../libs/core/src/vocabulary/versions.ts"
-import { MAIN_SAMPLES, RUN_SAMPLES } from "../../../libs/core/test/fixtures/corpus.ts"
 import { type Deployment, makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
-import { exportStatement } from "../src/export-statement.ts"
+import { MAIN_SAMPLES, RUN_SAMPLES } from "../../../libs/core/test/fixtures/sample-corpus.ts"
+import { exportStatement } from "../src/verify-export-command.ts"
 
 /** What a foreign tool is given for one statement: the files of its folder. */
 export type StatementMaterial = {

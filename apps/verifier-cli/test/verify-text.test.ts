@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "vitest"
 import { VERDICTS } from "../../../libs/core/src/verify/report.ts"
 import { parseTrustFile } from "../src/trust-store.ts"
 import { verifyInput } from "../src/verify-text.ts"
-import { writeDocuments } from "./documents.ts"
+import { writeDocuments } from "./sample-documents.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-documents-"))
 writeDocuments(folder)

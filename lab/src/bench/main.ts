@@ -1,9 +1,9 @@
 /** `npm run bench`: measures and prints tables, with the machine and the versions they hold for. */
 
-import { readOptions } from "./options.ts"
+import { readOptions } from "./bench-options.ts"
+import { type Bench, type Part, QUICK, WHOLE } from "./bench-plan.ts"
 import { keepOnPage, machine, markdown } from "./page.ts"
 import { PARTS } from "./parts/all.ts"
-import { type Bench, type Part, QUICK, WHOLE } from "./plan.ts"
 import { startDatabaseServer } from "./servers/database-server.ts"
 
 const HELP = `npm run bench -- [--quick] [--write] [--minutes <number>] [part …]

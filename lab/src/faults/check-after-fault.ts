@@ -3,8 +3,8 @@
  * its place, and every record that was acknowledged is there as it was answered.
  */
 import { decodeBase64 } from "@runseal/canonical"
-import { listedAttestationSchema } from "@runseal/core/artifacts/attestation"
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import { listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { chainProblems } from "@runseal/core/verify/chain"
 import { isUnreadable, readBundle, verifyJson, verifyText } from "@runseal/core/verify/document"
@@ -15,10 +15,10 @@ import { verifyNote } from "@runseal/log/notes/verified-note"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { expect } from "vitest"
-import { type Answer, listAt, numberAt, textAt } from "../../../apps/server/spec/harness/answer.ts"
 import { anchorsOf } from "../../../apps/server/spec/harness/check-records.ts"
-import type { Holder } from "../../../apps/server/spec/harness/keys.ts"
-import type { Memory, Sent } from "./memory.ts"
+import type { Holder } from "../../../apps/server/spec/harness/key-holders.ts"
+import { type Answer, listAt, numberAt, textAt } from "../../../apps/server/spec/harness/read-answer.ts"
+import type { Memory, Sent } from "./acknowledged-runs.ts"
 
 const PAGE = 500
 /** Reads under way at once. */

@@ -3,9 +3,9 @@ import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync 
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { until } from "../../../apps/server/spec/harness/until.ts"
-import { type Deployment, openDeployment } from "./deployment.ts"
+import { type Deployment, openDeployment } from "./fault-deployment.ts"
+import { startLoad } from "./fault-load.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
-import { startLoad } from "./load.ts"
 import { WHOLE } from "./rounds.ts"
 
 const DEADLINE_MS = 600_000

@@ -4,9 +4,9 @@ import { describe, expect, onTestFinished, type TestContext, test } from "vitest
 import { newPostgresUrl, postgresStart, postgresTitle } from "../../../apps/server/spec/database/databases.ts"
 import { until } from "../../../apps/server/spec/harness/until.ts"
 import { type DatabaseLink, type LinkMode, openLink } from "./database-link.ts"
-import { type Deployment, openDeployment } from "./deployment.ts"
+import { type Deployment, openDeployment } from "./fault-deployment.ts"
+import { holdersAt, type Load, startLoad } from "./fault-load.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
-import { holdersAt, type Load, startLoad } from "./load.ts"
 import { drawn, roundsOf } from "./rounds.ts"
 
 const CONNECTIONS = 8

@@ -17,7 +17,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { StartupError } from "@runseal/server/options/startup-error"
 import { type Database, openDatabase } from "@runseal/server/store/driver/database"
-import { RESTART_EVERY_MS } from "@runseal/server/store/driver/pglite/connection"
+import { RESTART_EVERY_MS } from "@runseal/server/store/driver/pglite/pglite-thread"
 import { readWindowTotal } from "@runseal/server/store/tables/tenant-windows"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 

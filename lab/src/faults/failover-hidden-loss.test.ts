@@ -12,8 +12,8 @@ import {
   untilSealed,
 } from "../../../apps/server/spec/database/failover-world.ts"
 import { cutOff, runOn, untilCaughtUp } from "../../../apps/server/spec/database/standby.ts"
-import { type Answer, expectRefused } from "../../../apps/server/spec/harness/answer.ts"
-import { request } from "../../../apps/server/spec/harness/requests.ts"
+import { type Answer, expectRefused } from "../../../apps/server/spec/harness/read-answer.ts"
+import { request } from "../../../apps/server/spec/harness/sample-requests.ts"
 import { until } from "../../../apps/server/spec/harness/until.ts"
 
 /** Starts of two servers of PostgreSQL and three services, on a machine that is busy. */

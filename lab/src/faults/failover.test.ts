@@ -14,10 +14,10 @@ import {
 } from "../../../apps/server/spec/database/failover-world.ts"
 import { cutOff, untilCaughtUp } from "../../../apps/server/spec/database/standby.ts"
 import { openSwitchingProxy } from "../../../apps/server/spec/database/switching-proxy.ts"
-import { expectRefused } from "../../../apps/server/spec/harness/answer.ts"
 import { runToEnd } from "../../../apps/server/spec/harness/child.ts"
-import { request } from "../../../apps/server/spec/harness/requests.ts"
-import type { TestService } from "../../../apps/server/spec/harness/service.ts"
+import { expectRefused } from "../../../apps/server/spec/harness/read-answer.ts"
+import { request } from "../../../apps/server/spec/harness/sample-requests.ts"
+import type { TestService } from "../../../apps/server/spec/harness/test-service.ts"
 import { until } from "../../../apps/server/spec/harness/until.ts"
 
 /** Starts of two servers of PostgreSQL and two services, on a machine that is busy. */

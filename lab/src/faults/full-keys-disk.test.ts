@@ -6,9 +6,9 @@ import type { Database } from "@runseal/server/store/driver/database"
 import { readHead } from "@runseal/server/store/tables/log-store"
 import { expect, onTestFinished, type TestContext, test } from "vitest"
 import { bothDatabases } from "../../../apps/server/spec/database/databases.ts"
-import { expectRefused } from "../../../apps/server/spec/harness/answer.ts"
-import { request } from "../../../apps/server/spec/harness/requests.ts"
-import { openService, type TestService } from "../../../apps/server/spec/harness/service.ts"
+import { expectRefused } from "../../../apps/server/spec/harness/read-answer.ts"
+import { request } from "../../../apps/server/spec/harness/sample-requests.ts"
+import { openService, type TestService } from "../../../apps/server/spec/harness/test-service.ts"
 import { mountSmallDisk, type SmallDisk } from "./small-disk.ts"
 
 /** Whoever is told this must not take it that there is no record. */

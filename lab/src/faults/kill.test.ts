@@ -5,9 +5,9 @@ import { describe, expect, type TestContext, test } from "vitest"
 import { postgresStart, postgresTitle, unmigratedPostgresUrl } from "../../../apps/server/spec/database/databases.ts"
 import { killedStart } from "../../../apps/server/spec/harness/child.ts"
 import { until } from "../../../apps/server/spec/harness/until.ts"
-import { type Kind, openDeployment } from "./deployment.ts"
+import { type Kind, openDeployment } from "./fault-deployment.ts"
+import { startLoad } from "./fault-load.ts"
 import { faultRow } from "./fault-row.ts"
-import { startLoad } from "./load.ts"
 import { drawn, ROUNDS, roundsOf, WHOLE } from "./rounds.ts"
 
 const CONNECTIONS = 8

@@ -5,9 +5,9 @@ import { describe, expect, onTestFinished, test } from "vitest"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../../../apps/server/spec/database/databases.ts"
 import { until } from "../../../apps/server/spec/harness/until.ts"
 import { openLink } from "./database-link.ts"
-import { openDeployment } from "./deployment.ts"
+import { openDeployment } from "./fault-deployment.ts"
+import { nextRequest, send } from "./fault-load.ts"
 import { faultRow } from "./fault-row.ts"
-import { nextRequest, send } from "./load.ts"
 import { WHOLE } from "./rounds.ts"
 
 const DEADLINE_MS = 600_000

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, type TestContext, test } from "vitest"
 import { postgresStart, postgresTitle } from "../../../apps/server/spec/database/databases.ts"
 import { until } from "../../../apps/server/spec/harness/until.ts"
-import { openDeployment } from "./deployment.ts"
+import { openDeployment } from "./fault-deployment.ts"
+import { type Load, startLoad } from "./fault-load.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
-import { type Load, startLoad } from "./load.ts"
 import { drawn, roundsOf, WHOLE } from "./rounds.ts"
 
 const CONNECTIONS = 4

@@ -5,10 +5,10 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import { expect, type TestContext, test } from "vitest"
 import { postgresStart, postgresTitle } from "../../../apps/server/spec/database/databases.ts"
 import { until } from "../../../apps/server/spec/harness/until.ts"
-import { type Deployment, type Kind, openDeployment } from "./deployment.ts"
+import type { Sent } from "./acknowledged-runs.ts"
+import { type Deployment, type Kind, openDeployment } from "./fault-deployment.ts"
+import { nextRequest, startLoad } from "./fault-load.ts"
 import { faultRow } from "./fault-row.ts"
-import { nextRequest, startLoad } from "./load.ts"
-import type { Sent } from "./memory.ts"
 import { WHOLE } from "./rounds.ts"
 
 const DEADLINE_MS = 600_000

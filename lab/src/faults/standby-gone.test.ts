@@ -6,12 +6,12 @@
 import { type PostgresCluster, type PostgresStandby, startPostgresCluster } from "@runseal/server/postgres-cluster"
 import postgres from "postgres"
 import { afterAll, describe, expect, type TestContext, test } from "vitest"
-import type { Answer } from "../../../apps/server/spec/harness/answer.ts"
 import type { Child } from "../../../apps/server/spec/harness/child.ts"
+import type { Answer } from "../../../apps/server/spec/harness/read-answer.ts"
 import { until } from "../../../apps/server/spec/harness/until.ts"
-import { type Deployment, openDeployment } from "./deployment.ts"
+import { type Deployment, openDeployment } from "./fault-deployment.ts"
+import { nextRequest, send, startLoad } from "./fault-load.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
-import { nextRequest, send, startLoad } from "./load.ts"
 
 const DEADLINE_MS = 600_000
 const CONNECTIONS = 8

@@ -3,7 +3,7 @@
  * included. What he cannot make are signatures.
  */
 import { isJsonValue, isSha256Hex, type JsonObject, type JsonValue } from "@runseal/canonical"
-import { bundleHash } from "@runseal/core/formulas/manifest"
+import { bundleHash } from "@runseal/core/formulas/manifest-sections"
 import { manifestHash, sealHash } from "@runseal/core/formulas/seal"
 import { readBundle } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"

@@ -1,13 +1,13 @@
 /** Every target, by name. */
 import type { FuzzTarget } from "./fuzz-target.ts"
-import { documents, entries, exports } from "./targets/documents.ts"
-import { derSignatures, entryBodies, publicKeys, scalars, tiles } from "./targets/encodings.ts"
-import { plainValues, strictJson, trustDocuments } from "./targets/json.ts"
-import { checkpoints, cosignatures, signedNotes, verifierKeys } from "./targets/notes.ts"
-import { rekorAnswers, rekorV2Answers } from "./targets/rekor.ts"
-import { reports } from "./targets/report.ts"
-import { executeBodies } from "./targets/requests.ts"
-import { certificates, timestamps } from "./targets/timestamps.ts"
+import { documents, entries, exports } from "./targets/documents-targets.ts"
+import { derSignatures, entryBodies, publicKeys, scalars, tiles } from "./targets/encodings-targets.ts"
+import { plainValues, strictJson, trustDocuments } from "./targets/json-targets.ts"
+import { checkpoints, cosignatures, signedNotes, verifierKeys } from "./targets/notes-targets.ts"
+import { rekorAnswers, rekorV2Answers } from "./targets/rekor-targets.ts"
+import { reports } from "./targets/report-targets.ts"
+import { executeBodies } from "./targets/requests-targets.ts"
+import { certificates, timestamps } from "./targets/timestamps-targets.ts"
 
 export const TARGETS: readonly FuzzTarget[] = [
   ...[strictJson, plainValues, scalars, executeBodies],

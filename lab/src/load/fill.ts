@@ -2,7 +2,7 @@
 import { type JsonObject, sha256Hex } from "@runseal/canonical"
 import { EICAR, execute, full } from "../bench/bodies.ts"
 import { type LoadRequest, load } from "../bench/load/load.ts"
-import { mintKeys, startService } from "../bench/servers/deployment.ts"
+import { mintKeys, startService } from "../bench/servers/bench-deployment.ts"
 
 const PROGRAMS = 40
 const ROUTES = 25

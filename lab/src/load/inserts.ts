@@ -1,10 +1,11 @@
 /** How fast runs are sealed in the loaded database and in an empty one, in turn. */
+
+import { USUAL_CONNECTIONS } from "../bench/bench-plan.ts"
 import { FULL } from "../bench/bodies.ts"
 import { type Measured, measure } from "../bench/measured-load.ts"
 import { median, type Row, readable, type Section } from "../bench/page.ts"
 import { loadSection, times } from "../bench/parts/loads.ts"
-import { USUAL_CONNECTIONS } from "../bench/plan.ts"
-import { mintKeys, startService } from "../bench/servers/deployment.ts"
+import { mintKeys, startService } from "../bench/servers/bench-deployment.ts"
 import type { Target } from "./target.ts"
 
 const ROUNDS = 5

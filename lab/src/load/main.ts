@@ -6,7 +6,7 @@ import { parseStrictJson } from "@runseal/canonical"
 import { member } from "@runseal/core/vocabulary/json-members"
 import { keepOnPage, machine, markdown } from "../bench/page.ts"
 import { type Amount, fill } from "./fill.ts"
-import { measureFlatness } from "./measure.ts"
+import { measureFlatness } from "./measure-flatness.ts"
 import { givenTarget, ownTarget, setDurable, type Target } from "./target.ts"
 
 const HELP = `npm run load -- [--runs <number>] [--keys <number>] [--minutes <number>] [--write]

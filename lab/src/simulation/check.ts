@@ -6,14 +6,14 @@ import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import { canonicalize } from "@runseal/canonical"
 import type { Anchor } from "@runseal/core/artifacts/anchor"
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { chainProblems } from "@runseal/core/verify/chain"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS, type Verdict } from "@runseal/core/verify/report"
 import { parseCheckpoint, publicOrigin } from "@runseal/log/notes/checkpoint"
 import { verifyNote } from "@runseal/log/notes/verified-note"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { type AttestationRow, attestation } from "@runseal/server/store/tables/attestations"
+import { type AttestationRow, attestation } from "@runseal/server/store/tables/attestations-table"
 import {
   type LogEntryRow,
   type LogHeadRow,
@@ -22,7 +22,7 @@ import {
   log_head,
   log_tile,
 } from "@runseal/server/store/tables/log-store"
-import { type RunRow, run } from "@runseal/server/store/tables/runs"
+import { type RunRow, run } from "@runseal/server/store/tables/runs-table"
 import {
   type TenantWindowRow,
   type TokenChargeRow,
@@ -31,7 +31,7 @@ import {
 } from "@runseal/server/store/tables/tenant-windows"
 import { type TenantRow, tenant } from "@runseal/server/store/tables/tenants"
 import { naiveLeaf, naiveRoot, naiveTiles } from "../../../apps/server/spec/harness/naive-log.ts"
-import { decoded, type Snapshot } from "./database/rows.ts"
+import { decoded, type Snapshot } from "./database/simulated-rows.ts"
 
 /** What was said of the log at some time, to anybody: it must be a beginning of the log that is there at the end. */
 export type Promised = { readonly size: number; readonly root: string; readonly by: string }

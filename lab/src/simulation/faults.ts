@@ -1,6 +1,7 @@
 /** Which faults a simulation draws, and how often. Most worlds have a few kinds only: a fault hides in the noise of all others. */
+
+import type { Statement } from "./database/parse-statement.ts"
 import type { Mishap } from "./database/server.ts"
-import type { Statement } from "./database/statement.ts"
 import type { Seeded } from "./seeded.ts"
 
 /** Probabilities: of each statement, commit, write of a head, and of each step of the scheduler. */

@@ -95,7 +95,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     name: "a start does not look how far the log had grown",
-    changes: [{ file: "sealing/deployment.ts", from: "  await heads.begin(db)\n", to: "" }],
+    changes: [{ file: "sealing/pinned-deployment.ts", from: "  await heads.begin(db)\n", to: "" }],
     found: /is accepted, \d+ are remembered/,
   },
 ]

@@ -4,10 +4,10 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Database, openDatabase } from "@runseal/server/store/driver/database"
-import { StoreError } from "@runseal/server/store/driver/errors"
 import type { Tx } from "@runseal/server/store/driver/session"
-import { attestation, countAttestations, insertAttestations } from "@runseal/server/store/tables/attestations"
-import { deployment, pinDeployment, readDeployment } from "@runseal/server/store/tables/deployment"
+import { StoreError } from "@runseal/server/store/driver/store-errors"
+import { attestation, countAttestations, insertAttestations } from "@runseal/server/store/tables/attestations-table"
+import { deployment, pinDeployment, readDeployment } from "@runseal/server/store/tables/deployment-table"
 import { findKeys, idempotency_key, keepKeys, lockKeys } from "@runseal/server/store/tables/idempotency-keys"
 import {
   appendEntries,
@@ -18,7 +18,7 @@ import {
   readEntries,
   readHead,
 } from "@runseal/server/store/tables/log-store"
-import { insertRuns, run } from "@runseal/server/store/tables/runs"
+import { insertRuns, run } from "@runseal/server/store/tables/runs-table"
 import { chargeWindows, tenant_window, token_charge } from "@runseal/server/store/tables/tenant-windows"
 import { lockTenants, tenant, updateTenants } from "@runseal/server/store/tables/tenants"
 import { getTableName } from "drizzle-orm"

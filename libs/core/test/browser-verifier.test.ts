@@ -4,12 +4,12 @@ import { build } from "esbuild"
 import { describe, expect, test } from "vitest"
 import { verifyText } from "../src/verify/document.ts"
 import { SIGNER_KINDS, testAuthority } from "./fixtures/authority.ts"
-import { sealCorpus } from "./fixtures/corpus.ts"
 import { makeDeployment, sealRun, trusted } from "./fixtures/deployment.ts"
-import type { Json } from "./fixtures/json.ts"
-import { asJson } from "./fixtures/json.ts"
+import type { Json } from "./fixtures/json-values.ts"
+import { asJson } from "./fixtures/json-values.ts"
 import { knownValues, mutations } from "./fixtures/mutations.ts"
-import { enterAll, listing, outsideLog, tiledLog, withOutside } from "./fixtures/outside.ts"
+import { enterAll, listing, outsideLog, tiledLog, withOutside } from "./fixtures/outside-logs.ts"
+import { sealCorpus } from "./fixtures/sample-corpus.ts"
 
 /** What the verifier uses of the web platform; every browser has it. */
 const WEB = { atob, btoa, TextEncoder, TextDecoder }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import type { CompleteRecordLeaf } from "../src/artifacts/anchor.ts"
-import type { Bundle } from "../src/artifacts/bundle.ts"
+import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import { chainProblems } from "../src/verify/chain.ts"
 import { makeDeployment, sealBatch, sealRun } from "./fixtures/deployment.ts"
 

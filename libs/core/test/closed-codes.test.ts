@@ -5,12 +5,12 @@ import { withhold } from "../src/formulas/pre-execution.ts"
 import { isUnreadable, verifyDocument, verifyText } from "../src/verify/document.ts"
 import { VERDICTS } from "../src/verify/report.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
-import type { SealedParts } from "./fixtures/draft.ts"
-import type { Json } from "./fixtures/json.ts"
-import { asJson, isMembers } from "./fixtures/json.ts"
-import { seededHex } from "./fixtures/keys.ts"
+import type { Json } from "./fixtures/json-values.ts"
+import { asJson, isMembers } from "./fixtures/json-values.ts"
+import type { SealedParts } from "./fixtures/resealed-draft.ts"
 import type { RunSpec } from "./fixtures/run-spec.ts"
 import { ALLOWED, FULL_DECLARED, HALTED, RELEASED, SIGNATURE_MATCH } from "./fixtures/samples.ts"
+import { seededHex } from "./fixtures/seeded-keys.ts"
 
 // The operator holds every key and rebuilds the whole record around a value, with right hashes and signatures. What remains is
 // what the values say of each other.

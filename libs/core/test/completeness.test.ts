@@ -3,13 +3,13 @@ import { utf8Encode } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { Bundle } from "../src/artifacts/bundle.ts"
+import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import type { ExportStatement } from "../src/artifacts/export-statement.ts"
 import { type Completeness, foldExport, PROBLEMS_MAX } from "../src/verify/completeness.ts"
 import { verifyText } from "../src/verify/document.ts"
 import { GAPS_MAX, ordinalGaps } from "../src/verify/ordinal-gaps.ts"
 import { makeDeployment, sealBatch, sealRun } from "./fixtures/deployment.ts"
-import { exportText, placeOf, stateExport } from "./fixtures/exports.ts"
+import { exportText, placeOf, stateExport } from "./fixtures/sample-exports.ts"
 
 const a = makeDeployment()
 const OUTCOMES = ["ok", "pepg_deny", "stage_error", "ccv_halt", "attestation_gap", "ok", "aivp_t4_halt"] as const

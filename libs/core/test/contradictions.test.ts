@@ -4,15 +4,15 @@
  */
 import { utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
-import type { Bundle } from "../src/artifacts/bundle.ts"
+import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import { type Completeness, foldExport } from "../src/verify/completeness.ts"
 import { verifyText } from "../src/verify/document.ts"
 import { rememberIdentifiers } from "../src/verify/export-identifiers.ts"
 import { rememberWindows } from "../src/verify/export-windows.ts"
 import { type Deployment, makeDeployment, sealBatch, sealRun, tenantOf } from "./fixtures/deployment.ts"
-import { type Asked, exportText, stateExport } from "./fixtures/exports.ts"
-import { withValue } from "./fixtures/json.ts"
+import { withValue } from "./fixtures/json-values.ts"
 import type { RunSpec } from "./fixtures/run-spec.ts"
+import { type Asked, exportText, stateExport } from "./fixtures/sample-exports.ts"
 import { costing } from "./fixtures/samples.ts"
 
 const TENANT = "api-key-1"

@@ -1,12 +1,12 @@
 /** The quick answer on shapes against valibot's own. */
 import * as v from "valibot"
 import { describe, expect, test } from "vitest"
-import { bundleSchema } from "../src/artifacts/bundle.ts"
+import { bundleSchema } from "../src/artifacts/bundle-schema.ts"
 import { hasExactShape } from "../src/artifacts/exact-shape.ts"
-import { sealCorpus } from "./fixtures/corpus.ts"
 import { makeDeployment } from "./fixtures/deployment.ts"
-import { asJson } from "./fixtures/json.ts"
+import { asJson } from "./fixtures/json-values.ts"
 import { knownValues, mutations } from "./fixtures/mutations.ts"
+import { sealCorpus } from "./fixtures/sample-corpus.ts"
 
 const { runs } = sealCorpus(makeDeployment())
 const bundles = runs.map(({ name, document }) => ({ name, document: asJson(document.bundle) }))

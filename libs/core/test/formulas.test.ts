@@ -10,7 +10,7 @@ import { declaredSection, declaredSectionsHash, payloadSection, withhold } from 
 import { reportClaimHash, reportCompileHash } from "../src/formulas/report-claims.ts"
 import { hmacSha256Hex, isSealOf, manifestHash, seal, sealHash } from "../src/formulas/seal.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
-import { seededHex } from "./fixtures/keys.ts"
+import { seededHex } from "./fixtures/seeded-keys.ts"
 
 describe("HMAC-SHA-256", () => {
   // RFC 4231 §4.2 and §4.3; its other cases have messages that are no text, or keys beyond one block.

@@ -1,14 +1,14 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { Bundle } from "../src/artifacts/bundle.ts"
+import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import type { DECLARED_NAMES } from "../src/artifacts/declared-sections.ts"
 import { withhold } from "../src/formulas/pre-execution.ts"
 import { isUnreadable, verifyDocument, verifyText } from "../src/verify/document.ts"
 import { KERNELS } from "../src/vocabulary/outcomes.ts"
-import { sealCorpus } from "./fixtures/corpus.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
-import type { Json } from "./fixtures/json.ts"
-import { asJson, isItems, isMembers, step, withMember, withValue } from "./fixtures/json.ts"
+import type { Json } from "./fixtures/json-values.ts"
+import { asJson, isItems, isMembers, step, withMember, withValue } from "./fixtures/json-values.ts"
+import { sealCorpus } from "./fixtures/sample-corpus.ts"
 
 const a = makeDeployment()
 const { runs, receipts, attestations } = sealCorpus(a)

@@ -8,9 +8,9 @@ import { keyChangesProblem, type LoggedChange } from "../src/verify/key-changes.
 import { readKeyChangesAnswer } from "../src/wire/log-answers.ts"
 import { changedLog } from "./fixtures/changed-log.ts"
 import { trusted } from "./fixtures/deployment.ts"
-import { asJson } from "./fixtures/json.ts"
-import { p256Key } from "./fixtures/keys.ts"
+import { asJson } from "./fixtures/json-values.ts"
 import { mutations } from "./fixtures/mutations.ts"
+import { p256Key } from "./fixtures/seeded-keys.ts"
 
 const { genesis, birth, changes, trustDocument } = changedLog()
 const trust = trusted(trustDocument)

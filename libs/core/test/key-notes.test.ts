@@ -4,8 +4,8 @@ import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import { describe, expect, test } from "vitest"
 import { isUnreadable, verifyText } from "../src/verify/document.ts"
 import { type Report, VERDICTS } from "../src/verify/report.ts"
-import { sealCorpus } from "./fixtures/corpus.ts"
 import { makeDeployment, trusted } from "./fixtures/deployment.ts"
+import { sealCorpus } from "./fixtures/sample-corpus.ts"
 
 const deployment = makeDeployment()
 const { runs, receipts, attestations } = sealCorpus(deployment)

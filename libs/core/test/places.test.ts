@@ -4,10 +4,10 @@ import { describe, expect, test } from "vitest"
 import { verifyBundle } from "../src/verify/bundle.ts"
 import { verifyDocument } from "../src/verify/document.ts"
 import { makeDeployment, sealBatch, sealRun } from "./fixtures/deployment.ts"
-import { stateExport } from "./fixtures/exports.ts"
 import { impossiblePlaces } from "./fixtures/impossible-places.ts"
-import { asJson } from "./fixtures/json.ts"
+import { asJson } from "./fixtures/json-values.ts"
 import { memoryLog } from "./fixtures/memory-log.ts"
+import { stateExport } from "./fixtures/sample-exports.ts"
 
 const options = { signatures: "rfc6979" } as const
 const { trust } = makeDeployment(options)

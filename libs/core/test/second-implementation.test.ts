@@ -1,10 +1,19 @@
 import { createHash, createPublicKey, verify } from "node:crypto"
 import canonicalize from "canonicalize"
 import { describe, expect, test } from "vitest"
-import { sealCorpus } from "./fixtures/corpus.ts"
 import { makeDeployment } from "./fixtures/deployment.ts"
-import type { Json, JsonMembers } from "./fixtures/json.ts"
-import { asJson, isItems, isMembers, itemsOf, membersOf, valueAt, withMember, withoutMember } from "./fixtures/json.ts"
+import type { Json, JsonMembers } from "./fixtures/json-values.ts"
+import {
+  asJson,
+  isItems,
+  isMembers,
+  itemsOf,
+  membersOf,
+  valueAt,
+  withMember,
+  withoutMember,
+} from "./fixtures/json-values.ts"
+import { sealCorpus } from "./fixtures/sample-corpus.ts"
 
 // Written from docs/formats.md, RFC 8785 and RFC 6962 without a line of the library: another canonicaliser, Node's SHA-256 and
 // ECDSA, and a Merkle tree that follows the text of the RFC.

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest"
 import { isUnreadable, verifyText } from "../src/verify/document.ts"
 import type { Report } from "../src/verify/report.ts"
 import { OUTCOME_KINDS } from "../src/vocabulary/outcomes.ts"
-import { sealCorpus } from "./fixtures/corpus.ts"
 import { makeDeployment, sealBatch, sealRun } from "./fixtures/deployment.ts"
+import { sealCorpus } from "./fixtures/sample-corpus.ts"
 
 const a = makeDeployment()
 const b = makeDeployment({ seed: "another", service: "Another service", host: "log.example" })

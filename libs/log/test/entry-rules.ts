@@ -5,8 +5,8 @@ import { entryBody, type TransparencyLogEntry } from "../src/entries/log-entry.t
 import { formatEcdsaSignature, parseEcdsaSignature, toLowS } from "../src/keys/ecdsa-der.ts"
 import type { TrustDocument } from "../src/trust/trust-document.ts"
 import type { TrustedKeys } from "../src/trust/trusted-keys.ts"
+import { changes } from "./json-changes.ts"
 import type * as library from "./library.ts"
-import { changes } from "./mutations.ts"
 import {
   body,
   digestHex,

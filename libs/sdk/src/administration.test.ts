@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
-import { API_KEY, type Service, startService } from "../test/service.ts"
+import { API_KEY, type Service, startService } from "../test/scripted-service.ts"
 import {
   BadRequestError,
   type Client,

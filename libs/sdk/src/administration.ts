@@ -11,7 +11,7 @@ import {
   revokedKeySchema,
   type UnpublishedRun,
   unpublishedRunSchema,
-} from "@runseal/core/wire/keys"
+} from "@runseal/core/wire/key-requests"
 import { as, jsonText, runPath } from "./calls.ts"
 import { type CallOptions, integerWithin } from "./settings.ts"
 import type { Send } from "./transport.ts"

@@ -2,10 +2,10 @@
 import { CanonicalizeError, canonicalize, type JsonValue } from "@runseal/canonical"
 import { IDEMPOTENCY_KEY_MAX_LENGTH, isIdempotencyKey } from "@runseal/core/wire/idempotency-key"
 import type * as v from "valibot"
-import { checkShape, type DoneStatus, okAnswer, okObject, type Received } from "./answer.ts"
-import { InvalidArgumentError } from "./errors.ts"
+import { InvalidArgumentError } from "./client-errors.ts"
 import type { Call, Reply } from "./exchange.ts"
 import { lenient } from "./lenient.ts"
+import { checkShape, type DoneStatus, okAnswer, okObject, type Received } from "./read-reply.ts"
 import { integerWithin, type OnceOptions, type Settings } from "./settings.ts"
 
 /** Reads an answer, whose members beside those of the shape are left out. */

@@ -2,7 +2,7 @@ import { canonicalize } from "@runseal/canonical"
 import { OUTCOMES, RECEIPT_KEYS, RECEIPT_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { Hono } from "hono"
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
-import { API_KEY, executeAnswer, type Service, startService } from "../test/service.ts"
+import { API_KEY, executeAnswer, type Service, startService } from "../test/scripted-service.ts"
 import {
   BadRequestError,
   type Client,

@@ -1,8 +1,8 @@
 /** The client of a Runseal service: one function for each thing the service does. */
 import type { JsonObject } from "@runseal/canonical"
 import { type ArtifactKey, OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
-import type { ExecuteRequest } from "@runseal/core/wire/execute"
-import { publicationTokenSchema } from "@runseal/core/wire/keys"
+import type { ExecuteRequest } from "@runseal/core/wire/execute-request"
+import { publicationTokenSchema } from "@runseal/core/wire/key-requests"
 import {
   ARTIFACT_ANSWERS,
   type ArtifactAnswers,
@@ -18,7 +18,7 @@ import {
   runRecordSchema,
   runsPageSchema,
   type VerifyAnswer,
-} from "@runseal/core/wire/runs"
+} from "@runseal/core/wire/run-summaries"
 import { type HealthAnswer, healthAnswerSchema } from "@runseal/core/wire/service-answers"
 import { type DsseEnvelope, dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import { type Checkpoint, parseCheckpoint } from "@runseal/log/notes/checkpoint"
@@ -26,15 +26,15 @@ import { parseNote } from "@runseal/log/notes/signed-note"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import * as v from "valibot"
 import { type Administration, administration } from "./administration.ts"
-import { okObject, okPdf, okText, type Received } from "./answer.ts"
 import { type AttestationCalls, attestationCalls } from "./attestation-calls.ts"
 import { as, jsonText, onceCall, query, received, runPath } from "./calls.ts"
-import { InvalidArgumentError, ProtocolError, UnsupportedOperationError } from "./errors.ts"
+import { InvalidArgumentError, ProtocolError, UnsupportedOperationError } from "./client-errors.ts"
 import type { Reply } from "./exchange.ts"
 import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
 import { type ExportCalls, exportCalls } from "./export-calls.ts"
 import { lenient } from "./lenient.ts"
 import { listPages, type PageOptions, RUN_LISTING, type RunPages } from "./list-pages.ts"
+import { okObject, okPdf, okText, type Received } from "./read-reply.ts"
 import { type VersionAnswer, verifyAnswerSchema, versionAnswerSchema } from "./run-answers.ts"
 import { type CallOptions, type ClientOptions, type OnceOptions, readSettings } from "./settings.ts"
 import { createTransport } from "./transport.ts"

@@ -1,5 +1,5 @@
 /** Work under a deadline and a signal, whether or not what it calls listens to signals. */
-import { AbortedError, RunsealError, TimeoutError } from "./errors.ts"
+import { AbortedError, RunsealError, TimeoutError } from "./client-errors.ts"
 import type { Platform } from "./platform.ts"
 
 /**

@@ -1,6 +1,6 @@
 /** One request and its whole answer, within bounds. */
 import { IDEMPOTENCY_KEY_HEADER, idempotencyKeyField } from "@runseal/core/wire/idempotency-key"
-import { NetworkError, ProtocolError } from "./errors.ts"
+import { NetworkError, ProtocolError } from "./client-errors.ts"
 import { parseRetryAfter } from "./retry.ts"
 import type { Settings } from "./settings.ts"
 

@@ -13,9 +13,9 @@ import {
   stageErrorAnswerSchema,
 } from "@runseal/core/wire/execute-answers"
 import * as v from "valibot"
-import { checkShape, objectOrNothing, okObject, refusal } from "./answer.ts"
 import type { Reply } from "./exchange.ts"
 import { lenient } from "./lenient.ts"
+import { checkShape, objectOrNothing, okObject, refusal } from "./read-reply.ts"
 
 /** The service's answer, with the state it stands for. */
 const ended = <const Kind extends OutcomeKind, const Members extends v.ObjectEntries>(

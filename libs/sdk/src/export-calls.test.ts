@@ -1,6 +1,6 @@
 /** The export of a service, or of something in its place that does not behave. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
-import { API_KEY, type Service, startService } from "../test/service.ts"
+import { API_KEY, type Service, startService } from "../test/scripted-service.ts"
 import {
   AbortedError,
   type Client,

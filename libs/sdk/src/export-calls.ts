@@ -1,11 +1,11 @@
 /** A caller's export, line by line as it comes. Interface: `GET /runs/export`. */
 import { concatBytes, utf8Decode } from "@runseal/canonical"
-import type { RunFilters } from "@runseal/core/wire/runs"
-import { refusal } from "./answer.ts"
+import type { RunFilters } from "@runseal/core/wire/run-summaries"
 import { query } from "./calls.ts"
+import { NetworkError, ProtocolError } from "./client-errors.ts"
 import { withDeadline } from "./deadline.ts"
-import { NetworkError, ProtocolError } from "./errors.ts"
 import { openAnswer, readReply } from "./exchange.ts"
+import { refusal } from "./read-reply.ts"
 import { type CallOptions, readLimits, type Settings } from "./settings.ts"
 
 /** When the records were admitted, RFC 3339, both included; absent: unbounded. */

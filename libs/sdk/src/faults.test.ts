@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http"
 import fc from "fast-check"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type QuickWaits, quickWaits } from "../test/quick-waits.ts"
-import { API_KEY, altered, executeAnswer, type Fault, type Service, startService } from "../test/service.ts"
+import { API_KEY, altered, executeAnswer, type Fault, type Service, startService } from "../test/scripted-service.ts"
 import {
   AbortedError,
   BadRequestError,

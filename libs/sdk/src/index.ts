@@ -1,7 +1,7 @@
 /** Typed client of a Runseal service. */
 export type { JsonObject, JsonValue } from "@runseal/canonical"
 export type { ServedReceiptAnchor } from "@runseal/core/artifacts/anchor"
-export type { AttestationAnswer, ListedAttestation } from "@runseal/core/artifacts/attestation"
+export type { AttestationAnswer, ListedAttestation } from "@runseal/core/artifacts/attestation-answer"
 export type { Manifest, PartialManifest } from "@runseal/core/artifacts/manifest"
 export type {
   AivpT4HaltReceipt,
@@ -20,8 +20,8 @@ export {
 export { isUnreadable, type Unreadable } from "@runseal/core/verify/document"
 export { type Check, type Limitation, type Report, VERDICTS, type Verdict } from "@runseal/core/verify/report"
 export { type ArtifactKey, OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-export type { AttestationsPage } from "@runseal/core/wire/attestations"
-export type { AttestedContext, ExecuteRequest } from "@runseal/core/wire/execute"
+export type { AttestationsPage } from "@runseal/core/wire/attestation-requests"
+export type { AttestedContext, ExecuteRequest } from "@runseal/core/wire/execute-request"
 export type {
   KeyList,
   KeyScope,
@@ -32,7 +32,7 @@ export type {
   PublishedRun,
   RevokedKey,
   UnpublishedRun,
-} from "@runseal/core/wire/keys"
+} from "@runseal/core/wire/key-requests"
 export type {
   ArtifactAnswers as ArtifactDocuments,
   DcaeAnswer,
@@ -43,12 +43,11 @@ export type {
   RunSummary,
   RunsPage,
   VerifyAnswer,
-} from "@runseal/core/wire/runs"
+} from "@runseal/core/wire/run-summaries"
 export type { HealthAnswer } from "@runseal/core/wire/service-answers"
 export type { DsseEnvelope } from "@runseal/log/entries/dsse"
 export type { Checkpoint } from "@runseal/log/notes/checkpoint"
 export type { Administration } from "./administration.ts"
-export type { Received } from "./answer.ts"
 export type { AttestArguments, AttestationCalls } from "./attestation-calls.ts"
 export { type Client, createClient, type ReportOptions } from "./client.ts"
 export {
@@ -68,11 +67,12 @@ export {
   UnauthorizedError,
   UnavailableError,
   UnsupportedOperationError,
-} from "./errors.ts"
+} from "./client-errors.ts"
 export type { ExecuteResult } from "./execute-result.ts"
 export type { ExportCalls, ExportRange } from "./export-calls.ts"
 export type { AttestationPages, PageOptions, Pages, RunPages } from "./list-pages.ts"
 export { verifyBundle, verifyExport } from "./offline.ts"
 export type { Fetch, Platform } from "./platform.ts"
+export type { Received } from "./read-reply.ts"
 export type { VersionAnswer } from "./run-answers.ts"
 export type { CallOptions, ClientOptions, OnceOptions } from "./settings.ts"

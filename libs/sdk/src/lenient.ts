@@ -1,6 +1,6 @@
 /** Reading answers of later releases: the shapes are those of core/wire, held less strictly. */
 import { servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
-import { listedAttestationSchema } from "@runseal/core/artifacts/attestation"
+import { listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
 import * as v from "valibot"

@@ -1,7 +1,7 @@
 /** Lists, page by page. docs/api.md, "GET /runs"; attestations are listed alike. */
-import type { ListedAttestation } from "@runseal/core/artifacts/attestation"
-import type { AttestationsPage } from "@runseal/core/wire/attestations"
-import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type RunSummary, type RunsPage } from "@runseal/core/wire/runs"
+import type { ListedAttestation } from "@runseal/core/artifacts/attestation-answer"
+import type { AttestationsPage } from "@runseal/core/wire/attestation-requests"
+import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type RunSummary, type RunsPage } from "@runseal/core/wire/run-summaries"
 import { type CallOptions, integerWithin } from "./settings.ts"
 
 /** Bounds of a list; the signal, timeout and deadline hold for each page. */

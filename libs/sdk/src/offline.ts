@@ -6,7 +6,7 @@ import { heldToClock } from "@runseal/core/verify/reader-clock"
 import type { Report } from "@runseal/core/verify/report"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { InvalidArgumentError } from "./errors.ts"
+import { InvalidArgumentError } from "./client-errors.ts"
 
 /**
  * Verifies a bundle, a receipt's answer or an attestation as it was received. Nothing goes to the network; hostile text is

@@ -1,5 +1,5 @@
 /** When a call is repeated, and after how long. Only calls that are safe to repeat come here. */
-import { HttpStatusError, NetworkError, TimeoutError } from "./errors.ts"
+import { HttpStatusError, NetworkError, TimeoutError } from "./client-errors.ts"
 
 /** Bound of the wait before the first repeat, in milliseconds; it doubles with each. */
 const BACKOFF_BASE_MS = 500

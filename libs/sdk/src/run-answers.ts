@@ -1,8 +1,8 @@
 /** The answers that are read in another shape than core/wire gives them. */
 import type { JsonObject } from "@runseal/canonical"
-import { jsonObjectSchema } from "@runseal/core/artifacts/json-schema"
+import { jsonObjectSchema } from "@runseal/core/artifacts/json-object-schema"
 import type { Shape } from "@runseal/core/vocabulary/scalars"
-import type { VerifyAnswer } from "@runseal/core/wire/runs"
+import type { VerifyAnswer } from "@runseal/core/wire/run-summaries"
 import { versionAnswerSchema as serviceVersionSchema } from "@runseal/core/wire/service-answers"
 import * as v from "valibot"
 

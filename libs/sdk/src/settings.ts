@@ -1,6 +1,6 @@
 /** Options of the client and of single calls: what they mean, their bounds and defaults. Judged once, at the door. */
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
-import { InvalidArgumentError } from "./errors.ts"
+import { InvalidArgumentError } from "./client-errors.ts"
 import { PLATFORM, type Platform } from "./platform.ts"
 
 /** Most repeats after a first attempt, and how many there are unless told otherwise. */

@@ -7,7 +7,7 @@ import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { API_KEY, type Service, startService } from "./service.ts"
+import { API_KEY, type Service, startService } from "./scripted-service.ts"
 
 const SDK = fileURLToPath(new URL("..", import.meta.url))
 const ROOT = join(SDK, "../..")

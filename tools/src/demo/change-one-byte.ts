@@ -1,5 +1,5 @@
 /** Forgeries: a saved document with one byte changed, and a receipt with another run's number on it. */
-import type { Forgery } from "./plan.ts"
+import type { Forgery } from "./demo-plan.ts"
 
 /** The text with the first place of `from` changed. @throws Error when it is not there, or more than one byte would change */
 export function changeOneByte(text: string, { from, to }: Pick<Forgery, "from" | "to">): string {

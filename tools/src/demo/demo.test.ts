@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { existsSync, readdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
-import { ACTS } from "./plan.ts"
+import { ACTS } from "./demo-plan.ts"
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url))
 const MAIN = "tools/src/demo/main.ts"

@@ -5,7 +5,7 @@ import { verifyConsistency } from "@runseal/log/merkle/rfc6962"
 import { type Checkpoint, parseCheckpoint, publicOrigin } from "@runseal/log/notes/checkpoint"
 import { verifyNote } from "@runseal/log/notes/verified-note"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { get } from "./exchange.ts"
+import { get } from "./demo-requests.ts"
 
 /** The log's published checkpoint. @throws Error when no trusted checkpoint key signed it */
 export async function readCheckpoint(url: string, trust: TrustedKeys): Promise<Checkpoint> {

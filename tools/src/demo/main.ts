@@ -4,9 +4,9 @@
  */
 import { parseArgs } from "node:util"
 import { followChain, refuseForgeries, verifyAll } from "./audit.ts"
-import type { SavedRun } from "./evidence.ts"
-import { executeActs } from "./execute.ts"
+import { executeActs } from "./execute-acts.ts"
 import { type Folders, makeFolders, removeFolders } from "./folders.ts"
+import type { SavedRun } from "./saved-runs.ts"
 import { type Story, tellOnStdout } from "./story.ts"
 
 const USAGE = `Usage: npm run demo [-- --clean]

@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url"
 import { parseStrictJson } from "@runseal/canonical"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
-import { executeRequestSchema } from "@runseal/core/wire/execute"
+import { executeRequestSchema } from "@runseal/core/wire/execute-request"
 import { expect, test } from "vitest"
-import { ACTS } from "./plan.ts"
+import { ACTS } from "./demo-plan.ts"
 
 const EXAMPLES = fileURLToPath(new URL("../../../examples", import.meta.url))
 const files = readdirSync(EXAMPLES).filter(name => name.endsWith(".json"))

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { type JsonObject, type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { SECTION_SCHEMAS } from "@runseal/core/artifacts/sections"
-import { runStatement } from "@runseal/core/formulas/run-statement"
+import { runStatement } from "@runseal/core/formulas/run-statement-text"
 import { readBundle } from "@runseal/core/verify/document"
 import { FINDING_IDS, VERDICTS } from "@runseal/core/verify/report"
 import { isObject, member } from "@runseal/core/vocabulary/json-members"

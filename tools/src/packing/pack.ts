@@ -4,8 +4,8 @@ import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, stat
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { npm } from "../supply-chain/npm.ts"
-import type { PublishedManifest } from "./manifest.ts"
-import { STAGES } from "./stages.ts"
+import { STAGES } from "./packing-stages.ts"
+import type { PublishedManifest } from "./published-manifest.ts"
 
 export type Packed = { readonly manifest: PublishedManifest; readonly file: string }
 

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process"
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { ROOT, readLockfile, runtimePackages } from "../supply-chain/lockfile.ts"
-import type { PublishedManifest } from "./manifest.ts"
+import type { PublishedManifest } from "./published-manifest.ts"
 
 /** @param readme from the root */
 export function writePapers(folder: string, manifest: PublishedManifest, readme: string, licences?: string): void {

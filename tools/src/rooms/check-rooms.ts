@@ -38,7 +38,7 @@ function targetOf(importer: string, specifier: string): string | undefined {
   return name === undefined || path === undefined ? undefined : path + specifier.slice(name.length)
 }
 
-/** `libs/core` of `libs/core/src/wire/runs.ts`. */
+/** `libs/core` of `libs/core/src/wire/run-summaries.ts`. */
 function packageOf(path: string): string {
   return path.split("/", /^(?:tools|lab)\//.test(path) ? 1 : 2).join("/")
 }

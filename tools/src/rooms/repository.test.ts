@@ -1,3 +1,4 @@
+import { basename } from "node:path"
 import { expect, test } from "vitest"
 import { checkRooms } from "./check-rooms.ts"
 import { checkName, checkSource, checkText } from "./check-tidy.ts"
@@ -23,6 +24,14 @@ test("every source keeps the house rules", () => {
 
 test("every name says what is inside", () => {
   expect(listed(paths.flatMap(checkName))).toEqual([])
+})
+
+/** The entry of a program or of a package. */
+const ENTRIES: ReadonlySet<string> = new Set(["main.ts", "index.ts"])
+
+test("a file name is enough to find a source: no two are the same", () => {
+  const names = sources.map(({ path }) => basename(path)).filter(name => name.endsWith(".ts") && !ENTRIES.has(name))
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
 })
 
 test("no text names a machine, a registry or a download address", () => {

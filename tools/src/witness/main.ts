@@ -5,9 +5,9 @@
  */
 import { createPublicKey } from "node:crypto"
 import { formatVkey, noteKey } from "@runseal/log/notes/signed-note"
-import { readOptions, WitnessError } from "./options.ts"
 import { serve } from "./serve.ts"
 import { openFiles } from "./state.ts"
+import { readOptions, WitnessError } from "./witness-options.ts"
 
 /** An Ed25519 SPKI is 12 bytes and the raw public key. */
 const SPKI_PREFIX_BYTES = 12

@@ -6,9 +6,9 @@ import { utf8Decode } from "@runseal/canonical"
 import { cosignatureLine } from "@runseal/log/entries/log-signing"
 import type { NoteKey } from "@runseal/log/notes/signed-note"
 import { ADD_CHECKPOINT, formatTreeSize, TREE_SIZE_TYPE } from "@runseal/log/notes/witness-messages"
-import { judge } from "./judge.ts"
-import type { KnownLog } from "./options.ts"
+import { judge } from "./judge-checkpoint.ts"
 import type { WitnessState } from "./state.ts"
+import type { KnownLog } from "./witness-options.ts"
 
 /** A checkpoint with 16 cosignatures and 63 hashes is some 6 KB. */
 const MAX_BODY_BYTES = 65_536

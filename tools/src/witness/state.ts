@@ -6,7 +6,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
-import { WitnessError } from "./options.ts"
+import { WitnessError } from "./witness-options.ts"
 
 /** The tree of a log that was cosigned last. */
 export type CosignedTree = {

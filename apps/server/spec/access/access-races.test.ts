@@ -1,10 +1,10 @@
 /** Two processes on one PostgreSQL: there is one first key, one row of numbers, and no request after a revocation. */
 import { describe, expect, test } from "vitest"
 import { postgresStart, postgresTitle } from "../database/databases.ts"
-import { expectRefused, listAt, numberAt, textAt } from "../harness/answer.ts"
-import { ADMIN, CUSTOMER, caller, type Holder, heldAt, holderOf, mint } from "../harness/keys.ts"
-import { request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, heldAt, holderOf, mint } from "../harness/key-holders.ts"
+import { expectRefused, listAt, numberAt, textAt } from "../harness/read-answer.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 import { standingTwins } from "../harness/twin-services.ts"
 
 const AT_ONCE = 12

@@ -2,12 +2,12 @@
 import type { JsonObject } from "@runseal/canonical"
 import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
-import { expectRefused, numberAt, textAt } from "../harness/answer.ts"
 import { ENDPOINTS } from "../harness/described.ts"
-import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/keys.ts"
-import { EICAR, request } from "../harness/requests.ts"
-import { standingService, type TestService } from "../harness/service.ts"
-import { minted } from "../harness/tables.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/key-holders.ts"
+import { expectRefused, numberAt, textAt } from "../harness/read-answer.ts"
+import { minted } from "../harness/read-tables.ts"
+import { EICAR, request } from "../harness/sample-requests.ts"
+import { standingService, type TestService } from "../harness/test-service.ts"
 import { type Asker, MATRIX, type Row, type Subjects } from "./authorization-matrix.ts"
 
 const UNKNOWN = `rsk_${"0".repeat(48)}`

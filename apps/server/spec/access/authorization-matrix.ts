@@ -1,7 +1,7 @@
 /** Who is answered what, for every operation of the API description. A new operation needs a row. docs/api.md, "Keys". */
 import type { JsonValue } from "@runseal/canonical"
-import { ADMIN, CUSTOMER } from "../harness/keys.ts"
-import { request } from "../harness/requests.ts"
+import { ADMIN, CUSTOMER } from "../harness/key-holders.ts"
+import { request } from "../harness/sample-requests.ts"
 
 /** Who asks. In locked mode all the others are `nobody`: they differ in nothing but the reason that they are not told. */
 export type Asker =

@@ -1,11 +1,11 @@
 /** Idempotency keys and who calls: a key is its caller's, and a replay costs a request and needs what any read of the run needs. */
 import { beforeAll, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
-import { expectRefused } from "../harness/answer.ts"
+import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
 import { expectReplayed, isReplay, newKey, sendKeyed } from "../harness/keyed.ts"
-import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/keys.ts"
-import { request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
+import { expectRefused } from "../harness/read-answer.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 
 const RATE_LIMIT = 6
 

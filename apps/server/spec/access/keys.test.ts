@@ -1,15 +1,15 @@
 /** Making, listing and revoking keys: docs/api.md, "POST /admin/keys", "GET /admin/keys" and "DELETE /admin/keys/{id}". */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
-import { keyListSchema, mintedKeySchema, revokedKeySchema } from "@runseal/core/wire/keys"
+import { keyListSchema, mintedKeySchema, revokedKeySchema } from "@runseal/core/wire/key-requests"
 import * as v from "valibot"
 import { beforeAll, describe, expect, test } from "vitest"
 import { USE_NOTED_EVERY_MS } from "../../src/front/access/key-directory.ts"
 import { eachDatabase } from "../database/databases.ts"
-import { expectRefused, keysOf, listAt, numberAt, objectAt } from "../harness/answer.ts"
-import { ADMIN, CUSTOMER, caller, type Holder, holderOf, mint } from "../harness/keys.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, holderOf, mint } from "../harness/key-holders.ts"
+import { expectRefused, keysOf, listAt, numberAt, objectAt } from "../harness/read-answer.ts"
 import { CANARY } from "../harness/refusal.ts"
-import { request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 
 eachDatabase("keys", open => {
   const service = standingService(() => ({ open }))

@@ -2,11 +2,11 @@
 import { parseStrictJson } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
-import { expectRefused, listAt, numberAt } from "../harness/answer.ts"
-import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/keys.ts"
-import { request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
-import { minted } from "../harness/tables.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/key-holders.ts"
+import { expectRefused, listAt, numberAt } from "../harness/read-answer.ts"
+import { minted } from "../harness/read-tables.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 
 const UNKNOWN_SECRET = `rsk_${"0".repeat(48)}`
 const MALFORMED = ["", " ", "rsk_", "x".repeat(10_000), UNKNOWN_SECRET.toUpperCase(), `${UNKNOWN_SECRET}0`, "Bearer x"]

@@ -3,8 +3,8 @@ import type { JsonValue } from "@runseal/canonical"
 import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { beforeAll, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
-import { type Answer, expectRefused, listAt, numberAt } from "../harness/answer.ts"
-import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/keys.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/key-holders.ts"
+import { type Answer, expectRefused, listAt, numberAt } from "../harness/read-answer.ts"
 import { CASES, type CaseName, executeEvery, STATE_OF, standingSevenStates } from "../harness/seven-states.ts"
 
 const ARTIFACT_PATHS = OUTCOME_KINDS.flatMap(kind => OUTCOMES[kind].artifact?.path ?? [])

@@ -1,13 +1,13 @@
 /** Publishing and withdrawing runs: docs/api.md, "POST /admin/runs/{id}/publish" and "Public bundles". */
 import { createHash } from "node:crypto"
-import { publishedRunSchema, unpublishedRunSchema } from "@runseal/core/wire/keys"
+import { publishedRunSchema, unpublishedRunSchema } from "@runseal/core/wire/key-requests"
 import * as v from "valibot"
 import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
-import { expectRefused, numberAt, textAt } from "../harness/answer.ts"
-import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/keys.ts"
-import { EICAR, request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/key-holders.ts"
+import { expectRefused, numberAt, textAt } from "../harness/read-answer.ts"
+import { EICAR, request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 
 eachDatabase("publication", open => {
   const service = standingService(() => ({ open }))

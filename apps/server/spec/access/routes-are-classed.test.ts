@@ -4,9 +4,9 @@
  */
 import { beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
-import { expectRefused } from "../harness/answer.ts"
-import { ADMIN, caller, mint } from "../harness/keys.ts"
-import { standingService } from "../harness/service.ts"
+import { ADMIN, caller, mint } from "../harness/key-holders.ts"
+import { expectRefused } from "../harness/read-answer.ts"
+import { standingService } from "../harness/test-service.ts"
 
 /** All that may be read without a key: the probes, the log, the trust documents, published bundles, the description. */
 const PUBLIC: readonly string[] = [

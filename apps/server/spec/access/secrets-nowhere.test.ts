@@ -2,13 +2,13 @@
 import { createHash } from "node:crypto"
 import { beforeAll, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
-import type { Answer } from "../harness/answer.ts"
-import { numberAt, textAt } from "../harness/answer.ts"
-import { ADMIN, CUSTOMER, caller, type Holder, heldAt, mint } from "../harness/keys.ts"
-import { fullRequest, request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, heldAt, mint } from "../harness/key-holders.ts"
+import type { Answer } from "../harness/read-answer.ts"
+import { numberAt, textAt } from "../harness/read-answer.ts"
+import { runSql } from "../harness/read-tables.ts"
+import { fullRequest, request } from "../harness/sample-requests.ts"
 import { dumpTables, spellings } from "../harness/spellings.ts"
-import { runSql } from "../harness/tables.ts"
+import { standingService } from "../harness/test-service.ts"
 
 eachDatabase("secrets", open => {
   const service = standingService(() => ({ open }))

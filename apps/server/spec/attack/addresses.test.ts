@@ -1,12 +1,12 @@
 /** A path has one spelling, a key one place, a method one meaning: nothing else leads past the doors. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { Listening } from "../../src/front/http/listen.ts"
-import { numberAt } from "../harness/answer.ts"
-import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/keys.ts"
+import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
 import { exchange, expectRefusal, listenOn, statusesIn } from "../harness/raw-socket.ts"
-import { request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
-import { minted } from "../harness/tables.ts"
+import { numberAt } from "../harness/read-answer.ts"
+import { minted } from "../harness/read-tables.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 
 const service = standingService()
 let listening: Listening

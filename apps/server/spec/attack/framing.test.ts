@@ -1,11 +1,11 @@
 /** Where one request ends and the next begins has one answer, or none: nothing is smuggled past whoever stands in front. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { Listening } from "../../src/front/http/listen.ts"
-import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/keys.ts"
+import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
 import { exchange, expectRefusal, listenOn, statusesIn } from "../harness/raw-socket.ts"
-import { request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
-import { minted } from "../harness/tables.ts"
+import { minted } from "../harness/read-tables.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 
 const service = standingService()
 let listening: Listening

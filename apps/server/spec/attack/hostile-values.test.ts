@@ -3,11 +3,11 @@ import { parseStrictJson } from "@runseal/canonical"
 import { verifyDocument } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { afterEach, beforeAll, describe, expect, test } from "vitest"
-import { expectRefused, listAt, numberAt, objectAt, textAt } from "../harness/answer.ts"
-import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/keys.ts"
-import { PROGRAM_ID, REGISTRY_RECORD_HASH, request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
-import { minted } from "../harness/tables.ts"
+import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
+import { expectRefused, listAt, numberAt, objectAt, textAt } from "../harness/read-answer.ts"
+import { minted } from "../harness/read-tables.ts"
+import { PROGRAM_ID, REGISTRY_RECORD_HASH, request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 
 const service = standingService()
 let admin: Holder

@@ -6,9 +6,9 @@ import { once } from "node:events"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { Listening } from "../../src/front/http/listen.ts"
 import { dial, exchange, expectRefusal, listenOn, statusesIn } from "../harness/raw-socket.ts"
-import { request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
-import { minted } from "../harness/tables.ts"
+import { minted } from "../harness/read-tables.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 
 const service = standingService()
 let listening: Listening

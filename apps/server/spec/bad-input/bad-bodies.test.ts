@@ -1,9 +1,9 @@
 /** Bodies that are too large, or not JSON by their own account: docs/formats.md section 1; docs/api.md, "POST /execute". */
 import { describe, expect, test } from "vitest"
-import { readAnswer } from "../harness/answer.ts"
+import { readAnswer } from "../harness/read-answer.ts"
 import { CANARY, refusal } from "../harness/refusal.ts"
-import { request } from "../harness/requests.ts"
-import { standingService, type TestService } from "../harness/service.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService, type TestService } from "../harness/test-service.ts"
 
 const service = standingService()
 

@@ -2,8 +2,8 @@
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { CANARY, refusal } from "../harness/refusal.ts"
-import { fullRequest, request, requestWithout } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
+import { fullRequest, request, requestWithout } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 
 const service = standingService()
 

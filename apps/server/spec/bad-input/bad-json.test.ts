@@ -1,8 +1,8 @@
 /** docs/formats.md section 1: what cannot be sealed exactly is refused with 400 before anything is minted, never rounded. */
 import { describe, expect, test } from "vitest"
 import { CANARY, refusal } from "../harness/refusal.ts"
-import { request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 
 const service = standingService()
 

@@ -4,9 +4,9 @@
  */
 import { describe, expect, test } from "vitest"
 import { keptInputs } from "../../../../lab/src/fuzz/corpus.ts"
-import { expectRefused } from "../harness/answer.ts"
-import { request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
+import { expectRefused } from "../harness/read-answer.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 
 const kept = (target: string): readonly (readonly [name: string, body: Uint8Array<ArrayBuffer>])[] =>
   keptInputs(target).map(({ name, bytes }) => [name, new Uint8Array(bytes)])

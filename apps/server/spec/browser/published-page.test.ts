@@ -1,11 +1,11 @@
 /** `GET /public/runs/{token}`: a published run for people, verified in their own browser. */
 import { beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
-import { expectRefused, numberAt, textAt } from "../harness/answer.ts"
 import { CHROMIUM, HAS_CHROMIUM, standingVisitor } from "../harness/browser.ts"
-import { ADMIN, type Holder, mint } from "../harness/keys.ts"
-import { request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
+import { ADMIN, type Holder, mint } from "../harness/key-holders.ts"
+import { expectRefused, numberAt, textAt } from "../harness/read-answer.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 import { shown } from "../harness/verify-page-parts.ts"
 
 const service = standingService(() => ({ config: { rateLimit: 2, anonymousRateLimit: 2 } }))

@@ -12,8 +12,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { makeDeployment, sealRun } from "../../../../libs/core/test/fixtures/deployment.ts"
 import { createApp } from "../../src/app.ts"
 import { CHROMIUM, HAS_CHROMIUM, standingVisitor, type Visit } from "../harness/browser.ts"
-import { standingService } from "../harness/service.ts"
 import { CASES, standingSevenStates } from "../harness/seven-states.ts"
+import { standingService } from "../harness/test-service.ts"
 import { choose, drop, type Handed, shown, verified } from "../harness/verify-page-parts.ts"
 
 /** What a visitor on a slow line loads at most. */

@@ -10,7 +10,7 @@ import { parseTrust } from "@runseal/log/trust/trust-document"
 import canonicalizeReference from "canonicalize"
 import { expect } from "vitest"
 import type { LogEntryRow } from "../../src/store/tables/log-store.ts"
-import type { TestService } from "./service.ts"
+import type { TestService } from "./test-service.ts"
 
 /** RFC 8785 and SHA-256 by others than us. */
 export const referenceText = (value: unknown): string => canonicalizeReference(value) ?? ""

@@ -1,8 +1,8 @@
 /** Keys and publications: numbers without a gap, records that name their key as it is, publications of admins' own runs. */
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { expect } from "vitest"
 import type { ApiKeyRow } from "../../src/store/tables/api-keys.ts"
-import type { Tables } from "./tables.ts"
+import type { Tables } from "./read-tables.ts"
 
 export function checkAccess({ keys, publications, runs }: Tables, bundles: readonly Bundle[]): void {
   expect(

@@ -1,14 +1,18 @@
 /** Every stored attestation: verified as a stranger would, in both forms, and in its place among its owner's. */
 import { canonicalize } from "@runseal/canonical"
 import type { Anchor } from "@runseal/core/artifacts/anchor"
-import { type AttestationAnswer, attestationAnswerSchema, listedAttestation } from "@runseal/core/artifacts/attestation"
+import {
+  type AttestationAnswer,
+  attestationAnswerSchema,
+  listedAttestation,
+} from "@runseal/core/artifacts/attestation-answer"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { expect } from "vitest"
-import type { AttestationRow } from "../../src/store/tables/attestations.ts"
+import type { AttestationRow } from "../../src/store/tables/attestations-table.ts"
 import type { Auditor } from "./auditor.ts"
-import type { TestService } from "./service.ts"
-import type { Tables } from "./tables.ts"
+import type { Tables } from "./read-tables.ts"
+import type { TestService } from "./test-service.ts"
 
 /** A verdict depends on text and trust alone, so that no text is judged twice. */
 const judgedBy = new WeakMap<object, Map<string, AttestationAnswer>>()

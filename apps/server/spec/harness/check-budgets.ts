@@ -1,8 +1,8 @@
 /** The budget tables: totals are the sums of their charges, charges follow each other, records show their own. */
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { expect } from "vitest"
 import type { TenantWindowRow, TokenChargeRow } from "../../src/store/tables/tenant-windows.ts"
-import type { Tables } from "./tables.ts"
+import type { Tables } from "./read-tables.ts"
 
 const windowOf = ({ tenant_id, window_seconds, window_start }: Omit<TenantWindowRow, "total">): string =>
   `${tenant_id} ${window_seconds} ${window_start}`

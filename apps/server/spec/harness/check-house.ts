@@ -10,8 +10,8 @@ import { checkBudgets } from "./check-budgets.ts"
 import { checkExports } from "./check-exports.ts"
 import { checkLog } from "./check-log.ts"
 import { anchorsOf, checkRecords, judgeRecords } from "./check-records.ts"
-import type { TestService } from "./service.ts"
-import { type NewRows, readNewRows, readTables, type Seen } from "./tables.ts"
+import { type NewRows, readNewRows, readTables, type Seen } from "./read-tables.ts"
+import type { TestService } from "./test-service.ts"
 
 type LookedAt = Seen & { readonly statements: number }
 

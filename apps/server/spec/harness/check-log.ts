@@ -2,10 +2,10 @@
 import { createHash, createPublicKey, verify } from "node:crypto"
 import { expect } from "vitest"
 import type { LogEntryRow } from "../../src/store/tables/log-store.ts"
-import { listAt, textAt } from "./answer.ts"
 import { naiveEntryBundles, naiveLeaf, naiveRoot, naiveTiles } from "./naive-log.ts"
-import type { TestService } from "./service.ts"
-import type { Tables } from "./tables.ts"
+import { listAt, textAt } from "./read-answer.ts"
+import type { Tables } from "./read-tables.ts"
+import type { TestService } from "./test-service.ts"
 
 const utf8 = (text: string): Buffer => Buffer.from(text, "utf8")
 

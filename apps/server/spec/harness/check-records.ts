@@ -1,17 +1,17 @@
 /** Every stored record: verified as a stranger would, in its place in the log and in its tenant's chain. */
 import type { JsonObject } from "@runseal/canonical"
 import type { Anchor, Leaf } from "@runseal/core/artifacts/anchor"
-import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle"
+import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { chainProblems } from "@runseal/core/verify/chain"
 import { readBundle } from "@runseal/core/verify/document"
 import { compareRecords } from "@runseal/core/verify/export-contradictions"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { expect } from "vitest"
-import type { RunRow } from "../../src/store/tables/runs.ts"
+import type { RunRow } from "../../src/store/tables/runs-table.ts"
 import { type Auditor, referenceDigest } from "./auditor.ts"
-import type { TestService } from "./service.ts"
-import type { Tables } from "./tables.ts"
+import type { Tables } from "./read-tables.ts"
+import type { TestService } from "./test-service.ts"
 
 /** A verdict depends on text and trust alone, so that no text is judged twice: run number to what was judged. */
 type Judged = Map<number, { readonly text: string; readonly bundle: Bundle }>

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url"
 import type { JsonValue } from "@runseal/canonical"
 import { parseStrictJson } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
-import type { Answer } from "./answer.ts"
 import { expectDescribed } from "./described.ts"
+import type { Answer } from "./read-answer.ts"
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 /** A cold start makes the database; on a busy machine that takes its time. */

@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto"
 import type { JsonValue } from "@runseal/canonical"
 import { expect } from "vitest"
-import { type Answer, readAnswer } from "./answer.ts"
-import type { Door } from "./keys.ts"
+import type { Door } from "./key-holders.ts"
+import { type Answer, readAnswer } from "./read-answer.ts"
 
 /** A field that names a key nobody has used. */
 export const newKey = (): string => `"${randomUUID()}"`

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto"
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { SealedRun } from "../../src/sealing/seal-batch.ts"
-import { PROGRAM_ID, REGISTRY_RECORD_HASH, ROUTE_ID } from "./requests.ts"
-import type { TestService } from "./service.ts"
+import { PROGRAM_ID, REGISTRY_RECORD_HASH, ROUTE_ID } from "./sample-requests.ts"
+import type { TestService } from "./test-service.ts"
 
 const hash = (text: string): string => createHash("sha256").update(text).digest("hex")
 

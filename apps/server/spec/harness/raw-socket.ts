@@ -4,8 +4,8 @@ import { parseStrictJson } from "@runseal/canonical"
 import { expect } from "vitest"
 import { createApp } from "../../src/app.ts"
 import { type ConnectionLimits, type Listening, listen } from "../../src/front/http/listen.ts"
-import { objectAt } from "./answer.ts"
-import type { TestService } from "./service.ts"
+import { objectAt } from "./read-answer.ts"
+import type { TestService } from "./test-service.ts"
 
 /** How long a connection may stay open before a test calls it held. */
 const CLOSED_WITHIN_MS = 90_000

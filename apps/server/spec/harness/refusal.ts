@@ -1,8 +1,8 @@
 /** A refused request: a 4xx in the error envelope that echoes nothing and leaves nothing behind. */
 import { expect } from "vitest"
-import { type Answer, expectRefused } from "./answer.ts"
-import type { TestService } from "./service.ts"
-import { minted } from "./tables.ts"
+import { type Answer, expectRefused } from "./read-answer.ts"
+import { minted } from "./read-tables.ts"
+import type { TestService } from "./test-service.ts"
 
 /** Stands in what is refused; no answer and no log line may ever hold it. */
 export const CANARY = "canary-4b1d-not-to-be-echoed"

@@ -6,7 +6,7 @@ import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { JsonValue } from "@runseal/canonical"
 import { parseStrictJson } from "@runseal/canonical"
-import { at, textAt } from "./answer.ts"
+import { at, textAt } from "./read-answer.ts"
 
 /** Words the stub mixes into what it says, to be looked for afterwards. */
 export const REVIEWER_PROSE = "reviewer-prose-canary-7f3a"

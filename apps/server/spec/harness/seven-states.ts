@@ -3,10 +3,10 @@ import type { JsonObject } from "@runseal/canonical"
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { afterAll, beforeAll } from "vitest"
 import type { Database } from "../../src/store/driver/database.ts"
-import { type Answer, numberAt } from "./answer.ts"
-import { EICAR, request, spending } from "./requests.ts"
+import { type Answer, numberAt } from "./read-answer.ts"
 import { type ReviewStub, startReviewStub } from "./review-stub.ts"
-import { standingService, type TestService } from "./service.ts"
+import { EICAR, request, spending } from "./sample-requests.ts"
+import { standingService, type TestService } from "./test-service.ts"
 
 export const RUN_TOKEN_BUDGET = 1000
 export const WINDOW_TOKEN_BUDGET = 500

@@ -1,7 +1,7 @@
 /** A text that must not be found, in every way in which it may have been written. */
 import type { Database } from "../../src/store/driver/database.ts"
-import { run } from "../../src/store/tables/runs.ts"
-import { runSql } from "./tables.ts"
+import { run } from "../../src/store/tables/runs-table.ts"
+import { runSql } from "./read-tables.ts"
 
 /** Raw, escaped in JSON once and twice, in base64 at each offset, in hex, in a URL. */
 export function spellings(text: string): readonly string[] {

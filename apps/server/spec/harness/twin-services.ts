@@ -8,7 +8,7 @@ import { openDatabase } from "../../src/store/driver/database.ts"
 import { newPostgresUrl } from "../database/databases.ts"
 import { checkHouse, checkNewRows } from "./check-house.ts"
 import { testClock } from "./clock.ts"
-import { openService, type TestService } from "./service.ts"
+import { openService, type TestService } from "./test-service.ts"
 
 export type Twins = readonly [TestService, TestService]
 

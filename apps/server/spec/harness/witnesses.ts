@@ -9,8 +9,8 @@ import { cosignatureLine } from "@runseal/log/entries/log-signing"
 import { parseCheckpoint } from "@runseal/log/notes/checkpoint"
 import { formatVkey, noteKey, parseNote } from "@runseal/log/notes/signed-note"
 import { afterAll } from "vitest"
-import { textAt } from "./answer.ts"
 import type { Child } from "./child.ts"
+import { textAt } from "./read-answer.ts"
 import { until } from "./until.ts"
 
 const MAIN = fileURLToPath(new URL("../../../../tools/src/witness/main.ts", import.meta.url))

@@ -1,16 +1,16 @@
 /** Every entry of the service's log is entered in a Rekor log too: once, in order, and shown beside the record's own anchors. */
 import { parseStrictJson } from "@runseal/canonical"
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { readBundle } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { describe, expect, test } from "vitest"
 import { readEntries } from "../../src/store/tables/log-store.ts"
-import { listAt, numberAt, textAt } from "../harness/answer.ts"
 import { testClock } from "../harness/clock.ts"
-import { rekorConfig, untilDelivered } from "../harness/outbox.ts"
-import { startRekor } from "../harness/rekor.ts"
-import { EICAR, request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
+import { rekorConfig, untilDelivered } from "../harness/outbox-waits.ts"
+import { listAt, numberAt, textAt } from "../harness/read-answer.ts"
+import { startRekor } from "../harness/rekor-server.ts"
+import { EICAR, request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 import { verifyWithCli } from "../harness/verifier.ts"
 
 const clock = testClock()

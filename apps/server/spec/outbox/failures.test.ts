@@ -1,13 +1,13 @@
 /** A Rekor log that is away, slow, full or wrong: nothing is lost, nothing false is kept, and the order stands. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { MAX_ANSWER_BYTES } from "../../src/abroad/outbox/exchange.ts"
+import { MAX_ANSWER_BYTES } from "../../src/abroad/outbox/ask-log.ts"
 import { readEntries } from "../../src/store/tables/log-store.ts"
-import { at, listAt } from "../harness/answer.ts"
 import { testClock } from "../harness/clock.ts"
-import { backlogOf, rekorConfig, retryQuickly, untilDelivered } from "../harness/outbox.ts"
-import { type Behaviour, losing, rekorError, startRekor } from "../harness/rekor.ts"
-import { request } from "../harness/requests.ts"
-import { standingService, type TestService } from "../harness/service.ts"
+import { backlogOf, rekorConfig, retryQuickly, untilDelivered } from "../harness/outbox-waits.ts"
+import { at, listAt } from "../harness/read-answer.ts"
+import { type Behaviour, losing, rekorError, startRekor } from "../harness/rekor-server.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService, type TestService } from "../harness/test-service.ts"
 import { until } from "../harness/until.ts"
 
 retryQuickly()

@@ -1,11 +1,11 @@
 /** Entries that an outside log takes after the 600 seconds are marked, never shown as of another time. */
 import { expect, test } from "vitest"
-import { at, listAt, numberAt } from "../harness/answer.ts"
 import { testClock } from "../harness/clock.ts"
-import { rekorConfig, retryQuickly, untilDelivered } from "../harness/outbox.ts"
-import { rekorError, startRekor } from "../harness/rekor.ts"
-import { EICAR, request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
+import { rekorConfig, retryQuickly, untilDelivered } from "../harness/outbox-waits.ts"
+import { at, listAt, numberAt } from "../harness/read-answer.ts"
+import { rekorError, startRekor } from "../harness/rekor-server.ts"
+import { EICAR, request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 import { until } from "../harness/until.ts"
 import { verifyWithCli } from "../harness/verifier.ts"
 

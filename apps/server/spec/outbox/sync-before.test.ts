@@ -6,13 +6,13 @@ import { afterAll, expect, test } from "vitest"
 import { SYNC_WAIT_MS } from "../../src/abroad/outbox/outbox.ts"
 import type { Config } from "../../src/options/config.ts"
 import { openDatabase } from "../../src/store/driver/database.ts"
-import { at, numberAt } from "../harness/answer.ts"
 import { testClock } from "../harness/clock.ts"
 import { expectReplayed, newKey, sendKeyed } from "../harness/keyed.ts"
-import { rekorConfig } from "../harness/outbox.ts"
-import { rekorError, startRekor } from "../harness/rekor.ts"
-import { request } from "../harness/requests.ts"
-import { openService, type TestService } from "../harness/service.ts"
+import { rekorConfig } from "../harness/outbox-waits.ts"
+import { at, numberAt } from "../harness/read-answer.ts"
+import { rekorError, startRekor } from "../harness/rekor-server.ts"
+import { request } from "../harness/sample-requests.ts"
+import { openService, type TestService } from "../harness/test-service.ts"
 
 const clock = testClock()
 const rekor = await startRekor(clock.nowMs)

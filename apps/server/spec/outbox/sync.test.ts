@@ -1,12 +1,12 @@
 /** --anchor-mode sync: an answer says that the outside log holds the record too. */
 import { expect, test } from "vitest"
-import { expectRefused, numberAt, textAt } from "../harness/answer.ts"
 import { testClock } from "../harness/clock.ts"
 import { expectReplayed, newKey, sendKeyed } from "../harness/keyed.ts"
-import { backlogOf, rekorConfig, retryQuickly } from "../harness/outbox.ts"
-import { rekorError, startRekor } from "../harness/rekor.ts"
-import { request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
+import { backlogOf, rekorConfig, retryQuickly } from "../harness/outbox-waits.ts"
+import { expectRefused, numberAt, textAt } from "../harness/read-answer.ts"
+import { rekorError, startRekor } from "../harness/rekor-server.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 import { until } from "../harness/until.ts"
 
 retryQuickly()

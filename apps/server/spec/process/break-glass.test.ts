@@ -4,10 +4,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
-import { expectRefused, numberAt, textAt } from "../harness/answer.ts"
 import { type Child, type Ended, runToEnd, startChild } from "../harness/child.ts"
-import { ADMIN, caller, type Holder } from "../harness/keys.ts"
-import { request } from "../harness/requests.ts"
+import { ADMIN, caller, type Holder } from "../harness/key-holders.ts"
+import { expectRefused, numberAt, textAt } from "../harness/read-answer.ts"
+import { request } from "../harness/sample-requests.ts"
 import { verifyWithCli } from "../harness/verifier.ts"
 
 const folders: string[] = []

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { CONNECTION_LIMITS, type ConnectionLimits, type Listening } from "../../src/front/http/listen.ts"
 import { dial, exchange, expectRefusal, listenOn } from "../harness/raw-socket.ts"
-import { request } from "../harness/requests.ts"
-import { standingService } from "../harness/service.ts"
-import { minted } from "../harness/tables.ts"
+import { minted } from "../harness/read-tables.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
 import { until } from "../harness/until.ts"
 
 const service = standingService()

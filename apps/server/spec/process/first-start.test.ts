@@ -7,9 +7,9 @@ import { VERDICTS } from "@runseal/core/verify/report"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import { afterAll, expect, test } from "vitest"
 import { postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
-import { numberAt } from "../harness/answer.ts"
 import { startChild } from "../harness/child.ts"
-import { request } from "../harness/requests.ts"
+import { numberAt } from "../harness/read-answer.ts"
+import { request } from "../harness/sample-requests.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-first-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

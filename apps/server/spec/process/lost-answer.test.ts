@@ -5,10 +5,10 @@ import { join } from "node:path"
 import type { JsonObject } from "@runseal/canonical"
 import { afterAll, expect, test } from "vitest"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
-import { type Answer, numberAt } from "../harness/answer.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { expectReplayed, isReplay } from "../harness/keyed.ts"
-import { request, spending } from "../harness/requests.ts"
+import { type Answer, numberAt } from "../harness/read-answer.ts"
+import { request, spending } from "../harness/sample-requests.ts"
 import { until } from "../harness/until.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-lost-answer-"))

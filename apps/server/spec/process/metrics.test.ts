@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Child, startChild } from "../harness/child.ts"
-import { EICAR, PROGRAM_ID, request } from "../harness/requests.ts"
+import { EICAR, PROGRAM_ID, request } from "../harness/sample-requests.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-metrics-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
-import { expectRefused } from "../harness/answer.ts"
 import { startChild } from "../harness/child.ts"
+import { expectRefused } from "../harness/read-answer.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-shared-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

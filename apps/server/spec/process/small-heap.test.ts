@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { BODY_MAX_BYTES } from "../../src/front/http/json-body.ts"
 import { type Child, startChild } from "../harness/child.ts"
-import { request } from "../harness/requests.ts"
+import { request } from "../harness/sample-requests.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-small-heap-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

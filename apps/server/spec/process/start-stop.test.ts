@@ -6,10 +6,10 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { CONNECTION_LIMITS } from "../../src/front/http/listen.ts"
 import { createKeys } from "../../src/keys/key-file.ts"
-import { type Answer, numberAt, textAt } from "../harness/answer.ts"
 import { type Child, type Ended, runToEnd, startChild } from "../harness/child.ts"
-import { request } from "../harness/requests.ts"
-import { openService } from "../harness/service.ts"
+import { type Answer, numberAt, textAt } from "../harness/read-answer.ts"
+import { request } from "../harness/sample-requests.ts"
+import { openService } from "../harness/test-service.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-process-"))
 const at = (...names: readonly string[]): string => join(folder, ...names)

@@ -9,7 +9,7 @@ import { readConfig } from "../../src/options/config.ts"
 import { parseWitness, refuseOwnLog } from "../../src/options/witness.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { type Child, startChild } from "../harness/child.ts"
-import { request } from "../harness/requests.ts"
+import { request } from "../harness/sample-requests.ts"
 import { until } from "../harness/until.ts"
 import { runVerifier, type Verification } from "../harness/verifier.ts"
 import {

@@ -9,7 +9,7 @@ import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { assembleEntry, entryBody } from "@runseal/log/entries/log-entry"
 import { signedCheckpoint, signedEntryTimestamp, signedNote } from "@runseal/log/entries/log-signing"
 import { formatCheckpoint } from "@runseal/log/notes/checkpoint"
-import { checkpointNoteKey, type SigningKeys, signOne } from "./keys.ts"
+import { checkpointNoteKey, type SigningKeys, signOne } from "./ecdsa-keys.ts"
 import type { LogBuilder } from "./log-builder.ts"
 
 export type LogIdentity = {

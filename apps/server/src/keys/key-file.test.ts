@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { idsOf, type SigningKeys } from "./ecdsa-keys.ts"
 import { createKeys, createNextKeys, findKeys, readKeys, readNextKeys, takeNextKeys } from "./key-file.ts"
-import { idsOf, type SigningKeys } from "./keys.ts"
 
 let folder: string
 beforeEach(() => {

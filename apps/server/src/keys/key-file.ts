@@ -25,7 +25,7 @@ import { parseP256Spki, pemToSpki, spkiToPem } from "@runseal/log/keys/spki"
 import * as v from "valibot"
 import { StartupError } from "../options/startup-error.ts"
 import type { KeyIds } from "../store/tables/signing-keys.ts"
-import { type EcdsaKey, ecdsaKey, ed25519Key, idsOf, keyElsewhere, type SigningKeys, sameIds } from "./keys.ts"
+import { type EcdsaKey, ecdsaKey, ed25519Key, idsOf, keyElsewhere, type SigningKeys, sameIds } from "./ecdsa-keys.ts"
 import { inKeysFolder, syncDirectory, whileLocked } from "./keys-folder.ts"
 
 const KEYS_FILE = "signing-keys.json"

@@ -9,7 +9,7 @@ import { keyIdOfSpki } from "@runseal/log/keys/spki"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type SignerFault, type StandInSigner, startSigner } from "../../spec/harness/signer.ts"
 import type { RemoteSigner } from "../options/table.ts"
-import { signOne } from "./keys.ts"
+import { signOne } from "./ecdsa-keys.ts"
 import { fetchPublicKey, MAX_MESSAGES, MAX_RETRIES, remoteKey } from "./remote-signer.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-signer-"))

@@ -12,7 +12,7 @@ import { isStrictDerSignature, toLowS } from "@runseal/log/keys/ecdsa-der"
 import { parseP256Spki, pemToSpki } from "@runseal/log/keys/spki"
 import { askWithRetries } from "../abroad/ask.ts"
 import type { RemoteSigner } from "../options/table.ts"
-import type { EcdsaKey } from "./keys.ts"
+import type { EcdsaKey } from "./ecdsa-keys.ts"
 
 /** One attempt, its whole answer included, in milliseconds. */
 const ATTEMPT_DEADLINE_MS = 3000

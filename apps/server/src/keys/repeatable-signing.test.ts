@@ -8,7 +8,7 @@ import { keyIdOfSpki } from "@runseal/log/keys/spki"
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
 import { bothDatabases } from "../../spec/database/databases.ts"
 import { type StandInSigner, startSigner } from "../../spec/harness/signer.ts"
-import { newEcdsaKey } from "./keys.ts"
+import { newEcdsaKey } from "./ecdsa-keys.ts"
 import { remoteKey, SignerFailure } from "./remote-signer.ts"
 import { openRepeatableSigning } from "./repeatable-signing.ts"
 

@@ -8,7 +8,7 @@ import { sha256Hex } from "@runseal/canonical"
 import { isLowS } from "@runseal/log/keys/ecdsa-der"
 import type { Database } from "../store/driver/database.ts"
 import { findRepeatedSignature, keepRepeatedSignature } from "../store/tables/repeated-signatures.ts"
-import { type EcdsaKey, signOne } from "./keys.ts"
+import { type EcdsaKey, signOne } from "./ecdsa-keys.ts"
 
 /** Signs, DER and low-S, the same message always with the same bytes. Rejects with SignerFailure. */
 type SignRepeatably = (message: Uint8Array) => Promise<Uint8Array>

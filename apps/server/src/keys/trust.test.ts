@@ -1,11 +1,11 @@
 import { encodeBase64 } from "@runseal/canonical"
-import { MAX_OUTSIDE_LOGS } from "@runseal/core/artifacts/bundle"
+import { MAX_OUTSIDE_LOGS } from "@runseal/core/artifacts/bundle-schema"
 import { MAX_KEY_CHANGES } from "@runseal/core/wire/log-answers"
 import { P256_KEY_DETAILS } from "@runseal/log/trust/trusted-keys"
 import { expect, test } from "vitest"
 import type { SigningKeyRow } from "../store/tables/signing-keys.ts"
-import { newEcdsaKey } from "./keys.ts"
-import { trustDocument, trustedKeysOf } from "./trust.ts"
+import { newEcdsaKey } from "./ecdsa-keys.ts"
+import { trustDocument, trustedKeysOf } from "./published-trust.ts"
 
 test("a log that changed its keys as often as it may, with as many outside logs as it may have, is read by every verifier", () => {
   const rowsOf = (role: SigningKeyRow["role"]): readonly SigningKeyRow[] =>

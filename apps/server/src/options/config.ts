@@ -6,7 +6,7 @@ import { issueReason } from "@runseal/core/artifacts/schema-issue"
 import { Command, CommanderError, Option } from "commander"
 import * as v from "valibot"
 import { addCommands, type Commands } from "./commands.ts"
-import { rekorOf } from "./rekor.ts"
+import { rekorOf } from "./rekor-options.ts"
 import { StartupError } from "./startup-error.ts"
 import { OPTION_ROWS, OPTIONS, type OptionValues, plainText, type RemoteSigner, type ReviewerKind } from "./table.ts"
 

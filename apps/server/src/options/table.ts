@@ -3,7 +3,7 @@
  * The variable of `--port` is RUNSEAL_PORT, and so on.
  */
 import { REGION_PATTERN } from "@runseal/core/vocabulary/scalars"
-import { adminNameSchema } from "@runseal/core/wire/keys"
+import { adminNameSchema } from "@runseal/core/wire/key-requests"
 import * as v from "valibot"
 import {
   DATABASE_URL,

@@ -1,5 +1,5 @@
 /** `brief` is two pages for a manager. */
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { drawReport } from "@runseal/pdf/draw-report"
 import { PAGE, STYLES } from "@runseal/pdf/page/style"
@@ -8,7 +8,7 @@ import type { RunSpec } from "../../../../libs/core/test/fixtures/run-spec.ts"
 import { hasTool } from "../../../../libs/pdf/test/pdf-tools.ts"
 import { overlapsIn, wordsIn } from "../../../../libs/pdf/test/pdf-words.ts"
 import { contextOf, sealed } from "../../spec/harness/report-samples.ts"
-import { makeReport } from "./report.ts"
+import { makeReport } from "./make-report.ts"
 import { MAX_SHORT_LENGTH } from "./spans.ts"
 import type { ReportContext } from "./subject.ts"
 

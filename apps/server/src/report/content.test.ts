@@ -1,6 +1,6 @@
 import { inflateSync } from "node:zlib"
 import { sha256Hex } from "@runseal/canonical"
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
 import { withhold } from "@runseal/core/formulas/pre-execution"
@@ -8,7 +8,7 @@ import type { Inflate } from "@runseal/core/report-pdf/pdf-file"
 import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"
 import { FINDING_CODES } from "@runseal/core/vocabulary/kernel-findings"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
-import { REPORT_FORMATS } from "@runseal/core/wire/runs"
+import { REPORT_FORMATS } from "@runseal/core/wire/run-summaries"
 import type { Report } from "@runseal/pdf/block"
 import { drawReport } from "@runseal/pdf/draw-report"
 import fc from "fast-check"
@@ -23,7 +23,7 @@ import {
   textOf,
 } from "../../spec/harness/report-samples.ts"
 import { valueTable } from "./declared.ts"
-import { makeReport } from "./report.ts"
+import { makeReport } from "./make-report.ts"
 import { briefly, count, fieldLabel, MAX_TABLE_ROWS, MAX_TEXT_LENGTH, said, unixTime } from "./spans.ts"
 
 const whole = (bundle: Bundle): Report => makeReport(bundle, contextOf(bundle), "comprehensive")

@@ -1,6 +1,6 @@
 /** What callers declared, as blocks. Its shape is theirs: whatever it is, every value is shown or said to be left out. */
 import { canonicalize, type JsonObject, type JsonValue } from "@runseal/canonical"
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { isShown } from "@runseal/core/artifacts/declared-sections"
 import { isObject } from "@runseal/core/vocabulary/json-members"

@@ -3,11 +3,11 @@ import { parseStrictJson } from "@runseal/canonical"
 import { isUnreadable, readBundle, verifyDocument } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
-import type { ReportFormat } from "@runseal/core/wire/runs"
+import type { ReportFormat } from "@runseal/core/wire/run-summaries"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { drawReport } from "@runseal/pdf/draw-report"
 import { answerJobs } from "../threads/answer-jobs.ts"
-import { makeReport } from "./report.ts"
+import { makeReport } from "./make-report.ts"
 
 /** What the main thread asks for. */
 export type RenderJob = {

@@ -1,10 +1,10 @@
 /** What a report is about, and what every part of it is given. */
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { Report as Verification } from "@runseal/core/verify/report"
 import { VERDICTS } from "@runseal/core/verify/report"
 import type { OutcomeWords } from "@runseal/core/vocabulary/outcome-words"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
-import type { ReportFormat } from "@runseal/core/wire/runs"
+import type { ReportFormat } from "@runseal/core/wire/run-summaries"
 import type { Block, Tone } from "@runseal/pdf/block"
 
 /** What is true of a run when its report is made, and stands not in its bundle. */

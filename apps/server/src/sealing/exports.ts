@@ -3,8 +3,8 @@ import { utf8Encode } from "@runseal/canonical"
 import { chainPiece } from "@runseal/core/artifacts/export-statement"
 import type { Tenant } from "@runseal/core/wire/submission"
 import type { Database } from "../store/driver/database.ts"
-import { type AdmittedRange, readBundles } from "../store/tables/exports.ts"
-import { draftExport, type SealedStatement } from "./export-statement.ts"
+import { type AdmittedRange, readBundles } from "../store/tables/export-reads.ts"
+import { draftExport, type SealedStatement } from "./seal-export-statement.ts"
 import type { Sealer } from "./sealer.ts"
 
 /** Exports that are sent at one time, and of them those of one caller: each holds a page of records. */

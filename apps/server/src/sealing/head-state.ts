@@ -1,6 +1,6 @@
 /** What a process knows of heads: the last one it made or found kept, and why nothing is sealed. */
 import type { HeadFile, RememberedHead } from "../keys/head-file.ts"
-import { StoreError } from "../store/driver/errors.ts"
+import { StoreError } from "../store/driver/store-errors.ts"
 
 export const OLDER =
   "The database holds an older log than was acknowledged, or another; sealing on it would fork the log."

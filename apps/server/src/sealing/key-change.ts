@@ -8,16 +8,16 @@ import { keyChangeLeaf, leafDigest, leafText } from "@runseal/core/formulas/leav
 import { KEY_ROLES, type KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { MAX_KEY_CHANGES } from "@runseal/core/wire/log-answers"
 import { formatUtcSeconds } from "@runseal/log/keys/validity"
+import { idsOf, type SigningKeys } from "../keys/ecdsa-keys.ts"
 import { headsOf } from "../keys/heads-folder.ts"
 import { createNextKeys, readNextKeys, takeNextKeys } from "../keys/key-file.ts"
-import { idsOf, type SigningKeys } from "../keys/keys.ts"
 import type { Config } from "../options/config.ts"
 import { StartupError } from "../options/startup-error.ts"
 import type { RemoteSigner } from "../options/table.ts"
 import type { Database } from "../store/driver/database.ts"
-import { StoreError } from "../store/driver/errors.ts"
 import type { Tx } from "../store/driver/session.ts"
-import { readDeployment } from "../store/tables/deployment.ts"
+import { StoreError } from "../store/driver/store-errors.ts"
+import { readDeployment } from "../store/tables/deployment-table.ts"
 import { type LogHeadRow, lockHead } from "../store/tables/log-store.ts"
 import {
   endEpoch,
@@ -29,9 +29,9 @@ import {
   revokeKey,
   type SigningKeyRow,
 } from "../store/tables/signing-keys.ts"
-import { appendAlone, type Deployment, keptElsewhere, openDeployment } from "./deployment.ts"
 import { type HeadGuard, openHeadGuard } from "./head-guard.ts"
 import { nextLogTime } from "./log-clock.ts"
+import { appendAlone, type Deployment, keptElsewhere, openDeployment } from "./pinned-deployment.ts"
 
 /** A key that was retired and the one in its place. */
 type ChangedKey = { readonly role: KeyRole; readonly retired: string; readonly key_id: string }

@@ -1,9 +1,9 @@
 /** Finishes one record: stages 7–9, manifest, bundle. docs/formats.md sections 5, 6 and 9. */
 import type { Anchor, PreAnchorLeaf, ReceiptLeaf } from "@runseal/core/artifacts/anchor"
-import type { Anchors, BundleBody, RunFacts } from "@runseal/core/artifacts/bundle"
+import type { Anchors, BundleBody, RunFacts } from "@runseal/core/artifacts/bundle-schema"
 import type { Sections } from "@runseal/core/artifacts/sections"
 import { preAnchorLeaf, preAnchorSections, receiptLeaf } from "@runseal/core/formulas/leaves"
-import { executionManifest, partialManifest } from "@runseal/core/formulas/manifest"
+import { executionManifest, partialManifest } from "@runseal/core/formulas/manifest-sections"
 import { sealManifest } from "@runseal/core/formulas/seal"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { RECORD_UNVERIFIED } from "@runseal/core/vocabulary/stage-faults"

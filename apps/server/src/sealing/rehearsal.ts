@@ -3,15 +3,15 @@
  * or anchored, and the service's keys sign nothing: an entry that is in no log must not look as if it were.
  */
 import { encodeHex } from "@runseal/canonical"
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { genesisLeaf } from "@runseal/core/formulas/leaves"
 import { clockSeconds, ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import { emptyRange } from "@runseal/log/merkle/compact-range"
+import { newEcdsaKey, type OwnEcdsaKey, signEach } from "../keys/ecdsa-keys.ts"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import { signAndAppend } from "../keys/embedded-log.ts"
-import { newEcdsaKey, type OwnEcdsaKey, signEach } from "../keys/keys.ts"
 import { growLog } from "../keys/log-builder.ts"
-import { scratchTrust } from "../keys/trust.ts"
+import { scratchTrust } from "../keys/published-trust.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
 import type { StageFailure } from "../run/pipeline/stage-failure.ts"
 import { buildBatch } from "./seal-batch.ts"

@@ -4,10 +4,10 @@
  */
 import { canonicalUtf8, type WrittenTexts } from "@runseal/canonical"
 import type { CompleteRecordLeaf, Leaf } from "@runseal/core/artifacts/anchor"
-import type { Bundle, BundleBody } from "@runseal/core/artifacts/bundle"
+import type { Bundle, BundleBody } from "@runseal/core/artifacts/bundle-schema"
 import { tenantCommitment } from "@runseal/core/formulas/decision"
 import { completeRecordLeaf, leafBytes, leafDigest, recordSeal } from "@runseal/core/formulas/leaves"
-import { bundleHash } from "@runseal/core/formulas/manifest"
+import { bundleHash } from "@runseal/core/formulas/manifest-sections"
 import { VERDICTS } from "@runseal/core/verify/report"
 import {
   type AppendedLeaf,
@@ -23,12 +23,12 @@ import type { LogBuilder, LogFrontier } from "../keys/log-builder.ts"
 import { growLog } from "../keys/log-builder.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
 import type { StageFailure } from "../run/pipeline/stage-failure.ts"
-import { type AttestationDraft, type SealedAttestation, sealAttestation } from "./attestation.ts"
-import { type ExportDraft, type SealedStatement, type StatementDraft, sealStatement } from "./export-statement.ts"
 import { type Finished, finishDocuments } from "./finish-documents.ts"
 import { type Failed, openTurns } from "./in-turns.ts"
 import type { KeyedItem } from "./keyed-items.ts"
 import { asStageError, finishRecord, firstLeaf } from "./record.ts"
+import { type AttestationDraft, type SealedAttestation, sealAttestation } from "./seal-attestation.ts"
+import { type ExportDraft, type SealedStatement, type StatementDraft, sealStatement } from "./seal-export-statement.ts"
 import type { VerifyTexts } from "./verification.ts"
 
 /** Where a tenant's chain stands. */

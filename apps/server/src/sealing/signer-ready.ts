@@ -3,7 +3,7 @@
  * is the right that counts: whoever may sign need not be allowed to read the public key. Decision 0113.
  */
 import { utf8Encode } from "@runseal/canonical"
-import type { EcdsaKey } from "../keys/keys.ts"
+import type { EcdsaKey } from "../keys/ecdsa-keys.ts"
 import type { Readiness, Telemetry } from "../telemetry.ts"
 import { boundedFinding } from "./bounded-finding.ts"
 import { READINESS_DEADLINE_MS } from "./readiness.ts"

@@ -3,8 +3,8 @@
  * write to each table, room on the disk, a commit that is confirmed, a head beside the keys. Decision 0113.
  */
 import type { Database } from "../store/driver/database.ts"
-import { StoreError } from "../store/driver/errors.ts"
 import type { Session, Tx } from "../store/driver/session.ts"
+import { StoreError } from "../store/driver/store-errors.ts"
 import { lockHead } from "../store/tables/log-store.ts"
 import type { SealingHeads } from "./head-guard.ts"
 

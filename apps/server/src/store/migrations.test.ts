@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { generateDrizzleJson, generateMigration } from "drizzle-kit/api"
 import { beforeAll, expect, test } from "vitest"
 import { bothDatabases } from "../../spec/database/databases.ts"
-import { runSql } from "../../spec/harness/tables.ts"
+import { runSql } from "../../spec/harness/read-tables.ts"
 import type { Database } from "./driver/database.ts"
 
 const TABLES = new URL("./tables/", import.meta.url)

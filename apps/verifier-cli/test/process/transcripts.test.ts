@@ -5,10 +5,10 @@ import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { writeDocuments } from "../documents.ts"
+import { formatTranscript, parseTranscript, runCommand, type Step } from "../command-transcript.ts"
 import { install, PACKAGE } from "../installed.ts"
+import { writeDocuments } from "../sample-documents.ts"
 import { writeLogs } from "../small-log.ts"
-import { formatTranscript, parseTranscript, runCommand, type Step } from "../transcript.ts"
 
 const TRANSCRIPTS = join(PACKAGE, "transcripts")
 const writing = process.env.RUNSEAL_WRITE_TRANSCRIPTS === "1"

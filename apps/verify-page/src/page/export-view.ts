@@ -11,8 +11,8 @@ import {
 } from "@runseal/core/presentation/completeness-account"
 import { COMPLETENESS_VERDICTS, type Completeness } from "@runseal/core/verify/completeness"
 import { element, facts, list, type Piece, paragraphs, section } from "./elements.ts"
+import type { Believed } from "./page-trust.ts"
 import { HOW_TO_LOAD } from "./report-view.ts"
-import type { Believed } from "./trust.ts"
 
 export function exportPieces(found: Completeness, believed: Believed): readonly Piece[] {
   const { verdict, statement, service, problems, limitations } = found

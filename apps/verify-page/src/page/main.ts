@@ -4,12 +4,12 @@ import { MAX_TRUST_BYTES } from "@runseal/core/presentation/trust-rows"
 import { keepPage, openZone } from "./drop-zone.ts"
 import { byId, element, fill, type Piece } from "./elements.ts"
 import { exportPieces } from "./export-view.ts"
-import { judge } from "./judge.ts"
+import { judge } from "./judge-document.ts"
 import { isExport, judgeExport, MAX_EXPORT_BYTES } from "./judge-export.ts"
-import { placeOf } from "./place.ts"
+import { placeOf } from "./page-address.ts"
+import { type Believed, keysOf, readTrust, trustPieces } from "./page-trust.ts"
 import { type ReadProblem, readAddress, readFile, tooLarge } from "./read-bounded.ts"
 import { reportPieces, unreadablePieces } from "./report-view.ts"
-import { type Believed, keysOf, readTrust, trustPieces } from "./trust.ts"
 
 /** A document's bytes, or an export, which is read anew each time that it is judged. */
 type Content = Uint8Array | Blob

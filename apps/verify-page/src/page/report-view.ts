@@ -12,8 +12,8 @@ import { TRUST_PATH } from "@runseal/core/presentation/trust-rows"
 import type { Unreadable } from "@runseal/core/verify/document"
 import type { Check, CheckResult, Report } from "@runseal/core/verify/report"
 import { element, facts, list, type Piece, paragraphs, section } from "./elements.ts"
-import type { Reading } from "./judge.ts"
-import { type Believed, keysOf } from "./trust.ts"
+import type { Reading } from "./judge-document.ts"
+import { type Believed, keysOf } from "./page-trust.ts"
 
 const RESULTS: Readonly<Record<CheckResult, string>> = {
   pass: "passed",

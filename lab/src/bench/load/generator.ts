@@ -1,7 +1,7 @@
 /** The load generator: one job by IPC, one result back. Loopback only. */
 
-import { type LoadConnection, openConnection } from "./connection.ts"
 import type { LoadJob, LoadReply, LoadRequest, LoadResult } from "./load.ts"
+import { type LoadConnection, openConnection } from "./load-connection.ts"
 
 const LOOPBACK = "127.0.0.1"
 /** Requests that may be due and unsent; past it the rate is more than the server can take, and the job fails. */

@@ -1,10 +1,10 @@
 /** Every part of the bench, in the order of docs/performance.md. */
-import type { Part } from "../plan.ts"
-import { execute } from "./execute.ts"
+import type { Part } from "../bench-plan.ts"
+import { execute } from "./execute-rates.ts"
 import { memory } from "./memory.ts"
 import { reads } from "./reads.ts"
 import { reports } from "./reports.ts"
 import { embedded, processes } from "./several.ts"
-import { verification } from "./verification.ts"
+import { verification } from "./verification-rates.ts"
 
 export const PARTS: readonly Part[] = [execute, processes, embedded, reads, reports, verification, memory]

@@ -1,9 +1,10 @@
 /** What every measurement of `POST /execute` needs: the usual load, rounds in turn, a table. */
+
+import { type Bench, USUAL_CONNECTIONS } from "../bench-plan.ts"
 import { FULL } from "../bodies.ts"
 import { type Measured, measure } from "../measured-load.ts"
 import { median, readable, type Section } from "../page.ts"
-import { type Bench, USUAL_CONNECTIONS } from "../plan.ts"
-import type { Deployment } from "../servers/deployment.ts"
+import type { Deployment } from "../servers/bench-deployment.ts"
 import type { ServerProcess } from "../servers/measured-server.ts"
 
 export type Loads = {

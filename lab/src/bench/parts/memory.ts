@@ -1,9 +1,10 @@
 /** Memory of the service over minutes under full load: is it flat once all is warm? */
+
+import { type Bench, type Part, USUAL_CONNECTIONS } from "../bench-plan.ts"
 import { FULL } from "../bodies.ts"
 import { load } from "../load/load.ts"
 import { readable, type Section } from "../page.ts"
-import { type Bench, type Part, USUAL_CONNECTIONS } from "../plan.ts"
-import { openDeployment } from "../servers/deployment.ts"
+import { openDeployment } from "../servers/bench-deployment.ts"
 import type { ServerProcess } from "../servers/measured-server.ts"
 import type { Look } from "../servers/probe.ts"
 

@@ -1,11 +1,12 @@
 /** Reads: lists, search, records and bundles of one caller, proofs and tiles of the log, one kind after the other. */
+
+import { type Bench, type Part, USUAL_CONNECTIONS } from "../bench-plan.ts"
 import { FULL } from "../bodies.ts"
 import { load } from "../load/load.ts"
 import { measure } from "../measured-load.ts"
 import type { Section } from "../page.ts"
-import { type Bench, type Part, USUAL_CONNECTIONS } from "../plan.ts"
 import { gets, listKinds, logKinds, readStored, recordKinds } from "../reads-of-caller.ts"
-import { openDeployment } from "../servers/deployment.ts"
+import { openDeployment } from "../servers/bench-deployment.ts"
 import { type LoadRow, loadSection } from "./loads.ts"
 
 /** As many readers at once as a page of an auditor's tool has. */

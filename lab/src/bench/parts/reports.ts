@@ -1,10 +1,11 @@
 /** Reports: how long one takes, and what others notice of it. */
+
+import { type Bench, type Part, USUAL_CONNECTIONS } from "../bench-plan.ts"
 import { FULL } from "../bodies.ts"
 import { type LoadRequest, type LoadResult, load } from "../load/load.ts"
 import { type Measured, measure } from "../measured-load.ts"
 import { readable, type Section, sectionOf } from "../page.ts"
-import { type Bench, type Part, USUAL_CONNECTIONS } from "../plan.ts"
-import { openDeployment } from "../servers/deployment.ts"
+import { openDeployment } from "../servers/bench-deployment.ts"
 import type { ServerProcess } from "../servers/measured-server.ts"
 import { loadSection } from "./loads.ts"
 

@@ -1,9 +1,10 @@
 /** Two processes on one PostgreSQL, and the embedded database, each against one process on PostgreSQL. */
+
+import { type Bench, type Part, USUAL_CONNECTIONS } from "../bench-plan.ts"
 import type { Measured } from "../measured-load.ts"
 import type { Section } from "../page.ts"
-import { type Bench, type Part, USUAL_CONNECTIONS } from "../plan.ts"
+import { openDeployment } from "../servers/bench-deployment.ts"
 import type { DatabaseServer } from "../servers/database-server.ts"
-import { openDeployment } from "../servers/deployment.ts"
 import type { ServerProcess } from "../servers/measured-server.ts"
 import { connectionRows, halfLoadRow, inTurn, type Loads, loadSection, loads, times } from "./loads.ts"
 

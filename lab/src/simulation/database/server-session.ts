@@ -1,6 +1,7 @@
 /** A session of the simulated server: one connection, what was sent on it, and what it is in the middle of. */
-import type { Cell } from "./rows.ts"
-import type { Statement } from "./statement.ts"
+
+import type { Statement } from "./parse-statement.ts"
+import type { Cell } from "./simulated-rows.ts"
 import type { Transaction } from "./transactions.ts"
 
 export type Request = {

@@ -4,11 +4,11 @@
  */
 import type { StoreClient } from "@runseal/server/store/driver/session"
 import type { Scheduler } from "../scheduler.ts"
-import { clientOf, resultOf } from "./client.ts"
-import { type Answer, execute } from "./execute.ts"
-import { type Cell, emptyDatabase, type Snapshot } from "./rows.ts"
+import { type Answer, execute } from "./execute-statement.ts"
+import { parseStatement, type Statement } from "./parse-statement.ts"
 import { commits, describe, newSession, type Request, type Session } from "./server-session.ts"
-import { parseStatement, type Statement } from "./statement.ts"
+import { clientOf, resultOf } from "./simulated-client.ts"
+import { type Cell, emptyDatabase, type Snapshot } from "./simulated-rows.ts"
 import { DatabaseError, type Defect, MustWait, openTransactions } from "./transactions.ts"
 
 /** What happens to a statement on its way to the server or to its answer on its way back. */

@@ -3,7 +3,7 @@
  * it began, and its own transaction's writes; a row that is written or locked stays so until the transaction ends, and
  * whoever wants it waits, first come, first served. A cycle of such waits is a deadlock, and the last to join it is refused.
  */
-import { keyOf, type Row, type Snapshot, type TableRows, type TableShape, valuesOf } from "./rows.ts"
+import { keyOf, type Row, type Snapshot, type TableRows, type TableShape, valuesOf } from "./simulated-rows.ts"
 
 /** An error of the database. */
 export class DatabaseError extends Error {

@@ -6,7 +6,7 @@
 import type { JsonObject } from "@runseal/canonical"
 import * as v from "valibot"
 import { countSchema, nonEmptySchema, sha256Schema } from "../vocabulary/scalars.ts"
-import { jsonObjectSchema } from "./json-schema.ts"
+import { jsonObjectSchema } from "./json-object-schema.ts"
 
 export const DECLARED_NAMES = [
   "attested_context",

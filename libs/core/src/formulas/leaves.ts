@@ -12,8 +12,8 @@ import type {
   PreAnchorValues,
   ReceiptLeaf,
 } from "../artifacts/anchor.ts"
-import type { BundleBody, RunFacts } from "../artifacts/bundle.ts"
-import { receiptOf } from "../artifacts/bundle.ts"
+import type { BundleBody, RunFacts } from "../artifacts/bundle-schema.ts"
+import { receiptOf } from "../artifacts/bundle-schema.ts"
 import type { AllowToken, Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { Sections } from "../artifacts/sections.ts"
 import type { Kernel } from "../vocabulary/outcomes.ts"

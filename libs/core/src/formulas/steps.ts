@@ -2,7 +2,7 @@
  * Which artifacts each step of the pipeline produces: a transcript is rebuilt from it, and what a record must hold follows
  * from it.
  */
-import type { BundleBody } from "../artifacts/bundle.ts"
+import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
 import type { Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { SectionName, TranscriptSection } from "../artifacts/sections.ts"
@@ -12,8 +12,8 @@ import type { TranscriptStep } from "../vocabulary/pipeline-path.ts"
 import { PIPELINE_PATH, WHOLE_PATH } from "../vocabulary/pipeline-path.ts"
 import { sectionHashes } from "./leaves.ts"
 import type { Unsealed } from "./seal.ts"
-import type { Step } from "./transcript.ts"
-import { transcriptSection } from "./transcript.ts"
+import type { Step } from "./transcript-section.ts"
+import { transcriptSection } from "./transcript-section.ts"
 
 type Products = Readonly<Partial<Record<TranscriptStep, readonly (SectionName | "allow_token")[]>>>
 

@@ -2,7 +2,7 @@
  * What the verifier says of a bundle: of each check that found nothing wrong, and of what no check can know. docs/formats.md
  * section 16.
  */
-import type { Bundle } from "../artifacts/bundle.ts"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
 import { unrepeatableKernels } from "../kernels/run-kernels.ts"
 import { KERNELS } from "../vocabulary/outcomes.ts"

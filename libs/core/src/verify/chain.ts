@@ -1,6 +1,6 @@
 /** Completeness of a tenant's chain over a run of records. docs/formats.md section 7.3. */
 import type { CompleteRecordLeaf } from "../artifacts/anchor.ts"
-import type { Bundle } from "../artifacts/bundle.ts"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { leafDigest } from "../formulas/leaves.ts"
 import { ZERO_HASH } from "../vocabulary/scalars.ts"
 

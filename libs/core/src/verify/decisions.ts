@@ -1,7 +1,7 @@
 /** Tokens, receipts, the finding, budgets and the review, each against the sections it speaks of. docs/formats.md section 16, check 3. */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
-import type { BundleBody } from "../artifacts/bundle.ts"
-import { receiptOf } from "../artifacts/bundle.ts"
+import type { BundleBody } from "../artifacts/bundle-schema.ts"
+import { receiptOf } from "../artifacts/bundle-schema.ts"
 import type { BudgetWindow, EnvelopeSection } from "../artifacts/sections.ts"
 import {
   aivpT4HaltReceipt,

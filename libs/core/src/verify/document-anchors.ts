@@ -1,15 +1,15 @@
 /** The anchors of a document that was verified, for who hands them on. */
 import { parseStrictJson } from "@runseal/canonical"
-import type { Bundle } from "../artifacts/bundle.ts"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { exportStatementSchema } from "../artifacts/export-statement.ts"
 import { parseExact } from "../artifacts/parse-exact.ts"
 import { isObject } from "../vocabulary/json-members.ts"
 import { RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
-import { parseAttestation } from "./attestation.ts"
 import { bundleAnchors, type SlottedAnchor } from "./bundle.ts"
 import { readBundle } from "./document.ts"
 import { parseReceiptDocument } from "./receipt.ts"
 import type { Report } from "./report.ts"
+import { parseAttestation } from "./verify-attestation.ts"
 
 /** The bundle in a text that was verified; undefined for any other document. @throws StrictJsonError when it is no JSON */
 export function bundleOf(input: Uint8Array, document: Report["document"]): Bundle | undefined {

@@ -1,13 +1,13 @@
 /** A short account of what a bundle or a run statement holds, for people. Nothing here is checked; the report says what was. */
 import { parseStrictJson } from "@runseal/canonical"
-import type { Bundle } from "../artifacts/bundle.ts"
-import { receiptOf } from "../artifacts/bundle.ts"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
+import { receiptOf } from "../artifacts/bundle-schema.ts"
 import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
 import type { RunStatement } from "../artifacts/run-statement.ts"
 import { isObject } from "../vocabulary/json-members.ts"
 import { readBundle } from "./document.ts"
-import { parseRunStatement } from "./run-statement.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
+import { parseRunStatement } from "./verify-run-statement.ts"
 
 export type EvidenceLine = { readonly label: string; readonly value: string }
 

@@ -1,5 +1,5 @@
 /** What a bundle of each outcome must hold, and must not. docs/formats.md section 9. */
-import type { BundleBody } from "../artifacts/bundle.ts"
+import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import type { SectionName } from "../artifacts/sections.ts"
 import { sectionsUntil } from "../formulas/steps.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"

@@ -2,7 +2,7 @@
  * What the records of a chain say of each other. Each may verify by itself, and an operator who holds every key can still make a chain
  * that contradicts itself: the order of its entries, identifiers that stand twice, charges that do not fit together.
  */
-import type { Bundle } from "../artifacts/bundle.ts"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { ExportStatement } from "../artifacts/export-statement.ts"
 import { rememberIdentifiers } from "./export-identifiers.ts"
 import { holdOrder } from "./export-order.ts"

@@ -1,5 +1,5 @@
 /** Identifiers that no two records of a chain share, remembered compactly. */
-import type { Bundle } from "../artifacts/bundle.ts"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
 
 /**
  * Records whose identifiers are remembered; those after them are held to the remembered ones only. One takes at most 96 bytes: three

@@ -5,7 +5,7 @@
 
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { areOfTwoTrees, claimOf, NOTHING_SEEN, seenFurther, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
-import type { Bundle } from "../artifacts/bundle.ts"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { ExportStatement } from "../artifacts/export-statement.ts"
 
 export type Order = {

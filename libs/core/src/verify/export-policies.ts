@@ -3,7 +3,7 @@
  * list of required fields and one effect for each rule, one library one severity for each signature.
  */
 import { canonicalize, type JsonObject } from "@runseal/canonical"
-import type { Bundle } from "../artifacts/bundle.ts"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { shown } from "../kernels/kernel.ts"
 import { ATTESTED_FIELDS } from "../vocabulary/decision-codes.ts"
 import { member } from "../vocabulary/json-members.ts"

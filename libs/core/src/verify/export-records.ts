@@ -1,6 +1,6 @@
 /** The records of an export, held one after the other to its statement: what is missing, doubled, out of order, or another's. */
 import type { CompleteRecordLeaf } from "../artifacts/anchor.ts"
-import type { Bundle } from "../artifacts/bundle.ts"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { type ChainPiece, chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
 import { leafDigest } from "../formulas/leaves.ts"
 import { compareRecords } from "./export-contradictions.ts"

@@ -3,7 +3,7 @@
  * window come one after the other: their spans never overlap. A span that is in no record is a charge that has none, as a
  * request that died before its record was sealed leaves it.
  */
-import type { Bundle } from "../artifacts/bundle.ts"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { BudgetWindow } from "../artifacts/sections.ts"
 import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.ts"
 

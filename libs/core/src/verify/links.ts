@@ -3,7 +3,7 @@
  * rests on the operator's word. docs/formats.md section 16, checks 2 and 6.
  */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
-import type { BundleBody } from "../artifacts/bundle.ts"
+import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
 import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
 import type { EfaSection, Sections, SystemProvenanceSection } from "../artifacts/sections.ts"
@@ -16,9 +16,9 @@ import {
   migrationTokenSection,
   replayFingerprintSection,
   zkspBindingSection,
-} from "../formulas/execution.ts"
+} from "../formulas/execution-sections.ts"
 import type { KernelSources } from "../formulas/kernels.ts"
-import { finalVfaSection, poteProofSection, registrySection } from "../formulas/manifest.ts"
+import { finalVfaSection, poteProofSection, registrySection } from "../formulas/manifest-sections.ts"
 import type { ProvenanceFacts } from "../formulas/pre-execution.ts"
 import { envelopeSection, systemProvenanceSection, transportSection } from "../formulas/pre-execution.ts"
 import { isSealOf, seal, sealHash } from "../formulas/seal.ts"

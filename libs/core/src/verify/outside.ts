@@ -11,7 +11,7 @@ import { isPublicRekor, PUBLIC_REKOR } from "@runseal/log/trust/rekor-root"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { hostOf } from "@runseal/log/trust/trusted-root"
 import type { Anchor, Leaf, OutsideAnchor, OutsideAnchors, OutsideEntry } from "../artifacts/anchor.ts"
-import type { Anchors, BundleBody } from "../artifacts/bundle.ts"
+import type { Anchors, BundleBody } from "../artifacts/bundle-schema.ts"
 import { logTimeProblems } from "./anchor-check.ts"
 import type { AnchorFacts, Findings, LimitationCode } from "./report.ts"
 

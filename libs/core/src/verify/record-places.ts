@@ -5,7 +5,7 @@
 
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { areOfTwoTrees, claimOf, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
-import type { Anchors } from "../artifacts/bundle.ts"
+import type { Anchors } from "../artifacts/bundle-schema.ts"
 import { ZERO_HASH } from "../vocabulary/scalars.ts"
 import type { Findings } from "./report.ts"
 

@@ -11,7 +11,7 @@ import type { TimestampAuthority } from "@runseal/log/timestamps/timestamp-autho
 import type { LogKey, TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { formatTrustedRoot } from "@runseal/log/trust/trusted-root"
 import type { OutsideEntry } from "../artifacts/anchor.ts"
-import type { Bundle } from "../artifacts/bundle.ts"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { leafText } from "../formulas/leaves.ts"
 import { chooseTrust } from "./anchor-check.ts"
 import type { SlottedAnchor } from "./bundle.ts"

@@ -2,7 +2,7 @@
  * What a stage_error tells beside the step that failed: a gate may have stopped the run before. Its receipt is lost with the
  * sealing that failed, but what the gate decided stands in the sections. docs/formats.md section 9.
  */
-import type { BundleBody } from "../artifacts/bundle.ts"
+import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import type { Gate } from "../vocabulary/outcomes.ts"
 import { SEALING_STAGES } from "../vocabulary/stage-faults.ts"
 

@@ -7,13 +7,13 @@ import { sigstoreEnvelopeBundle } from "@runseal/log/entries/sigstore-bundle"
 import { spkiToPem } from "@runseal/log/keys/spki"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { formatTrustedRoot } from "@runseal/log/trust/trusted-root"
-import type { Bundle } from "../artifacts/bundle.ts"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { RunStatement } from "../artifacts/run-statement.ts"
-import { bundlePreimageText } from "../formulas/manifest.ts"
-import { runStatement, runStatementText } from "../formulas/run-statement.ts"
+import { bundlePreimageText } from "../formulas/manifest-sections.ts"
+import { runStatement, runStatementText } from "../formulas/run-statement-text.ts"
 import { chooseTrust } from "./anchor-check.ts"
-import { type EnvelopedStatement, statementKey } from "./run-statement.ts"
 import { type ExportedFile, exportedText, indented, TRUSTED_ROOT_NAME } from "./sigstore-export.ts"
+import { type EnvelopedStatement, statementKey } from "./verify-run-statement.ts"
 
 /** Names of the files of an export. */
 export const STATEMENT_FILES: Readonly<Record<"record" | "envelope" | "bundle" | "key" | "root", string>> = {

@@ -7,7 +7,7 @@ import { MAX_PROOF_HASHES } from "@runseal/log/entries/log-entry"
 import { TRUST_DOCUMENT_KIND, type TrustDocument } from "@runseal/log/trust/trust-document"
 import * as v from "valibot"
 import { genesisLeafSchema, keyChangeLeafSchema } from "../artifacts/anchor.ts"
-import { jsonObjectSchema } from "../artifacts/json-schema.ts"
+import { jsonObjectSchema } from "../artifacts/json-object-schema.ts"
 import { countSchema, nonEmptySchema, ordinalSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 
 const ok = { ok: v.literal(true) }

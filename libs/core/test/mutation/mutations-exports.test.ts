@@ -2,9 +2,9 @@ import { utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { foldExport } from "../../src/verify/completeness.ts"
 import { makeDeployment, sealRun } from "../fixtures/deployment.ts"
-import { exportText, stateExport } from "../fixtures/exports.ts"
-import { asJson } from "../fixtures/json.ts"
+import { asJson } from "../fixtures/json-values.ts"
 import { knownValues, mutations } from "../fixtures/mutations.ts"
+import { exportText, stateExport } from "../fixtures/sample-exports.ts"
 import { tryChanges } from "../fixtures/surviving-changes.ts"
 
 const deployment = makeDeployment()

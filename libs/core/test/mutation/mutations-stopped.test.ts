@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest"
 import { VERDICTS } from "../../src/verify/report.ts"
-import { sealCorpus } from "../fixtures/corpus.ts"
 import { makeDeployment } from "../fixtures/deployment.ts"
-import { asJson } from "../fixtures/json.ts"
+import { asJson } from "../fixtures/json-values.ts"
 import { knownValues } from "../fixtures/mutations.ts"
+import { sealCorpus } from "../fixtures/sample-corpus.ts"
 import { tryChanges } from "../fixtures/surviving-changes.ts"
 
 /** Ten seconds on a quiet machine. */

@@ -7,12 +7,12 @@ import { genesisProblem } from "../../src/verify/genesis.ts"
 import { OUTCOME_KINDS } from "../../src/vocabulary/outcomes.ts"
 import { PRE_ANCHOR_LEAF_VERSIONS, RECEIPT_LEAF_VERSIONS } from "../../src/vocabulary/versions.ts"
 import { readGenesisAnswer } from "../../src/wire/log-answers.ts"
-import { sealCorpus } from "../fixtures/corpus.ts"
 import { makeDeployment } from "../fixtures/deployment.ts"
-import type { Json } from "../fixtures/json.ts"
-import { asJson, isItems, isMembers, step } from "../fixtures/json.ts"
+import type { Json } from "../fixtures/json-values.ts"
+import { asJson, isItems, isMembers, step } from "../fixtures/json-values.ts"
 import { type Logged, memoryLog } from "../fixtures/memory-log.ts"
 import { knownValues, mutations } from "../fixtures/mutations.ts"
+import { sealCorpus } from "../fixtures/sample-corpus.ts"
 
 const deployment = makeDeployment()
 const { runs, receipts, attestations } = sealCorpus(deployment)

@@ -2,7 +2,7 @@ import { encodeBase64, utf8Encode } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { describe, expect, test } from "vitest"
 import type { Anchor, PreAnchorLeaf } from "../../src/artifacts/anchor.ts"
-import type { Bundle } from "../../src/artifacts/bundle.ts"
+import type { Bundle } from "../../src/artifacts/bundle-schema.ts"
 import { isUnreadable, verifyText } from "../../src/verify/document.ts"
 import { VERDICTS } from "../../src/verify/report.ts"
 import {
@@ -10,13 +10,13 @@ import {
   type PreAnchorLeafVersion,
   RECEIPT_LEAF_VERSIONS,
 } from "../../src/vocabulary/versions.ts"
-import { MAIN_SAMPLES, sealCorpus } from "../fixtures/corpus.ts"
 import type { Deployment, SealedRun } from "../fixtures/deployment.ts"
 import { attest, makeDeployment, sealRun } from "../fixtures/deployment.ts"
 import { finishRecord, firstLeaf, recordLeaf, withCompleteRecord } from "../fixtures/finish.ts"
-import type { Json } from "../fixtures/json.ts"
-import { asJson, isItems, isMembers, step, valueAt, withValue } from "../fixtures/json.ts"
+import type { Json } from "../fixtures/json-values.ts"
+import { asJson, isItems, isMembers, step, valueAt, withValue } from "../fixtures/json-values.ts"
 import { memoryLog } from "../fixtures/memory-log.ts"
+import { MAIN_SAMPLES, sealCorpus } from "../fixtures/sample-corpus.ts"
 
 // The attacker has no key of the service, but everything it ever signed: he takes entries, proofs and checkpoints apart
 // and puts them together anew, and seals each hash of his own again.

@@ -4,10 +4,10 @@ import { DECLARED_NAMES } from "../../src/artifacts/declared-sections.ts"
 import { isUnreadable, verifyText } from "../../src/verify/document.ts"
 import type { Report, Verdict } from "../../src/verify/report.ts"
 import { VERDICTS } from "../../src/verify/report.ts"
-import { RUN_SAMPLES } from "../fixtures/corpus.ts"
 import { makeDeployment, sealRun } from "../fixtures/deployment.ts"
-import type { Json, JsonMembers } from "../fixtures/json.ts"
-import { asJson, isMembers, membersOf, valueAt, withMember, withoutMember, withValue } from "../fixtures/json.ts"
+import type { Json, JsonMembers } from "../fixtures/json-values.ts"
+import { asJson, isMembers, membersOf, valueAt, withMember, withoutMember, withValue } from "../fixtures/json-values.ts"
+import { RUN_SAMPLES } from "../fixtures/sample-corpus.ts"
 
 const a = makeDeployment()
 const b = makeDeployment({ seed: "another", service: "Another service", host: "log.example" })

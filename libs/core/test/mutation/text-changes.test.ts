@@ -1,8 +1,8 @@
 import { canonicalize, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { isUnreadable, verifyText } from "../../src/verify/document.ts"
-import { MAIN_SAMPLES, sealCorpus } from "../fixtures/corpus.ts"
 import { makeDeployment } from "../fixtures/deployment.ts"
+import { MAIN_SAMPLES, sealCorpus } from "../fixtures/sample-corpus.ts"
 
 // Changes below the level of JSON values: what other parsers would read in another way, or would repair.
 

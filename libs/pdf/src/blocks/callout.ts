@@ -2,8 +2,8 @@ import type { CalloutBlock, CodeBlock, Line } from "../block.ts"
 import type { Strip } from "../page/flow.ts"
 import { passageStrips } from "../page/passage.ts"
 import { addNode } from "../tags/structure.ts"
+import type { Place } from "./bookmark-place.ts"
 import { framed, ground, type Panel, panelIn, panelSpace, textIn } from "./panel.ts"
-import type { Place } from "./place.ts"
 import { qrCode } from "./qr.ts"
 
 /** Between a panel and the code beside it: at least the quiet zone of four modules that a code needs (ISO/IEC 18004, 6.3.8). */

@@ -1,12 +1,12 @@
 import type { FactsBlock, Line } from "../block.ts"
 import type { Strip } from "../page/flow.ts"
-import { type Cell, type CellLine, linesIn, rowStrips } from "../page/rows.ts"
+import { type Cell, type CellLine, linesIn, rowStrips } from "../page/row-strips.ts"
 import type { Column } from "../page/style.ts"
 import { addNode, type StructureNode } from "../tags/structure.ts"
 import type { Setting } from "../text/setting.ts"
 import { wrap } from "../text/wrap.ts"
+import type { Place } from "./bookmark-place.ts"
 import { columnsOf } from "./columns.ts"
-import type { Place } from "./place.ts"
 import { rowLooks, wellSplit } from "./row-looks.ts"
 
 type Row = FactsBlock["rows"][number]

@@ -5,7 +5,7 @@ import { marked } from "../page/pen.ts"
 import { setLine } from "../page/set-line.ts"
 import { addNode } from "../tags/structure.ts"
 import { wrap } from "../text/wrap.ts"
-import type { Place } from "./place.ts"
+import type { Place } from "./bookmark-place.ts"
 
 const HEADINGS = {
   1: { setting: "h1", type: "H1" },

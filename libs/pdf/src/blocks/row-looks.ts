@@ -1,5 +1,5 @@
 import type { Strip } from "../page/flow.ts"
-import type { RowLook } from "../page/rows.ts"
+import type { RowLook } from "../page/row-strips.ts"
 import { HAIRLINE, PAGE, RULE, type Style, WASH } from "../page/style.ts"
 import type { Setting } from "../text/setting.ts"
 

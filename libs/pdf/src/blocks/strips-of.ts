@@ -1,13 +1,13 @@
 import type { Block } from "../block.ts"
 import type { Strip } from "../page/flow.ts"
+import type { Place } from "./bookmark-place.ts"
 import { calloutStrips, codeStrips } from "./callout.ts"
-import { coverStrips } from "./cover.ts"
+import { coverStrips } from "./cover-block.ts"
 import { factsStrips } from "./facts.ts"
 import { gaugeStrips } from "./gauge.ts"
-import type { Place } from "./place.ts"
 import { headingStrips, listStrips, paragraphStrips } from "./prose.ts"
-import { tableStrips } from "./tables.ts"
-import { timelineStrips } from "./timeline.ts"
+import { tableStrips } from "./table-block.ts"
+import { timelineStrips } from "./timeline-block.ts"
 
 /** The ink of a block. Its part of the logical structure and of the outline is added to the place. */
 export function stripsOf(block: Block, place: Place): Strip[] {

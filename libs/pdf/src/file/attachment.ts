@@ -3,7 +3,7 @@ import { utf8Encode } from "@runseal/canonical"
 import type { Report } from "../block.ts"
 import { readable } from "../text/readable.ts"
 import { checkSum } from "./check-sum.node.ts"
-import { pdfDate } from "./metadata.ts"
+import { pdfDate } from "./xmp-metadata.ts"
 
 /** The evidence as an embedded file (ISO 32000-1, 7.11.4), associated with the document as its data (ISO 19005-3, 6.8). */
 export function writeAttachment(

@@ -1,5 +1,5 @@
 import { type PDFContext, PDFHexString, type PDFRef } from "@cantoo/pdf-lib"
-import type { Bookmark } from "../blocks/place.ts"
+import type { Bookmark } from "../blocks/bookmark-place.ts"
 import { PAGE } from "../page/style.ts"
 import { readable } from "../text/readable.ts"
 

@@ -5,7 +5,7 @@ import { keptTimestamp, verifyTimestamp } from "@runseal/log/timestamps/timestam
 import type { TimestampAuthority } from "@runseal/log/timestamps/timestamp-authority"
 import { timestampRequest } from "@runseal/log/timestamps/timestamp-exchange"
 import { type Answer, ask } from "../ask.ts"
-import { MAX_ANSWER_BYTES, type Refusal, refusalOf } from "./exchange.ts"
+import { MAX_ANSWER_BYTES, type Refusal, refusalOf } from "./ask-log.ts"
 
 /** For one timestamp, the whole answer included. */
 export const TIMESTAMP_DEADLINE_MS = 10_000

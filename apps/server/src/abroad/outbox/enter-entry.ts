@@ -3,8 +3,8 @@ import { encodeBase64, utf8Encode } from "@runseal/canonical"
 import { entryPlaceProblem } from "@runseal/log/entries/check-entry"
 import { isRekorUuid, parseRekorAnswer, REKOR_V1_ENTRIES } from "@runseal/log/entries/rekor-v1"
 import type { Answer } from "../ask.ts"
+import { askLog, type Entered, refusalOf } from "./ask-log.ts"
 import { enterTiled } from "./enter-tiled.ts"
-import { askLog, type Entered, refusalOf } from "./exchange.ts"
 import type { OutsideLog } from "./outside-log.ts"
 
 /** For one entry with API v1, both requests and their whole answers included. */

@@ -18,8 +18,8 @@ import {
 } from "@runseal/log/entries/rekor-v2"
 import { buildInclusionProof, tilePath } from "@runseal/log/merkle/tiles"
 import type { Answer } from "../ask.ts"
+import { askLog, type Entered, type Refusal, refusalOf } from "./ask-log.ts"
 import { askTimestamp, type TimestampSource } from "./ask-timestamp.ts"
-import { askLog, type Entered, type Refusal, refusalOf } from "./exchange.ts"
 import type { OutsideLog } from "./outside-log.ts"
 
 /**

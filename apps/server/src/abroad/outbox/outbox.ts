@@ -2,15 +2,15 @@
 import { randomUUID } from "node:crypto"
 import { setTimeout } from "node:timers/promises"
 import { encodeBase64 } from "@runseal/canonical"
-import { MAX_OUTSIDE_LOGS } from "@runseal/core/artifacts/bundle"
+import { MAX_OUTSIDE_LOGS } from "@runseal/core/artifacts/bundle-schema"
 import type { OutsideStanding } from "@runseal/core/wire/log-answers"
 import { StartupError } from "../../options/startup-error.ts"
 import type { Database } from "../../store/driver/database.ts"
-import { endLease, listOutsideLogs, nameOutsideLog } from "../../store/tables/outside-log.ts"
+import { endLease, listOutsideLogs, nameOutsideLog } from "../../store/tables/outside-log-table.ts"
 import type { Telemetry } from "../../telemetry.ts"
 import { type DeliveryContext, openDelivery } from "./delivery.ts"
+import { readStanding } from "./delivery-state.ts"
 import type { OutsideLog } from "./outside-log.ts"
-import { readStanding } from "./standing.ts"
 
 /** Between two looks at a log that others grow or deliver, in milliseconds. */
 const LOOK_MS = 2000

@@ -6,11 +6,11 @@ import { keyIdOfNoteKey, keyIdOfSpki, parseEd25519Spki, parseP256Spki } from "@r
 import { openAuthority, type TimestampAuthority } from "@runseal/log/timestamps/timestamp-authority"
 import { isPublicRekor, originOfAnyTree, publicRekorTrust } from "@runseal/log/trust/rekor-root"
 import { ED25519_KEY_DETAILS, type LogKey, P256_KEY_DETAILS, type TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { PUBLIC_REKOR_URL, type RekorOptions } from "../../options/rekor.ts"
+import { PUBLIC_REKOR_URL, type RekorOptions } from "../../options/rekor-options.ts"
 import { StartupError } from "../../options/startup-error.ts"
 import type { AnchorMode } from "../../options/table.ts"
-import { StoreError } from "../../store/driver/errors.ts"
-import type { NewOutsideLog, TimestampAuthorityRow } from "../../store/tables/outside-log.ts"
+import { StoreError } from "../../store/driver/store-errors.ts"
+import type { NewOutsideLog, TimestampAuthorityRow } from "../../store/tables/outside-log-table.ts"
 import type { TimestampSource } from "./ask-timestamp.ts"
 
 export type OutsideLog = {

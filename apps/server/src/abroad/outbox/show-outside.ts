@@ -4,7 +4,7 @@
  */
 import { canonicalize, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { OutsideAnchors, OutsideEntry } from "@runseal/core/artifacts/anchor"
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { bundleAnchors } from "@runseal/core/verify/bundle"
 import { parseDocument, readBundle } from "@runseal/core/verify/document"
@@ -12,8 +12,8 @@ import { outsideAnchors } from "@runseal/core/verify/outside"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { tiledLogEntrySchema, transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import type { Database } from "../../store/driver/database.ts"
-import { StoreError } from "../../store/driver/errors.ts"
-import { type OutsideEntryRow, readOutside } from "../../store/tables/outside-log.ts"
+import { StoreError } from "../../store/driver/store-errors.ts"
+import { type OutsideEntryRow, readOutside } from "../../store/tables/outside-log-table.ts"
 
 /** The bundles' texts with their anchors in outside logs; one that no outside log holds, or that is no bundle, as it is. */
 export type ShowOutside = (texts: readonly string[]) => Promise<readonly string[]>

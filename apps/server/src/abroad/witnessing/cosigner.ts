@@ -7,7 +7,7 @@ import type { Config } from "../../options/config.ts"
 import type { ShownHead } from "../../store/tables/shown-head.ts"
 import { keepWitnessed, readWitnessed } from "../../store/tables/witnessed-checkpoint.ts"
 import type { Telemetry } from "../../telemetry.ts"
-import { ask, isDue, newStanding, type Standing, type StandingContext } from "./standing.ts"
+import { ask, isDue, newStanding, type Standing, type StandingContext } from "./witness-state.ts"
 
 /** Between two rounds at least, in milliseconds. */
 const ROUND_MS = 1000

@@ -1,6 +1,6 @@
 /** An API key and its secret: how they are made, spelt and remembered. docs/api.md, "Keys" and "POST /admin/keys". */
 import { createHash, randomBytes } from "node:crypto"
-import { CUSTOMER_NAME_PREFIX, type MintedKey, type MintKeyRequest } from "@runseal/core/wire/keys"
+import { CUSTOMER_NAME_PREFIX, type MintedKey, type MintKeyRequest } from "@runseal/core/wire/key-requests"
 import type { Database } from "../../store/driver/database.ts"
 import { insertKey, type Minter } from "../../store/tables/api-keys.ts"
 

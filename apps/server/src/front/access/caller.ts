@@ -1,7 +1,7 @@
 /** Who calls: what the door found out about a request, and what of it is sealed. */
 import { createHmac, type KeyObject } from "node:crypto"
 import type { Origin } from "@runseal/core/artifacts/declared-sections"
-import type { KeyScope, KeyTier } from "@runseal/core/wire/keys"
+import type { KeyScope, KeyTier } from "@runseal/core/wire/key-requests"
 import type { Tenant } from "@runseal/core/wire/submission"
 import type { Context } from "hono"
 import type { ActiveKey } from "../../store/tables/api-keys.ts"

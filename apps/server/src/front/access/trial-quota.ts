@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto"
 import { HttpError } from "../../http-error.ts"
 import type { Database } from "../../store/driver/database.ts"
-import { StoreError } from "../../store/driver/errors.ts"
 import { createGroupCommit, type Upstream } from "../../store/driver/group-commit.ts"
+import { StoreError } from "../../store/driver/store-errors.ts"
 import {
   type AdmissionResult,
   type AskedAdmission,

@@ -1,13 +1,13 @@
 /** Schemas that stand in the document once, under a name of their own. */
 import { receiptLeafSchema, servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
-import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation"
-import { bundleSchema } from "@runseal/core/artifacts/bundle"
+import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
+import { bundleSchema } from "@runseal/core/artifacts/bundle-schema"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
-import { attestRequestSchema } from "@runseal/core/wire/attestations"
-import { attestedContextSchema, executeRequestSchema } from "@runseal/core/wire/execute"
+import { attestRequestSchema } from "@runseal/core/wire/attestation-requests"
 import { okAnswerSchema, refusedAnswerSchema, stageErrorAnswerSchema } from "@runseal/core/wire/execute-answers"
-import { listedKeySchema, mintedKeySchema, mintKeyRequestSchema } from "@runseal/core/wire/keys"
+import { attestedContextSchema, executeRequestSchema } from "@runseal/core/wire/execute-request"
+import { listedKeySchema, mintedKeySchema, mintKeyRequestSchema } from "@runseal/core/wire/key-requests"
 import { trustDocumentSchema } from "@runseal/core/wire/log-answers"
 import {
   checkSchema,
@@ -15,7 +15,7 @@ import {
   runSummarySchema,
   runsPageSchema,
   verifyAnswerSchema,
-} from "@runseal/core/wire/runs"
+} from "@runseal/core/wire/run-summaries"
 import { errorAnswerSchema, healthAnswerSchema } from "@runseal/core/wire/service-answers"
 import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import type { NamedSchemas } from "./json-schema.ts"

@@ -2,7 +2,7 @@
  * JSON Schema 2020-12 of the schemas the server enforces. A check that is code alone must be said beside it, by
  * `v.metadata` or `v.description`: a schema with an unsaid check is refused when the document is made.
  */
-import { SHAPE } from "@runseal/core/artifacts/json-schema"
+import { SHAPE } from "@runseal/core/artifacts/json-object-schema"
 import { type ConversionConfig, type JsonSchema, toJsonSchema, toJsonSchemaDefs } from "@valibot/to-json-schema"
 import type { BaseIssue, BaseSchema } from "valibot"
 

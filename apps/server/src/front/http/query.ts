@@ -13,7 +13,7 @@ import {
   REPORT_FORMATS,
   type ReportFormat,
   type RunFilters,
-} from "@runseal/core/wire/runs"
+} from "@runseal/core/wire/run-summaries"
 import * as v from "valibot"
 import { badRequest, notFound } from "../../http-error.ts"
 

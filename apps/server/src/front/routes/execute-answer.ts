@@ -1,8 +1,8 @@
 /** The answers of `POST /execute` and its rehearsal, as projections of bundles. docs/api.md, "POST /execute". */
 import { canonicalize, type JsonObject } from "@runseal/canonical"
-import { type Bundle, durationMs, receiptOf, sealedHash } from "@runseal/core/artifacts/bundle"
+import { type Bundle, durationMs, receiptOf, sealedHash } from "@runseal/core/artifacts/bundle-schema"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
-import type { DeterminismAnswer } from "@runseal/core/wire/runs"
+import type { DeterminismAnswer } from "@runseal/core/wire/run-summaries"
 
 export function executeAnswer(bundle: Bundle): { readonly status: 200 | 422 | 500; readonly body: JsonObject } {
   const { run, manifest, partial_manifest, allow_token } = bundle

@@ -2,7 +2,7 @@
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { notFound } from "../../http-error.ts"
-import { findRun, type RunRow } from "../../store/tables/runs.ts"
+import { findRun, type RunRow } from "../../store/tables/runs-table.ts"
 import { callerOf } from "../access/caller.ts"
 import { roomForAnswer } from "../http/json-body.ts"
 import { readRunId } from "../http/query.ts"

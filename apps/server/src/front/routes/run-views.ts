@@ -1,13 +1,13 @@
 /** Projections of a run: summary, record, self-check. docs/api.md, "GET /runs", "GET /runs/{id}" and "GET /runs/{id}/verify". */
 import { type JsonObject, parseStrictJson, StrictJsonError } from "@runseal/canonical"
-import type { Bundle } from "@runseal/core/artifacts/bundle"
-import { durationMs } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { durationMs } from "@runseal/core/artifacts/bundle-schema"
 import { manifestHash, sealHash } from "@runseal/core/formulas/seal"
 import { parseDocument, readBundle } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { ENGINE_VERSION, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
-import type { RunRecord, RunSummary, VerifyAnswer } from "@runseal/core/wire/runs"
-import type { RunRow, RunSummaryRow } from "../../store/tables/runs.ts"
+import type { RunRecord, RunSummary, VerifyAnswer } from "@runseal/core/wire/run-summaries"
+import type { RunRow, RunSummaryRow } from "../../store/tables/runs-table.ts"
 
 /** A run as lists show it. */
 export const runSummary = (row: RunSummaryRow): RunSummary => ({

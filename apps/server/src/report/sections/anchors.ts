@@ -1,7 +1,7 @@
 /** Where a record stands in the log, in words and rows. */
 import type { Anchor, OutsideAnchor, OutsideAnchors } from "@runseal/core/artifacts/anchor"
-import type { Bundle } from "@runseal/core/artifacts/bundle"
-import { receiptOf } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { timeOfOutside } from "@runseal/core/verify/outside"
 import { parseCheckpoint } from "@runseal/log/notes/checkpoint"
 import type { Line } from "@runseal/pdf/block"

@@ -1,6 +1,6 @@
 /** The claims of the legal evidence section: each a sentence that this bundle bears out, and the hashes that it rests on. */
-import type { Bundle } from "@runseal/core/artifacts/bundle"
-import { receiptOf } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { isShown } from "@runseal/core/artifacts/declared-sections"
 import type { SectionName } from "@runseal/core/artifacts/sections"

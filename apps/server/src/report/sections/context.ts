@@ -1,11 +1,11 @@
 /** Model and execution context, and request substance: with what, and about what, the run was made. */
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { isShown } from "@runseal/core/artifacts/declared-sections"
 import type { Block } from "@runseal/pdf/block"
 import { declaredIn, declaredOpening, valueTable } from "../declared.ts"
 import { countOf, fact, facts, fieldLabel, heading, line, mono, muted, remark, said, table } from "../spans.ts"
 import type { Part } from "../subject.ts"
-import { attestedFacts } from "./decision.ts"
+import { attestedFacts } from "./decision-part.ts"
 
 const MODEL_FIELDS = ["model_provider", "model_name", "model_version", "model_temperature", "prompt_hash"] as const
 

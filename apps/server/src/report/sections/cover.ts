@@ -1,5 +1,5 @@
 /** The head of the first page: the outcome at a glance. */
-import { receiptOf } from "@runseal/core/artifacts/bundle"
+import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { refusingGate } from "@runseal/core/verify/stage-error"
 import type { Block, Line } from "@runseal/pdf/block"
 import { briefly, fact, line, mono } from "../spans.ts"

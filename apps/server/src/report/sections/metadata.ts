@@ -1,5 +1,5 @@
 /** Parts 6 and 7: the run metadata table, and what the stages of the pipeline made. */
-import { durationMs } from "@runseal/core/artifacts/bundle"
+import { durationMs } from "@runseal/core/artifacts/bundle-schema"
 import type { Manifest } from "@runseal/core/artifacts/manifest"
 import type { Stage } from "@runseal/core/vocabulary/outcomes"
 import type { Fact } from "../spans.ts"

@@ -1,5 +1,5 @@
 /** Part 5: the hash that stands for the record, and where it is anchored. */
-import { receiptOf } from "@runseal/core/artifacts/bundle"
+import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import type { Block } from "@runseal/pdf/block"
 import { fact, facts, heading, line, mono, paragraph, remark, table } from "../spans.ts"
 import { type Part, toneOf, wordsOf } from "../subject.ts"

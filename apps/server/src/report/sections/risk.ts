@@ -1,5 +1,5 @@
 /** Risk assessment: what was searched for, found and declared. */
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { isObject, member } from "@runseal/core/vocabulary/json-members"
 import type { FindingCode } from "@runseal/core/vocabulary/kernel-findings"
 import type { Block } from "@runseal/pdf/block"

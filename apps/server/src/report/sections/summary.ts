@@ -1,5 +1,5 @@
 /** Part 1: the Executive Summary, exactly two paragraphs: this run, then what its outcome means and where it is anchored. */
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"

@@ -1,5 +1,5 @@
 /** The nine stages and five gates, and where the run stopped. */
-import type { Bundle } from "@runseal/core/artifacts/bundle"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { refusingGate } from "@runseal/core/verify/stage-error"
 import { GATES, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { TranscriptStep } from "@runseal/core/vocabulary/pipeline-path"

@@ -18,7 +18,7 @@ import {
   migrationTokenSection,
   replayFingerprintSection,
   zkspBindingSection,
-} from "@runseal/core/formulas/execution"
+} from "@runseal/core/formulas/execution-sections"
 import type { KernelSources } from "@runseal/core/formulas/kernels"
 import type { Moment } from "@runseal/core/formulas/moment"
 import { envelopeSection } from "@runseal/core/formulas/pre-execution"
@@ -73,7 +73,7 @@ function valueCounts(sources: KernelSources): DeclaredValueCounts {
 }
 
 /** Stage 4, AER: the execution record, made only after every gate passed. */
-export { aerSection as aer } from "@runseal/core/formulas/execution"
+export { aerSection as aer } from "@runseal/core/formulas/execution-sections"
 
 /** Stage 5, ZKSP: evidence. There is no hardware quote and no zero-knowledge proof, and both sections say so. */
 export function zksp(envelope: EnvelopeSection, payload: PayloadSection, aer: AerSection, seal: Seal) {
@@ -102,4 +102,4 @@ export {
   finalVfaSection as dla,
   poteProofSection as ledger,
   registrySection as registry,
-} from "@runseal/core/formulas/manifest"
+} from "@runseal/core/formulas/manifest-sections"

@@ -3,7 +3,7 @@
  * caller's own declaration; `attested` is declared and never verified.
  */
 import type { Context, TypeAndId } from "@cedar-policy/cedar-wasm/nodejs"
-import type { AttestedContext } from "@runseal/core/wire/execute"
+import type { AttestedContext } from "@runseal/core/wire/execute-request"
 
 /** The facts a policy decides on. Counts are integers from 0 to 2^53 − 1. */
 export interface PolicyInput {

@@ -1,7 +1,7 @@
 /** Review by Anthropic's messages API. */
 import * as v from "valibot"
 import type { RetryWorld } from "../../abroad/ask.ts"
-import { exchange } from "./exchange.ts"
+import { exchange } from "./ask-model.ts"
 import type { ModelApi } from "./openai.ts"
 import { type Reviewer, ReviewFailure, type ReviewResult } from "./reviewer.ts"
 import {

@@ -10,9 +10,9 @@ import {
 } from "@runseal/core/vocabulary/review-codes"
 import { RE2Set } from "re2js"
 import { isPlain, unmaskText } from "../policy/fold-text.ts"
+import { countApiKeys, countAssignments, countPrivateKeys, countTokens, PRESET_RULES } from "./count-secrets.ts"
 import { countCards, countEmails, countIbans, countPassports, countPhones, countSsns } from "./personal-data.ts"
 import type { Reviewer, ReviewResult } from "./reviewer.ts"
-import { countApiKeys, countAssignments, countPrivateKeys, countTokens, PRESET_RULES } from "./secrets.ts"
 
 /** A rule: what it decides, and how it finds. */
 type BuiltinRule = BuiltinDecision & Finder

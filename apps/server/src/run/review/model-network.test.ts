@@ -14,8 +14,8 @@ import {
   type WireServer,
 } from "../../../spec/harness/model-apis.ts"
 import { PROCESS_WORLD } from "../../abroad/ask.ts"
+import { MAX_REPLY_BYTES, MAX_RETRIES } from "./ask-model.ts"
 import { createReviewer, MAX_RUNNING_REVIEWS, MAX_WAITING_REVIEWS } from "./create-reviewer.ts"
-import { MAX_REPLY_BYTES, MAX_RETRIES } from "./exchange.ts"
 import type { ReviewRequest } from "./reviewer.ts"
 
 const TEXT = "The transfer to account 4711 is approved."

@@ -1,7 +1,7 @@
 /** Review by any API that speaks OpenAI's chat completions, hosted or one's own. */
 import * as v from "valibot"
 import type { RetryWorld } from "../../abroad/ask.ts"
-import { exchange } from "./exchange.ts"
+import { exchange } from "./ask-model.ts"
 import type { Reviewer } from "./reviewer.ts"
 import { REVIEW_INSTRUCTIONS, readReply, readVerdictText, reviewMessage, VERDICT_JSON_SCHEMA } from "./verdict.ts"
 

@@ -6,9 +6,9 @@
  */
 import { randomInt } from "node:crypto"
 import type { ConnectionPool } from "./connection-pool.ts"
-import { StoreError } from "./errors.ts"
 import { createGroupCommit } from "./group-commit.ts"
 import type { Session } from "./session.ts"
+import { StoreError } from "./store-errors.ts"
 import { runStatement } from "./transaction.ts"
 
 export type CommitGate = {

@@ -9,8 +9,8 @@
  */
 import { Duplex } from "node:stream"
 import { setImmediate as nextTurn } from "node:timers/promises"
-import { connectionClosed, StoreError } from "./errors.ts"
 import type { StoreClient } from "./session.ts"
+import { connectionClosed, StoreError } from "./store-errors.ts"
 
 /** Work that may wait for a connection; more is refused at once. */
 export const MAX_WAITING_LEASES = 4096

@@ -15,8 +15,8 @@ import { readWindowTotal } from "../tables/tenant-windows.ts"
 import { lockTenants } from "../tables/tenants.ts"
 import { MAX_WAITING_LEASES } from "./connection-pool.ts"
 import { type Database, openDatabase } from "./database.ts"
-import { StoreError } from "./errors.ts"
 import { knownMigrations } from "./migrate.ts"
+import { StoreError } from "./store-errors.ts"
 import { sentTogether } from "./transaction.ts"
 
 const key = { tenant_id: "t", window_seconds: 60, window_start: 0 }

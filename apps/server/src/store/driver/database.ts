@@ -2,10 +2,9 @@
 import type postgres from "postgres"
 import { type CommitGate, OPEN_GATE, openCommitGate } from "./commit-gate.ts"
 import { type ConnectionPool, createConnectionPool } from "./connection-pool.ts"
-import { StoreError } from "./errors.ts"
 import { knownMigrations, migrateDatabase } from "./migrate.ts"
-import { type PgliteThread, startPglite } from "./pglite/connection.ts"
 import { lockFolder, prepareCluster } from "./pglite/folder.ts"
+import { type PgliteThread, startPglite } from "./pglite/pglite-thread.ts"
 import { templateOf } from "./pglite/template.ts"
 import {
   ANSWER_BOUNDS,
@@ -16,6 +15,7 @@ import {
   startingClient,
 } from "./postgres-client.ts"
 import type { Sink, Source, Tx } from "./session.ts"
+import { StoreError } from "./store-errors.ts"
 import { type Opening, runRead, runStatement, runTransaction, runTransactionFrom, type Work } from "./transaction.ts"
 
 type DatabaseOptions =

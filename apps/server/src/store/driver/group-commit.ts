@@ -1,6 +1,6 @@
 /** Group commit: whatever waits while the last batch is written goes into the next one. */
 import { setImmediate, setTimeout } from "node:timers/promises"
-import { StoreError } from "./errors.ts"
+import { StoreError } from "./store-errors.ts"
 
 type GroupBounds<Item = never> = {
   /** Most items of one batch. */

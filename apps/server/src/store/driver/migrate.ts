@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url"
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator"
 import { StartupError } from "../../options/startup-error.ts"
 import type { Connection } from "./connection-pool.ts"
-import { StoreError } from "./errors.ts"
 import type { Tx } from "./session.ts"
+import { StoreError } from "./store-errors.ts"
 import { runTransaction } from "./transaction.ts"
 
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url))

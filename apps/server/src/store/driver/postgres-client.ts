@@ -4,8 +4,8 @@ import type { Duplex } from "node:stream"
 import postgres from "postgres"
 import { StartupError } from "../../options/startup-error.ts"
 import type { AnswerBounds, ConnectionEvents, OpenClient, OpenedClient } from "./connection-pool.ts"
-import { driverCode, isConnectionFailure } from "./errors.ts"
 import { int8, type StoreClient } from "./session.ts"
+import { driverCode, isConnectionFailure } from "./store-errors.ts"
 
 /** Connections of one process: the sealer and the budget ledger hold one each while they commit, the rest serve reads. */
 export const SERVER_CONNECTIONS = 8

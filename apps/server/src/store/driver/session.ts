@@ -2,7 +2,7 @@
 import { drizzle, type PostgresJsDatabase } from "drizzle-orm/postgres-js"
 import type postgres from "postgres"
 import type { Connection } from "./connection-pool.ts"
-import { StoreError } from "./errors.ts"
+import { StoreError } from "./store-errors.ts"
 
 /** `bigint` columns arrive as numbers within ±(2^53−1); anything beyond is refused as corrupt. */
 type StoreTypes = { readonly bigint: number }

@@ -1,7 +1,7 @@
 /** Transactions: what is known of their outcome is in the error they end with. */
 import type { Connection } from "./connection-pool.ts"
-import { endsConnection, StoreError, storeErrorFrom } from "./errors.ts"
 import { openSession, type Session, type Tx } from "./session.ts"
+import { endsConnection, StoreError, storeErrorFrom } from "./store-errors.ts"
 
 /** The first statements of a transaction, on their way together with its BEGIN. */
 export type Opening<First> = (tx: Tx) => Promise<First>

@@ -1,10 +1,10 @@
 /** API keys. Rows are added and marked, never deleted: one row locks the deployment for ever. */
-import type { KeyScope, KeyTier } from "@runseal/core/wire/keys"
+import type { KeyScope, KeyTier } from "@runseal/core/wire/key-requests"
 import { and, asc, eq, sql as fragment, getTableColumns, inArray, lte } from "drizzle-orm"
 import { check, pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { Sink, Source } from "../driver/session.ts"
-import { bytes, number, type RowOf } from "./columns.ts"
+import { bytes, number, type RowOf } from "./column-types.ts"
 import { tenant } from "./tenants.ts"
 
 /** An API key. Of its secret only the SHA-256 is stored. */

@@ -4,7 +4,7 @@ import { expect, test } from "vitest"
 import { bothDatabases } from "../../../spec/database/databases.ts"
 import { BUNDLE_DICTIONARY_1 } from "./bundle-dictionary.ts"
 import { openPacker, packBundle, unpackBundle } from "./bundle-text.ts"
-import { findRun } from "./runs.ts"
+import { findRun } from "./runs-table.ts"
 
 const DICTIONARY_1_SHA256 = "85c79a35092c70ea76bf5383e02f1dcc7a7c25f4889d2da210523c97eebc40ac"
 

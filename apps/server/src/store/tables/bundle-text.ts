@@ -4,7 +4,7 @@
  */
 import { constants, createZstdCompress, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import { concatBytes, utf8Decode } from "@runseal/canonical"
-import { StoreError } from "../driver/errors.ts"
+import { StoreError } from "../driver/store-errors.ts"
 import { BUNDLE_DICTIONARY_1 } from "./bundle-dictionary.ts"
 
 /** UTF-8 as it is: rows from before compression. */

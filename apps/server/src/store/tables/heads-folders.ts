@@ -2,9 +2,9 @@
 import { asc, eq } from "drizzle-orm"
 import { boolean, pgTable, text } from "drizzle-orm/pg-core"
 import { StartupError } from "../../options/startup-error.ts"
-import { StoreError, storeErrorFrom } from "../driver/errors.ts"
 import type { Session, Source, Tx } from "../driver/session.ts"
-import { number, type RowOf } from "./columns.ts"
+import { StoreError, storeErrorFrom } from "../driver/store-errors.ts"
+import { number, type RowOf } from "./column-types.ts"
 
 /** A folder of heads beside the keys: what its processes remember is asked of before the log goes on in another database. */
 export const heads_folder = pgTable("heads_folder", {

@@ -6,7 +6,7 @@
 import { index, pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { Source, Tx } from "../driver/session.ts"
-import { number, type RowOf } from "./columns.ts"
+import { number, type RowOf } from "./column-types.ts"
 import { sweepRows } from "./sweep-rows.ts"
 
 /** What is known of an idempotency key: the charge that was made for it, and the record that was sealed under it. */

@@ -11,11 +11,11 @@ import { HASH_BYTES, hashLeaf, hashNode } from "@runseal/log/merkle/rfc6962"
 import { frontierFromTiles, nodeFromTile, type ReadTile, TILE_HEIGHT, TILE_WIDTH } from "@runseal/log/merkle/tiles"
 import { sql as fragment } from "drizzle-orm"
 import { check, pgTable, primaryKey, text } from "drizzle-orm/pg-core"
-import { StoreError } from "../driver/errors.ts"
 import { insertRows } from "../driver/insert-rows.ts"
 import type { Session, Source, Tx } from "../driver/session.ts"
+import { StoreError } from "../driver/store-errors.ts"
 import { sentTogether } from "../driver/transaction.ts"
-import { bytes, number, onlyRow, type RowOf } from "./columns.ts"
+import { bytes, number, onlyRow, type RowOf } from "./column-types.ts"
 
 /** Where the log stands. Whoever appends locks this row, so that two processes never fork the log. */
 export const log_head = pgTable(

@@ -2,7 +2,7 @@
 import { eq, sql as fragment } from "drizzle-orm"
 import { pgTable, text } from "drizzle-orm/pg-core"
 import type { Source } from "../driver/session.ts"
-import { bytes, type RowOf } from "./columns.ts"
+import { bytes, type RowOf } from "./column-types.ts"
 
 /** A signature of a service key that is kept elsewhere, so that a report that is made again has the same bytes. */
 export const repeated_signature = pgTable("repeated_signature", {

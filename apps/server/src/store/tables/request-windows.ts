@@ -5,7 +5,7 @@
 import { index, pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { ActiveKey } from "./api-keys.ts"
-import { number, type RowOf } from "./columns.ts"
+import { number, type RowOf } from "./column-types.ts"
 import { sweepRows } from "./sweep-rows.ts"
 
 /** Requests counted for one caller and limit in its present window. */

@@ -2,9 +2,9 @@ import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
 /** Public halves of the signing keys, and the changes that the log holds. Written under the lock of the log's head only. */
 import { and, asc, eq, sql as fragment } from "drizzle-orm"
 import { check, pgTable, text } from "drizzle-orm/pg-core"
-import { StoreError } from "../driver/errors.ts"
 import type { Source, Tx } from "../driver/session.ts"
-import { bytes, number, type RowOf } from "./columns.ts"
+import { StoreError } from "../driver/store-errors.ts"
+import { bytes, number, type RowOf } from "./column-types.ts"
 import { log_head } from "./log-store.ts"
 
 /** The public half of a signing key and when it counts. Rows are never deleted; of each role one is in force. docs/formats.md section 15. */

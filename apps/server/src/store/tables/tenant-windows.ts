@@ -5,11 +5,11 @@
 import { and, eq, sql as fragment } from "drizzle-orm"
 import { check, pgTable, primaryKey, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
-import { StoreError } from "../driver/errors.ts"
 import { insertRows } from "../driver/insert-rows.ts"
 import type { Source, Tx } from "../driver/session.ts"
+import { StoreError } from "../driver/store-errors.ts"
 import { sentTogether } from "../driver/transaction.ts"
-import { number, type RowOf } from "./columns.ts"
+import { number, type RowOf } from "./column-types.ts"
 import type { KeyClaim } from "./idempotency-keys.ts"
 import { earlierAttempts, keepCharges, lockClaims } from "./keyed-charges.ts"
 

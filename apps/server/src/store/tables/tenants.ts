@@ -4,9 +4,9 @@
  */
 import { eq } from "drizzle-orm"
 import { pgTable, text } from "drizzle-orm/pg-core"
-import { StoreError } from "../driver/errors.ts"
 import type { Source, Tx } from "../driver/session.ts"
-import { number, type RowOf } from "./columns.ts"
+import { StoreError } from "../driver/store-errors.ts"
+import { number, type RowOf } from "./column-types.ts"
 
 /** Head of a tenant's chain of complete records. */
 export const tenant = pgTable("tenant", {

@@ -5,7 +5,7 @@ import type { Database } from "../driver/database.ts"
 import { insertRows } from "../driver/insert-rows.ts"
 import type { Tx } from "../driver/session.ts"
 import { sentTogether } from "../driver/transaction.ts"
-import { number, type RowOf } from "./columns.ts"
+import { number, type RowOf } from "./column-types.ts"
 import { sweepRows } from "./sweep-rows.ts"
 
 /** One run a trial key was admitted to. What no run came of is taken back; what is older than the period is swept. */

@@ -2,7 +2,7 @@
 import { sql as fragment, lte } from "drizzle-orm"
 import { check, pgTable, text } from "drizzle-orm/pg-core"
 import type { Sink, Source } from "../driver/session.ts"
-import { number, onlyRow, type RowOf } from "./columns.ts"
+import { number, onlyRow, type RowOf } from "./column-types.ts"
 
 /** No row before the first. */
 export const witnessed_checkpoint = pgTable(

@@ -13,8 +13,8 @@ import {
 import { join } from "node:path"
 import { isFullDisk, isSystemError, StartupError } from "../../../options/startup-error.ts"
 import { type FileLock, lockFile } from "../file-lock.ts"
-import { startPglite } from "./connection.ts"
 import { damaged, lacksRoom, noRoom } from "./folder-trouble.ts"
+import { startPglite } from "./pglite-thread.ts"
 
 /** PostgreSQL's major version inside PGlite 0.5; a major version reads no other's files. */
 const POSTGRES_MAJOR = "18"

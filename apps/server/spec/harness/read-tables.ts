@@ -1,0 +1,80 @@
+/** Everything the database holds, as the store's own types. */
+import { gte } from "drizzle-orm"
+import type { Database } from "../../src/store/driver/database.ts"
+import type { ApiKeyRow } from "../../src/store/tables/api-keys.ts"
+import type { AttestationRow } from "../../src/store/tables/attestations-table.ts"
+import type { LogEntryRow, LogHeadRow, LogTileRow } from "../../src/store/tables/log-store.ts"
+import type { PublicationRow } from "../../src/store/tables/publications-table.ts"
+import { type RunRow, run } from "../../src/store/tables/runs-table.ts"
+import type { TenantWindowRow, TokenChargeRow } from "../../src/store/tables/tenant-windows.ts"
+import type { TenantRow } from "../../src/store/tables/tenants.ts"
+
+export type Tables = {
+  readonly head: LogHeadRow
+  readonly entries: readonly LogEntryRow[]
+  readonly tiles: readonly LogTileRow[]
+  /** By run number. */
+  readonly runs: readonly RunRow[]
+  readonly tenants: readonly TenantRow[]
+  readonly windows: readonly TenantWindowRow[]
+  readonly charges: readonly TokenChargeRow[]
+  /** By owner, oldest first. */
+  readonly attestations: readonly AttestationRow[]
+  /** By number. */
+  readonly keys: readonly ApiKeyRow[]
+  readonly publications: readonly PublicationRow[]
+}
+
+/** One consistent view: all reads in one transaction. */
+export const readTables = (db: Database): Promise<Tables> =>
+  db.transaction(async ({ sql, orm }) => {
+    await sql`set transaction isolation level repeatable read`
+    const [head] = await sql<LogHeadRow[]>`select * from log_head`
+    if (head === undefined) throw new Error("there is no log head")
+    return {
+      head,
+      entries: await sql<LogEntryRow[]>`select * from log_entry order by log_index`,
+      tiles: await sql<LogTileRow[]>`select * from log_tile order by level, tile_index`,
+      runs: await orm.select().from(run).orderBy(run.run_id),
+      tenants: await sql<TenantRow[]>`select * from tenant order by tenant_id`,
+      windows: await sql<TenantWindowRow[]>`select * from tenant_window order by 1, 2, 3`,
+      charges: await sql<TokenChargeRow[]>`select * from token_charge order by total_after, charge_id`,
+      attestations: await sql<AttestationRow[]>`select * from attestation order by owner, owner_ordinal`,
+      keys: await sql<ApiKeyRow[]>`select * from api_key order by key_id`,
+      publications: await sql<PublicationRow[]>`select * from publication order by run_id`,
+    }
+  })
+
+/** How far somebody has seen the tables. */
+export type Seen = { readonly logSize: number; readonly nextRunId: number }
+
+export type NewRows = Pick<Tables, "head" | "entries" | "runs" | "attestations">
+
+/** What came after that, in one consistent view. */
+export const readNewRows = (db: Database, { logSize, nextRunId }: Seen): Promise<NewRows> =>
+  db.transaction(async ({ sql, orm }) => {
+    await sql`set transaction isolation level repeatable read`
+    const [head] = await sql<LogHeadRow[]>`select * from log_head`
+    if (head === undefined) throw new Error("there is no log head")
+    return {
+      head,
+      entries: await sql<LogEntryRow[]>`select * from log_entry where log_index >= ${logSize} order by log_index`,
+      runs: await orm.select().from(run).where(gte(run.run_id, nextRunId)).orderBy(run.run_id),
+      attestations: await sql<
+        AttestationRow[]
+      >`select * from attestation where log_index >= ${logSize} order by log_index`,
+    }
+  })
+
+/** Runs one statement that is made of text. */
+export const runSql = (db: Database, text: string): Promise<readonly object[]> =>
+  db.sql<object[]>(Object.assign([text], { raw: [text] }))
+
+/** What a refused request must leave as it was. */
+export async function minted(db: Database): Promise<object> {
+  const [counts] = await db.sql`
+    select (select size from log_head) as log_size, (select next_run_id from log_head) as next_run_id,
+      (select count(*) from run) as runs, (select count(*) from token_charge) as charges,
+      (select count(*) from attestation) as attestations, (select count(*) from tenant) as tenants, (select coalesce(sum(total), 0) from tenant_window)::text as tokens`
+  return { ...counts }
+}

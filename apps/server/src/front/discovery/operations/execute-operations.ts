@@ -1,0 +1,69 @@
+/** Executing, rehearsing, and the verifier over HTTP. */
+import { bundleSchema } from "@runseal/core/artifacts/bundle-schema"
+import { jsonObjectSchema } from "@runseal/core/artifacts/json-object-schema"
+import { okAnswerSchema, refusedAnswerSchema, stageErrorAnswerSchema } from "@runseal/core/wire/execute-answers"
+import { executeRequestSchema } from "@runseal/core/wire/execute-request"
+import { dcaeAnswerSchema, determinismAnswerSchema } from "@runseal/core/wire/run-summaries"
+import { errorAnswerSchema } from "@runseal/core/wire/service-answers"
+import * as v from "valibot"
+import { BODY_MAX_BYTES, DOCUMENT_LIMITS } from "../../http/json-body.ts"
+import { json, type Operation } from "../operation.ts"
+
+const EXECUTE = { method: "post", tag: "Runs", access: "kept", limit: "shared" } as const
+
+const body = {
+  schema: executeRequestSchema,
+  max_bytes: BODY_MAX_BYTES,
+  example: {
+    program_id: "efe5a346c91eb0194778b7eb9fd65ba93bf0a8be400b713daca1f3124a693a12",
+    route_id: "greeter/welcome",
+    registry_record_hash: "ec790fd41d77826411af0d7932808b4122095312992a2ca00e1e83c4315feeda",
+    payload: "Write a welcome line for Ada.",
+    request_substance: { cost: { input_tokens: 12, output_tokens: 9, total_tokens: 21 } },
+  },
+}
+
+export const EXECUTE_OPERATIONS: readonly Operation[] = [
+  {
+    ...EXECUTE,
+    path: "/execute",
+    id: "execute",
+    summary: "Run a payload through all nine stages and seal the result",
+    description:
+      "Answered when the record is durable. After a 503, or when the connection breaks, a run may exist; an acknowledged one always does. With an idempotency key the request may be sent again: it gets that run's answer, or makes the one run.",
+    idempotent: true,
+    body,
+    answers: {
+      200: json(okAnswerSchema, "An ok run, with its manifest and allow token."),
+      422: json(refusedAnswerSchema, "A run that was denied, halted or not admitted, with its sealed receipt."),
+      500: json(
+        v.union([stageErrorAnswerSchema, errorAnswerSchema]),
+        "A run that failed in a stage and is recorded, or a fault of the server, which names a request id.",
+      ),
+    },
+  },
+  {
+    ...EXECUTE,
+    path: "/execute/verify-determinism",
+    id: "verify_determinism",
+    summary: "Run the same input twice under one clock and nonce",
+    description: "Nothing is stored, charged or anchored.",
+    body,
+    answers: { 200: json(determinismAnswerSchema, "Whether both runs sealed the same hash.") },
+  },
+  {
+    ...EXECUTE,
+    path: "/dcae/verify",
+    id: "dcae_verify",
+    summary: "Verify a document with the server's own keys",
+    description: "A bundle, a receipt document or an attestation. A convenience, not third-party evidence.",
+    body: {
+      schema: v.pipe(
+        v.union([bundleSchema, jsonObjectSchema]),
+        v.description("A document of ours; what is none is a 400, what does not verify is a 200 that says so."),
+      ),
+      max_bytes: DOCUMENT_LIMITS.maxBytes,
+    },
+    answers: { 200: json(dcaeAnswerSchema, "The verifier's report.") },
+  },
+]

@@ -1,0 +1,131 @@
+/** Keys, publication, and what is published. */
+import { bundleSchema } from "@runseal/core/artifacts/bundle-schema"
+import {
+  keyListSchema,
+  mintedKeySchema,
+  mintKeyRequestSchema,
+  publishedRunSchema,
+  revokedKeySchema,
+  unpublishedRunSchema,
+} from "@runseal/core/wire/key-requests"
+import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
+import { BODY_MAX_BYTES } from "../../http/json-body.ts"
+import { bytes, json, type Operation, type PathParameter, RUN_ID, refusal } from "../operation.ts"
+
+const ADMIN = { tag: "Keys and publication", access: "admin" } as const
+const PUBLIC = { method: "get", tag: "Published bundles", access: "public" } as const
+
+const ETAG = { description: "SHA-256 of the bytes.", schema: { type: "string" }, required: true }
+const TOKEN: PathParameter = {
+  schema: { type: "string", pattern: "^[0-9a-f]{32}$" },
+  description: "Token of the publication.",
+  example: "0".repeat(32),
+}
+const CACHED = { description: "An hour at most.", schema: { type: "string" }, required: true }
+
+export const KEY_OPERATIONS: readonly Operation[] = [
+  {
+    ...ADMIN,
+    method: "post",
+    path: "/admin/keys",
+    id: "mint_key",
+    summary: "Mint a key",
+    description: "In open mode the first key is minted without a key; from then on the deployment is locked.",
+    body: { schema: mintKeyRequestSchema, max_bytes: BODY_MAX_BYTES, example: { name: "ci", tier: "trial" } },
+    answers: { 201: json(mintedKeySchema, "The key. Its secret is shown here and nowhere else.") },
+  },
+  {
+    ...ADMIN,
+    method: "get",
+    path: "/admin/keys",
+    id: "list_keys",
+    summary: "Every key, without secrets",
+    answers: { 200: json(keyListSchema, "The keys, oldest first.") },
+  },
+  {
+    ...ADMIN,
+    method: "delete",
+    path: "/admin/keys/{id}",
+    id: "revoke_key",
+    summary: "Revoke a key",
+    path_parameters: { id: { ...RUN_ID, description: "Key identifier." } },
+    answers: { 200: json(revokedKeySchema, "Revoked: the key's next request is refused.") },
+    refusals: [404],
+  },
+  {
+    ...ADMIN,
+    method: "post",
+    path: "/admin/runs/{id}/publish",
+    id: "publish_run",
+    summary: "Publish a run of the calling admin key",
+    path_parameters: { id: RUN_ID },
+    answers: { 200: json(publishedRunSchema, "Where anybody reads the bundle.") },
+    refusals: [404],
+  },
+  {
+    ...ADMIN,
+    method: "post",
+    path: "/admin/runs/{id}/unpublish",
+    id: "unpublish_run",
+    summary: "Unpublish any run",
+    description: "Copies that were cached may be served for an hour.",
+    path_parameters: { id: RUN_ID },
+    answers: { 200: json(unpublishedRunSchema, "The run is not published.") },
+    refusals: [404],
+  },
+  {
+    ...PUBLIC,
+    path: "/public/runs/{token}/bundle.json",
+    id: "public_bundle",
+    summary: "A published run's bundle",
+    path_parameters: { token: TOKEN },
+    answers: {
+      200: json(bundleSchema, "The bundle, byte for byte as it was sealed.", { ETag: ETAG, "Cache-Control": CACHED }),
+      304: { description: "Unchanged since the ETag of If-None-Match." },
+    },
+    refusals: [404, 503],
+  },
+  {
+    ...PUBLIC,
+    path: "/public/runs/{token}/statement.intoto.json",
+    id: "public_statement",
+    summary: "A published run's statement, in a DSSE envelope",
+    description:
+      "404 also for a run that ended as stage_error, and for one whose key is revoked from before its log time.",
+    path_parameters: { token: TOKEN },
+    answers: {
+      200: json(dsseEnvelopeSchema, "The envelope, as the run's own key gets it.", {
+        ETag: ETAG,
+        "Cache-Control": CACHED,
+      }),
+      304: { description: "Unchanged since the ETag of If-None-Match." },
+    },
+    refusals: [404, 503],
+  },
+  {
+    ...PUBLIC,
+    path: "/public/runs/{token}",
+    id: "public_run",
+    summary: "A published run, verified in the visitor's browser",
+    path_parameters: { token: TOKEN },
+    answers: {
+      200: bytes("text/html", "The page of /verify, which fetches the bundle and verifies it."),
+      304: { description: "Unchanged since the ETag of If-None-Match." },
+      404: {
+        ...refusal("No run is published under this token: the envelope, or to a browser the page."),
+        or_page: true,
+      },
+    },
+    refusals: [503],
+  },
+  {
+    ...PUBLIC,
+    path: "/runs/{id}/bundle.json",
+    id: "run_bundle",
+    summary: "Serves no run",
+    description: "Runs are published under a token, never under their number.",
+    path_parameters: { id: RUN_ID },
+    answers: {},
+    refusals: [404],
+  },
+]

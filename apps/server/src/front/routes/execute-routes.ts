@@ -1,0 +1,114 @@
+/** `POST /execute`, `/execute/verify-determinism` and `/dcae/verify`. */
+import { canonicalize, type JsonObject } from "@runseal/canonical"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { isUnreadable, type Unreadable, verifyDocument } from "@runseal/core/verify/document"
+import { heldToClock } from "@runseal/core/verify/reader-clock"
+import { exitCode, type Report } from "@runseal/core/verify/report"
+import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
+import type { DcaeAnswer } from "@runseal/core/wire/run-summaries"
+import type { Submission } from "@runseal/core/wire/submission"
+import type { Context } from "hono"
+import { Hono } from "hono"
+import type { Deps } from "../../deps.ts"
+import { badRequest, unavailable } from "../../http-error.ts"
+import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
+import { JobError } from "../../threads/job-thread.ts"
+import { callerOf, originOf } from "../access/caller.ts"
+import { claimOf, replayedField } from "../access/idempotency.ts"
+import { callerAddress } from "../http/caller-address.ts"
+import type { ReceivedBody } from "../http/json-body.ts"
+import { DOCUMENT_LIMITS, parseObject, readJsonBody, readJsonObject, receiveJson, turnFor } from "../http/json-body.ts"
+import { readExecuteBody } from "../http/request-bodies.ts"
+import { determinismAnswer, executeAnswer } from "./execute-answer.ts"
+import { callersRun } from "./own-run.ts"
+import { storedBundle } from "./run-views.ts"
+import { untilOutside } from "./until-outside.ts"
+
+function submissionOf(c: Context, deps: Deps, object: JsonObject): Submission {
+  const body = readExecuteBody(object)
+  const caller = callerOf(c)
+  const origin = originOf(
+    deps.originSecret,
+    caller,
+    callerAddress(c, deps.trustedProxyHops)?.text,
+    c.req.header("user-agent"),
+  )
+  return { ...body, tenant: caller.tenant, origin }
+}
+
+/** Executes a body as one of the caller's runs. @throws HttpError 400 for a body that is not accepted */
+async function executeBody(c: Context, deps: Deps, object: JsonObject, claim?: KeyClaim): Promise<Bundle> {
+  await turnFor(c)
+  const submission = submissionOf(c, deps, object)
+  await turnFor(c)
+  const { bundle } = await deps.trialQuota.spend(callerOf(c), () => deps.execute(submission, claim))
+  return bundle
+}
+
+/** Waits for the record's last entry, where answers wait. @throws HttpError 503 */
+async function untilAnchored(deps: Deps, { run, anchors }: Bundle): Promise<void> {
+  const last = anchors.complete_record?.entry.logIndex
+  if (last !== undefined) await untilOutside(deps, `Run ${run.run_id}`, Number(last))
+}
+
+/**
+ * Answers a request under an idempotency key. The first answer is written canonically, so that the same bytes come again
+ * when it is made anew of the stored bundle.
+ */
+async function executeOnce(c: Context, deps: Deps, object: JsonObject, claim: KeyClaim): Promise<Response> {
+  const settled = await deps.idempotencyKeys.once(claim, () => executeBody(c, deps, object, claim))
+  const bundle = "made" in settled ? settled.made : storedBundle(await callersRun(c, deps, Number(settled.record_id)))
+  await untilAnchored(deps, bundle)
+  const { status, body } = executeAnswer(bundle)
+  return c.body(canonicalize(body), status, { "Content-Type": "application/json", ...replayedField(settled) })
+}
+
+const notChecked = (error: unknown): never => {
+  if (!(error instanceof JobError) || error.problem === "failed") throw error
+  throw unavailable("Too many large documents are being verified. Try again.")
+}
+
+const verifyReceived = async (deps: Deps, { bytes, large }: ReceivedBody): Promise<Report | Unreadable> =>
+  large
+    ? deps.checkDocument(bytes).catch(notChecked)
+    : verifyDocument(parseObject(bytes, DOCUMENT_LIMITS), [deps.trust])
+
+/** The core verifier over HTTP, with the server's own trust: a convenience, not third-party evidence. */
+async function dcaeAnswer(c: Context, deps: Deps): Promise<DcaeAnswer> {
+  const report = heldToClock(await verifyReceived(deps, await receiveJson(c, DOCUMENT_LIMITS)), deps.nowMs())
+  if (isUnreadable(report)) throw badRequest(`The document cannot be verified: ${report.unreadable}`)
+  const { verdict, checks, outcome_kind, statement, withheld, limitations } = report
+  return {
+    ok: true,
+    verified: exitCode(verdict, false) === 0,
+    verdict,
+    checks,
+    ...(outcome_kind === undefined ? {} : { outcome_kind }),
+    ...(statement === undefined ? {} : { statement }),
+    withheld,
+    limitations,
+    engine_version: ENGINE_VERSION,
+  }
+}
+
+export function executeRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.post("/execute", async c => {
+    const { bytes, object } = await readJsonBody(c)
+    const claim = claimOf(c, bytes)
+    if (claim !== undefined) return await executeOnce(c, deps, object, claim)
+    const bundle = await executeBody(c, deps, object)
+    await untilAnchored(deps, bundle)
+    const { status, body } = executeAnswer(bundle)
+    return c.json(body, status)
+  })
+  app.post("/execute/verify-determinism", async c => {
+    const object = await readJsonObject(c)
+    await turnFor(c)
+    const submission = submissionOf(c, deps, object)
+    await turnFor(c)
+    return c.json(determinismAnswer(await deps.rehearse(submission)))
+  })
+  app.post("/dcae/verify", async c => c.json(await dcaeAnswer(c, deps)))
+  return app
+}

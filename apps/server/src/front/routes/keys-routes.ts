@@ -1,0 +1,85 @@
+/** Making, listing and revoking keys. docs/api.md, "POST /admin/keys", "GET /admin/keys" and "DELETE /admin/keys/{id}". */
+import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
+import { issueText } from "@runseal/core/artifacts/schema-issue"
+import {
+  type KeyList,
+  type ListedKey,
+  type MintKeyRequest,
+  mintKeyRequestSchema,
+  type RevokedKey,
+} from "@runseal/core/wire/key-requests"
+import type { Context } from "hono"
+import { Hono } from "hono"
+import * as v from "valibot"
+import type { Deps } from "../../deps.ts"
+import { badRequest, notFound } from "../../http-error.ts"
+import { type KeyFacts, listKeys, type Minter, revokeKey } from "../../store/tables/api-keys.ts"
+import { mintKey } from "../access/api-key.ts"
+import { callerOf } from "../access/caller.ts"
+import { unauthorized } from "../access/doors.ts"
+import { readJsonObject } from "../http/json-body.ts"
+
+async function readMintRequest(c: Context): Promise<MintKeyRequest> {
+  const parsed = v.safeParse(mintKeyRequestSchema, await readJsonObject(c), FIRST_ISSUE)
+  if (!parsed.success) throw badRequest(`${issueText(parsed.issues[0])}.`)
+  return parsed.output
+}
+
+function minterOf(c: Context): Minter {
+  const { scope, api_key_id } = callerOf(c)
+  return scope === "anonymous" ? { kind: "anonymous" } : { kind: "admin", key_id: api_key_id }
+}
+
+const timestamp = (ms: number): string => new Date(ms).toISOString()
+
+const listedKey = ({
+  key_id,
+  name,
+  scope,
+  tier,
+  created_at,
+  last_used_at,
+  revoked_at,
+  run_count,
+}: KeyFacts): ListedKey => ({
+  id: key_id,
+  name,
+  scope,
+  tier,
+  created_at: timestamp(created_at),
+  last_used_at: last_used_at === 0 ? null : timestamp(last_used_at),
+  run_count,
+  revoked: revoked_at !== 0,
+})
+
+/** A key id from the path; what is no positive integer names no key. */
+function readKeyId(text: string): number {
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN
+  if (!Number.isSafeInteger(id)) throw noSuchKey()
+  return id
+}
+
+const noSuchKey = () => notFound("There is no such key.")
+
+export function keyRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.post("/admin/keys", async c => {
+    const minted = await mintKey(deps.db, await readMintRequest(c), minterOf(c), deps.nowMs())
+    // Between the door and the mint the first key was made, or the caller's own was revoked.
+    if (minted === undefined) throw unauthorized()
+    return c.json(minted, 201)
+  })
+  app.get("/admin/keys", async c => {
+    await deps.keys.usesNoted()
+    // Whoever was let in without a key was let in because there was none.
+    const keys = callerOf(c).scope === "anonymous" ? [] : await listKeys(deps.db)
+    return c.json({ ok: true, keys: keys.map(listedKey) } satisfies KeyList)
+  })
+  app.delete("/admin/keys/:id", async c => {
+    const id = readKeyId(c.req.param("id"))
+    const known = callerOf(c).scope === "admin" && (await revokeKey(deps.db, id, deps.nowMs()))
+    if (!known) throw noSuchKey()
+    return c.json({ ok: true, id, revoked: true } satisfies RevokedKey)
+  })
+  return app
+}

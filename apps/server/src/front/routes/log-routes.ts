@@ -1,0 +1,125 @@
+/**
+ * The log, read-only: C2SP tlog-tiles under /log/, entries with proof, consistency; and the trust documents. docs/api.md, "The
+ * log" and "Trust".
+ */
+import { encodeBase64, utf8Encode } from "@runseal/canonical"
+import type { OutsideLogsAnswer } from "@runseal/core/wire/log-answers"
+import { encodeEntryBundle } from "@runseal/log/merkle/entry-bundle"
+import { assembleProof, consistencyPath, inclusionPath, type ProofPlan } from "@runseal/log/merkle/rfc6962"
+import { parseTilePath, TILE_WIDTH, type TileAddress, tileWidth } from "@runseal/log/merkle/tiles"
+import { Hono } from "hono"
+import { readStandings } from "../../abroad/outbox/delivery-state.ts"
+import type { Deps } from "../../deps.ts"
+import { badRequest, HttpError, notFound } from "../../http-error.ts"
+import type { Session } from "../../store/driver/session.ts"
+import { type LogNodes, readTileThrough, rememberNodes } from "../../store/tables/log-nodes.ts"
+import { readEntries, readHead } from "../../store/tables/log-store.ts"
+import { readWitnessed } from "../../store/tables/witnessed-checkpoint.ts"
+import { acceptedCoding } from "../http/content-coding.ts"
+import { consistencyQuerySchema, readQuery } from "../http/query.ts"
+import { openPackedBundles } from "./packed-bundles.ts"
+
+const IMMUTABLE = { "Cache-Control": "public, max-age=31536000, immutable" }
+const FRESH = { "Cache-Control": "no-cache" }
+
+/** What answers are made of: all that one answer reads of tiles and entries, on one connection. */
+type Log = Pick<Deps, "db" | "shownHead"> & { readonly nodes: LogNodes }
+
+/** A tile or entry bundle that the current log holds. */
+const tileBytes = ({ db, nodes }: Log, { level, index, width }: TileAddress): Promise<Uint8Array<ArrayBuffer>> =>
+  db.read(async session => {
+    const { size } = await readHead(session)
+    if (width > tileWidth(level === "entries" ? 0 : level, index, size)) throw notFound("The log has no such tile yet.")
+    if (level !== "entries") return new Uint8Array(await readTileThrough(nodes, session, { level, index, width }, size))
+    const entries = await readEntries(session, index * TILE_WIDTH, index * TILE_WIDTH + width)
+    return new Uint8Array(encodeEntryBundle(entries.map(entry => utf8Encode(entry.body))))
+  })
+
+/** A proof in the tree of `size` leaves. */
+async function proof(nodes: LogNodes, session: Session, plan: ProofPlan, size: number): Promise<readonly string[]> {
+  return assembleProof(plan, await nodes.read(session, plan.flat(), size)).map(encodeBase64)
+}
+
+async function entryAnswer({ db, shownHead, nodes }: Log, index: number): Promise<object> {
+  const head = await shownHead()
+  return db.read(async session => {
+    if (index >= head.size) throw notFound("The log has no such entry.")
+    const [[entry], hashes] = await Promise.all([
+      readEntries(session, index, index + 1),
+      proof(nodes, session, inclusionPath(index, head.size), head.size),
+    ])
+    if (entry === undefined) throw notFound("The log has no such entry.")
+    return {
+      ok: true,
+      log_index: index,
+      integrated_time: entry.integrated_time,
+      canonicalized_body: encodeBase64(utf8Encode(entry.body)),
+      inclusion_proof: { tree_size: head.size, root_hash: encodeBase64(head.root), hashes },
+      checkpoint: head.checkpoint,
+    }
+  })
+}
+
+async function consistencyAnswer({ db, nodes }: Log, url: string): Promise<object> {
+  const { first, second } = readQuery(consistencyQuerySchema, url)
+  return db.read(async session => {
+    const { size } = await readHead(session)
+    if (first > second || second > size)
+      throw badRequest(`first and second must be tree sizes with 1 ≤ first ≤ second ≤ ${size}.`)
+    return { ok: true, first, second, hashes: await proof(nodes, session, consistencyPath(first, second), second) }
+  })
+}
+
+/** The newest checkpoint; with the witnesses' lines once enough of them cosigned that very one. */
+async function newestCheckpoint({ db, shownHead }: Deps): Promise<string> {
+  const { checkpoint } = await shownHead()
+  const witnessed = await readWitnessed(db)
+  return witnessed?.checkpoint.startsWith(checkpoint) === true ? witnessed.checkpoint : checkpoint
+}
+
+async function witnessedCheckpoint({ db }: Deps): Promise<string> {
+  const witnessed = await readWitnessed(db)
+  if (witnessed === undefined) throw notFound("No checkpoint of this log was cosigned by enough witnesses.")
+  return witnessed.checkpoint
+}
+
+const outsideLogs = async ({ db, nowMs }: Deps): Promise<OutsideLogsAnswer> => ({
+  ok: true,
+  logs: await readStandings(db, nowMs()),
+})
+
+export function logRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  const log: Log = { db: deps.db, shownHead: deps.shownHead, nodes: rememberNodes() }
+  app.get("/log/checkpoint", async c => c.text(await newestCheckpoint(deps), 200, FRESH))
+  app.get("/log/witnessed-checkpoint", async c => c.text(await witnessedCheckpoint(deps), 200, FRESH))
+  app.get("/log/outside", async c => c.json(await outsideLogs(deps), 200, FRESH))
+  app.get("/log/genesis", c => c.json({ ok: true, log_index: 0, leaf: deps.genesis }, 200, IMMUTABLE))
+  app.get("/log/key-changes", c => c.json({ ok: true, changes: deps.keyChanges }, 200, FRESH))
+  const packed = openPackedBundles(address => tileBytes(log, address))
+  app.get("/log/tile/*", async c => {
+    const address = parseTilePath(c.req.path.slice("/log/".length))
+    if (address === undefined) throw notFound("This is no tile path.")
+    const headers = { ...IMMUTABLE, "Content-Type": "application/octet-stream" }
+    // Hashes do not become shorter.
+    if (address.level !== "entries") return c.body(await tileBytes(log, address), 200, headers)
+    const varying = { ...headers, Vary: "Accept-Encoding" }
+    const coding = acceptedCoding(c.req.header("accept-encoding"))
+    if (coding === undefined)
+      throw new HttpError(406, "An entry bundle is sent plain or with gzip.", { Vary: "Accept-Encoding" })
+    if (coding === "identity") return c.body(await tileBytes(log, address), 200, varying)
+    return c.body(await packed(address), 200, { ...varying, "Content-Encoding": "gzip" })
+  })
+  app.get("/log/entry/:index", async c => {
+    const text = c.req.param("index")
+    if (!/^(0|[1-9]\d{0,14})$/.test(text)) throw notFound("The log has no such entry.")
+    return c.json(await entryAnswer(log, Number(text)), 200, FRESH)
+  })
+  app.get("/log/consistency", async c => c.json(await consistencyAnswer(log, c.req.url)))
+  app.get("/.well-known/runseal-trust.json", c => c.json(deps.trustDocument, 200, FRESH))
+  app.get("/.well-known/trusted-root.json", c => c.json(deps.trustedRoot, 200, FRESH))
+  app.get("/.well-known/service.pub", c =>
+    c.body(deps.servicePublicKeyPem, 200, { ...FRESH, "Content-Type": "application/x-pem-file" }),
+  )
+  return app
+}

@@ -1,0 +1,80 @@
+/** Publishing and withdrawing runs, and what anybody reads of them. docs/api.md, "POST /admin/runs/{id}/publish" and "Public bundles". */
+import { randomBytes } from "node:crypto"
+import { utf8Encode } from "@runseal/canonical"
+import type { PublishedRun, UnpublishedRun } from "@runseal/core/wire/key-requests"
+import type { Context } from "hono"
+import { Hono } from "hono"
+import type { Deps } from "../../deps.ts"
+import { type HttpError, notFound } from "../../http-error.ts"
+import { findPublished, isPublished, publishRun, unpublishRun } from "../../store/tables/publications-table.ts"
+import { adminKeyOf } from "../access/doors.ts"
+import { roomForAnswer } from "../http/json-body.ts"
+import { readRunId } from "../http/query.ts"
+import { entityTag, namesEtag } from "../http/served-file.ts"
+import { publicBundleUrl } from "./addresses.ts"
+
+/** 128 random bits: an address nobody guesses, so that its look-up needs no constant time. */
+const TOKEN_BYTES = 16
+const TOKEN = /^[0-9a-f]{32}$/
+
+/** A copy may be served for an hour after a run was withdrawn. docs/api.md, "Public bundles". */
+const CACHE_SECONDS = 3600
+
+const noSuchRun = () => notFound("There is no such run.")
+
+/** Refuses a token under which nothing is published. */
+export const noSuchPublication = (): HttpError => notFound("No run is published under this address.")
+
+/** Whether a run is published under a token, which may be any text. */
+export const hasPublication = async ({ db }: Pick<Deps, "db">, token: string): Promise<boolean> =>
+  TOKEN.test(token) && (await isPublished(db, token))
+
+/** Behind the door. Only an admin key publishes, and only what it made; it withdraws anybody's. */
+export function publicationRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.post("/admin/runs/:id/publish", async c => {
+    const owner = adminKeyOf(c)
+    const run_id = readRunId(c.req.param("id"))
+    const candidate = randomBytes(TOKEN_BYTES).toString("hex")
+    const publication = { run_id, token: candidate, published_at: deps.nowMs() }
+    const token = await publishRun(deps.db, owner, publication)
+    if (token === undefined) throw noSuchRun()
+    return c.json({ ok: true, run_id, token, url: publicBundleUrl(c, deps, token) } satisfies PublishedRun)
+  })
+  app.post("/admin/runs/:id/unpublish", async c => {
+    adminKeyOf(c)
+    const run_id = readRunId(c.req.param("id"))
+    if (!(await unpublishRun(deps.db, run_id))) throw noSuchRun()
+    return c.json({ ok: true, run_id, published: false } satisfies UnpublishedRun)
+  })
+  return app
+}
+
+/** Before the door. */
+export function publicBundleRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  // The rule by which a route made runs public was withdrawn: nothing is looked up, and no id tells whether it exists.
+  app.get("/runs/:id/bundle.json", () => {
+    throw notFound("No bundle is served at this address; a published run is read under its token.")
+  })
+  app.get("/public/runs/:token/bundle.json", c =>
+    sendPublished(c, deps, async sealed => (await deps.showOutside([sealed]))[0] ?? sealed),
+  )
+  return app
+}
+
+/** Sends what is made of the published bundle that the path's token names. @throws HttpError 404 when there is none */
+export async function sendPublished(
+  c: Context,
+  { db }: Pick<Deps, "db">,
+  made: (bundle: string) => string | Promise<string>,
+): Promise<Response> {
+  const token = c.req.param("token") ?? ""
+  const bundle = TOKEN.test(token) ? await findPublished(db, token) : undefined
+  if (bundle === undefined) throw noSuchPublication()
+  await roomForAnswer(c, bundle.length)
+  const text = await made(bundle)
+  const headers = { "Cache-Control": `public, max-age=${CACHE_SECONDS}`, ETag: entityTag(utf8Encode(text)) }
+  if (namesEtag(c.req.header("If-None-Match"), headers.ETag)) return c.body(null, 304, headers)
+  return c.body(text, 200, { ...headers, "Content-Type": "application/json" })
+}

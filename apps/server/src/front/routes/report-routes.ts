@@ -1,0 +1,36 @@
+/** The audit report of a run. docs/api.md, "GET /runs/{id}/report.pdf". */
+import { Hono } from "hono"
+import type { Deps } from "../../deps.ts"
+import { unavailable } from "../../http-error.ts"
+import { reportFileName } from "../../report/subject.ts"
+import { findPublicToken } from "../../store/tables/publications-table.ts"
+import { JobError } from "../../threads/job-thread.ts"
+import { readReportFormat } from "../http/query.ts"
+import { publicBundleUrl, serviceUrl } from "./addresses.ts"
+import { ownRun } from "./own-run.ts"
+
+/** Too many reports wait, or the service stops: nothing is wrong with the run. */
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof JobError) || error.problem === "failed") return error
+  return unavailable("The report cannot be made now: too many are being made. Try again.")
+}
+
+export function reportRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.get("/runs/:id/report.pdf", async c => {
+    const format = readReportFormat(c.req.url)
+    const { run_id, owner, bundle: sealed } = await ownRun(c, deps)
+    const [bundle = sealed] = await deps.showOutside([sealed])
+    const token = await findPublicToken(deps.db, run_id)
+    const published = token === undefined ? {} : { public_url: publicBundleUrl(c, deps, token) }
+    const job = { bundle, format, base_url: serviceUrl(c, deps), ...published, trust: deps.trust }
+    const pdf = await deps.renderReport(owner, job).catch((error: unknown) => {
+      throw refusalOf(error)
+    })
+    return c.body(pdf, 200, {
+      "Content-Type": "application/pdf",
+      "Content-Disposition": `attachment; filename="${reportFileName(run_id, format)}"`,
+    })
+  })
+  return app
+}

@@ -1,0 +1,65 @@
+/** Run lists, records, self-check, artifacts. Every read is scoped to the calling key. */
+import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
+import type { ArtifactKey, OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { type RunsPage, serveReceiptAnchor } from "@runseal/core/wire/run-summaries"
+import type { Context } from "hono"
+import { Hono } from "hono"
+import type { Deps } from "../../deps.ts"
+import { notFound } from "../../http-error.ts"
+import { listRuns, type RunPage, type RunRow, searchRuns } from "../../store/tables/runs-table.ts"
+import { callerOf } from "../access/caller.ts"
+import { type Page, readPage, readSearch } from "../http/query.ts"
+import { ownRun } from "./own-run.ts"
+import { runRecord, runSummary, selfCheck, storedBundle } from "./run-views.ts"
+
+const pageAnswer = ({ total, runs }: RunPage, { limit, offset }: Page): RunsPage => ({
+  ok: true,
+  total,
+  limit,
+  offset,
+  runs: runs.map(runSummary),
+})
+
+export function runRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.get("/runs", async c => {
+    const page = readPage(c.req.url)
+    return c.json(pageAnswer(await listRuns(deps.db, callerOf(c).api_key_id, page), page))
+  })
+  app.get("/runs/search", async c => {
+    const { filters, page } = readSearch(c.req.url)
+    return c.json(pageAnswer(await searchRuns(deps.db, callerOf(c).api_key_id, filters, page), page))
+  })
+  app.get("/runs/:id", async c => c.json(runRecord(await ownRun(c, deps))))
+  app.get("/runs/:id/verify", async c => c.json(selfCheck(await ownRun(c, deps), new Date(deps.nowMs()).toISOString())))
+  app.get("/runs/:id/artifacts", async c => sendBundle(c, deps, await ownRun(c, deps)))
+  for (const kind of OUTCOME_KINDS) {
+    const { artifact } = OUTCOMES[kind]
+    if (artifact === undefined) continue
+    app.get(`/runs/:id/${artifact.path}`, async c => c.json(artifactAnswer(await ownRun(c, deps), kind, artifact.key)))
+  }
+  return app
+}
+
+/** The bundle goes out as the bytes that were sealed, with what outside logs hold of it by now. */
+async function sendBundle(c: Context, { showOutside }: Deps, row: RunRow): Promise<Response> {
+  const [text = row.bundle] = await showOutside([row.bundle])
+  return c.body(text, 200, {
+    "Content-Type": "application/json",
+    "Content-Disposition": `attachment; filename="runseal-run-${row.run_id}-bundle.json"`,
+  })
+}
+
+function artifactAnswer(row: RunRow, kind: OutcomeKind, key: ArtifactKey): object {
+  if (row.outcome_kind !== kind)
+    throw notFound(
+      `Run ${row.run_id} ended as ${row.outcome_kind}; ${key} exists only for a run that ended as ${kind}.`,
+    )
+  const bundle = storedBundle(row)
+  if (key === "allow_token") return { ok: true, run_id: row.run_id, allow_token: bundle.allow_token }
+  const receipt = receiptOf(bundle)?.receipt
+  const anchor = bundle.anchors.receipt
+  const receipt_anchor = anchor === undefined ? {} : { receipt_anchor: serveReceiptAnchor(anchor) }
+  return { ok: true, run_id: row.run_id, [key]: receipt, ...receipt_anchor }
+}

@@ -1,0 +1,140 @@
+/** Decision, outcome summary and policy evaluation: what the gates decided, and on what. */
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { refusingGate } from "@runseal/core/verify/stage-error"
+import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import type { TranscriptStep } from "@runseal/core/vocabulary/pipeline-path"
+import type { Block, Line, Span } from "@runseal/pdf/block"
+import { declaredIn, declaredOpening, valueLine } from "../declared.ts"
+import type { Fact } from "../spans.ts"
+import { count, fact, facts, fieldLabel, heading, line, mono, muted, remark, said, table } from "../spans.ts"
+import type { Part } from "../subject.ts"
+import { stepStates, timeline } from "./timeline.ts"
+
+const DECIDED =
+  "Decided by the service. A verifier checks that evaluation, token and receipt follow from each other; it does not evaluate the policy again."
+
+/** What the policy gate decided, and beside it the decision that the caller declared. */
+export const decision: Part = ({ bundle }) => {
+  const { allow_token: token, sections } = bundle
+  const { policy_evaluation: evaluation } = sections
+  const gate: readonly Fact[] =
+    evaluation === undefined
+      ? [fact("Policy gate", "no decision was reached")]
+      : [
+          fact("Policy gate", mono(evaluation.decision)),
+          fact("Fired rule", mono(evaluation.fired_rule_id)),
+          fact("Reason code", mono(evaluation.decision_reason_code)),
+          fact("Decided at", evaluation.evaluation_clock),
+        ]
+  return [
+    heading(2, "Decision"),
+    ...facts([...gate, ...(token === undefined ? [] : [fact("Allow token hash", mono(token.hash))])]),
+    ...declaredDecision(bundle),
+  ]
+}
+
+const DECISION_FIELDS = [
+  "attested",
+  "actor_id",
+  "actor_role",
+  "authorization_policy",
+  "decision_kind",
+  "decision_result",
+  "decision_note",
+  "actor_signature",
+] as const
+
+/** Fields of attested_context that a list names, as facts. */
+export function attestedFacts(bundle: Bundle, names: readonly string[]): readonly Fact[] {
+  const declared = declaredIn(bundle, "attested_context")
+  if (declared === undefined) return []
+  return names
+    .filter(name => Object.hasOwn(declared, name))
+    .map(name => ({ label: fieldLabel(name), value: valueLine(declared[name]) }))
+}
+
+function declaredDecision(bundle: Bundle): readonly Block[] {
+  const rows = attestedFacts(bundle, DECISION_FIELDS)
+  return [heading(3, "Declared decision"), ...declaredOpening(bundle, "attested_context"), ...facts(rows)]
+}
+
+/** What each gate looked at; undefined where the record holds nothing of it. */
+const GATE_REASONS: Readonly<Partial<Record<TranscriptStep, (bundle: Bundle) => Line | undefined>>> = {
+  PEPG_ADMISSION: bundle => {
+    const { attestation_gap_receipt: gap } = bundle
+    if (gap !== undefined) return line(`missing fields: ${gap.missing_fields.join(", ")}`)
+    const lost = refusingGate(bundle) === "PEPG_ADMISSION"
+    return line(lost ? "required attested fields were missing" : "no required attested field is missing")
+  },
+  PEPG: ({ sections: { policy_evaluation: evaluation } }) =>
+    evaluation && line(mono(evaluation.decision_reason_code), " by ", mono(evaluation.fired_rule_id)),
+  CCV: ({ sections: { budget_snapshot: budget } }) =>
+    budget && line(`${count(budget.declared_tokens)} tokens declared; limit ${count(budget.run_limit)}`),
+  MACC: ({ sections: { budget_snapshot: budget } }) =>
+    budget?.window &&
+    line(`window total ${count(budget.window.total_after)} with this run; cap ${count(budget.window.cap)}`),
+  AIVP_T4: ({ sections: { governance_review: review } }) =>
+    review &&
+    line(mono(review.decision_kind), " by ", mono(review.adapter_id), ", reason ", mono(review.decision_reason)),
+}
+
+const GATE_RESULTS = { passed: "passed", stopped: "ended the run", not_reached: "not reached" } as const
+
+/** A gate that ended the run decided so; in a stage error it failed, unless it had refused the run before a stage failed. */
+const gateResult = (state: keyof typeof GATE_RESULTS, bundle: Bundle): Span => {
+  if (state !== "stopped") return { text: GATE_RESULTS[state] }
+  const diagnosis = OUTCOMES[bundle.run.outcome_kind].words.standing === "diagnosis"
+  const failed = diagnosis && refusingGate(bundle) === undefined
+  return { text: failed ? "failed" : GATE_RESULTS.stopped, style: "bold", tone: "bad" }
+}
+
+/** A row per gate: what it decided and on what. */
+const gateRows = (bundle: Bundle): readonly (readonly Line[])[] =>
+  stepStates(bundle)
+    .filter(({ kind }) => kind === "gate")
+    .map(({ code, label, state }) => {
+      const reason = GATE_REASONS[code]?.(bundle)
+      return [
+        line(mono(code)),
+        line(label),
+        line(gateResult(state, bundle)),
+        state === "not_reached" || reason === undefined ? line(muted("–")) : reason,
+      ]
+    })
+
+const GATE_COLUMNS = [
+  { title: "Gate", share: 21 },
+  { title: "Name", share: 21 },
+  { title: "Result", share: 15 },
+  { title: "On what", share: 43 },
+]
+
+/** How far the run came, and what each gate decided. */
+export const course: Part = ({ bundle }) => [timeline(bundle), ...table("Gates", GATE_COLUMNS, gateRows(bundle))]
+
+export const outcomeSummary: Part = subject => [heading(2, "Outcome Summary"), ...course(subject)]
+
+export const policyEvaluation: Part = ({ bundle }) => {
+  const { policy_evaluation: evaluation } = bundle.sections
+  const title = heading(2, "Policy Evaluation")
+  if (evaluation === undefined)
+    return [title, remark("The record holds no policy evaluation: the run ended before it.")]
+  return [
+    title,
+    remark(DECIDED),
+    ...facts([
+      fact("Policy", said(evaluation.policy_name)),
+      fact("Policy ID", said(evaluation.policy_id)),
+      ...(evaluation.profile_tag === undefined ? [] : [fact("Profile tag", said(evaluation.profile_tag))]),
+      fact("Policy hash", mono(evaluation.policy_hash)),
+      fact("Decision", mono(evaluation.decision)),
+      fact("Reason code", mono(evaluation.decision_reason_code)),
+      fact("Fired rule", mono(evaluation.fired_rule_id)),
+      fact("Matched rules", mono(evaluation.matched_rule_ids.join(", ") || "none")),
+      fact("Signature library hash", mono(evaluation.signature_library_hash)),
+      fact("Evaluated at", evaluation.evaluation_clock),
+      fact("Evaluator", mono(evaluation.evaluator_version)),
+      fact("Evaluation hash", mono(evaluation.hash)),
+    ]),
+  ]
+}

@@ -1,0 +1,84 @@
+/** Part 4 of a run that was not completed: the sealed receipt, or what a stage error left. */
+
+import type { JsonValue } from "@runseal/canonical"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
+import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
+import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
+import type { Block, Line } from "@runseal/pdf/block"
+import { joined, valueLine } from "../declared.ts"
+import type { Fact } from "../spans.ts"
+import { count, fact, facts, fieldLabel, heading, line, mono, muted, remark, said, table } from "../spans.ts"
+import type { Part } from "../subject.ts"
+
+/** The receipt as it is sealed, field by field; `hash` last, which covers the others. */
+const receiptFields: Part = ({ bundle }) => {
+  const found = receiptOf(bundle)
+  if (found === undefined) return []
+  const { hash, ...fields } = found.receipt
+  const rows = Object.entries<JsonValue | undefined>(fields)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]): Fact => ({ label: fieldLabel(name), value: fieldLine(value) }))
+  return facts([...rows, fact("Hash", mono(hash))])
+}
+
+export const sealedReceipt: Part = subject => {
+  const fields = receiptFields(subject)
+  if (fields.length === 0) return []
+  return [
+    heading(2, "Sealed receipt"),
+    remark("Every field of the receipt, as sealed. The hash covers all of them."),
+    ...fields,
+  ]
+}
+
+/** Texts of a receipt are identifiers, codes and hashes of the service. */
+const fieldLine = (value: JsonValue | undefined): Line => {
+  if (typeof value === "number") return line(count(value))
+  if (Array.isArray(value)) return joined(value.map(valueLine), ", ")
+  return typeof value === "string" && value !== "" ? said(value) : valueLine(value)
+}
+
+/** The attested fields of an attestation gap. */
+export const missingFields: Part = ({ bundle: { attestation_gap_receipt: gap } }) => {
+  if (gap === undefined) return []
+  const columns = [
+    { title: "Attested field", share: 60 },
+    { title: "In the request", share: 40 },
+  ]
+  const rows = gap.required_fields.map(name => [
+    said(name),
+    gap.missing_fields.includes(name) ? line({ text: "missing", style: "bold", tone: "bad" }) : line("declared"),
+  ])
+  return [heading(2, "Required attested fields"), ...table("Attested fields that the policy requires", columns, rows)]
+}
+
+/** What a stage error says of itself: the failed step, the operator's sentence, the sections completed. */
+export const diagnosis: Part = ({ bundle }) => {
+  const { run, sections } = bundle
+  if (run.outcome_kind !== "stage_error") return []
+  const stage = run.error_stage
+  const refusal = refusalBeforeFailure(bundle)
+  return [
+    heading(2, "What failed"),
+    ...facts([
+      ...(refusal === undefined ? [] : [fact("Decided before", said(refusal))]),
+      fact("Failed step", stage === undefined ? muted("not named") : line(mono(stage), ` (${STEP_LABELS[stage]})`)),
+      fact("The service said", run.error_message === undefined ? muted("nothing") : said(run.error_message)),
+      fact("The cause", "stands in the operator's process log, which is no part of this record"),
+      fact("Sections completed", mono(Object.keys(sections).sort().join(", "))),
+    ]),
+  ]
+}
+
+/** Name and hash of every section of a record. */
+export function sectionTable(sections: Bundle["sections"]): readonly Block[] {
+  const columns = [
+    { title: "Section", share: 30 },
+    { title: "Hash", share: 70 },
+  ]
+  const rows = Object.entries(sections)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, section]) => [line(mono(name)), line(mono(section.hash))])
+  return table("Sections of the record", columns, rows)
+}

@@ -1,0 +1,145 @@
+/** The statement at the head of an export, on its way into the log. docs/formats.md section 7.7. */
+import { canonicalize, parseStrictJson } from "@runseal/canonical"
+import {
+  type CompleteRecordLeaf,
+  completeRecordLeafSchema,
+  type ExportStatementLeaf,
+} from "@runseal/core/artifacts/anchor"
+import { type ChainPiece, type ExportStatement, exportStatement } from "@runseal/core/artifacts/export-statement"
+import { parseExact } from "@runseal/core/artifacts/parse-exact"
+import { tenantCommitment } from "@runseal/core/formulas/decision"
+import { exportStatementLeaf, leafDigest } from "@runseal/core/formulas/leaves"
+import { member } from "@runseal/core/vocabulary/json-members"
+import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
+import type { Tenant } from "@runseal/core/wire/submission"
+import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../keys/embedded-log.ts"
+import type { LogBuilder } from "../keys/log-builder.ts"
+import type { Source, Tx } from "../store/driver/session.ts"
+import { StoreError } from "../store/driver/store-errors.ts"
+import { type AdmittedRange, findSpan, readBundles } from "../store/tables/export-reads.ts"
+import { readRecordCount } from "../store/tables/tenants.ts"
+import type { TenantHead } from "./seal-batch.ts"
+
+/** An export as it was asked for, with what was found while nobody waited. */
+export type ExportDraft = {
+  readonly tenant: Tenant
+  /** RFC 3339; when it was asked for. */
+  readonly export_clock: string
+  readonly range: AdmittedRange
+  /** Records of the chain that were looked at. */
+  readonly seen: number
+  /** The piece of them that is asked for. */
+  readonly piece?: ChainPiece
+}
+
+/** A statement that only wants its place in the log. */
+export type StatementDraft = Pick<ExportStatement, "tenant_id" | "tenant_salt" | "leaf">
+
+export type SealedStatement = {
+  readonly document: ExportStatement
+  /** The document's canonical text, as it is sent. */
+  readonly text: string
+}
+
+/** Looks through the chain as it is now; what is sealed later, `stateExport` looks through. */
+export const draftExport = (
+  source: Source,
+  tenant: Tenant,
+  export_clock: string,
+  range: AdmittedRange,
+): Promise<ExportDraft> =>
+  source.read(async session => {
+    const seen = await readRecordCount(session, tenant.tenant_id)
+    const span = await findSpan(session, tenant.owner, range, { first: 1, last: seen })
+    const draft = { tenant, export_clock, range, seen }
+    if (span === undefined) return draft
+    const previous_record = await predecessorOf(session, tenant.owner, span.first)
+    const last_record = leafDigest(await chainLeaf(session, tenant.owner, span.last))
+    return { ...draft, piece: { first_ordinal: span.first, last_ordinal: span.last, previous_record, last_record } }
+  })
+
+/**
+ * The statements of a batch's exports; undefined for one that cannot be made, which is refused alone.
+ * @param report told why
+ */
+export async function stateExports(
+  tx: Tx,
+  exports: readonly ExportDraft[],
+  tenants: ReadonlyMap<string, TenantHead>,
+  report: (error: unknown) => void,
+): Promise<readonly (StatementDraft | undefined)[]> {
+  const stated: (StatementDraft | undefined)[] = []
+  for (const draft of exports) {
+    const head = tenants.get(draft.tenant.tenant_id)
+    try {
+      stated.push(head && (await stateExport(tx, draft, head)))
+    } catch (error) {
+      if (error instanceof StoreError && error.code !== "corrupt") throw error
+      report(error)
+      stated.push(undefined)
+    }
+  }
+  return stated
+}
+
+/**
+ * The statement of an export as of a transaction that has locked the log's head and the tenant's chain.
+ * @param head where the chain stands
+ */
+async function stateExport(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<StatementDraft> {
+  const { tenant_id, salt: tenant_salt, record_count: head_ordinal } = head
+  const piece = head_ordinal === draft.seen ? draft.piece : await extended(tx, draft, head)
+  const leaf: ExportStatementLeaf = exportStatementLeaf({
+    tenant_commitment: tenantCommitment(tenant_id, tenant_salt),
+    export_clock: draft.export_clock,
+    head_ordinal,
+    head: head.head,
+    ...clocksOf(draft.range),
+    ...piece,
+  })
+  return { tenant_id, tenant_salt, leaf }
+}
+
+/** What is stated is what was asked for: both ends included. */
+const clocksOf = ({ from_ms, to_ms }: AdmittedRange): Pick<ExportStatementLeaf, "from" | "to"> => ({
+  ...(from_ms === undefined ? {} : { from: new Date(from_ms).toISOString() }),
+  ...(to_ms === undefined ? {} : { to: new Date(to_ms - 1).toISOString() }),
+})
+
+/** The piece with what was sealed since the draft: few records, most often the chain's last. */
+async function extended(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<ChainPiece | undefined> {
+  const { piece, range, seen } = draft
+  const { owner } = draft.tenant
+  const late = await findSpan(tx, owner, range, { first: seen + 1, last: head.record_count })
+  if (late === undefined) return piece
+  const { first, last } = late
+  const begin = piece ?? { first_ordinal: first, previous_record: await predecessorOf(tx, owner, first) }
+  const isHead = last === head.record_count
+  const last_record = isHead ? head.head : leafDigest(await chainLeaf(tx, owner, last))
+  return { ...begin, last_ordinal: last, last_record }
+}
+
+const predecessorOf = async (source: Source, owner: number, ordinal: number): Promise<string> =>
+  ordinal === 1 ? ZERO_HASH : (await chainLeaf(source, owner, ordinal)).previous_record
+
+/** @throws Error when the record is not there or stands elsewhere in the chain: the database was changed from outside */
+async function chainLeaf(source: Source, owner: number, ordinal: number): Promise<CompleteRecordLeaf> {
+  const [text] = await readBundles(source, owner, { first: ordinal, last: ordinal })
+  const bundle = text === undefined ? undefined : parseStrictJson(text)
+  const stored = member(member(member(bundle, "anchors"), "complete_record"), "leaf")
+  const leaf = parseExact(completeRecordLeafSchema, stored)
+  if (leaf.ok && leaf.value.tenant_ordinal === ordinal) return leaf.value
+  throw new Error("a stored record has not its place in the tenant's chain")
+}
+
+/** Its document, proven against a checkpoint that includes it. */
+export function sealStatement(
+  { tenant_id, tenant_salt }: StatementDraft,
+  appended: AppendedLeaf<ExportStatementLeaf>,
+  log: LogIdentity,
+  builder: LogBuilder,
+  checkpoint: EntryCheckpoint,
+): SealedStatement {
+  const document = exportStatement({ tenant_id, tenant_salt }, anchorOf(log, builder, appended, checkpoint))
+  return { document, text: canonicalize(document) }
+}

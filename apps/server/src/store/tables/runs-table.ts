@@ -1,0 +1,186 @@
+/** Sealed runs. Every read belongs to an owner (the id of an API key; 0 = anonymous) and sees nobody else's runs. */
+import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import { sql as fragment, getTableColumns } from "drizzle-orm"
+import { index, pgTable, text, unique } from "drizzle-orm/pg-core"
+import { insertRows } from "../driver/insert-rows.ts"
+import type { Source, Tx } from "../driver/session.ts"
+import { packBundle, unpackBundle } from "./bundle-text.ts"
+import { bytes, number, packedBundle, type RowOf } from "./column-types.ts"
+
+/** Every index serves one read within an owner, newest first, and counts without a look at the rows; each costs every sealed run. */
+export const run = pgTable(
+  "run",
+  {
+    run_id: number().primaryKey(),
+    /** Id of the API key that made the run; 0 = anonymous. */
+    owner: number(),
+    /** 1, 2, 3 … without a gap within the owner: the `tenant_ordinal` of the complete-record leaf. */
+    owner_ordinal: number(),
+    /** Milliseconds since the epoch. */
+    created_at: number(),
+    outcome_kind: text().$type<OutcomeKind>().notNull(),
+    /** "" for an ok run. */
+    error_stage: text().notNull(),
+    program_id: text().notNull(),
+    route_id: text().notNull(),
+    /** Hash of the manifest, partial manifest or gap receipt; "" for a stage_error. */
+    manifest_hash: text().notNull(),
+    execution_region: text().notNull(),
+    duration_us: number(),
+    /** The bundle's RFC 8785 text. */
+    bundle: packedBundle().notNull(),
+    /** Secret from which the declared sections' salts come; never shown. */
+    disclosure_seed: bytes().notNull(),
+  },
+  table => [
+    unique("run_owner_ordinal").on(table.owner, table.owner_ordinal),
+    index("run_manifest_hash").on(table.owner, table.manifest_hash.op("text_pattern_ops"), table.owner_ordinal),
+    index("run_program").on(table.owner, table.program_id, table.owner_ordinal),
+    index("run_route").on(table.owner, table.route_id, table.owner_ordinal),
+    index("run_created").on(table.owner, table.created_at, table.owner_ordinal),
+    index("run_refused")
+      .on(table.owner, table.outcome_kind, table.owner_ordinal)
+      .where(fragment`${table.outcome_kind} <> 'ok'`),
+  ],
+)
+
+/** A run with its sealed document. */
+export type RunRow = RowOf<typeof run>
+/** What a run list shows. docs/api.md, "GET /runs". */
+export type RunSummaryRow = Omit<RunRow, "bundle" | "disclosure_seed">
+
+/** `limit` ≥ 1, `offset` ≥ 0; the wire bounds them. */
+export type Page = { readonly limit: number; readonly offset: number }
+
+export type RunPage = {
+  /** All runs that match, not only those of the page. */
+  readonly total: number
+  /** Newest first. */
+  readonly runs: readonly RunSummaryRow[]
+}
+
+/** An absent filter matches everything. */
+export type RunFilters = {
+  readonly manifest_hash_prefix?: string | undefined
+  readonly program_id?: string | undefined
+  readonly route_id?: string | undefined
+  readonly status?: OutcomeKind | undefined
+  /** Created at or after, milliseconds since the epoch. */
+  readonly from_ms?: number | undefined
+  /** Created before, milliseconds since the epoch. */
+  readonly to_ms?: number | undefined
+}
+
+/** A run to be stored, its bundle's text packed already or not. */
+export type NewRunRow = Omit<RunRow, "bundle"> & { readonly bundle: string | Uint8Array }
+
+/** Stores sealed runs. */
+export async function insertRuns(tx: Tx, runs: readonly NewRunRow[]): Promise<void> {
+  const stored = runs.map(row => ({
+    ...row,
+    bundle: typeof row.bundle === "string" ? packBundle(row.bundle) : row.bundle,
+  }))
+  await insertRows(tx, run, stored)
+}
+
+const RUN_COLUMNS = Object.keys(getTableColumns(run))
+
+/** Names of the columns of a summary: it carries neither bundle nor seed. */
+const SUMMARY_COLUMNS = RUN_COLUMNS.filter(name => name !== "bundle" && name !== "disclosure_seed").join(", ")
+
+/** Of statements that are always the same the server keeps its plan, which it does not for the query builder's. */
+const KEPT = { prepare: true }
+
+const FIND = `select ${RUN_COLUMNS.join(", ")} from run where run_id = $1 and owner = $2`
+
+/** A run of this owner; undefined when there is none, also when it is another's. */
+export function findRun(source: Source, owner: number, runId: number): Promise<RunRow | undefined> {
+  return source.read(async ({ sql }) => {
+    const [found] = await sql.unsafe<StoredRun[]>(FIND, [runId, owner], KEPT)
+    return found === undefined ? undefined : { ...found, bundle: unpackBundle(found.bundle) }
+  })
+}
+
+type StoredRun = Omit<RunRow, "bundle"> & { readonly bundle: Uint8Array }
+
+/**
+ * A row of a page beside the number of all that match: one statement, so that both are of the same instant. Of a page without
+ * runs there is one row that holds only the total.
+ */
+type PageRow = { readonly total: number } & (RunSummaryRow | { readonly run_id: null })
+
+function runPage(rows: readonly PageRow[]): RunPage {
+  const runs: RunSummaryRow[] = []
+  for (const { total: _, ...summary } of rows) if (summary.run_id !== null) runs.push(summary)
+  return { total: rows[0]?.total ?? 0, runs }
+}
+
+const LIST = `
+  select counted.total, page.* from (
+    select coalesce(max(owner_ordinal), 0) as total from run where owner = $1
+  ) as counted left join lateral (
+    select ${SUMMARY_COLUMNS} from run where owner = $1 and owner_ordinal <= counted.total - $2
+    order by owner_ordinal desc limit $3
+  ) as page on true
+  order by page.owner_ordinal desc`
+
+/** A page of an owner's runs. Ordinals have no gaps, so that any page is as cheap as the first. */
+export function listRuns(source: Source, owner: number, { limit, offset }: Page): Promise<RunPage> {
+  return source.read(async ({ sql }) => runPage(await sql.unsafe<PageRow[]>(LIST, [owner, offset, limit], KEPT)))
+}
+
+/**
+ * A page of the owner's runs that pass all filters. The statement is planned anew for its values: which index is best depends
+ * on them. Those that are skipped are looked up in an index alone where it holds what is asked.
+ */
+export function searchRuns(
+  source: Source,
+  owner: number,
+  filters: RunFilters,
+  { limit, offset }: Page,
+): Promise<RunPage> {
+  const values: (string | number)[] = []
+  const place = (value: string | number): string => `$${values.push(value)}`
+  const own = `owner = ${place(owner)}::bigint`
+  const matching = [own, ...conditions(filters, place)].join(" and ")
+  const text = `
+    select counted.total, page.* from (${countOf(own, matching, filters)}) as counted left join lateral (
+      select ${SUMMARY_COLUMNS} from run join (
+        select owner_ordinal from run where ${matching}${isDated(filters) ? " and owner_ordinal <= counted.newest" : ""}
+        order by owner_ordinal desc limit ${place(limit)}::bigint offset ${place(offset)}::bigint
+      ) as chosen using (owner_ordinal) where ${own}
+    ) as page on true
+    order by page.owner_ordinal desc`
+  return source.read(async ({ sql }) => runPage(await sql.unsafe<PageRow[]>(text, values)))
+}
+
+/** Runs are nearly in the order of their instants: of an old day the page begins at the day's last run, not at the newest. */
+const isDated = ({ from_ms, to_ms }: RunFilters): boolean => from_ms !== undefined || to_ms !== undefined
+
+/** How many match. Nearly all runs are completed, so they are all but the others: those have an index, and are few. */
+function countOf(own: string, matching: string, filters: RunFilters): string {
+  const { status, ...others } = filters
+  if (isDated(filters)) return `select count(*) as total, max(owner_ordinal) as newest from run where ${matching}`
+  const completedOnly = status === "ok" && Object.values(others).every(filter => filter === undefined)
+  if (!completedOnly) return `select count(*) as total from run where ${matching}`
+  return `
+    select (select coalesce(max(owner_ordinal), 0) from run where ${own})
+      - (select count(*) from run where ${own} and outcome_kind <> 'ok') as total`
+}
+
+function conditions(filters: RunFilters, place: (value: string | number) => string): readonly string[] {
+  const { manifest_hash_prefix: prefix, program_id, route_id, status, from_ms, to_ms } = filters
+  return [
+    ...(prefix === undefined ? [] : [`manifest_hash like ${place(`${literally(prefix)}%`)}`]),
+    ...(program_id === undefined ? [] : [`program_id = ${place(program_id)}`]),
+    ...(route_id === undefined ? [] : [`route_id = ${place(route_id)}`]),
+    ...(status === undefined ? [] : [`outcome_kind = ${place(status)}`]),
+    // The index of the others cannot see for itself that a value is none of the completed.
+    ...(status === undefined || status === "ok" ? [] : ["outcome_kind <> 'ok'"]),
+    ...(from_ms === undefined ? [] : [`created_at >= ${place(from_ms)}`]),
+    ...(to_ms === undefined ? [] : [`created_at < ${place(to_ms)}`]),
+  ]
+}
+
+/** A text that LIKE takes letter by letter. */
+const literally = (text: string): string => text.replaceAll(/[\\%_]/g, wildcard => `\\${wildcard}`)

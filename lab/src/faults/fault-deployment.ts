@@ -1,0 +1,174 @@
+/** A deployment under faults: real server processes over one data folder or one PostgreSQL, and what their clients remember. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { openDatabase } from "@runseal/server/store/driver/database"
+import { expect, type TestContext } from "vitest"
+import { newPostgresUrl } from "../../../apps/server/spec/database/databases.ts"
+import { checkHouse } from "../../../apps/server/spec/harness/check-house.ts"
+import { type Child, startChild } from "../../../apps/server/spec/harness/child.ts"
+import { ADMIN, caller, type Holder, mint } from "../../../apps/server/spec/harness/key-holders.ts"
+import { readTables, type Tables } from "../../../apps/server/spec/harness/read-tables.ts"
+import { openService } from "../../../apps/server/spec/harness/test-service.ts"
+import { until } from "../../../apps/server/spec/harness/until.ts"
+import { runVerifier } from "../../../apps/server/spec/harness/verifier.ts"
+import { type Memory, newMemory } from "./acknowledged-runs.ts"
+import { checkAfterFault } from "./check-after-fault.ts"
+import {
+  type Clients,
+  doorTo,
+  holdersAt,
+  nextRequest,
+  RUN_TOKENS,
+  retryUnacknowledged,
+  send,
+  WINDOW_TOKENS,
+} from "./fault-load.ts"
+import type { FaultRow } from "./fault-row.ts"
+
+export type Kind = "PGlite" | "PostgreSQL"
+
+export type Settings = {
+  readonly kind: Kind
+  readonly row: FaultRow
+  /** Whether every request that spends is under an idempotency key: then each is charged once. */
+  readonly allKeyed?: true
+  /** Folder for the embedded database, and folder for the keys; absent: a folder of the system's for temporary files. */
+  readonly dataFolder?: string
+  readonly keysFolder?: string
+  /** Address of a PostgreSQL database; absent: a new, migrated one of this run's cluster. */
+  readonly url?: string
+  /** The address the servers are given for it, when that is another way there. */
+  readonly serverUrl?: string
+}
+
+export type Deployment = {
+  readonly dataDir: string
+  readonly keysDir: string
+  readonly memory: Memory
+  /** Of the callers, once they were made. */
+  readonly secrets: readonly string[]
+  /** Options of its servers. */
+  readonly options: readonly string[]
+  /** Starts a server, by itself as an operator's supervisor would: no step comes before. */
+  readonly start: (options?: readonly string[], env?: NodeJS.ProcessEnv) => Promise<Child>
+  readonly holders: (child: Child) => readonly Holder[]
+  /** Everything that must hold after a fault, asked of a running server, which must go on to seal. */
+  readonly check: (child: Child) => Promise<void>
+  /** Stops the server and judges the database itself, every record of it and every table. */
+  readonly finish: (child: Child) => Promise<void>
+}
+
+/** Of the checks of a deployment, which run the command that audits a log; each audit covers all that was before. */
+const AUDITED_EVERY = 5
+const CUSTOMERS = ["acme", "globex"]
+
+/** A deployment with three callers; what is left of it goes with the test. */
+export async function openDeployment(
+  context: TestContext,
+  { kind, row, allKeyed, ...places }: Settings,
+): Promise<Deployment> {
+  const folder = mkdtempSync(join(tmpdir(), "runseal-fault-"))
+  const children = new Set<Child>()
+  context.onTestFinished(async () => {
+    await Promise.all([...children].map(child => child.end("SIGKILL")))
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const dataDir = join(places.dataFolder ?? folder, "data")
+  const keysDir = join(places.keysFolder ?? folder, "keys")
+  const url = kind === "PostgreSQL" ? (places.url ?? (await newPostgresUrl())) : undefined
+  const memory = newMemory()
+  const secrets: string[] = []
+  const options = [
+    ...["--data-dir", dataDir, "--keys-dir", keysDir, "--attest-rate-limit", "1000000"],
+    ...["--run-token-budget", `${RUN_TOKENS}`, "--window-token-budget", `${WINDOW_TOKENS}`],
+    ...(url === undefined ? [] : ["--database-url", places.serverUrl ?? url]),
+  ]
+  const start: Deployment["start"] = async (more = [], env = {}) => {
+    const child = await startChild([...options, ...more], env)
+    children.add(child)
+    void child.ended.then(() => children.delete(child))
+    if (secrets.length === 0) secrets.push(...(await mintCallers(child)))
+    return child
+  }
+  const holders: Deployment["holders"] = child => holdersAt(child.url, secrets)
+  let audits = 0
+  const check: Deployment["check"] = async child => {
+    row.found += await checkAfterFault(holders(child), memory)
+    row.retried += await retryUnacknowledged(child.url, { memory, secrets })
+    await expectAcknowledged(child.url, { memory, secrets })
+    expect(await checkAfterFault(holders(child), memory), "every request has its record").toBe(0)
+    if (audits++ % AUDITED_EVERY === 0) await auditLog(folder, child, memory)
+  }
+  const finish: Deployment["finish"] = async child => {
+    await check(child)
+    await auditLog(folder, child, memory)
+    const { code, stderr } = await child.end("SIGTERM")
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    const open = () =>
+      openDatabase(url === undefined ? { kind: "pglite", dataDir: join(dataDir, "db") } : { kind: "postgres", url })
+    const service = await openService({ open, keysDir, clock: { nowMs: Date.now, advance: () => {} } })
+    try {
+      await checkHouse(service)
+      const tables = await readTables(service.db)
+      checkTables(tables, memory)
+      if (allKeyed) checkChargedOnce(tables, memory)
+    } finally {
+      await service.close()
+    }
+  }
+  return { dataDir, keysDir, memory, secrets, options, start, holders, check, finish }
+}
+
+/** An admin, with whom the deployment is locked, and two customers. */
+async function mintCallers(child: Child): Promise<readonly string[]> {
+  const door = doorTo(child.url)
+  const admin = await mint(door, ADMIN, caller(door))
+  const customers = []
+  for (const name of CUSTOMERS) customers.push(await mint(door, { name, tier: "production" }, admin))
+  return [admin, ...customers].map(({ secret = "" }) => secret)
+}
+
+/** The service seals again, with no step of anybody's in between. */
+async function expectAcknowledged(url: string, clients: Clients): Promise<void> {
+  const sent = nextRequest(clients)
+  await until("a request is answered after the fault", async () => {
+    await send(sent, url, clients)
+    return sent.acknowledged !== undefined
+  })
+}
+
+/** The real command, which keeps every checkpoint it ever saw and rebuilds the log from its tiles. */
+async function auditLog(folder: string, { url }: Child, { trust = "" }: Memory): Promise<void> {
+  writeFileSync(join(folder, "trust.json"), trust)
+  const audit = await runVerifier(folder, ["log", "audit", url, "--trust", "trust.json"])
+  expect({ exit: audit.exit, verdict: audit.verdict }, audit.stdout).toEqual({ exit: 0, verdict: "LOG VERIFIED" })
+}
+
+/** No record that was read back has changed since, and no budget was overspent. */
+function checkTables({ runs, charges, windows }: Tables, memory: Memory): void {
+  const stored = new Map(runs.map(({ run_id, bundle }) => [run_id, bundle]))
+  for (const { run_id, text } of memory.runs.values())
+    expect(stored.get(run_id) === text, `run ${run_id} is the one that was read`).toBe(true)
+  const admitted = new Map<string, number>()
+  for (const { bundle } of memory.runs.values()) {
+    const window = bundle.sections.budget_snapshot?.window
+    if (window === undefined || bundle.run.outcome_kind === "macc_halt") continue
+    const name = `${bundle.run.tenant_id} ${window.window_start}`
+    admitted.set(name, (admitted.get(name) ?? 0) + window.tokens)
+  }
+  for (const [name, tokens] of admitted) expect(tokens, `tokens admitted to ${name}`).toBeLessThan(WINDOW_TOKENS)
+  const charged = charges.reduce((sum, { tokens }) => sum + tokens, 0)
+  expect(
+    windows.reduce((sum, { total }) => sum + total, 0),
+    "windows hold what was charged",
+  ).toBe(charged)
+}
+
+/** Whatever was tried again under its key, the charges are those that records show. */
+function checkChargedOnce({ charges }: Tables, memory: Memory): void {
+  const shown = [...memory.runs.values()].flatMap(
+    ({ bundle }) => bundle.sections.budget_snapshot?.window?.charge_id ?? [],
+  )
+  expect(charges.map(({ charge_id }) => charge_id).sort(), "each request was charged once").toEqual(shown.sort())
+}

@@ -1,0 +1,94 @@
+/** What stays as fast as in an empty database, measured through the real server over HTTP. */
+
+import { measure } from "../bench/measured-load.ts"
+import { readable, type Section, sectionOf } from "../bench/page.ts"
+import { type LoadRow, loadSection } from "../bench/parts/loads.ts"
+import { gets } from "../bench/reads-of-caller.ts"
+import { startService } from "../bench/servers/bench-deployment.ts"
+import { compareInserts } from "./inserts.ts"
+import { readKinds } from "./read-kinds.ts"
+import { ask, type Target } from "./target.ts"
+
+/** One reader at a time: what counts here is how long one waits, and not how many are served. */
+const READERS = 1
+/** Seconds in which all kinds are read in turn before any is counted: the service's code is compiled meanwhile. */
+const HEAT_SECONDS = 10
+const WARM_SECONDS = 0.5
+const SECONDS = 3
+/** Of each kind so many different requests. */
+const HEATING_PATHS = 10
+
+const MEBIBYTE = 2 ** 20
+
+/** @param callers their secrets; the first made every second run */
+export async function measureFlatness(
+  target: Target,
+  callers: readonly string[],
+  say: (line: string) => void,
+): Promise<readonly Section[]> {
+  const service = await startService(target.folder, target.url)
+  const secrets = callers.slice(0, 1)
+  const { look } = target
+  const { title, kinds } = await readKinds(target.url, service.url, secrets[0] ?? "")
+  say("all kinds in turn: code is compiled")
+  const all = gets(kinds.flatMap(({ paths }) => paths.slice(0, HEATING_PATHS)))
+  await measure([service], { requests: all, secrets, connections: READERS, warmSeconds: 0, seconds: HEAT_SECONDS })
+  const rows: LoadRow[] = []
+  for (const { what, paths, note = "" } of kinds) {
+    say(what)
+    const job = { requests: gets(paths), secrets, connections: READERS, warmSeconds: WARM_SECONDS, seconds: SECONDS }
+    rows.push({ what, note, measured: await measure([service], job, () => look(target.url)) })
+  }
+  const { memory } = await service.look()
+  await service.stop()
+  const inserts = await compareInserts(target, callers, say)
+  const memoryRow = {
+    what: "memory of the service after all of these reads",
+    value: memory / MEBIBYTE,
+    unit: "MiB",
+    note: "",
+  }
+  return [
+    loadSection(title, rows),
+    inserts.section,
+    sectionOf("The service on it", [...inserts.starts, memoryRow]),
+    await diskUse(target.url),
+  ]
+}
+
+type Use = { readonly name: string; readonly table: string; readonly indexes: string; readonly runs: string }
+
+const PER_RUN_WORTH_A_LINE = 5
+
+/** What a run takes on disk, by table: as allocated, the compressed bundles included; empty room in pages as well. */
+async function diskUse(databaseUrl: string): Promise<Section> {
+  const tables = await ask<Use>(
+    databaseUrl,
+    `select relname as name, pg_table_size(oid)::text as table, pg_indexes_size(oid)::text as indexes,
+       (select count(*) from run)::text as runs
+     from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by pg_total_relation_size(oid) desc`,
+  )
+  const runs = Number(tables[0]?.runs)
+  const [bundles] = await ask<{ stored: string }>(
+    databaseUrl,
+    "select avg(octet_length(bundle))::text as stored from run tablesample system (1)",
+  )
+  const rows = tables
+    .map(({ name, table, indexes }) => ({ name, table: Number(table) / runs, indexes: Number(indexes) / runs }))
+    .filter(({ table, indexes }) => table + indexes > PER_RUN_WORTH_A_LINE)
+  const whole = rows.reduce((sum, { table, indexes }) => sum + table + indexes, 0)
+  const bundle = `bundles as stored: ${readable(Number(bundles?.stored))} bytes in the mean`
+  return {
+    title: `Disk: bytes a run, ${runs.toLocaleString("en")} runs`,
+    columns: ["table", "rows", "indexes", ""],
+    rows: [
+      ...rows.map(({ name, table, indexes }) => [
+        name,
+        readable(table),
+        readable(indexes),
+        name === "run" ? bundle : "",
+      ]),
+      ["all", "", "", `${readable(whole)} bytes a run, ${readable((whole * runs) / 2 ** 30)} GiB in all`],
+    ],
+  }
+}

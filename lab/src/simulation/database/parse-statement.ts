@@ -1,0 +1,304 @@
+/**
+ * The SQL that the simulated database understands: the forms in which sealer, budget ledger, log store and idempotency
+ * keys write and read. Whatever it does not understand is an error of the simulation, never a guess. That it does
+ * the same as the databases is shown by same-rows.test.ts.
+ */
+import { type Cell, type Row, shapeNamed, type TableShape } from "./simulated-rows.ts"
+
+/** A condition on a row. */
+export type Condition = (row: Row, parameters: readonly Cell[]) => boolean
+/** A value of a new row, from the row it is made of. */
+export type Expression = (from: Row, parameters: readonly Cell[]) => Cell
+
+type Source = {
+  /** The rows that the statement goes through, in its order. */
+  readonly rows: (parameters: readonly Cell[]) => readonly Row[]
+}
+
+export type Conflict = { readonly kind: "refuse" } | { readonly kind: "skip" } | { readonly kind: "lock" }
+
+export type Statement =
+  | {
+      readonly kind: "select"
+      readonly shape: TableShape
+      readonly columns: readonly string[]
+      readonly where: Condition
+      readonly order: readonly string[]
+      readonly lock: boolean
+    }
+  | {
+      readonly kind: "insert"
+      readonly shape: TableShape
+      readonly source: Source
+      readonly conflict: Conflict
+      readonly returning: readonly string[]
+    }
+  | {
+      readonly kind: "update"
+      readonly shape: TableShape
+      readonly source: Source
+      /** Whether a row of the table is meant by a row of the source. */
+      readonly matches: (row: Row, from: Row, parameters: readonly Cell[]) => boolean
+      readonly set: (row: Row, from: Row, parameters: readonly Cell[]) => Row
+    }
+  | {
+      readonly kind: "charge"
+      /** Windows with what is added to each, and the charges that make it up. */
+      readonly windows: Source
+      readonly charges: Source
+      /** Whether what a window holds already stays in it. */
+      readonly adds: boolean
+    }
+  | { readonly kind: "newest ordinals"; readonly owners: (parameters: readonly Cell[]) => readonly Cell[] }
+  | { readonly kind: "sweep" }
+  | { readonly kind: "begin" | "commit" | "rollback" }
+
+/** A statement that the simulation has not been taught. */
+export class UnknownStatement extends Error {
+  override readonly name = "UnknownStatement"
+  constructor(text: string) {
+    super(`the simulated database does not know this statement: ${text.slice(0, 300)}`)
+  }
+}
+
+const NAME = "[a-z_]+"
+const RECORDSET = String.raw`json_to_recordset\(\$(?<json>\d+)::text::json\)`
+const FORMS = {
+  select:
+    /^select (?<columns>[a-z_, ]+|\*) from (?<table>[a-z_]+)(?: where (?<where>.*?))?(?: order by (?<order>.*?))?(?<lock> for update)?$/,
+  values: /^insert into (?<table>[a-z_]+) \((?<columns>.*?)\) values (?<values>.*?)(?<skip> on conflict do nothing)?$/,
+  insert: new RegExp(
+    String.raw`^insert into (?<table>${NAME})(?: as ${NAME})? \((?<columns>.*?)\) select (?<distinct>distinct )?(?<items>.*?) from ${RECORDSET} as ${NAME}\(.*?\)(?: order by (?<order>.*?))? on conflict(?: \(.*?\))? do (?<action>nothing|update set (?<same>${NAME}) = stored\.\k<same>)(?: returning (?<returning>.*))?$`,
+  ),
+  update: /^update (?<table>[a-z_]+) set (?<set>[^()]*?) where (?<where>.*)$/,
+  updateFrom: new RegExp(
+    String.raw`^update (?<table>${NAME}) set (?<set>.*?) from ${RECORDSET} as (?<alias>${NAME})\(.*?\) where (?<where>.*)$`,
+  ),
+  charge:
+    /^with moved as \(insert into tenant_window as stored \(tenant_id, window_seconds, window_start, total\) select tenant_id collate "C", window_seconds, window_start, total from json_to_recordset\(\$1::text::json\) as added\(.*?\) order by 1, 2, 3 on conflict \(tenant_id, window_seconds, window_start\) do update set total = (?<adds>stored\.total \+ )?excluded\.total returning tenant_id, window_seconds, window_start, total \) insert into token_charge \(charge_id, tenant_id, window_seconds, window_start, tokens, total_after, charged_at\) select charge_id, tenant_id, window_seconds, window_start, tokens, total - later, charged_at from moved join json_to_recordset\(\$2::text::json\) as made\(.*?\) using \(tenant_id, window_seconds, window_start\) returning charge_id, total_after$/,
+  newest:
+    /^select claim\.owner::bigint as owner, coalesce\( ?\(select max\(owner_ordinal\) from attestation where attestation\.owner = claim\.owner::bigint\), 0\) as newest from json_array_elements_text\(\$1::text::json\) as claim\(owner\)$/,
+  sweep: /^delete from idempotency_key where key_hash in /,
+  control: /^(begin|commit|rollback)$/,
+} as const
+
+const known = new Map<string, Statement>()
+
+/** @throws UnknownStatement */
+export function parseStatement(text: string): Statement {
+  const normal = plain(text.replace(/\s+/g, " ").replaceAll("( ", "(").trim())
+  const found = known.get(normal) ?? understand(normal)
+  if (found === undefined) throw new UnknownStatement(normal)
+  // Inserts of many rows differ in their number, and would fill the memory.
+  if (normal.length < 2000) known.set(normal, found)
+  return found
+}
+
+/** What the query builder writes, as it is written by hand: without quotes, tables before columns, brackets and `asc`. */
+const plain = (text: string): string =>
+  text
+    .replace(/(?:"[a-z_]+"\.)?"([a-z_]+)"/g, "$1")
+    .replace(/ where \((.*)\)$/, " where $1")
+    .replace(/ asc\b/g, "")
+
+function understand(text: string): Statement | undefined {
+  const control = FORMS.control.exec(text)?.[1]
+  if (control === "begin" || control === "commit" || control === "rollback") return { kind: control }
+  if (FORMS.newest.test(text)) return { kind: "newest ordinals", owners: parameters => elements(parameters[0]) }
+  const charge = FORMS.charge.exec(text)?.groups
+  if (charge !== undefined) return chargeOf(charge)
+  if (FORMS.sweep.test(text)) return { kind: "sweep" }
+  const forms = [
+    [FORMS.values, insertValues],
+    [FORMS.insert, insertSelect],
+    [FORMS.updateFrom, updateFrom],
+    [FORMS.update, updateWhere],
+    [FORMS.select, select],
+  ] as const
+  for (const [form, make] of forms) {
+    const groups = form.exec(text)?.groups
+    if (groups !== undefined) return make(groups, text)
+  }
+  return undefined
+}
+
+type Groups = Readonly<Record<string, string | undefined>>
+
+const list = (text: string): readonly string[] => text.split(",").map(item => item.trim())
+const bare = (text: string): string =>
+  text
+    .replace(/ collate "C"$/, "")
+    .replace(/::[a-z]+$/, "")
+    .trim()
+
+/** @throws UnknownStatement */
+function expression(item: string, text: string): Expression {
+  const value = bare(item)
+  const parameter = /^\$(\d+)$/.exec(value)?.[1]
+  if (parameter !== undefined) return (_from, parameters) => parameters[Number(parameter) - 1] ?? missing(text)
+  if (/^\d+$/.test(value)) return () => Number(value)
+  if (value === "''") return () => ""
+  const column = /^(?:[a-z_]+\.)?([a-z_]+)$/.exec(value)?.[1]
+  if (column === undefined) throw new UnknownStatement(text)
+  return from => from[column] ?? missing(text)
+}
+
+function missing(text: string): never {
+  throw new Error(`a value is missing: ${text.slice(0, 200)}`)
+}
+
+const OPERATORS: Readonly<Record<string, (a: number, b: number) => boolean>> = {
+  ">=": (a, b) => a >= b,
+  "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b,
+  "<": (a, b) => a < b,
+}
+
+const same = (a: Cell | undefined, b: Cell | undefined): boolean =>
+  a instanceof Uint8Array && b instanceof Uint8Array ? Buffer.compare(a, b) === 0 : a === b
+
+const elements = (json: Cell | undefined): readonly Cell[] => JSON.parse(String(json))
+
+/** @throws UnknownStatement */
+function conditions(where: string | undefined, text: string): Condition {
+  const all = (where ?? "").split(" and ").filter(part => part !== "")
+  const tests = all.map((part): Condition => {
+    const within = /^([a-z_]+) in \(select json_array_elements_text\(\$(\d+)::text::json\)\)$/.exec(part)
+    if (within !== null) {
+      const [, column = "", at = ""] = within
+      return (row, parameters) => elements(parameters[Number(at) - 1]).some(element => same(element, row[column]))
+    }
+    const [, column = "", operator = "", value = ""] = /^([a-z_]+) (=|>=|<=|>|<) (.+)$/.exec(part) ?? []
+    if (column === "") throw new UnknownStatement(text)
+    const wanted = expression(value, text)
+    const compare = OPERATORS[operator]
+    return (row, parameters) => {
+      const [a, b] = [row[column], wanted(row, parameters)]
+      return compare === undefined ? same(a, b) : compare(Number(a), Number(b))
+    }
+  })
+  return (row, parameters) => tests.every(test => test(row, parameters))
+}
+
+function select(groups: Groups, text: string): Statement {
+  const shape = shapeNamed(groups.table ?? "")
+  const columns = groups.columns === "*" ? shape.columns : list(groups.columns ?? "")
+  const order = groups.order === undefined ? [] : list(groups.order).map(bare)
+  return {
+    kind: "select",
+    shape,
+    columns,
+    where: conditions(groups.where, text),
+    order,
+    lock: groups.lock !== undefined,
+  }
+}
+
+function insertValues(groups: Groups, text: string): Statement {
+  const shape = shapeNamed(groups.table ?? "")
+  const columns = list(groups.columns ?? "")
+  const tuples = (groups.values ?? "").replace(/^\(|\)$/g, "").split(/\), ?\(/)
+  const rows = tuples.map(tuple =>
+    list(tuple).flatMap((item, at) =>
+      item === "default" ? [] : [[columns[at] ?? "", expression(item, text)] as const],
+    ),
+  )
+  return {
+    kind: "insert",
+    shape,
+    source: {
+      rows: parameters =>
+        rows.map(row => Object.fromEntries(row.map(([column, value]) => [column, value({}, parameters)]))),
+    },
+    conflict: { kind: groups.skip === undefined ? "refuse" : "skip" },
+    returning: [],
+  }
+}
+
+function insertSelect(groups: Groups, text: string): Statement {
+  const shape = shapeNamed(groups.table ?? "")
+  const columns = list(groups.columns ?? "")
+  const items = list(groups.items ?? "").map(item => expression(item, text))
+  const order = groups.order === undefined ? [] : list(groups.order).map(bare)
+  const by = order.map(name => (/^\d+$/.test(name) ? (columns[Number(name) - 1] ?? "") : name))
+  const made = (parameters: readonly Cell[]): readonly Row[] => {
+    const rows = recordset(groups, parameters).map(from =>
+      Object.fromEntries(columns.map((column, at) => [column, items[at]?.(from, parameters) ?? missing(text)])),
+    )
+    const texts = new Map(rows.map((row, at) => [groups.distinct === undefined ? `${at}` : JSON.stringify(row), row]))
+    return sorted([...texts.values()], by)
+  }
+  return {
+    kind: "insert",
+    shape,
+    source: { rows: made },
+    conflict: { kind: groups.action === "nothing" ? "skip" : "lock" },
+    returning: groups.returning === undefined ? [] : list(groups.returning),
+  }
+}
+
+const recordset = (groups: Groups, parameters: readonly Cell[]): readonly Row[] =>
+  JSON.parse(String(parameters[Number(groups.json) - 1]))
+
+/** `column = expression, …` as what makes the new row. */
+function assignments(set: string | undefined, text: string): (row: Row, from: Row, parameters: readonly Cell[]) => Row {
+  const made = list(set ?? "").map(part => {
+    const [, column = "", value = ""] = /^([a-z_]+) = (.+)$/.exec(part) ?? []
+    if (column === "") throw new UnknownStatement(text)
+    return [column, expression(value, text)] as const
+  })
+  return (row, from, parameters) => ({
+    ...row,
+    ...Object.fromEntries(made.map(([column, value]) => [column, value(from, parameters)])),
+  })
+}
+
+function updateWhere(groups: Groups, text: string): Statement {
+  const where = conditions(groups.where, text)
+  return {
+    kind: "update",
+    shape: shapeNamed(groups.table ?? ""),
+    source: { rows: () => [{}] },
+    matches: (row, _from, parameters) => where(row, parameters),
+    set: assignments(groups.set, text),
+  }
+}
+
+function updateFrom(groups: Groups, text: string): Statement {
+  const pairs = (groups.where ?? "").split(" and ").map(part => {
+    const [, column = "", other = ""] = /^(?:[a-z_]+\.)?([a-z_]+) = [a-z_]+\.([a-z_]+)$/.exec(part) ?? []
+    if (column === "") throw new UnknownStatement(text)
+    return [column, other] as const
+  })
+  return {
+    kind: "update",
+    shape: shapeNamed(groups.table ?? ""),
+    source: { rows: parameters => recordset(groups, parameters) },
+    matches: (row, from) => pairs.every(([column, other]) => same(row[column], from[other])),
+    set: assignments(groups.set, text),
+  }
+}
+
+const chargeOf = ({ adds }: Groups): Statement => ({
+  kind: "charge",
+  windows: {
+    rows: parameters => sorted(recordset({ json: "1" }, parameters), ["tenant_id", "window_seconds", "window_start"]),
+  },
+  charges: { rows: parameters => recordset({ json: "2" }, parameters) },
+  adds: adds !== undefined,
+})
+
+/** Rows in the order of some columns: numbers by size, texts by their bytes. */
+export function sorted(rows: readonly Row[], by: readonly string[]): readonly Row[] {
+  const compare = (a: Cell | undefined, b: Cell | undefined): number => {
+    if (typeof a === "number" && typeof b === "number") return a - b
+    return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)))
+  }
+  return rows.toSorted((a, b) => {
+    for (const column of by) {
+      const order = compare(a[column], b[column])
+      if (order !== 0) return order
+    }
+    return 0
+  })
+}

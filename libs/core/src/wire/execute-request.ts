@@ -1,0 +1,188 @@
+/**
+ * `POST /execute` on the wire. docs/api.md, "POST /execute".
+ * The schemas judge what was received; what is sealed is the received value itself, never a schema's output.
+ */
+import { BASE64_PATTERN, decodeBase64, type JsonObject } from "@runseal/canonical"
+import * as v from "valibot"
+import { isJsonObject, jsonObjectSchema, SHAPE } from "../artifacts/json-object-schema.ts"
+import { FIRST_ISSUE } from "../artifacts/parse-exact.ts"
+import { isForeignKey, issueReason } from "../artifacts/schema-issue.ts"
+import { member } from "../vocabulary/json-members.ts"
+import { countSchema, routeIdSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
+
+const opt = v.exactOptional
+const text = v.string()
+const base64 = v.pipe(
+  v.string(),
+  v.check(value => decodeBase64(value) !== undefined, "must be base64"),
+  v.metadata({ pattern: BASE64_PATTERN.source }),
+)
+
+/** The fields `attested_context` accepts; any other is refused. */
+export const attestedContextSchema = objectOf(
+  v.strictObject({
+    attested: opt(v.boolean()),
+    actor_id: opt(text),
+    actor_role: opt(text),
+    authorization_policy: opt(text),
+    /** Base64; sealed as declared, never verified. */
+    actor_signature: opt(base64),
+    model_provider: opt(text),
+    model_name: opt(text),
+    model_version: opt(text),
+    model_temperature: opt(v.number()),
+    prompt_hash: opt(sha256Schema),
+    decision_kind: opt(text),
+    decision_result: opt(text),
+    decision_note: opt(text),
+  }),
+)
+export type AttestedContext = Shape<typeof attestedContextSchema>
+
+/** An object with these named fields; others are sealed as received. */
+const fields = <const Entries extends v.ObjectEntries>(entries: Entries): v.GenericSchema<unknown, unknown> =>
+  objectOf(v.looseObject(entries))
+
+/** Categories and their labels, whatever a category is called. */
+const labelLists = v.pipe(
+  jsonObjectSchema,
+  v.check(
+    lists => Object.values(lists).every(list => Array.isArray(list) && list.every(item => typeof item === "string")),
+    "must map each category to a list of strings",
+  ),
+  v.metadata({ additionalProperties: { type: "array", items: { type: "string" } } }),
+)
+
+const scalar = v.union([v.number(), text])
+const origin = v.pipe(
+  jsonObjectSchema,
+  v.check(
+    value => !Object.hasOwn(value, "source_ip_hash") && !Object.hasOwn(value, "user_agent_hash"),
+    "source_ip_hash and user_agent_hash are computed by the server and must not be supplied",
+  ),
+  v.metadata({ properties: { source_ip_hash: false, user_agent_hash: false } }),
+)
+
+const requestSubstanceSchema = fields({
+  prompt: opt(fields({ hash: opt(text), template_id: opt(text) })),
+  output: opt(fields({ hash: opt(text) })),
+  post_processing: opt(v.union([v.array(v.unknown()), jsonObjectSchema])),
+  cost: opt(
+    fields({ input_tokens: opt(countSchema), output_tokens: opt(countSchema), total_tokens: opt(countSchema) }),
+  ),
+  latency: opt(v.union([v.number(), jsonObjectSchema])),
+  origin: opt(origin),
+  authentication: opt(jsonObjectSchema),
+})
+
+const approver = fields({
+  order: opt(countSchema),
+  actor_id: opt(text),
+  actor_role: opt(text),
+  approved_at: opt(text),
+  approved_request_hash: opt(text),
+  signature: opt(text),
+  comment: opt(text),
+})
+
+const authorizationChainSchema = fields({
+  approvers: opt(v.array(approver)),
+  threshold_checks: opt(
+    v.array(
+      fields({
+        name: opt(text),
+        threshold_value: opt(scalar),
+        observed_value: opt(scalar),
+        unit: opt(text),
+        operator: opt(text),
+        breached: opt(v.boolean()),
+      }),
+    ),
+  ),
+  human_in_loop: opt(
+    fields({
+      required: opt(v.boolean()),
+      performed: opt(v.boolean()),
+      performed_by: opt(text),
+      performed_at: opt(text),
+      review_mode: opt(text),
+      review_outcome: opt(text),
+    }),
+  ),
+})
+
+const regulatoryScaffoldingSchema = fields({
+  data_classification: opt(labelLists),
+})
+
+const causalGraphSchema = fields({
+  effect_log: opt(
+    v.array(
+      fields({
+        effect_kind: opt(text),
+        target: opt(text),
+        status: opt(text),
+        issued_at: opt(text),
+        ack_hash: opt(text),
+      }),
+    ),
+  ),
+})
+
+/** A declared section: an object whose named fields fit and whose others are sealed as received. */
+const declared = (shape: v.GenericSchema<unknown, unknown>): v.GenericSchema<unknown, JsonObject> =>
+  v.pipe(jsonObjectSchema, fitting(shape), v.metadata({ [SHAPE]: shape }))
+
+/** A JSON object of a shape. JavaScript calls a list an object, and so does valibot; JSON does not. */
+function objectOf<T>(shape: v.GenericSchema<unknown, T>): v.GenericSchema<unknown, T> {
+  return v.pipe(v.custom<T>(isJsonObject, "must be an object"), fitting(shape), v.metadata({ [SHAPE]: shape }))
+}
+
+/** Holds a value against a shape, and takes it over as it is. */
+function fitting<T>(shape: v.GenericSchema<unknown, unknown>): v.RawCheckAction<T> {
+  return v.rawCheck<T>(({ dataset, addIssue }) => {
+    if (!dataset.typed) return
+    const [issue] = v.safeParse(shape, dataset.value, FIRST_ISSUE).issues ?? []
+    if (issue === undefined) return
+    // The name of a key that is refused may be what must not be echoed: only where it stood is told.
+    const foreign = isForeignKey(issue)
+    const [first, ...rest] = foreign ? (issue.path ?? []).slice(0, -1) : (issue.path ?? [])
+    const message = foreign ? "holds a field that is not accepted" : issueReason(issue)
+    addIssue({ message, ...(first === undefined ? {} : { path: [first, ...rest] }) })
+  })
+}
+
+/** The request body. Unknown top-level keys are ignored and not sealed. */
+export const executeRequestSchema = v.pipe(
+  v.object({
+    program_id: sha256Schema,
+    route_id: routeIdSchema,
+    registry_record_hash: sha256Schema,
+    payload: opt(text),
+    /** Alternative name; used when both are there. */
+    payload_text: opt(text),
+    attested_context: opt(attestedContextSchema),
+    request_substance: opt(declared(requestSubstanceSchema)),
+    authorization_chain: opt(declared(authorizationChainSchema)),
+    regulatory_scaffolding: opt(declared(regulatoryScaffoldingSchema)),
+    causal_graph: opt(declared(causalGraphSchema)),
+    reproducibility_context: opt(jsonObjectSchema),
+    ai_output_text: opt(text),
+  }),
+  v.check(
+    request => request.payload !== undefined || request.payload_text !== undefined,
+    "payload or payload_text is required",
+  ),
+  v.metadata({
+    anyOf: [{ required: ["payload"] }, { required: ["payload_text"] }],
+    description:
+      "Strict JSON of at most 64 levels. Lengths are counted in UTF-16 units; U+0000 is accepted in payload, payload_text and ai_output_text only.",
+  }),
+)
+export type ExecuteRequest = Shape<typeof executeRequestSchema>
+
+/** Declared tokens of a request; zero when it declares none. */
+export function declaredTokens(substance: JsonObject | undefined): number {
+  const total = member(member(substance, "cost"), "total_tokens")
+  return typeof total === "number" ? total : 0
+}

@@ -1,0 +1,101 @@
+/** The five packages, each as a folder that npm packs as it stands. */
+import { execFileSync } from "node:child_process"
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { SWAGGER_UI_FILES } from "@runseal/server/front/discovery/docs-page"
+import { ROOT, SHIPPED_FILES_OF } from "../supply-chain/lockfile.ts"
+import { npm } from "../supply-chain/npm.ts"
+import { type Modules, mergedImports, writeModules } from "./modules.ts"
+import { licenceOf, licencesOf, sourceRevision, writePapers } from "./papers.ts"
+import { foreignDependencies, publishedManifest } from "./published-manifest.ts"
+import { readWorkspace, withDependencies } from "./workspaces.ts"
+
+const VERIFIER = "apps/verifier-cli"
+const SDK = "libs/sdk"
+const LOG = "libs/log"
+const CORE = "libs/core"
+const SERVER = "apps/server"
+const PAGE = "apps/verify-page"
+
+/** What is published, and how its folder is made. */
+export const STAGES: readonly { readonly workspace: string; readonly stage: (folder: string) => void }[] = [
+  { workspace: VERIFIER, stage: stageVerifier },
+  { workspace: SDK, stage: stageSdk },
+  { workspace: LOG, stage: folder => stageModules(folder, LOG, { declarations: true }) },
+  { workspace: CORE, stage: folder => stageModules(folder, CORE, { declarations: true }) },
+  { workspace: SERVER, stage: stageServer },
+]
+
+/** One file that runs alone, and the one that starts it. */
+function stageVerifier(folder: string): void {
+  const build = join(ROOT, VERIFIER, "build/make-verifier.node.ts")
+  execFileSync(process.execPath, [build, join(folder, "dist/verifier.cjs")], { cwd: ROOT })
+  // It holds the built file against its sources, of which a package has none.
+  rmSync(join(folder, "dist/sources.json"))
+  const { manifest } = readWorkspace(VERIFIER)
+  for (const file of Object.values(manifest.bin ?? {})) copyProgram(VERIFIER, file, folder)
+  writePapers(folder, publishedManifest(manifest, {}), `${VERIFIER}/README.md`, licencesOf(VERIFIER))
+}
+
+/** As its own build makes it: one file and its declarations. */
+function stageSdk(folder: string): void {
+  rmSync(join(ROOT, SDK, "dist/package"), { recursive: true, force: true })
+  runBuild("@runseal/sdk")
+  cpSync(join(ROOT, SDK, "dist/package"), folder, { recursive: true })
+  writePapers(folder, JSON.parse(readFileSync(join(folder, "package.json"), "utf8")), "docs/sdk.md")
+}
+
+/** The service: its modules, what they read, the page of /verify and that of /docs. */
+function stageServer(folder: string): void {
+  runBuild("@runseal/verify-page")
+  const page = `${PAGE}/dist/verify.html`
+  const revision = sourceRevision()
+  const swaggerUi = SWAGGER_UI_FILES.flatMap(([name]) => [name, `${name}.LICENSE.txt`]).filter(name =>
+    existsSync(join(ROOT, "node_modules", SWAGGER_UI, name)),
+  )
+  const generated = new Map<string, string | Uint8Array>([
+    [page, readFileSync(join(ROOT, page))],
+    [`${SERVER}/src/source-revision.txt`, `${revision ?? "unknown"}\n`],
+    ...swaggerUi.map(
+      name => [`${SERVER}/src/front/discovery/swagger-ui/${name}`, installed(SWAGGER_UI, name)] as const,
+    ),
+  ])
+  const entries = [`${SERVER}/src/main.ts`]
+  const shipped = { packages: SHIPPED_FILES_OF, licences: `${licencesOf(PAGE)}\n\n${licenceOf(SWAGGER_UI)}` }
+  stageModules(folder, SERVER, { declarations: false, entries, generated }, shipped)
+  for (const file of Object.values(readWorkspace(SERVER).manifest.bin ?? {})) copyProgram(SERVER, file, folder)
+}
+
+const SWAGGER_UI = "swagger-ui-dist"
+const installed = (name: string, file: string): Uint8Array => readFileSync(join(ROOT, "node_modules", name, file))
+
+/** Packages of which the files come with ours, and the licences of everything in it that others wrote. */
+type Shipped = { readonly packages: readonly string[]; readonly licences: string }
+
+function stageModules(folder: string, workspace: string, how: Omit<Modules, "workspaces">, shipped?: Shipped): void {
+  const modules = { workspaces: withDependencies(workspace), ...how }
+  writeModules(folder, modules)
+  const additions = {
+    imports: mergedImports(modules),
+    dependencies: foreignDependencies(modules.workspaces, shipped?.packages),
+  }
+  writePapers(
+    folder,
+    publishedManifest(readWorkspace(workspace).manifest, additions),
+    `${workspace}/README.md`,
+    shipped?.licences,
+  )
+}
+
+/** @throws Error with what the build said */
+function runBuild(workspace: string): void {
+  const { status, stderr } = npm("run", "--silent", "build", "-w", workspace)
+  if (status !== 0) throw new Error(`${workspace} could not be built: ${stderr}`)
+}
+
+function copyProgram(workspace: string, file: string, folder: string): void {
+  const place = join(folder, file)
+  mkdirSync(dirname(place), { recursive: true })
+  copyFileSync(join(ROOT, workspace, file), place)
+  chmodSync(place, 0o755)
+}
