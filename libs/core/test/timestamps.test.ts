@@ -4,7 +4,7 @@ import * as noble from "@runseal/log/keys/signatures.noble"
 import * as node from "@runseal/log/keys/signatures.node"
 import type { SignatureAlgorithm } from "@runseal/log/keys/signer-key"
 import { parseCertificate } from "@runseal/log/keys/x509-certificate"
-import { keptTimestamp, parseTimestamp, verifyTimestamp } from "@runseal/log/timestamps/timestamp"
+import { parseTimestamp, storedTimestamp, verifyTimestamp } from "@runseal/log/timestamps/timestamp"
 import { openAuthority, type TimestampAuthority } from "@runseal/log/timestamps/timestamp-authority"
 import { timestampRequest } from "@runseal/log/timestamps/timestamp-exchange"
 import { parseTimestampAuthorities } from "@runseal/log/trust/trusted-root"
@@ -65,10 +65,10 @@ describe.skipIf(!present(FOLDER))(`a timestamp of Sigstore's public authority${p
     authority = authorities("public-good-production")[0]
   })
 
-  test("verifies with the chain of the public trusted root, in its kept form", () => {
-    stamp = keptTimestamp(stamp, authority!)!
+  test("verifies with the chain of the public trusted root, in its stored form", () => {
+    stamp = storedTimestamp(stamp, authority!)!
     expect(verifyTimestamp(stamp, signature, [authority!])).toEqual({ time: 1766077479, authority })
-    expect(keptTimestamp(stamp, authority!)).toEqual(stamp)
+    expect(storedTimestamp(stamp, authority!)).toEqual(stamp)
   })
 
   test("is of nobody with the chain of the staging root, and of nothing with another signature", () => {
@@ -97,12 +97,12 @@ describe.skipIf(!opensslPresent).each(["p256", "p384", "rsa"] as const)(
     })
     afterAll(() => openssl?.remove())
 
-    test("answers the request and verifies, in its kept form", () => {
-      stamp = keptTimestamp(stamp, authority)!
+    test("answers the request and verifies, in its stored form", () => {
+      stamp = storedTimestamp(stamp, authority)!
       const found = verifyTimestamp(stamp, BYTES, [authority], asked)
       expect(found).toMatchObject({ authority })
       expect("time" in found && Math.abs(found.time - Date.now() / 1000)).toBeLessThan(120)
-      expect(keptTimestamp(stamp, authority)).toEqual(stamp)
+      expect(storedTimestamp(stamp, authority)).toEqual(stamp)
     })
 
     test("does not answer another request, nor one over other bytes", () => {
@@ -146,14 +146,14 @@ describe.each(SIGNER_KINDS)("an authority with a key of kind %s", kind => {
     for (const hash of ["sha256", "sha384", "sha512"] as const) {
       const other = authority.stamp(BYTES, TIME, { ...options, hash })
       expect(verifyTimestamp(other, BYTES, [authority.authority])).toEqual({
-        problem: expect.stringMatching(/kept form|low-S form/),
+        problem: expect.stringMatching(/stored form|low-S form/),
       })
-      const kept = keptTimestamp(other, authority.authority)!
+      const kept = storedTimestamp(other, authority.authority)!
       expect(verifyTimestamp(kept, BYTES, [authority.authority])).toEqual({
         time: TIME,
         authority: authority.authority,
       })
-      expect(keptTimestamp(kept, authority.authority)).toEqual(kept)
+      expect(storedTimestamp(kept, authority.authority)).toEqual(kept)
     }
   })
 
@@ -186,15 +186,15 @@ describe("no timestamp is one", () => {
   }
   test.each<[string, StampOptions, RegExp]>([
     ["over other bytes", { imprint: new Uint8Array(32) }, /over other bytes/],
-    ["that was not granted", { status: 2 }, /kept form/],
+    ["that was not granted", { status: 2 }, /stored form/],
     ["with a digest of another statement", { infoDigest: new Uint8Array(32) }, /not what it says/],
-    ["of another kind of content", { contentType: "2a864886f70d010701" }, /kept form/],
+    ["of another kind of content", { contentType: "2a864886f70d010701" }, /stored form/],
     ["signed with another key", { signedBy: other }, /signature of the timestamp/],
-    ["with a certificate of somebody else", { certificates: [...other.authority.certificates] }, /kept form/],
+    ["with a certificate of somebody else", { certificates: [...other.authority.certificates] }, /stored form/],
     ["that names another certificate", { signingCertificate: new Uint8Array(32) }, /names another certificate/],
-    ["with an extension", { extensions: true }, /kept form/],
-    ["with attributes that nobody signed", { unsignedAttributes: true }, /kept form/],
-    ["with words beside its status, until they are dropped", { words: "Operation Okay" }, /kept form/],
+    ["with an extension", { extensions: true }, /stored form/],
+    ["with attributes that nobody signed", { unsignedAttributes: true }, /stored form/],
+    ["with words beside its status, until they are dropped", { words: "Operation Okay" }, /stored form/],
   ])("%s", (_name, options, problem) => says(problem, options))
 
   test("of an authority that is not known", () => {
@@ -223,7 +223,7 @@ describe("what an authority answers", () => {
   test("is not kept when nothing was granted or it is no timestamp", () => {
     const { stamp, authority } = testAuthority()
     for (const answer of [stamp(BYTES, TIME, { status: 2 }), new Uint8Array(), new Uint8Array(20_000)])
-      expect(keptTimestamp(answer, authority)).toBeUndefined()
+      expect(storedTimestamp(answer, authority)).toBeUndefined()
   })
 })
 
@@ -276,7 +276,7 @@ describe("hostile bytes", () => {
       fc.property(fc.uint8Array({ maxLength: 400 }), bytes => {
         parseTimestamp(bytes)
         parseCertificate(bytes)
-        keptTimestamp(bytes, authority)
+        storedTimestamp(bytes, authority)
         verifyTimestamp(bytes, BYTES, [authority])
       }),
     )
@@ -293,7 +293,7 @@ describe("hostile bytes", () => {
       fc.property(cut(good), cut(leaf), (timestamp, certificate) => {
         parseTimestamp(timestamp)
         parseCertificate(certificate)
-        keptTimestamp(timestamp, authority)
+        storedTimestamp(timestamp, authority)
         openAuthority({ ...authority, certificates: [certificate, certificate] })
       }),
       { numRuns: 1000 },

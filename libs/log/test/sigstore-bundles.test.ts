@@ -65,21 +65,21 @@ describe.skipIf(!present(FOLDER))(`entries of public Sigstore logs${presence(FOL
     ])
   })
 
-  test("an entry of public Rekor is kept from its own answer, in its low-S form, and only as it stands there", () => {
+  test("an entry of public Rekor is read from its own answer, in its low-S form, and a changed one is refused", () => {
     const entry = entryOf("managed-key-happy-path")
-    const kept = parseRekorAnswer(rekorAnswer(entry))!
+    const stored = parseRekorAnswer(rekorAnswer(entry))!
     const trust = publicRekorTrust("sigstore-conformance", [])
-    expect(entryPlaceProblem(kept, entry.canonicalizedBody, trust)).toBeUndefined()
-    expect({ ...kept, inclusionPromise: 0, inclusionProof: { ...kept.inclusionProof, checkpoint: 0 } }).toEqual({
+    expect(entryPlaceProblem(stored, entry.canonicalizedBody, trust)).toBeUndefined()
+    expect({ ...stored, inclusionPromise: 0, inclusionProof: { ...stored.inclusionProof, checkpoint: 0 } }).toEqual({
       ...entry,
       inclusionPromise: 0,
       inclusionProof: { ...entry.inclusionProof, checkpoint: 0 },
     })
-    expect(entryPlaceProblem({ ...kept, logIndex: "7" }, entry.canonicalizedBody, trust)).toMatch(
+    expect(entryPlaceProblem({ ...stored, logIndex: "7" }, entry.canonicalizedBody, trust)).toMatch(
       /timestamp is not valid/,
     )
-    expect(entryPlaceProblem(kept, entry.canonicalizedBody, { ...trust, rekor: false })).toMatch(/another index/)
-    expect(entryPlaceProblem(kept, `${entry.canonicalizedBody}=`, trust)).toBe("The entry has another body.")
+    expect(entryPlaceProblem(stored, entry.canonicalizedBody, { ...trust, rekor: false })).toMatch(/another index/)
+    expect(entryPlaceProblem(stored, `${entry.canonicalizedBody}=`, trust)).toBe("The entry has another body.")
   })
 
   test("what is allowed to public Rekor is not allowed to our own log", () => {

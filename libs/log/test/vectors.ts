@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
-/** Public test vectors, kept beside the repository and never copied into it. */
+/** Public test vectors, stored beside the repository and never copied into it. */
 const FOLDER = fileURLToPath(new URL("../../../../shared/vectors/", import.meta.url))
 
-/** Whether a folder of vectors is there. */
+/** Whether a folder of vectors exists. */
 export const present = (name: string): boolean => existsSync(`${FOLDER}${name}`)
 
-/** Said in the title of a suite. */
+/** For the title of a suite: says when vectors are missing. */
 export const presence = (name: string): string => (present(name) ? "" : " (vectors not present)")
 
 export const readText = (path: string): string => readFileSync(`${FOLDER}${path}`, "utf8")

@@ -58,7 +58,7 @@ write("THIRD-PARTY-LICENSES.txt", licences())
 copyFileSync(join(ROOT, "LICENSE"), join(published, "LICENSE"))
 copyFileSync(join(ROOT, "docs/sdk.md"), join(published, "README.md"))
 
-/** Writes the declarations of every library into a folder of its own: `dist/types` belongs to whoever checks types meanwhile. */
+/** Writes the declarations of every library into a temporary folder, so that a type check that runs meanwhile keeps its `dist/types`. */
 function declare(folder: string): void {
   const files = globSync("libs/{canonical,log,core,sdk}/src/**/*.ts", { cwd: ROOT }).filter(
     path => !/\.test\.ts$/.test(path),

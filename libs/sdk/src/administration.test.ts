@@ -87,8 +87,8 @@ test("publish gives the token of an address that publicBundle reads without the 
   const { text } = await client.publicBundle(token)
   expect(verifyBundle(text, [service.deployment.trustDocument])).toMatchObject({ verdict: VERDICTS.complete })
   expect(service.asked[1]?.headers).not.toHaveProperty("x-service-key")
-  const stated = await client.publicStatement(token)
-  expect(verifyBundle(stated.text, [service.deployment.trustDocument])).toMatchObject({
+  const statement = await client.publicStatement(token)
+  expect(verifyBundle(statement.text, [service.deployment.trustDocument])).toMatchObject({
     verdict: VERDICTS.run_statement,
   })
   expect(service.asked[2]?.headers).not.toHaveProperty("x-service-key")

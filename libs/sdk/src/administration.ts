@@ -1,4 +1,4 @@
-/** Keys and publications, for whoever holds an admin key. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
+/** Keys and publications. Every call needs an admin key. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
 import {
   type KeyList,
   keyListSchema,
@@ -18,17 +18,17 @@ import type { Send } from "./transport.ts"
 
 export type Administration = {
   /**
-   * Makes a key; its secret is in this answer and nowhere else. Never repeated, since each call makes a key: after a
-   * NetworkError, TimeoutError or AbortedError one may exist whose secret nobody knows; find it with `listKeys`, revoke it.
+   * Makes a key. Only this answer holds its secret. Never retried, since each call makes a key: after a
+   * NetworkError, TimeoutError or AbortedError a key may exist whose secret is lost. Find it with `listKeys` and revoke it.
    */
   readonly createKey: (request: MintKeyRequest, options?: CallOptions) => Promise<MintedKey>
   /** Every key, oldest first, without secrets. */
   readonly listKeys: (options?: CallOptions) => Promise<KeyList>
   /** Ends a key: its next call is refused. */
   readonly revokeKey: (keyId: number, options?: CallOptions) => Promise<RevokedKey>
-  /** Puts the bundle of a run that this key made under an address that anybody may read. */
+  /** Publishes the bundle of a run that the calling key made, at an address that needs no key. */
   readonly publish: (runId: number, options?: CallOptions) => Promise<PublishedRun>
-  /** Takes it back; copies that were cached may be served for an hour. */
+  /** Ends a publication. Caches may serve copies for an hour. */
   readonly unpublish: (runId: number, options?: CallOptions) => Promise<UnpublishedRun>
 }
 

@@ -1,4 +1,4 @@
-/** What the calls are made of: paths, bodies, and how an answer of a known shape is read. */
+/** Parts that the calls share: paths, bodies, query strings, and reading an answer of a known shape. */
 import { CanonicalizeError, canonicalize, type JsonValue } from "@runseal/canonical"
 import { IDEMPOTENCY_KEY_MAX_LENGTH, isIdempotencyKey } from "@runseal/core/wire/idempotency-key"
 import type * as v from "valibot"
@@ -8,7 +8,7 @@ import { lenient } from "./lenient.ts"
 import { checkShape, type DoneStatus, okAnswer, okObject, type Received } from "./read-reply.ts"
 import { integerWithin, type OnceOptions, type Settings } from "./settings.ts"
 
-/** Reads an answer, whose members beside those of the shape are left out. */
+/** Reads an answer and leaves out members that the shape does not name. */
 export const as =
   <T>(schema: v.GenericSchema<unknown, T>, status?: DoneStatus) =>
   (reply: Reply): T =>
@@ -26,7 +26,7 @@ export const received =
 export const runPath = (runId: number): string =>
   `/runs/${integerWithin("The run id", runId, 1, Number.MAX_SAFE_INTEGER)}`
 
-/** A call that makes something: safe to repeat under an idempotency key only. @throws InvalidArgumentError */
+/** A call that creates something: only an idempotency key makes a retry safe. @throws InvalidArgumentError */
 export function onceCall(settings: Settings, path: string, body: string, options: OnceOptions = {}): Call {
   const idempotencyKey = options.idempotencyKey ?? settings.newIdempotencyKey?.()
   if (idempotencyKey === undefined) return { path, body, repeatable: false }
@@ -37,7 +37,7 @@ export function onceCall(settings: Settings, path: string, body: string, options
   return { path, body, repeatable: true, idempotencyKey }
 }
 
-/** What cannot be sealed exactly is refused here rather than rounded on the way. @throws InvalidArgumentError */
+/** Refuses a value that cannot be sealed exactly, rather than rounding it. @throws InvalidArgumentError */
 export function jsonText(value: JsonValue): string {
   try {
     return canonicalize(value)
@@ -47,7 +47,7 @@ export function jsonText(value: JsonValue): string {
   }
 }
 
-/** The query of the parameters that are given. @throws InvalidArgumentError */
+/** A query string of the parameters that are defined. @throws InvalidArgumentError */
 export function query(parameters: Readonly<Record<string, string | number | undefined>>): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined)
   return `?${given.map(([name, value]) => `${encodeURIComponent(name)}=${encode(name, `${value}`)}`).join("&")}`

@@ -1,6 +1,6 @@
-/** Everything the client throws, one class for each thing a caller can do about it. Outcomes of a run are never errors. */
+/** Everything the client throws: one class for each reaction a caller may have. Outcomes of a run are never errors. */
 
-/** What all of them are. */
+/** Base class of all of them. */
 export class RunsealError extends Error {
   override readonly name: string = "RunsealError"
 }
@@ -15,7 +15,7 @@ export class UnsupportedOperationError extends RunsealError {
   override readonly name = "UnsupportedOperationError"
 }
 
-/** The service could not be reached, or its answer broke off. `cause` is what the platform said. */
+/** The service could not be reached, or its answer ended early. `cause` is the platform's error. */
 export class NetworkError extends RunsealError {
   override readonly name = "NetworkError"
 }
@@ -41,11 +41,11 @@ export class AbortedError extends RunsealError {
   }
 }
 
-/** What came back is no answer of a Runseal service: another program, another release, or a damaged answer. */
+/** The answer is not one of a Runseal service: another program, another release, or a damaged answer. */
 export class ProtocolError extends RunsealError {
   override readonly name = "ProtocolError"
 
-  /** @param problem what is wrong with it, without a word of what it held */
+  /** @param problem what is wrong with the answer, without quoting it */
   constructor(problem: string) {
     super(`The answer is not one of a Runseal service: ${problem}.`)
   }
@@ -55,7 +55,7 @@ export class ProtocolError extends RunsealError {
 export class HttpStatusError extends RunsealError {
   override readonly name: string = "HttpStatusError"
   readonly status: number
-  /** Seconds after which the service asked to be called again (RFC 9110 §10.2.3), when it said so. */
+  /** Seconds after which the service asked for a retry (RFC 9110 §10.2.3); undefined when it named none. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(status: number, sentence: string, retryAfterSeconds?: number) {
@@ -78,14 +78,14 @@ export class ForbiddenError extends HttpStatusError {
   override readonly name = "ForbiddenError"
 }
 
-/** There is none, it belongs to another key, or the run ended in a state without that artifact. */
+/** It does not exist, it belongs to another key, or the run ended in a state without that artifact. */
 export class NotFoundError extends HttpStatusError {
   override readonly name = "NotFoundError"
 }
 
 /**
  * The idempotency key was used with other arguments: make a new call with a new key. With `retryAfterSeconds`, the first call
- * under the key is still under way: its answer comes when this call is made again.
+ * under the key is still running: retry this call to get its answer.
  */
 export class ConflictError extends HttpStatusError {
   override readonly name = "ConflictError"

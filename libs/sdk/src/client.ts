@@ -41,7 +41,7 @@ import { createTransport } from "./transport.ts"
 
 /**
  * Every call rejects with a `RunsealError`: InvalidArgumentError before anything is sent, then NetworkError, TimeoutError,
- * AbortedError, ProtocolError, or an HttpStatusError of the answer's status. Calls that are safe to repeat are repeated.
+ * AbortedError, ProtocolError, or an HttpStatusError of the answer's status. Calls that are safe to retry are retried.
  */
 export type Client = RunCalls & ExportCalls & AttestationCalls & Administration
 
@@ -50,9 +50,9 @@ export type ReportOptions = CallOptions & { readonly format?: ReportFormat }
 
 type RunCalls = {
   /**
-   * Executes a payload. Every outcome the service recorded is a result, also denied, halted and failed runs. Repeated under an
-   * idempotency key only, since each call makes a run; after a NetworkError, TimeoutError or AbortedError one may exist: call
-   * again with the same key, or look with `runs`.
+   * Executes a payload. Every outcome the service recorded is a result, also denied, halted and failed runs. Retried only under an
+   * idempotency key, since each call makes a run. After a NetworkError, TimeoutError or AbortedError a run may exist: call again
+   * with the same key, or search for it with `runs`.
    */
   readonly execute: (request: ExecuteRequest, options?: OnceOptions) => Promise<ExecuteResult>
   /** The same input twice under one pinned clock and nonce; nothing is stored, charged or anchored. */
@@ -74,23 +74,23 @@ type RunCalls = {
     key: Key,
     options?: CallOptions,
   ) => Promise<Received<ArtifactAnswers[Key]>>
-  /** A run's sealed audit bundle. It is not judged here: give `text` to `verifyBundle`, or save it. */
+  /** A run's sealed audit bundle, unverified: pass `text` to `verifyBundle`, or save it. */
   readonly bundle: (runId: number, options?: CallOptions) => Promise<Received<JsonObject>>
-  /** A run's in-toto statement in its DSSE envelope; NotFoundError for a stage_error. Not judged here: see `verifyBundle`. */
+  /** A run's in-toto statement in its DSSE envelope, unverified; NotFoundError for a stage_error. */
   readonly statement: (runId: number, options?: CallOptions) => Promise<Received<DsseEnvelope>>
-  /** A run's audit report as a PDF. It carries the bundle: `verifier report.pdf` judges it offline. */
+  /** A run's audit report as a PDF, which contains the bundle: `verifier report.pdf` verifies it offline. */
   readonly report: (runId: number, options?: ReportOptions) => Promise<Uint8Array>
-  /** The bundle of a published run, as anybody reads it: without a key. Caches may serve it for an hour after its end. */
+  /** The bundle of a published run, read without a key. Caches may serve it for an hour after the publication ends. */
   readonly publicBundle: (token: string, options?: CallOptions) => Promise<Received<JsonObject>>
-  /** The statement of a published run, as anybody reads it: without a key. Cached as its bundle is. */
+  /** The statement of a published run, read without a key. Cached as its bundle is. */
   readonly publicStatement: (token: string, options?: CallOptions) => Promise<Received<DsseEnvelope>>
-  /** The service's own verifier on a document of ours, as text or parsed, with the service's own trust. */
+  /** Verifies a document on the server, with the service's own trust document. The document is text or parsed JSON. */
   readonly dcaeVerify: (document: JsonObject | string, options?: CallOptions) => Promise<DcaeAnswer>
   readonly health: (options?: CallOptions) => Promise<HealthAnswer>
   readonly version: (options?: CallOptions) => Promise<VersionAnswer>
-  /** The log's head as a C2SP signed note. Read, not verified: compare it with one from elsewhere, or keep it. */
+  /** The log's head as a C2SP signed note, unverified: compare it with a copy from elsewhere, or store it. */
   readonly logCheckpoint: (options?: CallOptions) => Promise<Received<Checkpoint>>
-  /** The service's trust document. The address alone vouches for it: confirm its keys by another way before use. */
+  /** The service's trust document. Only the address authenticates it: confirm its keys another way before use. */
   readonly trust: (options?: CallOptions) => Promise<Received<JsonObject>>
 }
 

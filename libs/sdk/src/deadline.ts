@@ -1,10 +1,10 @@
-/** Work under a deadline and a signal, whether or not what it calls listens to signals. */
+/** A deadline and an abort signal for work that may ignore signals. */
 import { AbortedError, RunsealError, TimeoutError } from "./client-errors.ts"
 import type { Platform } from "./platform.ts"
 
 /**
- * Runs `work` until it ends, `ms` milliseconds are over or `outer` aborts, whichever comes first. Work is told by its signal
- * and its late result is dropped.
+ * Runs `work` until it ends, `ms` milliseconds have passed or `outer` aborts, whichever comes first. Then the signal of `work`
+ * aborts, and a later result is dropped.
  * @throws TimeoutError, AbortedError, what work throws, or the reason of `outer` when that is one of our errors
  */
 export async function withDeadline<T>(

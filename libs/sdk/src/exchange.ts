@@ -1,29 +1,29 @@
-/** One request and its whole answer, within bounds. */
+/** One HTTP request and its whole answer, with bounded size. */
 import { IDEMPOTENCY_KEY_HEADER, idempotencyKeyField } from "@runseal/core/wire/idempotency-key"
 import { NetworkError, ProtocolError } from "./client-errors.ts"
 import { parseRetryAfter } from "./retry.ts"
 import type { Settings } from "./settings.ts"
 
-/** Room for most answers. */
+/** Initial buffer; most answers fit. */
 const FIRST_BUFFER_BYTES = 65_536
 
-/** What is asked of the service. */
+/** A request to the service. */
 export type Call = {
-  /** Beginning with a slash, encoded, with its query. */
+  /** Path with its query, percent-encoded; begins with a slash. */
   readonly path: string
   /** Without one, GET, or POST when there is a body. */
   readonly method?: "POST" | "DELETE"
   /** JSON text. */
   readonly body?: string
-  /** Whether doing it twice is as good as once. */
+  /** Whether a retry is safe. */
   readonly repeatable: boolean
-  /** Names what the call makes, so that it is made once. */
+  /** Identifies what the call creates, so that a retry does not create it twice. */
   readonly idempotencyKey?: string
-  /** Public endpoints are not told the key. */
+  /** A public endpoint: the key is not sent. */
   readonly public?: true
 }
 
-/** What came back, complete and unread. */
+/** A complete answer, not yet parsed. */
 export type Reply = {
   readonly status: number
   readonly bytes: Uint8Array
@@ -35,7 +35,7 @@ export async function exchange(settings: Settings, call: Call, signal: AbortSign
   return await readReply(await openAnswer(settings, call, signal), settings, signal)
 }
 
-/** An answer of which only the head has come; `signal` ends it. @throws NetworkError, ProtocolError for a redirect */
+/** An answer whose head has arrived; `signal` cancels its body. @throws NetworkError, ProtocolError for a redirect */
 export const openAnswer = (settings: Settings, call: Call, signal: AbortSignal): Promise<Response> =>
   reached(async () => {
     const response = await settings.fetch(settings.baseUrl + call.path, requestInit(settings, call, signal))
@@ -43,7 +43,7 @@ export const openAnswer = (settings: Settings, call: Call, signal: AbortSignal):
     return response
   })
 
-/** Reads an answer to its end. @throws NetworkError, ProtocolError for one that is too large */
+/** Reads the body of an answer. @throws NetworkError, ProtocolError for one that is too large */
 export const readReply = (response: Response, settings: Settings, signal: AbortSignal): Promise<Reply> =>
   reached(async () => {
     const bytes = await readBody(response, settings.maxResponseBytes, signal)
@@ -71,7 +71,7 @@ const requestInit = ({ apiKey }: Settings, call: Call, signal: AbortSignal): Req
     ...(apiKey === undefined || call.public ? {} : { "x-service-key": apiKey }),
   },
   ...(call.body === undefined ? {} : { body: call.body }),
-  // Never followed, so that the key goes nowhere else; "manual" rather than "error" lets us say so and not repeat the call.
+  // A redirect is never followed, so that the key goes nowhere else. "manual" rather than "error" gives it an error of its own, which is not retried.
   redirect: "manual",
   credentials: "omit",
   signal,
@@ -99,7 +99,7 @@ async function readBody(response: Response, maxBytes: number, signal: AbortSigna
   }
 }
 
-/** One buffer that grows, so that an answer in tiny pieces takes no more room than in one. */
+/** One growing buffer, so that an answer in many small pieces takes no more memory than one in one piece. */
 async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   let bytes = new Uint8Array(Math.min(FIRST_BUFFER_BYTES, maxBytes))
   let size = 0

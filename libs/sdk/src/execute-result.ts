@@ -1,4 +1,4 @@
-/** The outcome of `POST /execute`: a value for every state a run can end in. docs/api.md, "POST /execute". */
+/** The outcome of `POST /execute`: a value for every state in which a run can end. docs/api.md, "POST /execute". */
 import type { JsonObject } from "@runseal/canonical"
 import { textMember } from "@runseal/core/vocabulary/json-members"
 import { OUTCOME_KINDS, OUTCOMES, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
@@ -17,7 +17,7 @@ import type { Reply } from "./exchange.ts"
 import { lenient } from "./lenient.ts"
 import { checkShape, objectOrNothing, okObject, refusal } from "./read-reply.ts"
 
-/** The service's answer, with the state it stands for. */
+/** The service's answer with the outcome that it reports. */
 const ended = <const Kind extends OutcomeKind, const Members extends v.ObjectEntries>(
   kind: Kind,
   answer: v.StrictObjectSchema<Members, undefined>,
@@ -33,10 +33,10 @@ const RESULTS = {
   stage_error: ended("stage_error", stageErrorAnswerSchema),
 }
 
-/** The service's answer, with the state it stands for; `outcome_kind` tells which members there are. */
+/** The service's answer with its outcome; `outcome_kind` decides which members there are. */
 export type ExecuteResult = Shape<(typeof RESULTS)[OutcomeKind]>
 
-/** @throws HttpStatusError when the reply is no outcome, ProtocolError when it is one of a shape that is not ours */
+/** @throws HttpStatusError when the reply reports no outcome, ProtocolError when an outcome has another shape than ours */
 export function readExecuteResult(reply: Reply): ExecuteResult {
   const answer = reply.status === 200 ? okObject(reply).document : objectOrNothing(reply)
   const outcome_kind = outcomeOf(reply.status, answer)
@@ -45,7 +45,7 @@ export function readExecuteResult(reply: Reply): ExecuteResult {
   return checkShape(lenient(result), { ...answer, outcome_kind })
 }
 
-/** The status decides first: `AIVP_T4` halted a run under 422 and failed one under 500. Failures without a run are none. */
+/** The status decides first: `AIVP_T4` is a halted run under 422 and a failed one under 500. A failure without a run is no outcome. */
 function outcomeOf(status: number, answer: JsonObject | undefined): OutcomeKind | undefined {
   const stage = textMember(answer, "error_stage")
   return OUTCOME_KINDS.find(kind => {

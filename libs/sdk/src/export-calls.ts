@@ -8,20 +8,20 @@ import { openAnswer, readReply } from "./exchange.ts"
 import { refusal } from "./read-reply.ts"
 import { type CallOptions, readLimits, type Settings } from "./settings.ts"
 
-/** When the records were admitted, RFC 3339, both included; absent: unbounded. */
+/** When the records were admitted, RFC 3339, both ends included; absent: unbounded. */
 export type ExportRange = Pick<RunFilters, "from" | "to">
 
 export type ExportCalls = {
   /**
-   * The calling key's records behind a statement that proves them complete: the exact text of each document, oldest first. Save
-   * them one a line, or give them to `verifyExport`. Asked for when the loop begins, and not repeated; `timeoutMs` is the longest
-   * wait for the next piece, and there is no deadline for all of them. An export that breaks off rejects.
+   * The calling key's records after a statement that proves them complete: the exact text of each document, oldest first. Save
+   * them one a line, or pass them to `verifyExport`. The request is sent when the loop starts and is not retried. `timeoutMs` is the
+   * longest wait for the next piece; there is no deadline for the whole export. An export that ends early rejects.
    */
   readonly exportRuns: (range?: ExportRange, options?: Omit<CallOptions, "deadlineMs">) => AsyncGenerator<string>
 }
 
 const NEWLINE = 0x0a
-/** Pieces of a line that are kept apart: one that comes byte by byte takes no more room than another. */
+/** Most pieces of a line that are buffered separately, so that a line that arrives byte by byte takes no more memory. */
 const PARTS_MAX = 1024
 
 export const exportCalls = (settings: Settings): ExportCalls => ({
@@ -37,7 +37,7 @@ export const exportCalls = (settings: Settings): ExportCalls => ({
       if (response.status !== 200) throw refusal(await within(signal => readReply(response, settings, signal)))
       if (response.body !== null) yield* linesOf(response.body.getReader(), settings.maxResponseBytes, within)
     } finally {
-      // Whatever ended the loop, nothing more is wanted.
+      // However the loop ended, the rest of the answer is cancelled.
       over.abort()
     }
   },
@@ -45,7 +45,7 @@ export const exportCalls = (settings: Settings): ExportCalls => ({
 
 type Within = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>
 
-/** @throws NetworkError, ProtocolError for what is no text, has a line that is too long, or ends within one */
+/** @throws NetworkError, ProtocolError for what is not UTF-8, has a line that is too long, or ends within a line */
 async function* linesOf(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   maxBytes: number,

@@ -1,11 +1,11 @@
-/** Reading answers of later releases: the shapes are those of core/wire, held less strictly. */
+/** Shapes of core/wire for a reader of later releases: less strict. */
 import { servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
 import { listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
 import * as v from "valibot"
 
-/** What is sealed has one shape for ever: a member more or less is a mistake there. */
+/** Sealed documents have one fixed shape: an unknown or missing member is an error. */
 const SEALED: ReadonlySet<unknown> = new Set([
   manifestSchema,
   partialManifestSchema,
@@ -16,8 +16,8 @@ const SEALED: ReadonlySet<unknown> = new Set([
 ])
 
 /**
- * The same shape for a reader: members that it does not name are left out, and texts and the lengths of lists are not judged. A later
- * release may say more. Sealed documents are held as strictly as ever.
+ * The same shape for a reader: unknown members are left out, and text formats and list lengths are not checked, since a later
+ * release may extend them. Sealed documents are still read strictly.
  */
 export const lenient = <T>(schema: v.GenericSchema<unknown, T>): v.GenericSchema<unknown, T> =>
   v.pipe(
@@ -25,7 +25,7 @@ export const lenient = <T>(schema: v.GenericSchema<unknown, T>): v.GenericSchema
     v.custom<T>(() => true),
   )
 
-/** Schemas of valibot describe themselves: their parts are read with `part`. */
+/** Rebuilds a schema; valibot schemas describe themselves, and `part` reads their parts. */
 function relaxed(schema: v.GenericSchema): v.GenericSchema {
   if (SEALED.has(schema)) return schema
   const part = (name: string): unknown => Reflect.get(schema, name)

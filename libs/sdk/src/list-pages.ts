@@ -1,26 +1,26 @@
-/** Lists, page by page. docs/api.md, "GET /runs"; attestations are listed alike. */
+/** Lists, page by page. docs/api.md, "GET /runs"; attestations are listed the same way. */
 import type { ListedAttestation } from "@runseal/core/artifacts/attestation-answer"
 import type { AttestationsPage } from "@runseal/core/wire/attestation-requests"
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type RunSummary, type RunsPage } from "@runseal/core/wire/run-summaries"
 import { type CallOptions, integerWithin } from "./settings.ts"
 
-/** Bounds of a list; the signal, timeout and deadline hold for each page. */
+/** Bounds of a list; the signal, timeout and deadline apply to each page. */
 export type PageOptions = CallOptions & {
   /** Items of one page, 1 to 500; 50 when absent. */
   readonly limit?: number | undefined
-  /** Items to pass over, newest first; 0 when absent. */
+  /** Items to skip, newest first; 0 when absent. */
   readonly offset?: number | undefined
 }
 
-/** A list, newest first. Every `for await` reads it anew; a page is fetched when it is wanted. */
+/** A list, newest first. Every `for await` fetches it again, each page when it is needed. */
 export type Pages<Page, Item> = AsyncIterable<Page> & {
-  /** Its items one by one. Those that newer ones pushed onto the next page meanwhile are not given twice. */
+  /** Its items one by one. An item that newer ones shifted to the next page is not given twice. */
   readonly items: () => AsyncIterable<Item>
 }
 export type RunPages = Pages<RunsPage, RunSummary>
 export type AttestationPages = Pages<AttestationsPage, ListedAttestation>
 
-/** How to read a page. */
+/** How to read the items of a page. */
 type Listing<Page, Item> = {
   readonly items: (page: Page) => readonly Item[]
   readonly id: (item: Item) => number | string
@@ -61,7 +61,7 @@ async function* readPages<Page extends { readonly total: number }, Item>(
   }
 }
 
-/** Remembers one page of ids: enough unless more than a page of items came between two pages. */
+/** Remembers the ids of one page: enough unless more than a page of new items arrives between two pages. */
 async function* readItems<Page, Item>(
   { items, id }: Listing<Page, Item>,
   pages: AsyncIterable<Page>,

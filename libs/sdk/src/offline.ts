@@ -9,13 +9,13 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { InvalidArgumentError } from "./client-errors.ts"
 
 /**
- * Verifies a bundle, a receipt's answer or an attestation as it was received. Nothing goes to the network; hostile text is
- * answered, never thrown.
+ * Verifies a bundle, a receipt's answer or an attestation as it was received. Sends nothing; malformed or hostile text gives a
+ * report or `unreadable` and never throws.
  * @param text the exact text, or its UTF-8 bytes
- * @param trustDocuments of the services the caller trusts, obtained other than from the document or the address it came
- *   from; without them a document of an embedded log is FAILED, for no key is trusted
+ * @param trustDocuments of the services the caller trusts, obtained from another source than the document and its address;
+ *   without one no key is trusted, and a document of an embedded log is FAILED
  * @param readAtMs the caller's clock, milliseconds since the epoch: a document dated more than 300 s ahead of it gets a limitation; absent:
- *   nothing is said of that
+ *   dates are not compared with a clock
  * @throws InvalidArgumentError for a trust document that cannot be relied on
  */
 export const verifyBundle = (
@@ -25,8 +25,8 @@ export const verifyBundle = (
 ): Report | Unreadable => heldToClock(verifyText(text, trustDocuments.map(readTrust)), readAtMs)
 
 /**
- * Verifies an export: each record as `verifyBundle` would, that none which its statement speaks of is missing, doubled or out of
- * order, and that they do not contradict each other. Of each record some hundred bytes are remembered.
+ * Verifies an export: each record as `verifyBundle` does, that no record which its statement names is missing, doubled or out of
+ * order, and that records do not contradict each other. Keeps some hundred bytes of each record in memory.
  * @param lines the documents as `exportRuns` gives them, or the lines of a saved export
  * @param readAtMs as of `verifyBundle`
  * @throws InvalidArgumentError for a trust document that cannot be relied on

@@ -1,22 +1,22 @@
-/** The one place where the client touches the world: network, clock, timers, randomness. Each can be given by the caller. */
+/** The only access to network, clock, timers and randomness. The caller can replace each. */
 
 /**
- * Sends one request. `globalThis.fetch` fits, and so does anything that answers as it does, such as `app.request` of a Hono
+ * Sends one request. `globalThis.fetch` fits, and so does any function with the same answers, such as `app.request` of a Hono
  * application.
  */
 export type Fetch = (url: string, init: RequestInit) => Response | Promise<Response>
 
 export type Platform = {
   readonly fetch: Fetch
-  /** Milliseconds since the epoch. Tells how long a call has taken, and when an HTTP date comes. */
+  /** Milliseconds since the epoch. Measures how long a call has taken, and how far away an HTTP date is. */
   readonly now: () => number
   /** Resolves after that many milliseconds, or as soon as the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
-  /** At least 0, less than 1. Spreads repeated calls in time; guards nothing. */
+  /** At least 0, less than 1. Spreads retries in time; protects nothing. */
   readonly random: () => number
 }
 
-/** What Node and browsers give. */
+/** The platform of Node and browsers. */
 export const PLATFORM: Platform = {
   fetch: (url, init) => globalThis.fetch(url, init),
   now: () => Date.now(),

@@ -1,4 +1,4 @@
-/** Reading an answer: strict JSON of a known shape, or it is not ours. */
+/** Parses an answer: strict JSON of a known shape. Anything else is a ProtocolError. */
 import { type JsonObject, type JsonValue, parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
 import { issueText } from "@runseal/core/artifacts/schema-issue"
 import { isPdf } from "@runseal/core/report-pdf/is-pdf"
@@ -7,15 +7,15 @@ import * as v from "valibot"
 import { type HttpStatusError, ProtocolError, statusError } from "./client-errors.ts"
 import type { Reply } from "./exchange.ts"
 
-/** A sealed document with the exact text that came: saved as UTF-8, that text can be verified offline. */
+/** A sealed document with the exact text of the answer: saved as UTF-8, that text can be verified offline. */
 export type Received<T> = { readonly document: T; readonly text: string }
 
-/** UTF-16 units of a service's sentence that an error repeats. */
+/** UTF-16 units of the service's sentence that an error repeats. */
 const SENTENCE_MAX_LENGTH = 1000
-/** What a terminal or a log would obey instead of showing it. */
+/** Control characters, which could steer a terminal or forge a line of a log. */
 const CONTROLS = /\p{Cc}+/gu
 
-/** The status of a call that was done, and of one that has made something. */
+/** The status of a call that succeeded, and of one that created something. */
 export type DoneStatus = 200 | 201
 
 /** The text of a reply with that status. @throws HttpStatusError, ProtocolError */
@@ -53,11 +53,15 @@ export function checkShape<T>(schema: v.GenericSchema<unknown, T>, value: JsonVa
 
 /** The error of any other status, with the service's sentence if it gave one. */
 export function refusal(reply: Reply): HttpStatusError {
-  const said = textMember(objectOrNothing(reply), "error")?.slice(0, SENTENCE_MAX_LENGTH).replace(CONTROLS, " ")
-  return statusError(reply.status, said ?? `The service answered with status ${reply.status}.`, reply.retryAfterSeconds)
+  const sentence = textMember(objectOrNothing(reply), "error")?.slice(0, SENTENCE_MAX_LENGTH).replace(CONTROLS, " ")
+  return statusError(
+    reply.status,
+    sentence ?? `The service answered with status ${reply.status}.`,
+    reply.retryAfterSeconds,
+  )
 }
 
-/** The object a reply holds; undefined for anything else, such as the page of a proxy. */
+/** The JSON object of a reply; undefined for anything else, such as a proxy's HTML page. */
 export function objectOrNothing(reply: Reply): JsonObject | undefined {
   try {
     return parseObject(textOf(reply))

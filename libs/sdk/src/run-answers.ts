@@ -1,4 +1,4 @@
-/** The answers that are read in another shape than core/wire gives them. */
+/** Answers whose shape here differs from core/wire. */
 import type { JsonObject } from "@runseal/canonical"
 import { jsonObjectSchema } from "@runseal/core/artifacts/json-object-schema"
 import type { Shape } from "@runseal/core/vocabulary/scalars"
@@ -6,7 +6,7 @@ import type { VerifyAnswer } from "@runseal/core/wire/run-summaries"
 import { versionAnswerSchema as serviceVersionSchema } from "@runseal/core/wire/service-answers"
 import * as v from "valibot"
 
-/** Members of this answer may be absent or null; absent is the one form we hand on. */
+/** Members of this answer may be absent or null; null becomes absent. */
 const withoutNulls = (answer: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== null))
 
@@ -28,7 +28,7 @@ export const verifyAnswerSchema: v.GenericSchema<unknown, VerifyAnswer> = v.pipe
   }),
 )
 
-/** Without what only later services say. */
+/** Without members that only later services send. */
 export const versionAnswerSchema = v.omit(serviceVersionSchema, ["engine_version", "base_url"])
-/** What `GET /version` says: the release, and under which log and formula it seals. */
+/** `GET /version`: the release, and the log and formula with which it seals. */
 export type VersionAnswer = Shape<typeof versionAnswerSchema>

@@ -1,48 +1,48 @@
-/** Options of the client and of single calls: what they mean, their bounds and defaults. Judged once, at the door. */
+/** Options of the client and of single calls, with their bounds and defaults. Checked once, when they are passed. */
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
 import { InvalidArgumentError } from "./client-errors.ts"
 import { PLATFORM, type Platform } from "./platform.ts"
 
-/** Most repeats after a first attempt, and how many there are unless told otherwise. */
+/** Most retries after a first attempt; also the default. */
 const RETRIES_MAX = 3
-/** Milliseconds: how long one exchange may take, how long a call with its repeats, and the most either may be given. */
+/** Milliseconds: default timeout of one exchange, default deadline of a call with its retries, and the largest value of both. */
 export const TIMEOUT_DEFAULT_MS = 60_000
 export const DEADLINE_DEFAULT_MS = 120_000
 const DEADLINE_MAX_MS = 600_000
 /** Bytes of one answer after content decoding; a bundle of a request at the service's bound of 1 MiB stays far below. */
 const RESPONSE_DEFAULT_BYTES = 16_777_216
 
-/** A header value that every platform sends as it is. Any other would be quoted by the platform's own error. */
+/** A header value that every platform sends unchanged. For any other, the platform's own error would quote the key. */
 const API_KEY = /^[\x21-\x7e]{1,512}$/
 
 /** Bounds of one call; each overrides the client's. */
 export type CallOptions = {
   /** Aborts the call. A run may have been recorded all the same. */
   readonly signal?: AbortSignal | undefined
-  /** Milliseconds for one exchange, from sending to the last byte of the answer. */
+  /** Milliseconds for one attempt, from sending to the last byte of the answer. */
   readonly timeoutMs?: number | undefined
-  /** Milliseconds for the call with all its repeats and waits. */
+  /** Milliseconds for the call with all its retries and waits. */
   readonly deadlineMs?: number | undefined
 }
 
-/** Of a call that makes something, which it does once under an idempotency key. */
+/** Options of a call that creates something. Under an idempotency key it creates it once. */
 export type OnceOptions = CallOptions & {
   /**
-   * 1 to 255 printable ASCII characters, a new one for each thing to make. The call is then repeated like one that only
-   * reads, and may be made again later with the same arguments and key: the service answers as it did the first time.
+   * 1 to 255 printable ASCII characters, a new one for each thing to create. The call is then retried like a read, and may be
+   * sent again later with the same arguments and key: the service gives the first answer again.
    */
   readonly idempotencyKey?: string | undefined
 }
 
 export type ClientOptions = Partial<{ readonly [Name in keyof Platform]: Platform[Name] | undefined }> &
   Omit<CallOptions, "signal"> & {
-    /** Address of the service, `https://…` or `http://…`, with a path when it lies behind one. */
+    /** Address of the service, `https://…` or `http://…`, with a path when a proxy serves it below one. */
     readonly baseUrl: string
-    /** Sent as `X-Service-Key`, to endpoints that need it. Absent: the caller is anonymous, in open mode. */
+    /** Sent as `X-Service-Key`, but not to public endpoints. Absent: the caller is anonymous, which only open mode allows. */
     readonly apiKey?: string | undefined
-    /** Makes a key for each `execute` and `attest` that is given none, such as `() => crypto.randomUUID()`. */
+    /** Creates an idempotency key for each `execute` and `attest` without one, such as `() => crypto.randomUUID()`. */
     readonly newIdempotencyKey?: (() => string) | undefined
-    /** Repeats of a call that is safe to repeat, 0 to 3. */
+    /** Retries of a call that is safe to retry, 0 to 3. */
     readonly retries?: number | undefined
     /** Bytes of one answer. */
     readonly maxResponseBytes?: number | undefined
@@ -101,7 +101,7 @@ function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new InvalidArgumentError("baseUrl must be a complete http or https address.")
-  // A password here would travel in no header we control, and would stand in messages.
+  // The client never sends a password of the address, and error messages would quote it.
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
     throw new InvalidArgumentError("baseUrl must have no user name, password, query or fragment.")
   return url.href.replace(/\/+$/, "")

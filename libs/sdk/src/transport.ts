@@ -1,10 +1,10 @@
-/** A call from its first attempt to its last: deadline, abort, repeats. */
+/** A call from its first attempt to its last: deadline, abort, retries. */
 import { withDeadline } from "./deadline.ts"
 import { type Call, exchange, type Reply } from "./exchange.ts"
 import { retryDelayMs } from "./retry.ts"
 import { type CallOptions, type Limits, readLimits, type Settings } from "./settings.ts"
 
-/** Makes a call and reads its answer; what `read` throws decides with the failures of the exchange whether to repeat. */
+/** Sends a call and reads its answer. An error of `read` counts as a failure of the attempt when a retry is decided. */
 export type Send = <T>(call: Call, read: (reply: Reply) => T, options?: CallOptions) => Promise<T>
 
 export function createTransport(settings: Settings): Send {
@@ -18,7 +18,7 @@ export function createTransport(settings: Settings): Send {
   }
 }
 
-/** Attempts until one succeeds, none is left, or the next would begin after the deadline: then the last failure is told. */
+/** Attempts until one succeeds, none is left, or the next would start after the deadline; then throws the last error. */
 async function repeat<T>(
   settings: Settings,
   call: Call,

@@ -1,7 +1,12 @@
 /** Timestamps of RFC 3161 and certificates above them: nothing that an authority did not make passes, and nothing has two spellings. */
 import { equalBytes } from "@runseal/canonical"
 import { parseCertificate } from "@runseal/log/keys/x509-certificate"
-import { keptTimestamp, MAX_TIMESTAMP_BYTES, parseTimestamp, verifyTimestamp } from "@runseal/log/timestamps/timestamp"
+import {
+  MAX_TIMESTAMP_BYTES,
+  parseTimestamp,
+  storedTimestamp,
+  verifyTimestamp,
+} from "@runseal/log/timestamps/timestamp"
 import { openAuthority, type TimestampAuthority } from "@runseal/log/timestamps/timestamp-authority"
 import { keptInputs } from "../corpus.ts"
 import { bytesOf, type FuzzTarget, promise } from "../fuzz-target.ts"
@@ -21,7 +26,7 @@ const authorities: readonly TimestampAuthority[] = KINDS.map(kind => ({
 }))
 const genuine = authorities.flatMap((authority, at) => {
   const answer = kept("timestamp", `openssl-${KINDS[at]}`)
-  return keptTimestamp(answer, authority) ?? []
+  return storedTimestamp(answer, authority) ?? []
 })
 const isOneOf = (known: readonly Uint8Array[], input: Uint8Array): boolean => known.some(one => equalBytes(one, input))
 
@@ -30,13 +35,13 @@ export const timestamps: FuzzTarget = {
   seeds: () => genuine,
   run: input => {
     for (const authority of authorities) {
-      const answer = keptTimestamp(input, authority)
+      const answer = storedTimestamp(input, authority)
       if (answer === undefined) continue
       promise(
         answer.length <= MAX_TIMESTAMP_BYTES && parseTimestamp(answer) !== undefined,
         "what is kept cannot be read",
       )
-      const again = keptTimestamp(answer, authority)
+      const again = storedTimestamp(answer, authority)
       promise(again !== undefined && equalBytes(again, answer), "what was kept is kept otherwise the next time")
     }
     const verifies = !("problem" in verifyTimestamp(input, STAMPED, authorities))

@@ -69,7 +69,7 @@ interface Facts extends ExpectedEntry {
 }
 
 interface Rule {
-  /** Said when the rule holds. */
+  /** The message when the rule holds. */
   readonly holds: string
   /** What is wrong, or undefined. */
   readonly problem: (facts: Facts) => string | undefined

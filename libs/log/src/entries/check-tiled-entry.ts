@@ -1,4 +1,4 @@
-/** Holds an entry of a Rekor v2 log against the service's own: the same digest, signature and key, in a tree that the log signed. */
+/** Compares an entry of a Rekor v2 log with the service's own: the same digest, signature and key, in a tree that the log signed. */
 import { decodeBase64, decodeSafeDecimal, encodeBase64, equalBytes } from "@runseal/canonical"
 import { isLowS } from "../keys/ecdsa-der.ts"
 import { isValidAt } from "../keys/validity.ts"
@@ -12,8 +12,8 @@ import { signatureIn, TILED_ENTRY_KIND, tiledBody } from "./rekor-v2.ts"
 import { isSignedCheckpoint } from "./verified-checkpoints.ts"
 
 /**
- * Who stamped the service's signature of an entry, and when: what a Rekor v2 log leaves to others. A problem in one sentence when
- * nobody of `authorities` did. Never throws.
+ * Which authority timestamped the service's signature of an entry, and when: a Rekor v2 log signs no time itself. A problem in one
+ * sentence when none of `authorities` did. Never throws.
  * @param timestamp base64 of a TimeStampResp
  * @param ownBody base64 of the entry's body in the service's own log
  */
@@ -30,7 +30,7 @@ export function entryTime(
 
 /**
  * Why an entry does not show that a log of `trust` holds what the service's own entry holds; undefined when it shows that. Its
- * signature must be in its one form. Never throws.
+ * signature must be in its low-S form. Never throws.
  * @param ownBody base64 of the body in the service's own log, known to be right
  * @param time of its timestamp, in Unix seconds
  */

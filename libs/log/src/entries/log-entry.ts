@@ -89,8 +89,8 @@ export interface EntryParts {
 }
 
 /**
- * The canonical body (RFC 8785) of a profile-A entry; its UTF-8 bytes are the Merkle leaf. Written as it stands: base64 and
- * hex need no escape.
+ * The canonical body (RFC 8785) of a profile-A entry; its UTF-8 bytes are the Merkle leaf. Written without a JSON serialiser:
+ * base64 and hex need no escape.
  */
 export function entryBody({ digestHex, signatureDer, spkiDer }: EntryBodyParts): string {
   const signature = encodeBase64(signatureDer)
@@ -111,7 +111,7 @@ const bodySchema = v.strictObject({
 const WRITTEN_BODY =
   /^\{"apiVersion":"0\.0\.1","kind":"hashedrekord","spec":\{"data":\{"hash":\{"algorithm":"sha256","value":"([0-9a-f]{64})"\}\},"signature":\{"content":"([A-Za-z0-9+/=]*)","publicKey":\{"content":"([A-Za-z0-9+/=]*)"\}\}\}\}$/
 
-/** What a body says, before its encodings are undone. */
+/** The members of a body, before base64 and PEM are decoded. */
 interface WrittenBody extends Pick<EntryBody, "apiVersion" | "kind" | "canonical" | "digestHex"> {
   readonly signature: string
   readonly publicKey: string
@@ -122,14 +122,14 @@ export function parseEntryBody(bytes: Uint8Array): EntryBody | undefined {
   const text = utf8Decode(bytes)
   const written = text === undefined ? undefined : (ownBody(text) ?? anyBody(text))
   if (written === undefined || !isSha256Hex(written.digestHex)) return undefined
-  const { signature, publicKey, ...said } = written
+  const { signature, publicKey, ...rest } = written
   const signatureDer = decodeBase64(signature)
   const key = decodeKey(publicKey)
   if (signatureDer === undefined || key === undefined) return undefined
-  return { ...said, signatureDer, ...key }
+  return { ...rest, signatureDer, ...key }
 }
 
-/** A body in our own spelling is canonical as it stands; only others are worth a parser. */
+/** A body in our own spelling is canonical already; only other spellings need a JSON parser. */
 function ownBody(text: string): WrittenBody | undefined {
   const [, digestHex, signature, publicKey] = WRITTEN_BODY.exec(text) ?? []
   if (digestHex === undefined || signature === undefined || publicKey === undefined) return undefined
@@ -151,10 +151,10 @@ function anyBody(text: string): WrittenBody | undefined {
   }
 }
 
-/** Keys kept decoded, by their whole spelling: the entries of a service name the same few over and over. */
+/** Cache of decoded keys by their whole spelling: the entries of a service repeat the same few. */
 const MAX_DECODED_KEYS = 64
-/** Longest spelling that is kept; a P-256 key takes 240 characters. */
-const MAX_KEPT_KEY_LENGTH = 512
+/** Longest spelling that is cached; a P-256 key takes 240 characters. */
+const MAX_CACHED_KEY_LENGTH = 512
 const decodedKeys = new Map<string, Pick<EntryBody, "spkiDer">>()
 
 /** The key behind the base64 of a PEM text, if it is one; undefined for what is no base64. */
@@ -168,13 +168,13 @@ function decodeKey(base64: string): Pick<EntryBody, "spkiDer"> | undefined {
   const key = spkiDer === undefined ? {} : { spkiDer }
   const [oldest] = decodedKeys.keys()
   if (oldest !== undefined && decodedKeys.size >= MAX_DECODED_KEYS) decodedKeys.delete(oldest)
-  if (base64.length <= MAX_KEPT_KEY_LENGTH) decodedKeys.set(base64, key)
+  if (base64.length <= MAX_CACHED_KEY_LENGTH) decodedKeys.set(base64, key)
   return key
 }
 
 /**
- * The RFC 8785 text the log signs for the signed entry timestamp (SET); its UTF-8 bytes are the message. Written as it
- * stands: base64, hex and integers need no escape.
+ * The RFC 8785 text that the log signs for the signed entry timestamp (SET); its UTF-8 bytes are the message. Written without a JSON
+ * serialiser: base64, hex and integers need no escape.
  */
 export const signedEntryTimestampPayload = ({ body, integratedTime, logId, logIndex }: EntryTimestamp): string =>
   `{"body":"${body}","integratedTime":${integratedTime},"logID":"${encodeHex(logId)}","logIndex":${logIndex}}`
@@ -208,7 +208,7 @@ export function base64Schema(minBytes: number, maxBytes: number): v.GenericSchem
   return v.pipe(
     v.string(),
     v.check(text => {
-      // The length first: what cannot fit is not decoded.
+      // The length first: a text that is too long is not decoded.
       const bytes = text.length <= base64Length(maxBytes) ? decodeBase64(text) : undefined
       return bytes !== undefined && bytes.length >= minBytes && bytes.length <= maxBytes
     }, `must be ${rule}`),

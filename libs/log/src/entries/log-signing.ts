@@ -5,7 +5,7 @@ import { cosignatureMessage, encodeCosignature } from "../notes/cosignature.ts"
 import { formatNote, type NoteKey, noteSignatureLine } from "../notes/signed-note.ts"
 import { type EntryTimestamp, signedEntryTimestampPayload } from "./log-entry.ts"
 
-/** Signs SHA-256 of the message with ECDSA P-256 and returns DER, high-S or low-S. Holds the private key; we never see it. */
+/** Signs SHA-256 of the message with ECDSA P-256 and returns DER, high-S or low-S. The private key stays with the caller. */
 export type SignEcdsaP256 = (message: Uint8Array) => Uint8Array
 
 /** Signs the message with Ed25519 and returns 64 bytes. */

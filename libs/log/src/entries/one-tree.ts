@@ -1,6 +1,6 @@
 /**
  * Whether inclusion proofs can be of one tree, RFC 6962 §2.1: a complete subtree has one hash in every tree of a log, however far
- * the log has grown. What two proofs both give must agree, and the root of a tree whose frontier they give must be that one.
+ * the log has grown. Nodes that two proofs share must have one hash, and a tree whose frontier they give must have that root.
  */
 import { decodeBase64, decodeSafeDecimal, equalBytes } from "@runseal/canonical"
 import {
@@ -15,7 +15,7 @@ import {
 } from "../merkle/rfc6962.ts"
 import type { TransparencyLogEntry } from "./log-entry.ts"
 
-/** What an entry claims of the tree it is in. Nothing is verified. */
+/** What an entry claims about the tree it is in. Nothing is verified. */
 export function claimOf(entry: Pick<TransparencyLogEntry, "inclusionProof" | "canonicalizedBody">): InclusionClaim {
   const { logIndex, treeSize, rootHash, hashes } = entry.inclusionProof
   return {
@@ -32,14 +32,14 @@ const bytesOf = (base64: string): Uint8Array => decodeBase64(base64) ?? Uint8Arr
 type Nodes = ReadonlyMap<string, TreeNode>
 type Head = Pick<InclusionClaim, "size" | "root">
 
-/** What proofs have shown of a log so far, as far as the proof of a later entry can touch it: at most two nodes a level. */
+/** The nodes that proofs have shown of a log so far, as far as the proof of a later entry can touch them: at most two a level. */
 export type TreeView = { readonly nodes: Nodes; readonly head?: Head }
 
 export const NOTHING_SEEN: TreeView = { nodes: new Map() }
 
 const keyOf = ({ level, index }: NodeId): string => `${level}/${index}`
 
-/** What a proof shows alone: nothing when it does not hold, which is told elsewhere. Never throws. */
+/** What one proof shows; nothing when the proof is not valid, which another check reports. Never throws. */
 export function viewOf(claim: InclusionClaim): TreeView {
   const { index, size, leafHash, proof, root } = claim
   if (!Number.isSafeInteger(index) || !Number.isSafeInteger(size) || index < 0 || index >= size) return NOTHING_SEEN
@@ -63,7 +63,7 @@ export function viewOf(claim: InclusionClaim): TreeView {
   return equalBytes(hash, root) ? { nodes, head: { size, root } } : NOTHING_SEEN
 }
 
-/** Whether no tree can have both: a subtree with two hashes, or a size with two roots. */
+/** Whether no tree can contain both: a subtree has two hashes, or a size two roots. */
 export function areOfTwoTrees(one: TreeView, other: TreeView): boolean {
   for (const [key, { hash }] of one.nodes) {
     const same = other.nodes.get(key)
@@ -84,8 +84,8 @@ const isWhole = (hashes: readonly (Uint8Array | undefined)[]): hashes is readonl
   hashes.every(hash => hash !== undefined)
 
 /**
- * What is known once a further entry was seen. What was seen before stays as far as proofs of this and later entries meet it,
- * so that of entries in rising order each is held to all before it.
+ * The view after a further entry. Earlier nodes are retained as far as the proofs of this and later entries can touch them, so that
+ * each of entries in rising order is compared with all before it.
  * @param index of the further entry
  */
 export function seenFurther(before: TreeView, further: TreeView, index: number): TreeView {

@@ -11,9 +11,9 @@ import {
   transparencyLogEntrySchema,
 } from "./log-entry.ts"
 
-/** Rekor's API v1 as far as a client of hashedrekord 0.0.1 entries needs it (sigstore/rekor, openapi.yaml). */
+/** Rekor's API v1, as much as a client of hashedrekord 0.0.1 entries needs (sigstore/rekor, openapi.yaml). */
 
-/** Where entries are made, below the address of a Rekor log. */
+/** The path at which entries are created, below the address of a Rekor log. */
 export const REKOR_V1_ENTRIES = "api/v1/log/entries"
 
 /** An entry's id there: the leaf hash, 64 hex digits, after its tree id, 16; older logs leave the tree id out. */
@@ -42,9 +42,9 @@ const answerSchema = v.object({
 })
 
 /**
- * Reads what a Rekor log answers to a new entry (201) and to one that is fetched (200): a map of one entry. Its signatures are
- * put into their low-S form, which is as valid, so that the entry has one spelling. What it says is unchecked. Undefined for
- * anything else. Never throws.
+ * Reads the answer of a Rekor log to a new entry (201) and to one that is fetched (200): a map of one entry. Its signatures are
+ * normalised to their low-S form, which is as valid, so that the entry has one spelling. Nothing is verified. Undefined for anything
+ * else. Never throws.
  */
 export function parseRekorAnswer(bytes: Uint8Array): TransparencyLogEntry | undefined {
   const [row, ...more] = Object.entries(readStrictJson(bytes) ?? {})

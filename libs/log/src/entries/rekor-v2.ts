@@ -1,4 +1,4 @@
-/** Rekor's API v2 as far as a client of hashedrekord 0.0.2 entries needs it (sigstore/rekor-tiles, CLIENTS.md and openapi). */
+/** Rekor's API v2, as much as a client of hashedrekord 0.0.2 entries needs (sigstore/rekor-tiles, CLIENTS.md and openapi). */
 import {
   canonicalize,
   decodeBase64,
@@ -16,7 +16,7 @@ import { formatNote, type NoteSignature, noteSignatureLine, parseNote } from "..
 import { P256_KEY_DETAILS } from "../trust/trusted-keys.ts"
 import { MAX_PROOF_HASHES, parseEntryBody, type TiledLogEntry, tiledLogEntrySchema } from "./log-entry.ts"
 
-/** Where entries are made, and where checkpoint and tiles are read, below the address of a Rekor v2 log. */
+/** The paths at which entries are created, and at which checkpoint and tiles are read, below the address of a Rekor v2 log. */
 export const REKOR_V2_ENTRIES = "api/v2/log/entries"
 export const REKOR_V2_READ = "api/v2/"
 
@@ -26,14 +26,14 @@ export const TILED_ENTRY_KIND: { readonly kind: "hashedrekord"; readonly version
   version: "0.0.2",
 }
 
-/** What both versions of a body say, in the spelling of the second. */
-interface Spoken {
+/** What both versions of a body contain, in the encoding of the second. */
+interface BodyMembers {
   readonly digest: string
   readonly signature: JsonObject & { readonly content: string }
 }
 
-/** What the body of an entry of ours says; undefined for a body without a key. */
-function spokenIn(body: Uint8Array): Spoken | undefined {
+/** The members of the body of one of our entries; undefined for a body without a key. */
+function membersOf(body: Uint8Array): BodyMembers | undefined {
   const { digestHex, signatureDer, spkiDer } = parseEntryBody(body) ?? {}
   const digest = digestHex === undefined ? undefined : decodeHex(digestHex)
   if (digest === undefined || signatureDer === undefined || spkiDer === undefined) return undefined
@@ -42,26 +42,26 @@ function spokenIn(body: Uint8Array): Spoken | undefined {
 }
 
 /**
- * What a log is asked to enter, in JSON.
+ * The request for a new entry, JSON text.
  * @param body of the same entry in the service's own log, hashedrekord 0.0.1
  * @returns undefined when that is no such body with a key
  */
 export function rekorV2Request(body: Uint8Array): string | undefined {
-  const spoken = spokenIn(body)
-  return spoken && canonicalize({ hashedRekordRequestV002: { digest: spoken.digest, signature: spoken.signature } })
+  const members = membersOf(body)
+  return members && canonicalize({ hashedRekordRequestV002: { digest: members.digest, signature: members.signature } })
 }
 
-/** The body that a Rekor v2 log holds for a body of ours, RFC 8785: same digest, same signature, same key. Undefined as above. */
+/** The body of the Rekor v2 entry for one of our entries, RFC 8785: same digest, same signature, same key. Undefined as above. */
 export function tiledBody(body: Uint8Array): Uint8Array | undefined {
-  const spoken = spokenIn(body)
-  if (spoken === undefined) return undefined
-  const data = { algorithm: "SHA2_256", digest: spoken.digest }
+  const members = membersOf(body)
+  if (members === undefined) return undefined
+  const data = { algorithm: "SHA2_256", digest: members.digest }
   const { kind, version } = TILED_ENTRY_KIND
-  const spec = { hashedRekordV002: { data, signature: spoken.signature } }
+  const spec = { hashedRecordV002: { data, signature: members.signature } }
   return utf8Encode(canonicalize({ apiVersion: version, kind, spec }))
 }
 
-/** The service's signature in a body of ours: what a timestamp is over. Undefined for a body that is none. */
+/** The service's signature in the body of one of our entries, over which a timestamp is made. Undefined for any other body. */
 export const signatureIn = (body: Uint8Array): Uint8Array | undefined => parseEntryBody(body)?.signatureDer
 
 /** An int64 of protobuf-JSON, which servers may also write as a number. */
@@ -87,9 +87,9 @@ const answerSchema = v.object({
 })
 
 /**
- * Reads what a Rekor v2 log answers to a new entry: a TransparencyLogEntry. Of the checkpoint's signatures the log's own is kept,
- * in its low-S form where it has two: cosignatures of witnesses are of nobody whom a reader is told of. What it says is unchecked.
- * Undefined for anything else. Never throws.
+ * Reads the answer of a Rekor v2 log to a new entry: a TransparencyLogEntry. Of the checkpoint's signatures only the log's own is
+ * retained, in low-S form if it is ECDSA; readers know no keys of its witnesses. Nothing is verified. Undefined for anything else.
+ * Never throws.
  */
 export function parseRekorV2Answer(bytes: Uint8Array): TiledLogEntry | undefined {
   const parsed = v.safeParse(answerSchema, readStrictJson(bytes), { abortEarly: true })
@@ -114,7 +114,7 @@ export function parseRekorV2Answer(bytes: Uint8Array): TiledLogEntry | undefined
   return v.is(tiledLogEntrySchema, entry) ? entry : undefined
 }
 
-/** The parts from which an entry is put together that the log held before. */
+/** The parts of an entry that the log contained already. */
 export interface HeldEntry {
   readonly logId: Uint8Array
   readonly index: number
@@ -124,7 +124,7 @@ export interface HeldEntry {
   readonly checkpoint: string
 }
 
-/** The entry that a log's checkpoint and tiles show, as the log would have answered it. Unchecked; undefined as above. */
+/** The entry that a log's checkpoint and tiles show, in the shape of the log's own answer. Unchecked; undefined as above. */
 export function heldEntry({ logId, index, body, hashes, checkpoint }: HeldEntry): TiledLogEntry | undefined {
   const keyId = encodeBase64(logId)
   const envelope = ownCheckpoint(checkpoint, keyId)
@@ -145,7 +145,7 @@ export function heldEntry({ logId, index, body, hashes, checkpoint }: HeldEntry)
   }
 }
 
-/** Leaves of the tree that a published checkpoint is of; undefined for what is none. */
+/** The tree size of a published checkpoint; undefined for any other text. */
 export function sizeOfCheckpoint(checkpoint: string): number | undefined {
   const note = parseNote(checkpoint)
   return note && parseCheckpoint(note.text)?.size
@@ -153,7 +153,7 @@ export function sizeOfCheckpoint(checkpoint: string): number | undefined {
 
 const refusalSchema = v.object({ message: v.string() })
 
-/** The index that a log names when it refuses an entry that it has already (409); undefined when it names none. Never throws. */
+/** The index that a log names when it refuses a duplicate entry (409); undefined when it names none. Never throws. */
 export function indexOfDuplicate(bytes: Uint8Array): number | undefined {
   const parsed = v.safeParse(refusalSchema, readStrictJson(bytes))
   const [, digits] = (parsed.success && /\bindex (\d{1,16})$/.exec(parsed.output.message)) || []
@@ -174,7 +174,7 @@ function ownCheckpoint(envelope: string, keyId: string): string | undefined {
 
 const ED25519_SIGNATURE_BYTES = 64
 
-/** An Ed25519 signature has one form. One of ECDSA has two, and 70 to 72 bytes but for one in some thousands of millions. */
+/** An Ed25519 signature has one form. An ECDSA signature has two, and practically always 70 to 72 bytes. */
 const lowS = (line: NoteSignature): NoteSignature =>
   line.signature.length !== ED25519_SIGNATURE_BYTES && isStrictDerSignature(line.signature)
     ? { ...line, signature: toLowS(line.signature) }

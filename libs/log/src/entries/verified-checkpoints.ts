@@ -5,10 +5,10 @@ import type { EntryCheckpoint } from "../notes/checkpoint.ts"
 import { ED25519_KEY_DETAILS, type LogKey } from "../trust/trusted-keys.ts"
 
 /**
- * Envelopes remembered per log key. The entries of one batch share a checkpoint, so a verifier of many documents meets
- * each one often; only valid ones are kept, so nobody without the log's key can push them out.
+ * Cached envelopes per log key. The entries of one batch share a checkpoint, so a verifier of many documents meets
+ * each one often. Only valid ones are cached, so a stranger cannot evict them.
  */
-const MAX_REMEMBERED = 256
+const MAX_CACHED = 256
 
 const verified = new WeakMap<LogKey, Set<string>>()
 
@@ -18,7 +18,7 @@ export function isSignedCheckpoint(envelope: string, checkpoint: EntryCheckpoint
   if (known.has(envelope)) return true
   if (!isSigned(checkpoint, key)) return false
   const [oldest] = known
-  if (oldest !== undefined && known.size >= MAX_REMEMBERED) known.delete(oldest)
+  if (oldest !== undefined && known.size >= MAX_CACHED) known.delete(oldest)
   verified.set(key, known.add(envelope))
   return true
 }

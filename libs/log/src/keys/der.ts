@@ -1,11 +1,11 @@
 /**
- * DER (X.690 §10) as far as timestamps and certificates need it: definite lengths in their shortest form and tags of one byte.
- * What is read is a view of the bytes given. Every reader throws DerError, and nothing else, for any other encoding.
+ * DER (X.690 §10), as much as timestamps and certificates need: definite lengths in their shortest form and tags of one byte.
+ * Parsed values are views of the input bytes. Every reader throws DerError, and nothing else, for any other encoding.
  */
 import { concatBytes } from "@runseal/canonical"
 import { parseUtcSeconds } from "./validity.ts"
 
-/** Bytes are not the DER that was asked for. Caught at the door of whoever reads them. */
+/** The bytes are not the expected DER. `readingDer` turns it into undefined. */
 export class DerError extends Error {}
 
 /** Identifier octets, X.690 §8.1.2 and §8.14. */
@@ -41,18 +41,18 @@ export interface DerItems {
   /** The next value, whatever it is. */
   readonly take: () => DerValue
   readonly isEmpty: () => boolean
-  /** Nothing more is there. */
+  /** Throws if values are left. */
   readonly end: () => void
 }
 
-/** Values within one constructed value: more than any timestamp or certificate has. */
+/** Most values within one constructed value; timestamps and certificates have fewer. */
 const MAX_ITEMS = 64
-/** Octets of a length: what is read is bounded far below what three of them say. */
+/** Most octets of a length; three allow more bytes than any input here has. */
 const MAX_LENGTH_OCTETS = 3
 const HIGH_TAG_NUMBER = 0x1f
 const LONG_FORM = 0x80
 
-/** What `read` gives; undefined when the bytes were not the DER that it asks for. */
+/** The result of `read`; undefined when it threw DerError. */
 export function readingDer<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -62,7 +62,7 @@ export function readingDer<T>(read: () => T): T | undefined {
   }
 }
 
-/** The one value that fills `bytes`. */
+/** The only value in `bytes`, with this tag. */
 export function derIn(bytes: Uint8Array, tag: number): DerValue {
   const items = derItems(bytes)
   const value = items.next(tag)
@@ -70,7 +70,7 @@ export function derIn(bytes: Uint8Array, tag: number): DerValue {
   return value
 }
 
-/** The values that fill `bytes`, such as the content of a SEQUENCE. */
+/** The values in `bytes`, such as the content of a SEQUENCE. */
 export function derItems(bytes: Uint8Array): DerItems {
   let at = 0
   let read = 0
@@ -95,7 +95,7 @@ export function derItems(bytes: Uint8Array): DerItems {
   }
 }
 
-/** All values that fill `bytes`, each with this tag. */
+/** All values in `bytes`, each with this tag. */
 export function derList(bytes: Uint8Array, tag: number): readonly DerValue[] {
   const items = derItems(bytes)
   const list: DerValue[] = []
@@ -113,7 +113,7 @@ function derAt(bytes: Uint8Array, at: number): DerValue {
   return { tag, content: bytes.subarray(start, start + length), raw: bytes.subarray(at, start + length) }
 }
 
-/** A length in the long form, which only one beyond 127 may have, without leading zeros. */
+/** A length in the long form, which is allowed for 128 and above only, without leading zeros. */
 function longLength(digits: Uint8Array, octets: number): number {
   if (octets > MAX_LENGTH_OCTETS || digits.length !== octets || digits[0] === 0) throw new DerError()
   const length = digits.reduce((sum, digit) => sum * 256 + digit, 0)

@@ -57,7 +57,7 @@ function valuesIn(der: Uint8Array): readonly Uint8Array[] | undefined {
   return values?.every(({ length }) => length > 0) ? values : undefined
 }
 
-/** Orders of the groups of certificates' keys; that of P-384 from the same table. */
+/** Orders of the two groups; that of P-384 from the same table. */
 const ORDERS = {
   p256: P256_ORDER,
   p384: 0xffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973n,

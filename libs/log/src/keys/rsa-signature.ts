@@ -1,4 +1,4 @@
-/** RSASSA-PKCS1-v1_5 where no platform does it: verification alone, which has no secret to keep. */
+/** RSASSA-PKCS1-v1_5 for platforms without it: verification alone, which handles no secret. */
 import { concatBytes, decodeHex, encodeHex, equalBytes } from "@runseal/canonical"
 import type { HashName } from "./signer-key.ts"
 

@@ -6,7 +6,7 @@ import { verifyRsa } from "./rsa-signature.ts"
 import type { HashName, SignatureAlgorithm, SignerKey } from "./signer-key.ts"
 import { parseP256Spki } from "./spki.ts"
 
-/** Browsers take this file, Node takes signatures.node.ts; package.json `imports` chooses. Both answer the same. */
+/** Browsers load this file, Node loads signatures.node.ts; package.json `imports` chooses. Both give the same results. */
 
 /**
  * Whether `signatureDer` is a signature of SHA-256(`message`) under the P-256 key `spkiDer` (SubjectPublicKeyInfo, DER).

@@ -3,7 +3,7 @@ import { isEcdsaDer, isStrictDerSignature } from "./ecdsa-der.ts"
 import type { HashName, SignatureAlgorithm, SignerKey } from "./signer-key.ts"
 import { ed25519Spki, parseP256Spki } from "./spki.ts"
 
-/** Keys kept imported: a verifier meets the few keys of one trust document, and each import costs more than a check. */
+/** Cache of imported keys: a verifier meets the few keys of one trust document, and an import costs more than a check. */
 const MAX_IMPORTED_KEYS = 64
 const ED25519_KEY_BYTES = 32
 const ED25519_SIGNATURE_BYTES = 64

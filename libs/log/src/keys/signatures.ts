@@ -1,2 +1,2 @@
-/** Checks of signatures: Node's own code where there is Node, and portable code elsewhere. What is malformed is not valid; nothing throws. */
+/** Signature checks: Node's own code in Node, portable code elsewhere. A malformed signature or key is not valid; nothing throws. */
 export { digest, verifyEcdsaP256, verifyEd25519, verifySignature } from "#signatures"

@@ -1,4 +1,4 @@
-/** Public keys of certificates: what a timestamp authority and those above it sign with. */
+/** Public keys of certificates: those of timestamp authorities and of the issuers above them. */
 import { decodeHex, encodeHex, equalBytes } from "@runseal/canonical"
 import { bitsOf, DerError, type DerValue, derIn, derItems, formatDer, magnitudeOf, TAG } from "./der.ts"
 
@@ -12,7 +12,7 @@ export type SignerKey =
   /** Its exponent is 65537. */
   | { readonly kind: "rsa"; readonly spki: Uint8Array; readonly modulus: Uint8Array }
 
-/** How a signature was made: the family of its key, and the hash of what was signed. Ed25519 hashes by itself. */
+/** A signature algorithm: the family of its key, and the hash of the message. Ed25519 hashes by itself. */
 export type SignatureAlgorithm =
   | { readonly family: "ecdsa" | "rsa"; readonly hash: HashName }
   | { readonly family: "ed25519" }
@@ -99,7 +99,7 @@ export function signatureAlgorithmIn({ content }: DerValue): SignatureAlgorithm 
   return algorithm
 }
 
-/** The signature algorithm of a CMS SignerInfo, in which RSA may also stand under its general name (RFC 3370 §3.2). @throws DerError */
+/** The signature algorithm of a CMS SignerInfo, in which RSA may also have its general name (RFC 3370 §3.2). @throws DerError */
 export function signerAlgorithmIn(value: DerValue, hash: HashName): SignatureAlgorithm {
   const items = derItems(value.content)
   if (oidIn(items.next(TAG.oid)) !== RSA_ENCRYPTION) return signatureAlgorithmIn(value)
@@ -108,7 +108,7 @@ export function signerAlgorithmIn(value: DerValue, hash: HashName): SignatureAlg
   return { family: "rsa", hash }
 }
 
-/** DER of a signature algorithm as it is kept: of RSA its general name, since nothing signed would tell it from that with the hash. */
+/** DER of a signature algorithm in stored timestamps: RSA has its general name, since no signature covers which of its names is used. */
 export function algorithmDer(algorithm: SignatureAlgorithm): Uint8Array {
   if (algorithm.family === "rsa") return formatDer(TAG.sequence, oidOf(RSA_ENCRYPTION), NULL)
   const isSame = (known: SignatureAlgorithm): boolean =>

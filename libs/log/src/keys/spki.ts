@@ -54,7 +54,7 @@ export function pemToSpki(pem: string): Uint8Array | undefined {
   return der !== undefined && spkiToPem(der) === pem ? der : undefined
 }
 
-/** Id of a Rekor v2 log with an Ed25519 key: what C2SP signed-note hashes for the key's id, not cut. */
+/** Id of a Rekor v2 log with an Ed25519 key: the hash of which C2SP signed-note takes the first bytes as key id. */
 export function keyIdOfNoteKey(name: string, rawPublicKey: Uint8Array): Uint8Array {
   return sha256(concatBytes(utf8Encode(`${name}\n`), Uint8Array.of(ED25519_NOTE_TYPE), rawPublicKey))
 }

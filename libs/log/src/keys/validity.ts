@@ -17,10 +17,10 @@ export function parseUtcSeconds(text: string): number | undefined {
   const [, seconds] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?Z$/.exec(text) ?? []
   const milliseconds = seconds === undefined ? Number.NaN : Date.parse(`${seconds}Z`)
   if (seconds === undefined || Number.isNaN(milliseconds)) return undefined
-  // Date.parse rolls days such as 30 February over; what comes back differently was no date.
+  // Date.parse accepts days such as 30 February and moves them to March; such a text does not come back.
   return new Date(milliseconds).toISOString().startsWith(seconds) ? milliseconds / 1000 : undefined
 }
 
-/** RFC 3339 UTC of Unix seconds that `parseUtcSeconds` may have read. Throws RangeError for a time that no Date holds. */
+/** RFC 3339 UTC of Unix seconds; the inverse of `parseUtcSeconds`. Throws RangeError for a time outside the range of Date. */
 export const formatUtcSeconds = (seconds: number): string =>
   new Date(seconds * 1000).toISOString().replace(".000Z", "Z")

@@ -1,4 +1,4 @@
-/** X.509 certificates of timestamp authorities (RFC 5280), as far as RFC 3161 asks of them. */
+/** X.509 certificates of timestamp authorities (RFC 5280), as much as RFC 3161 needs. */
 import { equalBytes } from "@runseal/canonical"
 import {
   bitsOf,
@@ -19,10 +19,10 @@ import { oidIn, type SignatureAlgorithm, type SignerKey, signatureAlgorithmIn, s
 /** Largest certificate read, in bytes. */
 export const MAX_CERTIFICATE_BYTES = 4096
 
-/** A certificate taken apart, unchecked. */
+/** A parsed certificate, unchecked. */
 export interface Certificate {
   readonly der: Uint8Array
-  /** What its issuer signed. */
+  /** The bytes that its issuer signed. */
   readonly signed: Uint8Array
   readonly algorithm: SignatureAlgorithm
   readonly signature: Uint8Array
@@ -34,15 +34,15 @@ export interface Certificate {
   readonly notBefore: number
   readonly notAfter: number
   readonly key: SignerKey
-  /** Whether it may sign certificates, and how many may stand between it and the last one. */
+  /** Whether it may sign certificates, and how many issuers may be between it and the last certificate. */
   readonly isCa: boolean
   readonly maxBelow: number
-  /** Whether its key usage, if it names one, has this bit. */
+  /** Whether its key usage allows this bit; a certificate without key usage allows all. */
   readonly mayUse: (bit: KeyUsage) => boolean
-  /** Whether it is there for timestamps, and for nothing else. */
+  /** Whether it is for timestamps only. */
   readonly isForTimestamps: boolean
-  /** Whether it has a critical extension that is not known here. */
-  readonly isBeyondUs: boolean
+  /** Whether it has a critical extension that this code does not know. */
+  readonly hasUnknownCritical: boolean
   readonly organization: string
   readonly commonName: string
 }
@@ -55,7 +55,7 @@ const VERSION_3 = 2
 const KEY_USAGE_OID = "551d0f"
 const BASIC_CONSTRAINTS = "551d13"
 const EXTENDED_KEY_USAGE = "551d25"
-/** Any policy will do here, so that it may be critical. */
+/** Any policy is accepted, so that this extension may be critical. */
 const POLICIES = "551d20"
 const KNOWN = [KEY_USAGE_OID, BASIC_CONSTRAINTS, EXTENDED_KEY_USAGE, POLICIES]
 const TIME_STAMPING = "2b06010505070308"
@@ -78,7 +78,7 @@ function certificateIn(der: Uint8Array): Certificate {
   const version = smallIntegerOf(derIn(body.next(TAG.constructed).content, TAG.integer))
   const serial = body.next(TAG.integer).raw
   const named = body.next(TAG.sequence)
-  // RFC 5280 §4.1.1.2: both say the same.
+  // RFC 5280 §4.1.1.2: the algorithm is written twice, and both must be the same.
   if (version !== VERSION_3 || !equalBytes(named.raw, algorithm.raw)) throw new DerError()
   const issuer = body.next(TAG.sequence).raw
   const validity = derItems(body.next(TAG.sequence).content)
@@ -105,7 +105,7 @@ function certificateIn(der: Uint8Array): Certificate {
     ...constraintsIn(found(BASIC_CONSTRAINTS)),
     mayUse: usageIn(found(KEY_USAGE_OID)),
     isForTimestamps: isForTimestamps(found(EXTENDED_KEY_USAGE)),
-    isBeyondUs: extensions.some(({ id, critical }) => critical && !KNOWN.includes(id)),
+    hasUnknownCritical: extensions.some(({ id, critical }) => critical && !KNOWN.includes(id)),
     organization: nameIn(subject, ORGANIZATION),
     commonName: nameIn(subject, COMMON_NAME),
   }
@@ -157,7 +157,7 @@ function isForTimestamps(extension: Extension | undefined): boolean {
   return extension.critical && purposes.length === 1 && purposes[0] === TIME_STAMPING
 }
 
-/** The first value of this kind in a name, without what is no printable ASCII; "" when there is none. */
+/** The first value of this kind in a name, printable ASCII characters only; "" when there is none. */
 function nameIn({ content }: DerValue, kind: string): string {
   for (const set of derList(content, TAG.set)) {
     for (const pair of derList(set.content, TAG.sequence)) {

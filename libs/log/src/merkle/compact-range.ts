@@ -1,6 +1,6 @@
 import { completeSubtrees, foldRight, hashNode, type TreeNode } from "./rfc6962.ts"
 
-/** The frontier of a tree: the hashes of its fewest complete subtrees, left to right. Immutable; all a log needs to grow. */
+/** The frontier of a tree: the hashes of its fewest complete subtrees, left to right. Immutable. A log needs no more to grow. */
 export interface CompactRange {
   /** Leaves covered. */
   readonly size: number
@@ -28,8 +28,8 @@ export function appendLeaf(range: CompactRange, leafHash: Uint8Array): AppendRes
     node = { level: node.level + 1, index: (node.index - 1) / 2, hash: hashNode(left, node.hash) }
     nodes.push(node)
   }
-  const kept = hashes.slice(0, hashes.length - (nodes.length - 1))
-  return { range: { size: size + 1, hashes: [...kept, node.hash] }, nodes }
+  const unchanged = hashes.slice(0, hashes.length - (nodes.length - 1))
+  return { range: { size: size + 1, hashes: [...unchanged, node.hash] }, nodes }
 }
 
 /** Root of the tree (RFC 6962 §2.1). */

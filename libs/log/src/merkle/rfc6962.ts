@@ -163,7 +163,7 @@ export function foldRight(hashes: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * On which side each sibling stands on the way up from node `position` of a level whose last node is `last`: fn and sn of
+ * On which side the sibling of each node is, on the way up from node `position` of a level whose last node is `last`: fn and sn of
  * RFC 9162 §2.1.3.2, with its shifts.
  */
 function siblingSides(position: number, last: number): readonly ("left" | "right")[] {

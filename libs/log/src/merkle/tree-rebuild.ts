@@ -4,8 +4,8 @@ import { HASH_BYTES, type TreeNode } from "./rfc6962.ts"
 import { frontierFromTiles, type ReadTile, TILE_HEIGHT, TILE_WIDTH } from "./tiles.ts"
 
 /**
- * A tree built again from its leaves, and what the tiles above its leaves must hold. An auditor compares a published log with it;
- * its memory does not grow with the log.
+ * Rebuilds a tree from its leaves, with the tiles above them. An auditor compares a published log with it; its memory does not
+ * grow with the log.
  */
 
 /** A tile of row 1 or above, as the leaves make it: `hashes` are 1 to 256 times 32 bytes. */
@@ -15,7 +15,7 @@ export interface RebuiltTile {
   readonly hashes: Uint8Array
 }
 
-/** A tree as far as it must be known to go on from it. */
+/** The state of a tree that a rebuild continues from. */
 export interface RebuildStart {
   readonly range: CompactRange
   /** For row 1 and each above, the hashes since its last full tile, at most 255. */
@@ -36,8 +36,8 @@ export interface TreeRebuild {
 export const emptyStart: RebuildStart = { range: emptyRange, edges: [] }
 
 /**
- * Where to go on after the first `size` leaves, from the tiles of that tree. Nothing here is proved: who knows the root of
- * those leaves compares it with `rootOf(range)`, which covers every hash that was read. Rejects as `frontierFromTiles`.
+ * The state after the first `size` leaves, from the tiles of that tree. Nothing is proved: a caller who knows the root compares it
+ * with `rootOf(range)`, which covers every hash that was read. Rejects as `frontierFromTiles`.
  */
 export async function startFromTiles(size: number, readTile: ReadTile): Promise<RebuildStart> {
   const range = rangeFromHashes(size, await frontierFromTiles(size, readTile))
@@ -51,12 +51,12 @@ export async function startFromTiles(size: number, readTile: ReadTile): Promise<
   return { range, edges }
 }
 
-/** Goes on from a start, which is not changed. */
+/** Continues from a start, which is not changed. */
 export function rebuildTree(start: RebuildStart): TreeRebuild {
   let range = start.range
   const edges = start.edges.map(edge => [...edge])
-  /** Puts a node into its tile; gives the tile once it is full. */
-  const place = ({ level, index, hash }: TreeNode): readonly RebuiltTile[] => {
+  /** Adds a node to its tile; gives the tile once it is full. */
+  const add = ({ level, index, hash }: TreeNode): readonly RebuiltTile[] => {
     const row = level / TILE_HEIGHT
     if (row === 0 || !Number.isInteger(row)) return []
     while (edges.length < row) edges.push([])
@@ -72,7 +72,7 @@ export function rebuildTree(start: RebuildStart): TreeRebuild {
     take: leafHash => {
       const appended = appendLeaf(range, leafHash)
       range = appended.range
-      return appended.nodes.flatMap(place)
+      return appended.nodes.flatMap(add)
     },
     partialTiles: () =>
       edges.flatMap((edge, below): readonly RebuiltTile[] => {

@@ -18,19 +18,19 @@ export interface LogOrigin {
   readonly treeId: string
 }
 
-/** The checkpoint inside a profile-A entry, taken apart and unchecked. */
+/** The checkpoint inside a profile-A entry, parsed and unchecked. */
 export interface EntryCheckpoint extends Checkpoint {
   readonly host: string
   /** As `keyHintOf` writes it. */
   readonly keyHint: string
   readonly signature: Uint8Array
-  /** What the signature covers: everything before the empty line. */
+  /** The bytes that the signature covers: everything before the empty line. */
   readonly signedText: string
 }
 
 const KEY_HINT_BYTES = 4
 
-/** How a Rekor v1 log names its key in a signature line: the first 4 bytes of its log id, 8 hex digits. */
+/** How a signature line of a Rekor v1 log names its key: the first 4 bytes of its log id, 8 hex digits. */
 export function keyHintOf(logId: Uint8Array): string {
   return encodeHex(logId.subarray(0, KEY_HINT_BYTES))
 }
@@ -50,7 +50,7 @@ export function parseCheckpoint(text: string): Checkpoint | undefined {
   return { origin, size, root, extensions }
 }
 
-/** Takes `<host> - <decimal tree id>` apart; undefined for any other origin. The host is lowercase and has no port. */
+/** Parses `<host> - <decimal tree id>`; undefined for any other origin. The host is lowercase and has no port. */
 export function parseOrigin(origin: string): LogOrigin | undefined {
   const [, host, treeId] = /^([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?) - ([0-9]{1,19})$/.exec(origin) ?? []
   if (host === undefined || treeId === undefined || decodeDecimal(treeId) === undefined) return undefined
@@ -58,8 +58,8 @@ export function parseOrigin(origin: string): LogOrigin | undefined {
 }
 
 /**
- * Origin line of the public checkpoint of a log, and name of the keys that sign it: an address without scheme that holds the host
- * and the tree id. C2SP tlog-checkpoint wants no space in it, tlog-policy one name for both.
+ * Origin line of the public checkpoint of a log, and name of the keys that sign it: host and tree id as an address without scheme.
+ * C2SP tlog-checkpoint allows no space in it; tlog-policy requires one name for both.
  * @param origin that of the checkpoints inside entries. Throws RangeError for one of another form
  */
 export function publicOrigin(origin: string): string {
@@ -72,7 +72,7 @@ export function publicOrigin(origin: string): string {
 const HOST_ORIGIN = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/
 
 /**
- * Reads the checkpoint inside an entry of a Rekor v2 log: as that of another entry, its origin the host name alone. Undefined
+ * Reads the checkpoint inside an entry of a Rekor v2 log: as that of a v1 entry, but its origin is the host name alone. Undefined
  * for anything else. Never throws.
  */
 export function parseTiledCheckpoint(envelope: string): EntryCheckpoint | undefined {

@@ -7,20 +7,20 @@ import type { NoteKey } from "./signed-note.ts"
 /** C2SP tlog-cosignature: a witness states that it saw the log consistent up to this checkpoint. */
 
 const UINT64_BYTES = 8
-/** Bytes of a name within the message for ML-DSA-44, at most. */
+/** Most bytes of a name within the message for ML-DSA-44. */
 const MAX_NAME_BYTES = 255
 const SUBTREE_LABEL = utf8Encode("subtree/v1\n\0")
 
-/** Who cosigns: name and algorithm decide what is signed. */
+/** A witness: its name and algorithm decide which bytes it signs. */
 export type Cosigner = Pick<NoteKey, "name" | "algorithm">
 
 /**
- * The bytes a witness signs. With Ed25519 they hold the whole checkpoint body, with ML-DSA-44 the witness's name, and of the checkpoint
- * its origin, size and root.
+ * The bytes a witness signs. With Ed25519 they are the whole checkpoint body. With ML-DSA-44 they are the witness's name and the
+ * checkpoint's origin, size and root.
  * @param time in Unix seconds
  * @param noteText the checkpoint body
- * @returns undefined where ML-DSA-44 cannot sign it: for what is no checkpoint, has extension lines, which it would leave out, or too
- *   long a name; and for a key that cosigns nothing
+ * @returns undefined where ML-DSA-44 cannot sign it: for text that is no checkpoint, has extension lines, which it would leave out,
+   or too long a name; and for a key that is no witness's
  */
 export function cosignatureMessage(
   { name, algorithm }: Cosigner,

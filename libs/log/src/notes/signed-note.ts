@@ -1,14 +1,14 @@
 import { concatBytes, decodeBase64, decodeHex, encodeBase64, encodeHex, sha256, utf8Encode } from "@runseal/canonical"
 
-/** C2SP signed-note: a text and the lines of those who signed it. */
+/** C2SP signed-note: a text and one signature line per signer. */
 
 /**
- * The signature types we trust keys for: `ed25519` is the log's own, the others are a witness's timestamped cosignature, with Ed25519
- * or with ML-DSA-44 (FIPS 204).
+ * The signature types that a trusted key may have: `ed25519` is the log's own, the others are a witness's timestamped cosignature, with
+ * Ed25519 or with ML-DSA-44 (FIPS 204).
  */
 export type NoteAlgorithm = "ed25519" | "cosignature/v1" | "ml-dsa-44"
 
-/** A key we know. Name and id together say which signature lines are its own. */
+/** A known key. Name and id together identify its signature lines. */
 export interface NoteKey {
   readonly name: string
   /** First 4 bytes of SHA-256(name ‖ 0x0A ‖ type ‖ key), 8 hex digits. */
@@ -25,7 +25,7 @@ export interface NoteSignature {
   readonly signature: Uint8Array
 }
 
-/** A note taken apart, unchecked: nothing in `text` may be believed before a signature verified. */
+/** A parsed note, unchecked: verify a signature before using `text`. */
 export interface Note {
   /** Ends in a newline; it is what the signatures cover. */
   readonly text: string
@@ -52,7 +52,7 @@ const FORMATS: { readonly [algorithm in NoteAlgorithm]: { readonly type: number;
 /** Whether a key is a witness's, and not a log's own. */
 export const isWitnessKey = ({ algorithm }: NoteKey): boolean => algorithm !== "ed25519"
 
-/** Takes a note apart; undefined when it is malformed or beyond a limit. Never throws. */
+/** Parses a note; undefined when it is malformed or beyond a limit. Never throws. */
 export function parseNote(note: string): Note | undefined {
   if (note.length > MAX_NOTE_LENGTH || !isNoteText(note)) return undefined
   const split = note.lastIndexOf("\n\n")
@@ -73,7 +73,7 @@ export function noteSignatureLine({ name, keyId, signature }: NoteSignature): st
   return `— ${name} ${encodeBase64(concatBytes(decodeHex(keyId) ?? Uint8Array.of(), signature))}\n`
 }
 
-/** A key with its id computed. Throws RangeError for a name or key the format cannot carry. */
+/** A key with its id computed. Throws RangeError for a name or key that the format cannot represent. */
 export function noteKey(name: string, algorithm: NoteAlgorithm, publicKey: Uint8Array): NoteKey {
   if (!isKeyName(name)) throw new RangeError("A note key name has no spaces and no plus sign.")
   const { keyBytes } = FORMATS[algorithm]
@@ -87,7 +87,7 @@ export function formatVkey({ name, keyId, algorithm, publicKey }: NoteKey): stri
   return `${name}+${keyId}+${encodeBase64(typedKey(algorithm, publicKey))}`
 }
 
-/** The key a vkey names; undefined when it is malformed, its id is wrong or its signature type is none we know. */
+/** The key of a vkey; undefined when it is malformed, its id is wrong or its signature type is unknown. */
 export function parseVkey(vkey: string): NoteKey | undefined {
   if (vkey.length > MAX_VKEY_LENGTH) return undefined
   const [, name = "", base64 = ""] = /^([^+]+)\+[0-9a-f]{8}\+([A-Za-z0-9+/]+={0,2})$/.exec(vkey) ?? []

@@ -25,7 +25,7 @@ export function verifyNote(note: string, keys: readonly NoteKey[]): VerifiedNote
   const { text, signatures } = parsed
   const signers: NoteSigner[] = []
   for (const { name, keyId, signature } of signatures) {
-    // Name and id are short: two keys may share them.
+    // Name and id are short, so two keys may share them.
     const named = keys.filter(known => known.name === name && known.keyId === keyId)
     if (named.length === 0) continue
     const signer = named.map(key => signerOf(key, text, signature)).find(found => found !== undefined)

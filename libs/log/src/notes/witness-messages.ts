@@ -1,9 +1,9 @@
 import { decodeBase64, decodeSafeDecimal, encodeBase64 } from "@runseal/canonical"
 import { HASH_BYTES } from "../merkle/rfc6962.ts"
 
-/** C2SP tlog-witness: what a log sends to a witness, `POST <prefix>/add-checkpoint`, and what it is answered. */
+/** C2SP tlog-witness: the request of a log to a witness, `POST <prefix>/add-checkpoint`, and the answers. */
 
-/** A checkpoint to be cosigned, and the proof that it follows from what the witness cosigned last. */
+/** A checkpoint to cosign, and the proof that its tree extends the one the witness cosigned last. */
 export interface AddCheckpoint {
   /** Leaves of the tree that the witness cosigned last; 0 when it cosigned none. */
   readonly oldSize: number
@@ -14,9 +14,9 @@ export interface AddCheckpoint {
 }
 
 export const ADD_CHECKPOINT = "add-checkpoint"
-/** Media type of the answer 409, whose body is the size that the witness cosigned last. */
+/** Media type of the answer 409, whose body is the tree size that the witness cosigned last. */
 export const TREE_SIZE_TYPE = "text/x.tlog.size"
-/** Consistency proof lines of a request at most. */
+/** Most consistency proof lines of a request. */
 export const MAX_PROOF_LINES = 63
 
 /** The body of a request. */
@@ -24,7 +24,7 @@ export function formatAddCheckpoint({ oldSize, proof, checkpoint }: AddCheckpoin
   return [`old ${oldSize}`, ...proof.map(encodeBase64), "", checkpoint].join("\n")
 }
 
-/** Reads the body of a request; the checkpoint is not looked into. Undefined for any other text. Never throws. */
+/** Reads the body of a request; the checkpoint is not parsed. Undefined for any other text. Never throws. */
 export function parseAddCheckpoint(body: string): AddCheckpoint | undefined {
   const end = body.indexOf("\n\n")
   if (end === -1) return undefined

@@ -1,6 +1,6 @@
 /**
- * Reads a TimeStampResp of RFC 3161, and writes it in the one form in which it is kept: what no signature covers has one value
- * there, so that a timestamp has no second spelling.
+ * Reads a TimeStampResp of RFC 3161, and writes it in its one stored form. Parts that no signature covers have a fixed value there,
+ * so that a timestamp has no second spelling.
  */
 import { concatBytes, decodeHex } from "@runseal/canonical"
 import {
@@ -27,22 +27,22 @@ import {
   signerAlgorithmIn,
 } from "../keys/signer-key.ts"
 
-/** A timestamp taken apart, unchecked. */
+/** A parsed timestamp, unchecked. */
 export interface Timestamp {
   /** Unix seconds, rounded down. */
   readonly time: number
-  /** SHA-256 of what is timestamped. */
+  /** SHA-256 of the timestamped bytes. */
   readonly imprint: Uint8Array
   /** Of the request, without leading zeros. */
   readonly nonce: Uint8Array | undefined
-  /** What names its certificate: issuer and serial number, in DER. */
+  /** Identifies the signer's certificate: issuer and serial number, in DER. */
   readonly issuer: Uint8Array
   readonly serial: Uint8Array
   readonly info: Uint8Array
   readonly hash: HashName
-  /** Of `info`, by `hash`. */
+  /** Digest of `info` by `hash`. */
   readonly infoDigest: Uint8Array
-  /** Hash and value of what a signing-certificate attribute says of the signer's certificate. */
+  /** Hash algorithm and hash of the signer's certificate, from a signing-certificate attribute. */
   readonly signingCertificate: { readonly hash: HashName; readonly value: Uint8Array } | undefined
   /** The signed attributes as they were signed: a SET OF. */
   readonly signed: Uint8Array
@@ -60,11 +60,11 @@ const GRANTED = 0
 /** Versions: of a TSTInfo; of a SignedData with its content type; of a SignerInfo that names an issuer. */
 const [INFO_VERSION, DATA_VERSION, SIGNER_VERSION] = [1, 3, 1]
 
-/** Reads what an authority answered, in any form that may be brought to the kept one. @throws DerError for anything else */
+/** Reads an authority's answer, in any form that can be converted to the stored one. @throws DerError for anything else */
 export function timestampIn(der: Uint8Array): Timestamp {
   const whole = derItems(derIn(der, TAG.sequence).content)
   const status = derItems(whole.next(TAG.sequence).content)
-  // Words may follow.
+  // A free text may follow.
   if (smallIntegerOf(status.next(TAG.integer)) !== GRANTED) throw new DerError()
   const token = whole.next(TAG.sequence)
   whole.end()
@@ -73,10 +73,10 @@ export function timestampIn(der: Uint8Array): Timestamp {
 }
 
 /**
- * The one form of a timestamp with this signature: granted without further words, hashes named without parameters (RFC 5754 §2), RSA
- * under its general name (RFC 3370 §3.2), and no certificates, which a trust document has.
+ * The stored form of a timestamp: granted without free text, hashes named without parameters (RFC 5754 §2), RSA under its general name
+ * (RFC 3370 §3.2), and no certificates, since the trust document lists them.
  */
-export function keptForm({ info, issuer, serial, hash, algorithm, signed, signature }: Timestamp): Uint8Array {
+export function storedForm({ info, issuer, serial, hash, algorithm, signed, signature }: Timestamp): Uint8Array {
   const attributes = concatBytes(Uint8Array.of(TAG.constructed), signed.subarray(1))
   const signer = formatDer(
     TAG.sequence,
@@ -107,7 +107,7 @@ interface Token {
   readonly signer: DerValue
 }
 
-/** RFC 5652 §5.1: a SignedData with one signer, without revocation lists. Certificates within it are passed over. */
+/** RFC 5652 §5.1: a SignedData with one signer and no revocation lists. Its certificates are ignored. */
 function tokenIn({ content }: DerValue): Token {
   const items = derItems(content)
   expectOid(items.next(TAG.oid), SIGNED_DATA)
@@ -125,7 +125,7 @@ function tokenIn({ content }: DerValue): Token {
   return { info, digestHash, signer }
 }
 
-/** RFC 5652 §5.3: a SignerInfo with signed attributes, and none that are not. */
+/** RFC 5652 §5.3: a SignerInfo with signed attributes, and no unsigned ones. */
 function signerIn(
   { content }: DerValue,
   digestHash: HashName,
@@ -196,7 +196,7 @@ function infoIn(der: Uint8Array): Pick<Timestamp, "time" | "imprint" | "nonce"> 
   items.nextIf(TAG.constructed)
   const extensions = items.nextIf(TAG.constructed + 1)
   items.end()
-  // None is known here, and one may change what the rest means.
+  // An unknown extension could change the meaning of the rest.
   if (hash !== "sha256" || extensions !== undefined) throw new DerError()
   return { time, imprint: value, nonce: nonce && magnitudeOf(nonce) }
 }

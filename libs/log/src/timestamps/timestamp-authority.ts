@@ -1,27 +1,27 @@
-/** Who timestamps: the authorities that a trusted root lists, each with the chain of its certificates. */
+/** Timestamp authorities that a trusted root lists, each with the chain of its certificates. */
 import { equalBytes } from "@runseal/canonical"
 import { verifySignature } from "#signatures"
 import type { Validity } from "../keys/validity.ts"
 import { type Certificate, KEY_USAGE, parseCertificate } from "../keys/x509-certificate.ts"
 
-/** Certificates of one authority: the signer's, and those above it up to the root. */
+/** Fewest and most certificates of one authority: the signer's, and its issuers' up to the root. */
 export const AUTHORITY_CERTIFICATES = [2, 8] as const
 
 /** A timestamp authority, as a Sigstore trusted root lists it. */
 export interface TimestampAuthority extends Validity {
-  /** Address at which it is asked. */
+  /** Address for requests. */
   readonly uri: string
   /** Certificates in DER, the signer's first, the root last. */
   readonly certificates: readonly Uint8Array[]
 }
 
-/** An authority with its chain read and checked. */
+/** An authority with its chain parsed and checked. */
 export interface OpenAuthority {
-  /** Why nothing of it counts. */
+  /** Why no timestamp of it is accepted. */
   readonly problem: string | undefined
   readonly certificates: readonly Certificate[]
   readonly signer: Certificate | undefined
-  /** When all of it was valid, in Unix seconds, both included. */
+  /** When all certificates were valid, in Unix seconds, both ends included. */
   readonly validFrom: number
   readonly validTo: number
 }
@@ -58,7 +58,7 @@ function chainProblem(chain: readonly Certificate[], count: number): string | un
     // The root signs itself.
     const issuer = chain[at + 1] ?? certificate
     const between = issuer === certificate ? 0 : at
-    if (certificate.isBeyondUs)
+    if (certificate.hasUnknownCritical)
       return "A certificate of the timestamp authority has a critical extension that is not known here."
     if (!issuer.isCa || !issuer.mayUse(KEY_USAGE.keyCertSign) || issuer.maxBelow < between)
       return "A certificate above the timestamp authority's may not sign it."

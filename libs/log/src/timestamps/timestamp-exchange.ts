@@ -1,4 +1,4 @@
-/** What a client of a timestamp authority sends. RFC 3161 §2.4.1. */
+/** The request of a client to a timestamp authority. RFC 3161 §2.4.1. */
 import { digest } from "#signatures"
 import { formatDer, TAG } from "../keys/der.ts"
 import { SHA256_ALGORITHM } from "../keys/signer-key.ts"
@@ -6,7 +6,7 @@ import { SHA256_ALGORITHM } from "../keys/signer-key.ts"
 const REQUEST_VERSION = 1
 
 /**
- * A request for a timestamp over bytes. The signer's certificate is not asked for: who trusts the authority has it.
+ * A request for a timestamp over bytes. It does not ask for the signer's certificate, which the trust document lists.
  * @param nonce its first bit is clear, its first byte not 0
  */
 export function timestampRequest(bytes: Uint8Array, nonce: Uint8Array): Uint8Array {

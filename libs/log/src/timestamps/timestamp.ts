@@ -1,12 +1,12 @@
 /**
- * Timestamps of RFC 3161: that some bytes were there at a time, by the word of an authority. A timestamp is the DER of a whole
- * TimeStampResp, as a Sigstore bundle holds it. What no signature covers in it has one value, so that a changed byte shows.
+ * Timestamps of RFC 3161: an authority's signed statement that some bytes existed at a time. A timestamp is the DER of a whole
+ * TimeStampResp, as a Sigstore bundle contains it. Parts that no signature covers have a fixed value, so that a changed byte is found.
  */
 import { decodeBase64, equalBytes } from "@runseal/canonical"
 import { digest, verifySignature } from "#signatures"
 import { readingDer } from "../keys/der.ts"
 import { lowSOf } from "../keys/ecdsa-der.ts"
-import { keptForm, type Timestamp, timestampIn } from "./rfc3161-token.ts"
+import { storedForm, type Timestamp, timestampIn } from "./rfc3161-token.ts"
 import { type OpenAuthority, openAuthority, type TimestampAuthority } from "./timestamp-authority.ts"
 
 /** Largest TimeStampResp read, in bytes: one with four certificates takes some 6,000. */
@@ -22,26 +22,26 @@ export interface TimestampFacts {
 /** Why a timestamp proves nothing, in one sentence. */
 export interface TimestampProblem {
   readonly problem: string
-  /** It is of nobody who is trusted, and may be good for who trusts more. */
+  /** No trusted authority signed it; a reader who trusts more of them may accept it. */
   readonly ofNobody?: true
 }
 
-/** Reads a timestamp in the form in which it is kept; undefined for anything else. Never throws. */
+/** Reads a timestamp in its stored form; undefined for anything else. Never throws. */
 export function parseTimestamp(der: Uint8Array): Timestamp | undefined {
   const timestamp = readAnswer(der)
-  return timestamp !== undefined && equalBytes(keptForm(timestamp), der) ? timestamp : undefined
+  return timestamp !== undefined && equalBytes(storedForm(timestamp), der) ? timestamp : undefined
 }
 
 /**
- * What this authority answered, in the one form in which it is kept: `keptForm`, and of the two forms of an ECDSA signature the one
- * with low S. The signed bytes stay as they are. Undefined when nothing was granted, or it is no timestamp. Never throws.
+ * An authority's answer in its stored form: `storedForm`, with the low-S form of an ECDSA signature. The signed bytes are not
+ * changed. Undefined when no timestamp was granted, or the answer is none. Never throws.
  */
-export function keptTimestamp(answer: Uint8Array, authority: TimestampAuthority): Uint8Array | undefined {
+export function storedTimestamp(answer: Uint8Array, authority: TimestampAuthority): Uint8Array | undefined {
   const timestamp = readAnswer(answer)
-  return timestamp && keptForm({ ...timestamp, signature: oneForm(timestamp, openAuthority(authority)) })
+  return timestamp && storedForm({ ...timestamp, signature: oneForm(timestamp, openAuthority(authority)) })
 }
 
-/** The signature in its one form, if it may be one of the authority's key; else as it is. */
+/** The low-S form of an ECDSA signature of the authority's key; any other signature unchanged. */
 function oneForm({ algorithm, signature }: Timestamp, { signer }: OpenAuthority): Uint8Array {
   const lowS = algorithm.family === "ecdsa" && signer !== undefined ? lowSOf(signer.key.kind, signature) : undefined
   return lowS ?? signature
@@ -50,16 +50,16 @@ function oneForm({ algorithm, signature }: Timestamp, { signer }: OpenAuthority)
 const readAnswer = (der: Uint8Array): Timestamp | undefined =>
   der.length > MAX_TIMESTAMP_BYTES ? undefined : readingDer(() => timestampIn(der))
 
-/** The time that a timestamp names, in Unix seconds, unchecked; undefined for what is none. @param base64 as records hold it */
+/** The time that a timestamp states, in Unix seconds, unchecked; undefined for any other bytes. @param base64 as records contain it */
 export function timeOfTimestamp(base64: string): number | undefined {
   const der = decodeBase64(base64)
   return der && parseTimestamp(der)?.time
 }
 
 /**
- * Who stamped these bytes, and when; a problem in one sentence when it was nobody of `authorities`, or anything does not hold.
- * Never throws. Costs one signature check, and those of an authority's chain the first time.
- * @param nonce of the request, for who asked
+ * Which authority timestamped these bytes, and when; a problem in one sentence when it was none of `authorities`, or a check fails.
+ * Never throws. Costs one signature check, and once per authority those of its chain.
+ * @param nonce of the request, when the caller sent it
  */
 export function verifyTimestamp(
   der: Uint8Array,
@@ -68,7 +68,7 @@ export function verifyTimestamp(
   nonce?: Uint8Array,
 ): TimestampFacts | TimestampProblem {
   const timestamp = parseTimestamp(der)
-  if (timestamp === undefined) return { problem: "The timestamp is not one of RFC 3161 in its kept form." }
+  if (timestamp === undefined) return { problem: "The timestamp is not one of RFC 3161 in its stored form." }
   const { issuer, serial, time } = timestamp
   const named = authorities.filter(authority => {
     const { signer } = openAuthority(authority)

@@ -15,7 +15,7 @@ import {
 } from "./trusted-keys.ts"
 import { describeIssue, FIRST_ISSUE, hostOf, parseTimestampAuthorities, parseTrustedRoot } from "./trusted-root.ts"
 
-/** `kind` of our trust document (docs/formats.md section 15). */
+/** `kind` of a trust document (docs/formats.md section 15). */
 export const TRUST_DOCUMENT_KIND = "vfa.trust.v1"
 
 const MAX_SERVICE_KEYS = 64
@@ -34,7 +34,7 @@ export type TrustDocumentKey = {
   readonly revoked_from?: string
 }
 
-/** Our trust document: who the service is, which log it writes to, and since when each key counts. */
+/** A trust document: the service's name, the log it writes to, and when each key is valid. */
 export type TrustDocument = {
   readonly kind: typeof TRUST_DOCUMENT_KIND
   readonly service: string
@@ -124,7 +124,7 @@ function ownLog(origin: string, keys: readonly LogKey[]): readonly LogKey[] {
   return own.length === 0 ? keys : own
 }
 
-/** Every other log of the root stands alone: what is allowed to a Rekor log must not slip to the service's own. */
+/** Every other log of the root is trusted separately: rules that are relaxed for a Rekor log must not apply to the service's own. */
 function outsideLogs(
   service: Pick<TrustedKeys, "service" | "serviceKeys">,
   keys: readonly LogKey[],
@@ -159,7 +159,7 @@ function serviceKeysProblem(keys: readonly ServiceKey[]): string | undefined {
   return undefined
 }
 
-/** The log's own name is its keys' alone; one witness under two names would count twice. */
+/** The log's own name is reserved for its keys; a witness under two names would count twice. */
 function checkpointKeysProblem(keys: readonly NoteKey[], origin: string): string | undefined {
   const own = publicOrigin(origin)
   if (keys.some(key => isWitnessKey(key) === (key.name === own)))
@@ -171,7 +171,7 @@ function checkpointKeysProblem(keys: readonly NoteKey[], origin: string): string
     : undefined
 }
 
-/** Under one host there is one log: what is allowed to public Rekor must not slip to another beside it. */
+/** One host has one log: rules that are relaxed for public Rekor must not apply to another log of the same host. */
 function logKeysProblem(keys: readonly LogKey[]): string | undefined {
   if (keys.length === 0) return "The trusted root has no P-256 log key."
   const mixed = keys.some(isPublicRekor) && !keys.every(isPublicRekor)

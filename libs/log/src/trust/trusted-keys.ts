@@ -14,16 +14,16 @@ export interface ServiceKey extends Validity {
 
 /** A transparency log's key, as a Sigstore trusted root lists it. */
 export interface LogKey extends Validity {
-  /** Base64 of the 32-byte log id, as entries spell it. */
+  /** Base64 of the 32-byte log id, as entries write it. */
   readonly logId: string
   /** SubjectPublicKeyInfo, DER. */
   readonly spki: Uint8Array
-  /** Sigstore's `PublicKeyDetails`; only P-256 keys can vouch for a profile-A entry, Ed25519 ones for one of Rekor v2. */
+  /** Sigstore's `PublicKeyDetails`; only P-256 keys sign profile-A entries, Ed25519 keys those of Rekor v2. */
   readonly keyDetails: string
   readonly baseUrl: string
 }
 
-/** Whom a verifier believes: all from one trust document, never from the document under test. Read-only once made. */
+/** The keys that a verifier trusts: all from one trust document, never from the document under test. Immutable. */
 export interface TrustedKeys {
   /** Name of the service, printed with the verdict. */
   readonly service: string
@@ -36,13 +36,13 @@ export interface TrustedKeys {
   /** Unix seconds from which leaves older than v7 are refused. */
   readonly leafV7From?: number
   /**
-   * Whether the log is a Rekor log: sharded, so the place in the log is not the place in the tree and the tree id changes
-   * from shard to shard, and free to write high-S signatures.
+   * Whether the log is a Rekor log. It is sharded, so an entry's index in the log is not its index in the tree and the tree id changes
+   * from shard to shard; and it may write high-S signatures.
    */
   readonly rekor: boolean
   /** The same service in the Rekor logs that also hold its entries, each on its own. */
   readonly outside?: readonly TrustedKeys[]
-  /** Whose timestamps count for entries of logs that sign no time. */
+  /** Authorities whose timestamps count for entries of logs that sign no time. */
   readonly timestampAuthorities?: readonly TimestampAuthority[]
 }
 

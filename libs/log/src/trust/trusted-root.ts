@@ -9,17 +9,17 @@ import { type LogKey, P256_KEY_DETAILS, type TrustProblem } from "./trusted-keys
 
 const MEDIA_TYPE = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
 /**
- * Logs read of one trusted root: more than all keys that a log of ours may have had, and the outside logs beside it. Sigstore's own
+ * Most logs of one trusted root: enough for every key that our log may have had, and the outside logs. Sigstore's own root
  * lists four.
  */
 const MAX_LOGS = 64
 const MAX_KEY_BYTES = 1024
-/** Timestamp authorities read of one trusted root. */
+/** Most timestamp authorities of one trusted root. */
 export const MAX_TIMESTAMP_AUTHORITIES = 16
 /** Longest address of a log or an authority, in UTF-16 units; other texts have the same bound. */
 export const MAX_URI_LENGTH = 512
 
-/** A document of a million mistakes costs no million issues. */
+/** Parsing stops at the first issue, so that a document of a million mistakes makes one. */
 export const FIRST_ISSUE = { abortEarly: true } as const
 
 const textSchema = v.pipe(v.string(), v.maxLength(MAX_URI_LENGTH))
@@ -28,12 +28,12 @@ const bytesOf = (most: number) =>
   v.pipe(v.string(), v.maxLength(most * 2), v.transform(decodeBase64), v.instance(Uint8Array, "must be base64"))
 const bytesSchema = bytesOf(MAX_KEY_BYTES)
 
-// JSON of Protocol Buffers says null for what is left out. A key without a start would count for ever: it is refused.
+// JSON of Protocol Buffers writes null for absent members. A key without a start would be valid for ever: it is refused.
 const validitySchema = v.object({ start: timeSchema, end: v.nullish(timeSchema) })
 const endOf = ({ end }: v.InferOutput<typeof validitySchema>): { readonly validTo?: number } =>
   typeof end === "number" ? { validTo: end } : {}
 
-// Loose on purpose: certificate authorities, and fields of later versions, are other verifiers' business.
+// Other members are ignored: certificate authorities and later fields are for other verifiers.
 const rootSchema = v.object({
   mediaType: v.literal(MEDIA_TYPE),
   tlogs: v.pipe(
@@ -110,8 +110,8 @@ export function parseTrustedRoot(value: unknown): readonly LogKey[] | TrustProbl
 }
 
 /**
- * A trusted root with these log keys and timestamp authorities, and empty lists for what we do not use, as other tools expect it. They refuse
- * unknown fields, so nothing of ours is added. Times are written in whole seconds.
+ * A trusted root with these log keys and timestamp authorities, and empty lists for unused members, as other tools expect it. They refuse
+ * unknown fields, so none are added. Times are written in whole seconds.
  */
 export function formatTrustedRoot(
   logKeys: readonly LogKey[],
@@ -151,14 +151,14 @@ const formatValidity = ({
   ...(validTo === undefined ? {} : { end: formatUtcSeconds(validTo) }),
 })
 
-/** Sigstore names an authority after its root; nothing is verified with it. */
+/** Sigstore names an authority after its root; the name is not used for verification. */
 function subjectOf(certificates: readonly Uint8Array[]): JsonObject {
   const root = certificates.at(-1)
   const { organization, commonName } = (root && parseCertificate(root)) ?? { organization: "", commonName: "" }
   return { organization, commonName }
 }
 
-/** The first issue of a refused document: where it is and what is wrong, without quoting the document. */
+/** The first issue of a refused document: its place and the problem, without quoting the document. */
 export function describeIssue([issue]: [v.BaseIssue<unknown>, ...v.BaseIssue<unknown>[]]): string {
   const path = issue.path?.map(({ key }) => String(key)).join(".") ?? "document"
   return `${quoted(path)} is not what the format asks for`
@@ -167,7 +167,7 @@ export function describeIssue([issue]: [v.BaseIssue<unknown>, ...v.BaseIssue<unk
 /** Longest quotation of a document, in UTF-16 units. */
 const MAX_QUOTED_LENGTH = 120
 
-/** What a sentence quotes of a stranger's document: it starts no line of its own and steers no terminal. */
+/** A quotation from an untrusted document, without characters that could start a line or steer a terminal. */
 const quoted = (text: string): string => text.slice(0, MAX_QUOTED_LENGTH).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd")
 
 /** The host name in a log's base URL, without port; undefined when it names none. */

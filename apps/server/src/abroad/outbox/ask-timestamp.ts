@@ -1,7 +1,7 @@
 /** One exchange with a timestamp authority: a timestamp of RFC 3161 over some bytes, which verifies. */
 import { randomBytes } from "node:crypto"
 import { encodeBase64 } from "@runseal/canonical"
-import { keptTimestamp, verifyTimestamp } from "@runseal/log/timestamps/timestamp"
+import { storedTimestamp, verifyTimestamp } from "@runseal/log/timestamps/timestamp"
 import type { TimestampAuthority } from "@runseal/log/timestamps/timestamp-authority"
 import { timestampRequest } from "@runseal/log/timestamps/timestamp-exchange"
 import { type Answer, ask } from "../ask.ts"
@@ -50,7 +50,7 @@ function judge(answer: Answer, authority: TimestampAuthority, bytes: Uint8Array,
   const { status } = answer
   if (status !== 200 && status !== 201)
     return { ...refusalOf(answer), fault: "untimed", problem: "The timestamp authority refused or failed." }
-  const kept = answer.bytes && keptTimestamp(answer.bytes, authority)
+  const kept = answer.bytes && storedTimestamp(answer.bytes, authority)
   if (kept === undefined)
     return { fault: "untimed", status, problem: "The timestamp authority granted no timestamp of RFC 3161." }
   const found = verifyTimestamp(kept, bytes, [authority], nonce)
