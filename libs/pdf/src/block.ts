@@ -1,12 +1,12 @@
 /**
- * A report as data: what stands in it, in which order, with which meaning. No position, font or colour is known here;
- * `draw-report.ts` gives a block its ink. Every text may hold any Unicode a caller sent.
+ * A report as data: a list of blocks, in order, each with a meaning. Positions, fonts and colours are chosen by
+ * `draw-report.ts`. Every text may hold any Unicode.
  */
 
 /** How close a report is set: for reading, or everything at a glance on few pages. */
 export type Density = "roomy" | "compact"
 
-/** What a colour would say. */
+/** A meaning, drawn as a colour. */
 export type Tone = "plain" | "muted" | "accent" | "good" | "warn" | "bad"
 
 /** A run of text in one style. `mono` is for hashes, identifiers and codes: a hash of 64 digits is never broken. */
@@ -17,14 +17,14 @@ export type Span = {
 }
 export type Line = readonly Span[]
 
-/** Opens a part and stands in the outline. */
+/** Starts a part; it is also an entry of the outline. */
 export type HeadingBlock = { readonly kind: "heading"; readonly level: 1 | 2 | 3; readonly text: string }
 
 export type ParagraphBlock = {
   readonly kind: "paragraph"
   readonly line: Line
-  /** Stays on the page of what follows, unless a heading follows. */
-  readonly keep?: true
+  /** Stays on the page of the next block, unless that is a heading. */
+  readonly keepWithNext?: true
 }
 
 export type ListBlock = { readonly kind: "list"; readonly ordered: boolean; readonly items: readonly Line[] }
@@ -35,21 +35,21 @@ export type CalloutBlock = {
   readonly tone: Tone
   readonly title: string
   readonly lines: readonly Line[]
-  /** Stands beside it as a QR code; the lines say what it holds, for readers who do not scan. */
+  /** Drawn beside the lines as a QR code. The lines have to give the same text, for readers who do not scan. */
   readonly code?: string
 }
 
 /** Labels and their values. */
 export type FactsBlock = {
   readonly kind: "facts"
-  readonly rows: readonly { readonly label: string; readonly value: Line; readonly note?: string }[]
+  readonly rows: readonly { readonly label: string; readonly value: Line }[]
 }
 
-/** A table; its header stands again on every page it reaches. */
+/** A table; its header is repeated on every page. */
 export type TableBlock = {
   readonly kind: "table"
   readonly caption: string
-  /** Set small and close: for looking up, not for reading. */
+  /** Small type and narrow rows, for looking up rather than for reading. */
   readonly dense?: true
   /** `share` is the column's part of the width; shares need not add up to 1. */
   readonly columns: readonly { readonly title: string; readonly share: number; readonly align?: "start" | "end" }[]
@@ -70,7 +70,7 @@ export type TimelineBlock = {
   readonly alternative: string
 }
 
-/** Tokens used against a limit. `before` of `used` was there already. */
+/** An amount against a limit: `used` on top of `before`. */
 export type GaugeBlock = {
   readonly kind: "gauge"
   readonly label: string
@@ -83,8 +83,6 @@ export type GaugeBlock = {
 
 /** Text set line by line as it is: commands. */
 export type CodeBlock = { readonly kind: "code"; readonly lines: readonly string[] }
-
-type PageBreakBlock = { readonly kind: "page_break" }
 
 /** The outcome at a glance: the head of the first page. */
 export type CoverBlock = {
@@ -107,9 +105,8 @@ export type Block =
   | TimelineBlock
   | GaugeBlock
   | CodeBlock
-  | PageBreakBlock
 
-/** Everything a PDF is made of; the same report always gives the same bytes. */
+/** Everything that a PDF is made from; the same report always gives the same bytes. */
 export type Report = {
   readonly title: string
   readonly subject: string
@@ -120,12 +117,14 @@ export type Report = {
   readonly date: string
   /** Unix seconds from which the key counts that will sign the report. */
   readonly key_valid_from: number
-  /** Stands on top of every page. */
+  /** Name of the program that made the report, for the document information. */
+  readonly creator: string
+  /** Printed at the top of every page. */
   readonly running_head: { readonly left: string; readonly right: string; readonly tone: Tone }
-  /** Stands at the foot of every page, before the page number. */
+  /** Printed at the foot of every page, before the page number. */
   readonly running_foot: string
   readonly blocks: readonly Block[]
-  /** The evidence the report is about, attached as it was sealed. */
+  /** The file that the PDF carries, byte for byte. */
   readonly attachment: {
     readonly name: string
     readonly media_type: string

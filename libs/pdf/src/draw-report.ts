@@ -11,7 +11,7 @@ import { rootNode } from "./tags/structure.ts"
 
 /**
  * Draws a report as a tagged PDF that carries its evidence. Pure: the same report gives the same bytes in every process.
- * Any text is drawn: what no face holds, and what would act unseen, stands as a small labelled box.
+ * Any text is drawn: a character that no font has, or that is invisible, becomes a small labelled box.
  */
 export async function drawReport(report: Report): Promise<Uint8Array> {
   const fonts = documentFonts()
@@ -19,7 +19,7 @@ export async function drawReport(report: Report): Promise<Uint8Array> {
   const outline: Bookmark[] = []
   const style = STYLES[report.density]
   const strips = report.blocks.flatMap((block, index) =>
-    stripsOf(untied(block, report.blocks[index + 1]), { node: root, outline, style }),
+    stripsOf(freeBeforeHeading(block, report.blocks[index + 1]), { node: root, outline, style }),
   )
   const pens: Pen[] = []
   flow(strips, style.area, () => {
@@ -32,7 +32,7 @@ export async function drawReport(report: Report): Promise<Uint8Array> {
   return writeDocument(report, { sheets: pens.map(({ sheet }) => sheet), fonts, root, outline })
 }
 
-/** A heading opens something new: no paragraph before it stays with it. */
-function untied(block: Block, next: Block | undefined): Block {
+/** A paragraph before a heading may end its page: the heading starts another part. */
+function freeBeforeHeading(block: Block, next: Block | undefined): Block {
   return block.kind === "paragraph" && next?.kind === "heading" ? { kind: "paragraph", line: block.line } : block
 }

@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { lineOf, reportWith } from "../test/drawable-reports.ts"
 import { askTool, hasTool } from "../test/pdf-tools.ts"
-import { type PlacedWord, wordsIn } from "../test/pdf-words.ts"
+import { type WordBox, wordsIn } from "../test/pdf-words.ts"
 import type { Block, Density } from "./block.ts"
 import { drawReport } from "./draw-report.ts"
 import { PAGE, STYLES } from "./page/style.ts"
@@ -42,7 +42,7 @@ function everywhere(text: string): Block[] {
       subtitle: text,
       verdict: text,
       tone: "bad",
-      facts: [{ label: text, value: line, note: text }],
+      facts: [{ label: text, value: line }],
     },
     { kind: "heading", level: 1, text },
     { kind: "paragraph", line },
@@ -65,7 +65,7 @@ function everywhere(text: string): Block[] {
 }
 
 /** Words that poppler finds beyond the page, or beyond its margins at the left and right. */
-function wordsOutside(pdf: Uint8Array): PlacedWord[] {
+function wordsOutside(pdf: Uint8Array): WordBox[] {
   const words = wordsIn(pdf)
   expect(words.length).toBeGreaterThan(0)
   const margin = STYLES.compact.area.left - 1

@@ -1,7 +1,7 @@
 import { askTool } from "./pdf-tools.ts"
 
 /** A word that poppler finds, with its box; points from the page's left and top edge. */
-export type PlacedWord = {
+export type WordBox = {
   readonly page: number
   readonly text: string
   readonly left: number
@@ -10,7 +10,7 @@ export type PlacedWord = {
   readonly bottom: number
 }
 
-export function wordsIn(pdf: Uint8Array): PlacedWord[] {
+export function wordsIn(pdf: Uint8Array): WordBox[] {
   const { text } = askTool("pdftotext", pdf, "-bbox", "FILE", "-")
   return text.split("<page ").flatMap((part, page) =>
     [...part.matchAll(/<word xMin="([-\d.]+)" yMin="([-\d.]+)" xMax="([-\d.]+)" yMax="([-\d.]+)">(.*?)<\/word>/g)].map(
@@ -27,7 +27,7 @@ export function wordsIn(pdf: Uint8Array): PlacedWord[] {
 }
 
 /** Pairs of words whose letters meet: boxes are as high as a font's highest letter, so their middle halves are compared. */
-export function overlapsIn(words: readonly PlacedWord[]): string[] {
+export function overlapsIn(words: readonly WordBox[]): string[] {
   const inner = words.map(word => {
     const quarter = (word.bottom - word.top) / 4
     return {

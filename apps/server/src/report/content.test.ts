@@ -24,7 +24,7 @@ import {
 } from "../../spec/harness/report-samples.ts"
 import { valueTable } from "./declared.ts"
 import { makeReport } from "./make-report.ts"
-import { briefly, count, fieldLabel, MAX_TABLE_ROWS, MAX_TEXT_LENGTH, said, unixTime } from "./spans.ts"
+import { count, fieldLabel, MAX_TABLE_ROWS, MAX_TEXT_LENGTH, quote, shortQuote, unixTime } from "./spans.ts"
 
 const whole = (bundle: Bundle): Report => makeReport(bundle, contextOf(bundle), "comprehensive")
 const rowsOf = ({ blocks }: Report, caption: string): readonly (readonly string[])[] =>
@@ -60,7 +60,7 @@ describe("what a caller declares", () => {
     }
   })
 
-  test("is cut only where that is said, and never within a character", () => {
+  test("is cut only with a note, and never within a character", () => {
     const note = "🙂".repeat(MAX_TEXT_LENGTH)
     const text = reportText(whole(sealed("ok", { declared: { attested_context: { decision_note: `a${note}` } } })))
     expect(text).toContain("the attached bundle holds all]")
@@ -177,7 +177,7 @@ describe("what is absent or kept back", () => {
     expect(text).toContain("a release with nothing to govern")
   })
 
-  test("an unanchored receipt is said to carry no entry", () => {
+  test("of an unanchored receipt the report states that it carries no entry", () => {
     const bundle = sealed("pepg_deny", { receipt_anchor: "none", complete_record: false })
     for (const format of REPORT_FORMATS) {
       const text = reportText(makeReport(bundle, contextOf(bundle), format))
@@ -236,7 +236,7 @@ describe("what is absent or kept back", () => {
     expect(reportText(whole(bundle))).toContain("and then failed at LEDGER (Log entry)")
   })
 
-  test("a window that was not charged is said not to have been", () => {
+  test("a window that was not charged is reported as not charged", () => {
     expect(reportText(whole(sealed("ccv_halt")))).toContain("The tenant's window was not charged")
   })
 })
@@ -287,13 +287,13 @@ describe("limits of the evidence", () => {
 
 describe("words", () => {
   test("are short where a sentence holds them", () => {
-    expect(textOf(briefly("x".repeat(500)))).toBe(`${"x".repeat(96)}… (cut)`)
-    expect(textOf(briefly("route"))).toBe("route")
+    expect(textOf(shortQuote("x".repeat(500)))).toBe(`${"x".repeat(96)}… (cut)`)
+    expect(textOf(shortQuote("route"))).toBe("route")
   })
 
-  test("of a hash are mono, of nothing are said to be none", () => {
-    expect(said("a".repeat(64))).toEqual([{ text: "a".repeat(64), style: "mono" }])
-    expect(textOf(said(""))).toBe("(empty text)")
+  test("of a hash are mono, an empty text is named as empty", () => {
+    expect(quote("a".repeat(64))).toEqual([{ text: "a".repeat(64), style: "mono" }])
+    expect(textOf(quote(""))).toBe("(empty text)")
   })
 
   test("for numbers, times and fields are the same on every machine", () => {

@@ -1,11 +1,11 @@
-/** What callers declared, as blocks. Its shape is theirs: whatever it is, every value is shown or said to be left out. */
+/** Declared content, as blocks. It may have any shape: every value is shown, or the report states how many are not. */
 import { canonicalize, type JsonObject, type JsonValue } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { isShown } from "@runseal/core/artifacts/declared-sections"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import type { Block, Line } from "@runseal/pdf/block"
-import { line, MAX_TABLE_ROWS, mono, muted, remark, said, table } from "./spans.ts"
+import { line, MAX_TABLE_ROWS, mono, muted, quote, remark, table } from "./spans.ts"
 
 /** Longest path of a value, in UTF-16 units. */
 const MAX_PATH_LENGTH = 200
@@ -19,10 +19,7 @@ export function declaredIn({ sections }: Pick<Bundle, "sections">, name: Declare
   return isShown(section) ? section.declared : undefined
 }
 
-/**
- * Opens what a section says of declared content: whose word it is, or that there is none to show.
- * @returns a remark, and whether content follows it
- */
+/** A remark before declared content: that it is the caller's word, that the section is withheld, or that nothing was declared. */
 export function declaredOpening({ sections }: Pick<Bundle, "sections">, name: DeclaredName): readonly Block[] {
   const section = sections[name]
   if (!isShown(section))
@@ -33,9 +30,9 @@ export function declaredOpening({ sections }: Pick<Bundle, "sections">, name: De
 /** A declared value on one line. */
 export function valueLine(value: JsonValue | undefined): Line {
   if (value === undefined) return [muted("–")]
-  if (typeof value === "string") return said(value)
+  if (typeof value === "string") return quote(value)
   if (isObject(value) || Array.isArray(value))
-    return said(canonicalize(value)).map(span => ({ style: "mono", ...span }))
+    return quote(canonicalize(value)).map(span => ({ style: "mono", ...span }))
   return [mono(String(value))]
 }
 
@@ -94,7 +91,7 @@ export type ItemColumn = {
   readonly members: readonly { readonly key: string; readonly label?: string }[]
 }
 
-/** A list of declared objects as a table; members that no column shows stand in a last one. */
+/** A list of declared objects as a table; its last column shows the members that no other column shows. */
 export function itemTable(
   caption: string,
   list: JsonValue | undefined,
@@ -130,6 +127,6 @@ function itemCell(item: JsonObject, members: ItemColumn["members"]): Line {
 const furtherCell = (values: JsonObject): Line =>
   Object.keys(values).length === 0 ? valueLine(undefined) : valueLine(values)
 
-/** Lines one after the other, apart. */
+/** Lines one after the other, with a separator. */
 export const joined = (lines: readonly Line[], between = "; "): Line =>
   lines.flatMap((part, i) => (i === 0 ? part : [{ text: between }, ...part]))

@@ -1,6 +1,6 @@
 /**
  * A report as data, made from a sealed bundle. Pure: the same bundle, context and format give the same report.
- * docs/report.md, "What stands in each format".
+ * docs/report.md, "What is in each format".
  */
 import { canonicalize } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
@@ -48,9 +48,9 @@ const CLAIMED: readonly Part[] = [
   tenantBudget,
   realWorldEffect,
 ]
-/** What a run that was not completed is shown by: the receipt, or what a stage error left. */
+/** Sections of a run that was not completed: the receipt, or what is known of a stage error. */
 const ENDED: readonly Part[] = [course, sealedReceipt, missingFields, diagnosis]
-/** Beside it, what the record holds of the request: the outcome is told already. */
+/** After them, the request. `ENDED` has the outcome already. */
 const REQUESTED: readonly Part[] = COMPLETED.filter(part => part !== outcomeSummary)
 
 /** Sections of the record by format, for a run that was completed and for one that was not. */
@@ -71,7 +71,7 @@ const record: Part = subject => {
 const AUDITED: readonly ReportFormat[] = ["auditor", "comprehensive"]
 const CLAIMING: readonly ReportFormat[] = ["legal", "comprehensive"]
 
-/** The parts in their order, with the formats they stand in. */
+/** The parts in their order, with the formats that have them. */
 const PARTS: readonly (readonly [part: Part, formats: readonly ReportFormat[]])[] = [
   [cover, REPORT_FORMATS],
   [executiveSummary, REPORT_FORMATS],
@@ -87,7 +87,7 @@ const PARTS: readonly (readonly [part: Part, formats: readonly ReportFormat[]])[
 ]
 
 /**
- * The report of a run. Every statement in it is about this bundle; what was declared is marked as the caller's word.
+ * The report of a run. Every statement in it is about this bundle. Declared content is marked as the caller's word.
  * @param context what the bundle does not hold, with the service's own verification of this same bundle
  */
 export function makeReport(bundle: Bundle, context: ReportContext, format: ReportFormat): Report {
@@ -99,6 +99,7 @@ export function makeReport(bundle: Bundle, context: ReportContext, format: Repor
   return {
     title: `${title}, run ${run.run_id}`,
     subject: `Audit report of run ${run.run_id}, outcome ${run.outcome_kind}, format ${format}`,
+    creator: "Runseal",
     density: format === "brief" ? "compact" : "roomy",
     language: "en",
     date: run.created_at,

@@ -4,9 +4,9 @@ import { JobError, openJobThread } from "../threads/job-thread.ts"
 import type { RenderJob } from "./render-thread.ts"
 import { reportSigner, type SignBytes } from "./sign-report.ts"
 
-/** Reports that may wait for the one being made: some seconds of work. */
+/** Length of the queue: some seconds of work. */
 const REPORTS_WAITING_MAX = 16
-/** Reports of one caller that are made or wait, so that nobody keeps all others from theirs. */
+/** Reports of one caller that are being made or in the queue: one caller cannot fill the queue. */
 export const REPORTS_PER_CALLER_MAX = 4
 /** The longest report, of thousands of approvers, takes seconds. */
 const REPORT_DEADLINE_MS = 60_000
@@ -22,7 +22,7 @@ export type Renderer = {
 }
 
 /**
- * The thread starts with the first report that is asked for. It holds no key: what it has drawn is signed here.
+ * The thread starts with the first report. It holds no key: the main thread signs what it has drawn.
  * @param facts of the certificate of the key that signs
  */
 export function openRenderer(facts: CertificateFacts, signBytes: SignBytes): Renderer {
@@ -31,16 +31,16 @@ export function openRenderer(facts: CertificateFacts, signBytes: SignBytes): Ren
     new URL("./render-thread.ts", import.meta.url),
     { waiting: REPORTS_WAITING_MAX, deadlineMs: REPORT_DEADLINE_MS, heapMiB: REPORT_HEAP_MIB },
   )
-  // A caller stands here only while reports of his are under way: the thread's queue bounds it.
-  const underWay = new Map<number, number>()
+  // Reports being made or in the queue, by caller. The length of the queue bounds this map.
+  const pending = new Map<number, number>()
   const change = (owner: number, by: 1 | -1): void => {
-    const count = (underWay.get(owner) ?? 0) + by
-    if (count === 0) underWay.delete(owner)
-    else underWay.set(owner, count)
+    const count = (pending.get(owner) ?? 0) + by
+    if (count === 0) pending.delete(owner)
+    else pending.set(owner, count)
   }
   return {
     render: async (owner, job) => {
-      if ((underWay.get(owner) ?? 0) >= REPORTS_PER_CALLER_MAX) throw new JobError("busy", "too many of one caller")
+      if ((pending.get(owner) ?? 0) >= REPORTS_PER_CALLER_MAX) throw new JobError("busy", "too many of one caller")
       change(owner, 1)
       return await run({ ...job, key_valid_from: facts.validFrom })
         .then(sign)

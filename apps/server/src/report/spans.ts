@@ -32,7 +32,7 @@ export const paragraph = (...pieces: readonly Piece[]): ParagraphBlock => ({
 /** A remark on what follows it. */
 export const remark = (text: string): ParagraphBlock => ({
   ...paragraph({ text, style: "italic", tone: "muted" }),
-  keep: true,
+  keepWithNext: true,
 })
 
 export type Fact = FactsBlock["rows"][number]
@@ -44,7 +44,7 @@ export const facts = (rows: readonly Fact[]): readonly Block[] => (rows.length =
 /** The same block set for looking up, when it can be. */
 export const densely = (block: Block): Block => (block.kind === "table" ? { ...block, dense: true } : block)
 
-/** A table of at most `MAX_TABLE_ROWS` rows; what is left out is said, and stands in the attached bundle. */
+/** A table of at most `MAX_TABLE_ROWS` rows, with a remark when there are more; the attached bundle has all. */
 export function table(
   caption: string,
   columns: TableBlock["columns"],
@@ -60,16 +60,13 @@ export function table(
   ]
 }
 
-/** A non-negative integer with its thousands apart. */
+/** A non-negative integer, its thousands separated by commas. */
 export const count = (value: number): string => String(value).replace(/\B(?=(?:\d{3})+$)/g, ",")
 export const countOf = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`
 
-/**
- * Text that is not ours, as it is; a hash in mono. What is longer than `max` is cut where no character is split, and
- * said to be cut.
- */
-export function said(text: string, max: number = MAX_TEXT_LENGTH): Line {
+/** Text of a caller or operator as it is; a hash in mono. Longer text than `max` is cut between characters, with a note. */
+export function quote(text: string, max: number = MAX_TEXT_LENGTH): Line {
   if (text === "") return [muted("(empty text)")]
   const isHash: boolean = isSha256Hex(text)
   if (isHash) return [mono(text)]
@@ -79,10 +76,10 @@ export function said(text: string, max: number = MAX_TEXT_LENGTH): Line {
   return [{ text: text.slice(0, end) }, muted(` ${left}`)]
 }
 
-/** As `said`, within a sentence. */
-export const briefly = (text: string): Line => {
-  if (text.length <= MAX_SHORT_LENGTH) return said(text)
-  const [first] = said(text, MAX_SHORT_LENGTH)
+/** As `quote`, within a sentence. */
+export const shortQuote = (text: string): Line => {
+  if (text.length <= MAX_SHORT_LENGTH) return quote(text)
+  const [first] = quote(text, MAX_SHORT_LENGTH)
   return [{ text: `${first?.text ?? ""}…` }, muted(" (cut)")]
 }
 

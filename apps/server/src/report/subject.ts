@@ -7,7 +7,7 @@ import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { ReportFormat } from "@runseal/core/wire/run-summaries"
 import type { Block, Tone } from "@runseal/pdf/block"
 
-/** What is true of a run when its report is made, and stands not in its bundle. */
+/** Facts of a run when its report is made, which are not in its bundle. */
 export type ReportContext = {
   /** Address of the service, without a final slash. */
   readonly base_url: string

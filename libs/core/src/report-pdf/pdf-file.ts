@@ -1,5 +1,5 @@
 /**
- * Opens a PDF in the one layout of our reports: a first line, the objects 1, 2, 3 … one behind the other, one cross-reference table, one
+ * Opens a PDF in the one layout of our reports: a first line, the objects 1, 2, 3 … without gaps, one cross-reference table, one
  * trailer. Every byte of the file belongs to one of them, so that nothing in it is read by some programs only and no later revision can
  * follow. ISO 32000-1 §7.5.
  */
@@ -37,7 +37,7 @@ const MAX_STREAM_BYTES = 16 * 1024 * 1024
 const MAX_DECODED_BYTES = 64 * 1024 * 1024
 /** Streams read of one file: one or two for each page and font. */
 const MAX_STREAMS = 50_000
-/** Where `startxref` must stand. */
+/** The last bytes, which hold `startxref`. */
 const TAIL_BYTES = 64
 /** A line of bytes above 127 says that the file is no text. ISO 32000-1 §7.5.2. */
 const HEADER = "%PDF-1.7\n%\u0081\u0081\u0081\u0081\n\n"
@@ -51,7 +51,7 @@ export const member = (value: PdfValue | undefined, key: string): PdfValue | und
 
 /** @throws PdfError when the bytes are no such PDF */
 export function openPdf(bytes: Uint8Array, inflate: Inflate): PdfFile {
-  if (!standsAt(bytes, 0, HEADER)) throw new PdfError("it does not begin as a report")
+  if (!hasText(bytes, 0, HEADER)) throw new PdfError("it does not begin as a report")
   const tail = /\n\nstartxref\n(\d{1,10})\n%%EOF$/.exec(latin1(bytes.subarray(-TAIL_BYTES)))
   if (tail === null) throw new PdfError("it does not end as a report: it was cut, or something was put behind it")
   const table = Number(tail[1])
@@ -94,7 +94,7 @@ function readTable(bytes: Uint8Array, start: number, end: number): Table {
   if (head === undefined) throw new PdfError("its cross-reference table is not where it says")
   if (size > MAX_OBJECTS) throw new PdfError("it has too many objects")
   const first = start + head.length
-  if (!standsAt(bytes, first, FREE_ROW)) throw new PdfError("its cross-reference table is not exact")
+  if (!hasText(bytes, first, FREE_ROW)) throw new PdfError("its cross-reference table is not exact")
   const offsets = Array.from({ length: size - 1 }, (_, at) => {
     const from = first + (at + 1) * ROW_BYTES
     const [, offset] = /^(\d{10}) 00000 n \n$/.exec(latin1(bytes.subarray(from, from + ROW_BYTES))) ?? []
@@ -121,7 +121,7 @@ function readObjects(bytes: Uint8Array, offsets: readonly number[], end: number)
     objects.set(index + 1, object)
     at = object.end
   }
-  if (at !== end) throw new PdfError("something stands between its objects and their table")
+  if (at !== end) throw new PdfError("there is something between its objects and their table")
   return objects
 }
 
@@ -131,25 +131,25 @@ function readObject(bytes: Uint8Array, reader: PdfReader, number: number, start:
   if (value === undefined || value.kind === "word" || value.kind === "reference")
     throw new PdfError("an object is empty")
   const at = reader.position()
-  if (value.kind !== "dictionary" || !standsAt(bytes, at, "\nstream\n"))
+  if (value.kind !== "dictionary" || !hasText(bytes, at, "\nstream\n"))
     return { value, start, end: expectAt(bytes, at, "\nendobj\n\n") }
   const from = expectAt(bytes, at, "\nstream\n")
   const length = value.entries.get("Length")
   if (length?.kind !== "number" || !Number.isSafeInteger(length.value) || length.value < 0)
-    throw new PdfError("a stream does not tell its length")
+    throw new PdfError("a stream does not give its length")
   const to = from + length.value
-  if (!standsAt(bytes, to, "\nendstream\nendobj\n\n")) throw new PdfError("a stream is longer or shorter than it says")
+  if (!hasText(bytes, to, "\nendstream\nendobj\n\n")) throw new PdfError("a stream is longer or shorter than it says")
   return { value, stream: bytes.subarray(from, to), start, end: expectAt(bytes, to, "\nendstream\nendobj\n\n") }
 }
 
-/** Whether these characters, one byte each, stand there. */
-function standsAt(bytes: Uint8Array, at: number, text: string): boolean {
+/** Whether these characters, one byte each, are at that position. */
+function hasText(bytes: Uint8Array, at: number, text: string): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text.charCodeAt(i)) return false
   return true
 }
 
-/** The place behind the text that must stand there. */
+/** The position after the text, which has to be there. */
 function expectAt(bytes: Uint8Array, at: number, text: string): number {
-  if (!standsAt(bytes, at, text)) throw new PdfError("its objects do not stand one behind the other")
+  if (!hasText(bytes, at, text)) throw new PdfError("its objects do not follow each other without a gap")
   return at + text.length
 }

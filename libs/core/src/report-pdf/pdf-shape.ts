@@ -1,4 +1,4 @@
-/** Holds a PDF's objects against a list of what may be in them. What is not listed is refused: a viewer may act on any key it knows. */
+/** Checks a PDF's objects against an allow-list. Anything else is refused: a viewer may act on any key it knows. */
 import type { PdfFile, PdfObject } from "./pdf-file.ts"
 import { latin1, PdfError, type PdfValue } from "./pdf-value.ts"
 
@@ -28,7 +28,7 @@ const MAX_TEXT_LENGTH = 4_000_000
 /** Bytes a UTF-16 text begins with. ISO 32000-1 §7.9.2.2. */
 const BYTE_ORDER_MARK = [0xfe, 0xff]
 const [FIRST_PRINTED, LAST_PRINTED] = [0x20, 0x7e]
-/** What stands between two of these is the language of the text, and is not shown. */
+/** Between two of these is the language of a text, which is not shown. */
 const LANGUAGE_ESCAPE = "\u001b"
 
 const foreign = (): PdfError => new PdfError("it holds what our reports do not")
@@ -115,7 +115,7 @@ export const backTo =
     walk.back(value.object, kinds)
   }
 
-/** One of two shapes, by a look at the value. */
+/** One of two shapes, chosen by a test of the value. */
 export const either =
   (test: (value: PdfValue) => boolean, yes: Shape, no: Shape): Shape =>
   (value, walk) =>
@@ -167,7 +167,7 @@ export function walkObjects(file: PdfFile, trailer: Shape, kinds: Readonly<Recor
     if (known === kind) return
     const [found, wanted] = [file.objects.get(object), kinds[kind]]
     if (known !== undefined || found === undefined || wanted === undefined)
-      throw new PdfError("an object stands where another must")
+      throw new PdfError("an object is where one of another kind has to be")
     kindOf.set(object, kind)
     const others = objects.get(kind)
     if (others === undefined) objects.set(kind, [object])

@@ -77,7 +77,7 @@ function skipSpace(cursor: Cursor): void {
   const { bytes } = cursor
   for (; cursor.at < bytes.length; cursor.at++) {
     const byte = bytes[cursor.at] ?? 0
-    // Nobody sees a comment: what stands in one would be signed and shown to nobody.
+    // The text of a comment would be signed, and no viewer shows it.
     if (byte === PERCENT) throw new PdfError("it holds a comment")
     if (CLASSES[byte] !== SPACE) return
   }
@@ -126,7 +126,7 @@ function regularText(cursor: Cursor): string {
 const NUMBER = /^-?(?:0|[1-9]\d{0,9})(?:\.\d{0,19}[1-9])?$/
 
 function numberOrWord(text: string): PdfValue {
-  if (text === "") throw new PdfError("a delimiter stands where a value must")
+  if (text === "") throw new PdfError("a delimiter is where a value has to be")
   if (NUMBER.test(text)) return { kind: "number", value: Number(text) }
   if (text === "true" || text === "false") return { kind: "boolean", value: text === "true" }
   return text === "null" ? { kind: "null" } : { kind: "word", word: text }
@@ -222,7 +222,7 @@ function escapeInto(out: number[], bytes: Uint8Array, at: number): number {
   return 1
 }
 
-/** A name; only what cannot stand in one is escaped. ISO 32000-1 §7.3.5. */
+/** A name; only characters that have to be are escaped. ISO 32000-1 §7.3.5. */
 function nameOf(text: string): string {
   const name = text.replace(/#([0-9A-F]{2})/g, (spelled, digits: string) => {
     const character = String.fromCharCode(Number.parseInt(digits, 16))

@@ -1,4 +1,4 @@
-/** Holds the hashes that a report prints against the record it carries. */
+/** Compares the hashes that a report prints with the record it carries. */
 import type { Run } from "./report-text.ts"
 
 /** Made when the report was rendered and labelled so: no hash of the record. docs/report.md */
@@ -18,8 +18,8 @@ const BEFORE_RTL = /^[^0-9a-z]{0,8}[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/
 const RTL_LOOK = 9
 
 /**
- * The same of a text as it is drawn. Digits behind a letter that runs from right to left are drawn before it, so beside what stands before
- * the letter: those at the end of such a row are not held against the record with it. Unicode Standard Annex #9.
+ * The same of a text as it is drawn. Digits after a right-to-left letter are drawn before it, so beside the text before the
+ * letter: digits at the end of such a row are compared without it. Unicode Standard Annex #9.
  */
 const shownPiecesIn = (text: string): readonly string[] =>
   [...text.matchAll(/[0-9a-f]+/g)].flatMap(({ 0: row, index }) => {
@@ -58,7 +58,7 @@ export type PrintedHashes = {
   readonly pieces: ReadonlySet<string>
 }
 
-/** The hashes of all that the pages print, and that is said beside them; those labelled as made at render time left out. */
+/** The hashes on the pages and in the texts beside them, without those labelled as made at render time. */
 export function printedHashes(runs: readonly Run[], beside: readonly string[]): PrintedHashes {
   const texts = [...joined(unlabelled(runs)), ...beside]
   const pieces = new Set(texts.flatMap(text => shownPiecesIn(withoutLabelled(asSeen(text)))))
@@ -85,7 +85,7 @@ function unlabelled(runs: readonly Run[]): readonly Run[] {
   })
 }
 
-/** Whether a run goes on what stands above it in the same column, in its look. */
+/** Whether a run continues the one above it, in the same column and style. */
 function isBelow(run: Run, above: Run): boolean {
   const lines = (above.baseline - run.baseline) / run.size
   return run.page === above.page && Math.abs(run.left - above.left) < run.size && lines > 0 && lines < MAX_LINES_BELOW
@@ -127,7 +127,7 @@ function linesOf(runs: readonly Run[]): readonly (readonly Run[])[] {
   return lines
 }
 
-/** How many of the pieces stand nowhere in a text; undefined when telling that would take too long. */
+/** How many of the pieces are not in a text; undefined when the search would take too long. */
 export function foreignTo(text: string, pieces: ReadonlySet<string>): number | undefined {
   const byBeginning = new Map<string, string[]>()
   for (const piece of pieces) {

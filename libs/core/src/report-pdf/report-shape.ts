@@ -146,7 +146,7 @@ const PAGES: Readonly<Record<string, Kind>> = {
       V: to("Signature"),
     }),
   ),
-  // Its spelling is held byte for byte against the one that signature-object.ts writes.
+  // Its bytes are compared with those that signature-object.ts writes.
   Signature: object(ofKind("dictionary")),
 }
 
@@ -193,7 +193,7 @@ const FONTS: Readonly<Record<string, Kind>> = {
   CharacterMap: stream(),
 }
 
-/** What is told of the pages beside them: the outline, and what a program reads aloud. */
+/** What describes the pages: the outline, and the texts that a screen reader reads. */
 const BESIDE: Readonly<Record<string, Kind>> = {
   Outlines: object(
     dictionary({ Type: name("Outlines"), First: to("OutlineItem"), Last: to("OutlineItem"), Count: integer }),
@@ -256,7 +256,7 @@ type ReportParts = {
 
 const reference = (object: number): PdfValue => ({ kind: "reference", object })
 
-/** Holds a file against the list. @throws PdfError for anything that is not on it */
+/** Checks a file against the list. @throws PdfError for anything that is not on it */
 export function reportParts(file: PdfFile): ReportParts {
   const trailer = dictionary(
     { Size: integer, Root: to("Catalog"), ID: tuple(ofKind("string"), ofKind("string")) },

@@ -11,7 +11,7 @@ import type { ServiceKey, TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { certificateBody, certificateDer, signedAttributes, signedDataDer } from "./signature-der.ts"
 import { type SignatureObject, signedBytes, signingTime } from "./signature-object.ts"
 
-/** What stands in a report's signature, taken apart and not yet checked. */
+/** The parts of a report's signature, not yet checked. */
 export type ReportSignature = {
   readonly certificate: Certificate
   readonly signature: Uint8Array
@@ -73,7 +73,7 @@ export function signatureProblem(
   if (!certified) return "The certificate's own signature is not that of the service key."
   if (!isLowS(signature) || !verifyEcdsaP256(key.spki, signedAttributes(digest, certificate.der), signature))
     return "The signature is not that of the service key."
-  // Nothing dates the signature: whoever has a revoked key can sign today as if it were then.
+  // Nothing dates the signature: the holder of a revoked key can sign today with a time before the revocation.
   if (key.revokedFrom !== undefined)
     return "The service key that signed the report was revoked, and nothing dates the signature."
   if (key.validTo !== undefined && recordSeconds > key.validTo)

@@ -1,6 +1,6 @@
 /**
  * The text a report's pages print, run by run, in the order of drawing. A run is what one show operator draws. Only the operators that
- * our reports use may stand in a page's content: they fill and stroke paths and set text, so that everything painted as text is here.
+ * our reports use may be in a page's content: they fill and stroke paths and set text, so that everything painted as text is here.
  * ISO 32000-1 §8 and §9: fonts of ours are composite with two-byte codes (Identity-H) and a ToUnicode map.
  */
 
@@ -111,7 +111,7 @@ function numbersIn(operands: readonly PdfValue[], count: number): readonly numbe
 /** Reads a content stream: paths, marks that are opened and closed, and text. */
 function readContent(data: Uint8Array, fontOf: (name: string) => Font, take: Take): void {
   const next = statementsIn(data)
-  /** The marks that are open, each with whether it stands in for a character. */
+  /** The marks that are open, each with whether it is a placeholder for a character. */
   const marks: boolean[] = []
   for (let statement = next(); statement !== undefined; statement = next()) {
     const { word, operands } = statement
@@ -120,7 +120,7 @@ function readContent(data: Uint8Array, fontOf: (name: string) => Font, take: Tak
     else if (word === "BT") {
       numbersIn(operands, 0)
       take(readText(next, fontOf, marks.at(-1) === true))
-    } else if (word === "BDC" && marks.length < MAX_MARKS) marks.push(isStandIn(operands))
+    } else if (word === "BDC" && marks.length < MAX_MARKS) marks.push(isPlaceholder(operands))
     else if (word !== "EMC" || operands.length > 0 || marks.pop() === undefined) throw inexact()
   }
   if (marks.length > 0) throw inexact()
@@ -130,7 +130,7 @@ function readContent(data: Uint8Array, fontOf: (name: string) => Font, take: Tak
 function readText(
   next: () => Statement | undefined,
   fontOf: (name: string) => Font,
-  standIn: boolean,
+  placeholder: boolean,
 ): Omit<Run, "page"> {
   const operandsOf = (word: string): readonly PdfValue[] => {
     const statement = next()
@@ -143,19 +143,19 @@ function readText(
   const [a, b, c, d, x = 0, y = 0] = numbersIn(operandsOf("Tm"), 6)
   if (a !== 1 || b !== 0 || c !== 0 || d !== 1) throw inexact()
   // The label of a box has blanks on its outside alone.
-  const mostAtBlank = standIn ? Number.POSITIVE_INFINITY : MOST_AT_BLANK
+  const mostAtBlank = placeholder ? Number.POSITIVE_INFINITY : MOST_AT_BLANK
   const run = runOf(operandsOf("TJ"), fontOf(name.name), size.value, { left: x, baseline: y, mostAtBlank })
   numbersIn(operandsOf("ET"), 0)
-  if (standIn && !STAND_IN_LABEL.test(run.text)) throw inexact()
+  if (placeholder && !PLACEHOLDER_LABEL.test(run.text)) throw inexact()
   return run
 }
 
-/** What stands in the box for a character that cannot be shown, with its margins, and what is copied in its place: neither is a piece of a hash. */
-const STAND_IN_LABEL = /^ (?:U\+[0-9A-F]{4,6}|[A-Z]{2,4}[1-4]?) $/
-const STAND_IN_READS = /^(?:⟦U\+[0-9A-F]{4,6}⟧|[^\0-\x7f])$/u
+/** The label of a box for a character that cannot be shown, and the text that is copied for it: neither is a piece of a hash. */
+const PLACEHOLDER_LABEL = /^ (?:U\+[0-9A-F]{4,6}|[A-Z]{2,4}[1-4]?) $/
+const PLACEHOLDER_READS = /^(?:⟦U\+[0-9A-F]{4,6}⟧|[^\0-\x7f])$/u
 
-/** Whether a mark of content is that of a stand-in; it may also say whose its content is, or that it says nothing. ISO 32000-1 §14.6. */
-function isStandIn(operands: readonly PdfValue[]): boolean {
+/** Whether marked content is a placeholder, rather than a structure element's content or an artifact. ISO 32000-1 §14.6. */
+function isPlaceholder(operands: readonly PdfValue[]): boolean {
   const [tag, properties, ...others] = operands
   if (tag?.kind !== "name" || properties?.kind !== "dictionary" || others.length > 0) throw inexact()
   if (properties.entries.size !== 1) throw inexact()
@@ -163,7 +163,7 @@ function isStandIn(operands: readonly PdfValue[]): boolean {
   if (mark?.kind === "number" && Number.isInteger(mark.value)) return false
   if (tag.name === "Artifact" && type?.kind === "name") return false
   if (tag.name !== "Span" || actual?.kind !== "string" || codeAt(actual.bytes, 0) !== 0xfeff) throw inexact()
-  if (!STAND_IN_READS.test(utf16(actual.bytes.subarray(2), MAX_READS_BYTES))) throw inexact()
+  if (!PLACEHOLDER_READS.test(utf16(actual.bytes.subarray(2), MAX_READS_BYTES))) throw inexact()
   return true
 }
 
@@ -212,7 +212,7 @@ const [MOST_KERNING, MOST_AT_BLANK] = [200, 50]
 const isBlank = (text: string): boolean => text.trim() === ""
 const isPlain = (text: string): boolean => /^[\x20-\x7e\s]$/.test(text)
 
-/** How far two glyphs may be moved from where their widths put them. Other scripts place their marks by moves. */
+/** How far two glyphs may be moved from the position that their widths give. Other scripts position marks by moves. */
 function mostBetween(before: string, after: string, mostAtBlank: number): number {
   if (!isPlain(before) || !isPlain(after)) return Number.POSITIVE_INFINITY
   return isBlank(before) || isBlank(after) ? mostAtBlank : MOST_KERNING
@@ -266,7 +266,7 @@ function setCharacters(operands: readonly Uint8Array[], map: Map<number, string>
   }
 }
 
-/** UTF-16 units one code may stand for. */
+/** UTF-16 units that one code may map to. */
 const MAX_CODE_UNITS = 64
 
 function utf16(bytes: Uint8Array, maxBytes: number): string {

@@ -1,5 +1,5 @@
 /**
- * What stands in a report's signature, in DER: a certificate of the service key, signed by itself (RFC 5280), and a detached CMS
+ * The contents of a report's signature, in DER: a certificate of the service key, signed by itself (RFC 5280), and a detached CMS
  * SignedData (RFC 5652) with the three signed attributes of a CAdES baseline signature (ETSI EN 319 122-1 §6.3, level B-B; RFC 5035).
  * Each is written in exactly one way from what it says: a verifier writes it again and compares the bytes.
  */

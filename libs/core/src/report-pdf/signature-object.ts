@@ -23,7 +23,7 @@ function signatureValue({ before, behind, rest }: SignedRange, time: string, hex
   return `<<\n/Type /Sig\n/Filter /Adobe.PPKLite\n/SubFilter /ETSI.CAdES.detached\n/M (${time})\n/ByteRange ${range}\n/Contents <${hex}>\n>>`
 }
 
-/** A value that says nothing yet, as long as the one that will stand in its place. */
+/** An empty value, as long as the one that will replace it. */
 export const emptySignatureValue = (time: string): string =>
   signatureValue({ before: 0, behind: 0, rest: 0 }, time, "0".repeat(HEX_DIGITS))
 
@@ -82,7 +82,7 @@ export type SignatureObject = {
 }
 
 /**
- * Reads the object that stands from `start` to `end`. It is spelled in one way, so that nothing outside the signature's range can be
+ * Reads the object from `start` to `end`. It is spelled in one way, so that nothing outside the signature's range can be
  * another way of saying the same.
  * @throws PdfError for any other spelling, and for a range that is not the whole file but for the room
  */

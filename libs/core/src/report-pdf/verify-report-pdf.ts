@@ -24,7 +24,7 @@ import { type ReportSignature, readReportSignature, signatureProblem, signersOf 
 import { printedText } from "./report-text.ts"
 import { readSignatureObject } from "./signature-object.ts"
 
-/** What a report is made of, as far as a verifier looks at it. */
+/** The parts of a report that a verifier checks. */
 export type ReportFile = {
   /** The sealed record it carries, as its bytes. */
   readonly record: Uint8Array
@@ -107,7 +107,7 @@ function hashCheck({ pages, hashes, record }: ReportFile, seal: string | undefin
   return { id: PRINTED_HASHES_ID, result: "pass", message }
 }
 
-/** `bundle_hash` of a bundle that was readable a moment ago, and when it was made, Unix seconds; both stand in every bundle. */
+/** `bundle_hash` of a bundle that was readable a moment ago, and when it was made, Unix seconds. */
 function factsOf(record: Uint8Array): { readonly seal: string | undefined; readonly madeAt: number } {
   const value = readStrictJson(record)
   const seal = isObject(value) ? value.bundle_hash : undefined

@@ -9,7 +9,7 @@ import { qrCode } from "./qr.ts"
 /** Between a panel and the code beside it: at least the quiet zone of four modules that a code needs (ISO/IEC 18004, 6.3.8). */
 const CODE_GUTTER = 16
 
-/** A panel, with the code at its right when it has one; what no code can hold stands in the panel alone. */
+/** A panel, with the code at its right when it has one; a text that is too long for a code is only in the panel. */
 export function calloutStrips(block: CalloutBlock, place: Place): Strip[] {
   const { style } = place
   const section = addNode(place.node, "Div")
@@ -25,32 +25,32 @@ export function calloutStrips(block: CalloutBlock, place: Place): Strip[] {
 function panelStrips(block: CalloutBlock, panel: Panel, { node, style }: Place): Strip[] {
   const title: Line = [{ text: block.title, tone: block.tone }]
   const passages = [
-    { line: title, setting: style.settings.callout_title, keep: true },
-    ...block.lines.map(line => ({ line, setting: style.settings.body, keep: false })),
+    { line: title, setting: style.settings.callout_title, keepWithNext: true },
+    ...block.lines.map(line => ({ line, setting: style.settings.body, keepWithNext: false })),
   ]
-  const strips = passages.flatMap(({ line, setting, keep }, index) => [
+  const strips = passages.flatMap(({ line, setting, keepWithNext }, index) => [
     ...(index === 0 ? [] : [panelSpace(panel, style.gaps.item, index === 1)]),
     ...passageStrips({
       line,
       setting,
       node: addNode(node, "P"),
       column: textIn(panel),
-      keep,
+      keepWithNext,
       ground: ground(panel),
     }),
   ])
   return framed(panel, strips, style.gaps.block + 3)
 }
 
-/** Strips with a drawing beside them: its height stays on one page with what stands beside it. */
+/** Strips with a drawing beside them: as many strips as the drawing is high stay on its page. */
 function besides(strips: readonly Strip[], size: number, drawBeside: Strip["draw"]): Strip[] {
   let height = 0
-  const kept = strips.map((strip, index): Strip => {
-    const keep = strip.keep || height < size
+  const grouped = strips.map((strip, index): Strip => {
+    const keepWithNext = strip.keepWithNext || height < size
     height += strip.height + (index === 0 ? 0 : strip.gap)
-    return { ...strip, keep: index < strips.length - 1 ? keep : height < size }
+    return { ...strip, keepWithNext: index < strips.length - 1 ? keepWithNext : height < size }
   })
-  const [first, ...rest] = kept
+  const [first, ...rest] = grouped
   if (first === undefined) return []
   const draw: Strip["draw"] = (pen, top) => {
     first.draw(pen, top)
@@ -60,7 +60,7 @@ function besides(strips: readonly Strip[], size: number, drawBeside: Strip["draw
   return [
     { ...first, draw },
     ...rest,
-    ...(left > 0 ? [{ height: left, gap: 0, keep: false, draw: () => undefined }] : []),
+    ...(left > 0 ? [{ height: left, gap: 0, keepWithNext: false, draw: () => undefined }] : []),
   ]
 }
 

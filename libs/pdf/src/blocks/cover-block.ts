@@ -21,7 +21,7 @@ export function coverStrips(block: CoverBlock, place: Place): Strip[] {
       setting,
       node: addNode(place.node, type),
       column: textIn(panel),
-      keep: true,
+      keepWithNext: true,
       ground: ground(panel),
     })
   const strips = [

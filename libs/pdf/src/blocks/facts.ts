@@ -1,24 +1,22 @@
-import type { FactsBlock, Line } from "../block.ts"
+import type { FactsBlock } from "../block.ts"
 import type { Strip } from "../page/flow.ts"
-import { type Cell, type CellLine, linesIn, rowStrips } from "../page/row-strips.ts"
+import { type Cell, linesIn, rowStrips } from "../page/row-strips.ts"
 import type { Column } from "../page/style.ts"
 import { addNode, type StructureNode } from "../tags/structure.ts"
-import type { Setting } from "../text/setting.ts"
 import { wrap } from "../text/wrap.ts"
 import type { Place } from "./bookmark-place.ts"
-import { columnsOf } from "./columns.ts"
-import { rowLooks, wellSplit } from "./row-looks.ts"
+import { columnsOf, rowStyles, wellSplit } from "./table-layout.ts"
 
 type Row = FactsBlock["rows"][number]
-/** Where labels and values stand. */
+/** Columns of labels and of values. */
 type Columns = readonly [label: Column, value: Column]
 
 /** The label's part of the width. */
 const LABEL_PART = 0.29
-/** In a compact report: two facts in a row, or one whose value goes on to the end. */
+/** In a compact report: two facts in a row, or one whose value takes the rest of the row. */
 const PAIR_PARTS = [0.24, 0.27, 0.18, 0.31]
 
-/** Labels and values; in a compact report short ones stand two in a row. */
+/** Labels and values; a compact report puts two short ones in a row. */
 export function factsStrips({ rows }: Pick<FactsBlock, "rows">, place: Place): Strip[] {
   if (rows.length === 0) return []
   const table = addNode(place.node, "Table")
@@ -29,7 +27,7 @@ export function factsStrips({ rows }: Pick<FactsBlock, "rows">, place: Place): S
 function singleRows(rows: readonly Row[], table: StructureNode, place: Place): Strip[] {
   const [label, value] = columnsOf(place.style.column, [LABEL_PART, 1 - LABEL_PART])
   if (label === undefined || value === undefined) return []
-  return rows.flatMap(row => rowStrips(cellsOf(row, [label, value], table, place), rowLooks(place.style).row))
+  return rows.flatMap(row => rowStrips(cellsOf(row, [label, value], table, place), rowStyles(place.style).row))
 }
 
 function pairedRows(rows: readonly Row[], table: StructureNode, place: Place): Strip[] {
@@ -38,7 +36,7 @@ function pairedRows(rows: readonly Row[], table: StructureNode, place: Place): S
   const whole: Columns = [label, { x: value.x, width: nextValue.x + nextValue.width - value.x }]
   const left: Columns = [label, value]
   const right: Columns = [nextLabel, nextValue]
-  const { row: look } = rowLooks(place.style)
+  const { row: styles } = rowStyles(place.style)
   const strips: Strip[] = []
   for (let index = 0; index < rows.length; index++) {
     const [row, next] = [rows[index], rows[index + 1]]
@@ -49,39 +47,31 @@ function pairedRows(rows: readonly Row[], table: StructureNode, place: Place): S
       cells.push(...cellsOf(next, right, table, place))
       index++
     }
-    strips.push(...rowStrips(cells, look))
+    strips.push(...rowStrips(cells, styles))
   }
   return strips
 }
 
-/** Whether a fact stands in one line of its columns. */
-function isShort({ label, value, note }: Row, [labels, values]: Columns, { style }: Place): boolean {
-  if (note !== undefined) return false
-  const look = rowLooks(style)
+/** Whether a fact fits on one line of its columns. */
+function isShort({ label, value }: Row, [labels, values]: Columns, { style }: Place): boolean {
+  const styles = rowStyles(style)
   return (
-    wrap([{ text: label }], look.label, labels.width).length === 1 && wrap(value, look.cell, values.width).length === 1
+    wrap([{ text: label }], styles.label, labels.width).length === 1 &&
+    wrap(value, styles.cell, values.width).length === 1
   )
 }
 
 /** The cells of one fact: in the logical structure every fact is a row. */
-function cellsOf(
-  { label, value, note }: Row,
-  [labels, values]: Columns,
-  table: StructureNode,
-  { style }: Place,
-): Cell[] {
-  const look = rowLooks(style)
+function cellsOf({ label, value }: Row, [labels, values]: Columns, table: StructureNode, { style }: Place): Cell[] {
+  const styles = rowStyles(style)
   const row = addNode(table, "TR")
   const name = addNode(row, "TH", { scope: "Row" })
-  const content = addNode(row, "TD")
-  const set = (line: Line, setting: Setting): CellLine[] =>
-    linesIn(addNode(content, "P"), wrap(line, setting, values.width))
   return [
-    { column: labels, align: "start", lines: linesIn(name, wrap([{ text: label }], look.label, labels.width)) },
+    { column: labels, align: "start", lines: linesIn(name, wrap([{ text: label }], styles.label, labels.width)) },
     {
       column: values,
       align: "start",
-      lines: [...set(value, look.cell), ...(note === undefined ? [] : set([{ text: note }], style.settings.note))],
+      lines: linesIn(addNode(addNode(row, "TD"), "P"), wrap(value, styles.cell, values.width)),
     },
   ]
 }

@@ -14,13 +14,13 @@ const MAX_LINES = 3
 
 type Amounts = { readonly before: number; readonly used: number; readonly limit: number }
 
-/** Where the parts of a gauge stand; lengths in points. */
+/** Positions of the parts of a gauge; lengths in points. */
 type Layout = {
   readonly label: Column
   readonly value: Column
   readonly bar: Column
   readonly barHeight: number
-  /** The bar stands below the texts, or else between them. */
+  /** The bar is below the texts, or else between them. */
   readonly below: boolean
   readonly gap: number
 }
@@ -66,7 +66,7 @@ export function gaugeStrips(block: GaugeBlock, place: Place): Strip[] {
       drawBar(pen, layout, amounts, INK[block.tone], top + barTop)
     })
   }
-  return [{ height, gap: layout.gap, keep: layout.below, draw }]
+  return [{ height, gap: layout.gap, keepWithNext: layout.below, draw }]
 }
 
 function setLines(pen: Pen, lines: readonly TextLine[], top: number, x: (line: TextLine) => number): void {
@@ -92,7 +92,7 @@ function share(sum: number, limit: number): Line {
   return [{ text: ` (${percent(sum, limit)} %)`, tone: "muted" }]
 }
 
-/** One decimal, but never nothing for something, nor the limit for what is above or below it. */
+/** One decimal; only 0 is "0", and only the limit itself is "100". */
 function percent(sum: number, limit: number): string {
   const tenths = (sum / limit) * 1000
   if (sum > limit) return String(Math.ceil(tenths) / 10)
@@ -104,7 +104,7 @@ function amount(value: number): number {
   return Number.isFinite(value) && value > 0 ? value : 0
 }
 
-/** Digits in groups of three, apart by narrow room that no locale reads as a decimal sign. */
+/** Digits in groups of three. */
 function grouped(value: number): string {
   return String(value).replace(/\B(?=(?:\d{3})+$)/g, ",")
 }

@@ -26,7 +26,7 @@ export function headingStrips(block: HeadingBlock, place: Place): Strip[] {
     node: addNode(place.node, type),
     column,
     gap: gaps.heading[block.level - 1] ?? 0,
-    keep: true,
+    keepWithNext: true,
     begin: (pen, top) => {
       bookmark.page = pen.sheet.index
       bookmark.y = top
@@ -36,9 +36,9 @@ export function headingStrips(block: HeadingBlock, place: Place): Strip[] {
 
 export function paragraphStrips(block: ParagraphBlock, place: Place): Strip[] {
   const node = addNode(place.node, "P")
-  const { line, keep = false } = block
+  const { line, keepWithNext = false } = block
   const { settings, gaps, column } = place.style
-  return passageStrips({ line, setting: settings.body, node, column, gap: gaps.block, keep })
+  return passageStrips({ line, setting: settings.body, node, column, gap: gaps.block, keepWithNext })
 }
 
 export function listStrips(block: ListBlock, place: Place): Strip[] {

@@ -9,7 +9,7 @@ import { headingStrips, listStrips, paragraphStrips } from "./prose.ts"
 import { tableStrips } from "./table-block.ts"
 import { timelineStrips } from "./timeline-block.ts"
 
-/** The ink of a block. Its part of the logical structure and of the outline is added to the place. */
+/** The strips that draw a block. Adds its nodes to the logical structure and its headings to the outline. */
 export function stripsOf(block: Block, place: Place): Strip[] {
   switch (block.kind) {
     case "cover":
@@ -32,7 +32,5 @@ export function stripsOf(block: Block, place: Place): Strip[] {
       return gaugeStrips(block, place)
     case "code":
       return codeStrips(block, place)
-    case "page_break":
-      return [{ height: 0, gap: 0, keep: true, pageBreak: true, draw: () => undefined }]
   }
 }

@@ -1,17 +1,16 @@
 import type { Line, TableBlock } from "../block.ts"
-import type { Again, Strip } from "../page/flow.ts"
+import type { RepeatedHeader, Strip } from "../page/flow.ts"
 import { passageStrips } from "../page/passage.ts"
-import { type Cell, drawRow, heightOfCell, linesIn, type RowLook, rowStrips } from "../page/row-strips.ts"
+import { type Cell, drawRow, heightOfCell, linesIn, type RowStyle, rowStrips } from "../page/row-strips.ts"
 import { addNode, type StructureNode } from "../tags/structure.ts"
 import type { Setting } from "../text/setting.ts"
 import { wrap } from "../text/wrap.ts"
 import type { Place } from "./bookmark-place.ts"
-import { columnsOf } from "./columns.ts"
-import { rowLooks, wellSplit } from "./row-looks.ts"
+import { columnsOf, rowStyles, wellSplit } from "./table-layout.ts"
 
 export function tableStrips(block: TableBlock, place: Place): Strip[] {
   const { settings, gaps, column: whole } = place.style
-  const look = rowLooks(place.style, block.dense)
+  const styles = rowStyles(place.style, block.dense)
   const table = addNode(place.node, "Table")
   const columns = columnsOf(
     whole,
@@ -33,19 +32,19 @@ export function tableStrips(block: TableBlock, place: Place): Strip[] {
     node: addNode(table, "Caption"),
     column: whole,
     gap: gaps.block + 3,
-    keep: true,
+    keepWithNext: true,
   })
   const titles = block.columns.map(({ title }): Line => [{ text: title }])
   const headCells = rowOf(addNode(addNode(table, "THead"), "TR"), "TH", titles, settings.column_title)
   const body = addNode(table, "TBody")
-  const head = rowStrips(headCells, look.header)
-  const again = repeated(headCells, look.header)
+  const head = rowStrips(headCells, styles.header)
+  const header = repeated(headCells, styles.header)
   const rows = block.rows.flatMap((texts, index) =>
-    afterHeader(rowStrips(rowOf(addNode(body, "TR"), "TD", texts, look.cell), look.row, again), index === 0),
+    afterHeader(rowStrips(rowOf(addNode(body, "TR"), "TD", texts, styles.cell), styles.row, header), index === 0),
   )
   return [
     ...caption,
-    ...head.map((strip, index) => ({ ...strip, gap: index === 0 ? 3 : 0, keep: true })),
+    ...head.map((strip, index) => ({ ...strip, gap: index === 0 ? 3 : 0, keepWithNext: true })),
     ...wellSplit(rows),
   ]
 }
@@ -54,15 +53,15 @@ export function tableStrips(block: TableBlock, place: Place): Strip[] {
 function afterHeader(strips: readonly Strip[], isFirst: boolean): Strip[] {
   return strips.map((strip, index) => {
     if (!isFirst || index > 0) return strip
-    const { again: _, ...rest } = strip
+    const { header: _, ...rest } = strip
     return rest
   })
 }
 
-/** A header higher than a row may be would leave no room for rows: then it stands once. */
-function repeated(cells: readonly Cell[], look: RowLook): Again | undefined {
-  const height = Math.max(0, ...cells.map(heightOfCell)) + 2 * look.padding
+/** The header for further pages; undefined for one so high that little room would be left for rows. */
+function repeated(cells: readonly Cell[], styles: RowStyle): RepeatedHeader | undefined {
+  const height = Math.max(0, ...cells.map(heightOfCell)) + 2 * styles.padding
   const highest = 120
   if (height > highest) return undefined
-  return { height, draw: (pen, top) => drawRow(pen, cells, look, top, height, true) }
+  return { height, draw: (pen, top) => drawRow(pen, cells, styles, top, height, true) }
 }

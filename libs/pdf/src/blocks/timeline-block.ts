@@ -36,7 +36,7 @@ export function timelineStrips(block: TimelineBlock, place: Place): Strip[] {
     return {
       height,
       gap: row === 0 ? gaps.block + 3 : 0,
-      keep: next !== undefined,
+      keepWithNext: next !== undefined,
       draw: (pen, top) => {
         figure.box ??= boxOf(column, top, height)
         marked(pen, figure, () => {

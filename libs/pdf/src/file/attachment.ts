@@ -1,7 +1,7 @@
 import { type PDFContext, PDFHexString, type PDFRef, PDFString } from "@cantoo/pdf-lib"
 import { utf8Encode } from "@runseal/canonical"
 import type { Report } from "../block.ts"
-import { readable } from "../text/readable.ts"
+import { readable } from "../text/visible.ts"
 import { checkSum } from "./check-sum.node.ts"
 import { pdfDate } from "./xmp-metadata.ts"
 

@@ -1,7 +1,7 @@
 import { type PDFContext, PDFHexString, type PDFRef } from "@cantoo/pdf-lib"
 import type { Bookmark } from "../blocks/bookmark-place.ts"
 import { PAGE } from "../page/style.ts"
-import { readable } from "../text/readable.ts"
+import { readable } from "../text/visible.ts"
 
 type Entry = { readonly bookmark: Bookmark; readonly ref: PDFRef; readonly children: Entry[] }
 

@@ -1,9 +1,8 @@
 import { type PDFContext, PDFHexString, type PDFRef, PDFString } from "@cantoo/pdf-lib"
 import type { Report } from "../block.ts"
-import { readable } from "../text/readable.ts"
+import { readable } from "../text/visible.ts"
 
-const CREATOR = "Runseal"
-/** ISO 19005-3: associated files allowed, all text told as Unicode. */
+/** ISO 19005-3: associated files allowed, all text mapped to Unicode. */
 const PDFA_PART = 3
 const PDFA_CONFORMANCE = "U"
 
@@ -19,12 +18,13 @@ function wholeSecond(date: string): string {
 /** The document information dictionary; the same facts as in XMP. */
 export function writeInformation(context: PDFContext, report: Report): PDFRef {
   const date = PDFString.of(pdfDate(report.date))
+  const creator = PDFHexString.fromText(readable(report.creator))
   return context.register(
     context.obj({
       Title: PDFHexString.fromText(readable(report.title)),
       Subject: PDFHexString.fromText(readable(report.subject)),
-      Creator: PDFString.of(CREATOR),
-      Producer: PDFString.of(CREATOR),
+      Creator: creator,
+      Producer: creator,
       CreationDate: date,
       ModDate: date,
     }),
@@ -40,6 +40,7 @@ export function writeMetadata(context: PDFContext, report: Report): PDFRef {
 function xmp(report: Report): string {
   const date = wholeSecond(report.date)
   const title = escaped(report.title)
+  const creator = escaped(report.creator)
   return `<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <x:xmpmeta xmlns:x="adobe:ns:meta/">
  <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
@@ -50,11 +51,11 @@ function xmp(report: Report): string {
    <dc:title><rdf:Alt><rdf:li xml:lang="x-default">${title}</rdf:li></rdf:Alt></dc:title>
    <dc:description><rdf:Alt><rdf:li xml:lang="x-default">${escaped(report.subject)}</rdf:li></rdf:Alt></dc:description>
    <dc:language><rdf:Bag><rdf:li>${escaped(report.language)}</rdf:li></rdf:Bag></dc:language>
-   <xmp:CreatorTool>${CREATOR}</xmp:CreatorTool>
+   <xmp:CreatorTool>${creator}</xmp:CreatorTool>
    <xmp:CreateDate>${date}</xmp:CreateDate>
    <xmp:ModifyDate>${date}</xmp:ModifyDate>
    <xmp:MetadataDate>${date}</xmp:MetadataDate>
-   <pdf:Producer>${CREATOR}</pdf:Producer>
+   <pdf:Producer>${creator}</pdf:Producer>
   </rdf:Description>
  </rdf:RDF>
 </x:xmpmeta>

@@ -17,7 +17,7 @@ export type UsedFont = {
 
 export type DocumentFonts = { readonly used: Map<string, UsedFont> }
 
-/** What a two-byte code can tell apart. */
+/** Different codes of two bytes, without 0. */
 const MAX_CODES = 65_535
 
 export function documentFonts(): DocumentFonts {
@@ -38,7 +38,7 @@ export function useFont(fonts: DocumentFonts, face: Face): UsedFont {
   return font
 }
 
-/** The code that draws the glyph and is extracted as the text: one glyph may stand for several texts. */
+/** The code that draws the glyph and is extracted as the text. One glyph may represent several texts, under several codes. */
 export function codeOf(font: UsedFont, { glyph, rise, text }: Code): number {
   const key = `${glyph} ${rise} ${text}`
   const known = font.known.get(key)

@@ -3,7 +3,7 @@ import { sha256Hex } from "@runseal/canonical"
 import type { UsedFont } from "./document-fonts.ts"
 import { advanceOf } from "./glyph.ts"
 import { type Cut, subsetTrueType } from "./subset.ts"
-import { toUnicodeMap } from "./to-unicode.ts"
+import { utf16Hex } from "./utf16.ts"
 
 /** Flags of a font descriptor (ISO 32000-1, table 123). */
 const FIXED_PITCH = 1
@@ -80,4 +80,33 @@ function subsetTag(file: Uint8Array): string {
   return Array.from(sha256Hex(file).slice(0, 12).matchAll(/../g), ([pair]) =>
     String.fromCharCode(65 + (Number.parseInt(pair, 16) % 26)),
   ).join("")
+}
+
+/** Entries of one `bfchar` section (Adobe technical note 5014). */
+const SECTION = 100
+
+/** The ToUnicode map (ISO 32000-1, 9.10.3) of codes counted from 1. */
+function toUnicodeMap(texts: readonly string[]): string {
+  const sections: string[] = []
+  for (let start = 0; start < texts.length; start += SECTION) {
+    const entries = texts.slice(start, start + SECTION).map((text, index) => {
+      const code = (start + index + 1).toString(16).padStart(4, "0")
+      return `<${code}> <${utf16Hex(text)}>`
+    })
+    sections.push(`${entries.length} beginbfchar\n${entries.join("\n")}\nendbfchar`)
+  }
+  return [
+    "/CIDInit /ProcSet findresource begin",
+    "12 dict begin",
+    "begincmap",
+    "/CIDSystemInfo <</Registry (Adobe) /Ordering (UCS) /Supplement 0>> def",
+    "/CMapName /Adobe-Identity-UCS def",
+    "/CMapType 2 def",
+    "1 begincodespacerange\n<0000> <ffff>\nendcodespacerange",
+    ...sections,
+    "endcmap",
+    "CMapName currentdict /CMap defineresource pop",
+    "end",
+    "end",
+  ].join("\n")
 }

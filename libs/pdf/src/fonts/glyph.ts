@@ -1,9 +1,9 @@
 import type { Face } from "./faces.node.ts"
 
-/** A glyph as it is placed; lengths in thousandths of the em. */
+/** A glyph and its position after the one before; lengths in thousandths of the em. */
 export type Glyph = {
   readonly id: number
-  /** The characters it stands for, as a reader extracts them. */
+  /** The characters that a program extracts for it. */
   readonly text: string
   readonly advance: number
   readonly dx: number

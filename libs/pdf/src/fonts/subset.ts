@@ -19,7 +19,7 @@ const NOT_DEFINED: Cut = { glyph: 0, rise: 0 }
 /**
  * A TrueType file with only `cuts`, numbered in that order from 1 (0 is `.notdef`), and the parts of composites behind them.
  * For PDF's CIDFontType2 (ISO 32000-1, 9.9): glyf, head, hhea, hmtx, loca, maxp and what instructions need. Raised marks are
- * composites, so that a line of text keeps one baseline and whoever extracts it finds it in one piece.
+ * composites, so that a line of text keeps one baseline and is extracted in one piece.
  */
 export function subsetTrueType(font: TrueType, cuts: readonly Cut[]): Uint8Array {
   const chosen = [NOT_DEFINED, ...cuts]

@@ -1,7 +1,7 @@
 /** A surrogate without its partner; no strictly parsed text holds one. */
 const LONE_SURROGATE = /\p{Cs}/gu
 
-/** Text in which every code unit is part of a character; U+FFFD stands for what was not. */
+/** Text in which every code unit is part of a character; U+FFFD replaces every lone surrogate. */
 export function wellFormed(text: string): string {
   return text.replace(LONE_SURROGATE, "\ufffd")
 }

@@ -7,23 +7,22 @@ import { STYLES } from "./style.ts"
 
 const { area } = STYLES.roomy
 
-type Drawn = { readonly strip: number; readonly page: number; readonly top: number; readonly again: boolean }
-type Shape = { height: number; gap: number; keep: boolean; repeats: boolean; breaks: boolean }
+type Drawn = { readonly strip: number; readonly page: number; readonly top: number; readonly header: boolean }
+type Shape = { height: number; gap: number; keepWithNext: boolean; repeats: boolean; breaks: boolean }
 
 function drawn(shapes: readonly Shape[]): { drawn: Drawn[]; pages: number } {
   const list: Drawn[] = []
-  const strips = shapes.map(({ height, gap, keep, repeats, breaks }, strip): Strip => {
+  const strips = shapes.map(({ height, gap, keepWithNext, repeats }, strip): Strip => {
     const note =
-      (again: boolean): Strip["draw"] =>
+      (header: boolean): Strip["draw"] =>
       (pen, top) =>
-        list.push({ strip, page: pen.sheet.index, top, again })
+        list.push({ strip, page: pen.sheet.index, top, header })
     return {
       height,
       gap,
-      keep,
+      keepWithNext,
       draw: note(false),
-      ...(repeats && { again: { height: 30, draw: note(true) } }),
-      ...(breaks && { pageBreak: true }),
+      ...(repeats && { header: { height: 30, draw: note(true) } }),
     }
   })
   let pages = 0
@@ -34,16 +33,15 @@ function drawn(shapes: readonly Shape[]): { drawn: Drawn[]; pages: number } {
 const shape = fc.record({
   height: fc.integer({ min: 0, max: 500 }),
   gap: fc.integer({ min: 0, max: 30 }),
-  keep: fc.boolean(),
+  keepWithNext: fc.boolean(),
   repeats: fc.boolean(),
-  breaks: fc.boolean().map(value => value && true),
 })
 
 test("every strip is drawn once, in order, within the text area", () => {
   fc.assert(
     fc.property(fc.array(shape, { maxLength: 60 }), shapes => {
       const { drawn: list } = drawn(shapes)
-      const own = list.filter(({ again }) => !again)
+      const own = list.filter(({ header }) => !header)
       expect(own.map(({ strip }) => strip)).toEqual(shapes.map((_, index) => index))
       let last: { page: number; bottom: number } = { page: 0, bottom: area.top }
       for (const { strip, page, top } of own) {
@@ -60,15 +58,17 @@ test("every strip is drawn once, in order, within the text area", () => {
 const line = (more: Partial<Shape> = {}): Shape => ({
   height: 100,
   gap: 0,
-  keep: false,
+  keepWithNext: false,
   repeats: false,
   breaks: false,
   ...more,
 })
 const LINES_ON_PAGE = Math.floor(area.height / 100)
 
-test("what is kept with the next goes to its page", () => {
-  const shapes = Array.from({ length: LINES_ON_PAGE + 1 }, (_, index) => line({ keep: index === LINES_ON_PAGE - 1 }))
+test("a strip that stays with the next one goes to its page", () => {
+  const shapes = Array.from({ length: LINES_ON_PAGE + 1 }, (_, index) =>
+    line({ keepWithNext: index === LINES_ON_PAGE - 1 }),
+  )
   expect(
     drawn(shapes)
       .drawn.map(({ page }) => page)
@@ -79,20 +79,7 @@ test("what is kept with the next goes to its page", () => {
 test("a header is drawn again above the first row of each further page, and only there", () => {
   const shapes = Array.from({ length: 3 * LINES_ON_PAGE }, (_, index) => line({ repeats: index > 0 }))
   const { drawn: list, pages } = drawn(shapes)
-  expect(list.filter(({ again }) => again).map(({ page, top }) => [page, top])).toEqual(
+  expect(list.filter(({ header }) => header).map(({ page, top }) => [page, top])).toEqual(
     Array.from({ length: pages - 1 }, (_, page) => [page + 1, area.top]),
   )
-})
-
-test("a page break begins a page, unless nothing stands before or after it", () => {
-  const shapes = [
-    line({ height: 0, keep: true, breaks: true }),
-    line({ keep: true }),
-    line({ height: 0, keep: true, breaks: true }),
-    line(),
-    line({ height: 0, keep: true, breaks: true }),
-  ]
-  const { drawn: list, pages } = drawn(shapes)
-  expect(list.map(({ page }) => page)).toEqual([0, 0, 1, 1, 1])
-  expect(pages).toBe(2)
 })

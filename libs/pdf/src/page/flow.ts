@@ -7,35 +7,32 @@ export type Strip = {
   /** Room above it, dropped at the top of a page. */
   readonly gap: number
   /** Stays on the page of the next strip. */
-  readonly keep: boolean
-  /** Begins a page of its own. */
-  readonly pageBreak?: true
+  readonly keepWithNext: boolean
   readonly draw: (pen: Pen, top: number) => void
-  /** Drawn again above the strip when it comes first on a page: a table's header. */
-  readonly again?: Again
+  /** The table's header, drawn above the strip when the strip is the first of a page. */
+  readonly header?: RepeatedHeader
 }
 
-export type Again = { readonly height: number; readonly draw: (pen: Pen, top: number) => void }
+export type RepeatedHeader = { readonly height: number; readonly draw: (pen: Pen, top: number) => void }
 
 /** Puts strips on pages, one below the other in the text area. `open` gives the pen of a new page. */
 export function flow(strips: readonly Strip[], { top, height }: Style["area"], open: () => Pen): void {
   let pen = open()
   let used = 0
-  const turn = (): void => {
+  const newPage = (): void => {
     pen = open()
     used = 0
   }
   for (let index = 0; index < strips.length; ) {
     const end = endOfGroup(strips, index)
-    if (strips[index]?.pageBreak && used > 0 && end > index + 1) turn()
-    if (used > 0 && used + heightOf(strips, index, end, used) > height) turn()
+    if (used > 0 && used + heightOf(strips, index, end, used) > height) newPage()
     for (; index < end; index++) {
       const strip = strips[index]
       if (strip === undefined) break
-      if (used > 0 && used + strip.gap + strip.height > height) turn()
-      if (used === 0 && strip.again !== undefined) {
-        strip.again.draw(pen, top)
-        used = strip.again.height
+      if (used > 0 && used + strip.gap + strip.height > height) newPage()
+      if (used === 0 && strip.header !== undefined) {
+        strip.header.draw(pen, top)
+        used = strip.header.height
       } else if (used > 0) used += strip.gap
       strip.draw(pen, top + used)
       used += strip.height
@@ -43,10 +40,10 @@ export function flow(strips: readonly Strip[], { top, height }: Style["area"], o
   }
 }
 
-/** One past the last strip that stays with the strip at `start`: a page break stays with what follows and with nothing before. */
+/** One past the last strip that stays with the strip at `start`. */
 function endOfGroup(strips: readonly Strip[], start: number): number {
   let end = start
-  while (strips[end]?.keep && end + 1 < strips.length && !strips[end + 1]?.pageBreak) end++
+  while (strips[end]?.keepWithNext && end + 1 < strips.length) end++
   return end + 1
 }
 

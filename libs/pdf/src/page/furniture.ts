@@ -12,7 +12,7 @@ const RIGHT_PART = 0.45
 const NUMBER_WIDTH = 90
 const GUTTER = 14
 
-/** Draws what stands on every page: the run and its verdict on top, the page's number below. */
+/** Draws the running head and foot of every page, with the page's number. */
 export function furniture(report: Report, style: Style, pages: number): (pen: Pen) => void {
   const { running_head: head, running_foot: foot } = report
   const { width } = style.column

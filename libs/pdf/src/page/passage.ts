@@ -15,26 +15,25 @@ type Passage = {
   /** Room above the passage. */
   readonly gap?: number
   /** The whole passage stays together and with what follows. */
-  readonly keep?: boolean
-  readonly align?: "start" | "end"
+  readonly keepWithNext?: boolean
   /** Drawn behind each of its lines. */
   readonly ground?: (pen: Pen, top: number, height: number) => void
   /** Called when the first line is drawn. */
   readonly begin?: (pen: Pen, top: number) => void
 }
 
-/** A passage as one strip a line; its first two lines stay together, and its last two. */
+/** One strip for each line of a passage; its first two lines stay together, and its last two. */
 export function passageStrips(passage: Passage): Strip[] {
-  const { node, column, setting, gap = 0, keep = false, align = "start" } = passage
+  const { node, column, setting, gap = 0, keepWithNext = false } = passage
   const lines = wrap(passage.line, setting, column.width)
   return lines.map((line, index) => ({
     height: line.leading,
     gap: index === 0 ? gap : 0,
-    keep: keep ? index < lines.length - 1 || keep : lines.length > 1 && (index === 0 || index === lines.length - 2),
+    keepWithNext: keepWithNext || (lines.length > 1 && (index === 0 || index === lines.length - 2)),
     draw: (pen, top) => {
       passage.ground?.(pen, top, line.leading)
       if (index === 0) passage.begin?.(pen, top)
-      marked(pen, node, () => setLine(pen, line, startOf(line, column, align), top))
+      marked(pen, node, () => setLine(pen, line, startOf(line, column, "start"), top))
     },
   }))
 }

@@ -10,7 +10,7 @@ export type Sheet = {
   readonly fonts: Map<string, UsedFont>
 }
 
-/** What draws: places are points from the page's left and top edge. */
+/** Draws on one page; positions are points from the page's left and top edge. */
 export type Pen = { readonly sheet: Sheet; readonly fonts: DocumentFonts }
 
 export type Point = readonly [x: number, y: number]
@@ -32,7 +32,7 @@ export function paint(pen: Pen, operators: string): void {
   pen.sheet.operators.push(operators)
 }
 
-/** Where a place is in PDF's own coordinates. */
+/** A position in PDF's own coordinates. */
 export function at(x: number, y: number): string {
   return `${number(x)} ${number(PAGE.height - y)}`
 }
@@ -50,7 +50,7 @@ export function marked(pen: Pen, node: StructureNode, draw: () => void): void {
   paint(pen, "EMC")
 }
 
-/** What `draw` paints says nothing: rules, grounds, what stands on every page. */
+/** What `draw` paints is no content: rules, backgrounds, running heads. */
 export function artifact(pen: Pen, draw: () => void, type: "Layout" | "Pagination" = "Layout"): void {
   paint(pen, `/Artifact <</Type /${type}>> BDC`)
   draw()

@@ -1,6 +1,6 @@
 import type { StructureNode } from "../tags/structure.ts"
 import type { TextLine } from "../text/wrap.ts"
-import type { Again, Strip } from "./flow.ts"
+import type { RepeatedHeader, Strip } from "./flow.ts"
 import { startOf } from "./passage.ts"
 import { artifact, fillRectangle, marked, type Pen, strokeLine } from "./pen.ts"
 import { setLine } from "./set-line.ts"
@@ -19,7 +19,7 @@ export function linesIn(node: StructureNode, lines: readonly TextLine[]): CellLi
   return lines.map(line => ({ node, line }))
 }
 
-export type RowLook = {
+export type RowStyle = {
   /** Above and below the text. */
   readonly padding: number
   /** The line below the row, and from where to where. */
@@ -32,32 +32,32 @@ export type RowLook = {
 const WHOLE_ROW: number = PAGE.height / 3
 
 /** One strip for a row, or, for a high one, one strip for each of its lines. */
-export function rowStrips(cells: readonly Cell[], look: RowLook, again?: Again): Strip[] {
-  const height = Math.max(0, ...cells.map(heightOfCell)) + 2 * look.padding
+export function rowStrips(cells: readonly Cell[], style: RowStyle, header?: RepeatedHeader): Strip[] {
+  const height = Math.max(0, ...cells.map(heightOfCell)) + 2 * style.padding
   if (height <= WHOLE_ROW) {
-    const draw = (pen: Pen, top: number): void => drawRow(pen, cells, look, top, height)
-    return [{ height, gap: 0, keep: false, draw, ...(again && { again }) }]
+    const draw = (pen: Pen, top: number): void => drawRow(pen, cells, style, top, height)
+    return [{ height, gap: 0, keepWithNext: false, draw, ...(header && { header }) }]
   }
   let count = 0
   for (const cell of cells) count = Math.max(count, cell.lines.length)
-  return Array.from({ length: count }, (_, index) => slice(cells, look, index, count, again))
+  return Array.from({ length: count }, (_, index) => slice(cells, style, index, count, header))
 }
 
 /** Draws a row whole; without marks for a row that only repeats. */
 export function drawRow(
   pen: Pen,
   cells: readonly Cell[],
-  look: RowLook,
+  style: RowStyle,
   top: number,
   height: number,
   repeated = false,
 ): void {
   artifact(pen, () => {
-    if (look.ground !== undefined) fillRectangle(pen, look.column.x, top, look.column.width, height, look.ground)
-    ruleBelow(pen, look, top + height)
+    if (style.ground !== undefined) fillRectangle(pen, style.column.x, top, style.column.width, height, style.ground)
+    ruleBelow(pen, style, top + height)
   })
   for (const { column, align, lines } of cells) {
-    let y = top + look.padding
+    let y = top + style.padding
     for (const { node, line } of lines) {
       const lineTop = y
       const draw = (): void => setLine(pen, line, startOf(line, column, align), lineTop)
@@ -79,7 +79,13 @@ export function heightOf(lines: readonly TextLine[]): number {
   return height
 }
 
-function slice(cells: readonly Cell[], look: RowLook, index: number, count: number, again: Again | undefined): Strip {
+function slice(
+  cells: readonly Cell[],
+  style: RowStyle,
+  index: number,
+  count: number,
+  header: RepeatedHeader | undefined,
+): Strip {
   const first = index === 0
   const last = index === count - 1
   const lines = cells.flatMap(cell => {
@@ -88,20 +94,20 @@ function slice(cells: readonly Cell[], look: RowLook, index: number, count: numb
   })
   const leading = Math.max(0, ...lines.map(({ line }) => line.leading))
   return {
-    height: leading + (first ? look.padding : 0) + (last ? look.padding : 0),
+    height: leading + (first ? style.padding : 0) + (last ? style.padding : 0),
     gap: 0,
-    keep: first || index === count - 2,
-    ...(again && { again }),
+    keepWithNext: first || index === count - 2,
+    ...(header && { header }),
     draw: (pen, top) => {
-      const start = top + (first ? look.padding : 0)
+      const start = top + (first ? style.padding : 0)
       for (const { cell, node, line } of lines) {
         marked(pen, node, () => setLine(pen, line, startOf(line, cell.column, cell.align), start))
       }
-      if (last) artifact(pen, () => ruleBelow(pen, look, start + leading + look.padding))
+      if (last) artifact(pen, () => ruleBelow(pen, style, start + leading + style.padding))
     },
   }
 }
 
-function ruleBelow(pen: Pen, { column, rule }: RowLook, y: number): void {
+function ruleBelow(pen: Pen, { column, rule }: RowStyle, y: number): void {
   strokeLine(pen, [column.x, y], [column.x + column.width, y], rule.ink, rule.weight)
 }

@@ -4,9 +4,9 @@ import { utf16Hex } from "../fonts/utf16.ts"
 import { type Box, FRAME_MARGIN } from "../text/measure.ts"
 import type { TextLine } from "../text/wrap.ts"
 import { at, colour, number, type Pen, paint, strokeRectangle } from "./pen.ts"
-import { INK, STAND_IN } from "./style.ts"
+import { INK, PLACEHOLDER } from "./style.ts"
 
-/** Where the baseline is below a line's top: capitals stand in the middle of the leading. */
+/** Distance of the baseline from a line's top: capitals are in the middle of the leading. */
 function baselineOf(line: Pick<TextLine, "leading" | "size">): number {
   return line.leading / 2 + line.size * 0.35
 }
@@ -20,9 +20,9 @@ export function setLine(pen: Pen, line: TextLine, x: number, top: number): void 
     run = undefined
   }
   for (const { box, x: offset } of line.boxes) {
-    if (box.standIn !== undefined) {
+    if (box.placeholder !== undefined) {
       flush()
-      setStandIn(pen, box, line.size, x + offset, baseline)
+      setPlaceholder(pen, box, line.size, x + offset, baseline)
     } else if (run !== undefined && sameLook(run.boxes[0], box)) run.boxes.push(box)
     else {
       flush()
@@ -36,7 +36,7 @@ function sameLook(left: Box | undefined, right: Box): boolean {
   return left?.item.face === right.item.face && left.size === right.size && left.item.tone === right.item.tone
 }
 
-/** Boxes of one look are one run of text, so that whoever reads the file finds a hash in one piece. */
+/** Boxes of one look are one run of text, so that a program that extracts text finds a hash in one piece. */
 function setRun(pen: Pen, boxes: readonly Box[], x: number, baseline: number): void {
   const [first] = boxes
   if (first === undefined) return
@@ -79,11 +79,11 @@ function codesOf(font: UsedFont, shaped: Shaped): readonly (string | number)[] {
   return written
 }
 
-function setStandIn(pen: Pen, box: Box, size: number, x: number, baseline: number): void {
-  const actual = utf16Hex(box.standIn?.reads ?? "")
+function setPlaceholder(pen: Pen, box: Box, size: number, x: number, baseline: number): void {
+  const actual = utf16Hex(box.placeholder?.reads ?? "")
   const margin = size * FRAME_MARGIN
   paint(pen, `/Span <</ActualText <FEFF${actual}>>> BDC`)
-  strokeRectangle(pen, [x + margin, baseline - size * 0.74, box.width - 2 * margin, size * 0.92], STAND_IN, 0.45)
+  strokeRectangle(pen, [x + margin, baseline - size * 0.74, box.width - 2 * margin, size * 0.92], PLACEHOLDER, 0.45)
   const label = { ...box.item, tone: "muted" } as const
   setRun(pen, [{ ...box, item: label }], x, baseline - size * 0.07)
   paint(pen, "EMC")

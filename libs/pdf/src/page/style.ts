@@ -4,7 +4,7 @@ import type { Setting } from "../text/setting.ts"
 /** Points: 1/72 inch; ISO 216 A4. */
 export const PAGE = { width: 595.28, height: 841.89 } as const
 
-/** A column of the page: where text stands. */
+/** A column of text on the page. */
 export type Column = { readonly x: number; readonly width: number }
 
 /** Red, green, blue in sRGB, 0 to 1. */
@@ -17,7 +17,7 @@ function hex(rgb: number): Colour {
 export const WHITE: Colour = hex(0xffffff)
 export const HAIRLINE: Colour = hex(0xd5dae1)
 export const RULE: Colour = hex(0x8f99a6)
-export const STAND_IN: Colour = hex(0x6b7280)
+export const PLACEHOLDER: Colour = hex(0x6b7280)
 
 /** Ink on paper; each has a contrast above 4.5 on white and on its own wash (WCAG 2.2, 1.4.3). */
 export const INK: Readonly<Record<Tone, Colour>> = {
@@ -58,7 +58,6 @@ type SettingName =
   | "dense_cell"
   | "dense_label"
   | "label"
-  | "note"
   | "code"
   | "running"
   | "step_code"
@@ -80,7 +79,6 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   dense_cell: setting(7.2, 9.6, "regular"),
   dense_label: setting(7.2, 9.6, "bold", "muted"),
   label: setting(8.4, 12, "bold", "muted"),
-  note: setting(7.6, 10.8, "regular", "muted"),
   code: setting(7.8, 11.6, "mono"),
   running: setting(7.6, 10, "regular", "muted"),
   step_code: setting(6.6, 8.6, "mono"),
@@ -102,18 +100,17 @@ const COMPACT_SETTINGS: Readonly<Record<SettingName, Setting>> = {
   cell: setting(7.2, 9.6, "regular"),
   column_title: setting(7.2, 9.6, "bold", "muted"),
   label: setting(7.2, 9.6, "bold", "muted"),
-  note: setting(7, 9.4, "regular", "muted"),
   code: setting(7.4, 10.4, "mono"),
   running: setting(7.2, 9.6, "regular", "muted"),
 }
 
-/** How close a report is set, and what that comes to: lengths in points. */
+/** The sizes and distances of a density: lengths in points. */
 export type Style = {
   /** The text area, from the page's left and top edge. */
   readonly area: { readonly left: number; readonly top: number; readonly width: number; readonly height: number }
   /** The whole width of the text area. */
   readonly column: Column
-  /** Tops of the lines that stand on every page. */
+  /** Tops of the running head and foot. */
   readonly head: number
   readonly foot: number
   readonly settings: Readonly<Record<SettingName, Setting>>
@@ -122,7 +119,7 @@ export type Style = {
   readonly panelPadding: number
   /** Side of a QR code. */
   readonly code: number
-  /** Set for looking up: tables are dense, short facts stand two in a row, a gauge stands in one line. */
+  /** Dense tables, two short facts in a row, a gauge on one line. */
   readonly compact: boolean
 }
 

@@ -1,5 +1,5 @@
 import { type PDFContext, PDFHexString, type PDFObject, type PDFRef } from "@cantoo/pdf-lib"
-import { readable } from "../text/readable.ts"
+import { readable } from "../text/visible.ts"
 import type { Mark, StructureNode } from "./structure.ts"
 
 /**

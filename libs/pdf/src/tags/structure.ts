@@ -21,12 +21,12 @@ type StructureType =
   | "Figure"
   | "Code"
 
-/** A node of the logical structure: what a reader that does not see the page is told, in reading order. */
+/** A node of the logical structure: the content in reading order, for screen readers. */
 export type StructureNode = {
   readonly type: StructureType
   readonly parent?: StructureNode
   readonly children: (StructureNode | Mark)[]
-  /** Said in place of a drawing. */
+  /** Read aloud in place of a drawing. */
   readonly alternative?: string
   /** What a table's header is the header of. */
   readonly scope?: "Row" | "Column"

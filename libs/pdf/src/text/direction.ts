@@ -9,7 +9,7 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10ff
 type Directions = { readonly rightToLeft: boolean; readonly levels: readonly Uint8Array[] }
 
 /**
- * Resolves direction (UAX #9) of a passage made of parts, each by itself: a caller's text never turns the words around it.
+ * Resolves direction (UAX #9) of a passage made of parts, each by itself: a text that was sent never changes the direction of the words around it.
  * A passage of one part runs as that part does, one of several from left to right. Parts hold no control characters.
  */
 export function directions(parts: readonly string[]): Directions {
@@ -23,7 +23,7 @@ export function directions(parts: readonly string[]): Directions {
   return { rightToLeft, levels }
 }
 
-/** The character drawn for one that stands in right-to-left text (UAX #9, L4). */
+/** The mirrored form of a character in right-to-left text (UAX #9, L4). */
 export function mirrored(character: string): string {
   return bidi.getMirroredCharacter(character) ?? character
 }

@@ -2,11 +2,11 @@ import type { Line, Span, Tone } from "../block.ts"
 import { type Face, type FontStyle, faceFor, firstFace } from "../fonts/faces.node.ts"
 import { directions } from "./direction.ts"
 import type { Setting } from "./setting.ts"
-import { missing, type StandIn, standInFor } from "./visible.ts"
+import { missing, type Placeholder, placeholderFor } from "./visible.ts"
 
-/** The smallest piece that lines are made of: one face, one direction, one look; in logical order. */
+/** The smallest piece of a line: one face, one direction, one style; in logical order. */
 export type Item = {
-  readonly kind: "word" | "space" | "stand_in"
+  readonly kind: "word" | "space" | "placeholder"
   readonly text: string
   readonly style: FontStyle
   readonly tone: Tone
@@ -15,7 +15,7 @@ export type Item = {
   readonly level: number
   /** The span it comes from. */
   readonly part: number
-  readonly standIn?: StandIn
+  readonly placeholder?: Placeholder
   /** A line may end after it. */
   readonly breakAfter: boolean
   /** A line must end after it. */
@@ -33,14 +33,14 @@ const IDEOGRAPHIC = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Scr
 const CLOSING =
   /[\u3001\u3002\u3009\u300b\u300d\u300f\u3011\u3015\u3017\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff3d\uff5d\u30fc]/
 const ARABIC = /\p{Script_Extensions=Arabic}/u
-/** Stands for a box in the text whose direction is resolved: a neutral character. */
+/** Represents a box while directions are resolved: a neutral character. */
 const OBJECT = "\ufffc"
 
 type Part = {
   readonly text: string
   readonly face: Face
   readonly arabic: boolean
-  readonly standIn?: StandIn
+  readonly placeholder?: Placeholder
 }
 
 /** The pieces of a passage, and whether it runs from right to left. */
@@ -51,7 +51,7 @@ export function itemsOf(
   const spans = line.filter(span => span.text !== "")
   const parts = spans.map(span => partsOf(span.text, span.style ?? setting.style))
   const { rightToLeft, levels } = directions(
-    parts.map(list => list.map(part => (part.standIn ? OBJECT : part.text)).join("")),
+    parts.map(list => list.map(part => (part.placeholder ? OBJECT : part.text)).join("")),
   )
   const items: Item[] = []
   for (const [index, span] of spans.entries()) {
@@ -77,10 +77,15 @@ function partsOf(text: string, style: FontStyle): Part[] {
     marks = isMark ? marks + 1 : 0
     const joins = isMark && open !== undefined && !open.text.endsWith(" ") && marks <= MAX_MARKS
     const face = isMark ? (joins && open?.face.glyph(codePoint) ? open.face : undefined) : faceFor(style, codePoint)
-    const standIn = standInFor(character) ?? (face === undefined ? missing(character) : undefined)
-    if (standIn !== undefined || face === undefined) {
+    const placeholder = placeholderFor(character) ?? (face === undefined ? missing(character) : undefined)
+    if (placeholder !== undefined || face === undefined) {
       close()
-      parts.push({ text: character, face: firstFace("mono"), arabic: false, standIn: standIn ?? missing(character) })
+      parts.push({
+        text: character,
+        face: firstFace("mono"),
+        arabic: false,
+        placeholder: placeholder ?? missing(character),
+      })
       continue
     }
     const arabic = isMark ? (open?.arabic ?? false) : ARABIC.test(character)
@@ -101,10 +106,10 @@ function lookOf(span: Span, part: number, setting: Setting): Look {
 function addItems(items: Item[], parts: readonly Part[], levels: Uint8Array, look: Look): void {
   let at = 0
   for (const part of parts) {
-    if (part.standIn !== undefined) {
+    if (part.placeholder !== undefined) {
       const newline = part.text === "\n" || part.text === "\u2028" || part.text === "\u2029"
       const level = levels[at] ?? 0
-      items.push({ kind: "stand_in", ...part, ...look, level, breakAfter: true, newline })
+      items.push({ kind: "placeholder", ...part, ...look, level, breakAfter: true, newline })
       at += OBJECT.length
       continue
     }

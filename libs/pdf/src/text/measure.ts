@@ -2,30 +2,30 @@ import { type Face, face as openFace } from "../fonts/faces.node.ts"
 import { advanceOf, type Glyph, type Shaped } from "../fonts/glyph.ts"
 import type { Item } from "./items.ts"
 import { shape } from "./shape.ts"
-import { missing, type StandIn } from "./visible.ts"
+import { missing, type Placeholder } from "./visible.ts"
 
 /** An item with its room on paper; lengths in points. */
 export type Box = {
   readonly item: Item
-  /** The glyphs to draw: of the text, or of a stand-in's label. */
+  /** The glyphs to draw: of the text, or of a placeholder's label. */
   readonly shaped: Shaped
   readonly size: number
   readonly width: number
-  /** Set for a stand-in: drawn as a frame around its label. */
-  readonly standIn?: StandIn
+  /** Set for a placeholder: drawn as a frame around its label. */
+  readonly placeholder?: Placeholder
 }
 
 const SPACE = 0x20
 const LABEL_SCALE = 0.6
-/** Between the frame of a stand-in and its label, and outside of it; parts of the text's size. */
+/** Between the frame of a placeholder and its label, and outside of it; parts of the text's size. */
 const LABEL_PADDING = 0.16
 export const FRAME_MARGIN = 0.06
 
 const MARK = /\p{M}/u
 
-/** The room an item takes; text whose ink would reach into other lines becomes stand-ins. `width` is the widest room there is. */
+/** The room an item takes; text whose ink would reach into other lines becomes placeholders. `width` is the widest room there is. */
 export function boxesOf(item: Item, size: number, width: number): Box[] {
-  if (item.standIn !== undefined) return [standInBox(item, item.standIn, size)]
+  if (item.placeholder !== undefined) return [placeholderBox(item, item.placeholder, size)]
   const box = textBox(item, item.text, size)
   if (isContained(box)) return [box]
   return clustersOf(item.text).flatMap(cluster => {
@@ -34,7 +34,7 @@ export function boxesOf(item: Item, size: number, width: number): Box[] {
     return Array.from(cluster, character => {
       const alone = textBox(item, character, size)
       const shown = !MARK.test(character) && isContained(alone) && alone.width <= width
-      return shown ? alone : standInBox({ ...item, text: character }, missing(character), size)
+      return shown ? alone : placeholderBox({ ...item, text: character }, missing(character), size)
     })
   })
 }
@@ -51,7 +51,7 @@ export function textBox(item: Item, text: string, size: number): Box {
   }
 }
 
-/** A letter with its marks, as cuts must leave them together. */
+/** Letters with their marks: a break never parts them. */
 export function clustersOf(text: string): string[] {
   const clusters: string[] = []
   for (const character of text) {
@@ -62,17 +62,17 @@ export function clustersOf(text: string): string[] {
   return clusters
 }
 
-function standInBox(item: Item, standIn: StandIn, size: number): Box {
+function placeholderBox(item: Item, placeholder: Placeholder, size: number): Box {
   const face = openFace("mono")
   const labelSize = size * LABEL_SCALE
-  const glyphs = framed(face, shape(face, standIn.label, false).glyphs)
+  const glyphs = framed(face, shape(face, placeholder.label, false).glyphs)
   const width = glyphs.reduce((sum, { advance }) => sum + advance, 0)
   return {
-    item: { ...item, kind: "stand_in", face, breakAfter: true },
+    item: { ...item, kind: "placeholder", face, breakAfter: true },
     shaped: { glyphs, width, contained: true },
     size: labelSize,
     width: (width * labelSize) / 1000,
-    standIn,
+    placeholder,
   }
 }
 

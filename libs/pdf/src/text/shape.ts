@@ -69,7 +69,7 @@ function unshaped(face: Face, text: string, rightToLeft: boolean): Glyph[] {
   return rightToLeft ? glyphs.reverse() : glyphs
 }
 
-/** Undefined when a glyph would stand for no character: then its text could not be told. */
+/** Undefined when a glyph would belong to no character: its text could not be extracted. */
 function laidOut(face: Face, text: string, rightToLeft: boolean): Glyph[] | undefined {
   const features = JOINING.test(text) ? {} : FEATURES
   const run = face.font.layout(text, features, undefined, undefined, rightToLeft ? "rtl" : "ltr")
@@ -92,7 +92,7 @@ function laidOut(face: Face, text: string, rightToLeft: boolean): Glyph[] | unde
 }
 
 /**
- * What a ligature's own code reads as. Readers differ in how they turn around what one code of right-to-left text reads as, so
+ * What a ligature's own code reads as. Programs differ in how they reverse the text of one right-to-left code, so
  * each further letter gets a code of its own, without ink or room, to the left; the ligature keeps the first letter.
  */
 function splitLigature(face: Face, characters: readonly string[], glyphs: Glyph[]): string {

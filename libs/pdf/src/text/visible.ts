@@ -1,5 +1,7 @@
-/** What stands in the place of a character that has no ink of its own or that no face holds: a small box with a label. */
-export type StandIn = {
+import { wellFormed } from "../fonts/utf16.ts"
+
+/** A small box with a label, drawn instead of a character that is invisible or that no font has. */
+export type Placeholder = {
   readonly label: string
   /** What a reader that extracts the text gets: never a character that would act on the text around it. */
   readonly reads: string
@@ -46,8 +48,8 @@ const UNSEEN =
 const PREPENDED = /[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}]/u
 const EMOJI = /[\p{Emoji_Presentation}\p{Emoji_Modifier}\p{Regional_Indicator}]/u
 
-/** What must stand in for the character wherever it is, whatever the faces hold; undefined when it shows itself. */
-export function standInFor(character: string): StandIn | undefined {
+/** The box for a character that is never drawn as itself, whatever the fonts have; undefined for any other character. */
+export function placeholderFor(character: string): Placeholder | undefined {
   const codePoint = character.codePointAt(0) ?? 0
   const control = codePoint === DELETE ? "DEL" : CONTROLS[codePoint]
   if (control !== undefined) {
@@ -59,12 +61,22 @@ export function standInFor(character: string): StandIn | undefined {
   return { label: NAMED.get(codePoint) ?? notation(codePoint), reads: `⟦${notation(codePoint)}⟧` }
 }
 
-/** What stands in for a character that no face holds; it reads as itself. */
-export function missing(character: string): StandIn {
+/** The box for a character that no font has; the character itself is extracted. */
+export function missing(character: string): Placeholder {
   return { label: notation(character.codePointAt(0) ?? 0), reads: character }
 }
 
 /** U+XXXX as the Unicode Standard writes code points. */
 function notation(codePoint: number): string {
   return `U+${codePoint.toString(16).toUpperCase().padStart(4, "0")}`
+}
+
+/** What a string of a PDF/A holds (ISO 19005-3, 6.1.12: 32,767 bytes) with room for signs that are written out. */
+const MAX_CHARACTERS = 2000
+
+/** Text for places that are not drawn (titles, outline, alternatives): invisible characters are written out, long text is cut. */
+export function readable(text: string): string {
+  const characters = Array.from(wellFormed(text.slice(0, 2 * MAX_CHARACTERS)))
+  const shown = characters.slice(0, MAX_CHARACTERS).map(character => placeholderFor(character)?.reads ?? character)
+  return shown.join("") + (text.length > 2 * MAX_CHARACTERS || characters.length > MAX_CHARACTERS ? "…" : "")
 }

@@ -4,7 +4,7 @@ import { type Item, itemsOf } from "./items.ts"
 import { type Box, boxesOf, clustersOf, textBox } from "./measure.ts"
 import type { Setting } from "./setting.ts"
 
-/** One line of a passage: boxes from left to right with their places; lengths in points. */
+/** One line of a passage: boxes from left to right with their positions; lengths in points. */
 export type TextLine = {
   readonly boxes: readonly { readonly box: Box; readonly x: number }[]
   readonly width: number
@@ -19,7 +19,7 @@ const SMALLEST_HASH = 0.8
 const HASH = /^(?:[0-9a-z]{1,12}:)?[0-9a-f]{64}$/
 /** A hash that is too long for its column breaks after a multiple of so many digits. */
 const HASH_PARTS = [32, 16, 8]
-/** A word too long for its column rather breaks after one of these, if it comes late enough in the line. */
+/** A word too long for its column preferably breaks after one of these, if it comes late enough in the line. */
 const SOFT = /[/_.:,;=&?@|\\-]/
 const SOFT_REACH = 0.5
 
@@ -125,7 +125,7 @@ function placeWord(wrapping: Wrapping, word: readonly Box[]): void {
 
 function placeAnywhere(wrapping: Wrapping, box: Box): void {
   if (wrapping.used + box.width > wrapping.width && wrapping.used > 0) endLine(wrapping)
-  if (box.width <= wrapping.width || box.standIn !== undefined) {
+  if (box.width <= wrapping.width || box.placeholder !== undefined) {
     place(wrapping, box)
     return
   }
@@ -177,12 +177,12 @@ function textLine(boxes: readonly Box[], setting: Setting, rightToLeft: boolean)
   const space = rightToLeft ? undefined : boxes[last]
   const ordered = visualOrder(boxes.slice(0, last).map(box => ({ box, level: box.item.level, part: box.item.part })))
   let x = 0
-  const placed = ordered.map(({ box }) => {
+  const positioned = ordered.map(({ box }) => {
     const at = { box, x }
     x += box.width
     return at
   })
-  // Whoever reads line after line finds the space between their words; the line is no wider for it.
-  if (space !== undefined) placed.push({ box: space, x })
-  return { boxes: placed, width: x, ...lineOf(setting, rightToLeft) }
+  // A program that extracts line after line needs the space between their words; it does not count in the line's width.
+  if (space !== undefined) positioned.push({ box: space, x })
+  return { boxes: positioned, width: x, ...lineOf(setting, rightToLeft) }
 }

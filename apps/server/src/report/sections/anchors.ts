@@ -1,11 +1,11 @@
-/** Where a record stands in the log, in words and rows. */
+/** The log entries of a record, in words and rows. */
 import type { Anchor, OutsideAnchor, OutsideAnchors } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { timeOfOutside } from "@runseal/core/verify/outside"
 import { parseCheckpoint } from "@runseal/log/notes/checkpoint"
 import type { Line } from "@runseal/pdf/block"
-import { briefly, count, line, mono, unixTime } from "../spans.ts"
+import { count, line, mono, shortQuote, unixTime } from "../spans.ts"
 
 /** Origin of the log, as the entry's checkpoint names it. */
 const originOf = ({ entry }: Anchor | OutsideAnchor): string => {
@@ -19,11 +19,11 @@ const place = (anchor: Anchor): Line =>
     "at entry ",
     mono(anchor.entry.logIndex),
     " of the log ",
-    briefly(originOf(anchor)),
+    shortQuote(originOf(anchor)),
     ` (logged ${unixTime(anchor.entry.integratedTime)})`,
   )
 
-/** One sentence on the anchors of a record: at which entries it stands, or that it carries none. */
+/** One sentence on the anchors of a record: its log entries, or that it has none. */
 export function anchorSentence(bundle: Bundle): Line {
   const { pre_anchor, receipt, complete_record } = bundle.anchors
   const first =
@@ -67,7 +67,7 @@ const rowsOf = (anchors: OutsideAnchors): readonly (readonly Line[])[] =>
         line(mono(leaf.leaf_version)),
         line(count(Number(entry.logIndex))),
         line(time),
-        briefly(originOf(anchor)),
+        shortQuote(originOf(anchor)),
       ],
     ]
   })

@@ -1,4 +1,4 @@
-/** Authorization and approval chain, and real-world effect: who is said to have approved, and what is said to have followed. */
+/** Authorization and approval chain, and real-world effect: approvals and effects as the caller declared them. */
 
 import type { JsonObject } from "@runseal/canonical"
 import { isObject, member } from "@runseal/core/vocabulary/json-members"

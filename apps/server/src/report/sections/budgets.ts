@@ -3,7 +3,7 @@ import { isShown } from "@runseal/core/artifacts/declared-sections"
 import type { BudgetSnapshotSection, BudgetWindow } from "@runseal/core/artifacts/sections"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { GaugeBlock } from "@runseal/pdf/block"
-import { count, countOf, fact, facts, heading, mono, muted, remark, said } from "../spans.ts"
+import { count, countOf, fact, facts, heading, mono, muted, quote, remark } from "../spans.ts"
 import type { Part } from "../subject.ts"
 
 const NO_BUDGET = remark("The run holds no budget snapshot: it ended before its budgets were counted.")
@@ -90,9 +90,9 @@ export const tenantState: Part = ({ bundle }) => {
   return [
     heading(2, "At-Execution Tenant State"),
     ...facts([
-      fact("Tenant", said(run.tenant_id)),
+      fact("Tenant", quote(run.tenant_id)),
       fact("Authentication", origin === undefined ? muted("withheld") : mono(origin.authentication.method)),
-      fact("Region", said(run.execution_region)),
+      fact("Region", quote(run.execution_region)),
       ...(place === undefined
         ? [fact("Record of the tenant", muted("no place in the tenant's chain: there is no complete-record anchor"))]
         : [

@@ -1,4 +1,4 @@
-/** The claims of the legal evidence section: each a sentence that this bundle bears out, and the hashes that it rests on. */
+/** The claims of the legal evidence section: each a sentence that this bundle supports, with the hashes that it rests on. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
@@ -29,7 +29,7 @@ const claim = (basis: keyof typeof BASES, statement: string, evidence: Evidence)
   evidence: evidence.flatMap(([name, hash]) => (hash === undefined ? [] : [{ member: name, hash }])),
 })
 
-/** The claims in the order of the run, as far as the bundle bears them out. */
+/** The claims in the order of the run, as far as the bundle supports them. */
 export function claimsOf(bundle: Bundle): readonly ReportClaim[] {
   const diagnosis = bundle.run.outcome_kind === "stage_error"
   const makers = diagnosis ? [refusal, ending, wholeRecord] : MAKERS
@@ -69,12 +69,12 @@ const kernels = ({ sections: { efa } }: Bundle): Claim | undefined => {
 
 const budgets = ({ sections: { budget_snapshot: budget } }: Bundle): Claim | undefined => {
   if (budget === undefined) return undefined
-  const run = `${count(budget.declared_tokens)} declared tokens stand against a limit of ${count(budget.run_limit)} for one run`
+  const run = `${count(budget.declared_tokens)} tokens were declared, with a limit of ${count(budget.run_limit)} for one run`
   const { window } = budget
   const charged =
     window === undefined
       ? "the tenant's window was not charged"
-      : `the tenant's window stands at ${count(window.total_after)} of ${count(window.cap)} tokens with this run`
+      : `the tenant's window holds ${count(window.total_after)} of ${count(window.cap)} tokens with this run`
   return claim("decided", `${run}; ${charged}.`, [["sections.budget_snapshot", budget.hash]])
 }
 
@@ -115,7 +115,7 @@ const refusal = (bundle: Bundle): Claim | undefined => {
   return claim("decided", sentence, [[`sections.${name}`, bundle.sections[name]?.hash]])
 }
 
-/** The section in which each gate's decision stands; that of admission stands in its receipt alone. */
+/** The section with each gate's decision; only the receipt holds that of admission. */
 const DECISION_SECTIONS = {
   PEPG_ADMISSION: "envelope",
   PEPG: "policy_evaluation",
@@ -128,7 +128,7 @@ const receiptEntry = (bundle: Bundle): Claim | undefined => {
   const { receipt: anchor } = bundle.anchors
   return (
     anchor &&
-    claim("operator", `The receipt stands at entry ${anchor.entry.logIndex} of the log, ${logged(anchor.entry)}.`, [
+    claim("operator", `The receipt is entry ${anchor.entry.logIndex} of the log, ${logged(anchor.entry)}.`, [
       ["anchors.receipt.leaf", anchor.leaf.receipt_hash],
     ])
   )
@@ -136,7 +136,7 @@ const receiptEntry = (bundle: Bundle): Claim | undefined => {
 
 const runEntry = ({ anchors: { pre_anchor: anchor }, sections }: Bundle): Claim | undefined =>
   anchor &&
-  claim("operator", `The run stands at entry ${anchor.entry.logIndex} of the log, ${logged(anchor.entry)}.`, [
+  claim("operator", `The run is entry ${anchor.entry.logIndex} of the log, ${logged(anchor.entry)}.`, [
     ["sections.pote_proof", sections.pote_proof?.hash],
   ])
 
@@ -144,7 +144,7 @@ const wholeRecord = ({ anchors: { complete_record: anchor } }: Bundle): Claim | 
   anchor &&
   claim(
     "operator",
-    `The whole record stands at entry ${anchor.entry.logIndex} of the log, ${logged(anchor.entry)}, as record ${count(anchor.leaf.tenant_ordinal)} of its tenant.`,
+    `The whole record is entry ${anchor.entry.logIndex} of the log, ${logged(anchor.entry)}, as record ${count(anchor.leaf.tenant_ordinal)} of its tenant.`,
     [
       ["bundle_hash", anchor.leaf.bundle_hash],
       ["previous_record", anchor.leaf.previous_record],

@@ -1,9 +1,9 @@
-/** Model and execution context, and request substance: with what, and about what, the run was made. */
+/** Model and execution context, and request substance. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { isShown } from "@runseal/core/artifacts/declared-sections"
 import type { Block } from "@runseal/pdf/block"
 import { declaredIn, declaredOpening, valueTable } from "../declared.ts"
-import { countOf, fact, facts, fieldLabel, heading, line, mono, muted, remark, said, table } from "../spans.ts"
+import { countOf, fact, facts, fieldLabel, heading, line, mono, muted, quote, remark, table } from "../spans.ts"
 import type { Part } from "../subject.ts"
 import { attestedFacts } from "./decision-part.ts"
 
@@ -45,13 +45,13 @@ function kernels({ sections: { efa } }: Bundle): readonly Block[] {
 }
 
 function provenance({ sections: { system_provenance, hardware_attestation } }: Bundle): readonly Block[] {
-  const { kind: _, hash, disclosure, ...stated } = system_provenance
+  const { kind: _, hash, disclosure, ...fields } = system_provenance
   return [
     remark(disclosure),
     ...facts([
-      ...Object.entries(stated)
+      ...Object.entries(fields)
         .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, value]) => fact(fieldLabel(name), said(value))),
+        .map(([name, value]) => fact(fieldLabel(name), quote(value))),
       fact("Hardware attestation", hardware_attestation?.disclosure ?? muted("not reached: nothing is stated")),
       fact("Section hash", mono(hash)),
     ]),
@@ -83,14 +83,14 @@ export const requestSubstance: Part = ({ bundle }) => {
       : [
           heading(3, "Origin"),
           remark(
-            "Seen by the service. Address and agent are keyed hashes: only the operator can tell what they stand for.",
+            "Seen by the service. Address and agent are keyed hashes: only the operator can find out whose they are.",
           ),
           ...facts([
             fact("Authentication", mono(origin.authentication.method)),
             fact("API key ID", String(origin.authentication.api_key_id)),
             ...(origin.authentication.api_key_name === undefined
               ? []
-              : [fact("API key name", said(origin.authentication.api_key_name))]),
+              : [fact("API key name", quote(origin.authentication.api_key_name))]),
             fact("Source IP hash", mono(origin.source_ip_hash)),
             fact("User agent hash", mono(origin.user_agent_hash)),
           ]),

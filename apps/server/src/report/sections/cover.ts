@@ -2,19 +2,19 @@
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { refusingGate } from "@runseal/core/verify/stage-error"
 import type { Block, Line } from "@runseal/pdf/block"
-import { briefly, fact, line, mono } from "../spans.ts"
+import { fact, line, mono, shortQuote } from "../spans.ts"
 import { isBroken, type Part, type Subject, toneOf, wordsOf } from "../subject.ts"
 
-/** The hash that stands in the proof's banner. */
+/** The hash in the proof's banner. */
 export function proofHash({ bundle }: Pick<Subject, "bundle">): string {
   const { manifest, bundle_hash } = bundle
   return manifest?.ManifestHash ?? receiptOf(bundle)?.receipt.hash ?? bundle_hash
 }
 
-/** The outcome in a few words; a record that does not verify is that first of all. */
+/** The outcome in a few words, or that the record does not verify. */
 export const verdictOf = (subject: Subject): string => (isBroken(subject) ? "Record does not verify" : endOf(subject))
 
-/** A refusal whose sealing failed is told as both: its receipt is lost, what the gate decided is not. */
+/** A refusal whose sealing failed is reported as both: its receipt is lost, the gate's decision is not. */
 const endOf = (subject: Subject): string =>
   refusingGate(subject.bundle) === undefined ? wordsOf(subject).verdict : "Refused, then failed: not an attestation"
 
@@ -37,8 +37,8 @@ export const cover: Part = subject => {
     tone: toneOf(subject),
     facts: [
       fact("Outcome", mono(run.outcome_kind)),
-      fact("Tenant", briefly(run.tenant_id)),
-      fact("Route", briefly(run.route_id)),
+      fact("Tenant", shortQuote(run.tenant_id)),
+      fact("Route", shortQuote(run.route_id)),
       fact("Anchored", anchoredAt(subject)),
       fact("Self-check", context.verification.verdict),
       fact(words.proof.hash_name, mono(proofHash(subject))),
@@ -47,7 +47,7 @@ export const cover: Part = subject => {
   return [head, ...brokenNotice(subject)]
 }
 
-/** Stands first wherever a reader begins, when the record does not verify. */
+/** The first block of the cover and of the statement, when the record does not verify. */
 export function brokenNotice(subject: Subject): readonly Block[] {
   if (!isBroken(subject)) return []
   const { checks, first_failure } = subject.context.verification

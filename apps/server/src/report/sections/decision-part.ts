@@ -6,7 +6,7 @@ import type { TranscriptStep } from "@runseal/core/vocabulary/pipeline-path"
 import type { Block, Line, Span } from "@runseal/pdf/block"
 import { declaredIn, declaredOpening, valueLine } from "../declared.ts"
 import type { Fact } from "../spans.ts"
-import { count, fact, facts, fieldLabel, heading, line, mono, muted, remark, said, table } from "../spans.ts"
+import { count, fact, facts, fieldLabel, heading, line, mono, muted, quote, remark, table } from "../spans.ts"
 import type { Part } from "../subject.ts"
 import { stepStates, timeline } from "./timeline.ts"
 
@@ -123,9 +123,9 @@ export const policyEvaluation: Part = ({ bundle }) => {
     title,
     remark(DECIDED),
     ...facts([
-      fact("Policy", said(evaluation.policy_name)),
-      fact("Policy ID", said(evaluation.policy_id)),
-      ...(evaluation.profile_tag === undefined ? [] : [fact("Profile tag", said(evaluation.profile_tag))]),
+      fact("Policy", quote(evaluation.policy_name)),
+      fact("Policy ID", quote(evaluation.policy_id)),
+      ...(evaluation.profile_tag === undefined ? [] : [fact("Profile tag", quote(evaluation.profile_tag))]),
       fact("Policy hash", mono(evaluation.policy_hash)),
       fact("Decision", mono(evaluation.decision)),
       fact("Reason code", mono(evaluation.decision_reason_code)),

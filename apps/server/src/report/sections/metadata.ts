@@ -1,9 +1,9 @@
-/** Parts 6 and 7: the run metadata table, and what the stages of the pipeline made. */
+/** Parts 6 and 7: the run metadata table, and the hashes of what each stage made. */
 import { durationMs } from "@runseal/core/artifacts/bundle-schema"
 import type { Manifest } from "@runseal/core/artifacts/manifest"
 import type { Stage } from "@runseal/core/vocabulary/outcomes"
 import type { Fact } from "../spans.ts"
-import { countOf, densely, fact, facts, heading, line, mono, muted, paragraph, said, table } from "../spans.ts"
+import { countOf, densely, fact, facts, heading, line, mono, muted, paragraph, quote, table } from "../spans.ts"
 import { type Part, type Subject, wordsOf } from "../subject.ts"
 
 export const metadata: Part = subject => [
@@ -17,12 +17,12 @@ const identity = ({ bundle: { run } }: Subject): readonly Fact[] => [
   fact("Pipeline Duration", pipelineDuration(durationMs(run), run.duration_us)),
   fact("Outcome", mono(run.outcome_kind)),
   fact("Program", mono(run.program_id)),
-  fact("Execution region", said(run.execution_region)),
+  fact("Execution region", quote(run.execution_region)),
 ]
 
 const caller = ({ bundle: { run } }: Subject): readonly Fact[] => [
-  fact("Route", said(run.route_id)),
-  fact("Tenant", said(run.tenant_id)),
+  fact("Route", quote(run.route_id)),
+  fact("Tenant", quote(run.tenant_id)),
   fact("Error stage", run.error_stage === undefined ? muted("none") : mono(run.error_stage)),
 ]
 
@@ -30,7 +30,7 @@ function origin({ bundle, context, format }: Subject): readonly Fact[] {
   const { run, sections } = bundle
   const { envelope, transport, system_provenance: system } = sections
   return [
-    ...(run.error_message === undefined ? [] : [fact("Error message", said(run.error_message))]),
+    ...(run.error_message === undefined ? [] : [fact("Error message", quote(run.error_message))]),
     ...(envelope === undefined
       ? []
       : [
@@ -41,10 +41,10 @@ function origin({ bundle, context, format }: Subject): readonly Fact[] {
         ]),
     ...(transport === undefined ? [] : [fact("Sequence ID", mono(transport.sequence_id))]),
     fact("Payload length", countOf(sections.payload.payload_bytes, "byte")),
-    fact("Service", said(`${system.service} ${system.service_version}`)),
-    fact("Orchestrator", said(system.orchestrator_version)),
-    fact("Source revision", said(system.source_revision)),
-    fact("Ledger", said(system.ledger_backend)),
+    fact("Service", quote(`${system.service} ${system.service_version}`)),
+    fact("Orchestrator", quote(system.orchestrator_version)),
+    fact("Source revision", quote(system.source_revision)),
+    fact("Ledger", quote(system.ledger_backend)),
     fact("Manifest formula", mono(run.formula_version)),
     fact("Anchor leaf", run.leaf_version === undefined ? muted("none") : mono(run.leaf_version)),
     fact("Verification engine", mono(context.engine_version)),
@@ -96,7 +96,7 @@ const MICROSECONDS_PER_MS = 1000
 /**
  * The duration of a run as the metadata table spells it.
  * @param ms wall-clock milliseconds, rounded down
- * @param us wall-clock microseconds; undefined or 0 in records of older schemas, which kept milliseconds alone
+ * @param us wall-clock microseconds; undefined or 0 in records of older schemas, which hold milliseconds only
  */
 export function pipelineDuration(ms: number, us: number | undefined): string {
   if (us === undefined || us === 0)

@@ -1,4 +1,4 @@
-/** Part 5: the hash that stands for the record, and where it is anchored. */
+/** Part 5: the hash that identifies the record, and its log entries. */
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import type { Block } from "@runseal/pdf/block"
 import { fact, facts, heading, line, mono, paragraph, remark, table } from "../spans.ts"

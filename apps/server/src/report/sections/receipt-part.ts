@@ -1,5 +1,4 @@
-/** Part 4 of a run that was not completed: the sealed receipt, or what a stage error left. */
-
+/** Part 4 of a run that was not completed: the sealed receipt, or what is known of a stage error. */
 import type { JsonValue } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
@@ -8,7 +7,7 @@ import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Block, Line } from "@runseal/pdf/block"
 import { joined, valueLine } from "../declared.ts"
 import type { Fact } from "../spans.ts"
-import { count, fact, facts, fieldLabel, heading, line, mono, muted, remark, said, table } from "../spans.ts"
+import { count, fact, facts, fieldLabel, heading, line, mono, muted, quote, remark, table } from "../spans.ts"
 import type { Part } from "../subject.ts"
 
 /** The receipt as it is sealed, field by field; `hash` last, which covers the others. */
@@ -36,7 +35,7 @@ export const sealedReceipt: Part = subject => {
 const fieldLine = (value: JsonValue | undefined): Line => {
   if (typeof value === "number") return line(count(value))
   if (Array.isArray(value)) return joined(value.map(valueLine), ", ")
-  return typeof value === "string" && value !== "" ? said(value) : valueLine(value)
+  return typeof value === "string" && value !== "" ? quote(value) : valueLine(value)
 }
 
 /** The attested fields of an attestation gap. */
@@ -47,13 +46,13 @@ export const missingFields: Part = ({ bundle: { attestation_gap_receipt: gap } }
     { title: "In the request", share: 40 },
   ]
   const rows = gap.required_fields.map(name => [
-    said(name),
+    quote(name),
     gap.missing_fields.includes(name) ? line({ text: "missing", style: "bold", tone: "bad" }) : line("declared"),
   ])
   return [heading(2, "Required attested fields"), ...table("Attested fields that the policy requires", columns, rows)]
 }
 
-/** What a stage error says of itself: the failed step, the operator's sentence, the sections completed. */
+/** What is known of a stage error: the failed step, the error message, the completed sections. */
 export const diagnosis: Part = ({ bundle }) => {
   const { run, sections } = bundle
   if (run.outcome_kind !== "stage_error") return []
@@ -62,10 +61,10 @@ export const diagnosis: Part = ({ bundle }) => {
   return [
     heading(2, "What failed"),
     ...facts([
-      ...(refusal === undefined ? [] : [fact("Decided before", said(refusal))]),
+      ...(refusal === undefined ? [] : [fact("Decided before", quote(refusal))]),
       fact("Failed step", stage === undefined ? muted("not named") : line(mono(stage), ` (${STEP_LABELS[stage]})`)),
-      fact("The service said", run.error_message === undefined ? muted("nothing") : said(run.error_message)),
-      fact("The cause", "stands in the operator's process log, which is no part of this record"),
+      fact("Error message", run.error_message === undefined ? muted("nothing") : quote(run.error_message)),
+      fact("The cause", "is in the operator's process log, which is no part of this record"),
       fact("Sections completed", mono(Object.keys(sections).sort().join(", "))),
     ]),
   ]

@@ -4,7 +4,7 @@ import { isObject, member } from "@runseal/core/vocabulary/json-members"
 import type { FindingCode } from "@runseal/core/vocabulary/kernel-findings"
 import type { Block } from "@runseal/pdf/block"
 import { declaredIn, declaredOpening, valueTable, without } from "../declared.ts"
-import { count, fact, facts, heading, line, mono, muted, paragraph, remark, said, table } from "../spans.ts"
+import { count, fact, facts, heading, line, mono, muted, paragraph, quote, remark, table } from "../spans.ts"
 import type { Part } from "../subject.ts"
 
 export const riskAssessment: Part = ({ bundle }) => [
@@ -49,8 +49,8 @@ function governanceReview({ sections: { governance_review: review } }: Bundle): 
     ...facts([
       fact("Decision", mono(review.decision_kind)),
       fact("Reason", mono(review.decision_reason)),
-      fact("Reviewer", said(review.adapter_id)),
-      ...(review.model === undefined ? [] : [fact("Model", said(review.model))]),
+      fact("Reviewer", quote(review.adapter_id)),
+      ...(review.model === undefined ? [] : [fact("Model", quote(review.model))]),
       fact("Rules", review.rule_ids.length === 0 ? muted("none") : mono(review.rule_ids.join(", "))),
       fact("Findings", count(review.finding_count)),
       fact("AI output SHA-256", review.ai_output_hash === undefined ? muted("none") : mono(review.ai_output_hash)),
@@ -67,8 +67,8 @@ const REVIEWER_REMARKS: Readonly<Record<string, string>> = {
 
 function reviewRemarks(adapter: string, output: boolean): readonly Block[] {
   if (!output) return [remark("No AI output was sent: the review records a release with nothing to govern.")]
-  const told = Object.hasOwn(REVIEWER_REMARKS, adapter) ? REVIEWER_REMARKS[adapter] : undefined
-  return told === undefined ? [] : [remark(told)]
+  const sentence = Object.hasOwn(REVIEWER_REMARKS, adapter) ? REVIEWER_REMARKS[adapter] : undefined
+  return sentence === undefined ? [] : [remark(sentence)]
 }
 
 /** What each finding means; docs/pipeline.md explains them at length. */

@@ -16,7 +16,7 @@ export const statement: Part = subject => {
 }
 
 const sound = (subject: Subject): readonly Block[] => [
-  { ...paragraph(wordsOf(subject).statement), keep: true },
+  { ...paragraph(wordsOf(subject).statement), keepWithNext: true },
   selfCheck(subject),
 ]
 

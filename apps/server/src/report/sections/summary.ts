@@ -4,7 +4,7 @@ import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Line } from "@runseal/pdf/block"
-import { briefly, count, heading, line, mono, paragraph, said } from "../spans.ts"
+import { count, heading, line, mono, paragraph, quote, shortQuote } from "../spans.ts"
 import { type Part, wordsOf } from "../subject.ts"
 import { anchorSentence } from "./anchors.ts"
 
@@ -21,14 +21,14 @@ function opener(bundle: Bundle): Line {
   const { run, sections } = bundle
   const requested = line(
     `Run ${run.run_id} was requested by the tenant `,
-    briefly(run.tenant_id),
+    shortQuote(run.tenant_id),
     ` on the route `,
-    briefly(run.route_id),
+    shortQuote(run.route_id),
     ` at ${run.created_at}, in the region `,
-    briefly(run.execution_region),
+    shortQuote(run.execution_region),
     ". ",
   )
-  const payload = `Its payload of ${count(sections.payload.payload_bytes)} bytes is kept as a hash only. `
+  const payload = `Its payload of ${count(sections.payload.payload_bytes)} bytes is recorded only as a hash. `
   return line(requested, payload, `${OUTCOMES[run.outcome_kind].sentence} `, because(bundle))
 }
 
@@ -52,7 +52,7 @@ function because(bundle: Bundle): Line {
 function failed(bundle: Bundle): Line {
   const stage = bundle.run.error_stage
   const refusal = refusalBeforeFailure(bundle)
-  if (refusal !== undefined) return said(refusal)
+  if (refusal !== undefined) return quote(refusal)
   return stage === undefined ? [] : line("The step that failed is ", mono(stage), ` (${STEP_LABELS[stage]}).`)
 }
 
@@ -68,7 +68,7 @@ const REASONS: readonly ((bundle: Bundle) => Line | undefined)[] = [
   ({ macc_halt_receipt: receipt }) =>
     receipt &&
     line(
-      `With its ${count(receipt.per_run_consumption)} tokens the window that began at ${receipt.window_start} stands at ${count(receipt.cumulative_at_halt)}; the cap is ${count(receipt.budget_limit)}.`,
+      `With its ${count(receipt.per_run_consumption)} tokens the window that began at ${receipt.window_start} holds ${count(receipt.cumulative_at_halt)}; the cap is ${count(receipt.budget_limit)}.`,
     ),
   ({ aivp_t4_halt_receipt: receipt }) =>
     receipt &&

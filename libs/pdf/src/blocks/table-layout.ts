@@ -1,0 +1,59 @@
+import type { Strip } from "../page/flow.ts"
+import type { RowStyle } from "../page/row-strips.ts"
+import { type Column, HAIRLINE, PAGE, RULE, type Style, WASH } from "../page/style.ts"
+import type { Setting } from "../text/setting.ts"
+
+/** A table up to this height is not split. */
+const SHORT_TABLE: number = PAGE.height / 6
+/** So many first rows of a longer table stay on one page, and so many last rows. */
+const TOGETHER = 3
+
+type RowStyles = {
+  readonly row: RowStyle
+  readonly header: RowStyle
+  readonly cell: Setting
+  readonly label: Setting
+}
+
+/** The styles of a table's rows: dense ones in a compact report always. */
+export function rowStyles({ settings, column, compact }: Style, dense = false): RowStyles {
+  const close = compact || dense
+  return {
+    row: { padding: close ? 1 : 3.2, rule: { ink: HAIRLINE, weight: 0.5 }, column },
+    header: { padding: close ? 1.6 : 3.6, rule: { ink: RULE, weight: 0.8 }, column, ground: WASH.plain },
+    cell: close ? settings.dense_cell : settings.cell,
+    label: close ? settings.dense_label : settings.label,
+  }
+}
+
+/** Keeps a short table on one page, and the first and the last rows of a longer one together. */
+export function wellSplit(strips: readonly Strip[]): Strip[] {
+  const height = strips.reduce((sum, strip) => sum + strip.height, 0)
+  const last = strips.length - 1
+  return strips.map((strip, index) => {
+    const keepWithNext = index < last && (height <= SHORT_TABLE || index < TOGETHER - 1 || index > last - TOGETHER)
+    return keepWithNext ? { ...strip, keepWithNext } : strip
+  })
+}
+
+/** Between the text of neighbouring columns. */
+const GUTTER = 10
+/** A box for a character fits in a column of this width. */
+const NARROWEST = 34
+
+/** Columns by their shares of the whole, none too narrow. */
+export function columnsOf(whole: Column, shares: readonly number[]): Column[] {
+  const room = whole.width - GUTTER * shares.length
+  const sane = shares.map(share => (Number.isFinite(share) && share > 0 ? share : 0))
+  const total = sane.reduce((sum, share) => sum + share, 0) || 1
+  const wanted = sane.map(share => Math.max(NARROWEST, (share / total) * room))
+  const excess = wanted.reduce((sum, width) => sum + width, 0) - room
+  const spare = wanted.reduce((sum, width) => sum + (width - NARROWEST), 0)
+  let x = whole.x + GUTTER / 2
+  return wanted.map(width => {
+    const fitted = spare > 0 ? width - (excess * (width - NARROWEST)) / spare : room / shares.length
+    const column = { x, width: fitted }
+    x += fitted + GUTTER
+    return column
+  })
+}
