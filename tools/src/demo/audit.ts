@@ -37,7 +37,7 @@ type Verification = {
   readonly lines: readonly string[]
 }
 
-/** Runs the command `verifier` as a child process. The user's own pinned keys stay out of it: the trust store is empty. */
+/** Runs the command `verifier` as a child process. The trust store is empty, so that the user's own pinned keys are not used. */
 function verify({ root, noTrust }: Folders, args: readonly string[]): Promise<Verification> {
   const env = { ...plainEnvironment(), RUNSEAL_TRUST_DIR: join(root, noTrust), NO_COLOR: "1" }
   const options = { cwd: root, env, timeout: VERIFY_TIMEOUT_MS }
@@ -51,7 +51,7 @@ function verify({ root, noTrust }: Folders, args: readonly string[]): Promise<Ve
   })
 }
 
-/** Verifies the cases, a few at once, and tells of them in their order. */
+/** Verifies the cases, a few at once, and reports them in order. */
 async function hold(cases: readonly Case[], folders: Folders, story: Story): Promise<void> {
   const found: Promise<Verification>[] = []
   for (const [i, { args }] of cases.entries()) {
@@ -88,7 +88,7 @@ export async function verifyAll(runs: readonly SavedRun[], folders: Folders, sto
   await hold(cases, folders, story)
 }
 
-/** Every document with one byte changed, and one that is true but held against no key. */
+/** Verifies every document with one byte changed, and a genuine one without a trust document. All must fail. */
 export async function refuseForgeries(runs: readonly SavedRun[], folders: Folders, story: Story): Promise<void> {
   const { root, evidence, forged, trust } = folders
   const forge = (file: string, change: (text: string) => string, says: string): Case => {
@@ -107,7 +107,7 @@ export async function refuseForgeries(runs: readonly SavedRun[], folders: Folder
   await hold([...cases, ...untrusted], folders, story)
 }
 
-/** All records of the tenant are one chain; with one left out they are not. */
+/** Checks that all records of the tenant are one chain, and that without some of them they are not. */
 export function followChain(runs: readonly SavedRun[], folders: Folders, story: Story): void {
   const bundles = runs.map(saved => savedBundle(join(folders.root, folders.evidence, saved.bundle)))
   const whole = chainProblems(bundles)

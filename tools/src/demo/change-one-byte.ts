@@ -9,7 +9,7 @@ export function changeOneByte(text: string, { from, to }: Pick<Forgery, "from" |
   return text.replace(from, to)
 }
 
-/** The text with the first digit of its first `run_id` changed: the receipt poses as another run's. */
+/** The text with the first digit of its first `run_id` changed: the receipt claims to be another run's. */
 export function renumber(text: string): string {
   const found = /"run_id":(\d)/.exec(text)
   if (found?.[1] === undefined) throw new Error("the document has no run_id")

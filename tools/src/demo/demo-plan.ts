@@ -1,4 +1,4 @@
-/** What the demo executes: options of the service, requests from examples/, and what must come of each. */
+/** What the demo executes: options of the service, requests from examples/, and the expected outcome of each. */
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 
 /** A change of one byte in a saved bundle: the first place of `from` becomes `to`. */
@@ -15,7 +15,7 @@ export type PlannedRun = {
 /** Runs under one configuration of the service; between two acts it is restarted on the same data. */
 export type Act = {
   readonly title: string
-  /** Options beside port and data folder. */
+  /** Options in addition to port and data folder. */
   readonly options: readonly string[]
   readonly runs: readonly PlannedRun[]
 }
@@ -23,7 +23,7 @@ export type Act = {
 const batch = (total: number, outcome: OutcomeKind, story: string, forgery: Omit<Forgery, "says">): PlannedRun => ({
   example: "nightly-summary",
   outcome,
-  story: `30,000 tokens: the window stands at ${total.toLocaleString("en")}; ${story}`,
+  story: `30,000 tokens: the window's total is ${total.toLocaleString("en")}; ${story}`,
   forgery: { ...forgery, says: "another total" },
 })
 

@@ -14,11 +14,11 @@ const folders = (): readonly string[] => (existsSync(`${ROOT}.runseal`) ? readdi
 test(
   "the demo ends well: every outcome comes about, every record verifies, no forgery does",
   () => {
-    const told = execFileSync(process.execPath, [MAIN, "--clean"], { cwd: ROOT, encoding: "utf8" })
-    expect(told).not.toContain("NOT AS STATED")
-    expect(told).toMatch(/\d+ statements, all true/)
+    const output = execFileSync(process.execPath, [MAIN, "--clean"], { cwd: ROOT, encoding: "utf8" })
+    expect(output).not.toContain("NOT AS STATED")
+    expect(output).toMatch(/\d+ statements, all true/)
     for (const { example, outcome } of ACTS.flatMap(act => act.runs))
-      expect(told).toMatch(new RegExp(`✓ ${example} +\\d{3} ${outcome} `))
+      expect(output).toMatch(new RegExp(`✓ ${example} +\\d{3} ${outcome} `))
   },
   DEMO_TIMEOUT_MS,
 )
@@ -29,10 +29,10 @@ test(
     const before = folders()
     const demo = spawn(process.execPath, [MAIN, "--clean"], { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] })
     const url = await new Promise<string>(resolve => {
-      let told = ""
+      let output = ""
       demo.stdout.on("data", chunk => {
-        told += chunk
-        const [found] = /http:\/\/[\d.:]+/.exec(told) ?? []
+        output += chunk
+        const [found] = /http:\/\/[\d.:]+/.exec(output) ?? []
         if (found !== undefined) resolve(found)
       })
     })

@@ -1,4 +1,4 @@
-/** The acts of the demo: starts the service, sends the requests, saves what came of them, stops the service. */
+/** The acts of the demo: starts the service, sends the requests, saves the records, stops the service. */
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { member } from "@runseal/core/vocabulary/json-members"
@@ -20,7 +20,7 @@ const OUTCOME_WIDTH = 16
 /** What the reader knows of the service when an act ends. */
 type Known = { readonly trust: TrustedKeys; readonly checkpoint: Checkpoint }
 
-/** Plays every act; gives the saved runs in the order of their numbers. */
+/** Executes every act; gives the saved runs in the order of their numbers. */
 export async function executeActs(folders: Folders, story: Story): Promise<readonly SavedRun[]> {
   const saved: SavedRun[] = []
   let known: Known | undefined
@@ -51,14 +51,14 @@ async function openAct({ options }: Act, { root, data, log }: Folders, story: St
   return service
 }
 
-/** Obtains the trust document. Once, before there is any record: what comes with a record cannot vouch for it. */
+/** Fetches the trust document once, before there is any record: keys that come with a record prove nothing about it. */
 async function meet({ url }: RunningServer, { root, trust: file }: Folders, story: Story): Promise<Known> {
   const { text, json } = await get(`${url}/.well-known/runseal-trust.json`)
   const trust = parseTrust(json())
   if ("problem" in trust) throw new Error(trust.problem)
   writeFileSync(join(root, file), text)
-  story.say("Its trust document is saved once, before there is any record. All records are held against it:")
-  story.say("one that could bring its own keys would prove nothing.")
+  story.say("Its trust document is saved once, before there is any record. All records are verified with it:")
+  story.say("a record that brought its own keys would prove nothing.")
   return { trust, checkpoint: await readCheckpoint(url, trust) }
 }
 

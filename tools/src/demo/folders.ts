@@ -1,4 +1,4 @@
-/** Where the demo keeps things: a folder of its own under .runseal/, which git ignores. Paths are relative to the root. */
+/** The demo's folders: each demo has one of its own under .runseal/, which git ignores. Paths are relative to the root. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { join, relative } from "node:path"
 import { ROOT } from "./server-process.ts"
@@ -7,12 +7,12 @@ export type Folders = {
   /** The repository. */
   readonly root: string
   readonly demo: string
-  /** The service's own: database and signing keys. */
+  /** The service's database and signing keys. */
   readonly data: string
-  /** What an auditor would be handed. */
+  /** The files that an auditor gets. */
   readonly evidence: string
   readonly forged: string
-  /** An empty trust store, so that keys the reader has pinned stay out of it. */
+  /** An empty trust store, so that keys the reader has pinned are not used. */
   readonly noTrust: string
   readonly trust: string
   readonly log: string
@@ -30,6 +30,6 @@ export function makeFolders(): Folders {
   return { root, demo, ...folders, noTrust, trust: join(folders.evidence, "trust.json"), log: inside("service.log") }
 }
 
-/** Removes everything; tries again where a service that was just killed is still letting go of a file. */
+/** Removes everything; retries while a service that was just killed still has a file open. */
 export const removeFolders = ({ root, demo }: Folders): void =>
   rmSync(join(root, demo), { recursive: true, force: true, maxRetries: 10 })

@@ -1,4 +1,4 @@
-/** Watches the log as a stranger would: by its signed checkpoints and the proofs between them. */
+/** Monitors the log from outside: by its signed checkpoints and the consistency proofs between them. */
 import { decodeBase64, type JsonValue } from "@runseal/canonical"
 import { member } from "@runseal/core/vocabulary/json-members"
 import { verifyConsistency } from "@runseal/log/merkle/rfc6962"

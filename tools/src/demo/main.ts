@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: executes a real run for every outcome, verifies the sealed records offline, forges them, and says what
- * that proves. Ends with 0 only when everything turned out as it says.
+ * `npm run demo`: executes a real run for every outcome, verifies the sealed records offline, forges them, and prints what
+ * that proves. Exits with 0 only when every printed statement is true.
  */
 import { parseArgs } from "node:util"
 import { followChain, refuseForgeries, verifyAll } from "./audit.ts"
@@ -20,15 +20,15 @@ and shows that changed ones fail. Needs no network.
 
 const PROVED = [
   "A change shows: one byte was changed in each document, and none of them verified.",
-  "Every record was signed by this service and stands in its log, within 600 s of its own clock.",
-  "What was refused is on record like what was allowed, and none can be left out between two others.",
-  "What the kernels found follows from what was declared: the verifier ran them again.",
+  "Every record was signed by this service and is in its log, within 600 s of its own clock.",
+  "Refused runs are recorded like allowed ones, and none can be left out between two others.",
+  "The kernels' findings follow from the declared data: the verifier ran the kernels again.",
 ]
 const NOT_PROVED = [
-  "That what callers declare is true: approvals, costs and effects are their word, sealed.",
-  "That the operator keeps one log and a right clock: no independent witness signed these checkpoints.",
-  "That nothing came after the last record shown, or what hardware and code the service ran on.",
-  "That an AI answer is right: the built-in review looks for secrets and personal data, no more.",
+  "That what callers declare is true: approvals, costs and effects are sealed as they were declared.",
+  "That the operator has one log and a right clock: no independent witness signed these checkpoints.",
+  "That no record exists after the last one shown, or what hardware and code the service ran on.",
+  "That an AI answer is right: the built-in review only searches for secrets and personal data.",
 ]
 
 async function tour(folders: Folders, story: Story): Promise<readonly SavedRun[]> {
@@ -47,7 +47,7 @@ function close({ evidence, demo }: Folders, clean: boolean, seconds: number, sto
   for (const sentence of PROVED) story.say(`+ ${sentence}`)
   story.say("and what it does not")
   for (const sentence of NOT_PROVED) story.say(`- ${sentence}`)
-  const { all, failed } = story.stated()
+  const { all, failed } = story.counts()
   story.chapter(failed === 0 ? `${all} statements, all true, in ${seconds} s` : `${failed} of ${all} are not true`)
   if (clean) story.say("The demo's folder is removed.")
   else {
@@ -64,7 +64,7 @@ async function main(): Promise<void> {
     process.stdout.write(USAGE)
     return
   }
-  // The child is killed when this process ends, so an interrupt must end it by way of `exit`.
+  // The child is killed on `exit`, so a signal has to end this process through `process.exit`.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(130))
   const started = performance.now()
   const story = tellOnStdout()
@@ -73,7 +73,7 @@ async function main(): Promise<void> {
   story.title("Runseal: runs are executed, refused, sealed and anchored on this machine, then verified offline.")
   await tour(folders, story)
   close(folders, clean, Math.round((performance.now() - started) / 1000), story)
-  if (story.stated().failed > 0) process.exitCode = 1
+  if (story.counts().failed > 0) process.exitCode = 1
 }
 
 try {

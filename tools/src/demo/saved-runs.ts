@@ -1,4 +1,4 @@
-/** What the demo saves of each run: the files an auditor would be handed, and nothing else. */
+/** What the demo saves of each run: only the files that an auditor needs. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { textMember } from "@runseal/core/vocabulary/json-members"
@@ -27,6 +27,6 @@ export async function saveRun(url: string, folder: string, planned: PlannedRun, 
   return { planned, run_id, bundle, receipt: await save(artifact.path, `${name}.receipt.json`) }
 }
 
-/** The outcome the service has on record for a run. */
+/** The outcome that the service recorded for a run. */
 export const recordedOutcome = async (url: string, run_id: number): Promise<string | undefined> =>
   textMember((await get(`${url}/runs/${run_id}`)).json(), "outcome_kind")

@@ -1,15 +1,15 @@
-/** A server as a child process on a free port of this machine. Whatever ends this process ends the child too. */
+/** A server as a child process on a free port of this machine. When this process ends, the child is killed. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { textMember } from "@runseal/core/vocabulary/json-members"
 
-/** A cold start makes the database and the keys; a slow disk may take its time. */
+/** A first start creates the database and the keys, which takes long on a slow disk. */
 const START_TIMEOUT_MS = 60_000
-/** After that long without an end the child is killed. */
+/** A child that has not stopped after this time is killed. */
 const STOP_TIMEOUT_MS = 45_000
-/** Lines shown of a server that does not start. */
+/** Lines of output that an error shows when a server does not start. */
 const SHOWN_LINES = 12
 
 export const ROOT: string = fileURLToPath(new URL("../../../", import.meta.url))
@@ -22,23 +22,23 @@ export type RunningServer = {
   /** Origin of its transparency log; "" of a server that has none. */
   readonly log: string
   readonly child: ChildProcess
-  /** Asks it to stop and waits until it has. Gives its exit code; null when it had to be killed. */
+  /** Sends SIGTERM and waits for the end. Gives the exit code; null when it had to be killed. */
   readonly stop: () => Promise<number | null>
 }
 
-/** The environment without options of a deployment that the reader may have. */
+/** The environment without variables that set options of the service or of Node. */
 export const plainEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:RUNSEAL|NODE)_/.test(name)))
 
 /**
- * Starts Node in the repository's root and waits until the server writes that it listens. It has a channel for messages.
+ * Starts Node in the repository's root, with an IPC channel, and waits until the server logs that it listens.
  * @param words script and options
- * @param hear is given each line that the server writes
+ * @param onLine called with each line of the server's output
  * @throws Error with the last lines when it does not start
  */
 export async function startServer(
   words: readonly string[],
-  hear: (line: string) => void = () => {},
+  onLine: (line: string) => void = () => {},
 ): Promise<RunningServer> {
   const child = spawn(process.execPath, words, {
     cwd: ROOT,
@@ -58,7 +58,7 @@ export async function startServer(
     return code
   }
   try {
-    return { ...(await untilListening(child, ended, hear)), child, stop }
+    return { ...(await untilListening(child, ended, onLine)), child, stop }
   } catch (error) {
     await stop()
     throw error
@@ -70,24 +70,24 @@ type Listening = Pick<RunningServer, "url" | "log">
 function untilListening(
   child: ChildProcess,
   ended: Promise<number | null>,
-  hear: (line: string) => void,
+  onLine: (line: string) => void,
 ): Promise<Listening> {
   return new Promise((resolve, reject) => {
-    let heard: readonly string[] = []
+    let lastLines: readonly string[] = []
     const take = (line: string): void => {
-      heard = [...heard, line].slice(-SHOWN_LINES)
-      hear(line)
+      lastLines = [...lastLines, line].slice(-SHOWN_LINES)
+      onLine(line)
       const listening = listeningIn(line)
       if (listening !== undefined) resolve(listening)
     }
     for (const output of [child.stdout, child.stderr])
       if (output !== null) createInterface({ input: output }).on("line", take)
-    void ended.then(code => reject(new Error([`the server ended with ${code} and wrote:`, ...heard].join("\n"))))
+    void ended.then(code => reject(new Error([`the server ended with ${code} and wrote:`, ...lastLines].join("\n"))))
     setTimeout(() => reject(new Error("the server did not start in time")), START_TIMEOUT_MS).unref()
   })
 }
 
-/** What a log line says, when it is the one in which the server says where it listens. */
+/** The address in a log line of the server; undefined for any other line. */
 function listeningIn(line: string): Listening | undefined {
   try {
     const value = parseStrictJson(line)

@@ -1,4 +1,4 @@
-/** How the demo speaks: chapters, short lines, and statements that either came true or did not. */
+/** Output of the demo: chapters, short lines, and statements that are true or false. */
 import { styleText } from "node:util"
 
 type Format = Parameters<typeof styleText>[0]
@@ -7,19 +7,19 @@ export type Story = {
   readonly title: (text: string) => void
   readonly chapter: (title: string) => void
   readonly say: (line: string) => void
-  /** Something beside the point. */
+  /** A detail, in a dim colour. */
   readonly note: (line: string) => void
   /** A command as a reader would type it. */
   readonly command: (line: string) => void
-  /** What a command goes on with on its next line. */
+  /** The next line of a command. */
   readonly more: (line: string) => void
-  /** A statement; one that did not come true makes the demo fail. */
+  /** A statement; a false one makes the demo fail. */
   readonly state: (line: string, cameTrue: boolean) => void
-  readonly stated: () => { readonly all: number; readonly failed: number }
+  readonly counts: () => { readonly all: number; readonly failed: number }
 }
 
-/** A story told on a stream; `paint` colours a text where the stream shows colours. */
-export function openStory(write: (text: string) => void, paint: (format: Format, text: string) => string): Story {
+/** Writes to a stream; `paint` colours a text if the stream shows colours. */
+export function createStory(write: (text: string) => void, paint: (format: Format, text: string) => string): Story {
   let chapters = 0
   let all = 0
   let failed = 0
@@ -41,13 +41,13 @@ export function openStory(write: (text: string) => void, paint: (format: Format,
       if (!cameTrue) failed += 1
       line(`   ${cameTrue ? paint("green", "✓") : paint(["red", "bold"], "✗ NOT AS STATED:")} ${text}`)
     },
-    stated: () => ({ all, failed }),
+    counts: () => ({ all, failed }),
   }
 }
 
-/** The story on standard output; colours only on a terminal that wants them. */
+/** Writes to standard output, with colours on a terminal that shows them. */
 export const tellOnStdout = (): Story =>
-  openStory(
+  createStory(
     text => process.stdout.write(text),
     (format, text) => styleText(format, text),
   )

@@ -3,7 +3,7 @@
  * another page, a decision record, a file of this repository, a part of a public standard.
  */
 
-/** What citations are held against. */
+/** The places that citations may name. */
 export interface Citable {
   /** Whether a path from the root is a file or folder of the repository. */
   readonly exists: (path: string) => boolean
@@ -17,7 +17,7 @@ const FORMATS = "docs/formats.md"
 const SECTIONS = /docs\/formats\.md,? sections? (\d+(?:\.\d+)?(?:(?:, | and | to )\d+(?:\.\d+)?)*)/g
 const HEADINGS = /\b((?:docs\/[\w/-]+|README|CONTRIBUTING|SECURITY)\.md),((?:(?: and|,)? "[^"]+")+)/g
 const DECISIONS = /\b[Dd]ecisions? (\d{4}(?:(?:, | and )\d{4})*)/g
-/** `apps/v1` is Kubernetes'; what stands in `dist` is built. */
+/** `apps/v1` is Kubernetes'; files in `dist` are built. */
 const PATHS = /(?<![\w./@{-])(?:apps|libs|tools|docs|deploy|examples)\/(?!v1\b|[\w./-]*\bdist\b)[\w./-]*\w/g
 const UNKNOWN =
   /\b(?:FORMATS|ENGINE|HOUSE)\b|(?<!COMPLETE )\bRECORD\b|\b[Tt]he (?:interface )?specification\b|\b[Ss]pecification, "/g

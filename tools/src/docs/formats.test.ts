@@ -27,7 +27,7 @@ function section(title: string): string {
   return text.split(/^##/m)[0] ?? ""
 }
 
-/** Every name that stands in the code of a section. */
+/** Every name in the code of a section. */
 const namesIn = (text: string): readonly string[] =>
   [...text.matchAll(/`([^`]+)`/g)].flatMap(([, code = ""]) => code.split(/[^\w.-]+/))
 
@@ -89,9 +89,9 @@ test("the examples on the page are those of the vectors", () => {
   for (const [, kind, path = "", place = "", json = ""] of examples) {
     const document = vector(path)
     const record = readBundle(document)
-    const stated = kind === "statement" && !("unreadable" in record) ? runStatement(record) : undefined
+    const expected = kind === "statement" && !("unreadable" in record) ? runStatement(record) : undefined
     const value = place.split(".").reduce<JsonValue | undefined>(member, document)
-    expect(parseStrictJson(json)).toEqual(kind === "statement" ? stated : value)
+    expect(parseStrictJson(json)).toEqual(kind === "statement" ? expected : value)
   }
 })
 

@@ -1,4 +1,4 @@
-/** The table of options in docs/operations.md, made of the options themselves: `node tools/src/docs/options-table.ts` renews it. */
+/** Generates the table of options in docs/operations.md from the options themselves: `node tools/src/docs/options-table.ts`. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { OPTION_ROWS, type OptionRow } from "@runseal/server/options/table"

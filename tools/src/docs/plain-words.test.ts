@@ -43,8 +43,6 @@ const LATER: readonly string[] = [
   "libs/core/test",
   "libs/core/vectors",
   "libs/core/README.md",
-  "tools",
-  "vitest.config.ts",
   "lab",
 ]
 /** History speaks as it spoke; and the list of words holds the words. */

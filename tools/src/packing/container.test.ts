@@ -1,5 +1,5 @@
 /**
- * The Dockerfile, compose.yaml and deploy/kubernetes.yaml by rules that need no engine: what they pin, as whom they run, what they may write. No image is
+ * Checks the Dockerfile, compose.yaml and deploy/kubernetes.yaml without a container engine: versions, users, writable folders. No image is
  * built here.
  */
 import { readFileSync } from "node:fs"
@@ -35,11 +35,13 @@ describe("the Dockerfile", () => {
   test("holds nothing of a package whose files come with the server, nor what that one would install besides", () => {
     const removed = (/rm -rf (node_modules[^&]+)/.exec(all("RUN").join("\n"))?.[1] ?? "").trim().split(/\s+/)
     const lockfile = readLockfile()
-    const kept = runtimePlaces(lockfile, "apps/server").filter(place => !SHIPPED_FILES_OF.includes(nameAt(place)))
-    const idle = runtimePlaces(lockfile, "apps/server", []).filter(place => isInstalled(place) && !kept.includes(place))
+    const needed = runtimePlaces(lockfile, "apps/server").filter(place => !SHIPPED_FILES_OF.includes(nameAt(place)))
+    const idle = runtimePlaces(lockfile, "apps/server", []).filter(
+      place => isInstalled(place) && !needed.includes(place),
+    )
     expect(idle).toEqual(expect.arrayContaining(["node_modules/swagger-ui-dist", "node_modules/@scarf/scarf"]))
     for (const place of idle) expect(removed).toContain(place)
-    for (const place of kept) expect(removed).not.toContain(place)
+    for (const place of needed) expect(removed).not.toContain(place)
   })
 
   test("runs as a user by number, who is not root and owns the data folder alone", () => {
@@ -59,7 +61,7 @@ describe("the Dockerfile", () => {
   })
 })
 
-test("nothing installed, built, kept or secret is sent to the builder", () => {
+test("nothing installed, built, needed or secret is sent to the builder", () => {
   const ignored = read(".dockerignore").split("\n")
   expect(ignored).toEqual(expect.arrayContaining(["**/node_modules", "**/dist", ".git", "data", "secrets"]))
 })

@@ -1,4 +1,4 @@
-/** What a module names, and where what it names stands in a package. Decision 0065. */
+/** The references of a module, and the path of a referenced file in a package. Decision 0065. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -27,7 +27,7 @@ test.each([
   ["libs/core/src/verify/chain.ts", "dist/core/verify/chain.js"],
   ["apps/server/src/store/migrations/0000_first_release.sql", "dist/server/store/migrations/0000_first_release.sql"],
   ["apps/verify-page/dist/verify.html", "dist/verify-page/verify.html"],
-])("%s stands in %s", (path, place) => {
+])("%s is packed as %s", (path, place) => {
   expect(placeInPackage(path)).toBe(place)
 })
 

@@ -1,7 +1,7 @@
 /**
- * Puts a workspace and those it depends on side by side into one package, `dist/<workspace>/…`, so that each package can be
- * installed alone. What is shipped is found by walking from what the package offers: no list is kept by hand, and no test,
- * fixture or unused file comes along.
+ * Packs a workspace and those it depends on into one package, `dist/<workspace>/…`, so that each package can be
+ * installed alone. The files are found by following imports from the package's entry points, so there is no list to maintain, and no test,
+ * fixture or unused file is packed.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, posix } from "node:path"
@@ -11,28 +11,28 @@ import { ROOT } from "../supply-chain/lockfile.ts"
 import { type Compiled, compile } from "./compile.ts"
 import { isOwn, pathsOf, pathUnder, type Target, type Targets, type Workspace } from "./workspaces.ts"
 
-/** Where a package runs other code than a checkout, its target has this condition. */
+/** Condition of an import target that only a package uses, not a checkout. */
 const SHIPPED = "shipped"
 const CONDITIONS: ReadonlySet<string> = new Set([SHIPPED])
 
 export type Modules = {
   /** The workspace that is published first, then those whose modules come with it. */
   readonly workspaces: readonly Workspace[]
-  /** From the root: what the package starts with. Absent: every source of the first workspace. */
+  /** Entry points, as paths from the root. Absent: every source of the first workspace. */
   readonly entries?: readonly string[]
   /** Whether others compile against the package. */
   readonly declarations: boolean
-  /** Files that the repository does not hold, by the path from the root at which modules name them or their folder. */
+  /** Generated files, by the path from the root at which modules name them or their folder. */
   readonly generated?: Generated
 }
 type Generated = ReadonlyMap<string, string | Uint8Array>
 
-/** Where a file of a workspace stands in the package: `libs/core/src/verify/chain.ts` in `dist/core/verify/chain.js`. */
+/** The path of a workspace's file in the package: `dist/core/verify/chain.js` for `libs/core/src/verify/chain.ts`. */
 export function placeInPackage(path: string): string {
   return path.replace(/\.ts$/, ".js").replace(/^.*?\/([^/]+)\/(?:src|dist)(?=\/)/, "dist/$1")
 }
 
-/** Writes the modules into a package's folder. @throws Error when one names what there is not */
+/** Writes the modules into a package's folder. @throws Error when one names a file that does not exist */
 export function writeModules(
   packageFolder: string,
   { workspaces, entries, declarations, generated = new Map() }: Modules,
@@ -51,7 +51,7 @@ export function writeModules(
       withReferences(text, name => {
         const [target] = name.startsWith("#") ? [] : resolve(from, name)
         if (target === undefined) return name
-        // What is resolved against a folder needs its final slash.
+        // The address of a folder needs its final slash.
         return relativeTo(placeInPackage(from), placeInPackage(target)) + (name.endsWith("/") ? "/" : "")
       })
     write(placeInPackage(from), relink(compiled.script(from)))
@@ -85,19 +85,19 @@ function reachable(
 
 /** A file, or all files of a folder; those that are generated come before those of the repository. */
 function filesAt(path: string, generated: Generated): readonly (readonly [path: string, bytes: string | Uint8Array])[] {
-  const isMeant = (file: string): boolean => isWithin(file, path)
-  const made = [...generated].filter(([file]) => isMeant(file))
+  const isHere = (file: string): boolean => isWithin(file, path)
+  const made = [...generated].filter(([file]) => isHere(file))
   const found =
     made.length > 0
       ? made
       : repositoryPaths()
-          .filter(isMeant)
+          .filter(isHere)
           .map(file => [file, readFileSync(join(ROOT, file))] as const)
   if (found.length === 0) throw new Error(`${path} is named by what is published, and is not there.`)
   return found
 }
 
-/** Gives what a name in a module means: sources and files from the root; nothing for a package of others. */
+/** Resolves a name in a module to paths from the root; to none for a third-party package. */
 function resolverOf(workspaces: readonly Workspace[]): Resolve {
   return (from, name) => {
     if (name.startsWith(".")) return [sourceOf(posix.join(posix.dirname(from), name))]
@@ -124,7 +124,7 @@ function sourceOf(path: string): string {
   return existsSync(join(ROOT, source)) ? source : path.replace(/\/$/, "")
 }
 
-/** What a workspace exports as `./name`, by that name or by its pattern `./*`. */
+/** The path that a workspace exports as `./name`, by that name or by its pattern `./*`. */
 function exported({ manifest }: Workspace, name: string): string | undefined {
   const { exports = {} } = manifest
   const target: Target | undefined = exports[name] ?? exports["./*"]
@@ -145,8 +145,8 @@ export function mergedImports({ workspaces, declarations }: Modules): Targets {
     if (target === null) return null
     if (typeof target === "string")
       return target.replace(/^\.\/src/, `./dist/${workspace}`).replace(/\.ts$/, condition === "types" ? ".d.ts" : ".js")
-    const kept = Object.entries(target).filter(([name]) => declarations || name !== "types")
-    return Object.fromEntries(kept.map(([name, next]) => [name, moved(next, workspace, name)]))
+    const targets = Object.entries(target).filter(([name]) => declarations || name !== "types")
+    return Object.fromEntries(targets.map(([name, next]) => [name, moved(next, workspace, name)]))
   }
   return Object.fromEntries(
     workspaces.flatMap(({ folder, manifest }) =>
@@ -163,7 +163,7 @@ const MODULE_NAME = /(\bfrom |\bimport |\bimport\()"([^"\n]+)"/g
 /** `new URL("…", import.meta.url)`: the module of a thread, a file or a folder. */
 const ADDRESS = /(\bnew URL\()"([^"\n]+)"(?=, import\.meta\.url\))/g
 
-/** Every name in a module's text, as it stands there. */
+/** Every module name in a module's text, as it is written there. */
 export function referencesIn(text: string): readonly string[] {
   return [MODULE_NAME, ADDRESS].flatMap(pattern => [...text.matchAll(pattern)].map(([, , name = ""]) => name))
 }

@@ -1,4 +1,4 @@
-/** Packs what is published, so that one commit gives the same bytes each time. */
+/** Packs the published packages reproducibly: one commit gives the same bytes each time. */
 import { execFileSync } from "node:child_process"
 import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -10,9 +10,9 @@ import type { PublishedManifest } from "./published-manifest.ts"
 export type Packed = { readonly manifest: PublishedManifest; readonly file: string }
 
 /**
- * Makes every package and writes it as `runseal-<name>-<version>.tgz`. Asks nothing of the network.
- * @param destination a folder, made when it is not there
- * @throws Error when one could not be made
+ * Builds every package and writes it as `runseal-<name>-<version>.tgz`. Uses no network.
+ * @param destination a folder, created if it does not exist
+ * @throws Error when one could not be built
  */
 export function packAll(destination: string): readonly Packed[] {
   mkdirSync(destination, { recursive: true })
@@ -28,7 +28,7 @@ export function packAll(destination: string): readonly Packed[] {
   })
 }
 
-/** npm keeps the modes of files, which a machine's umask decides, and sets times and owners itself. */
+/** npm packs the modes of files, which depend on the umask; it sets times and owners itself. */
 function setModes(folder: string): void {
   for (const path of globSync("**/*", { cwd: folder })) {
     const file = join(folder, path)
@@ -52,13 +52,13 @@ function pack(folder: string, destination: string): string {
 
 /** npm 11 answers with a list, later ones with an object by package name. */
 function packedName(answer: string): string {
-  const said: Readonly<Record<string, { readonly filename?: string }>> = JSON.parse(answer)
-  const name = Object.values(said)[0]?.filename
+  const answers: Readonly<Record<string, { readonly filename?: string }>> = JSON.parse(answer)
+  const name = Object.values(answers)[0]?.filename
   if (name === undefined) throw new Error("npm pack named no file.")
   return name
 }
 
-/** Unpacks a file into a folder that is there. npm puts everything into one folder, which is left out. */
+/** Unpacks a file into an existing folder, without the one top folder that npm packs everything into. */
 export function unpack(file: string, folder: string): void {
   execFileSync("tar", ["-xzf", file, "-C", folder, "--strip-components=1"])
 }

@@ -1,4 +1,4 @@
-/** The five packages, each as a folder that npm packs as it stands. */
+/** The five packages, each as a folder that npm packs unchanged. */
 import { execFileSync } from "node:child_process"
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -17,7 +17,7 @@ const CORE = "libs/core"
 const SERVER = "apps/server"
 const PAGE = "apps/verify-page"
 
-/** What is published, and how its folder is made. */
+/** The published workspaces, and how the folder of each is built. */
 export const STAGES: readonly { readonly workspace: string; readonly stage: (folder: string) => void }[] = [
   { workspace: VERIFIER, stage: stageVerifier },
   { workspace: SDK, stage: stageSdk },
@@ -26,18 +26,18 @@ export const STAGES: readonly { readonly workspace: string; readonly stage: (fol
   { workspace: SERVER, stage: stageServer },
 ]
 
-/** One file that runs alone, and the one that starts it. */
+/** One self-contained file, and the one that starts it. */
 function stageVerifier(folder: string): void {
   const build = join(ROOT, VERIFIER, "build/make-verifier.node.ts")
   execFileSync(process.execPath, [build, join(folder, "dist/verifier.cjs")], { cwd: ROOT })
-  // It holds the built file against its sources, of which a package has none.
+  // With it the command compares the built file with its sources, which a package does not contain.
   rmSync(join(folder, "dist/sources.json"))
   const { manifest } = readWorkspace(VERIFIER)
   for (const file of Object.values(manifest.bin ?? {})) copyProgram(VERIFIER, file, folder)
   writePapers(folder, publishedManifest(manifest, {}), `${VERIFIER}/README.md`, licencesOf(VERIFIER))
 }
 
-/** As its own build makes it: one file and its declarations. */
+/** The output of its own build: bundled files and declarations. */
 function stageSdk(folder: string): void {
   rmSync(join(ROOT, SDK, "dist/package"), { recursive: true, force: true })
   runBuild("@runseal/sdk")
@@ -69,7 +69,7 @@ function stageServer(folder: string): void {
 const SWAGGER_UI = "swagger-ui-dist"
 const installed = (name: string, file: string): Uint8Array => readFileSync(join(ROOT, "node_modules", name, file))
 
-/** Packages of which the files come with ours, and the licences of everything in it that others wrote. */
+/** Packages whose files are packed with ours, and the licences of all third-party code in the package. */
 type Shipped = { readonly packages: readonly string[]; readonly licences: string }
 
 function stageModules(folder: string, workspace: string, how: Omit<Modules, "workspaces">, shipped?: Shipped): void {
@@ -87,7 +87,7 @@ function stageModules(folder: string, workspace: string, how: Omit<Modules, "wor
   )
 }
 
-/** @throws Error with what the build said */
+/** @throws Error with the build's output */
 function runBuild(workspace: string): void {
   const { status, stderr } = npm("run", "--silent", "build", "-w", workspace)
   if (status !== 0) throw new Error(`${workspace} could not be built: ${stderr}`)

@@ -1,4 +1,4 @@
-/** What a package carries beside its code: manifest, readme, licences, and which commit it is made of. */
+/** The files of a package besides its code: manifest, readme, licences; and the commit that it is built from. */
 import { spawnSync } from "node:child_process"
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -13,14 +13,14 @@ export function writePapers(folder: string, manifest: PublishedManifest, readme:
   if (licences !== undefined) writeFileSync(join(folder, "THIRD-PARTY-LICENSES.txt"), licences)
 }
 
-/** The text without links to other pages, of which a package has none. */
+/** The text without links to other pages, which a package does not contain. */
 const withoutPages = (text: string): string => text.replace(/\[([^\]]+)\]\((?!https?:|#)[^)\s]*\)/g, "$1")
 
-/** Name, version and licence text of everything that a workspace runs with: packages whose code is in a built file ask for it. */
+/** Name, version and licence text of every runtime dependency of a workspace, as the licences of bundled code require. */
 export const licencesOf = (workspace: string): string =>
   runtimePackages(readLockfile(), workspace).map(licenceOf).join("\n\n")
 
-/** The same of one installed package. @throws Error when it has no licence file */
+/** The same for one installed package. @throws Error when it has no licence file */
 export function licenceOf(name: string): string {
   const folder = join(ROOT, "node_modules", name)
   const files = readdirSync(folder).filter(entry => /^(?:licen[cs]e|notice)(?:\.|$)/i.test(entry))
@@ -35,8 +35,8 @@ const git = (...words: readonly string[]): string | undefined => {
 }
 
 /**
- * 40 hex digits from RUNSEAL_SOURCE_REVISION, else of the commit that is checked out; undefined when files differ from it: what
- * is made of them is no commit's.
+ * 40 hex digits from RUNSEAL_SOURCE_REVISION, else of the commit that is checked out; undefined when files differ from it, since
+ * the package would then be of no commit.
  */
 export function sourceRevision(): string | undefined {
   const revision =

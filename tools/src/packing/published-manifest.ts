@@ -1,4 +1,4 @@
-/** The package.json that is published: what a workspace's own says, and what only a package has. */
+/** The published package.json: members of the workspace's own, and members that only a package has. */
 import { isOwn, type Manifest, type Targets, type Workspace } from "./workspaces.ts"
 
 export type PublishedManifest = Readonly<Record<string, unknown>> & {
@@ -7,7 +7,7 @@ export type PublishedManifest = Readonly<Record<string, unknown>> & {
   readonly dependencies?: Readonly<Record<string, string>>
 }
 
-/** Where the workspace's own manifest leads to sources, the package's leads to what was made of them. */
+/** Members that differ from the workspace's manifest, which names sources. */
 export type Additions = {
   readonly imports?: Targets
   /** Exact versions. Absent: the package depends on nothing. */
@@ -33,8 +33,8 @@ export function publishedManifest(manifest: Manifest, { imports, dependencies }:
 }
 
 /**
- * What the workspaces of one package need of others, in one version each, sorted.
- * @param shipped packages of which the files come with ours
+ * The third-party dependencies of the workspaces of one package, in one version each, sorted.
+ * @param shipped packages whose files are packed with ours
  * @throws Error when the workspaces ask for two versions
  */
 export function foreignDependencies(
@@ -45,7 +45,7 @@ export function foreignDependencies(
   for (const { manifest } of workspaces)
     for (const [name, version] of Object.entries(manifest.dependencies ?? {})) {
       if (isOwn(name) || shipped.includes(name)) continue
-      if ((versions.get(name) ?? version) !== version) throw new Error(`${name} is asked for in two versions.`)
+      if ((versions.get(name) ?? version) !== version) throw new Error(`${name} is required in two versions.`)
       versions.set(name, version)
     }
   return Object.fromEntries([...versions].sort(([a], [b]) => (a < b ? -1 : 1)))

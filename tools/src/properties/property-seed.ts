@@ -1,6 +1,6 @@
 /**
- * The seed of every property test, from the variable PROPERTY_SEED: an integer, or `random` to explore. Without it the seed is
- * fixed, so that a red test means that the change is wrong and the next run says the same.
+ * The seed of every property test, from the variable PROPERTY_SEED: an integer, or `random` for a new one each time. Without it the seed is
+ * fixed, so that a test that fails once fails again with the same code.
  */
 import fc from "fast-check"
 

@@ -3,7 +3,7 @@ import { HOUSES, PACKAGE_RULES, PACKAGE_SOURCES, type PackageRule, ROOMS, type R
 import { type ImportStatement, lineOf } from "./scan-source.ts"
 import { isTest, isWithin, type SourceFile, type Violation } from "./source-file.ts"
 
-/** Every import of `file` that enters a room its own room may not enter, or fetches a package kept elsewhere. */
+/** Every import of `file` from a room that its own room may not import, or of a package that its room may not use. */
 export function checkRooms(file: SourceFile): Violation[] {
   if (!HOUSES.some(house => isWithin(file.path, house))) return []
   const room = roomOf(file.path)
@@ -48,5 +48,5 @@ function forbiddenPackage(file: SourceFile, rule: PackageRule, statement: Import
   if (rule.names !== undefined && !statement.names.some(name => rule.names?.test(name))) return undefined
   const within = (place: string): boolean => isWithin(file.path, place)
   const welcome = rule.only === undefined ? !rule.never?.some(within) : rule.only.some(within)
-  return welcome ? undefined : `package: ${rule.name} (${statement.specifier}) is kept out of here`
+  return welcome ? undefined : `package: ${rule.name} (${statement.specifier}) may not be imported here`
 }

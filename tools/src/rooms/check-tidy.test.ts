@@ -15,9 +15,9 @@ const rulesBroken = (path: string, text: string): string[] =>
 
 describe("refused in sources", () => {
   const refused: readonly (readonly [rule: string, path: string, text: string])[] = [
-    ["no address is asked but by the doors that bound it", APP, "await fetch(url)"],
-    ["no address is asked but by the doors that bound it", APP, "globalThis.fetch(url)"],
-    ["no address is asked but by the doors that bound it", LIBRARY, "new WebSocket(url)"],
+    ["no request is sent but by the HTTP clients, which bound it", APP, "await fetch(url)"],
+    ["no request is sent but by the HTTP clients, which bound it", APP, "globalThis.fetch(url)"],
+    ["no request is sent but by the HTTP clients, which bound it", LIBRARY, "new WebSocket(url)"],
     ["a secret is looked up by its hash, or compared in constant time", APP, "if (secret === given) a()"],
     ["a secret is looked up by its hash, or compared in constant time", APP, "return hash !== key.secret_hash"],
     ["no decorator", APP, "class AError extends Error {\n  @logged\n  a() {}\n}"],

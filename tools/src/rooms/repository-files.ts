@@ -7,7 +7,7 @@ import { type SourceFile, sourceFile } from "./source-file.ts"
 /** The repository this file belongs to. */
 export const ROOT: string = fileURLToPath(new URL("../../../", import.meta.url))
 
-/** Folders without sources, left out where git is not there to say so. */
+/** Folders without sources, ignored when there is no git to list the files. */
 const IGNORED: ReadonlySet<string> = new Set([".git", ".nx", ".runseal", "coverage", "data", "dist", "node_modules"])
 
 /** Paths, from the root, of all files that are or could be committed; without git, of all files but the ignored folders. */

@@ -169,11 +169,11 @@ export const ROOMS: readonly Room[] = [
 ]
 
 export interface PackageRule {
-  /** What is kept in its place, for the message. */
+  /** Name of the confined packages, for the message. */
   readonly name: string
-  /** The modules meant. */
+  /** The confined modules. */
   readonly modules: RegExp
-  /** Only these of their names are meant; a whole-module import always is. */
+  /** Only these names are confined; an import of the whole module always is. */
   readonly names?: RegExp
   /** The only rooms or files that may import them, or … */
   readonly only?: readonly string[]

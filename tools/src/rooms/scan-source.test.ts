@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { lineOf, scanSource } from "./scan-source.ts"
 
-/** In the samples #{ stands for the opening of a template substitution. */
+/** In the samples #{ means the opening of a template substitution. */
 const sample = (text: string): string => text.replaceAll("#{", ["$", "{"].join(""))
 
 const specifiers = (text: string): string[] => scanSource(text).imports.map(found => found.specifier)

@@ -1,6 +1,6 @@
-/** A source text split by what its characters are; each view has the length and the line ends of the text. */
+/** A source text split into code, comments and literals; each view has the length and the line ends of the text. */
 export interface Scan {
-  /** Code alone: comments and what stands between quotes are blank, the quotes remain. */
+  /** Code alone: comments and the text between quotes are blank, the quotes remain. */
   readonly code: string
   /** Comments alone. */
   readonly comments: string

@@ -17,7 +17,7 @@ export function sourceFile(path: string, text: string): SourceFile {
   return { path, text, ...scanSource(text) }
 }
 
-/** Tests and what only tests use. */
+/** Tests and files that only tests use. */
 export function isTest(path: string): boolean {
   return /\.test\.ts$|(?:^|\/)(?:test|spec)\/|^lab\/src\/(?:faults|simulation)\//.test(path)
 }

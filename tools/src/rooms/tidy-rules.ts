@@ -2,7 +2,7 @@ import { isTest, isWithin } from "./source-file.ts"
 
 /** A pattern no text may contain. To add a rule, add its row. */
 export interface PatternRule {
-  /** What the reader of the report is told. */
+  /** The message of a violation. */
   readonly rule: string
   /** Where to look: code without comments and literals, comments alone, or everything. */
   readonly view: "code" | "comments" | "text"
@@ -12,24 +12,24 @@ export interface PatternRule {
 }
 
 const notTest = (path: string): boolean => !isTest(path)
-/** The SDK's one door to clock and randomness; everything behind it takes them as arguments. */
-const PLATFORM_DOOR = "libs/sdk/src/platform.ts"
-const library = (path: string): boolean => isWithin(path, "libs") && notTest(path) && path !== PLATFORM_DOOR
+/** The only file of the SDK that uses clock, randomness and network; all others take them as arguments. */
+const SDK_PLATFORM = "libs/sdk/src/platform.ts"
+const library = (path: string): boolean => isWithin(path, "libs") && notTest(path) && path !== SDK_PLATFORM
 /** What is shipped, without its tests. */
 const shipped = (path: string): boolean => /^(?:apps|libs)\/[\w-]+\/src\//.test(path) && notTest(path)
 /**
- * Who sends a request, to an address that the operator (reviewer, witness, signer), the user (verifier, its page) or the program that uses
+ * The only files that send requests: to an address that the operator (reviewer, witness, signer), the user (verifier, its page) or the program that uses
  * the client gave. docs/security-model.md, "Addresses that are asked".
  */
-const FETCH_DOORS: ReadonlySet<string> = new Set([
+const HTTP_CLIENTS: ReadonlySet<string> = new Set([
   "apps/server/src/abroad/ask.ts",
   "apps/verifier-cli/src/read-input.ts",
   "apps/verify-page/src/page/read-bounded.ts",
-  PLATFORM_DOOR,
+  SDK_PLATFORM,
 ])
-/** Samples of attacks name the files that attackers go for. */
+/** Samples of attacks contain the paths that attackers read. */
 const notAttackSample = (path: string): boolean => !/\/policy\/signature-(?:library|samples)\.json$/.test(path)
-/** Rules on TypeScript and JavaScript sources that the linter has not; what it has is in biome.json. */
+/** Rules on TypeScript and JavaScript sources that the linter lacks; biome.json has the others. */
 export const SOURCE_RULES: readonly PatternRule[] = [
   { rule: "no decorator", view: "code", pattern: /^\s*@[A-Za-z_$]/m },
   {
@@ -65,10 +65,10 @@ export const SOURCE_RULES: readonly PatternRule[] = [
     binds: library,
   },
   {
-    rule: "no address is asked but by the doors that bound it",
+    rule: "no request is sent but by the HTTP clients, which bound it",
     view: "code",
     pattern: /(?<![.\w])(?:globalThis\.)?fetch\s*\(|\b(?:createConnection|XMLHttpRequest|WebSocket|EventSource)\b/,
-    binds: path => shipped(path) && !FETCH_DOORS.has(path),
+    binds: path => shipped(path) && !HTTP_CLIENTS.has(path),
   },
   {
     rule: "a secret is looked up by its hash, or compared in constant time",
@@ -107,7 +107,7 @@ export const EMPTY_NAMES: ReadonlySet<string> = new Set([
   "types",
 ])
 
-/** The doors of packages whose whole API is one module; no other folder has an index. */
+/** The index files of packages whose whole API is one module; no other folder has an index. */
 export const INDEX_FILES: ReadonlySet<string> = new Set(["libs/canonical/src/index.ts", "libs/sdk/src/index.ts"])
 
 /** Lines a source may have. */

@@ -1,6 +1,6 @@
 /**
- * `npm run advisories`: asks the registry's advisory service about everything that is installed to run. Ends with 0 when it knows
- * of nothing, with 1 when it knows of something, and with 2 when nobody answered: then nothing is known either way.
+ * `npm run advisories`: queries the registry's advisory service for every runtime dependency. Exits with 0 when there is no
+ * advisory, with 1 when there is one, and with 2 when there is no answer.
  */
 import { npm } from "./npm.ts"
 
@@ -18,10 +18,10 @@ const { stdout } = npm("audit", "--omit=dev", "--package-lock-only", "--json")
 const found = reportIn(stdout).metadata?.vulnerabilities
 if (found === undefined) {
   process.stderr.write(
-    "No advisory service answered, so nothing is known of advisories; try where a registry has one.\n",
+    "No advisory service answered, so it is unknown whether there are advisories; use a registry that has the service.\n",
   )
   process.exitCode = 2
 } else if ((found.total ?? 0) > 0) {
   process.stdout.write(npm("audit", "--omit=dev", "--package-lock-only").stdout)
   process.exitCode = 1
-} else process.stdout.write("No advisory is known for anything that is installed to run.\n")
+} else process.stdout.write("No advisory is known for any runtime dependency.\n")

@@ -1,11 +1,11 @@
-/** What package-lock.json says will be installed. The lock file is the only list: installs are `npm ci`. */
+/** The packages that package-lock.json lists. It decides what is installed: installs are `npm ci`. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 export const ROOT: string = fileURLToPath(new URL("../../..", import.meta.url))
 
-/** An entry of `packages`, as far as it is read here. */
+/** An entry of `packages`, with the members that are read here. */
 export type LockedPackage = {
   readonly name?: string
   readonly version?: string
@@ -35,7 +35,7 @@ export const isInstalled = (place: string): boolean => place.includes("node_modu
 export const nameAt = (place: string): string =>
   place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length)
 
-/** Where a package finds what it imports: beside itself, or in a folder above. */
+/** The place of a package's dependency: beside it, or in a folder above. */
 function placeFor(lockfile: Lockfile, from: string, name: string): string | undefined {
   for (let base = from; ; base = base.includes("/") ? base.slice(0, base.lastIndexOf("/")) : "") {
     const place = base === "" ? `node_modules/${name}` : `${base}/node_modules/${name}`
@@ -44,12 +44,12 @@ function placeFor(lockfile: Lockfile, from: string, name: string): string | unde
   }
 }
 
-/** Packages of which the files come with ours: what they would install besides never is. */
+/** Packages whose files are packed with ours; their own dependencies are not installed. */
 export const SHIPPED_FILES_OF: readonly string[] = ["swagger-ui-dist"]
 
 /**
- * Places of all that a workspace needs at run time, the workspace itself first.
- * @param shipped packages of which the needs are passed over
+ * Places of a workspace's runtime dependencies, the workspace itself first.
+ * @param shipped packages whose dependencies are ignored
  */
 export function runtimePlaces(
   lockfile: Lockfile,

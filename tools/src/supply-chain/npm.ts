@@ -1,14 +1,14 @@
-/** The npm that runs us, or the one of the path. */
+/** Runs npm: the one that started this process, or the one on the PATH. */
 import { spawnSync } from "node:child_process"
 import { ROOT } from "./lockfile.ts"
 
-/** More than the list of all our packages takes. */
+/** Larger than the list of all our packages. */
 const MAX_OUTPUT_BYTES = 67_108_864
 
-export type Said = { readonly stdout: string; readonly stderr: string; readonly status: number | null }
+export type NpmOutcome = { readonly stdout: string; readonly stderr: string; readonly status: number | null }
 
 /** Runs npm in the root of the repository. */
-export function npm(...words: readonly string[]): Said {
+export function npm(...words: readonly string[]): NpmOutcome {
   const path = process.env.npm_execpath
   const [command, ...before] = path === undefined ? ["npm"] : [process.execPath, path]
   const { stdout, stderr, status } = spawnSync(command ?? "npm", [...before, ...words], {

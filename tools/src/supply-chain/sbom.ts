@@ -37,7 +37,7 @@ type Made = {
 }
 export type Sbom = Omit<Made, "metadata"> & { readonly metadata: Made["metadata"] & { readonly component: Component } }
 
-/** A package's name is in its purl, since npm calls a workspace by its folder; a licence without an SPDX name is named all the same. */
+/** Takes a package's name from its purl, since npm names a workspace after its folder; adds a licence that has no SPDX name. */
 const completed = (component: Component, { license }: LockedPackage): Component => ({
   ...component,
   name: decodeURIComponent(/^pkg:npm\/(.+)@/.exec(component.purl)?.[1] ?? component.name),
@@ -45,9 +45,9 @@ const completed = (component: Component, { license }: LockedPackage): Component 
 })
 
 /**
- * What a published package is made of, without what is needed to make or test it. That is judged here: `npm sbom --omit dev` also
- * leaves out what runs when something that only builds needs it as well.
- * @throws Error with what npm said
+ * The components of a published package, without build and test dependencies. They are selected here: `npm sbom --omit dev` also
+ * leaves out a runtime dependency that a build dependency needs as well.
+ * @throws Error with npm's output
  */
 export function sbomOf(name: string): Sbom {
   const { stdout, stderr, status } = npm("sbom", "--package-lock-only", "--sbom-format", "cyclonedx", "-w", name)
@@ -74,7 +74,7 @@ export function sbomOf(name: string): Sbom {
   }
 }
 
-/** A package and all that it needs at run time, by `name@version` as npm refers to them. */
+/** A package and its runtime dependencies, by `name@version`, npm's reference. */
 function runtimeRefs(name: string): ReadonlyMap<string, LockedPackage> {
   const lockfile = readLockfile()
   const workspace = Object.keys(lockfile).find(place => lockfile[place]?.name === name && !isInstalled(place)) ?? ""

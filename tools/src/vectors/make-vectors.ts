@@ -1,6 +1,6 @@
 /**
- * Publishes the vectors of libs/core: `node tools/src/vectors/make-vectors.ts`. They come from the fixtures of core's own
- * tests, which no other room may import; so they are asked for as a program.
+ * Publishes the vectors of libs/core: `node tools/src/vectors/make-vectors.ts`. They are made by the fixtures of core's own
+ * tests, which no other room may import, so they are run as a program.
  */
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -19,21 +19,21 @@ export interface VectorFile {
   readonly text: string
 }
 
-/** What was done: paths below the vectors' folder. */
+/** The result: paths below the vectors' folder. */
 export interface Written {
   readonly added: readonly string[]
-  /** There already, with other contents. When there is one, nothing was written. */
+  /** Files that exist with other contents. When there is one, nothing was written. */
   readonly refused: readonly string[]
 }
 
 /**
- * Writes the vectors that are not there yet. A published vector is never changed, because somebody else's implementation
- * may be held against it: when one would have to be, nothing at all is written.
+ * Writes the vectors that do not exist yet. A published vector is never changed, because other implementations
+ * may be tested with it: when one would have to change, nothing at all is written.
  */
 export function writeVectors(folder: string, files: readonly VectorFile[]): Written {
-  const placed = files.map(file => ({ ...file, target: join(folder, file.path) }))
-  const added = placed.filter(({ target }) => !existsSync(target))
-  const refused = placed.filter(({ target, text }) => existsSync(target) && readFileSync(target, "utf8") !== text)
+  const targets = files.map(file => ({ ...file, target: join(folder, file.path) }))
+  const added = targets.filter(({ target }) => !existsSync(target))
+  const refused = targets.filter(({ target, text }) => existsSync(target) && readFileSync(target, "utf8") !== text)
   if (refused.length === 0) {
     for (const { target, text } of added) {
       mkdirSync(dirname(target), { recursive: true })

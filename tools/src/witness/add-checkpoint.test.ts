@@ -194,7 +194,7 @@ describe("what was cosigned", () => {
   test("is never made anew for a key that has signed, nor a key for it", () => {
     files.state.close()
     renameSync(join(folder, "state"), join(folder, "lost"))
-    expect(() => openFiles(join(folder, "key"), join(folder, "state"))).toThrow(/lost its memory/)
+    expect(() => openFiles(join(folder, "key"), join(folder, "state"))).toThrow(/lost its state/)
     renameSync(join(folder, "lost"), join(folder, "state"))
     renameSync(join(folder, "key"), join(folder, "lost"))
     expect(() => openFiles(join(folder, "key"), join(folder, "state"))).toThrow(/restore it/)

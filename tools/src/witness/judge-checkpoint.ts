@@ -1,4 +1,4 @@
-/** Whether a checkpoint is cosigned: C2SP tlog-witness, `add-checkpoint`, check by check in its order. */
+/** Decides whether a checkpoint is cosigned: the checks of C2SP tlog-witness, `add-checkpoint`, in its order. */
 import { equalBytes } from "@runseal/canonical"
 import { EMPTY_ROOT, verifyConsistency } from "@runseal/log/merkle/rfc6962"
 import { parseCheckpoint } from "@runseal/log/notes/checkpoint"
@@ -14,7 +14,7 @@ export type Judgement =
   | { readonly status: 400 | 403 | 404 | 422 }
   | { readonly status: 409; readonly size?: number }
 
-/** Judges the body of a request against what was cosigned before. Nothing is written. */
+/** Checks the body of a request against the tree that was cosigned last. Nothing is written. */
 export function judge(body: string, logs: readonly KnownLog[], state: Pick<WitnessState, "read">): Judgement {
   const request = parseAddCheckpoint(body)
   const note = request === undefined ? undefined : parseNote(request.checkpoint)

@@ -1,7 +1,7 @@
 /**
- * A reference witness (C2SP tlog-witness): cosigns a log's checkpoints as long as each follows from the one before. It is for trying
- * out and testing, and is no production service: it has no TLS, no limits on who asks how often, no rotation of its key, and
- * speaks only to those who reach its address. Run it where the log's operator has no say, or it witnesses nothing.
+ * A reference witness (C2SP tlog-witness): cosigns a log's checkpoints as long as each extends the one before. It is for trying
+ * out and testing, and is no production service: it has no TLS, no rate limit and no rotation of its key, and
+ * answers every client that reaches its address. Run it on a machine that the log's operator does not control, or it proves nothing.
  */
 import { createPublicKey } from "node:crypto"
 import { formatVkey, noteKey } from "@runseal/log/notes/signed-note"

@@ -24,14 +24,14 @@ export type Witness = {
   readonly now: () => number
 }
 
-/** What is answered to a request. */
+/** An answer to a request. */
 export type Reply = { readonly status: number; readonly type: string; readonly text: string }
 
 const plain = (status: number, text = ""): Reply => ({ status, type: "text/plain; charset=utf-8", text })
 
 /**
- * Cosigns what follows from what was cosigned before. Judged, written and signed in one go, with nothing else of this process in
- * between: two requests never both follow from the same tree.
+ * Cosigns a checkpoint that extends the one before. Check, write and signature are one synchronous step, so that two requests
+ * never both extend the same tree.
  */
 export function addCheckpoint(body: string, { key, secret, logs, state, now }: Witness): Reply {
   const judged = judge(body, logs, state)
@@ -61,12 +61,12 @@ async function reply(request: IncomingMessage, witness: Witness): Promise<Reply>
 
 async function answer(request: IncomingMessage, response: ServerResponse, witness: Witness): Promise<void> {
   const { status, type, text } = await reply(request, witness)
-  // What was not read of a body is not waited for.
+  // The rest of an unread body is not waited for.
   if (!request.complete) response.setHeader("connection", "close")
   response.writeHead(status, { "content-type": type }).end(text)
 }
 
-/** Listens; gives the address, which ends in a slash, and what ends it. */
+/** Listens; gives the address, which ends in a slash, and a function that stops it. */
 export async function serve(
   witness: Witness,
   host: string,
@@ -74,7 +74,7 @@ export async function serve(
 ): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
   const server = createServer({ requestTimeout: REQUEST_DEADLINE_MS }, (request, response) => {
     answer(request, response, witness).catch(() => {
-      // The sender has gone, or the memory cannot be written: nothing was signed.
+      // The client disconnected, or the state file cannot be written: nothing was signed.
       if (!response.headersSent) response.writeHead(500)
       response.end()
     })

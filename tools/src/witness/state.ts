@@ -1,7 +1,7 @@
 /**
- * What the witness remembers, in a file of SQLite's: each change is whole and on disk before it is answered, and one process at a
- * time has the file. A witness that forgets could be made to sign two histories, so its key and its memory are born together,
- * and neither is ever made anew for the other.
+ * The state of the witness, in a SQLite file: each change is atomic and on disk before it is answered, and one process at a
+ * time has the file open. A witness that lost its state could be made to sign two histories, so key and state are created together,
+ * and neither is ever created again for the other.
  */
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
@@ -12,7 +12,7 @@ import { WitnessError } from "./witness-options.ts"
 export type CosignedTree = {
   readonly size: number
   readonly root: Uint8Array
-  /** The signed note that was shown, which is evidence of what the log has signed. */
+  /** The signed note that the log sent: evidence of what it signed. */
   readonly checkpoint: string
 }
 
@@ -25,14 +25,14 @@ export type WitnessState = {
 
 export type WitnessFiles = { readonly key: KeyObject; readonly state: WitnessState }
 
-/** Opens key and memory, or makes both on the first start. @throws WitnessError */
+/** Opens key and state, or creates both on the first start. @throws WitnessError */
 export function openFiles(keyFile: string, stateFile: string): WitnessFiles {
   const [hasKey, hasState] = [existsSync(keyFile), existsSync(stateFile)]
   if (hasKey && !hasState)
     throw new WitnessError(
-      `${stateFile} is not there. A witness that has lost its memory must not go on under its key: make a new one of both.`,
+      `${stateFile} does not exist. A witness that lost its state must not sign with its key again: create a new witness with a new key.`,
     )
-  if (hasState && !hasKey) throw new WitnessError(`${keyFile} is not there; restore it.`)
+  if (hasState && !hasKey) throw new WitnessError(`${keyFile} does not exist; restore it.`)
   const state = openState(stateFile)
   try {
     if (!hasKey) makeKey(keyFile)
@@ -74,7 +74,7 @@ function openState(path: string): WitnessState {
     return stateIn(db)
   } catch (cause) {
     db?.close()
-    throw new WitnessError(`${path} cannot be used: another witness has it, or it is no memory of one.`, { cause })
+    throw new WitnessError(`${path} cannot be used: another witness has it open, or it is not a state file.`, { cause })
   }
 }
 
@@ -88,7 +88,7 @@ function stateIn(db: DatabaseSync): WitnessState {
       const { size, root, checkpoint } = row
       if (typeof size === "number" && root instanceof Uint8Array && typeof checkpoint === "string")
         return { size, root, checkpoint }
-      throw new Error("the table holds what it cannot hold")
+      throw new Error("a row of the state file has another shape than its table")
     },
     write: (origin, { size, root, checkpoint }) => void write.run(origin, size, root, checkpoint),
     close: () => db.close(),

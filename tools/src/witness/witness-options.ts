@@ -6,11 +6,11 @@ export const USAGE = `npm run witness -- --name NAME --listen HOST:PORT --key FI
 
   --name NAME          the witness's name: an address without its scheme, such as witness.example.com/w1
   --listen HOST:PORT   where to listen; port 0 lets the system choose
-  --key FILE           its signing key, made on the first start
-  --state FILE         what it cosigned last of each log; made with the key, and never without it
+  --key FILE           its signing key, created on the first start
+  --state FILE         the last cosigned tree of each log; created with the key, and never without it
   --log VKEY           the key of a log's public checkpoint, whose name is the log's origin; may be given several times`
 
-/** A log that is witnessed: its checkpoints' first line, which names its keys, and the keys of which one must have signed them. */
+/** A witnessed log: the first line of its checkpoints, which is also the name of its keys, and those keys, one of which must have signed. */
 export type KnownLog = { readonly origin: string; readonly keys: readonly NoteKey[] }
 
 export type WitnessOptions = {
@@ -22,7 +22,7 @@ export type WitnessOptions = {
   readonly logs: readonly KnownLog[]
 }
 
-/** What is wrong with the command line or the files, in one sentence. */
+/** A problem with the command line or the files, in one sentence. */
 export class WitnessError extends Error {
   override readonly name = "WitnessError"
 }
@@ -67,7 +67,7 @@ function logOf(text: string): NoteKey {
   throw new WitnessError("--log must be the Ed25519 verifier key of a log's public checkpoint.")
 }
 
-/** One row a log: several keys may sign for it. */
+/** One row per log, which may have several keys. */
 function merged(keys: readonly NoteKey[]): readonly KnownLog[] {
   return [...new Set(keys.map(({ name }) => name))].map(origin => ({
     origin,

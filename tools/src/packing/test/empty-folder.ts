@@ -1,4 +1,4 @@
-/** A folder with nothing in it and a machine that knows nothing: no settings of a user, no cache, no modules above. */
+/** An empty folder and environment: no user settings, no npm cache, no node_modules in a parent folder. */
 import { execFile, spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -11,7 +11,7 @@ export type EmptyFolder = {
   readonly env: NodeJS.ProcessEnv
   /** Runs a command there, with this Node before any other. */
   readonly run: (command: string, ...words: readonly string[]) => Promise<Ran>
-  /** `npm install` of packed files. @throws Error with what npm said */
+  /** `npm install` of packed files. @throws Error with npm's output */
   readonly install: (...files: readonly string[]) => Promise<void>
   readonly write: (name: string, text: string) => void
   readonly remove: () => void
@@ -23,7 +23,7 @@ const MAX_OUTPUT_BYTES = 16_777_216
 
 const foreignPath = (process.env.PATH ?? "").split(delimiter).filter(folder => !folder.includes("node_modules"))
 
-/** A Node 20 beside the workspace's own; undefined when there is none. */
+/** A Node 20 of this machine; undefined when there is none. */
 export const node20: string | undefined = foreignPath
   .map(folder => join(folder, "node"))
   .find(file => spawnSync(file, ["--version"], { encoding: "utf8" }).stdout?.startsWith("v20."))

@@ -1,6 +1,6 @@
 /**
- * A registry on this machine, for the tests: it has what the server runs with, as node_modules has it, and the packages just
- * made. What is installed from it is found by npm as on an empty machine, and no network is asked.
+ * A registry on this machine, for the tests: it serves the server's runtime dependencies from node_modules, and the packages just
+ * built. npm resolves them as on an empty machine, without any other network.
  */
 import { spawn } from "node:child_process"
 import { createReadStream, existsSync, readFileSync } from "node:fs"
@@ -11,7 +11,7 @@ import type { Packed } from "../pack.ts"
 
 export type LocalRegistry = { readonly url: string; readonly stop: () => Promise<void> }
 
-/** A package as a registry describes it, and how its bytes are sent. */
+/** A package's description, and a function that sends its bytes. */
 type Offered = {
   readonly manifest: { readonly name: string; readonly version: string }
   readonly send: (to: ServerResponse) => void
@@ -40,7 +40,7 @@ export async function openRegistry(packed: readonly Packed[]): Promise<LocalRegi
   return { url: `http://127.0.0.1:${address.port}/`, stop }
 }
 
-/** All versions of a package, as npm asks for them; undefined for one that is not here. */
+/** All versions of a package in npm's format; undefined for an unknown package. */
 function describe(name: string, offered: readonly Offered[], origin: string): object | undefined {
   const versions = offered.flatMap(({ manifest }, i) =>
     manifest.name === name ? [[manifest.version, { ...manifest, dist: { tarball: `${origin}/-/${i}` } }] as const] : [],
