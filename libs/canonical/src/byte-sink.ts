@@ -5,22 +5,22 @@ export interface ByteSink {
   bytes: Uint8Array
   /** Bytes written so far. */
   length: number
-  /** Where the member of an object that was left out would stand: behind the one before it. */
+  /** Offset at which the omitted member of an object would be written: after the member before it. */
   gap: number
-  /** Whether the next writer may take it. */
+  /** Whether the next writer may reuse it. */
   free: boolean
 }
 
 /** A sealed record takes some 30 KiB. */
 const FIRST_BYTES = 65_536
-/** A sink that grew beyond this is not kept: one large document does not hold memory for ever. */
-const MAX_KEPT_BYTES = 1_048_576
+/** A sink that grew beyond this is not reused: one large document does not hold memory for ever. */
+const MAX_REUSED_BYTES = 1_048_576
 /** Room beyond what is needed when a sink grows, at most. */
 const MAX_SPARE_BYTES = 8_388_608
-/** UTF-16 units of a string that are written at once: with escapes it takes six times as long in between. */
+/** UTF-16 units of a string that are written at once: its escaped text is up to six times as long. */
 const PART_UNITS = 65_536
 
-/** A sink for a writer that keeps it. */
+/** A sink that one writer owns. */
 export const newSink = (firstBytes: number): ByteSink => ({
   bytes: new Uint8Array(firstBytes),
   length: 0,
@@ -28,15 +28,15 @@ export const newSink = (firstBytes: number): ByteSink => ({
   free: false,
 })
 
-let kept: ByteSink = { ...newSink(FIRST_BYTES), free: true }
+let shared: ByteSink = { ...newSink(FIRST_BYTES), free: true }
 
-/** An empty sink: the kept one, or a new one while that is in use (a getter of the value may write as well). */
+/** An empty sink: the shared one, or a new one while that is in use (a getter of the value may write as well). */
 export function openSink(): ByteSink {
-  if (!kept.free) return newSink(FIRST_BYTES)
-  if (kept.bytes.length > MAX_KEPT_BYTES) kept = newSink(FIRST_BYTES)
-  kept.free = false
-  kept.length = 0
-  return kept
+  if (!shared.free) return newSink(FIRST_BYTES)
+  if (shared.bytes.length > MAX_REUSED_BYTES) shared = newSink(FIRST_BYTES)
+  shared.free = false
+  shared.length = 0
+  return shared
 }
 
 /** What was written, without a copy. */
@@ -49,7 +49,7 @@ export function putAscii(sink: ByteSink, text: string): void {
   sink.length += text.length
 }
 
-/** Writes ASCII between what stands before `at` and what stands behind it. */
+/** Inserts ASCII at the offset `at`. */
 export function insertAscii(sink: ByteSink, at: number, text: string): void {
   reserve(sink, text.length)
   sink.bytes.copyWithin(at + text.length, at, sink.length)

@@ -42,13 +42,13 @@ describe("a text that is canonical already", () => {
   })
 })
 
-/** Every object of a value with how many others it stands in. */
+/** Every object of a value with the number of objects and arrays around it. */
 function objectsIn(value: JsonValue, depth = 0): readonly (readonly [object: JsonObject, depth: number])[] {
   if (typeof value !== "object" || value === null) return []
   const inside = Object.values(value).flatMap(item => objectsIn(item, depth + 1))
   return isObject(value) ? [[value, depth], ...inside] : inside
 }
-/** Keys that look like array indices are enumerated otherwise than they stand: no places are known in such a text. */
+/** Keys that look like array indices are enumerated in another order than the text has: offsets of such a text are unknown. */
 const hasPlainKeys = (value: JsonValue): boolean =>
   objectsIn(value).every(([object]) => Object.keys(object).every(key => !/^\d+$/.test(key)))
 const isObject = (value: JsonValue): value is JsonObject => typeof value === "object" && !Array.isArray(value)

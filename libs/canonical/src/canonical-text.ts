@@ -6,8 +6,8 @@ import { utf8Decode, utf8Encode } from "./utf8.ts"
 
 /** Longest text that is tried, in UTF-8 bytes: more than a service seals. */
 const MAX_BYTES = 4_194_304
-/** Objects are looked up that stand inside at most so many others: sections, leaves and entries of a record. */
-const MAX_KEPT_DEPTH = 4
+/** Offsets are recorded of objects at most this deep: sections, leaves and entries of a record. */
+const MAX_SPAN_DEPTH = 4
 /** How JSON.stringify begins the escape of a lone surrogate, which has no canonical form. */
 const SURROGATE_ESCAPE = "\\ud"
 /** How the text of U+0000 is escaped; behind an escaped backslash it means something else. */
@@ -32,14 +32,14 @@ export interface KnownTexts {
   readonly piecesWithout: (object: object, name: string) => readonly Uint8Array[] | undefined
 }
 
-/** A text in RFC 8785 form with what it says; its objects are known by where they stand in it. */
+/** A text in RFC 8785 form with its value and the offsets of its objects. */
 export interface CanonicalText extends KnownTexts {
   readonly value: JsonValue
   /** False when no string of it holds U+0000. */
   readonly mayHoldNul: boolean
 }
 
-/** Where an object stands, and each of its members; the last place is that of its closing brace. */
+/** Offsets of an object and of each of its members; the last of `places` is that of the closing brace. */
 interface Span {
   readonly start: number
   readonly names: readonly string[]
@@ -50,7 +50,7 @@ interface Span {
  * Reads a text that is in RFC 8785 form already with the engine's own parser; undefined says nothing of the text.
  *
  * Such a text is strict as `parseStrictJson` understands it, and has the same value: what that refuses (a duplicate key, an
- * inexact number, a lone surrogate, deep nesting) either has no canonical form or is written otherwise than it stood.
+ * inexact number, a lone surrogate, deep nesting) either has no canonical form or has another one than the text.
  * @param input the text, or its UTF-8 bytes
  */
 export function readCanonical(input: string | Uint8Array): CanonicalText | undefined {
@@ -65,7 +65,7 @@ export function readCanonical(input: string | Uint8Array): CanonicalText | undef
     const mayHoldNul = text.includes(NUL_ESCAPE)
     const spans = new Map<object, Span>()
     if (walk({ bytes, spans }, value, 0, 0) !== bytes.length) {
-      // Keys that look like array indices are not enumerated in the order in which they stand.
+      // Keys that look like array indices are not enumerated in the order of the text.
       return canonicalize(value) === text ? { value, mayHoldNul, ...NOTHING } : undefined
     }
     return { value, mayHoldNul, bytesOf: textOf(bytes, spans), piecesWithout: withoutMember(bytes, spans) }
@@ -91,10 +91,10 @@ const isItems = (value: JsonValue): value is readonly JsonValue[] => Array.isArr
 const NOT_CANONICAL = Number.NaN
 
 /**
- * Index behind the canonical text of a value that begins at `at` inside `depth` others; NaN where another text stands.
+ * Index behind the canonical text of a value that begins at `at` inside `depth` others; NaN where the text differs.
  *
- * The value is what the engine's parser made of the whole text. Each step goes over one token of it, as it would be written: so an
- * object with as many members as its text has no key twice, and every value stands where it is walked.
+ * The value is what the engine's parser made of the whole text. Each step compares one token with its canonical spelling, so an object
+ * with as many members as its text has no key twice, and every value has the offset at which it is compared.
  */
 function walk(walked: Walked, value: JsonValue, at: number, depth: number): number {
   if (typeof value === "string") return behindString(walked.bytes, value, at)
@@ -144,11 +144,11 @@ function walkMembers(
   if (names.length === 0 && bytes[next++] !== OPEN_BRACE) return NOT_CANONICAL
   if (bytes[next] !== CLOSE_BRACE) return NOT_CANONICAL
   places.push(next)
-  if (depth <= MAX_KEPT_DEPTH) spans.set(object, { start: at, names, places })
+  if (depth <= MAX_SPAN_DEPTH) spans.set(object, { start: at, names, places })
   return next + 1
 }
 
-/** Whether a key may look like an array index, which is enumerated before the others wherever it stands. */
+/** Whether a key may look like an array index, which is enumerated before the others whatever its offset. */
 function isNumbered(name: string): boolean {
   const first = name.charCodeAt(0)
   return first >= DIGIT_0 && first <= DIGIT_9

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest"
 import { jsonArbitrary } from "../test/arbitrary.ts"
 import { CanonicalizeError, canonicalize, isJsonValue, type JsonValue, MAX_DEPTH, parseStrictJson } from "./index.ts"
 
-/** Hands over what the type system would refuse, as untyped callers can. */
+/** Passes a value that the type system would refuse, as untyped callers can. */
 const anything = (value: unknown): JsonValue => value as JsonValue
 
 function refusal(value: unknown): CanonicalizeError {

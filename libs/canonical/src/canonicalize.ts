@@ -93,7 +93,7 @@ export function isJsonValue(value: unknown): value is JsonValue {
   }
 }
 
-/** Checks and writes `value`, which stands inside `depth` arrays and objects; of an object, not its member `without`. */
+/** Checks and writes `value`, which is inside `depth` arrays and objects; of an object, all but its member `without`. */
 function write(sink: ByteSink, value: unknown, depth: number, known: KnownTexts | undefined, without?: string): void {
   if (typeof value === "string") writeString(sink, value)
   else if (typeof value === "number") putAscii(sink, exact(value))

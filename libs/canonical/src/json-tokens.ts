@@ -16,7 +16,7 @@ export interface Source {
   at: number
   /** Items of the arrays that are being read, those of an inner one behind those of the one around it. */
   readonly items: JsonValue[]
-  /** How many of `items` there are; behind them stand some that were taken. */
+  /** Items in use; those after them were copied to an array already. */
   itemCount: number
 }
 
@@ -37,7 +37,7 @@ export function skipWhitespace(source: Source): void {
   source.at = at
 }
 
-/** Reads the literal name `word`, which stands for `value`. */
+/** Reads the literal name `word`, which means `value`. */
 export function readWord(source: Source, word: string, value: boolean | null): boolean | null {
   for (let index = 0; index < word.length; index++) expectUnit(source, word.charCodeAt(index))
   return value
@@ -79,7 +79,7 @@ export function readString(source: Source): string {
   return escaped ? String(JSON.parse(text.slice(start, at + 1))) : text.slice(start + 1, at)
 }
 
-/** Index behind the escape whose backslash stands at `at`; an escaped surrogate pair is one escape. */
+/** Index behind the escape whose backslash is at `at`; an escaped surrogate pair is one escape. */
 function skipEscape(source: Source, at: number): number {
   if (SHORT_ESCAPES.has(source.text.charCodeAt(at + 1))) return at + 2
   const unit = escapedUnit(source.text, at)
@@ -90,7 +90,7 @@ function skipEscape(source: Source, at: number): number {
   return at + 12
 }
 
-/** The code unit that a \u escape at `at` writes, undefined when none stands there. */
+/** The code unit that a \u escape at `at` writes, undefined when there is none. */
 function escapedUnit(text: string, at: number): number | undefined {
   const written = text.slice(at, at + 6)
   return UNIT_ESCAPE.test(written) ? Number.parseInt(written.slice(2), 16) : undefined

@@ -6,7 +6,7 @@ export interface JsonObject {
   readonly [key: string]: JsonValue
 }
 
-/** Deepest nesting that is read or written. A door that wraps what it received before writing it asks for less. */
+/** Deepest nesting that is read or written. A service that wraps a request before sealing it allows less in requests. */
 export const MAX_DEPTH = 66
 
 /** Adds an own member under any key: a plain assignment to "__proto__" would change the prototype instead. */

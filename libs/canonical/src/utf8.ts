@@ -18,7 +18,7 @@ const REPLACEMENT = "\ufffd"
 
 export { utf8Encode } from "#utf8-encode"
 
-/** Text of UTF-8 bytes, a byte order mark kept as U+FEFF; undefined when the bytes are not valid UTF-8. */
+/** Text of UTF-8 bytes, a byte order mark as U+FEFF; undefined when the bytes are not valid UTF-8. */
 export function utf8Decode(bytes: Uint8Array): string | undefined {
   try {
     return strict.decode(bytes)
@@ -58,7 +58,7 @@ export function utf8Length(text: string, start = 0, end: number = text.length): 
   return bytes
 }
 
-/** Whether a high surrogate stands at `at` and a low one behind it. */
+/** Whether a high surrogate is at `at` and a low one after it. */
 export function isSurrogatePair(text: string, at: number): boolean {
   return (text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00
 }

@@ -5,8 +5,8 @@ import { putCanonical } from "./canonicalize.ts"
 import type { JsonObject } from "./json-value.ts"
 
 /**
- * Texts of objects that stand in several documents, each written once. They are kept, one behind the other, for as long as
- * this is: for one run.
+ * A cache of the canonical texts of objects that occur in several documents, so that each is written once. It lives as long as one
+ * run.
  */
 export interface WrittenTexts extends KnownTexts {
   /** Bytes written so far. */

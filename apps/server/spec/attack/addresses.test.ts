@@ -1,4 +1,4 @@
-/** A path has one spelling, a key one place, a method one meaning: nothing else leads past the doors. */
+/** A path has one spelling, a key one header, a method one meaning: no other spelling passes authentication. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { Listening } from "../../src/front/http/listen.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"

@@ -1,4 +1,4 @@
-/** Where one request ends and the next begins has one answer, or none: nothing is smuggled past whoever stands in front. */
+/** Request smuggling: the end of a request has one reading, or the request is refused, so a proxy and the server never differ. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { Listening } from "../../src/front/http/listen.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"

@@ -14,7 +14,7 @@ afterAll(async () => {
   await Promise.all(opened.map(({ stop }) => stop()))
 })
 
-/** More than the system takes off our hands for a reader who does not read. */
+/** More than the socket buffers of the system hold for a client that does not read. */
 const LARGE = Buffer.alloc(32 * 1024 * 1024, "x")
 const get = (path: string, headers = ""): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`
 const CLOSE = "Connection: close\r\n"

@@ -101,7 +101,7 @@ export const completeRecordLeafSchema = v.strictObject({
   /** Digest of the tenant's previous complete-record leaf; 64 zeros for the first. */
   previous_record: sha256Schema,
 })
-/** Anchors one whole record in its tenant's chain. Exactly one of the three record hashes stands. */
+/** Anchors one whole record in its tenant's chain. It has exactly one of the three record hashes. */
 export type CompleteRecordLeaf = Shape<typeof completeRecordLeafSchema>
 
 /** Longest subject reference of an attestation, in UTF-16 units. */
@@ -137,7 +137,7 @@ export const exportStatementLeafSchema = v.strictObject({
 })
 /**
  * What the service states of a tenant's chain when it exports records: where the chain ends, and which piece of it is
- * exported. The four facts of the piece stand together, or none of them when no record is in it.
+ * exported. The four facts of the piece are all present, or all absent when the piece is empty.
  */
 export type ExportStatementLeaf = Shape<typeof exportStatementLeafSchema>
 
@@ -186,7 +186,7 @@ export type OutsideEntry =
 /** An anchor in a log that is not the service's own: the same leaf, digest, signature and key, entered there later. */
 export type OutsideAnchor<L extends Leaf = Leaf> = OutsideEntry & {
   readonly leaf: L
-  /** Stands exactly when that entry's time is not the record's: it shows that the leaf was there at its own time, no earlier. */
+  /** Present exactly when the log time of that entry is outside the record's window: the entry proves its own time, no earlier one. */
   readonly late?: true
 }
 

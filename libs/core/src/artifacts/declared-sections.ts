@@ -1,7 +1,7 @@
 /**
  * The six sections that carry what the caller declared.
- * The caller's content stands under `declared`, so that it can never pose as a fact of ours; what the server itself
- * saw of the caller stands under `origin` of request_substance. docs/formats.md section 2.2.
+ * The caller's content is under `declared`, so that it can never pose as a fact of the service; what the server itself
+ * saw of the caller is under `origin` of request_substance. docs/formats.md section 2.2.
  */
 import type { JsonObject } from "@runseal/canonical"
 import * as v from "valibot"
@@ -38,7 +38,7 @@ export type ShownDeclared = {
   readonly origin?: Origin
   readonly hash: string
 }
-/** The sole permitted alteration of a bundle: the content is kept back, its hash stands. */
+/** The sole permitted alteration of a bundle: the content is removed, its hash remains. */
 type WithheldDeclared = { readonly kind: string; readonly withheld: true; readonly hash: string }
 export type DeclaredSection = ShownDeclared | WithheldDeclared
 export type DeclaredSections = Readonly<Record<DeclaredName, DeclaredSection>>

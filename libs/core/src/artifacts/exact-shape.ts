@@ -13,7 +13,7 @@ type Described = { readonly kind: string; readonly type: string }
 
 const UNKNOWN: Test = () => false
 
-/** Tests of schemas, made once: the same few stand in most places of a document. There are as many as schemas in the code. */
+/** A cache of tests by schema: most members of a document share the same few schemas. It has one entry for each schema in the code. */
 const tests = new WeakMap<object, Test>()
 
 /** Whether `value`, plain data, has exactly the shape of `schema`: false says only that valibot has to judge. */
@@ -129,8 +129,8 @@ function anyTest(options: unknown): Test {
 }
 
 /**
- * Every required entry is there, every entry that is there is right, and there is nothing else. JSON has no undefined, so
- * that it stands for an absent member; a member that is undefined is counted below and refused.
+ * Every required entry is present, every present entry is right, and there is no other member. JSON has no undefined, so it means
+ * an absent member here; a member that is present and undefined makes the count below differ and is refused.
  */
 function objectTest(entries: unknown): Test {
   if (!isMembers(entries)) return UNKNOWN

@@ -26,7 +26,7 @@ export type KernelRecord = {
 
 const findingsSchema = (kernel: Kernel): v.GenericSchema<unknown, KernelFinding[]> => {
   const known = KERNEL_FINDINGS[kernel]
-  // A kernel that looks for nothing finds nothing; an empty enumeration is no schema elsewhere.
+  // A kernel without findings: JSON Schema has no empty enumeration, and the list below is empty anyway.
   const code = v.picklist(known.length === 0 ? FINDING_CODES : known)
   return v.pipe(v.array(v.strictObject({ code, count: ordinalSchema })), v.maxLength(known.length))
 }

@@ -3,7 +3,7 @@ import * as v from "valibot"
 import { hasExactShape } from "./exact-shape.ts"
 import { FOREIGN_KEY, issueText } from "./schema-issue.ts"
 
-/** Only the first issue is told, so that no document of a million mistakes costs a million issues. */
+/** Only the first issue is reported, so that a document of a million mistakes does not cost a million issues. */
 export const FIRST_ISSUE = { abortEarly: true } as const
 
 /** A parsed document, or one sentence on where and why it has not the shape it must have. */
@@ -23,7 +23,7 @@ export function parseExact<T>(schema: v.GenericSchema<unknown, T>, value: unknow
     : { ok: false, problem: `${dropped}: ${FOREIGN_KEY}` }
 }
 
-/** Path of the first key that stands in the input and not in the output. Parts taken over as they are, are not walked. */
+/** Path of the first key that is in the input and not in the output. Parts that are the same object in both are skipped. */
 function firstDropped(input: unknown, output: unknown, path: string): string | undefined {
   if (input === output || typeof input !== "object" || input === null) return undefined
   for (const key of Object.keys(input)) {

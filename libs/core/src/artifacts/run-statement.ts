@@ -18,9 +18,9 @@ import {
 } from "../vocabulary/scalars.ts"
 import { IN_TOTO_STATEMENT_TYPE, RUN_STATEMENT_PREDICATE_TYPE } from "../vocabulary/versions.ts"
 
-/** Outcomes that a statement speaks of; the record of a stage_error is no attestation. */
-type StatedKind = Exclude<OutcomeKind, "stage_error">
-const STATED_KINDS: readonly StatedKind[] = OUTCOME_KINDS.filter(kind => kind !== "stage_error")
+/** Outcomes of attested runs; the record of a stage_error is no attestation. */
+type AttestedKind = Exclude<OutcomeKind, "stage_error">
+const ATTESTED_KINDS: readonly AttestedKind[] = OUTCOME_KINDS.filter(kind => kind !== "stage_error")
 
 const placeSchema = v.strictObject({
   leaf_version: nonEmptySchema,
@@ -30,12 +30,12 @@ const placeSchema = v.strictObject({
   /** Unix seconds, decimal. */
   integrated_time: decimalSchema,
 })
-/** Where an anchor of the record stands in the log. */
+/** The log entry of one anchor of the record. */
 export type AnchorPlace = Shape<typeof placeSchema>
 
 const predicateSchema = v.strictObject({
   run_id: ordinalSchema,
-  outcome_kind: v.picklist(STATED_KINDS),
+  outcome_kind: v.picklist(ATTESTED_KINDS),
   tenant_id: tenantIdSchema,
   program_id: sha256Schema,
   route_id: routeIdSchema,

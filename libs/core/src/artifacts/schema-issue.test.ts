@@ -1,4 +1,4 @@
-/** What is said of a value that does not fit: where and why, in one wording for requests and documents. */
+/** The message for a value that does not fit: where and why, in one wording for requests and documents. */
 import * as v from "valibot"
 import { expect, test } from "vitest"
 import { ATTESTED_FIELDS } from "../vocabulary/decision-codes.ts"

@@ -1,7 +1,7 @@
 /** What a schema found wrong, in words that quote nothing of what was received but, at most, the names on the way to it. */
 import * as v from "valibot"
 
-/** Said of a key that a document has and its schema has not. */
+/** The reason for a key that a document has and its schema has not. */
 export const FOREIGN_KEY = "a key that does not belong here"
 
 /** Where and why, as one sentence without its full stop. */
@@ -23,8 +23,8 @@ const EXPECTED: Readonly<Record<string, string>> = {
   Object: "an object",
 }
 
-/** Longest list of allowed words that is told whole, in UTF-16 units: a sentence stays one that is read. */
-const TOLD_LIST_MAX = 160
+/** Longest list of allowed words that a message contains, in UTF-16 units: a longer one would not be read. */
+const QUOTED_LIST_MAX = 160
 
 /** Our own message, or what was expected: valibot's own messages quote what was received. */
 export function issueReason(issue: v.BaseIssue<unknown>): string {
@@ -32,5 +32,5 @@ export function issueReason(issue: v.BaseIssue<unknown>): string {
   if (!/\breceived\b/i.test(issue.message)) return issue.message
   if (issue.received === "undefined") return "is required"
   const expected = EXPECTED[issue.expected ?? ""] ?? issue.expected ?? "something else"
-  return `must be ${expected.length > TOLD_LIST_MAX ? "one of the words that are listed for it" : expected}`
+  return `must be ${expected.length > QUOTED_LIST_MAX ? "one of the words that are listed for it" : expected}`
 }

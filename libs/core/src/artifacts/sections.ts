@@ -49,7 +49,7 @@ const envelope_id = envelopeIdSchema
 
 const preExecution = {
   payload: section("vfa.payload.v1", {
-    /** SHA-256 over the payload's UTF-8 bytes; the payload itself is kept nowhere. */
+    /** SHA-256 over the payload's UTF-8 bytes; the payload itself is stored nowhere. */
     payload_hash: sha256Schema,
     payload_bytes: countSchema,
     ai_output_hash: v.exactOptional(sha256Schema),
@@ -128,7 +128,7 @@ const execution = {
     leakage_bundle_hash: sha256Schema,
     kernels: v.pipe(v.array(kernelRecordSchema), v.length(KERNELS.length)),
   }),
-  /** What the record itself discloses: how each text of the caller was kept. */
+  /** What the record discloses of the caller's texts: hashes only, and the number of declared values. */
   leakage_bundle: section("vfa.leakage_bundle.v1", {
     envelope_id,
     payload: v.literal("hash_only"),
@@ -157,7 +157,7 @@ const execution = {
     model: v.exactOptional(nonEmptySchema),
     ai_output_hash: v.exactOptional(sha256Schema),
     decision_kind: v.picklist(REVIEW_DECISIONS),
-    /** A closed code; a reviewer's prose is never kept. */
+    /** A closed code; a reviewer's prose is never stored. */
     decision_reason: reviewReasonSchema,
     rule_ids: reviewRuleIdsSchema,
     finding_count: countSchema,

@@ -112,7 +112,7 @@ export const denyReceipt = (
   deny_clock: evaluation.evaluation_clock,
 })
 
-/** Budgets as they stood for this run. Its hash is the receipts' budget_hash. */
+/** The budgets that this run was checked against. Its hash is the receipts' budget_hash. */
 export const budgetSnapshotSection = (
   envelope: EnvelopeSection,
   runLimit: number,

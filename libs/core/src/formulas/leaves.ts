@@ -15,7 +15,7 @@ import type {
 import type { BundleBody, RunFacts } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
 import type { AllowToken, Receipt } from "../artifacts/sealed-artifacts.ts"
-import type { Sections } from "../artifacts/sections.ts"
+import type { SectionName, Sections } from "../artifacts/sections.ts"
 import type { Kernel } from "../vocabulary/outcomes.ts"
 import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.ts"
 import type { PreAnchorLeafVersion, ReceiptLeafVersion } from "../vocabulary/versions.ts"
@@ -29,48 +29,32 @@ export const leafBytes = (leaf: Leaf, known?: KnownTexts): Uint8Array => known?.
 /** Digest of a leaf; for a pre-anchor leaf this is the pre-anchor digest. */
 export const leafDigest = (leaf: Leaf, known?: KnownTexts): string => digest(leaf, known)
 
-/** Sections of which leaf v5 speaks; a run without one of them has no pre-anchor leaf. */
-export type PreAnchorSections = Required<
-  Pick<
-    Sections,
-    | "payload"
-    | "envelope"
-    | "transport"
-    | "epa"
-    | "efa"
-    | "aer"
-    | "transcript"
-    | "hardware_attestation"
-    | "leakage_bundle"
-    | "zksp_binding"
-    | "migration_token"
-    | "replay_fingerprint"
-    | "policy_evaluation"
-    | "governance_review"
-    | "system_provenance"
-  >
->
+/** The sections that leaf v5 names; a run without one of them has no pre-anchor leaf. */
+const PRE_ANCHOR_SECTIONS = [
+  "payload",
+  "envelope",
+  "transport",
+  "epa",
+  "efa",
+  "aer",
+  "transcript",
+  "hardware_attestation",
+  "leakage_bundle",
+  "zksp_binding",
+  "migration_token",
+  "replay_fingerprint",
+  "policy_evaluation",
+  "governance_review",
+  "system_provenance",
+] as const satisfies readonly SectionName[]
+export type PreAnchorSections = Sections & Required<Pick<Sections, (typeof PRE_ANCHOR_SECTIONS)[number]>>
 
-/** The sections a pre-anchor leaf speaks of, when all are there. */
-export function preAnchorSections(sections: Sections): PreAnchorSections | undefined {
-  const { payload, envelope, transport, epa, efa, aer, transcript, hardware_attestation, leakage_bundle } = sections
-  const { zksp_binding, migration_token, replay_fingerprint, policy_evaluation, governance_review } = sections
-  if (!(envelope && transport && epa && efa && aer && transcript && hardware_attestation && leakage_bundle))
-    return undefined
-  if (!(zksp_binding && migration_token && replay_fingerprint && policy_evaluation && governance_review))
-    return undefined
-  const early = { payload, envelope, transport, epa, efa, aer, transcript, hardware_attestation, leakage_bundle }
-  const { system_provenance } = sections
-  return {
-    ...early,
-    zksp_binding,
-    migration_token,
-    replay_fingerprint,
-    policy_evaluation,
-    governance_review,
-    system_provenance,
-  }
-}
+const isWhole = (sections: Sections): sections is PreAnchorSections =>
+  PRE_ANCHOR_SECTIONS.every(name => sections[name] !== undefined)
+
+/** The sections of a run that has all those of a pre-anchor leaf; undefined for any other. */
+export const preAnchorSections = (sections: Sections): PreAnchorSections | undefined =>
+  isWhole(sections) ? sections : undefined
 
 /** `<start>/<start + 600 s>`: the seconds in which a record admitted at `clock` may be logged. */
 export function anchoringWindow(clock: string): string {
@@ -172,11 +156,11 @@ export const completeRecordLeaf = (
   ...place,
 })
 
-/** What stands for a run that has neither manifest nor receipt. */
+/** The hash that seals a run with neither manifest nor receipt. */
 const runRecordHash = (run: RunFacts, sectionHashes: Readonly<Record<string, string>>): string =>
   digest({ kind: "vfa.run_record.v1", run, section_hashes: sectionHashes })
 
-/** The leaf that anchors a digest of the caller's. */
+/** The leaf that anchors a digest for a caller. */
 export const attestationLeaf = (facts: Omit<AttestationLeaf, "leaf_version">): AttestationLeaf => ({
   leaf_version: "vfa.attestation.v1",
   ...facts,
@@ -188,7 +172,7 @@ export const exportStatementLeaf = (facts: Omit<ExportStatementLeaf, "leaf_versi
   ...facts,
 })
 
-/** Index 0 of an embedded log: pins what the log was born with. */
+/** Index 0 of an embedded log: fixes its origin, its birth and its first keys. */
 export const genesisLeaf = (facts: Omit<GenesisLeaf, "leaf_version">): GenesisLeaf => ({
   leaf_version: "vfa.genesis.v1",
   ...facts,

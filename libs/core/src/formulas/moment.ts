@@ -3,13 +3,13 @@ import { decodeHex, digest } from "@runseal/canonical"
 import type { DeclaredName } from "../artifacts/declared-sections.ts"
 import { hmacSha256Hex } from "./seal.ts"
 
-/** Minted once at the door; every clock, identifier and salt of the run derives from it. */
+/** Made once, when a request is admitted; every clock, identifier and salt of the run derives from it. */
 export type Moment = {
   /** Admission clock: RFC 3339 UTC with milliseconds. */
   readonly at: string
   /** 32 random bytes in hex, sealed as run_nonce. */
   readonly nonce: string
-  /** Disclosure seed: 32 random bytes in hex, kept by the service, never sealed or shown. */
+  /** Disclosure seed: 32 random bytes in hex, stored by the service, never sealed or shown. */
   readonly seed: string
 }
 

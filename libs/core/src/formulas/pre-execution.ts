@@ -19,7 +19,7 @@ import type { Moment, RunInputs } from "./moment.ts"
 import { declaredSalt, envelopeId, sequenceId } from "./moment.ts"
 import type { Unsealed } from "./seal.ts"
 
-/** Hash and length of the payload and, when the request carries one, of the AI output. Neither text is kept. */
+/** Hash and length of the payload and, when the request carries one, of the AI output. Neither text is stored. */
 export function payloadSection(payload: string, aiOutput: string | undefined): Unsealed<PayloadSection> {
   const bytes = utf8Encode(payload)
   const body = { kind: "vfa.payload.v1", payload_hash: sha256Hex(bytes), payload_bytes: bytes.length } as const
@@ -43,7 +43,7 @@ export function declaredSection(
   }
 }
 
-/** The section as it is shown when its content is withheld. Its hash stands, so every other hash still does. */
+/** The section as it is shown when its content is withheld. Its hash remains, so every other hash is still right. */
 export const withhold = (section: DeclaredSection): DeclaredSection => ({
   kind: section.kind,
   withheld: true,

@@ -9,7 +9,7 @@ import { isSameBut } from "../vocabulary/json-members.ts"
 /** What a formula gives of a sealed object: everything but its own hash, which `seal` adds. */
 export type Unsealed<Sealed, Hash extends string = "hash"> = Omit<Sealed, Hash>
 
-/** Gives the object with its `hash` added. Whoever needs the text again keeps it meanwhile. */
+/** Returns the object with its `hash` added. An implementation may cache the text that it hashed. */
 export type Seal = WrittenTexts["seal"]
 
 /** The object with its `hash` added. */
@@ -33,12 +33,12 @@ export const sealManifest = <const Body extends JsonObject>(body: Body): Body & 
  * @param intact whether its own hash is known to be right: comparing then costs a tenth of hashing
  */
 export function isSealOf(
-  stated: JsonObject,
+  sealed: JsonObject,
   body: JsonObject,
   intact: boolean,
   name: "hash" | "ManifestHash" = "hash",
 ): boolean {
-  return intact ? isSameBut(stated, body, name) : digest(body) === stated[name]
+  return intact ? isSameBut(sealed, body, name) : digest(body) === sealed[name]
 }
 
 const HMAC_BLOCK_BYTES = 64

@@ -1,19 +1,19 @@
 /**
- * Which artifacts each step of the pipeline produces: a transcript is rebuilt from it, and what a record must hold follows
- * from it.
+ * Which artifacts each step of the pipeline produces. It determines the sections of a record and its transcript, which has one
+ * event per step, each with the digest of the event before. docs/formats.md section 4.9.
  */
+import { digest } from "@runseal/canonical"
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
 import type { Receipt } from "../artifacts/sealed-artifacts.ts"
-import type { SectionName, TranscriptSection } from "../artifacts/sections.ts"
+import type { SectionName, TranscriptEvent, TranscriptSection } from "../artifacts/sections.ts"
 import type { Gate, OutcomeKind, ReceiptKey } from "../vocabulary/outcomes.ts"
 import { OUTCOMES } from "../vocabulary/outcomes.ts"
-import type { TranscriptStep } from "../vocabulary/pipeline-path.ts"
+import type { StepResult, TranscriptStep } from "../vocabulary/pipeline-path.ts"
 import { PIPELINE_PATH, WHOLE_PATH } from "../vocabulary/pipeline-path.ts"
+import { ZERO_HASH } from "../vocabulary/scalars.ts"
 import { sectionHashes } from "./leaves.ts"
 import type { Unsealed } from "./seal.ts"
-import type { Step } from "./transcript-section.ts"
-import { transcriptSection } from "./transcript-section.ts"
 
 type Products = Readonly<Partial<Record<TranscriptStep, readonly (SectionName | "allow_token")[]>>>
 
@@ -37,8 +37,8 @@ const PRODUCTS: Products = {
 const STOP_PRODUCTS: Products = { CCV: ["budget_snapshot"] }
 
 /**
- * The sections of a run when a step is next: what was received and what the steps before made, up to the gate that stopped
- * the run where one did. `mcd_finding` stands among them from PEPG on, and is there only after a match.
+ * Names of the sections that a run may have before a step: those of the request and those of the steps before, up to the gate that
+ * stopped the run where one did. From PEPG on `mcd_finding` is one of them, although a record has it only after a match.
  */
 export function sectionsUntil(next: TranscriptStep, stoppedBy?: Gate): readonly SectionName[] {
   const made = new Set<SectionName>(RECEIVED)
@@ -73,16 +73,21 @@ export function buildTranscript(
     ...(refusal === undefined ? {} : { [refusal.key]: refusal.receipt.hash }),
   }
   const { error_stage: stopped, artifact } = OUTCOMES[outcome]
-  const steps: Step[] = []
+  const events: TranscriptEvent[] = []
   for (const place of PIPELINE_PATH) {
     const { step } = place
-    const names = PRODUCTS[step] ?? []
-    if ("stop" in place && step === stopped) {
-      const all = [...names, ...(STOP_PRODUCTS[step] ?? []), artifact?.key ?? ""]
-      steps.push({ step, result: place.stop, products: productsOf(all, hashes) })
-      break
-    }
-    steps.push({ step, result: "stop" in place ? "pass" : "done", products: productsOf(names, hashes) })
+    const stops = "stop" in place && step === stopped
+    const result = stops ? place.stop : "stop" in place ? "pass" : "done"
+    const ofStop = stops ? [...(STOP_PRODUCTS[step] ?? []), artifact?.key ?? ""] : []
+    const products = productsOf([...(PRODUCTS[step] ?? []), ...ofStop], hashes)
+    events.push({ step, result, input_hash: eventHash(events.at(-1)), output_hash: outputHash(step, result, products) })
+    if (stops) break
   }
-  return transcriptSection(sections.envelope?.envelope_id ?? "", steps)
+  return { kind: "vfa.transcript.v1", envelope_id: sections.envelope?.envelope_id ?? "", events }
 }
+
+const outputHash = (step: TranscriptStep, result: StepResult, products: ArtifactHashes): string =>
+  digest({ kind: "vfa.step_output.v1", step, result, products })
+
+const eventHash = (event: TranscriptEvent | undefined): string =>
+  event === undefined ? ZERO_HASH : digest({ kind: "vfa.transcript_event.v1", ...event })

@@ -16,8 +16,8 @@ export const modelCommitment = ({ salt, declared }: Shown, outputHash: string | 
 
 /** What the shown request substance says of the output. */
 export function outputFindings({ declared }: Shown, outputHash: string | undefined): readonly FindingCode[] {
-  const stated = textMember(member(declared, "output"), "hash")
-  if (stated === undefined || stated === outputHash) return []
+  const declaredHash = textMember(member(declared, "output"), "hash")
+  if (declaredHash === undefined || declaredHash === outputHash) return []
   return [outputHash === undefined ? "AI_OUTPUT_HASH_UNCHECKED" : "AI_OUTPUT_HASH_MISMATCH"]
 }
 

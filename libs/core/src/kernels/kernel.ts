@@ -3,9 +3,10 @@
  * the operator's word. docs/pipeline.md, "Kernels".
  */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
-import type { DeclaredName, DeclaredSection, ShownDeclared } from "../artifacts/declared-sections.ts"
+import type { DeclaredName, DeclaredSection, DeclaredSections, ShownDeclared } from "../artifacts/declared-sections.ts"
 import { isShown } from "../artifacts/declared-sections.ts"
 import type { KernelFinding } from "../artifacts/kernel-schemas.ts"
+import type { DeclaredValueCounts } from "../formulas/execution-sections.ts"
 import type { KernelSources } from "../formulas/kernels.ts"
 import { isObject, member } from "../vocabulary/json-members.ts"
 import { FINDING_CODES, type FindingCode } from "../vocabulary/kernel-findings.ts"
@@ -36,7 +37,7 @@ export function pick(value: JsonValue | undefined, keys: readonly string[]): Jso
   return out
 }
 
-/** Scalars in a declared section's content. */
+/** Scalars in a value of a declared section. */
 export function countValues(value: JsonValue | undefined): number {
   if (value === undefined) return 0
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + countValues(item), 0)
@@ -44,8 +45,18 @@ export function countValues(value: JsonValue | undefined): number {
   return 1
 }
 
-/** Scalars per declared section; undefined for a withheld one. */
-export const declaredValueCount = (sources: KernelSources, name: DeclaredName): number | undefined => {
-  const section = shown(sources[name])
-  return section === undefined ? undefined : countValues(section.declared)
+/** Scalars per declared section. @param recorded counts for withheld sections, which cannot be counted */
+export function declaredValueCounts(sources: DeclaredSections, recorded?: DeclaredValueCounts): DeclaredValueCounts {
+  const count = (name: DeclaredName): number => {
+    const section = shown(sources[name])
+    return section === undefined ? (recorded?.[name] ?? 0) : countValues(section.declared)
+  }
+  return {
+    attested_context: count("attested_context"),
+    request_substance: count("request_substance"),
+    authorization_chain: count("authorization_chain"),
+    regulatory_scaffolding: count("regulatory_scaffolding"),
+    causal_graph: count("causal_graph"),
+    reproducibility_context: count("reproducibility_context"),
+  }
 }

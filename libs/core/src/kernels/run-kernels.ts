@@ -36,7 +36,7 @@ const dsc: KernelFunction = sources => {
   return { output: { final_state_hash: dscFinalState(graph.salt, state, lineage) }, findings: [] }
 }
 
-/** NREP, origin: commits to the caller as the server saw it. A supplied actor_signature is kept as declared, not verified. */
+/** NREP, origin: commits to the caller as the server saw it. A supplied actor_signature is sealed as declared, not verified. */
 const nrep: KernelFunction = sources => {
   const substance = shown(sources.request_substance)
   const context = shown(sources.attested_context)
@@ -81,14 +81,14 @@ const FUNCTIONS: Readonly<Record<Kernel, KernelFunction>> = {
 }
 
 /**
- * Six kernel records. Where a withheld section keeps a kernel from running, `stated` (the record's own kernel entries)
- * stands in for it; without `stated` that is an error of the caller.
+ * Six kernel records. Where a withheld section keeps a kernel from running, its entry in `recorded`, the record's own kernels, is
+ * used instead; without one the caller has made an error.
  */
-export function runKernels(sources: KernelSources, stated: readonly KernelRecord[] = []): readonly KernelRecord[] {
+export function runKernels(sources: KernelSources, recorded: readonly KernelRecord[] = []): readonly KernelRecord[] {
   const records: KernelRecord[] = []
   for (const kernel of KERNELS) {
     const outputs = records.map(record => record.output_hash)
-    const result = FUNCTIONS[kernel](sources, outputs) ?? stated.find(record => record.kernel === kernel)
+    const result = FUNCTIONS[kernel](sources, outputs) ?? recorded.find(record => record.kernel === kernel)
     if (result === undefined) throw new Error(`kernel ${kernel} needs a section that is withheld`)
     records.push(kernelRecord(kernel, kernelInputHash(kernel, sources, outputs), result.output, result.findings))
   }

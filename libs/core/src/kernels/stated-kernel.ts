@@ -1,6 +1,6 @@
 /**
- * What a kernel's record can say where a withheld section keeps the kernel from running again. Names and types of its values
- * are those of the schema; this is how they exclude each other, and what the rest of the record says of them.
+ * Plausibility of a kernel's record where a withheld section keeps the kernel from running again. The schema has checked names
+ * and types of its values; these rules check that they contradict neither each other nor the rest of the record.
  */
 import { DECLARED_NAMES, type DeclaredName } from "../artifacts/declared-sections.ts"
 import type { KernelRecord } from "../artifacts/kernel-schemas.ts"
@@ -13,8 +13,8 @@ import { attestedPrompt, modelCommitment, outputFindings, requestedPrompt } from
 import { shown } from "./kernel.ts"
 import { shownTimes } from "./tok.ts"
 
-/** What a stated record is held against besides itself. */
-export type StatedContext = {
+/** What a kernel's record is compared with. */
+export type RecordContext = {
   readonly sources: KernelSources
   /** Output hashes of the kernels before it. */
   readonly outputs: readonly string[]
@@ -28,7 +28,7 @@ const countOf = (record: KernelRecord, code: FindingCode): number =>
 /** A finding that is there once or not at all. */
 const atMostOnce = (record: KernelRecord): boolean => record.findings.every(({ count }) => count === 1)
 
-const RULES: Readonly<Record<Kernel, (record: KernelRecord, context: StatedContext) => boolean>> = {
+const RULES: Readonly<Record<Kernel, (record: KernelRecord, context: RecordContext) => boolean>> = {
   DSE: () => true,
   TOK: isTimeRecord,
   DSC: () => true,
@@ -42,7 +42,7 @@ const RULES: Readonly<Record<Kernel, (record: KernelRecord, context: StatedConte
 }
 
 /** The signature is declared as the shown context says; without one, the shown substance alone gives the commitment. */
-function isCallerRecord(record: KernelRecord, { sources }: StatedContext): boolean {
+function isCallerRecord(record: KernelRecord, { sources }: RecordContext): boolean {
   const declared = member(record.output, "actor_signature") === "declared_not_verified"
   const [context, substance] = [shown(sources.attested_context), shown(sources.request_substance)]
   const known = context && textMember(context.declared, "actor_signature") !== undefined
@@ -58,7 +58,7 @@ function isCallerRecord(record: KernelRecord, { sources }: StatedContext): boole
 }
 
 /** The shown context gives the commitment, the shown substance what is found of the output; one of them may name no prompt. */
-function isModelRecord(record: KernelRecord, { sources }: StatedContext): boolean {
+function isModelRecord(record: KernelRecord, { sources }: RecordContext): boolean {
   const { ai_output_hash: output } = sources.payload
   const [context, substance] = [shown(sources.attested_context), shown(sources.request_substance)]
   const never = output === undefined ? "AI_OUTPUT_HASH_MISMATCH" : "AI_OUTPUT_HASH_UNCHECKED"
@@ -78,7 +78,7 @@ function isModelRecord(record: KernelRecord, { sources }: StatedContext): boolea
 }
 
 /** Each time is one string: unreadable, late or neither; and a step back needs two times that can be read. */
-function isTimeRecord(record: KernelRecord, { sources, values }: StatedContext): boolean {
+function isTimeRecord(record: KernelRecord, { sources, values }: RecordContext): boolean {
   const times = Number(member(record.output, "timestamp_count"))
   const seen = shownTimes(sources)
   const withheld = DECLARED_NAMES.filter(name => shown(sources[name]) === undefined)
@@ -99,8 +99,8 @@ function isTimeRecord(record: KernelRecord, { sources, values }: StatedContext):
   )
 }
 
-/** Whether codes stand in the vocabulary's order, each once, and the record does not contradict itself or its context. */
-export function isPossibleRecord(record: KernelRecord, context: StatedContext): boolean {
+/** Whether codes are in the vocabulary's order, each once, and the record contradicts neither itself nor its context. */
+export function isPossibleRecord(record: KernelRecord, context: RecordContext): boolean {
   const known = KERNEL_FINDINGS[record.kernel]
   const places = record.findings.map(({ code }) => known.indexOf(code))
   const inOrder = places.every((place, i) => place > (places[i - 1] ?? -1))

@@ -31,15 +31,15 @@ export function rfc3339Millis(text: string): number | undefined {
 
 type Declared = { readonly pointer: string; readonly text: string; readonly millis: number | undefined }
 
-/** Longest pointer that stands as it is, in UTF-16 units. */
+/** Longest pointer that is written out, in UTF-16 units; a longer one is hashed. */
 const MAX_POINTER_LENGTH = 256
 
-/** Where a value stands: its key below another place. Most places hold no time, and no pointer is written for them. */
+/** The path of a value: its key below another place. Most places hold no time, and no pointer is written for them. */
 type Place = { readonly parent: Place | undefined; readonly key: string | number; pointer?: string }
 
 /**
- * RFC 6901 pointer of a place. A longer one stands as `#` and its SHA-256, and what is below it continues from there: many
- * times under one long key would otherwise make a list that is larger than the document by the length of that key.
+ * RFC 6901 pointer of a place. A pointer beyond the limit is written as `#` and its SHA-256, and pointers below it continue from
+ * that: otherwise many times under one long key would make a list far larger than the document.
  */
 function pointerOf(place: Place): string {
   if (place.pointer !== undefined) return place.pointer

@@ -4,7 +4,6 @@
  */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
-import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
 import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
 import type { EfaSection, Sections, SystemProvenanceSection } from "../artifacts/sections.ts"
 import { allowToken } from "../formulas/decision.ts"
@@ -22,9 +21,9 @@ import { finalVfaSection, poteProofSection, registrySection } from "../formulas/
 import type { ProvenanceFacts } from "../formulas/pre-execution.ts"
 import { envelopeSection, systemProvenanceSection, transportSection } from "../formulas/pre-execution.ts"
 import { isSealOf, seal, sealHash } from "../formulas/seal.ts"
-import { declaredValueCount } from "../kernels/kernel.ts"
+import { declaredValueCounts } from "../kernels/kernel.ts"
 import { runKernels, unrepeatableKernels } from "../kernels/run-kernels.ts"
-import { isPossibleRecord, type StatedContext } from "../kernels/stated-kernel.ts"
+import { isPossibleRecord, type RecordContext } from "../kernels/stated-kernel.ts"
 import { isSameJson } from "../vocabulary/json-members.ts"
 import { KERNELS } from "../vocabulary/outcomes.ts"
 import { callerContradictions, payloadContradictions } from "./contradictions.ts"
@@ -106,8 +105,7 @@ function checkExecutionLinks(bundle: BundleBody, compare: Compare, findings: Fin
     compare("epa", epa, epaSection(envelope, transport, evaluation, token))
   const sources = { ...sections, envelope }
   if (leakage !== undefined) {
-    const counts = { ...leakage.declared_values }
-    for (const name of DECLARED_NAMES) counts[name] = declaredValueCount(sources, name) ?? counts[name]
+    const counts = declaredValueCounts(sources, leakage.declared_values)
     compare("leakage_bundle", leakage, leakageBundleSection(envelope, sections.payload, counts))
   }
   if (efa !== undefined) {
@@ -121,7 +119,7 @@ function checkExecutionLinks(bundle: BundleBody, compare: Compare, findings: Fin
 function checkKernels(
   sources: KernelSources,
   efa: EfaSection,
-  values: StatedContext["values"],
+  values: RecordContext["values"],
   findings: Findings,
 ): void {
   const inOrder = KERNELS.every((kernel, i) => efa.kernels[i]?.kernel === kernel)

@@ -29,9 +29,9 @@ describe("two values have one canonical form", () => {
 })
 
 describe("an object has all members of another but one", () => {
-  const stated: JsonObject = { kind: "k", list: [{ a: 1 }], hash: "h" }
+  const sealed: JsonObject = { kind: "k", list: [{ a: 1 }], hash: "h" }
   test("whatever their order", () => {
-    expect(isSameBut(stated, { list: [{ a: 1 }], kind: "k" }, "hash")).toBe(true)
+    expect(isSameBut(sealed, { list: [{ a: 1 }], kind: "k" }, "hash")).toBe(true)
   })
 
   test.each<[string, JsonObject]>([
@@ -41,6 +41,6 @@ describe("an object has all members of another but one", () => {
     ["the one is there", { kind: "k", hash: "h" }],
     ["there is one more", { kind: "k", list: [{ a: 1 }], more: 1 }],
   ])("not when %s", (_, other) => {
-    expect(isSameBut(stated, other, "hash")).toBe(false)
+    expect(isSameBut(sealed, other, "hash")).toBe(false)
   })
 })

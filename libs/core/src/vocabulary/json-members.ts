@@ -44,7 +44,7 @@ function isSameMember(one: JsonObject, other: JsonObject, key: string): boolean 
   return value === found || (typeof value === "object" && Object.hasOwn(other, key) && isSameJson(value, found))
 }
 
-/** Whether U+0000 stands in any key or text: stores and terminals cut text there. */
+/** Whether any key or text contains U+0000: databases and terminals cut text there. */
 export function holdsNul(value: JsonValue): boolean {
   if (typeof value === "string") return value.includes("\u0000")
   if (Array.isArray(value)) return value.some(holdsNul)

@@ -15,7 +15,7 @@ export const FINDING_CODES = [
 ] as const
 export type FindingCode = (typeof FINDING_CODES)[number]
 
-/** What each kernel looks for, in the vocabulary's order, in which it also reports. */
+/** What each kernel can find, in the vocabulary's order, in which it also reports. */
 export const KERNEL_FINDINGS: Readonly<Record<Kernel, readonly FindingCode[]>> = {
   DSE: [],
   TOK: ["TIMESTAMP_UNPARSABLE", "TIMESTAMP_OUT_OF_ORDER", "TIMESTAMP_AFTER_ADMISSION", "APPROVERS_OUT_OF_SEQUENCE"],

@@ -18,7 +18,7 @@ export type OutcomeWords = {
   readonly framing: string
   /** What enforcement came to in such a run. */
   readonly enforcement: string
-  /** Title of the proof part, the hash that stands in its banner, and what that hash is. */
+  /** Title of the proof part, the hash in its banner, and what that hash is. */
   readonly proof: { readonly title: string; readonly hash_name: string; readonly meaning: string }
   /** Which stages made an artifact. */
   readonly stages: string
@@ -41,7 +41,7 @@ export const OK_WORDS: OutcomeWords = {
       "The SHA-256 of the execution manifest in its canonical form (RFC 8785), without this hash. The manifest names the artifacts of the run by their hashes.",
   },
   stages:
-    "All nine stages completed. The table names the artifacts of the stages by their hashes, in the order of the pipeline, as the execution manifest seals them. Stage REGISTRY seals a list whose hash stands in the final seal (FinalVfaHash).",
+    "All nine stages completed. The table names the artifacts of the stages by their hashes, in the order of the pipeline, as the execution manifest seals them. Stage REGISTRY seals a list whose hash is part of the final seal (FinalVfaHash).",
   statement:
     "This record attests that the service admitted the run under the policy it names, ran the six kernels, found the declared tokens within both budgets, recorded a release by the governance review, and sealed the result in the execution manifest whose hash is shown above. It does not attest that what the caller declared is true, or that the service executed the caller's program.",
 }
@@ -113,7 +113,7 @@ export const AIVP_T4_HALT_WORDS: OutcomeWords = {
   framing:
     "This is the record of a halt. The run was admitted and its kernels ran; it was then halted because the Tier-4 governance review did not release the AI output. The AIVP-T4 halt receipt is the seal of that halt, and attests no completed run.",
   enforcement:
-    "This run was halted at the AIVP_T4 gate: its kernels had run, and nothing further was made. The text of the AI output is not kept; its hash is.",
+    "This run was halted at the AIVP_T4 gate: its kernels had run, and nothing further was made. The text of the AI output is not stored; its hash is.",
   proof: {
     title: "Proof of the Governance Review Halt",
     hash_name: "AIVP-T4 halt receipt hash",

@@ -39,7 +39,7 @@ export type OutcomeKind = (typeof OUTCOME_KINDS)[number]
 
 /** Outcomes that end in a sealed receipt. */
 export type RefusedKind = Exclude<OutcomeKind, "ok" | "stage_error">
-/** Response and bundle keys under which a receipt stands. */
+/** The member of a response or bundle that holds the receipt. */
 export type ReceiptKey =
   | "deny_receipt"
   | "ccv_halt_receipt"
@@ -68,7 +68,7 @@ export type Outcome = {
   readonly words: OutcomeWords
 }
 
-/** One row per outcome state; nothing else in the house switches on the outcome to learn one of these facts. */
+/** One row per outcome state; no other code switches on the outcome to learn one of these facts. */
 export const OUTCOMES: Readonly<Record<OutcomeKind, Outcome>> = {
   ok: {
     http_status: 200,

@@ -79,8 +79,8 @@ const SECRETLINT_RULES =
 const rule = (id: string, consequence: Consequence, least = 1): BuiltinDecision => ({ id, ...consequence, least })
 
 /**
- * The built-in rules, gravest first: the first that finds something decides. A secret halts: it must be revoked, whoever reads
- * the run. Personal data denies. What may be either is deferred to a human.
+ * The built-in rules, gravest first: the first that finds something decides. A secret halts: it must be revoked, even if
+ * nobody has read the run. Personal data denies. What may be either is deferred to a human.
  */
 export const BUILTIN_DECISIONS: readonly BuiltinDecision[] = [
   rule("private-key", { decision_kind: "halt", decision_reason: "PRIVATE_KEY_EXPOSED" }),

@@ -1,8 +1,8 @@
-/** Which steps can fail, and the closed sentences with which a record says so: the cause stands in the operator's log. */
+/** Which steps can fail, and the closed sentence that a record has for each failure. The cause is in the operator's log only. */
 import type { Gate, Stage } from "./outcomes.ts"
 import { STAGES } from "./outcomes.ts"
 
-/** Gates that ask somebody else, and so can fail: the scan of the policy gate, the reviewer. The others only compare. */
+/** Gates that depend on a worker or a network, and so can fail: the signature scan, the reviewer. The others only compare. */
 type FailingGate = Extract<Gate, "PEPG" | "AIVP_T4">
 export type FailingStep = Stage | FailingGate
 /** Steps that a stage_error may name as failed. */

@@ -1,4 +1,4 @@
-/** Version markers that stand inside sealed documents. */
+/** Version markers of sealed documents. */
 
 export const FORMULA_VERSION = "manifest.v1"
 export const BUNDLE_KIND = "vfa.audit_bundle.v1"

@@ -138,13 +138,13 @@ function objectOf<T>(shape: v.GenericSchema<unknown, T>): v.GenericSchema<unknow
   return v.pipe(v.custom<T>(isJsonObject, "must be an object"), fitting(shape), v.metadata({ [SHAPE]: shape }))
 }
 
-/** Holds a value against a shape, and takes it over as it is. */
+/** Checks a value against a shape and leaves the value as it is. */
 function fitting<T>(shape: v.GenericSchema<unknown, unknown>): v.RawCheckAction<T> {
   return v.rawCheck<T>(({ dataset, addIssue }) => {
     if (!dataset.typed) return
     const [issue] = v.safeParse(shape, dataset.value, FIRST_ISSUE).issues ?? []
     if (issue === undefined) return
-    // The name of a key that is refused may be what must not be echoed: only where it stood is told.
+    // The name of a refused key may be a secret: the message says only in which object it was.
     const foreign = isForeignKey(issue)
     const [first, ...rest] = foreign ? (issue.path ?? []).slice(0, -1) : (issue.path ?? [])
     const message = foreign ? "holds a field that is not accepted" : issueReason(issue)

@@ -7,14 +7,14 @@ export const IDEMPOTENCY_KEY_HEADER = "Idempotency-Key"
 /** On the answer to a request whose key had an answer already: `true`. */
 export const IDEMPOTENCY_REPLAYED_HEADER = "Idempotency-Replayed"
 
-/** Characters of a field: a key in quotes with every character escaped, and room to spare. A longer one is not looked at. */
+/** Characters of a field: a key in quotes with every character escaped, and room to spare. A longer one is not parsed. */
 const FIELD_MAX_LENGTH = 1024
 /** Characters of a key. */
 export const IDEMPOTENCY_KEY_MAX_LENGTH = 255
 
 /** The characters of a String: ASCII without controls. */
 const KEY = /^[\x20-\x7e]+$/
-/** A String in its quotes; a backslash stands before a quote or a backslash only. */
+/** A String in its quotes; a backslash comes before a quote or a backslash only. */
 const QUOTED = /^"((?:[\x20-\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
 /** What cannot be taken for anything else: no space, quote, backslash, comma or semicolon. */
 const BARE = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/

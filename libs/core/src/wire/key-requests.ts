@@ -8,8 +8,8 @@ const KEY_NAME_MAX_LENGTH = 128
 export const CUSTOMER_NAME_PREFIX = "customer:"
 
 /**
- * Control characters, line breaks, halves of surrogate pairs, and what is not seen: it turns the direction of the text around it,
- * or makes two names that look alike.
+ * Control characters, line breaks, lone surrogates, and invisible characters: they reverse the direction of the text around them, or
+ * make two names look alike.
  */
 const UNSHOWABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Cf}\p{Default_Ignorable_Code_Point}]/u
 /** Variation selector and joiner within an emoji, where they are part of what is seen. */
@@ -84,7 +84,7 @@ export const mintedKeySchema = v.strictObject({
   /** Shown here and nowhere else. */
   secret: v.pipe(v.string(), v.regex(/^rsk_[0-9a-f]{48}$/)),
   tier: tierSchema,
-  /** One sentence for whoever is to keep the secret. */
+  /** One sentence on how to store the secret. */
   hint: textSchema,
 })
 /** Status 201 of `POST /admin/keys`. */

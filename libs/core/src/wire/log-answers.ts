@@ -87,7 +87,7 @@ const outsideStandingSchema = v.strictObject({
   /** Entries of this log from `first_index` up to, not including, `next_index` are held there. */
   first_index: countSchema,
   next_index: countSchema,
-  /** Entries that are still on their way. */
+  /** Entries that are pending. */
   backlog: countSchema,
   /** Since when the oldest of them is in this log; 0 when there is none. */
   oldest_age_seconds: countSchema,
@@ -95,7 +95,7 @@ const outsideStandingSchema = v.strictObject({
   fault: v.exactOptional(v.picklist(OUTSIDE_FAULTS)),
   failing_seconds: v.exactOptional(countSchema),
 })
-/** Where an outside log stands: what it holds of this log, and what is still on its way. */
+/** The state of delivery to an outside log: which entries it holds, and which are pending. */
 export type OutsideStanding = Shape<typeof outsideStandingSchema>
 
 export const outsideLogsAnswerSchema = v.strictObject({

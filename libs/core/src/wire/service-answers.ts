@@ -32,7 +32,7 @@ export const readyAnswerSchema = v.strictObject({
   ready: v.literal(true),
   /** Entries of the log. */
   log_size: ordinalSchema,
-  /** When this was found; an answer stands for about a second. */
+  /** Time of the probe; an answer is cached for about a second. */
   checked_at: clockSchema,
   /** Entries that the outside log does not hold yet, where there is one. */
   outside_backlog: v.exactOptional(countSchema),

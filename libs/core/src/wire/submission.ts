@@ -1,4 +1,4 @@
-/** What a caller handed in, parsed and judged: the only input of the pipeline beside its Moment. */
+/** A parsed and validated request: the only input of the pipeline besides its Moment. */
 import type { JsonObject } from "@runseal/canonical"
 import type { DeclaredName, Origin } from "@runseal/core/artifacts/declared-sections"
 

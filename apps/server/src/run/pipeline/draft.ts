@@ -1,4 +1,4 @@
-/** A run on its way: what is sealed so far. Stages and gates take it and give a further one; nothing is changed in place. */
+/** A run in the pipeline: its sections so far. Each stage and gate returns a new draft; none is changed in place. */
 import type { WrittenTexts } from "@runseal/canonical"
 import type { DeclaredSections } from "@runseal/core/artifacts/declared-sections"
 import type { AllowToken, Receipt } from "@runseal/core/artifacts/sealed-artifacts"
@@ -22,13 +22,13 @@ export type DraftFacts = {
   readonly execution_region: string
   /** `performance.now()` at admission; only the difference to the seal is recorded. */
   readonly started_ms: number
-  /** Texts of what the run has sealed: they stand in its record as they were hashed. */
+  /** Canonical texts of the sections sealed so far: the record holds the same bytes that were hashed. */
   readonly texts: WrittenTexts
 }
 
 export type StageFault = { readonly stage: FailingStep; readonly message: string }
 
-/** A run that came through stages 1–6 or was stopped on the way: everything but its place in log and chain. */
+/** A run that passed stages 1–6, or was stopped before: everything but its log entry and its position in the chain. */
 export type Draft = DraftFacts & {
   readonly outcome_kind: OutcomeKind
   readonly sections: Sections

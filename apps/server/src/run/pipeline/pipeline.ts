@@ -31,11 +31,11 @@ export type PipelineContext = PepgContext & {
   readonly system_provenance: SystemProvenanceSection
   readonly makeCharge: MakeCharge
   readonly askReview: AskReview
-  /** Told of the cause of every stage failure; the record holds only its sentence. */
+  /** Logs the cause of a stage failure; the record holds only its sentence. */
   readonly reportFault: (failure: StageFailure) => void
 }
 
-/** What the run has sealed so far; a failing stage leaves behind what was completed. */
+/** The sections of the run so far: a stage_error records those that were completed before the failing stage. */
 type Journal = { sections: Sections }
 
 /** Takes a submission through stages 1–6 and every gate. Store failures reject; a failing stage is a stage_error draft. */
@@ -149,7 +149,7 @@ function stopRun(
   return { outcome_kind: outcome, sections: { ...sections, transcript }, ...token, receipt: refusal }
 }
 
-/** The transcript of what happened, held against the state machine before anything claims that it was. */
+/** The transcript of the run, checked against the state machine before the record claims `TRACE_VERIFIED`. */
 function checkedTranscript(
   ...[outcome, record, refusal]: Parameters<typeof buildTranscript>
 ): Unsealed<TranscriptSection> {

@@ -1,5 +1,4 @@
 /** The nine stages: what each makes of what came before it. docs/pipeline.md, "Stages". */
-import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
 import type {
   AerSection,
@@ -10,7 +9,6 @@ import type {
   ZkspBindingSection,
 } from "@runseal/core/artifacts/sections"
 import {
-  type DeclaredValueCounts,
   efaSection,
   epaSection,
   hardwareAttestationSection,
@@ -19,11 +17,10 @@ import {
   replayFingerprintSection,
   zkspBindingSection,
 } from "@runseal/core/formulas/execution-sections"
-import type { KernelSources } from "@runseal/core/formulas/kernels"
 import type { Moment } from "@runseal/core/formulas/moment"
 import { envelopeSection } from "@runseal/core/formulas/pre-execution"
 import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
-import { declaredValueCount } from "@runseal/core/kernels/kernel"
+import { declaredValueCounts } from "@runseal/core/kernels/kernel"
 import { runKernels } from "@runseal/core/kernels/run-kernels"
 import type { Submission } from "@runseal/core/wire/submission"
 import type { BaseSections } from "./draft.ts"
@@ -53,23 +50,10 @@ type DkecInputs = {
 
 /** Stage 3, DKEC: runs the six kernels under the allow token. */
 export function dkec({ base, envelope, transport, policy_evaluation, allow_token }: DkecInputs, seal: Seal) {
-  const sources = { ...base, envelope }
-  const records = runKernels(sources)
-  const leakage_bundle = seal(leakageBundleSection(envelope, base.payload, valueCounts(sources)))
+  const records = runKernels({ ...base, envelope })
+  const leakage_bundle = seal(leakageBundleSection(envelope, base.payload, declaredValueCounts(base)))
   const epa = seal(epaSection(envelope, transport, policy_evaluation, allow_token))
   return { epa, leakage_bundle, efa: seal(efaSection(envelope, epa, leakage_bundle, records)) }
-}
-
-function valueCounts(sources: KernelSources): DeclaredValueCounts {
-  const count = (name: DeclaredName): number => declaredValueCount(sources, name) ?? 0
-  return {
-    attested_context: count("attested_context"),
-    request_substance: count("request_substance"),
-    authorization_chain: count("authorization_chain"),
-    regulatory_scaffolding: count("regulatory_scaffolding"),
-    causal_graph: count("causal_graph"),
-    reproducibility_context: count("reproducibility_context"),
-  }
 }
 
 /** Stage 4, AER: the execution record, made only after every gate passed. */

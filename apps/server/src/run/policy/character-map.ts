@@ -1,4 +1,4 @@
-/** Replaces the characters of a text one by one, by rules that look at no neighbours. Each character's is learnt once. */
+/** Replaces the characters of a text one by one, by a rule that reads no neighbours. The result for each character is cached. */
 
 const UNKNOWN = 0
 const SAME = 1
@@ -9,8 +9,8 @@ const CODE_POINTS = 0x11_0000
 const PARTS_JOINED = 4096
 
 /**
- * A function that replaces each code point by what `rule` makes of it, in one pass. What is learnt is bounded by the
- * characters that exist; what stays as it is, as most do, costs one look.
+ * A function that replaces each code point by the result of `rule`, in one pass. The cache has at most one entry for each
+ * code point; a code point that stays as it is, as most do, costs one lookup.
  * @param rule must be pure; it is given one code point as a string, which is a lone surrogate where the text has one
  */
 export function characterMap(rule: (character: string) => string): (text: string) => string {
@@ -27,15 +27,15 @@ export function characterMap(rule: (character: string) => string): (text: string
   return text => {
     let done = ""
     let parts: string[] = []
-    let kept = 0
+    let copiedEnd = 0
     for (let i = 0; i < text.length; ) {
       const code = text.codePointAt(i) ?? 0
       const next = i + (code > 0xffff ? 2 : 1)
       const kind = kinds[code]
       if ((kind === undefined || kind === UNKNOWN ? learn(code) : kind) === OTHER) {
-        if (kept < i) parts.push(text.slice(kept, i))
+        if (copiedEnd < i) parts.push(text.slice(copiedEnd, i))
         parts.push(forms.get(code) ?? "")
-        kept = next
+        copiedEnd = next
         if (parts.length >= PARTS_JOINED) {
           done += parts.join("")
           parts = []
@@ -43,7 +43,7 @@ export function characterMap(rule: (character: string) => string): (text: string
       }
       i = next
     }
-    if (kept === 0) return text
-    return done + parts.join("") + text.slice(kept)
+    if (copiedEnd === 0) return text
+    return done + parts.join("") + text.slice(copiedEnd)
   }
 }

@@ -14,10 +14,10 @@ function readAnswer(answer: AuthorizationAnswer): PolicyDecision {
 }
 
 /**
- * Decides one run by the engine, which a policy with a `fixed_decision` need not be asked for. Deterministic, without clock
- * or I/O; never throws.
+ * Decides one run with the Cedar engine; a policy with a `fixed_decision` does not need it. Deterministic, without clock or
+ * I/O; never throws.
  * A rule that reads a temperature which no Cedar decimal can express exactly denies as an evaluation error: rounding
- * it, or calling it absent, could turn a deny into an allow.
+ * it, or calling it absent, could change a deny into an allow.
  */
 export function evaluatePolicy(policy: CompiledPolicy, input: PolicyInput): PolicyDecision {
   const [temperatureRule] = policy.temperature_rule_ids

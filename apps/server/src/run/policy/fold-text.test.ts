@@ -23,7 +23,7 @@ describe("the folded form", () => {
     expect(foldText("a\tb\r\nc é")).toBe("a\tb\r\nc e")
   })
 
-  /** What unmasking is, said of the whole text at once. */
+  /** The definition of unmasking, applied to the whole text at once. */
   const unmaskedAtOnce = (text: string): string => {
     const invisible = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]|[^\P{Cc}\t\n\r]/gu
     const seen = decodeJsonEscapes(text).replace(invisible, "").normalize("NFKD").replace(invisible, "")

@@ -31,7 +31,7 @@ const visible = characterMap(character =>
   character.replace(INVISIBLE, "").normalize("NFKD").replace(INVISIBLE, "").replace(SPACE, " "),
 )
 
-/** Undoes one level of JSON string escapes, wherever they stand: payloads often are JSON text inside a JSON string. */
+/** Decodes one level of JSON string escapes anywhere in a text: payloads often are JSON text inside a JSON string. */
 export function decodeJsonEscapes(text: string): string {
   return text.replace(JSON_ESCAPE, (_, hex: string | undefined, short: string | undefined) =>
     hex === undefined
@@ -51,7 +51,7 @@ export const unmaskText = (text: string): string => visible(decodeJsonEscapes(te
 /** The folded form: unmasked, lowercase, lookalike letters Latin. */
 export const foldText = (text: string): string => latinized(unmaskText(text).toLowerCase())
 
-/** Whether `unmaskText` would give the text back unchanged, at the price of one look at each character. */
+/** Whether `unmaskText` would give the text back unchanged, by one test of each character. */
 export const isPlain = (text: string): boolean => PLAIN.test(text)
 
 /** The forms to search: one for plain text, else two. Each begins as a new line, for signatures that ask for one. */

@@ -1,6 +1,6 @@
 /**
- * The policy document an operator hands to the server (`--policy FILE`): which attested fields a run must carry and
- * the rules that admit or deny it. Its author is trusted to decide, not trusted to write it without mistakes.
+ * The policy document that an operator gives the server (`--policy FILE`): which attested fields a run must carry and
+ * the rules that admit or deny it. Its author is trusted with the decision, but makes mistakes: every doubt is refused.
  */
 
 import type { JsonValue } from "@runseal/canonical"

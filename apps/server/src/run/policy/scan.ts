@@ -22,7 +22,7 @@ export interface SignatureMatch {
 /** Scans the texts of a run; rejects when it could not. */
 export type Scan = (texts: readonly ScanText[]) => Promise<SignatureMatch | undefined>
 
-/** Stands between joined texts; no signature matches it (`signature-library.ts`), so none matches across two. */
+/** Separates joined texts; no signature matches it (`signature-library.ts`), so none matches across two. */
 const SEPARATOR = "\u0000"
 
 /** A UTF-16 code unit becomes at most this many bytes of UTF-8. */
@@ -61,9 +61,8 @@ const isPayload = (signature: PayloadSignature, text: string): boolean => {
 }
 
 /**
- * The forms of all texts (see `searchForms`), each kind joined into one. A text that stands there several times, as keys and
- * hashes do, is searched once, a harmless one not at all. The separator is no letter, so the case of none depends on its
- * neighbours.
+ * The forms of all texts (see `searchForms`), each kind joined into one string. A repeated text, as many keys and hashes are, is
+ * searched once, a harmless name not at all. Lower case of a letter may depend on its neighbours; the separator is no letter.
  */
 function joinedForms(texts: readonly ScanText[], harmless: ReadonlySet<string>): readonly string[] {
   const distinct = new Set<string>()

@@ -19,8 +19,8 @@ import { searchForms } from "./fold-text.ts"
 import builtInDocument from "./signature-library.json" with { type: "json" }
 
 /**
- * Names of fields of the declared sections. docs/api.md, "POST /execute", has them in its table. Most runs hold many of them, so the scan
- * looks at each once, when its library is compiled.
+ * Names of fields of the declared sections, as in the table of docs/api.md, "POST /execute". Most runs hold many of them, so each is
+ * searched once, when the library is compiled, and skipped in every scan.
  */
 export const FIELD_NAMES: readonly string[] = [
   ...ATTESTED_FIELDS,
@@ -36,7 +36,7 @@ export const FIELD_NAMES: readonly string[] = [
 /** Signatures in one library and code units of one pattern: the automaton's size follows them. */
 const MAX_SIGNATURES = 1024
 const MAX_PATTERN_LENGTH = 2048
-/** Bytes the lazily built automaton of all triggers may keep; beyond, the engine simulates, slower but still linear. */
+/** Bytes of the lazily built automaton of all triggers; beyond, the engine simulates it, slower but still linear. */
 const TRIGGER_AUTOMATON_BYTES = 16 * 1024 * 1024
 
 /** Escapes and bracketed classes of a pattern, which may hold any character; what remains is its bare syntax. */
@@ -92,7 +92,7 @@ const documentSchema = v.strictObject({
   ),
 })
 
-/** What is known of a signature besides how it matches. */
+/** A signature, whichever way it matches. */
 export interface Signature {
   readonly id: string
   readonly category: McdCategory

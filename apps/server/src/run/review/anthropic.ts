@@ -28,7 +28,7 @@ const messageSchema = v.object({
   ),
 })
 
-/** The one use of the tool, whatever is said beside it; without one, the whole text as JSON. */
+/** The verdict of the one tool call, with text beside it ignored; without a tool call, of the whole text as JSON. */
 function readContent(content: v.InferOutput<typeof messageSchema>["content"]): ReviewResult {
   const [use, ...others] = content.filter(block => block.type === "tool_use")
   if (others.length > 0) throw new ReviewFailure("bad_answer")

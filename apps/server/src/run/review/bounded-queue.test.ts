@@ -42,7 +42,7 @@ describe("the queue", () => {
     )
   })
 
-  test("refuses at once when too many wait, and takes work again when they are done", async () => {
+  test("refuses at once when it is full, and accepts tasks again when others are done", async () => {
     const queue = boundedQueue({ running: 1, waiting: 1 })
     const gate = closedGate()
     const first = queue.run(() => gate.passed, never)
@@ -54,7 +54,7 @@ describe("the queue", () => {
     expect(await queue.run(async () => "fourth", never)).toBe("fourth")
   })
 
-  test("a task that gives up waiting leaves its place and never runs", async () => {
+  test("a task that is aborted in the queue frees its slot and never runs", async () => {
     const queue = boundedQueue({ running: 1, waiting: 1 })
     const gate = closedGate()
     const first = queue.run(() => gate.passed, never)
@@ -75,7 +75,7 @@ describe("the queue", () => {
     expect(await ended(queue.run(async () => 1, controller.signal))).toMatchObject({ code: "timeout" })
   })
 
-  test("a task that fails frees its place", async () => {
+  test("a task that fails frees its slot", async () => {
     const queue = boundedQueue({ running: 1, waiting: 0 })
     expect(await ended(queue.run(() => Promise.reject(new Error("x")), never))).toBeInstanceOf(Error)
     expect(await queue.run(async () => 1, never)).toBe(1)

@@ -1,4 +1,4 @@
-/** How many reviews run and wait at once. Beyond, a caller is told at once instead of waiting for an answer too late. */
+/** A bounded queue of reviews. A full queue refuses at once: a review that starts late would miss its deadline anyway. */
 import { ReviewFailure } from "./reviewer.ts"
 
 interface QueueBounds {
@@ -16,7 +16,7 @@ export function boundedQueue(bounds: QueueBounds): BoundedQueue {
   const waiting = new Set<() => void>()
   let running = 0
 
-  function turn(signal: AbortSignal): Promise<void> {
+  function waitForSlot(signal: AbortSignal): Promise<void> {
     if (waiting.size >= bounds.waiting) throw new ReviewFailure("overloaded")
     return new Promise((resolve, reject) => {
       const start = (): void => {
@@ -33,8 +33,8 @@ export function boundedQueue(bounds: QueueBounds): BoundedQueue {
     })
   }
 
-  /** Hands the place to the first that waits, so that a newcomer cannot take it in between. */
-  function leave(): void {
+  /** Gives the slot to the first queued task, so that a new one cannot take it first. */
+  function freeSlot(): void {
     const [next] = waiting
     if (next === undefined) running -= 1
     else next()
@@ -44,11 +44,11 @@ export function boundedQueue(bounds: QueueBounds): BoundedQueue {
     async run(task, signal) {
       if (signal.aborted) throw new ReviewFailure("timeout")
       if (running < bounds.running) running += 1
-      else await turn(signal)
+      else await waitForSlot(signal)
       try {
         return await task()
       } finally {
-        leave()
+        freeSlot()
       }
     },
   }

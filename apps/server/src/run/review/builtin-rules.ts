@@ -21,7 +21,7 @@ type Finder = {
   readonly id: string
   /** What it finds, for the operator. */
   readonly covers: string
-  /** RE2 pattern that occurs in every text with a finding; where it does not, `count` is not asked. */
+  /** RE2 pattern that occurs in every text with a finding; where it does not, `count` is not called. */
   readonly trigger?: string
   /** Findings in a text, up to `MAX_REPORTED_PER_RULE`; linear in the text. */
   readonly count: (text: string) => number
@@ -135,7 +135,7 @@ export const NOT_COVERED: readonly string[] = [
   "national numbers other than the US social security number",
   "secrets without a known shape, or split, encoded (base64, hexadecimal) or encrypted",
   "harmful, false, biased or unauthorised content of any kind",
-  "instructions to other systems inside the AI output (the signature scan looks for those)",
+  "instructions to other systems inside the AI output (the signature scan searches for those)",
 ]
 
 const TRIGGERED: readonly BuiltinRule[] = BUILTIN_RULES.filter(rule => rule.trigger !== undefined)
@@ -174,10 +174,10 @@ export function reviewText(text: string): ReviewResult {
   return decided(found)
 }
 
-/** Reviews a text by the rules, here or elsewhere. */
+/** Reviews a text by the rules, in this thread or in a worker. */
 export type ReviewText = (text: string) => Promise<ReviewResult>
 
-/** The built-in reviewer. @param review where the rules are applied; absent: here, at once */
+/** The built-in reviewer. @param review where the rules are applied; absent: in this thread */
 export const builtinReviewer = (review: ReviewText = async text => reviewText(text)): Reviewer => ({
   adapter_id: "builtin-rules",
   review: ({ ai_output_text }) => review(ai_output_text),

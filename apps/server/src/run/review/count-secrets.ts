@@ -1,4 +1,4 @@
-/** Secrets: the rules of Secretlint's recommended preset, and own RE2 rules where the preset looks away. */
+/** Secrets: the rules of Secretlint's recommended preset, and own RE2 rules for what the preset ignores. */
 
 import { MAX_FINDINGS_PER_RULE } from "@runseal/core/vocabulary/review-codes"
 import { rules as presetRules } from "@secretlint/secretlint-rule-preset-recommend"
@@ -10,7 +10,7 @@ type PresetContext = Parameters<PresetRule["create"]>[0]
 type PresetSource = Parameters<NonNullable<ReturnType<PresetRule["create"]>["file"]>>[0]
 
 /**
- * Left out of the preset: it obeys `secretlint-disable` comments in the text, and here the text is the suspect.
+ * Removed from the preset: it obeys `secretlint-disable` comments in the text, and the text is not trusted.
  */
 const COMMENT_FILTER = "@secretlint/secretlint-rule-filter-comments"
 

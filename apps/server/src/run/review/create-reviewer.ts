@@ -7,7 +7,7 @@ import { builtinReviewer, type ReviewText } from "./builtin-rules.ts"
 import { type ModelApi, openAiReviewer } from "./openai.ts"
 import { noReview, type Reviewer, ReviewFailure } from "./reviewer.ts"
 
-/** Reviews asked of a model at once, and reviews that may wait for a place. */
+/** Reviews that run at once against a model, and reviews that may be queued. */
 export const MAX_RUNNING_REVIEWS = 8
 export const MAX_WAITING_REVIEWS = 64
 /** UTF-8 bytes of AI output that are reviewed: the size of the largest request body. */
@@ -34,7 +34,7 @@ function modelApi(config: ReviewerOptions, defaultBaseUrl: string): ModelApi {
   return { baseUrl: baseUrl ?? defaultBaseUrl, model, ...(apiKey === undefined ? {} : { apiKey }) }
 }
 
-/** Calls the task with a signal that aborts with the caller's or after the time, and leaves no timer behind. */
+/** Calls the task with a signal that aborts with the caller's or at the deadline, and clears its timer. */
 async function withDeadline<Result>(
   milliseconds: number,
   outer: AbortSignal,
@@ -53,8 +53,8 @@ async function withDeadline<Result>(
   }
 }
 
-/** Puts a reviewer under a deadline and in a queue of its own. */
-function governed(reviewer: Reviewer, timeoutMs: number): Reviewer {
+/** A reviewer with a deadline and a queue of its own. */
+function withLimits(reviewer: Reviewer, timeoutMs: number): Reviewer {
   const queue = boundedQueue({ running: MAX_RUNNING_REVIEWS, waiting: MAX_WAITING_REVIEWS })
   return {
     ...reviewer,
@@ -67,7 +67,7 @@ function governed(reviewer: Reviewer, timeoutMs: number): Reviewer {
 
 /**
  * The configured reviewer.
- * @param review where the built-in rules are applied; absent: here, at once
+ * @param review where the built-in rules are applied; absent: in this thread
  * @throws ReviewConfigError at start, when the configuration cannot work
  */
 export function createReviewer(
@@ -78,5 +78,5 @@ export function createReviewer(
   if (config.kind === "none") return noReview
   if (config.kind === "builtin") return builtinReviewer(review)
   const { create, baseUrl } = MODEL_REVIEWERS[config.kind]
-  return governed(create(modelApi(config, baseUrl), world), config.timeoutMs)
+  return withLimits(create(modelApi(config, baseUrl), world), config.timeoutMs)
 }

@@ -1,12 +1,12 @@
 /**
- * The Tier-4 governance review of AI output (AIVP-T4): what is asked and answered. An answer is closed vocabulary and
- * counts, never prose: a reviewer's words may quote what must not be kept.
+ * The Tier-4 governance review of AI output (AIVP-T4): request and result. A result is closed vocabulary and counts, never
+ * prose: a reviewer's words may quote the text, which must not be stored.
  */
 import type { ReviewAdapter, ReviewDecision, ReviewReasonCode } from "@runseal/core/vocabulary/review-codes"
 import { REVIEW_FAILURE_SENTENCES, type ReviewFailureCode } from "@runseal/core/vocabulary/stage-faults"
 
 export interface ReviewRequest {
-  /** The raw text; it is sent to the reviewer and kept nowhere. */
+  /** The raw text; it is sent to the reviewer and stored nowhere. */
   readonly ai_output_text: string
   readonly prompt_hash?: string | undefined
   readonly model_name?: string | undefined
@@ -30,7 +30,7 @@ export interface Reviewer {
   review(request: ReviewRequest, signal: AbortSignal): Promise<ReviewResult>
 }
 
-/** A review without a result. The sentence is one of a closed set and the status a number: nothing is quoted. */
+/** A review without a result. Its sentence is one of a closed set and its status a number: it quotes nothing. */
 export class ReviewFailure extends Error {
   override readonly name = "ReviewFailure"
   readonly code: ReviewFailureCode

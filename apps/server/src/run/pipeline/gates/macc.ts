@@ -1,4 +1,4 @@
-/** Gate MACC: the tenant's cumulative budget per window. The charge is atomic and stands, also for the run it halts. */
+/** Gate MACC: the tenant's cumulative budget per window. The charge is atomic and is never refunded, not even to the run that it halts. */
 import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
 import type { BudgetSnapshotSection, EnvelopeSection } from "@runseal/core/artifacts/sections"
 import { budgetSnapshotSection, maccHaltReceipt, windowStart } from "@runseal/core/formulas/decision"
@@ -25,7 +25,7 @@ export type Charge = {
   readonly charged_at: number
 }
 
-/** Makes a charge atomically and gives the window's total after it. */
+/** Makes a charge atomically and returns the window's total after it. */
 export type MakeCharge = (charge: Charge) => Promise<number>
 
 type MaccResult = { readonly pass: BudgetSnapshotSection } | { readonly stop: Stop }
@@ -41,20 +41,15 @@ export async function maccGate(
   const at = clockMillis(envelope.admission_clock)
   if (at === undefined) throw new RangeError("the admission clock is not one of ours")
   const start = windowStart(at, budgets.window_seconds)
-  const charge_id = chargeId(envelope.hash)
-  const window_seconds = budgets.window_seconds
+  const charge = {
+    charge_id: chargeId(envelope.hash),
+    window_seconds: budgets.window_seconds,
+    tokens: declaredTokens,
+  }
   const { tenant_id } = envelope
-  const tokens = declaredTokens
-  const total_after = await makeCharge({
-    charge_id,
-    tenant_id,
-    window_seconds,
-    window_start: start,
-    tokens,
-    charged_at: at,
-  })
+  const total_after = await makeCharge({ ...charge, tenant_id, window_start: start, charged_at: at })
   const window_start = new Date(start).toISOString()
-  const window = { charge_id, cap: budgets.window_tokens, window_seconds, window_start, tokens, total_after }
+  const window = { ...charge, cap: budgets.window_tokens, window_start, total_after }
   const budget_snapshot = seal(budgetSnapshotSection(envelope, budgets.run_tokens, declaredTokens, window))
   if (total_after < budgets.window_tokens) return { pass: budget_snapshot }
   const receipt = seal(maccHaltReceipt(envelope, token, budget_snapshot, window))

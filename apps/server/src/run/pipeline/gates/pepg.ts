@@ -17,7 +17,7 @@ import { policyInput } from "./policy-facts.ts"
 export type PepgContext = {
   readonly policy: CompiledPolicy
   readonly library: SignatureLibrary
-  /** Looks for the library's signatures. */
+  /** Searches texts for the library's signatures. */
   readonly scan: Scan
   readonly region: string
   /** Bound on the declared strings scanned: the largest body the server accepts. */
