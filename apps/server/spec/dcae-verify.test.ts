@@ -19,11 +19,11 @@ const verify = (text: string) => service().postRaw("/dcae/verify", text)
 test.each(CASES)("the bundle of %s, as served, verifies", async name => {
   const { status, body } = await verify(await bundleText(name))
   expect(status).toBe(200)
-  const said = name === "ok" ? [] : ["statement"]
+  const statement = name === "ok" ? [] : ["statement"]
   expect(keysOf(body)).toEqual(
     [
       ...["checks", "engine_version", "limitations", "ok", "outcome_kind"],
-      ...[...said, "verdict", "verified", "withheld"],
+      ...[...statement, "verdict", "verified", "withheld"],
     ].sort(),
   )
   expect(body).toMatchObject({

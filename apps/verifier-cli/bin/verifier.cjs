@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// CommonJS, here and in the built file: Node starts it some milliseconds sooner than a module.
+// CommonJS, here and in the built file: it starts some milliseconds sooner than a module.
 const { hash } = require("node:crypto")
 const {
   closeSync,
@@ -24,8 +24,8 @@ const stamp = join(home, "dist/sources.json")
 const source = join(home, "src/main.ts")
 
 /**
- * Whether the built file says what its sources say now: it was made of exactly these files (build/make-verifier.node.ts).
- * A published package has no sources beside it, and its built file is the verifier. Whatever cannot be read is not fresh.
+ * Whether the built file was made of exactly the present sources (build/make-verifier.node.ts). A published package has no
+ * sources beside it, and its built file is always fresh. A file that cannot be read is not.
  */
 function isFresh() {
   if (!existsSync(source)) return existsSync(built)
@@ -41,36 +41,36 @@ function isFresh() {
 /** @param {string} path */
 const digestOf = path => hash("sha256", readFileSync(path))
 
-/** Runs whose compiled functions are kept: what later ones compile anew is little, and writing it costs each some milliseconds. */
-const KEEPING_RUNS = 8
+/** Runs that update the cache: later ones compile few new functions, and each write costs some milliseconds. */
+const CACHING_RUNS = 8
 const DIGEST_BYTES = 32
 /** Write permission of group and others. */
 const WRITABLE_BY_OTHERS = 0o022
 
 /**
- * Runs the built file with the functions that earlier runs compiled. Node's own cache of compiled code holds a file as it is
- * right after loading, when most of its functions are not compiled yet; to compile them takes longer than to run them once.
+ * Runs the built file with a cache of the functions that earlier runs compiled. Node's own compile cache is written right after
+ * loading, when most functions are not compiled yet; compiling them takes longer than running them once.
  */
 function runBuilt() {
   const code = readFileSync(built)
-  const place = placeOfCompiled()
-  const kept = place === undefined ? undefined : readCompiled(place, code)
+  const path = cachePath()
+  const cached = path === undefined ? undefined : readCache(path, code)
   const wrapped = `(function (require, module, exports) {${code}\n})`
-  const script = new Script(wrapped, { filename: built, cachedData: kept?.compiled })
-  const runs = kept === undefined || script.cachedDataRejected ? 0 : kept.runs
+  const script = new Script(wrapped, { filename: built, cachedData: cached?.compiled })
+  const runs = cached === undefined || script.cachedDataRejected ? 0 : cached.runs
   const named = process.argv.slice(2).some(word => !word.startsWith("-"))
-  if (place !== undefined && named && runs < KEEPING_RUNS)
+  if (path !== undefined && named && runs < CACHING_RUNS)
     process.on("exit", exit => {
-      if (exit !== 2) keepCompiled(place, code, script.createCachedData(), runs + 1)
+      if (exit !== 2) writeCache(path, code, script.createCachedData(), runs + 1)
     })
   script.runInThisContext()(require, module, exports)
 }
 
 /**
- * One file for each version of Node, which alone can use it. Undefined without a home, and where others could put a file of this
- * user's, such as one that was sent to him, in its place: then nothing is kept.
+ * The cache file of this version of Node. Undefined, and nothing is cached, without a home folder and where another user could
+ * replace the file.
  */
-function placeOfCompiled() {
+function cachePath() {
   try {
     const caches = process.env.XDG_CACHE_HOME || join(homedir(), ".cache")
     const ours = join(caches, "runseal")
@@ -82,7 +82,7 @@ function placeOfCompiled() {
 }
 
 /**
- * Whether a folder is this user's own and nobody else can write it; so will one be that is not there yet.
+ * Whether a folder belongs to this user and only this user can write it; a missing one will be created so.
  * @param {string} path
  */
 function isOwnFolder(path) {
@@ -95,14 +95,14 @@ const isOwn = ({ uid, mode }) =>
   process.geteuid === undefined || (uid === process.geteuid() && (mode & WRITABLE_BY_OTHERS) === 0)
 
 /**
- * What is kept: a SHA-256 over the built file and all that follows, the number of runs, the code as V8 writes it. Who can
- * replace it decides what the verifier says, so it is used only when it is this user's own and nobody else can write it.
- * @param {string} place
+ * The cache file: a SHA-256 over the built file and all that follows, the number of runs, the code as V8 writes it. A process
+ * that can replace it decides the verdicts, so it is used only when it is this user's own and no other user can write it.
+ * @param {string} path
  * @param {Buffer} code
  */
-function readCompiled(place, code) {
+function readCache(path, code) {
   try {
-    const file = openSync(place, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
+    const file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
     try {
       if (!isOwn(fstatSync(file))) return
       const bytes = readFileSync(file)
@@ -113,25 +113,25 @@ function readCompiled(place, code) {
       closeSync(file)
     }
   } catch {
-    // There is none yet: only slower.
+    // No cache yet: slower, and nothing else.
   }
 }
 
 /**
- * @param {string} place
+ * @param {string} path
  * @param {Buffer} code
  * @param {Buffer} compiled
  * @param {number} runs
  */
-function keepCompiled(place, code, compiled, runs) {
+function writeCache(path, code, compiled, runs) {
   try {
     const content = Buffer.concat([Buffer.of(runs), compiled])
-    mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
-    const waiting = `${place}.${process.pid}`
-    writeFileSync(waiting, Buffer.concat([digestWith(code, content), content]), { mode: 0o600, flag: "wx" })
-    renameSync(waiting, place)
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    const temporary = `${path}.${process.pid}`
+    writeFileSync(temporary, Buffer.concat([digestWith(code, content), content]), { mode: 0o600, flag: "wx" })
+    renameSync(temporary, path)
   } catch {
-    // Only slower.
+    // Without a cache the next run is slower, and nothing else.
   }
 }
 

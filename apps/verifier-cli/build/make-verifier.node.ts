@@ -1,6 +1,6 @@
 /**
- * Makes the verifier one file that runs alone, and beside it `sources.json`: which files it was made of and their digest.
- * In a checkout the starting file holds that against the files as they are, so that no older verifier judges a document.
+ * Bundles the verifier into one file, and writes `sources.json` beside it: its source files and their digest. In a checkout
+ * bin/verifier.cjs compares that with the present files, so that no outdated verifier runs.
  *
  *   node make-verifier.node.ts <file to write>
  */
@@ -11,7 +11,7 @@ import { sha256Hex } from "@runseal/canonical"
 import { buildSync } from "esbuild"
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url))
-/** They decide how imports are resolved, which the list of bundled files does not show. */
+/** They decide how imports are resolved; the bundler does not list them. */
 const SETTINGS = [
   "package.json",
   "../../libs/core/package.json",
@@ -48,7 +48,7 @@ rmSync(stamp, { force: true })
 const sources = bundle()
 const sources_digest = digestOfAll(sources)
 const built_digest = digestOf(outfile)
-// Built twice: a file that changed while it was read leaves no stamp, and the sources run.
+// Built twice: if a file changed meanwhile, no stamp is written, and bin/verifier.cjs runs the sources.
 bundle()
 if (digestOfAll(sources) === sources_digest && digestOf(outfile) === built_digest)
   writeFileSync(stamp, JSON.stringify({ sources, sources_digest, built_digest }))

@@ -1,5 +1,5 @@
 /**
- * Stands in the built verifier for `node:child_process`: Commander loads it for commands that are programs of their own, of
- * which the verifier has none. So it starts no program, and starts sooner itself.
+ * Replaces `node:child_process` in the built verifier. Commander loads that for commands that are separate programs, of which the
+ * verifier has none. So the verifier cannot start a program, and starts sooner itself.
  */
 module.exports = {}

@@ -1,11 +1,11 @@
-/** The command line as Commander reads it: every word that is no plain verification, with help, and with what is wrong. */
+/** The command line as Commander parses it: help, errors of usage, and every command but a plain verification. */
 import { escapeControls } from "@runseal/core/presentation/printable"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { Command, CommanderError } from "commander"
 import type { Answer } from "./exit-answer.ts"
 import { InputError } from "./input-error.ts"
 import type { Style } from "./print.ts"
-import { progressOn } from "./progress.ts"
+import { createProgress } from "./progress.ts"
 import { addTrust, listTrust, removeTrust } from "./trust-command.ts"
 import { trustFolder } from "./trust-store.ts"
 import { trustsOf } from "./verify-command.ts"
@@ -35,18 +35,18 @@ Exit codes:
 Nothing goes to the network unless <document> is an address.`
 
 const EXPORT_OPTIONS = `
---trust, --strict and --ascii mean what they mean for a verification, which comes first: what FAILED or is not anchored
-is not exported, and the exit code is 1.`
+The record is verified first; --trust, --strict and --ascii mean what they mean there. A record that FAILED or is not
+anchored is not exported, and the exit code is 1.`
 
 const AUDIT_OPTIONS = `
 --trust, --json and --ascii mean what they mean for a verification. With --witnesses-needed alone, the witnesses are those
 of the trust document. Exit codes:
-  0  the log is whole and what it was
-  1  FAILED: it is not signed by whom you trust, not cosigned by enough witnesses, contradicts itself, is not the log
-     that was seen before, or does not hold a document
+  0  the log is whole and still holds every checkpoint seen before
+  1  FAILED: it is not signed with a key you trust, not cosigned by enough witnesses, contradicts itself, is not the
+     log that was seen before, or lacks a document's entry
   2  it could not be read`
 
-/** The answer to these words. @param verify verifies the document that they name. Throws InputError. */
+/** Runs a command line. @param verify verifies the document it names. Throws InputError. */
 export async function commandLineAnswer(
   words: readonly string[],
   style: Style,
@@ -54,18 +54,18 @@ export async function commandLineAnswer(
 ): Promise<Answer> {
   let answer: Answer = { stdout: "", stderr: "", exit: 2 }
   try {
-    await commandLine(style, verify, given => {
-      answer = given
+    await commandLine(style, verify, result => {
+      answer = result
     }).parseAsync(words, { from: "user" })
     return answer
   } catch (error) {
-    // Commander has said itself what was wrong, or has shown help or version.
+    // Commander has already printed the error, help or version.
     if (error instanceof CommanderError) return { ...answer, exit: error.exitCode === 0 ? 0 : 2 }
     throw error
   }
 }
 
-/** What Commander says of the words it was given, on one line: through a wildcard they may be file names that strangers chose. */
+/** Commander's error on one line, its control characters escaped: through a wildcard, the arguments may be file names that strangers chose. */
 const misuse = (text: string): string =>
   `${escapeControls(
     text
@@ -74,11 +74,11 @@ const misuse = (text: string): string =>
       .replace(/^error:/, "verifier:"),
   )}\n`
 
-/** Wires the command line to the commands; `keep` takes the answer of the one that runs. */
+/** The commands with their options. @param setAnswer receives the answer of the command that runs */
 function commandLine(
   style: Style,
   verify: (verification: Verification) => Promise<Answer>,
-  keep: (answer: Answer) => void,
+  setAnswer: (answer: Answer) => void,
 ): Command {
   const folder = (): string => trustFolder(process.env)
   const program = new Command("verifier").exitOverride().showHelpAfterError("(see verifier --help)")
@@ -94,32 +94,32 @@ function commandLine(
   for (const [flag, , description] of SWITCHES) program.option(flag, description, false)
   program
     .addHelpText("after", EXIT_CODES)
-    .action(async (document: string, options: VerifyOptions) => keep(await verify({ document, options })))
+    .action(async (document: string, options: VerifyOptions) => setAnswer(await verify({ document, options })))
   program
     .command("export")
-    .description("write what other people's tools, such as cosign, need to verify a record")
+    .description("write a record's anchors as files that cosign and other tools verify")
     .argument("<document>", "a file, - for standard input, or an https address")
-    .option("--sigstore <dir>", "the folder for leaves, Sigstore bundles and keys; made when it is not there")
-    .option("--in-toto <dir>", "the folder for the run statement of --envelope; made when it is not there")
+    .option("--sigstore <dir>", "write leaves, Sigstore bundles and keys to this folder; created if missing")
+    .option("--in-toto <dir>", "write the run statement of --envelope to this folder; created if missing")
     .option("--envelope <envelope>", "the service's run statement: a file, - or an https address")
-    .option("--force", "write over files of the same names", false)
+    .option("--force", "overwrite files of the same names", false)
     .addHelpText("after", EXPORT_OPTIONS)
     .action(async (argument: string, options: ExportOptions) => {
       const { trust, strict, ...others } = program.opts<VerifyOptions>()
       const misused = Object.values<unknown>({ ...others, ascii: false }).includes(true)
       if (misused)
         throw new InputError("Of the verifier's own options only --trust, --strict and --ascii go with export.")
-      keep(await exportAnswer(argument, options, strict, () => trustsOf(trust, folder), style))
+      setAnswer(await exportAnswer(argument, options, strict, () => trustsOf(trust, folder), style))
     })
   program
     .command("log")
-    .description("the log that a service keeps")
+    .description("audit the log of a service")
     .command("audit")
-    .description("rebuild the whole log, and hold it to every checkpoint that was seen before")
+    .description("rebuild the whole log and compare it with every checkpoint seen before")
     .argument("<log>", "a service's address, or a folder with a copy of its log")
-    .option("--quick", "rebuild only what is new since the last audit that passed", false)
+    .option("--quick", "rebuild only the entries since the last audit that passed", false)
     .option("--witness <vkey>", "verifier key of a witness who should have cosigned the log (repeatable)", appended, [])
-    .option("--witnesses-needed <count>", "how many of the witnesses must have (default: all)")
+    .option("--witnesses-needed <count>", "how many of the witnesses must have cosigned it (default: all)")
     .option("--holds <document>", "a document whose log entries must be in this log (repeatable)", appended, [])
     .addHelpText("after", AUDIT_OPTIONS)
     .action(async (argument: string, { quick, witness, witnessesNeeded: needed, holds: documents }: AuditFlags) => {
@@ -128,13 +128,15 @@ function commandLine(
       if (Object.values<unknown>(others).includes(true))
         throw new InputError("Of the verifier's own options only --trust, --json and --ascii go with log audit.")
       const options = { quick, documents, witness, needed, json, folder: folder() }
-      keep(await auditCommand(argument, await trustsOf(trust, folder), options, style, progressOn(process.stderr)))
+      setAnswer(
+        await auditCommand(argument, await trustsOf(trust, folder), options, style, createProgress(process.stderr)),
+      )
     })
-  trustCommands(program, folder, style, keep)
+  trustCommands(program, folder, style, setAnswer)
   return program
 }
 
-/** Runs the one export that is asked for. Throws InputError. */
+/** Runs the export that the options name. Throws InputError. */
 async function exportAnswer(
   argument: string,
   { sigstore, inToto, envelope, force }: ExportOptions,
@@ -154,25 +156,30 @@ async function exportAnswer(
 }
 
 /** The commands under `verifier trust`. */
-function trustCommands(program: Command, folder: () => string, style: Style, keep: (answer: Answer) => void): void {
+function trustCommands(
+  program: Command,
+  folder: () => string,
+  style: Style,
+  setAnswer: (answer: Answer) => void,
+): void {
   const trust = program.command("trust").description("the services whose records you believe")
   trust
     .command("add")
     .description("pin a service's trust document, from a file or its address")
     .argument("<document>", "a file, - or an https address; a bare https://host means its well-known trust document")
-    .option("--replace", "take the place of another document of the same service", false)
+    .option("--replace", "replace another document of the same service", false)
     .action(async (argument: string, { replace }: { readonly replace: boolean }) => {
-      keep(await addTrust(argument, replace, folder(), style))
+      setAnswer(await addTrust(argument, replace, folder(), style))
     })
   trust
     .command("list")
-    .description("show what is pinned")
-    .action(() => keep(listTrust(folder(), style)))
+    .description("list the pinned trust documents")
+    .action(() => setAnswer(listTrust(folder(), style)))
   trust
     .command("remove")
-    .description("forget a service")
+    .description("remove the trust document of a service")
     .argument("<service>", "its name as trust list shows it")
-    .action((service: string) => keep(removeTrust(service, folder(), style)))
+    .action((service: string) => setAnswer(removeTrust(service, folder(), style)))
 }
 
 const appended = (value: string, before: readonly string[]): readonly string[] => [...before, value]

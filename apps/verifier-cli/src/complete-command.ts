@@ -1,14 +1,14 @@
-/** `verifier export.ndjson --complete`: whether an export holds every record that its statement speaks of. */
+/** `verifier export.ndjson --complete`: whether an export holds every record that its statement counts. */
 import type { JsonObject } from "@runseal/canonical"
 import type { ExportStatement } from "@runseal/core/artifacts/export-statement"
 import { MARKS } from "@runseal/core/presentation/account"
 import {
   type AccountRow,
   noteTexts,
+  omittedText,
   passedRows,
   problemText,
   statementRows,
-  untoldText,
 } from "@runseal/core/presentation/completeness-account"
 import type { NumberedLine } from "@runseal/core/presentation/lines"
 import {
@@ -19,8 +19,10 @@ import {
 } from "@runseal/core/verify/completeness"
 import type { Limitation } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+
 import type { Answer } from "./exit-answer.ts"
-import { refused, said } from "./exit-answer.ts"
+import { printed, refused } from "./exit-answer.ts"
+
 import { InputError } from "./input-error.ts"
 import { paragraph } from "./paragraph.ts"
 import type { Line, Style } from "./print.ts"
@@ -30,15 +32,15 @@ import type { VerifyFlags } from "./verify-text.ts"
 
 const LABEL_WIDTH = 14
 
-/** What became of an export, and what `--strict` refuses of it. */
-type Judged = {
+/** The result of an export, and the limitations that `--strict` refuses. */
+type ExportResult = {
   readonly found: Completeness
   readonly verdict: CompletenessVerdict
   readonly exit: 0 | 1
   readonly strict: readonly Limitation[]
 }
 
-/** Verifies an export line by line; of each record some hundred bytes are remembered. Throws InputError. */
+/** Verifies an export line by line; it holds some hundred bytes of each record. Throws InputError. */
 export async function verifyComplete(
   lines: AsyncIterable<NumberedLine>,
   trusts: readonly TrustedKeys[],
@@ -55,13 +57,13 @@ export async function verifyComplete(
   if ("unreadable" in found) return refused(`this is no export that can be verified: ${found.unreadable}`, style)
   const strict = flags.strict ? found.limitations.filter(limitation => limitation.strict) : []
   const verdict = strict.length > 0 ? COMPLETENESS_VERDICTS.failed : found.verdict
-  const judged: Judged = { found, verdict, strict, exit: verdict === COMPLETENESS_VERDICTS.failed ? 1 : 0 }
-  if (flags.json) return { stdout: printJson(jsonAnswer(judged)), stderr: "", exit: judged.exit }
-  return said(answerLines(judged), style, judged.exit)
+  const result: ExportResult = { found, verdict, strict, exit: verdict === COMPLETENESS_VERDICTS.failed ? 1 : 0 }
+  if (flags.json) return { stdout: printJson(jsonAnswer(result)), stderr: "", exit: result.exit }
+  return printed(answerLines(result), style, result.exit)
 }
 
 /** The object of `--json`. Absent facts are absent keys. */
-function jsonAnswer({ found, verdict, exit, strict }: Judged): JsonObject {
+function jsonAnswer({ found, verdict, exit, strict }: ExportResult): JsonObject {
   const { statement, service, records, outside, problems, problem_count, notes, note_count, limitations } = found
   return {
     verdict,
@@ -84,17 +86,16 @@ const jsonStatement = ({ tenant_id, leaf, entry }: ExportStatement): JsonObject 
   return { tenant_id, ...facts, log_index: entry.logIndex, integrated_time: entry.integratedTime }
 }
 
-function answerLines(judged: Judged): readonly Line[] {
-  const { found, verdict, strict } = judged
+function answerLines({ found, verdict, strict }: ExportResult): readonly Line[] {
   const { statement, service, problems, limitations } = found
-  const untold = untoldText(found)
+  const omitted = omittedText(found)
   return [
     [{ text: "Export", tone: "strong" }, service === undefined ? "" : `, held against the keys of ${service}`],
     ...(statement === undefined ? [] : section("Statement", statementRows(statement).map(row))),
     ...section("Checked", passedRows(found).map(passed)),
     ...section("Problems", [
       ...problems.map(one => problem(problemText(one))),
-      ...(untold === undefined ? [] : [[`  ${untold}`]]),
+      ...(omitted === undefined ? [] : [[`  ${omitted}`]]),
     ]),
     ...(statement !== undefined && service === undefined ? section("What to do", HOW_TO_PIN) : []),
     ...section(

@@ -1,13 +1,13 @@
-/** What a command says and how it ends. */
+/** The output of a command and its exit code. */
 import type { Line, Style } from "./print.ts"
 import { printLines } from "./print.ts"
 
-/** 0: verified, or done. 1: not verified, or refused. 2: unreadable, misused, or failed by itself. */
+/** 0: verified, or done. 1: not verified, or refused. 2: unreadable input, wrong usage, or a bug of the verifier. */
 export type ExitCode = 0 | 1 | 2
 export type Answer = { readonly stdout: string; readonly stderr: string; readonly exit: ExitCode }
 
 /** Lines on standard output. */
-export const said = (lines: readonly Line[], style: Style, exit: ExitCode = 0): Answer => ({
+export const printed = (lines: readonly Line[], style: Style, exit: ExitCode = 0): Answer => ({
   stdout: printLines(lines, style),
   stderr: "",
   exit,

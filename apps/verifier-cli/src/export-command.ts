@@ -1,12 +1,14 @@
-/** `verifier export <document> --sigstore DIR`: verifies, then writes what other people's tools need to do the same. */
+/** `verifier export <document> --sigstore DIR`: verifies a record, then writes the files with which cosign verifies its anchors. */
 import { utf8Encode } from "@runseal/canonical"
 import { titleOf, verdictTone } from "@runseal/core/presentation/account"
 import { isUnreadable } from "@runseal/core/verify/document"
 import { anchorsOf, bundleOf } from "@runseal/core/verify/document-anchors"
 import { sigstoreExport } from "@runseal/core/verify/sigstore-export"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+
 import type { Answer } from "./exit-answer.ts"
-import { refused, said } from "./exit-answer.ts"
+import { printed, refused } from "./exit-answer.ts"
+
 import { writeNewFiles } from "./export-folder.ts"
 import { checkLines, README_NAME, readmeText } from "./export-readme.ts"
 import type { Style } from "./print.ts"
@@ -23,7 +25,7 @@ export type ExportFlags = {
   readonly strict: boolean
 }
 
-/** Exports the anchors of a record that verifies; any other is answered as a verification answers, and nothing is written. Throws InputError. */
+/** Exports the anchors of a record that verifies; for any other the answer is that of the verification, and nothing is written. Throws InputError. */
 export async function exportSigstore(
   argument: string,
   { folder, force, strict }: ExportFlags,
@@ -53,5 +55,5 @@ export async function exportSigstore(
     [],
     ...checkLines(exported),
   ]
-  return said(lines, style)
+  return printed(lines, style)
 }

@@ -6,8 +6,8 @@ import { InputError } from "./input-error.ts"
 import { errorCode } from "./read-input.ts"
 
 /**
- * Writes every file, in order, into a folder that is made when it is not there. Without `replace` a file that exists is
- * left and nothing is written; a link is never followed. Throws InputError.
+ * Writes every file, in order, into a folder that is created if missing. Without `replace`, nothing is written when one of the
+ * files exists; a link is never followed. Throws InputError.
  */
 export function writeNewFiles(folder: string, files: readonly ExportedFile[], replace: boolean): void {
   try {

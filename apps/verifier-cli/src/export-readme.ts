@@ -1,4 +1,4 @@
-/** What an export says of itself, on the terminal and in its README. */
+/** The text that explains an export, on the terminal and in its README. */
 import { titleOf } from "@runseal/core/presentation/account"
 import type { Report } from "@runseal/core/verify/report"
 import { type ExportedAnchor, type SigstoreExport, TRUSTED_ROOT_NAME } from "@runseal/core/verify/sigstore-export"
@@ -13,7 +13,7 @@ const cosignCommand = ({ key, bundle, leaf, stamped }: ExportedAnchor): string =
 
 /** How to verify the export with cosign. */
 export const checkLines = ({ anchors }: SigstoreExport): readonly Line[] => [
-  ["In that folder, with cosign 3 (cosign 2 wants --new-bundle-format besides):"],
+  ["In that folder, with cosign 3 (cosign 2 also needs --new-bundle-format):"],
   ...anchors.map((anchor): Line => [`  ${cosignCommand(anchor)}`]),
 ]
 
@@ -45,12 +45,12 @@ export function readmeText(report: Report, exported: SigstoreExport): string {
     ...checkLines(exported),
     [],
     [
-      "Both keys were taken from the exporting user's trust document, not from the record. Whoever was given this folder",
+      "Both keys were taken from the exporting user's trust document, not from the record. If you did not export this folder",
     ],
-    ["by somebody else must compare them with those that the service publishes."],
+    ["yourself, compare them with the keys that the service publishes."],
     [],
     [
-      "These tools check the signature and the place in the log. They do not check that the leaf is the record's, nor that",
+      "These tools check the signature and the position in the log. They do not check that the leaf is the record's, nor that",
     ],
     ["it was logged within 600 s of the record's clock: only the verifier, given the record itself, does."],
   ]

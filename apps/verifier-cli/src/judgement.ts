@@ -1,11 +1,11 @@
-/** From a report and the user's flags to the verdict line and the exit code. */
+/** The verdict line and the exit code, from a report and the user's flags. */
 import type { CheckId, Limitation, Report, Verdict } from "@runseal/core/verify/report"
 import { exitCode, VERDICTS } from "@runseal/core/verify/report"
 
 export type JudgeFlags = {
-  /** A document without log entry is good enough. Never rescues a FAILED. */
+  /** Exit 0 for a document without log entry; never for one that FAILED. */
   readonly allowUnanchored: boolean
-  /** What the record itself discloses as weak is not good enough. */
+  /** FAILED for a record that discloses a strict limitation. */
   readonly strict: boolean
 }
 
@@ -18,7 +18,7 @@ export type Judgement = {
   readonly refused: readonly Limitation[]
 }
 
-/** The verdict as this user asked for it. */
+/** The verdict under the user's flags. */
 export function judge(report: Report, flags: JudgeFlags): Judgement {
   const refused = flags.strict ? report.limitations.filter(limitation => limitation.strict) : []
   const { verdict, first_failure } = report

@@ -1,6 +1,6 @@
 /**
- * The audit of a log: its checkpoint is signed by whom the user trusts, the whole tree is built again from its entries, and every
- * checkpoint seen before is part of it. Memory holds a frontier and a few files, however long the log.
+ * The audit of a log: its checkpoint is signed with a trusted key, the whole tree is rebuilt from its entries, and every
+ * checkpoint seen before is part of it. Memory holds the tree's right edge and a few files, however long the log.
  */
 import { encodeBase64, equalBytes, utf8Decode } from "@runseal/canonical"
 import { CLOCK_TOLERANCE_SECONDS, clockMillis } from "@runseal/core/vocabulary/scalars"
@@ -14,63 +14,63 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { InputError } from "./input-error.ts"
 import { type ClaimedEntry, checkClaimed, claimedEntries } from "./log-documents.ts"
 import { AuditFailure } from "./log-failure.ts"
-import { checkHead, holdTo, proveBeginnings } from "./log-history.ts"
-import { checkGenesis, checkKeys, checkpointKeyIds, entryOf, readToldKeys, type ToldKeys } from "./log-keys.ts"
+import { checkHead, holdTo, provePrefixes } from "./log-history.ts"
+import { checkGenesis, checkKeys, checkpointKeyIds, type DeclaredKeys, entryOf, readDeclaredKeys } from "./log-keys.ts"
 import type { LogSource } from "./log-source.ts"
 import { compareTile, readEntryRow, tileReader } from "./log-tiles.ts"
 import { checkWitnesses, cosignedAt, mostWitnessed, type WitnessDemand, type Witnessed } from "./log-witnesses.ts"
-import { CHECKPOINT_LIMITS, headOf, keepSeen, readSeen, type SeenCheckpoint } from "./seen-checkpoints.ts"
+import { CHECKPOINT_LIMITS, headOf, readSeen, type SeenCheckpoint, storeSeen } from "./seen-checkpoints.ts"
 
-/** Bundles read ahead, each with its tile: twice as many requests at one time. */
+/** Entry bundles read ahead, each with its tile: twice as many requests at a time. */
 const READ_AHEAD = 2
-/** A log beyond this is not begun: some eight million requests. */
+/** A larger log is not audited: it would take some eight million requests. */
 const MAX_AUDITED_ENTRIES = 1_000_000_000
 
 export type AuditRequest = {
   readonly source: LogSource
   readonly trusts: readonly TrustedKeys[]
-  /** The trust store, beside which checkpoints are kept. */
+  /** The trust store; checkpoints are stored in it. */
   readonly folder: string
-  /** Go on from the last checkpoint that passed, instead of from the first entry. */
+  /** Start at the last checkpoint that passed, not at the first entry. */
   readonly quick: boolean
-  /** Absent: no witnesses are asked for. */
+  /** Absent: no witnesses are required. */
   readonly witnesses?: WitnessDemand
   /** Documents whose entries must be in the log. */
   readonly documents: readonly string[]
   /** This machine's clock, RFC 3339. */
   readonly now: string
-  /** Told how many entries of how many were taken. */
+  /** Called with the number of entries rebuilt, and of all. */
   readonly progress: (done: number, total: number) => void
 }
 
-/** What is known of the log once its checkpoint was found signed. */
+/** The facts of a log whose checkpoint is signed. */
 export type Audited = {
   readonly trust: TrustedKeys
   readonly head: Checkpoint
   /** The signed note. */
   readonly checkpoint: string
-  /** The checkpoint that most of the witnesses cosigned, when witnesses are demanded. */
+  /** The checkpoint that most witnesses cosigned; absent without `witnesses` in the request. */
   readonly witnessed?: Witnessed
-  /** What it says of its keys. */
-  readonly keys: ToldKeys
-  /** What was seen before this audit. */
+  /** The keys that the log declares. */
+  readonly keys: DeclaredKeys
+  /** Checkpoints seen before this audit. */
   readonly seen: readonly SeenCheckpoint[]
-  /** The last checkpoint that passed, when the audit went on from it. */
+  /** The checkpoint that a quick audit starts at. */
   readonly base?: SeenCheckpoint
 }
 export type LogAudit = { readonly audited?: Audited; readonly failure?: AuditFailure }
 
-/** Audits a log. What fails is in the answer; what cannot be read rejects with InputError. */
+/** Audits a log. A failed check is in the result. Rejects with InputError when something cannot be read. */
 export async function auditLog(request: AuditRequest): Promise<LogAudit> {
   let audited: Audited | undefined
   try {
     audited = await openAudit(request)
-    // Kept before anything else is judged: a checkpoint was signed, whatever stands behind it.
-    for (const signed of promisesOf(request, audited)) keep(request, signed, false)
+    // Stored before any other check: the log signed this checkpoint, even if the audit fails.
+    for (const signed of promisesOf(request, audited)) store(request, signed, false)
     if (audited.witnessed !== undefined) checkWitnesses(audited.witnessed)
     const claimed = await claimedEntries(request.documents, audited.trust)
     await checkLog(request, audited)
-    keep(request, newest(request, audited), true)
+    store(request, newest(request, audited), true)
     const { head, witnessed } = audited
     checkDates(claimed, heldTo(request, audited))
     await checkClaimed(claimed, head, witnessed?.head.size ?? head.size, tileReader(request.source, head.size))
@@ -83,7 +83,7 @@ export async function auditLog(request: AuditRequest): Promise<LogAudit> {
 
 type Signed = Pick<SeenCheckpoint, "head" | "checkpoint" | "newest_at" | "cosigned_at">
 
-/** What the log has signed and shows now. */
+/** The checkpoints that the log shows now. */
 const promisesOf = (request: AuditRequest, audited: Audited): readonly Signed[] =>
   audited.witnessed === undefined
     ? [newest(request, audited)]
@@ -102,27 +102,27 @@ function cosignedPart(witnessed: Witnessed): Signed {
   return { head, checkpoint, ...(cosigned_at === undefined ? {} : { cosigned_at }) }
 }
 
-function keep({ folder, now }: AuditRequest, { head, checkpoint, ...times }: Signed, passed: boolean): void {
-  keepSeen(folder, head.origin, { seen_at: now, checkpoint, passed, head, ...times })
+function store({ folder, now }: AuditRequest, { head, checkpoint, ...times }: Signed, passed: boolean): void {
+  storeSeen(folder, head.origin, { seen_at: now, checkpoint, passed, head, ...times })
 }
 
-/** What the tree is held to: all that was seen before, and the witnessed checkpoint, which no smaller tree may follow. */
+/** The checkpoints that the tree must contain: all seen before, and the witnessed one. */
 const heldTo = ({ now }: AuditRequest, { seen, witnessed }: Audited): readonly SeenCheckpoint[] =>
   witnessed === undefined ? seen : [...seen, { ...cosignedPart(witnessed), seen_at: now, passed: false }]
 
-/** The log's checkpoint, signed by the log of a trust document of the user's. */
+/** Reads the checkpoint and checks that the log of one of the user's trust documents signed it. */
 async function openAudit({ source, trusts, folder, quick, witnesses, now }: AuditRequest): Promise<Audited> {
-  // Read first: the checkpoint that is read after it is of no smaller tree.
+  // Read first: the checkpoint read after it is of the same or a larger tree.
   const cosigned = witnesses === undefined ? undefined : await readWitnessed(source)
   const checkpoint = utf8Decode(await source.read("checkpoint", CHECKPOINT_LIMITS))
   const head = checkpoint === undefined ? undefined : headOf(checkpoint)
   if (checkpoint === undefined || head === undefined)
     throw new InputError(`${source.name} holds no log: its checkpoint is no signed note of a tree head.`)
   const trust = signerOf(checkpoint, head, trusts)
-  if (head.size === 0) throw new AuditFailure("checkpoint", "The log is empty: not even its birth is in it.")
+  if (head.size === 0) throw new AuditFailure("checkpoint", "The log is empty: it has no genesis entry.")
   if (head.size > MAX_AUDITED_ENTRIES)
     throw new InputError(`A log of more than ${MAX_AUDITED_ENTRIES} entries is not audited.`)
-  const keys = await readToldKeys(source, head.size)
+  const keys = await readDeclaredKeys(source, head.size)
   const seen = readSeen(folder, head.origin)
   const base = quick ? seen.findLast(({ passed }) => passed) : undefined
   const shown = [checkpoint, ...(cosigned === undefined || !isSigned(cosigned, trust) ? [] : [cosigned])]
@@ -139,21 +139,21 @@ async function openAudit({ source, trusts, folder, quick, witnesses, now }: Audi
   }
 }
 
-/** The newest checkpoint that enough witnesses cosigned, as the log shows it; undefined when it shows none. */
+/** The log's newest witnessed checkpoint; undefined when it shows none. */
 async function readWitnessed(source: LogSource): Promise<string | undefined> {
   try {
     return utf8Decode(await source.read("witnessed-checkpoint", CHECKPOINT_LIMITS))
   } catch (error) {
-    // Other logs show one checkpoint alone, which then bears the cosignatures.
+    // Other logs show one checkpoint, which then carries the cosignatures.
     if (error instanceof InputError) return undefined
     throw error
   }
 }
 
-/** What a witness made of its line says nothing of the log's own. */
+/** The keys of the log itself, without those of witnesses. */
 const logKeysOf = (keys: readonly NoteKey[]): readonly NoteKey[] => keys.filter(key => !isWitnessKey(key))
 
-/** Whether the log of the trust document signed a note: what only witnesses signed is not its word. */
+/** Whether the log of the trust document signed a note; the signature of a witness is not enough. */
 const isSigned = (note: string, { origin, checkpointKeys }: TrustedKeys): boolean =>
   headOf(note)?.origin === publicOrigin(origin) && verifyNote(note, logKeysOf(checkpointKeys)) !== undefined
 
@@ -174,7 +174,7 @@ async function checkLog(request: AuditRequest, audited: Audited): Promise<void> 
   const seen = heldTo(request, audited)
   checkHead(head, seen)
   const tree = rebuildTree(base === undefined ? emptyStart : await goOnFrom(source, base, head, seen))
-  // What was seen of the size that is signed now was judged above; the tree's own root is judged last.
+  // checkHead compared checkpoints of this size; the rebuilt root is compared below.
   const hold = holdTo(seen.filter(one => one.head.size < head.size))
   const first = Math.floor(tree.size() / TILE_WIDTH)
   const end = tree.size() === head.size ? first : Math.ceil(head.size / TILE_WIDTH)
@@ -198,9 +198,9 @@ async function checkLog(request: AuditRequest, audited: Audited): Promise<void> 
 }
 
 /**
- * The tree of a checkpoint that passed, from the tiles of the log as it is now: its frontier has the root that was seen, and what
- * is built on it must have the root that is signed now, which together prove consistency. What was seen since then is proved
- * to be part of it; what was seen before, the audit of that day has proved.
+ * The tree of a checkpoint that passed, from the log's present tiles. It has the root seen then, and the tree built on it must
+ * have the root signed now: together that proves consistency. Checkpoints seen since then are proved to be part of it; earlier
+ * ones were proved by that audit.
  */
 async function goOnFrom(
   source: LogSource,
@@ -209,18 +209,17 @@ async function goOnFrom(
   seen: readonly SeenCheckpoint[],
 ): Promise<RebuildStart> {
   const readTile = tileReader(source, head.size)
-  await proveBeginnings([base], head, readTile)
-  await proveBeginnings(seen.slice(seen.lastIndexOf(base) + 1), base.head, readTile)
+  await provePrefixes([base], head, readTile)
+  await provePrefixes(seen.slice(seen.lastIndexOf(base) + 1), base.head, readTile)
   const start = await startFromTiles(base.head.size, readTile)
   holdTo([base])(start.range.size, () => rootOf(start.range))
   return start
 }
 
 /**
- * Refuses a record dated more than `CLOCK_TOLERANCE_SECONDS` before a time at which the log did not hold its entry. Whoever saw the
- * log with so many entries, or knows who did, knows that everything behind them came later, whatever time the log signs for it.
- * Throws AuditFailure.
- * @param seen trees that are beginnings of the audited one
+ * Refuses a record dated more than `CLOCK_TOLERANCE_SECONDS` before a time at which the log did not hold its entry. A log seen
+ * with n entries at a time got every later entry after that time, whatever date the log signs for it. Throws AuditFailure.
+ * @param seen checkpoints that are part of the audited tree
  */
 function checkDates(claimed: readonly ClaimedEntry[], seen: readonly SeenCheckpoint[]): void {
   for (const { document, index, dates } of claimed)
@@ -247,8 +246,8 @@ const isBefore = (millis: number, time: string): boolean =>
   millis + CLOCK_TOLERANCE_SECONDS * 1000 < (clockMillis(time) ?? 0)
 
 /**
- * What `read` gives for `first` up to, not including, `end`, in that order, with at most `ahead` readings under way. A
- * rejection reaches the consumer when its turn comes.
+ * The results of `read` for `first` up to, not including, `end`, in that order, with at most `ahead` reads pending. A rejection
+ * reaches the consumer in the same order.
  */
 async function* inOrder<T>(
   first: number,
@@ -256,15 +255,15 @@ async function* inOrder<T>(
   ahead: number,
   read: (at: number) => Promise<T>,
 ): AsyncGenerator<T> {
-  const underWay: Promise<T>[] = []
-  for (let next = first; next < end || underWay.length > 0; ) {
-    for (; next < end && underWay.length < ahead; next++) {
+  const pending: Promise<T>[] = []
+  for (let next = first; next < end || pending.length > 0; ) {
+    for (; next < end && pending.length < ahead; next++) {
       const reading = read(next)
-      // One that fails behind another that failed first is nobody's: it must not end the process.
+      // After an earlier read has failed, no consumer waits for this one: its rejection must not end the process.
       reading.catch(() => undefined)
-      underWay.push(reading)
+      pending.push(reading)
     }
-    const reading = underWay.shift()
+    const reading = pending.shift()
     if (reading !== undefined) yield await reading
   }
 }

@@ -1,14 +1,16 @@
-/** `verifier log audit <address|folder>`: what an audit found, as a person or a program reads it. */
+/** `verifier log audit <address|folder>`: prints the result of an audit as text or JSON. */
 import { encodeBase64, type JsonObject } from "@runseal/canonical"
 import { MARKS } from "@runseal/core/presentation/account"
 import { limitation } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+
 import type { Answer } from "./exit-answer.ts"
-import { said } from "./exit-answer.ts"
+import { printed } from "./exit-answer.ts"
+
 import type { Audited, AuditRequest, LogAudit } from "./log-audit.ts"
 import { auditLog } from "./log-audit.ts"
 import { AUDIT_CHECKS, type AuditCheck, type AuditFailure } from "./log-failure.ts"
-import { openLog } from "./log-source.ts"
+import { createLogSource } from "./log-source.ts"
 import { readDemand, type Witnessed } from "./log-witnesses.ts"
 import { paragraph } from "./paragraph.ts"
 import type { Line, Style } from "./print.ts"
@@ -26,10 +28,10 @@ type AuditOptions = Pick<AuditRequest, "quick" | "documents" | "folder"> & {
 /** The last line of standard output. */
 const AUDIT_VERDICTS = { whole: "LOG VERIFIED", quick: "LOG EXTENSION VERIFIED", failed: "FAILED" } as const
 
-/** What an audit leaves open, whatever it finds. */
+/** What no audit can show. */
 const leftOpen = ({ audited }: LogAudit): readonly string[] => [
   ...(audited?.witnessed === undefined ? [limitation("operator_log").sentence] : openOfWitnesses(audited)),
-  "Entries hold digests and signatures: that each stands for a good record, only the record's verification shows.",
+  "Entries hold digests and signatures: only the verification of a record shows that its entry belongs to a good record.",
 ]
 
 function openOfWitnesses({ head, witnessed }: Audited): readonly string[] {
@@ -40,12 +42,12 @@ function openOfWitnesses({ head, witnessed }: Audited): readonly string[] {
       : [
           `The last ${unwitnessed} of the entries are not witnessed: the log's operator may still show others in their place.`,
         ]),
-    "That the witnesses are independent of the log's operator and of each other, whoever chose them knows.",
-    "When an entry came is the operator's word, but that it was there when a witness cosigned a tree that holds it.",
+    "Whether the witnesses are independent of the log's operator and of each other: that depends on who chose them.",
+    "The time of an entry is the operator's claim. A cosignature proves only that the entry existed when the witness signed.",
   ]
 }
 const HOW_TO_TRUST =
-  "A log is audited with the checkpoint key of a trust document that came to you another way: see verifier trust add --help, or name its file with --trust."
+  "A log is audited with the checkpoint key of a trust document that you got another way: see verifier trust add --help, or name its file with --trust."
 const LABEL_WIDTH = 14
 const CHECK_WIDTH = 12
 
@@ -59,7 +61,7 @@ export async function auditCommand(
 ): Promise<Answer> {
   const now = new Date().toISOString()
   const witnesses = readDemand(witness, needed)
-  const source = openLog(argument)
+  const source = createLogSource(argument)
   const audit = await auditLog({
     source,
     trusts,
@@ -72,7 +74,7 @@ export async function auditCommand(
   }).finally(progress.end)
   const exit = audit.failure === undefined ? 0 : 1
   if (json) return { stdout: printJson(jsonAnswer(audit)), stderr: "", exit }
-  return said(auditLines(audit, { folder, documents }), style, exit)
+  return printed(auditLines(audit, { folder, documents }), style, exit)
 }
 
 const verdictOf = ({ audited, failure }: LogAudit): string => {
@@ -93,7 +95,7 @@ function jsonAnswer(audit: LogAudit): JsonObject {
   }
 }
 
-/** How many trees were seen; one that passed has two records. */
+/** The number of different trees; one that passed has two records. */
 const treesOf = (seen: readonly SeenCheckpoint[]): number =>
   new Set(seen.map(({ head }) => `${head.size} ${encodeBase64(head.root)}`)).size
 
@@ -140,7 +142,7 @@ const row = (label: string, value: string): Line => [`  ${label.padEnd(LABEL_WID
 
 const secondsText = (time: number): string => `${new Date(time * 1000).toISOString().slice(0, 19)}Z`
 
-/** Who cosigned which tree, at what time by his own clock. */
+/** The cosignatures, each with its witness and the time by that witness's clock. */
 const witnessRows = ({ witnessed }: Audited): readonly Line[] =>
   witnessed === undefined
     ? []
@@ -161,21 +163,21 @@ function factLines(audited: Audited, folder: string): readonly Line[] {
     row("root", encodeBase64(head.root)),
     ...witnessRows(audited),
     row("seen before", `${treesOf(seen)}${span}`),
-    row("kept in", seenPath(folder, head.origin)),
+    row("stored in", seenPath(folder, head.origin)),
   ]
 }
 
 function passedLines({ head, witnessed, seen, base, keys }: Audited, documents: number): readonly Line[] {
   const from = base?.head.size ?? 0
-  const told: Readonly<Record<AuditCheck, string>> = {
+  const sentences: Readonly<Record<AuditCheck, string>> = {
     checkpoint: "signed with a checkpoint key of the trust document",
-    witnesses: `${witnessed?.cosignatures.length} of your ${witnessed?.keys.length} cosigned a beginning of this log, ${witnessed?.needed} needed`,
+    witnesses: `${witnessed?.cosignatures.length} of your ${witnessed?.keys.length} cosigned a checkpoint of this log, ${witnessed?.needed} needed`,
     history: seen.length === 0 ? "nothing was seen before" : "every checkpoint seen before is part of this log",
-    genesis: "entry 0 is the birth of this log, with its keys",
-    entries: `${head.size - from} rebuilt${from === 0 ? "" : `, from entry ${from} on`}; each is what its tile holds`,
+    genesis: "entry 0 is the genesis of this log, with its keys",
+    entries: `${head.size - from} rebuilt${from === 0 ? "" : `, from entry ${from} on`}; each has the hash that its tile holds`,
     tiles: "each row follows from the row below",
-    root: "the tree has the root that is signed",
-    keys: `changed ${keys.changes.length === 1 ? "once" : `${keys.changes.length} times`} since, each time announced under the keys before`,
+    root: "the tree has the signed root",
+    keys: `changed ${keys.changes.length === 1 ? "once" : `${keys.changes.length} times`} since, each time announced under the previous keys`,
     documents: `every entry of ${documents === 1 ? "the document" : `${documents} documents`} is in ${witnessed === undefined ? "this log" : "what was witnessed of this log"}`,
   }
   const asked = AUDIT_CHECKS.filter(
@@ -184,11 +186,11 @@ function passedLines({ head, witnessed, seen, base, keys }: Audited, documents: 
       (check !== "keys" || keys.changes.length > 0) &&
       (check !== "documents" || documents > 0),
   )
-  const unread = (check: AuditCheck): boolean => check === "history" && seen.length === 0
+  const isEmpty = (check: AuditCheck): boolean => check === "history" && seen.length === 0
   return asked.map(check => [
     "  ",
-    unread(check) ? { text: MARKS.absent, tone: "quiet" } : { text: MARKS.pass, tone: "good" },
-    ` ${check.padEnd(CHECK_WIDTH)}${told[check]}`,
+    isEmpty(check) ? { text: MARKS.absent, tone: "quiet" } : { text: MARKS.pass, tone: "good" },
+    ` ${check.padEnd(CHECK_WIDTH)}${sentences[check]}`,
   ])
 }
 
@@ -209,7 +211,7 @@ function failureLines({ check, message, contradicts }: AuditFailure, audited: Au
           ...note(contradicts.checkpoint),
           ["  Shown now:"],
           ...note(audited.checkpoint),
-          ["  Keep both: together they show others what this log has signed."],
+          ["  Save both: together they prove to others what this log has signed."],
         ]),
     ...(audited === undefined ? [[], ...paragraph(HOW_TO_TRUST)] : []),
   ]

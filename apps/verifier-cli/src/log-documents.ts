@@ -1,4 +1,4 @@
-/** `--holds`: ties records to an audited log. A record's own verification shows a tree that the log signed; here, that it is this one. */
+/** `--holds`: checks that records are in the audited log. A record's own verification shows only some tree that the log signed. */
 import { decodeBase64 } from "@runseal/canonical"
 import { isUnreadable } from "@runseal/core/verify/document"
 import { anchorsOf } from "@runseal/core/verify/document-anchors"
@@ -12,7 +12,7 @@ import { AuditFailure } from "./log-failure.ts"
 import { readInput } from "./read-input.ts"
 import { verifyAny } from "./verify-any.ts"
 
-/** Documents that are held to one log at once. */
+/** Documents of one audit. */
 const MAX_DOCUMENTS = 1000
 
 /** An entry that a document says is in the log. */
@@ -20,7 +20,7 @@ export type ClaimedEntry = {
   readonly document: string
   readonly index: number
   readonly leafHash: Uint8Array
-  /** When it says it was made: the time of the log, and the record's own clock where it has one. */
+  /** The times it claims: that of the log, and the record's own clock where it has one. */
   readonly dates: readonly { readonly millis: number; readonly whose: string }[]
 }
 
@@ -30,7 +30,7 @@ export async function claimedEntries(
   trust: TrustedKeys,
 ): Promise<readonly ClaimedEntry[]> {
   if (documents.length > MAX_DOCUMENTS)
-    throw new InputError(`At most ${MAX_DOCUMENTS} documents are held to a log at once.`)
+    throw new InputError(`At most ${MAX_DOCUMENTS} documents are checked in one audit.`)
   const claimed: ClaimedEntry[] = []
   for (const document of documents) {
     const { report, record } = await verifyAny(await readInput(document), [trust])

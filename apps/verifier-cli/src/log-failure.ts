@@ -1,7 +1,7 @@
-/** Why a log did not stand its audit. */
+/** Why a log failed its audit. */
 import type { SeenCheckpoint } from "./seen-checkpoints.ts"
 
-/** What an audit checks, in the order in which it comes to it. */
+/** The checks of an audit, in order. */
 export const AUDIT_CHECKS = [
   "checkpoint",
   "witnesses",
@@ -15,11 +15,11 @@ export const AUDIT_CHECKS = [
 ] as const
 export type AuditCheck = (typeof AUDIT_CHECKS)[number]
 
-/** A check failed; the message is one sentence for the user (exit 1). What could not be read is an InputError instead. */
+/** A check failed; the message is one sentence for the user (exit 1). A log that cannot be read throws InputError instead. */
 export class AuditFailure extends Error {
   override readonly name = "AuditFailure"
   readonly check: AuditCheck
-  /** The checkpoint seen before that the log now contradicts: with the new one, the evidence. */
+  /** The checkpoint seen before that contradicts the log now. Both together are the evidence. */
   readonly contradicts: SeenCheckpoint | undefined
 
   constructor(check: AuditCheck, message: string, contradicts?: SeenCheckpoint) {

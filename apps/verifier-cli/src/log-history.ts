@@ -1,4 +1,4 @@
-/** Holds a log to the checkpoints that were seen of it before: it may grow, and nothing else. RFC 6962 §2.1.2. */
+/** Compares a log with its checkpoints seen before: it may only grow. RFC 6962 §2.1.2. */
 import { encodeBase64, equalBytes } from "@runseal/canonical"
 import { verifyConsistency } from "@runseal/log/merkle/rfc6962"
 import { buildConsistencyProof, type ReadTile } from "@runseal/log/merkle/tiles"
@@ -6,10 +6,10 @@ import type { Checkpoint } from "@runseal/log/notes/checkpoint"
 import { AuditFailure } from "./log-failure.ts"
 import type { SeenCheckpoint } from "./seen-checkpoints.ts"
 
-/** A root found for a tree of a size. Throws AuditFailure when another was signed and seen. */
+/** Compares the root of a tree with the one seen of the same size. Throws AuditFailure when they differ. */
 type HoldToSeen = (size: number, root: () => Uint8Array) => void
 
-/** The check to call with every size a rebuild comes through; the root is computed only where something was seen. */
+/** The check to call with every size of a rebuild; the root is computed only where a checkpoint was seen. */
 export function holdTo(seen: readonly SeenCheckpoint[]): HoldToSeen {
   const bySize = new Map<number, SeenCheckpoint[]>()
   for (const one of seen) bySize.set(one.head.size, [...(bySize.get(one.head.size) ?? []), one])
@@ -33,10 +33,10 @@ export function checkHead({ size, root }: Checkpoint, seen: readonly SeenCheckpo
 }
 
 /**
- * Proves from tiles that trees seen before are beginnings of a tree.
- * @param base the tree, of which `readTile` reads; what it gives is believed only as far as the proof leads to both roots
+ * Proves from tiles that trees seen before are the first entries of a tree.
+ * @param base the tree that `readTile` reads; its tiles need no trust, since the proof must lead to both roots
  */
-export async function proveBeginnings(
+export async function provePrefixes(
   seen: readonly SeenCheckpoint[],
   base: Checkpoint,
   readTile: ReadTile,

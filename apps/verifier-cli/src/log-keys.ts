@@ -1,4 +1,4 @@
-/** The keys of an audited log: those of its birth, or those that its entries announce, one set after the other. */
+/** The keys of an audited log: those of its genesis, then those that its entries announce. */
 import { encodeHex, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
 import { genesisProblem } from "@runseal/core/verify/genesis"
@@ -19,22 +19,22 @@ import type { ReadLimits } from "./read-input.ts"
 
 const LEAVES_LIMITS: ReadLimits = { maxBytes: 65_536, deadlineMs: 30_000 }
 
-/** What the log says of its keys, unchecked. */
-export type ToldKeys = { readonly genesis: GenesisLeaf; readonly changes: KeyChangesAnswer["changes"] }
+/** The keys that the log declares, unchecked. */
+export type DeclaredKeys = { readonly genesis: GenesisLeaf; readonly changes: KeyChangesAnswer["changes"] }
 
-/** Every checkpoint key that the log says it had, the revoked ones too, which no trust document lists: SHA-256 of the SPKI, hex. */
-export const checkpointKeyIds = ({ genesis, changes }: ToldKeys): readonly string[] =>
+/** Every checkpoint key that the log declares, also revoked ones, which no trust document lists: SHA-256 of the SPKI, hex. */
+export const checkpointKeyIds = ({ genesis, changes }: DeclaredKeys): readonly string[] =>
   [genesis, ...changes.map(({ leaf }) => leaf)].map(({ checkpoint_key_id }) => checkpoint_key_id)
 
-/** Reads what entry 0 and the changes of keys are said to sign. @param size entries after which a change is not of this tree yet */
-export async function readToldKeys(source: LogSource, size: number): Promise<ToldKeys> {
+/** Reads the leaves of entry 0 and of the key changes. @param size entries of the audited tree; later changes are left out */
+export async function readDeclaredKeys(source: LogSource, size: number): Promise<DeclaredKeys> {
   const genesis = readGenesisAnswer(parse(await source.read("genesis", LEAVES_LIMITS), source, "genesis"))
-  if (genesis === undefined) throw new AuditFailure("genesis", "What the log shows as its genesis is none.")
+  if (genesis === undefined) throw new AuditFailure("genesis", "The log's genesis document is not a genesis.")
   const changes = await readChanges(source)
   return { genesis: genesis.leaf, changes: changes.filter(({ log_index }) => log_index < size) }
 }
 
-/** A log whose keys never changed need not say so: with fewer changes than there were the keys do not add up. */
+/** A log whose keys never changed may publish no list. A list that lacks a change fails `checkKeys`. */
 async function readChanges(source: LogSource): Promise<KeyChangesAnswer["changes"]> {
   const bytes = await source.read("key-changes", LEAVES_LIMITS).catch((error: unknown) => {
     if (error instanceof InputError) return undefined
@@ -42,7 +42,7 @@ async function readChanges(source: LogSource): Promise<KeyChangesAnswer["changes
   })
   if (bytes === undefined) return []
   const answer = readKeyChangesAnswer(parse(bytes, source, "key-changes"))
-  if (answer === undefined) throw new AuditFailure("keys", "What the log shows as the changes of its keys are none.")
+  if (answer === undefined) throw new AuditFailure("keys", "The log's list of key changes is not one.")
   return answer.changes
 }
 
@@ -55,38 +55,45 @@ function parse(bytes: Uint8Array, { name }: LogSource, path: string): JsonValue 
   }
 }
 
-/** Entry 0 is the birth of the log that the trust document speaks of. */
-export function checkGenesis({ genesis, changes }: ToldKeys, entry: Uint8Array | undefined, trust: TrustedKeys): void {
+/** Checks that entry 0 is the genesis of the trust document's log. */
+export function checkGenesis(
+  { genesis, changes }: DeclaredKeys,
+  entry: Uint8Array | undefined,
+  trust: TrustedKeys,
+): void {
   const problem = genesisProblem(genesis, entry ?? Uint8Array.of(), trust, changes.length > 0)
   if (problem !== undefined) throw new AuditFailure("genesis", problem)
 }
 
 /**
- * From the birth on each set of keys is announced by the one before, all of them are those of the trust document, and the checkpoint is
- * signed with the one in force.
+ * Checks that each set of keys since genesis is announced under the previous one, that all are in the trust document, and that the
+ * checkpoint is signed with the newest.
  * @param head of the tree that was rebuilt
  * @param checkpoint its signed note
  */
 export async function checkKeys(
   source: LogSource,
-  told: ToldKeys,
+  declared: DeclaredKeys,
   head: Checkpoint,
   checkpoint: string,
   trust: TrustedKeys,
 ): Promise<void> {
   const changes: LoggedChange[] = []
-  for (const { log_index, leaf } of told.changes)
+  for (const { log_index, leaf } of declared.changes)
     changes.push({ log_index, leaf, entry: await entryOf(source, log_index, head) })
-  const problem = keyChangesProblem(told.genesis, changes, trust)
+  const problem = keyChangesProblem(declared.genesis, changes, trust)
   if (problem !== undefined) throw new AuditFailure("keys", problem)
-  const inForce = (told.changes.at(-1)?.leaf ?? told.genesis).checkpoint_key_id
+  const newest = (declared.changes.at(-1)?.leaf ?? declared.genesis).checkpoint_key_id
   const signers =
     verifyNote(
       checkpoint,
       trust.checkpointKeys.filter(key => !isWitnessKey(key)),
     )?.signers ?? []
-  if (!signers.some(({ key }) => encodeHex(keyIdOfSpki(ed25519Spki(key.publicKey))) === inForce))
-    throw new AuditFailure("keys", "The checkpoint is not signed with the checkpoint key that the log goes on with.")
+  if (!signers.some(({ key }) => encodeHex(keyIdOfSpki(ed25519Spki(key.publicKey))) === newest))
+    throw new AuditFailure(
+      "keys",
+      "The checkpoint is not signed with the newest checkpoint key that the log announced.",
+    )
 }
 
 /** An entry of the tree, proven to be in it. Rejects with AuditFailure or InputError. */

@@ -1,27 +1,27 @@
 /** Where an audited log is read from: a service's address, or a folder that holds a copy with the same paths. */
 import { join } from "node:path"
 import { InputError } from "./input-error.ts"
-import { isAddress, openAddress, type ReadLimits, readFile, readInput } from "./read-input.ts"
+import { isAddress, parseAddress, type ReadLimits, readFile, readInput } from "./read-input.ts"
 
 /** Where a service serves its log. */
 const LOG_PATH = "/log/"
 
 export type LogSource = {
-  /** As the user gave it. */
+  /** The argument of the command line. */
   readonly name: string
-  /** The log itself is asked, over the network. Absent: a copy, of whose age nothing is known. */
+  /** Set: read from the service itself. Absent: a copy of unknown age. */
   readonly live?: true
   /** The bytes behind a path of the log, such as `checkpoint` or `tile/0/000`. Rejects with InputError. */
   readonly read: (path: string, limits: ReadLimits) => Promise<Uint8Array>
 }
 
-/** Opens an address (a bare `https://host` means its `/log/`) or a folder; nothing is read yet. Throws InputError. */
-export function openLog(argument: string): LogSource {
+/** The log at an address (a bare `https://host` means its `/log/`) or in a folder; nothing is read yet. Throws InputError. */
+export function createLogSource(argument: string): LogSource {
   if (!isAddress(argument)) {
     if (argument === "-") throw new InputError("A log is an address or a folder, not standard input.")
     return { name: argument, read: (path, limits) => readFile(join(argument, path), limits) }
   }
-  const url = openAddress(argument)
+  const url = parseAddress(argument)
   if (url.search !== "" || url.hash !== "") throw new InputError("The address of a log has no ? and no #.")
   const base = new URL(url.pathname === "/" ? LOG_PATH : `${url.pathname.replace(/\/+$/, "")}/`, url)
   return { name: argument, live: true, read: (path, limits) => readInput(new URL(path, base).href, limits) }

@@ -1,4 +1,4 @@
-/** Tiles and entry bundles of an audited log: read whole, of the size that the audited tree gives them. C2SP tlog-tiles. */
+/** Tiles and entry bundles of an audited log: each is read whole and has the size that follows from the audited tree. C2SP tlog-tiles. */
 import { equalBytes } from "@runseal/canonical"
 import { decodeEntryBundle, MAX_ENTRY_BYTES } from "@runseal/log/merkle/entry-bundle"
 import { HASH_BYTES, hashLeaf } from "@runseal/log/merkle/rfc6962"
@@ -8,7 +8,7 @@ import { AuditFailure } from "./log-failure.ts"
 import type { LogSource } from "./log-source.ts"
 import type { ReadLimits } from "./read-input.ts"
 
-/** Time for each file of the log. */
+/** Timeout for each file of the log, milliseconds. */
 const DEADLINE_MS = 30_000
 const LENGTH_BYTES = 2
 const TILE_LIMITS: ReadLimits = { maxBytes: TILE_WIDTH * HASH_BYTES, deadlineMs: DEADLINE_MS }
@@ -28,8 +28,8 @@ async function wholeTile(source: LogSource, level: number, index: number, width:
 }
 
 /**
- * Reads the first hashes of any tile out of the tile as the tree of `size` leaves has it, so that a copy needs no other
- * widths. Rejects with AuditFailure or InputError.
+ * Reads the first hashes of a tile from that tile as the tree of `size` leaves has it, so that a copy needs no narrower tiles.
+ * Rejects with AuditFailure or InputError.
  */
 export const tileReader =
   (source: LogSource, size: number): ReadTile =>
@@ -38,7 +38,7 @@ export const tileReader =
     return tile.subarray(0, width * HASH_BYTES)
   }
 
-/** Bundle `index` of the log of `size` entries, held against its tile. Rejects with AuditFailure or InputError. */
+/** Entry bundle `index` of the log of `size` entries, compared with its tile. Rejects with AuditFailure or InputError. */
 export async function readEntryRow(source: LogSource, index: number, size: number): Promise<EntryRow> {
   const width = tileWidth(0, index, size)
   const path = tilePath({ level: "entries", index, width })
@@ -52,7 +52,7 @@ export async function readEntryRow(source: LogSource, index: number, size: numbe
   throw new AuditFailure("entries", `Entry ${index * TILE_WIDTH + other} is not the one that ${place} commits to.`)
 }
 
-/** Holds a tile of row 1 or above against what lies below it. Rejects with AuditFailure or InputError. */
+/** Compares a rebuilt tile of row 1 or above with that of the log. Rejects with AuditFailure or InputError. */
 export async function compareTile(source: LogSource, { level, index, hashes }: RebuiltTile): Promise<void> {
   const width = hashes.length / HASH_BYTES
   if (equalBytes(await wholeTile(source, level, index, width), hashes)) return

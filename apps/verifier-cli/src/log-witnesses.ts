@@ -1,4 +1,4 @@
-/** Witnesses of an audited log: how many of whom must have cosigned its checkpoint. C2SP tlog-witness, tlog-cosignature. */
+/** Witnesses of an audited log, and how many must have cosigned its checkpoint. C2SP tlog-witness, tlog-cosignature. */
 import { encodeHex } from "@runseal/canonical"
 import { CLOCK_TOLERANCE_SECONDS } from "@runseal/core/vocabulary/scalars"
 import { ed25519Spki, keyIdOfSpki } from "@runseal/log/keys/spki"
@@ -10,15 +10,15 @@ import { InputError } from "./input-error.ts"
 import { AuditFailure } from "./log-failure.ts"
 import { headOf } from "./seen-checkpoints.ts"
 
-/** What the user demands. */
+/** The witnesses that the user requires. */
 export type WitnessDemand = {
-  /** Keys named on the command line; without any, those of the trust document count. */
+  /** Keys from the command line; when empty, those of the trust document. */
   readonly keys: readonly NoteKey[]
   /** Absent: all of them. */
   readonly needed?: number
 }
 
-/** A checkpoint of the log, and which of the witnesses cosigned it. */
+/** A checkpoint of the log with its cosignatures. */
 export type Witnessed = {
   readonly keys: readonly NoteKey[]
   readonly needed: number
@@ -36,7 +36,7 @@ export function readDemand(vkeys: readonly string[], needed: string | undefined)
     if (key !== undefined && isWitnessKey(key)) return key
     throw new InputError(`${vkey} is not the verifier key of a witness: its cosignatures are of Ed25519 or ML-DSA-44.`)
   })
-  // A witness with two names, or with two keys, would count twice.
+  // A witness listed under two names, or with two keys, would count twice.
   for (const part of ["name", "publicKey"] as const)
     if (new Set(keys.map(key => String(key[part]))).size < keys.length)
       throw new InputError("A witness is named twice: two of the keys have the same name, or are the same.")
@@ -46,8 +46,8 @@ export function readDemand(vkeys: readonly string[], needed: string | undefined)
 }
 
 /**
- * Of some checkpoints of the log the one that most witnesses cosigned, the first of several. Throws InputError.
- * @param ownIds of the log's checkpoint keys, also of those that it has no more: SHA-256 of the SubjectPublicKeyInfo, hex
+ * The checkpoint that most witnesses cosigned; of several the first. Throws InputError.
+ * @param ownIds of the log's checkpoint keys, also of former ones: SHA-256 of the SubjectPublicKeyInfo, hex
  * @param now RFC 3339
  */
 export function mostWitnessed(
@@ -59,14 +59,14 @@ export function mostWitnessed(
 ): Witnessed | undefined {
   const keys = named.length > 0 ? named : trust.checkpointKeys.filter(isWitnessKey)
   const own = new Set([...ownIds, ...trust.checkpointKeys.filter(key => !isWitnessKey(key)).map(idOf)])
-  const posing = keys.find(key => key.name === publicOrigin(trust.origin) || own.has(idOf(key)))
-  if (posing !== undefined)
-    throw new InputError(`${posing.name} is no witness of this log: it has the log's own key or name.`)
+  const impostor = keys.find(key => key.name === publicOrigin(trust.origin) || own.has(idOf(key)))
+  if (impostor !== undefined)
+    throw new InputError(`${impostor.name} is no witness of this log: it has the log's own key or name.`)
   if (keys.length === 0)
     throw new InputError("No witness is known: name them with --witness, the trust document has none.")
   if (needed !== undefined && needed > keys.length)
     throw new InputError(`${needed} witnesses cannot be demanded of ${keys.length}.`)
-  // One that is dated further ahead of this machine does not count.
+  // A cosignature dated further in the future does not count.
   const latest = Date.parse(now) / 1000 + CLOCK_TOLERANCE_SECONDS
   return checkpoints
     .flatMap((checkpoint): readonly Witnessed[] => {
@@ -84,13 +84,13 @@ export function mostWitnessed(
     )
 }
 
-/** How genesis and changes of keys name a checkpoint key; of a key of ML-DSA-44, which is never one, a text that names nothing. */
+/** The id that genesis and key changes use for a checkpoint key; empty for ML-DSA-44, which no checkpoint key is. */
 const idOf = ({ algorithm, publicKey }: NoteKey): string =>
   algorithm === "ml-dsa-44" ? "" : encodeHex(keyIdOfSpki(ed25519Spki(publicKey)))
 
 /**
- * When as many witnesses as are needed had cosigned, RFC 3339; undefined when too few did. So one of them that dates its
- * cosignatures ahead moves nothing.
+ * When the last of the needed witnesses cosigned, RFC 3339; undefined when too few did. One witness whose clock is ahead does
+ * not change it.
  */
 export function cosignedAt({ needed, cosignatures }: Witnessed): string | undefined {
   const times = cosignatures.map(({ time }) => time).sort((one, other) => other - one)
@@ -98,7 +98,7 @@ export function cosignedAt({ needed, cosignatures }: Witnessed): string | undefi
   return time === undefined ? undefined : new Date(time * 1000).toISOString()
 }
 
-/** Refuses a log whose best witnessed checkpoint too few cosigned. */
+/** Refuses a log whose most cosigned checkpoint has too few cosignatures. Throws AuditFailure. */
 export function checkWitnesses({ keys, needed, cosignatures }: Witnessed): void {
   const count = cosignatures.length
   if (count >= needed) return

@@ -14,7 +14,7 @@ function styleFor(argv: readonly string[]): Style {
   return { colour, ascii: argv.includes("--ascii") }
 }
 
-/** Writes to standard output. What cannot be written ends the process below, whatever is still to be read. */
+/** Writes to standard output. A write that fails ends the process, in the `error` listener below. */
 const writeOut = (text: string): Promise<void> =>
   new Promise(written => {
     process.stdout.write(text, error => {
@@ -22,7 +22,7 @@ const writeOut = (text: string): Promise<void> =>
     })
   })
 
-/** Verifies what is named. Throws InputError. */
+/** Verifies the document of the command line. Throws InputError. */
 async function verified(
   { document, options: { trust, ndjson, complete, ...asked } }: Verification,
   style: Style,
@@ -48,14 +48,14 @@ async function answerTo(argv: readonly string[]): Promise<Answer> {
   }
 }
 
-/** A bug of ours: nothing counts as verified. */
+/** A bug of the verifier: nothing counts as verified. */
 function fail(error: unknown): never {
   const name = error instanceof Error ? error.name : "unknown"
   process.stderr.write(`verifier: internal error (${name}): nothing was verified; please report it.\n`)
   process.exit(2)
 }
 
-// Whatever ends the process before the answer is written, it does not end in 0.
+// If the process ends before the answer is written, its exit code is not 0.
 process.exitCode = 2
 process.on("uncaughtException", fail)
 process.on("unhandledRejection", fail)
@@ -69,7 +69,7 @@ answerTo(process.argv.slice(2)).then(({ stdout, stderr, exit }) => {
   process.stdout.write(stdout, error => {
     if (error) return
     process.exitCode = exit
-    // Nothing is under way any more, unless it was said on standard error. Node would tidy up for milliseconds first.
+    // Without output on standard error nothing is pending. Leaving now saves the milliseconds that Node takes to clean up.
     if (stderr === "" && exit !== 2) process.exit()
   })
 }, fail)

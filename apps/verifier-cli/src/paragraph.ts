@@ -1,7 +1,7 @@
 /** Prose on a terminal. */
 import type { Line } from "./print.ts"
 
-/** Columns of a line at most. */
+/** Maximum columns of a line. */
 const WIDTH = 111
 const INDENT = "  "
 

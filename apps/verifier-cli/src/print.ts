@@ -1,9 +1,9 @@
-/** From lines of marked text to what a terminal shows. Nothing of a document reaches the terminal unescaped: all text passes here. */
+/** Renders lines for a terminal. All text of a document passes here and is escaped. */
 import { styleText } from "node:util"
 import { codePoint, printable } from "@runseal/core/presentation/printable"
 
 export type Tone = "good" | "bad" | "warn" | "quiet" | "strong"
-/** A piece of a line; plain when it is bare text. */
+/** A piece of a line; a string has no tone. */
 export type Span = string | { readonly text: string; readonly tone: Tone }
 export type Line = readonly Span[]
 
@@ -22,7 +22,7 @@ const FORMATS: Readonly<Record<Tone, Parameters<typeof styleText>[0]>> = {
   strong: "bold",
 }
 
-/** What stands in ASCII output for the signs that the verifier writes itself. */
+/** ASCII replacements for the verifier's own signs. */
 const ASCII_SIGNS: Readonly<Record<string, string>> = { "✓": "+", "✗": "x", "–": "-", "◐": "~", "×": "x", "…": "..." }
 
 const NOT_ASCII = /[^ -~]/gu
@@ -42,7 +42,7 @@ export function printLines(lines: readonly Line[], { colour, ascii }: Style): st
   return lines.map(line => `${line.map(span).join("")}\n`).join("")
 }
 
-/** Indented JSON in ASCII alone: what could act on a terminal, and everything else beyond it, is escaped. */
+/** Indented JSON in printable ASCII; every other character is escaped, so that none can act on a terminal. */
 export const printJson = (value: unknown): string => `${asciiOf(JSON.stringify(value, undefined, 2))}\n`
 
 /** As `printJson`, on one line. */

@@ -1,17 +1,17 @@
-/** How far a long command has come, for who waits at a terminal. */
+/** Progress of a long command, for a user at a terminal. */
 
-/** Where it is shown: standard error, or what a test gives. */
+/** Standard error, or a test's substitute. */
 type Terminal = { readonly isTTY?: boolean; readonly write: (text: string) => unknown }
 
 export type Progress = {
   /** Entries done, of all. */
   readonly show: (done: number, total: number) => void
-  /** Leaves the line, whatever became of the command. */
+  /** Ends the line, also when the command failed. */
   readonly end: () => void
 }
 
-/** One line, written over and over; nothing where there is no terminal. */
-export function progressOn(terminal: Terminal): Progress {
+/** Rewrites one line; writes nothing where there is no terminal. */
+export function createProgress(terminal: Terminal): Progress {
   let shown = false
   return {
     show: (done, total) => {

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from "node:http"
 import { gzipSync } from "node:zlib"
 import { afterEach, expect, test } from "vitest"
 import { InputError } from "./input-error.ts"
-import { openAddress, readInput } from "./read-input.ts"
+import { parseAddress, readInput } from "./read-input.ts"
 
 const LIMITS = { maxBytes: 1000, deadlineMs: 300 }
 let server: Server | undefined
@@ -64,7 +64,7 @@ test.each([
   "http://127.9.9.9/x",
   "http://[::1]/x",
 ])("%s may be fetched", address => {
-  expect(openAddress(address).href).toBe(address)
+  expect(parseAddress(address).href).toBe(address)
 })
 
 test.each([
@@ -76,5 +76,5 @@ test.each([
   "file:///etc/passwd",
   "https://user@example.com/x",
 ])("%s may not be fetched", address => {
-  expect(() => openAddress(address)).toThrow(InputError)
+  expect(() => parseAddress(address)).toThrow(InputError)
 })

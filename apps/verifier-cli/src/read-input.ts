@@ -1,21 +1,21 @@
-/** Reads the document under test: a file, standard input, or an https address. Everything read is bounded. */
+/** Reads a document: a file, standard input, or an https address. Every read is bounded. */
 import { closeSync, openSync, readSync } from "node:fs"
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
 import { InputError } from "./input-error.ts"
 
 export type ReadLimits = {
-  /** Bytes read at most, after any content encoding is undone. */
+  /** Maximum bytes, after any content encoding is decoded. */
   readonly maxBytes: number
-  /** Milliseconds for the whole exchange with a server. */
+  /** Timeout of the whole exchange with a server, milliseconds. */
   readonly deadlineMs: number
 }
 
-/** A document of 64 MiB, which is what the strict parser takes; a server has 30 s to send it. */
+/** 64 MiB, the limit of the strict parser; a server has 30 s to send them. */
 export const DOCUMENT_LIMITS: ReadLimits = { maxBytes: DEFAULT_MAX_BYTES, deadlineMs: 30_000 }
 
 /** Redirects followed within one origin. */
 const MAX_REDIRECTS = 5
-/** Read of a file at once; a bundle takes one or two. */
+/** Bytes of one read; a bundle takes one or two. */
 const CHUNK_BYTES = 65_536
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
@@ -25,16 +25,16 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
  */
 export async function readInput(argument: string, limits: ReadLimits = DOCUMENT_LIMITS): Promise<Uint8Array> {
   if (argument === "-") return await collect(process.stdin, limits)
-  return isAddress(argument) ? await fetchBytes(openAddress(argument), limits) : await readFile(argument, limits)
+  return isAddress(argument) ? await fetchBytes(parseAddress(argument), limits) : await readFile(argument, limits)
 }
 
 /**
- * The bytes behind an argument piece by piece, of any total size for a file or standard input; what an address sends is read
- * whole, within the limits. Throws InputError.
+ * The bytes behind an argument in chunks. A file or standard input may be of any size; an address is read whole, within the
+ * limits. Throws InputError.
  */
 export async function* readChunks(argument: string, limits: ReadLimits = DOCUMENT_LIMITS): AsyncGenerator<Uint8Array> {
   if (argument === "-") yield* process.stdin
-  else if (isAddress(argument)) yield await fetchBytes(openAddress(argument), limits)
+  else if (isAddress(argument)) yield await fetchBytes(parseAddress(argument), limits)
   else {
     try {
       yield* chunksOf(argument)
@@ -57,7 +57,7 @@ export async function readFile(path: string, limits: ReadLimits): Promise<Uint8A
   }
 }
 
-/** Read in place rather than as a stream: loading Node's streams takes longer than reading a bundle. */
+/** Synchronous reads: loading Node's streams takes longer than reading a bundle. */
 function* chunksOf(path: string): Generator<Uint8Array> {
   const file = openSync(path, "r")
   try {
@@ -88,8 +88,8 @@ async function collect(
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
-/** An address we may fetch. Throws InputError. */
-export function openAddress(text: string): URL {
+/** Parses an address that may be fetched. Throws InputError. */
+export function parseAddress(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined) throw new InputError(`${text} is not a complete address.`)
   const allowed = url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.test(url.hostname))
@@ -113,7 +113,7 @@ async function fetchBytes(start: URL, limits: ReadLimits): Promise<Uint8Array> {
     }
   } catch (error) {
     if (error instanceof InputError) throw error
-    throw new InputError(signal.aborted ? lateProblem(url, limits) : unreachable(url, error))
+    throw new InputError(signal.aborted ? timeoutProblem(url, limits) : unreachable(url, error))
   }
   throw new InputError(`${start.href} redirects more than ${MAX_REDIRECTS} times.`)
 }
@@ -128,7 +128,7 @@ function redirected(from: URL, location: string | null): URL {
   return to
 }
 
-const lateProblem = ({ host }: URL, { deadlineMs }: ReadLimits): string =>
+const timeoutProblem = ({ host }: URL, { deadlineMs }: ReadLimits): string =>
   `${host} did not send the document within ${deadlineMs / 1000} s.`
 
 function unreachable({ host }: URL, error: unknown): string {

@@ -12,7 +12,7 @@ const inflateBounded = (data: Uint8Array, maxBytes: number): Promise<Uint8Array>
     )
   })
 
-/** A document's report, and the record it is about as its bytes. */
+/** A document's report, and the bytes of the record it is about. */
 export type Verified = { readonly report: Report | Unreadable; readonly record: Uint8Array }
 
 /** Verifies an audit report by the record that it carries. */

@@ -1,4 +1,4 @@
-/** A report as a person reads it: what was checked, what was not, why it failed and what to do, the verdict last. */
+/** A report as text: the checks, what is not verified, why it failed and what to do, the verdict last. */
 import {
   anchorText,
   MARKS,
@@ -23,9 +23,9 @@ const LABEL_WIDTH = 22
 export type Reading = {
   readonly report: Report
   readonly judgement: Judgement
-  /** Facts of the record, when the user asked for them. */
+  /** Facts of the record; empty without `--show-evidence-summary`. */
   readonly evidence: readonly EvidenceLine[]
-  /** Whether a trust document of the user's was found for the record's keys. */
+  /** Whether one of the user's trust documents is of the record's service. */
   readonly trusted: boolean
 }
 
@@ -56,8 +56,8 @@ const section = (heading: string, lines: readonly Line[]): readonly Line[] =>
   lines.length === 0 ? [] : [[], [{ text: heading, tone: "strong" }], ...lines]
 
 function checkLine({ id, result, message }: Check): Line {
-  const said: Span = result === "absent" ? { text: message, tone: "quiet" } : shortMessage(message)
-  return ["  ", mark(result), ` ${id.padEnd(CHECK_WIDTH)}`, said]
+  const sentence: Span = result === "absent" ? { text: message, tone: "quiet" } : shortMessage(message)
+  return ["  ", mark(result), ` ${id.padEnd(CHECK_WIDTH)}`, sentence]
 }
 
 const anchorLine = (anchor: AnchorFacts): Line => [`  ${anchor.slot.padEnd(CHECK_WIDTH + 2)}${anchorText(anchor)}`]
@@ -92,7 +92,7 @@ function adviceFor(report: Report, failed: CheckId, trusted: boolean): readonly 
   return adviceOf(remedy, "pin it with verifier trust add --replace").flatMap(paragraph)
 }
 
-/** What a reader must know together with the verdict. */
+/** What qualifies the verdict. */
 function closing({ statement, verdict }: Report, { exit }: Judgement): readonly Line[] {
   const meaning = unanchoredMeaning(verdict)
   return [

@@ -1,6 +1,6 @@
 /**
- * The signed checkpoints of a log that this user's audits have met, one file per origin beside the pinned trust. They are what
- * a later audit holds the log to, so a file only grows; whoever can write there can make the verifier forget.
+ * The signed checkpoints that this user's audits have seen, one file per origin beside the pinned trust. A later audit compares
+ * the log with them. An attacker who can write there can delete what the verifier has seen.
  */
 import { readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -16,26 +16,26 @@ import { storeName, writeWhole } from "./trust-store.ts"
 /** A checkpoint is some 200 bytes; a witness adds 150, with ML-DSA-44 some 3,300. A log has 30 s to send it. */
 export const CHECKPOINT_LIMITS: ReadLimits = { maxBytes: 65_536, deadlineMs: 30_000 }
 /**
- * Checkpoints kept of one log. When they are as many, an audit that passes drops all but the newest half: it has proved each to
- * be part of the tree it found, whose checkpoint stays. One that did not pass is then not kept.
+ * Checkpoints stored per log. When the file is full, an audit that passes drops the older half: it has proved that each is part
+ * of the tree whose checkpoint it stores. A checkpoint that did not pass is not stored in a full file.
  */
 export const MAX_SEEN = 1000
-const KEPT_OF_FULL = MAX_SEEN / 2
+const RETAINED_OF_FULL = MAX_SEEN / 2
 /** Characters that escaping adds to a line at most, six for one, and the other fields. */
 const MAX_FILE_BYTES = MAX_SEEN * (6 * CHECKPOINT_LIMITS.maxBytes + 256)
 const FOLDER = "checkpoints"
 
-/** What is kept of a checkpoint. */
+/** A checkpoint as it is stored. */
 export type Seen = {
   /** RFC 3339, by this machine's clock. */
   readonly seen_at: string
-  /** The signed note, which shows to others what the log has signed. */
+  /** The signed note: evidence of what the log has signed. */
   readonly checkpoint: string
-  /** Whether an audit passed for it: every entry was there, and every checkpoint seen until then part of it. */
+  /** Whether an audit of it passed: every entry was there, and every checkpoint seen until then was part of it. */
   readonly passed: boolean
-  /** RFC 3339, by this machine's clock: when the log itself, asked over the network, last showed this as its newest. */
+  /** RFC 3339, by this machine's clock: when the service itself last showed this as its newest. */
   readonly newest_at?: string
-  /** RFC 3339: when as many witnesses as were demanded had cosigned this, by their clocks. */
+  /** RFC 3339: when the last of the required witnesses cosigned this, by their clocks. */
   readonly cosigned_at?: string
 }
 export type SeenCheckpoint = Seen & { readonly head: Checkpoint }
@@ -46,11 +46,11 @@ export function headOf(note: string): Checkpoint | undefined {
   return parsed === undefined ? undefined : parseCheckpoint(parsed.text)
 }
 
-/** Where the checkpoints of an origin are kept. */
+/** The file with the checkpoints of an origin. */
 export const seenPath = (trustFolder: string, origin: string): string =>
   join(trustFolder, FOLDER, `${storeName(origin)}.ndjson`)
 
-/** What was seen of an origin, oldest first. A damaged file is refused rather than passed over. Throws InputError. */
+/** The checkpoints seen of an origin, oldest first. A damaged file is an error and is not skipped. Throws InputError. */
 export function readSeen(trustFolder: string, origin: string): readonly SeenCheckpoint[] {
   const path = seenPath(trustFolder, origin)
   const seen = textOf(path)
@@ -95,17 +95,18 @@ function parseLine(line: string): JsonValue {
 }
 
 /**
- * Keeps a checkpoint; of one that is kept already, the later times. The file is read again first, so that audits at one time keep
- * both of theirs but for those of the same instant. Throws InputError.
+ * Stores a checkpoint; if it is stored already, updates its times. The file is read again first, so that concurrent audits both
+ * store theirs, unless they write at the same instant. Throws InputError.
  */
-export function keepSeen(trustFolder: string, origin: string, one: SeenCheckpoint): void {
+export function storeSeen(trustFolder: string, origin: string, one: SeenCheckpoint): void {
   const known = readSeen(trustFolder, origin)
   const dated = known.map(other => (sameHead(other.head, one.head) ? withLaterTimes(other, one) : other))
-  const isKept = dated.some(other => sameHead(other.head, one.head) && (other.passed || !one.passed))
+  const isStored = dated.some(other => sameHead(other.head, one.head) && (other.passed || !one.passed))
   const isFull = known.length >= MAX_SEEN
-  if ((isKept || (isFull && !one.passed)) && dated.every((other, at) => other === known[at])) return
-  const kept = isKept || (isFull && !one.passed) ? dated : [...(isFull ? dated.slice(-KEPT_OF_FULL) : dated), one]
-  const lines = kept.map(({ head: _, ...seen }) => canonicalize(seen))
+  if ((isStored || (isFull && !one.passed)) && dated.every((other, at) => other === known[at])) return
+  const remaining =
+    isStored || (isFull && !one.passed) ? dated : [...(isFull ? dated.slice(-RETAINED_OF_FULL) : dated), one]
+  const lines = remaining.map(({ head: _, ...seen }) => canonicalize(seen))
   writeWhole(join(trustFolder, FOLDER), `${storeName(origin)}.ndjson`, lines.join("\n"))
 }
 
@@ -121,6 +122,6 @@ function withLaterTimes(known: SeenCheckpoint, one: SeenCheckpoint): SeenCheckpo
   }
 }
 
-/** Whether two checkpoints speak of the same tree. */
+/** Whether two checkpoints are of the same tree. */
 const sameHead = (a: Checkpoint, b: Checkpoint): boolean =>
   a.size === b.size && encodeBase64(a.root) === encodeBase64(b.root)

@@ -1,17 +1,19 @@
 /** `verifier trust add | list | remove`. */
 import { TRUST_PATH } from "@runseal/core/presentation/trust-rows"
+
 import type { Answer } from "./exit-answer.ts"
-import { refused, said } from "./exit-answer.ts"
+import { printed, refused } from "./exit-answer.ts"
+
 import type { Line, Style } from "./print.ts"
-import { isAddress, openAddress, readInput } from "./read-input.ts"
+import { isAddress, parseAddress, readInput } from "./read-input.ts"
 import { PINNING_MEANS, trustLines } from "./trust-lines.ts"
 import type { PinResult } from "./trust-store.ts"
 import { parseTrustFile, pin, readPinned, TRUST_LIMITS, unpin } from "./trust-store.ts"
 
-/** The bare address of a service means its well-known trust document. */
+/** The address of a trust document; that of a bare host is its well-known one. */
 function trustAddress(argument: string): string {
   if (!isAddress(argument)) return argument
-  const url = openAddress(argument)
+  const url = parseAddress(argument)
   return url.pathname === "/" ? new URL(TRUST_PATH, url).href : url.href
 }
 
@@ -30,10 +32,10 @@ export async function addTrust(argument: string, replace: boolean, folder: strin
       [],
     ]
     const message =
-      "another trust document of this service is pinned, and it stays: compare the two, then add --replace."
-    return { ...said(lines, style, 1), stderr: refused(message, style).stderr }
+      "another trust document of this service is pinned and was not replaced: compare the two, then add --replace."
+    return { ...printed(lines, style, 1), stderr: refused(message, style).stderr }
   }
-  return said([[SENTENCES[outcome.result]], ...trustLines(document.keys), [], ...PINNING_MEANS], style)
+  return printed([[SENTENCES[outcome.result]], ...trustLines(document.keys), [], ...PINNING_MEANS], style)
 }
 
 const SENTENCES: Readonly<Record<Exclude<PinResult["result"], "conflict">, string>> = {
@@ -45,17 +47,17 @@ const SENTENCES: Readonly<Record<Exclude<PinResult["result"], "conflict">, strin
 /** Everything that is pinned. Throws InputError. */
 export function listTrust(folder: string, style: Style): Answer {
   const pinned = readPinned(folder)
-  if (pinned.length === 0) return said([["No trust document is pinned. See: verifier trust add --help"]], style)
+  if (pinned.length === 0) return printed([["No trust document is pinned. See: verifier trust add --help"]], style)
   const lines = pinned.flatMap(({ keys, path }, index): readonly Line[] => [
     ...(index === 0 ? [] : [[]]),
     ...trustLines(keys),
     [{ text: `  ${path}`, tone: "quiet" }],
   ])
-  return said(lines, style)
+  return printed(lines, style)
 }
 
 /** Forgets a service. Throws InputError. */
 export function removeTrust(service: string, folder: string, style: Style): Answer {
   if (!unpin(folder, service)) return refused("no service of that name is pinned: see verifier trust list.", style, 1)
-  return said([["Removed. Records of this service no longer verify for you."]], style)
+  return printed([["Removed. Records of this service no longer verify for you."]], style)
 }

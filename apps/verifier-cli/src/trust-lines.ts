@@ -1,4 +1,4 @@
-/** What the verifier says about trust: whom a document names, what pinning means, how to do it. */
+/** Texts about trust: the keys of a trust document, what pinning means, how to pin. */
 import { SAME_ADDRESS, UNVOUCHED } from "@runseal/core/presentation/advice"
 import { TRUST_PATH, trustRows } from "@runseal/core/presentation/trust-rows"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
@@ -16,20 +16,20 @@ export const trustLines = (keys: TrustedKeys): readonly Line[] =>
     ...(detail === undefined ? [] : [row("", { text: detail, tone: "quiet" })]),
   ])
 
-/** What a pin does and what it is worth. */
+/** The effect of a pin, and its value. */
 export const PINNING_MEANS: readonly Line[] = [
   ["From now on a record sealed with these keys is verified as this service's, for your account on this machine."],
-  ["That is worth as much as the way the document came to you: compare the fingerprints with those the service gives"],
-  ["elsewhere, in a contract, in its repository or by voice. Whoever sent you a forged document chose its keys."],
+  ["A forged trust document names the forger's keys, so compare the fingerprints with those that the service gives"],
+  ["elsewhere: in a contract, in its repository or on the phone."],
   ["To undo it: verifier trust remove SERVICE"],
 ]
 
-/** How to come to trust a service, said when nothing the user trusts vouches for a record. */
+/** How to pin a service, printed when no trusted key vouches for a record. */
 export const HOW_TO_PIN: readonly Line[] = [
   ...paragraph(`${UNVOUCHED} To verify it:`),
-  ["  1. Take the address of the service from where you know it (contract, documentation), not from the record."],
+  ["  1. Take the address of the service from a contract or its documentation, not from the record."],
   ["  2. ", strong(`verifier trust add https://SERVICE${TRUST_PATH}`)],
-  ["     or, for this one time: verifier --trust FILE … with that document saved to a file."],
+  ["     or, for one verification: save that document to a file and add --trust FILE."],
   ["  3. Compare the fingerprints it shows with those the service gives elsewhere."],
-  ...paragraph(`${SAME_ADDRESS} That is why the verifier fetches none by itself.`),
+  ...paragraph(`${SAME_ADDRESS} Therefore the verifier never fetches a trust document by itself.`),
 ]

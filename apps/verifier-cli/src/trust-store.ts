@@ -1,6 +1,6 @@
 /**
- * The user's pinned trust documents: one file per service in a folder of the user's own. Whoever can write there decides
- * what this user's verifier believes, so the folder is made for its owner alone.
+ * The user's pinned trust documents: one file per service in a folder of the user's own. A process that can write there decides
+ * which keys this user's verifier trusts, so only the owner can.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { homedir } from "node:os"
@@ -27,22 +27,22 @@ const OWNER_ONLY_FILE = 0o600
 const NAME_HASH_DIGITS = 16
 const MAX_READABLE_NAME = 40
 
-/** Where pinned documents lie: `RUNSEAL_TRUST_DIR`, else `runseal/trust` in the XDG configuration folder. Throws InputError. */
+/** The folder of pinned documents: `RUNSEAL_TRUST_DIR`, else `runseal/trust` in the XDG configuration folder. Throws InputError. */
 export function trustFolder(environment: Readonly<Record<string, string | undefined>>): string {
   const { RUNSEAL_TRUST_DIR: own, XDG_CONFIG_HOME: configuration } = environment
   return own || join(configuration || join(home(), ".config"), "runseal", "trust")
 }
 
-/** Fails for a user without a home, as in some containers. */
+/** Throws InputError for a user without a home, as in some containers. */
 function home(): string {
   try {
     return homedir()
   } catch {
-    throw new InputError("You have no home folder to keep a trust store in: set RUNSEAL_TRUST_DIR, or use --trust.")
+    throw new InputError("You have no home folder for a trust store: set RUNSEAL_TRUST_DIR, or use --trust.")
   }
 }
 
-/** Reads a trust document; `name` is what the message calls it. Throws InputError. */
+/** Parses a trust document. @param name of the file, for the message. Throws InputError. */
 export function parseTrustFile(bytes: Uint8Array, name: string): TrustFile {
   const value = parseJson(bytes, name)
   const keys = parseTrust(value)
@@ -59,7 +59,7 @@ function parseJson(bytes: Uint8Array, name: string): JsonValue {
   }
 }
 
-/** Every pinned document, by service name. A damaged one is refused rather than passed over. Throws InputError. */
+/** Every pinned document, by service name. A damaged one is an error and is not skipped. Throws InputError. */
 export function readPinned(folder: string): readonly PinnedTrust[] {
   const names = listFolder(folder).filter(name => name.endsWith(".json"))
   if (names.length > MAX_PINNED) throw new InputError(`${folder} holds more than ${MAX_PINNED} trust documents.`)
@@ -86,14 +86,14 @@ function readPinnedFile(path: string): PinnedTrust {
   }
 }
 
-/** What became of a document to pin; `conflict` is what stands in its place and was left there. */
+/** The result of a pin; `conflict`: another document of the service is pinned, and was not replaced. */
 export type PinResult =
   | { readonly result: "pinned" | "already_pinned" | "replaced" }
   | { readonly result: "conflict"; readonly pinned: TrustFile }
 
 /**
- * Pins a document. Any other document of the same service stays unless `replace` is set: one with other keys would change
- * whom the user believes, one with other dates could bring a revoked key back. Throws InputError.
+ * Pins a document. Any other document of the same service stays unless `replace` is set: other keys would change whom
+ * the user believes, other dates could bring a revoked key back. Throws InputError.
  */
 export function pin(folder: string, document: TrustFile, replace: boolean): PinResult {
   const { service } = document.keys
@@ -119,15 +119,15 @@ export function unpin(folder: string, service: string): boolean {
   return pinned.length > 0
 }
 
-/** Writes a file of the store for its owner alone, whole or not at all: beside its place, then moved there. Throws InputError. */
+/** Writes a file of the store atomically, readable for its owner only: to a temporary file, then renamed. Throws InputError. */
 export function writeWhole(folder: string, name: string, text: string): void {
-  const waiting = join(folder, `.${name}.${process.pid}`)
+  const temporary = join(folder, `.${name}.${process.pid}`)
   try {
     mkdirSync(folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
-    writeFileSync(waiting, `${text}\n`, { mode: OWNER_ONLY_FILE })
-    renameSync(waiting, join(folder, name))
+    writeFileSync(temporary, `${text}\n`, { mode: OWNER_ONLY_FILE })
+    renameSync(temporary, join(folder, name))
   } catch {
-    rmSync(waiting, { force: true })
+    rmSync(temporary, { force: true })
     throw new InputError(`The trust store ${folder} could not be written.`)
   }
 }
@@ -140,7 +140,7 @@ function remove(path: string): void {
   }
 }
 
-/** A file name, without its ending, for what is kept about a service or a log of that name. */
+/** The file name, without extension, for a service or a log of that name. */
 export function storeName(name: string): string {
   const readable = name
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** Verifies a document of any kind that the command reads. */
+/** Verifies a document of any kind. */
 import { isPdf } from "@runseal/core/report-pdf/is-pdf"
 import { verifyText } from "@runseal/core/verify/document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"

@@ -1,5 +1,4 @@
-/** `verifier <document>`: reads what the command line names and verifies it. */
-
+/** `verifier <document>`: reads the document and verifies it. */
 import { linesOf } from "@runseal/core/presentation/lines"
 import { isPdf } from "@runseal/core/report-pdf/is-pdf"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
@@ -29,7 +28,7 @@ export async function verifyCommand(
   return answerOf(report, record, trusts, flags, style)
 }
 
-/** Whether the argument says by its name that it holds one document a line. */
+/** Whether the file name says that it holds one document a line. */
 export const isStream = (argument: string): boolean => argument.endsWith(".ndjson")
 
 /** Verifies every line behind the argument; as `verifyCommand` otherwise. Throws InputError. */
@@ -65,7 +64,7 @@ export async function completeCommand(
 export const trustsOf = async (trustFiles: readonly string[], folder: () => string): Promise<readonly TrustedKeys[]> =>
   trustFiles.length === 0 ? readPinned(folder()).map(({ keys }) => keys) : await readTrusts(trustFiles)
 
-/** Keys from files alone: what a document is verified with never comes over the network in the same breath. */
+/** Keys from files only. Keys fetched in the same run as the document would prove nothing. */
 async function readTrusts(paths: readonly string[]): Promise<readonly TrustedKeys[]> {
   const trusts: TrustedKeys[] = []
   for (const path of paths) {

@@ -8,8 +8,10 @@ import { parseRunStatement } from "@runseal/core/verify/verify-run-statement"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { RUN_STATEMENT_PREDICATE_TYPE } from "@runseal/core/vocabulary/versions"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+
 import type { Answer } from "./exit-answer.ts"
-import { refused, said } from "./exit-answer.ts"
+import { printed, refused } from "./exit-answer.ts"
+
 import type { ExportFlags } from "./export-command.ts"
 import { writeNewFiles } from "./export-folder.ts"
 import { README_NAME } from "./export-readme.ts"
@@ -21,8 +23,8 @@ import { answerOf } from "./verify-text.ts"
 import { VERSION } from "./version.ts"
 
 /**
- * Exports a statement with the record that it speaks of. Both are verified first, and the statement must say what the record says;
- * else the answer is that of the verification that failed, and nothing is written. Throws InputError.
+ * Exports a statement with its record. Both are verified first, and the statement must agree with the record; otherwise the
+ * answer is that of the verification that failed, and nothing is written. Throws InputError.
  * @param envelope file or address of the DSSE envelope
  */
 export async function exportStatement(
@@ -36,11 +38,11 @@ export async function exportStatement(
   const flags = { allowUnanchored: false, showEvidenceSummary: false, json: false, strict, readAtMs: Date.now() }
   const { report, record } = await verifyAny(await readInput(argument), trusts)
   const answer = answerOf(report, record, trusts, flags, style)
-  if (isUnreadable(report) || answer.exit !== 0) return failed(answer, style)
+  if (isUnreadable(report) || answer.exit !== 0) return withoutExport(answer, style)
   const text = await readInput(envelope)
-  const stated = verifyText(text, trusts)
-  const statedAnswer = answerOf(stated, text, trusts, { ...flags, strict: false, allowUnanchored: true }, style)
-  if (isUnreadable(stated) || statedAnswer.exit !== 0) return failed(statedAnswer, style)
+  const statement = verifyText(text, trusts)
+  const statementAnswer = answerOf(statement, text, trusts, { ...flags, strict: false, allowUnanchored: true }, style)
+  if (isUnreadable(statement) || statementAnswer.exit !== 0) return withoutExport(statementAnswer, style)
   const files = filesOf(record, text, trusts)
   if ("problem" in files) return { stdout: "", ...nothing(`: ${files.problem}`, style) }
   const readme = { name: README_NAME, bytes: utf8Encode(readmeText(report)) }
@@ -55,11 +57,11 @@ export async function exportStatement(
     [],
     ...CHECK_LINES,
   ]
-  return said(lines, style)
+  return printed(lines, style)
 }
 
 /** The answer of a verification that was not good enough. */
-const failed = (answer: Answer, style: Style): Answer =>
+const withoutExport = (answer: Answer, style: Style): Answer =>
   answer.exit === 1 ? { ...answer, ...nothing("", style) } : answer
 
 const nothing = (reason: string, style: Style): Pick<Answer, "exit" | "stderr"> => ({
@@ -67,7 +69,7 @@ const nothing = (reason: string, style: Style): Pick<Answer, "exit" | "stderr"> 
   stderr: refused(`nothing was exported${reason}.`, style).stderr,
 })
 
-/** Both texts were verified, so that they are JSON. */
+/** Both texts are JSON: they were verified before. */
 function filesOf(
   record: Uint8Array,
   envelope: Uint8Array,
@@ -88,7 +90,7 @@ const COSIGN_COMMAND: string = `cosign verify-blob-attestation --key ${key} --bu
 
 /** How to verify the export with cosign. No log holds the statement: the record's own anchors are what `--sigstore` exports. */
 const CHECK_LINES: readonly Line[] = [
-  ["In that folder, with cosign 3 (cosign 2 wants --new-bundle-format besides):"],
+  ["In that folder, with cosign 3 (cosign 2 also needs --new-bundle-format):"],
   [`  ${COSIGN_COMMAND}`],
 ]
 
@@ -102,15 +104,19 @@ function readmeText(report: Report): string {
     [`${envelope}: the in-toto statement in its DSSE envelope, signed by the service's key`],
     [`${bundle}: the same envelope as a Sigstore bundle v0.3`],
     [`${key}: the service's public key`],
-    [`${root}: the log's public key, which cosign wants to see and does not use here`],
+    [`${root}: the log's public key, which cosign requires and does not use here`],
     [],
     ...CHECK_LINES,
     [],
-    ["The key was taken from the exporting user's trust document, not from the record. Whoever was given this folder"],
-    ["by somebody else must compare it with the one that the service publishes."],
+    [
+      "The key was taken from the exporting user's trust document, not from the record. If you did not export this folder",
+    ],
+    ["yourself, compare it with the key that the service publishes."],
     [],
-    ["No log holds the statement, hence --insecure-ignore-tlog: it is the service's signed word. That its record was"],
-    ["sealed so and anchored only the verifier shows, given the record itself."],
+    [
+      "No log holds the statement, hence --insecure-ignore-tlog: it is a claim that the service signed. Only the verifier,",
+    ],
+    ["given the record itself, shows that the record was sealed so and anchored."],
   ]
   return printLines(lines, { ascii: true, colour: false })
 }

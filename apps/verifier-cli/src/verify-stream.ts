@@ -1,4 +1,4 @@
-/** Verifies a stream of documents, one a line (NDJSON): each is judged, the worst exit code stands for all. */
+/** Verifies a stream of documents, one a line (NDJSON): each is verified, and the worst exit code is that of the stream. */
 import type { JsonObject } from "@runseal/canonical"
 import type { NumberedLine } from "@runseal/core/presentation/lines"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
@@ -13,19 +13,19 @@ import { printJsonLine, printLines } from "./print.ts"
 import type { VerifyFlags } from "./verify-text.ts"
 import { jsonAnswer } from "./verify-text.ts"
 
-/** Takes text for standard output; resolves when it was taken, so that a slow reader slows the verifier. */
+/** Writes to standard output; resolves when the text is written, so that a slow reader slows the verifier. */
 export type Write = (text: string) => Promise<void>
 
-/** UTF-16 units of output kept before they are written. */
+/** UTF-16 units of output buffered before a flush. */
 const WRITE_LENGTH = 65_536
 const COUNT_WIDTH = 10
 
-/** How one line was judged. */
-type Judged = {
+/** The result of one line. */
+type LineResult = {
   readonly exit: ExitCode
-  /** The verdict, or that there is none: what lines are counted by. */
+  /** The verdict, or NO_VERDICT; lines are counted by it. */
   readonly verdict: string
-  /** What a reader is told of a line that did not pass. */
+  /** Printed for a line that did not pass. */
   readonly problem: string
   readonly limitations: readonly Limitation[]
   /** The object of `--json`. */
@@ -34,12 +34,12 @@ type Judged = {
 
 const NO_VERDICT = "could not be verified"
 
-/** What is known of all lines so far. */
+/** Counters over all lines so far. */
 type Tally = { documents: number; passed: number; exit: ExitCode; verdicts: Map<string, number>; limits: Set<string> }
 
 /**
- * Verifies every line and writes what there is to say. Without `--json` only lines that did not pass are named, since a
- * million that did are one number. Memory does not grow with the stream. Throws InputError when it holds no document.
+ * Verifies every line and writes the results. Without `--json` only lines that did not pass are named; those that did
+ * are counted. Memory does not grow with the stream. Throws InputError when it holds no document.
  */
 export async function verifyStream(
   lines: AsyncIterable<NumberedLine>,
@@ -49,22 +49,22 @@ export async function verifyStream(
   write: Write,
 ): Promise<ExitCode> {
   const tally: Tally = { documents: 0, passed: 0, exit: 0, verdicts: new Map(), limits: new Set() }
-  let waiting = ""
+  let buffer = ""
   for await (const line of lines) {
-    const judged = judgeLine(line, trusts, flags)
-    count(tally, judged)
-    if (flags.json) waiting += printJsonLine({ line: line.number, ...judged.json() })
-    else if (judged.exit !== 0) waiting += printLines([problemLine(line, judged)], style)
-    if (waiting.length < WRITE_LENGTH) continue
-    await write(waiting)
-    waiting = ""
+    const result = judgeLine(line, trusts, flags)
+    count(tally, result)
+    if (flags.json) buffer += printJsonLine({ line: line.number, ...result.json() })
+    else if (result.exit !== 0) buffer += printLines([problemLine(line, result)], style)
+    if (buffer.length < WRITE_LENGTH) continue
+    await write(buffer)
+    buffer = ""
   }
   if (tally.documents === 0) throw new InputError("The stream holds no document: expected one JSON object a line.")
-  await write(waiting + (flags.json ? printJsonLine(jsonSummary(tally)) : printLines(summaryLines(tally), style)))
+  await write(buffer + (flags.json ? printJsonLine(jsonSummary(tally)) : printLines(summaryLines(tally), style)))
   return tally.exit
 }
 
-function judgeLine({ bytes }: NumberedLine, trusts: readonly TrustedKeys[], flags: VerifyFlags): Judged {
+function judgeLine({ bytes }: NumberedLine, trusts: readonly TrustedKeys[], flags: VerifyFlags): LineResult {
   if (bytes === undefined) return unreadableLine("the line is longer than a document may be")
   const report = heldToClock(verifyText(bytes, trusts), flags.readAtMs)
   if (isUnreadable(report)) return unreadableLine(report.unreadable)
@@ -77,12 +77,12 @@ function judgeLine({ bytes }: NumberedLine, trusts: readonly TrustedKeys[], flag
   return { exit, verdict, problem, limitations: report.limitations, json }
 }
 
-function unreadableLine(unreadable: string): Judged {
+function unreadableLine(unreadable: string): LineResult {
   const json = (): JsonObject => ({ exit_code: 2, unreadable })
   return { exit: 2, verdict: NO_VERDICT, problem: unreadable, limitations: [], json }
 }
 
-function count(tally: Tally, { exit, verdict, limitations }: Judged): void {
+function count(tally: Tally, { exit, verdict, limitations }: LineResult): void {
   tally.documents++
   if (exit === 0) tally.passed++
   if (exit > tally.exit) tally.exit = exit
@@ -90,12 +90,12 @@ function count(tally: Tally, { exit, verdict, limitations }: Judged): void {
   for (const { sentence } of limitations) tally.limits.add(sentence)
 }
 
-function problemLine({ number }: NumberedLine, { verdict, problem }: Judged): Line {
-  const said: Span = { text: verdict, tone: "bad" }
-  return problem === "" ? [`line ${number}: `, said] : [`line ${number}: `, said, "; ", problem]
+function problemLine({ number }: NumberedLine, { verdict, problem }: LineResult): Line {
+  const outcome: Span = { text: verdict, tone: "bad" }
+  return problem === "" ? [`line ${number}: `, outcome] : [`line ${number}: `, outcome, "; ", problem]
 }
 
-/** The last line says in one sentence what became of all, and nothing else. */
+/** The counts; the last line is the result of the stream, alone. */
 function summaryLines({ documents, passed, verdicts, limits }: Tally): readonly Line[] {
   const all = passed === documents
   const noun = documents === 1 ? "DOCUMENT" : "DOCUMENTS"

@@ -1,12 +1,14 @@
-/** One verification, pure: the document's bytes, the keys the user trusts and the flags give the answer. */
+/** One verification as a pure function of the document's bytes, the user's trusted keys and the flags. */
 import type { JsonObject } from "@runseal/canonical"
 import { isUnreadable, type Unreadable, verifyText } from "@runseal/core/verify/document"
 import { evidenceOf } from "@runseal/core/verify/evidence-summary"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
 import type { Report } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+
 import type { Answer } from "./exit-answer.ts"
-import { refused, said } from "./exit-answer.ts"
+import { printed, refused } from "./exit-answer.ts"
+
 import type { JudgeFlags } from "./judgement.ts"
 import { judge } from "./judgement.ts"
 import type { Style } from "./print.ts"
@@ -23,8 +25,8 @@ export type VerifyFlags = JudgeFlags & {
 
 /**
  * Verifies a document.
- * @param input JSON text as UTF-8; hostile bytes are answered with exit 2.
- * @param trusts keys from outside the document; the public Rekor log's are known without.
+ * @param input JSON text as UTF-8; any other bytes give exit 2
+ * @param trusts keys from outside the document; those of the public Rekor log are built in
  */
 export function verifyInput(
   input: Uint8Array,
@@ -35,7 +37,7 @@ export function verifyInput(
   return answerOf(verifyText(input, trusts), input, trusts, flags, style)
 }
 
-/** What is said of a report. @param input the record it is about, as its bytes. */
+/** Prints a report. @param input the bytes of the record it is about */
 export function answerOf(
   verified: Report | Unreadable,
   input: Uint8Array,
@@ -49,7 +51,7 @@ export function answerOf(
   const evidence = flags.showEvidenceSummary ? evidenceOf(input) : []
   const trusted = trusts.some(({ service }) => service === report.service)
   const reading = { report, judgement, evidence, trusted }
-  if (!flags.json) return said(reportLines(reading), style, judgement.exit)
+  if (!flags.json) return printed(reportLines(reading), style, judgement.exit)
   return { stdout: printJson(jsonAnswer(reading)), stderr: "", exit: judgement.exit }
 }
 

@@ -1,12 +1,12 @@
 /**
- * The words of `verifier <document>`. A plain verification is told from them alone, since Commander takes longer to load than
- * a document to verify; whatever else they are, Commander reads them, and says what is wrong with them.
+ * Parses the arguments of a plain `verifier <document>` without Commander, which takes longer to load than a document to
+ * verify. Any other arguments, and wrong ones, are left to Commander.
  */
 
-/** What stands alone: the flag, its name among the options, and what help says of it. */
+/** Options without a value: the flag, its name among the options, and its help text. */
 export const SWITCHES = [
   ["--allow-unanchored", "allowUnanchored", "exit 0 for a document without log entry; never for one that FAILED"],
-  ["--show-evidence-summary", "showEvidenceSummary", "also print what a bundle says of its run"],
+  ["--show-evidence-summary", "showEvidenceSummary", "also print the facts that a bundle states about its run"],
   ["--strict", "strict", "also fail on disclosed limitations, such as a software-only attestation"],
   ["--json", "json", "print one JSON object instead of text"],
   ["--ndjson", "ndjson", "the input holds one document a line; a file named .ndjson needs no option"],
@@ -17,13 +17,13 @@ export const SWITCHES = [
 type Switch = (typeof SWITCHES)[number][1]
 export type VerifyOptions = Readonly<Record<Switch, boolean>> & { readonly trust: readonly string[] }
 
-/** First words that are no documents. */
+/** First arguments that name a command, not a document. */
 export const COMMANDS: ReadonlySet<string> = new Set(["export", "log", "trust", "help"])
 
-/** A document that is to be verified, and how. */
+/** A document to verify, with its options. */
 export type Verification = { readonly document: string; readonly options: VerifyOptions }
 
-/** The verification that these words ask for; undefined when they are for Commander to read. */
+/** The verification that the arguments ask for; undefined when Commander has to parse them. */
 export function plainVerification(words: readonly string[]): Verification | undefined {
   const documents: string[] = []
   const trust: string[] = []
@@ -52,5 +52,5 @@ export function plainVerification(words: readonly string[]): Verification | unde
   return switched.size === 0 ? { document, options: { ...options, trust } } : undefined
 }
 
-/** Whether a word names something: no option does, but `-` is standard input. */
+/** Whether an argument names a file or an address, and is no option; `-` is standard input. */
 const isName = (word: string): boolean => word === "-" || (word !== "" && !word.startsWith("-"))

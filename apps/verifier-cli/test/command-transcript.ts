@@ -4,9 +4,9 @@ import { execFile } from "node:child_process"
 /** A command with its output; `comment` are the lines above it, as they are. */
 export type Step = { readonly comment: string; readonly command: string; readonly output: string }
 
-/** A command begins after this … */
+/** Before a command … */
 const PROMPT = "$ "
-/** … a line of standard error after this, and the exit code stands in the last line. */
+/** … and before a line of standard error; the last line is the exit code. */
 const STDERR = "! "
 const END = /^\[exit \d+\]$/
 

@@ -8,8 +8,8 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest"
 import { InputError } from "../src/input-error.ts"
 import { auditLog, type LogAudit } from "../src/log-audit.ts"
 import type { LogSource } from "../src/log-source.ts"
-import { progressOn } from "../src/progress.ts"
-import { CHECKPOINT_LIMITS, headOf, keepSeen, MAX_SEEN, readSeen, seenPath } from "../src/seen-checkpoints.ts"
+import { createProgress } from "../src/progress.ts"
+import { CHECKPOINT_LIMITS, headOf, MAX_SEEN, readSeen, seenPath, storeSeen } from "../src/seen-checkpoints.ts"
 import { type LogOptions, type SmallLog, signedHead, smallLog } from "./small-log.ts"
 
 const root = mkdtempSync(join(tmpdir(), "runseal-audit-"))
@@ -94,7 +94,7 @@ describe("a log that changed its keys", () => {
     expect((await audit(log, { trusts })).failure).toBeUndefined()
     const retired = logOf({ size: 400, changedAt: 270, signedBy: "a log" })
     expect(failed(await audit(retired, { trusts, quick }))).toBe(
-      "keys: The checkpoint is not signed with the checkpoint key that the log goes on with.",
+      "keys: The checkpoint is not signed with the newest checkpoint key that the log announced.",
     )
   })
 
@@ -130,10 +130,10 @@ describe("a log that is whole", () => {
 })
 
 describe("what was seen", () => {
-  test("is kept for its owner alone, once for each tree", async () => {
+  test("is stored for its owner alone, once for each tree", async () => {
     for (const size of [300, 300, 700, 700]) await audit(logOf({ size }))
-    const kept = readSeen(store, ORIGIN)
-    expect(kept.map(({ head, passed }) => [head.size, passed])).toEqual([
+    const checkpoints = readSeen(store, ORIGIN)
+    expect(checkpoints.map(({ head, passed }) => [head.size, passed])).toEqual([
       [300, false],
       [300, true],
       [700, false],
@@ -203,13 +203,13 @@ describe("what was seen", () => {
     const head = headOf(checkpoint)
     if (head === undefined) throw new Error("no checkpoint")
     const seen = { seen_at: "2026-02-01T00:00:00.000Z", checkpoint, passed: true }
-    keepSeen(store, ORIGIN, { ...seen, head })
+    storeSeen(store, ORIGIN, { ...seen, head })
     const line = readFileSync(seenPath(store, ORIGIN), "utf8")
     writeFileSync(seenPath(store, ORIGIN), line.repeat(MAX_SEEN))
     const next = { ...seen, head: { ...head, size: 3 } }
-    keepSeen(store, ORIGIN, { ...next, passed: false })
+    storeSeen(store, ORIGIN, { ...next, passed: false })
     expect(readSeen(store, ORIGIN)).toHaveLength(MAX_SEEN)
-    keepSeen(store, ORIGIN, next)
+    storeSeen(store, ORIGIN, next)
     expect(readSeen(store, ORIGIN)).toHaveLength(MAX_SEEN / 2 + 1)
   })
 })
@@ -319,10 +319,10 @@ describe("a log that is not what was signed", () => {
     )
   })
 
-  test("is not begun when it is of a hostile size", async () => {
+  test("is not audited when it is of a hostile size", async () => {
     const big = claiming(9_007_199_254_740_991)
     await expect(audit(big)).rejects.toThrow("A log of more than 1000000000 entries is not audited.")
-    expect(failed(await audit(claiming(0)))).toBe("checkpoint: The log is empty: not even its birth is in it.")
+    expect(failed(await audit(claiming(0)))).toBe("checkpoint: The log is empty: it has no genesis entry.")
     await expect(audit(claiming(999_999_999))).rejects.toThrow(InputError)
   })
 
@@ -340,7 +340,7 @@ describe("progress", () => {
   test("is one line on a terminal, and nothing elsewhere", () => {
     for (const isTTY of [true, false]) {
       let written = ""
-      const { show, end } = progressOn({ isTTY, write: text => (written += text) })
+      const { show, end } = createProgress({ isTTY, write: text => (written += text) })
       show(256, 700)
       show(700, 700)
       end()

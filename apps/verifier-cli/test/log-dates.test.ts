@@ -26,7 +26,7 @@ beforeEach(() => {
 const NAMES = ["one.example", "two.example", "three.example"]
 type Files = ReadonlyMap<string, Uint8Array>
 
-/** A service whose log is published as it stands, and whose operator chooses every clock. */
+/** A service whose log is published as it is, and whose operator chooses every clock. */
 function openOperator() {
   const deployment = makeDeployment()
   const { serviceKey, logKey, checkpointKey } = deployment
@@ -103,13 +103,13 @@ function audit({ trust }: Operator, files: Files, at: string, asked: Asked = {})
     progress: () => undefined,
   })
 }
-const saidOf = ({ failure }: LogAudit): string | undefined => failure && `${failure.check}: ${failure.message}`
+const failureOf = ({ failure }: LogAudit): string | undefined => failure && `${failure.check}: ${failure.message}`
 
 /** Seen at one o'clock with the three entries that were sealed before. */
 async function seenAtOne(asked: Asked = {}): Promise<Operator> {
   const operator = openOperator()
   operator.seal("12:00:00")
-  expect(saidOf(await audit(operator, operator.publish(), "13:00:00", asked))).toBeUndefined()
+  expect(failureOf(await audit(operator, operator.publish(), "13:00:00", asked))).toBeUndefined()
   return operator
 }
 
@@ -118,18 +118,18 @@ describe("a record dated before the log was seen without it", () => {
     const operator = await seenAtOne()
     const late = operator.seal("12:10:00")
     const found = await audit(operator, operator.publish(), "14:00:00", { documents: [late] })
-    expect(saidOf(found)).toBe(
+    expect(failureOf(found)).toBe(
       `documents: Entry 3 of ${late} is dated 2026-01-15T12:10:01.000Z by the log's time, and was not in the log at 2026-01-15T13:00:00.000Z, when you saw it with 3 entries.`,
     )
     expect(found.failure?.contradicts?.head.size).toBe(3)
     const quick = await audit(operator, operator.publish(), "14:00:00", { documents: [late], quick: true })
-    expect(saidOf(quick)).toBe(saidOf(found))
+    expect(failureOf(quick)).toBe(failureOf(found))
   })
 
   test("fails also when the log's time is right and its own clock is not", async () => {
     const operator = await seenAtOne()
     const late = operator.seal("12:54:00", 590)
-    expect(saidOf(await audit(operator, operator.publish(), "14:00:00", { documents: [late] }))).toContain(
+    expect(failureOf(await audit(operator, operator.publish(), "14:00:00", { documents: [late] }))).toContain(
       "is dated 2026-01-15T12:54:00.000Z by its own clock",
     )
   })
@@ -137,14 +137,14 @@ describe("a record dated before the log was seen without it", () => {
   test("passes within the tolerance for clocks, and when it was sealed later", async () => {
     const operator = await seenAtOne()
     const documents = [operator.seal("12:55:30"), operator.seal("13:30:00")]
-    expect(saidOf(await audit(operator, operator.publish(), "14:00:00", { documents }))).toBeUndefined()
+    expect(failureOf(await audit(operator, operator.publish(), "14:00:00", { documents }))).toBeUndefined()
   })
 
-  test("counts from the last time at which a log that stood still was seen", async () => {
+  test("counts from the last time at which an unchanged log was seen", async () => {
     const operator = await seenAtOne()
     await audit(operator, operator.publish(), "13:45:00")
     const late = operator.seal("13:30:00")
-    expect(saidOf(await audit(operator, operator.publish(), "14:00:00", { documents: [late] }))).toContain(
+    expect(failureOf(await audit(operator, operator.publish(), "14:00:00", { documents: [late] }))).toContain(
       "was not in the log at 2026-01-15T13:45:00.000Z",
     )
     expect(readSeen(store, publicOrigin("runseal.local - 4127")).filter(({ head }) => head.size === 3)).toHaveLength(2)
@@ -153,7 +153,7 @@ describe("a record dated before the log was seen without it", () => {
   test("passes when what was seen was a copy, which may have been old", async () => {
     const operator = await seenAtOne({ copy: true })
     const late = operator.seal("12:10:00")
-    expect(saidOf(await audit(operator, operator.publish(), "14:00:00", { documents: [late] }))).toBeUndefined()
+    expect(failureOf(await audit(operator, operator.publish(), "14:00:00", { documents: [late] }))).toBeUndefined()
   })
 })
 
@@ -166,14 +166,14 @@ describe("a record dated before witnesses cosigned a tree without it", () => {
     const files = new Map(operator.publish())
     const once = cosigned(files.get("checkpoint"), NAMES.slice(0, 1), times[0])
     files.set("checkpoint", cosigned(once, NAMES.slice(1, 2), times[1]))
-    expect(saidOf(await audit(operator, files, "13:00:00", { copy: true, witness, needed }))).toBeUndefined()
+    expect(failureOf(await audit(operator, files, "13:00:00", { copy: true, witness, needed }))).toBeUndefined()
     return operator
   }
 
   test("fails, with both times, also without asking for witnesses again", async () => {
     const operator = await cosignedBefore(NAMES.slice(0, 1), "1")
     const late = operator.seal("12:20:00")
-    expect(saidOf(await audit(operator, operator.publish(), "14:00:00", { documents: [late], copy: true }))).toBe(
+    expect(failureOf(await audit(operator, operator.publish(), "14:00:00", { documents: [late], copy: true }))).toBe(
       `documents: Entry 3 of ${late} is dated 2026-01-15T12:20:00.000Z by its own clock, and was not in the log at 2026-01-15T12:30:00.000Z, when witnesses cosigned it with 3 entries.`.replace(
         "12:20:00.000Z by its own clock",
         "12:20:01.000Z by the log's time",
@@ -184,6 +184,6 @@ describe("a record dated before witnesses cosigned a tree without it", () => {
   test("counts from when as many as are needed had cosigned: one who is ahead moves nothing", async () => {
     const operator = await cosignedBefore(NAMES.slice(0, 2), "2")
     const documents = [operator.seal("12:40:00")]
-    expect(saidOf(await audit(operator, operator.publish(), "14:00:00", { documents, copy: true }))).toBeUndefined()
+    expect(failureOf(await audit(operator, operator.publish(), "14:00:00", { documents, copy: true }))).toBeUndefined()
   })
 })

@@ -109,9 +109,9 @@ function writeFailing(deployment: Deployment, whole: Bundle, receipt: JsonObject
   write("missing-entry-receipt.json", withoutEntry)
   write("late.json", sealRun(deployment, { outcome: "ok", logged_after_s: 601 }).bundle)
   write("changed.json", { ...whole, run: { ...whole.run, route_id: "claims/payout" } })
-  const stated = envelopeOf(whole, deployment)
-  const said = Buffer.from(stated.payload, "base64").toString().replace(whole.run.route_id, "claims/payout")
-  write("changed-statement.json", { ...stated, payload: Buffer.from(said).toString("base64") })
+  const envelope = envelopeOf(whole, deployment)
+  const payload = Buffer.from(envelope.payload, "base64").toString().replace(whole.run.route_id, "claims/payout")
+  write("changed-statement.json", { ...envelope, payload: Buffer.from(payload).toString("base64") })
   write("hostile.json", { ...whole, run: { ...whole.run, route_id: ESCAPE.repeat(12) } })
   write("hostile-key.json", { ...whole, [ESCAPE]: true })
 }

@@ -1,4 +1,4 @@
-/** Makes the page one file: script and style stand in it, and its policy allows these two by their hashes and nothing else. */
+/** Bundles the page into one file with inline script and style; its policy allows these two by their hashes and nothing else. */
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { encodeBase64, sha256, utf8Encode } from "@runseal/canonical"
@@ -20,7 +20,7 @@ export async function buildPage(): Promise<string> {
     `script-src '${hashOf(script)}'`,
     `style-src '${hashOf(style)}'`,
     "img-src data:",
-    // The trust document and the published bundle of the service that serves the page; a file has no 'self'.
+    // The trust document and the published bundle of the serving origin; a file has no 'self'.
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
@@ -42,7 +42,7 @@ async function bundled(entries: readonly string[]): Promise<readonly string[]> {
     const builds = await Promise.all(entries.map(entry => build({ ...BUNDLING, entryPoints: [entry] })))
     return builds.flatMap(({ outputFiles }) => outputFiles.map(({ text }) => text.trim()))
   } finally {
-    // It would wait for more to build as long as this process lives.
+    // Without this, esbuild's process would live as long as this one.
     await stop()
   }
 }

@@ -1,4 +1,4 @@
-/** The page as a server in a checkout sends it: built of its sources as they are. A package has shipped-page.node.ts in its place. */
+/** The page of a server in a checkout, built from its sources. In a package, shipped-page.node.ts takes its place. */
 import { buildPage } from "./build-page.node.ts"
 import { type VerifyPage, withPolicy } from "./page-policy.node.ts"
 

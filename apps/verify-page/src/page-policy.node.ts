@@ -1,7 +1,7 @@
-/** The page with what must be said beside it when it is sent. */
+/** The page with its response header. */
 export type VerifyPage = {
   readonly html: string
-  /** Its Content-Security-Policy, as its head states it. */
+  /** Its Content-Security-Policy, as in its meta element. */
   readonly policy: string
 }
 

@@ -1,4 +1,4 @@
-/** The page as a server in a package sends it: built when the package was made. */
+/** The page of a server in a package, built when the package was made. */
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { type VerifyPage, withPolicy } from "./page-policy.node.ts"

@@ -1,4 +1,4 @@
-/** `GET /verify` reads exports as `verifier --complete` does: the same fold, the same words. In a real browser where Chromium is installed. */
+/** `GET /verify` reads exports as `verifier --complete` does: the same code, the same words. In a real browser where Chromium is installed. */
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -42,21 +42,21 @@ describe.skipIf(!HAS_CHROMIUM)(`an export on the page in ${CHROMIUM}`, () => {
 
   test("that is whole gets the verdict of the command, with what its statement says", async () => {
     const found = await verified(visited.page, { name: "export.ndjson", bytes: textOf(lines) })
-    const said = inNode(lines)
+    const expected = inNode(lines)
     expect(found.verdict).toBe(COMPLETENESS_VERDICTS.chain)
-    expect(found.verdict).toBe(said.verdict)
-    expect(found.checks).toEqual(passedRows(said).map(({ label, value }) => [label, "pass", value]))
-    for (const { value } of statementRows(said.statement!)) expect(found.text).toContain(value)
-    for (const { sentence } of said.limitations) expect(found.text).toContain(sentence)
+    expect(found.verdict).toBe(expected.verdict)
+    expect(found.checks).toEqual(passedRows(expected).map(({ label, value }) => [label, "pass", value]))
+    for (const { value } of statementRows(expected.statement!)) expect(found.text).toContain(value)
+    for (const { sentence } of expected.limitations) expect(found.text).toContain(sentence)
   })
 
   test.each([2, 5, -1])("from which line %i was dropped is FAILED, and the record is named", async dropped => {
     const rest = lines.toSpliced(dropped < 0 ? lines.length - 1 : dropped - 1, 1)
     const found = await verified(visited.page, { name: `without-${dropped}.ndjson`, bytes: textOf(rest) })
-    const said = inNode(rest)
-    expect(said.problem_count).toBeGreaterThan(0)
+    const expected = inNode(rest)
+    expect(expected.problem_count).toBeGreaterThan(0)
     expect(found.verdict).toBe(COMPLETENESS_VERDICTS.failed)
-    for (const problem of said.problems) expect(found.text).toContain(problemText(problem))
+    for (const problem of expected.problems) expect(found.text).toContain(problemText(problem))
     expect(found.text).toMatch(/record \d+ is missing/)
     expect(found.checks).toEqual([])
   })

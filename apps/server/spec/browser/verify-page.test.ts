@@ -13,8 +13,9 @@ import { makeDeployment, sealRun } from "../../../../libs/core/test/fixtures/dep
 import { createApp } from "../../src/app.ts"
 import { CHROMIUM, HAS_CHROMIUM, standingVisitor, type Visit } from "../harness/browser.ts"
 import { CASES, standingSevenStates } from "../harness/seven-states.ts"
+
 import { standingService } from "../harness/test-service.ts"
-import { choose, drop, type Handed, shown, verified } from "../harness/verify-page-parts.ts"
+import { choose, drop, type FileToGive, shown, verified } from "../harness/verify-page-parts.ts"
 
 /** What a visitor on a slow line loads at most. */
 const MAX_PAGE_BYTES = 290_000
@@ -46,7 +47,7 @@ describe("the page", () => {
     expect(headers.get("x-frame-options")).toBe("DENY")
   })
 
-  test("may be kept for a while and is not sent again to who has it", async () => {
+  test("may be cached for a while and is not sent again to a browser that has it", async () => {
     const { headers } = await service().get("/verify")
     expect(headers.get("cache-control")).toBe("public, max-age=300")
     const etag = headers.get("etag") ?? ""
@@ -63,7 +64,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
   const { service, runId } = standingSevenStates()
   const { address, visit } = standingVisitor(() => createApp(service().deps))
   const stranger = makeDeployment({ seed: "stranger", service: "A stranger's service" })
-  const strangersTrust: Handed = { name: "stranger.json", bytes: JSON.stringify(stranger.trustDocument) }
+  const strangersTrust: FileToGive = { name: "stranger.json", bytes: JSON.stringify(stranger.trustDocument) }
   const visits: Visit[] = []
   let page: Visit["page"]
   const folder = mkdtempSync(join(tmpdir(), "runseal-page-"))
@@ -81,7 +82,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     expect(response.status).toBe(200)
     return new Uint8Array(await response.arrayBuffer())
   }
-  const serviceTrust = async (): Promise<Handed> => ({
+  const serviceTrust = async (): Promise<FileToGive> => ({
     name: "runseal-trust.json",
     bytes: (await service().get("/.well-known/runseal-trust.json")).text,
   })
@@ -90,17 +91,17 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     page = (await visited("/verify")).page
   })
 
-  /** Holds the result against what the same engine says in Node. */
+  /** Holds the result against the same engine in Node. */
   const expectAsInNode = async (name: string, text: string): Promise<void> => {
-    const said = verifyText(text, [service().deps.trust])
-    if (isUnreadable(said)) throw new Error(said.unreadable)
+    const inNode = verifyText(text, [service().deps.trust])
+    if (isUnreadable(inNode)) throw new Error(inNode.unreadable)
     const found = await verified(page, { name, bytes: text })
-    expect(found.verdict).toBe(said.verdict)
+    expect(found.verdict).toBe(inNode.verdict)
     expect(found.checks).toEqual(
-      said.checks.map(({ id, result, message }) => [id, result, printable(shortMessage(message))]),
+      inNode.checks.map(({ id, result, message }) => [id, result, printable(shortMessage(message))]),
     )
-    for (const { sentence } of said.limitations) expect(found.text).toContain(sentence)
-    if (said.statement !== undefined) expect(found.text).toContain(said.statement)
+    for (const { sentence } of inNode.limitations) expect(found.text).toContain(sentence)
+    if (inNode.statement !== undefined) expect(found.text).toContain(inNode.statement)
   }
 
   test("says whose keys it believes, with their fingerprints, and that they are to be compared", async () => {
@@ -148,7 +149,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     expect(found.verdict).toBe("FAILED")
     expect(found.text).toMatch(/First failed check, sections: /)
     expect(found.text).toContain("What to do")
-    expect(found.text).toContain("keep both as evidence")
+    expect(found.text).toContain("save both as evidence")
   })
 
   test("reads a file that is dropped on it, and one that was changed and chosen again", async () => {
@@ -185,7 +186,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     expect((await shown(page, "huge.json")).text).toContain("It is larger than 67108864 bytes.")
   })
 
-  test("believes no trust document that is handed over as a record, and none that is damaged", async () => {
+  test("believes no trust document that is given as a record, and none that is damaged", async () => {
     const { text } = await verified(page, { ...(await serviceTrust()), name: "as-record.json" })
     expect(text).toContain("it is a trust document, no record")
     await choose(page, "trust", { name: "damaged.json", bytes: '{"kind":"vfa.trust.v1"}' })
@@ -229,7 +230,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     expect(await other.locator("#keys").innerText()).toContain("<img src=x onerror=")
   })
 
-  test("can be used by keyboard, and tells what happens to who cannot see it", async () => {
+  test("can be used by keyboard, and announces its status to screen readers", async () => {
     const { page: other } = await visited("/verify")
     // Asked for before the first key, so that the browser does not open a dialog of its own.
     const opened = other.waitForEvent("filechooser")

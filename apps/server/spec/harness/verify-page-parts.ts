@@ -5,14 +5,14 @@ export type Shown = {
   readonly verdict: string
   /** Each check: id, result, sentence. */
   readonly checks: readonly (readonly [id: string, result: string, message: string])[]
-  /** Everything that the result says. */
+  /** The whole text of the result. */
   readonly text: string
 }
 
-export type Handed = { readonly name: string; readonly bytes: Uint8Array | string }
+export type FileToGive = { readonly name: string; readonly bytes: Uint8Array | string }
 
 /** Chooses a file by a zone's input, as the file dialog does. */
-export const choose = (page: Page, zone: "document" | "trust", { name, bytes }: Handed): Promise<void> =>
+export const choose = (page: Page, zone: "document" | "trust", { name, bytes }: FileToGive): Promise<void> =>
   page.locator(`#${zone}-file`).setInputFiles({
     name,
     mimeType: "application/octet-stream",
@@ -20,7 +20,7 @@ export const choose = (page: Page, zone: "document" | "trust", { name, bytes }: 
   })
 
 /** Drags a file from outside onto an element. */
-export async function drop(page: Page, target: string, { name, bytes }: Handed): Promise<void> {
+export async function drop(page: Page, target: string, { name, bytes }: FileToGive): Promise<void> {
   const content = [...Buffer.from(bytes)]
   const dataTransfer = await page.evaluateHandle(
     ([file, octets]) => {
@@ -43,7 +43,11 @@ export async function shown(page: Page, name: string): Promise<Shown> {
   const checks = await Promise.all(
     items.map(async item => {
       const id = (await item.locator("code").textContent())?.split(" ")[0] ?? ""
-      return [id, (await item.getAttribute("class")) ?? "", (await item.locator(".said").textContent()) ?? ""] as const
+      return [
+        id,
+        (await item.getAttribute("class")) ?? "",
+        (await item.locator(".sentence").textContent()) ?? "",
+      ] as const
     }),
   )
   const verdict = (await page.locator("#result .verdict").textContent()) ?? ""
@@ -51,7 +55,7 @@ export async function shown(page: Page, name: string): Promise<Shown> {
 }
 
 /** Chooses a document and reads its result. */
-export async function verified(page: Page, handed: Handed): Promise<Shown> {
-  await choose(page, "document", handed)
-  return shown(page, handed.name)
+export async function verified(page: Page, file: FileToGive): Promise<Shown> {
+  await choose(page, "document", file)
+  return shown(page, file.name)
 }

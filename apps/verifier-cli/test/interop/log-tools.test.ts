@@ -1,6 +1,6 @@
 /**
- * Holds the log of a running service against tools that others made for such logs, each built by Go from its module: `fsck` of Tessera, which
- * is given the log's address and verifier key and nothing else, and `litewitness` of Torchwood, which is told the verifier key alone.
+ * Checks the log of a running service with tools that others made for such logs, each built by Go from its module: `fsck` of Tessera, which
+ * is given the log's address and verifier key and nothing else, and `litewitness` of Torchwood, which gets the verifier key alone.
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
@@ -61,9 +61,9 @@ async function startService(folder: string, options: readonly string[]): Promise
   const child = spawn(process.execPath, [main, "--port", "0", ...files, ...options], {
     stdio: ["ignore", "pipe", "inherit"],
   })
-  let said = ""
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text))
-  const url = await until("the service", () => /"url":"([^"]+)".*"msg":"listening"/.exec(said)?.[1])
+  let output = ""
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text))
+  const url = await until("the service", () => /"url":"([^"]+)".*"msg":"listening"/.exec(output)?.[1])
   return { url, end: () => ended(child) }
 }
 
@@ -137,9 +137,9 @@ async function startWitness(
   const address = `127.0.0.1:${await freePort()}`
   const args = ["-name", WITNESS, "-db", store, "-ssh-agent", socket, "-key", fingerprint, "-listen", address]
   const witness = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"] })
-  let said = ""
-  witness.stderr.setEncoding("utf8").on("data", (line: string) => (said += line))
-  const vkey = await until("the witness", () => /vkey=(\S+).*msg=listening/s.exec(said)?.[1])
+  let output = ""
+  witness.stderr.setEncoding("utf8").on("data", (line: string) => (output += line))
+  const vkey = await until("the witness", () => /vkey=(\S+).*msg=listening/s.exec(output)?.[1])
   const end = async (): Promise<void> => {
     witness.kill("SIGKILL")
     await ended(agent)

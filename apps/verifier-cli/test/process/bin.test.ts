@@ -50,14 +50,14 @@ test("a built verifier runs alone, with nothing installed beside it", async () =
   expect(await run([bin, "--version"])).toEqual({ stdout: `${VERSION}\n`, stderr: "", code: 0 })
 })
 
-/** Where compiled code is kept for this Node when XDG_CACHE_HOME is `caches` in the folder. */
+/** The cache file of this Node when XDG_CACHE_HOME is `caches` in the folder. */
 const compiled = (): string => join(folder, `caches/runseal/verifier/${process.version}-${process.arch}.code`)
 const BUNDLE = join(PACKAGE, "../../libs/core/vectors/bundles/valid/ok-full.json")
 const TRUST = join(PACKAGE, "../../libs/core/vectors/trust.json")
 const verify = (...flags: readonly string[]): Promise<Ended> =>
   run([bin, BUNDLE, "--trust", TRUST, ...flags], { XDG_CACHE_HOME: join(folder, "caches") })
 
-test("a built verifier keeps the code it compiled in the user's own cache folder, for this user alone", async () => {
+test("a built verifier caches the code it compiled in the user's own cache folder, for this user alone", async () => {
   build(join(folder, "package/dist/verifier.cjs"))
   const first = await verify()
   expect(first.code).toBe(0)
@@ -66,13 +66,13 @@ test("a built verifier keeps the code it compiled in the user's own cache folder
   expect(await verify()).toEqual(first)
 })
 
-test("only the first runs add to the code that is kept, and none that failed", async () => {
+test("only the first runs add to the cache, and none that failed", async () => {
   build(join(folder, "package/dist/verifier.cjs"))
   expect((await verify("--no-such-option")).code).toBe(2)
   expect(existsSync(compiled())).toBe(false)
-  for (let kept = 1; kept <= 8; kept++) {
+  for (let run = 1; run <= 8; run++) {
     await verify()
-    expect(readFileSync(compiled())[32]).toBe(kept)
+    expect(readFileSync(compiled())[32]).toBe(run)
   }
   const full = readFileSync(compiled())
   await verify("--json")
@@ -92,7 +92,7 @@ test.each([
   expect(readFileSync(compiled())[32]).toBe(1)
 })
 
-/** Puts a link in the place of what stands there. */
+/** Replaces a file or folder by a link to it. */
 function hideBehindLink(path: string): void {
   renameSync(path, join(folder, "elsewhere"))
   symlinkSync(join(folder, "elsewhere"), path)

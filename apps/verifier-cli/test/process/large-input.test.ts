@@ -18,16 +18,16 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const MAX_RESIDENT_KIB = 600 * 1024
 /** A run takes two seconds, where others need the machine as well ten. */
 const DEADLINE_MS = 120_000
-/** Has a process say at its end what it took at most. */
-const TELL = `process.on("exit", () => process.stderr.write("\\nresident " + process.resourceUsage().maxRSS))`
+/** Makes a process print its peak memory when it ends. */
+const PRINT_MEMORY = `process.on("exit", () => process.stderr.write("\\nresident " + process.resourceUsage().maxRSS))`
 
 function run(name: string, text: string, ...flags: string[]) {
   const path = join(folder, name)
   writeFileSync(path, text)
-  const options = ["--import", `data:text/javascript,${encodeURIComponent(TELL)}`, MAIN, path, ...flags]
+  const options = ["--import", `data:text/javascript,${encodeURIComponent(PRINT_MEMORY)}`, MAIN, path, ...flags]
   const { status, stdout, stderr } = spawnSync(process.execPath, options, { encoding: "utf8", timeout: DEADLINE_MS })
   rmSync(path)
-  return { status, said: `${stdout}${stderr}`, residentKiB: Number(/resident (\d+)/.exec(stderr)?.[1]) }
+  return { status, output: `${stdout}${stderr}`, residentKiB: Number(/resident (\d+)/.exec(stderr)?.[1]) }
 }
 
 const filled = (unit: string, bytes: number): string => unit.repeat(Math.floor(bytes / unit.length))
@@ -42,9 +42,9 @@ describe("a document of 64 MiB", { timeout: 2 * DEADLINE_MS }, () => {
     ["numbers", () => `[${filled("1,", most)}1]`, "too many values and keys"],
     ["one long text", () => recordWith(`€${filled("a", most)}`), "held against no key you trust"],
     ["escapes", () => recordWith(filled("\\u0001", most)), "held against no key you trust"],
-  ])("of %s", (_, text, said) => {
+  ])("of %s", (_, text, expected) => {
     const ran = run("document.json", text())
-    expect(ran.said).toContain(said)
+    expect(ran.output).toContain(expected)
     expect(ran.residentKiB).toBeLessThan(MAX_RESIDENT_KIB)
   })
 })
@@ -58,8 +58,8 @@ describe("64 MiB of lines without anything on them", { timeout: 2 * DEADLINE_MS 
     const blank = filled(line, DEFAULT_MAX_BYTES)
     const since = performance.now()
     const ran = run("stream.ndjson", `${blank}${bundle}\n${blank}`)
-    expect(ran.said).toContain("OF 1 DOCUMENT")
-    expect(run("export.ndjson", blank, "--complete").said).toContain("it is empty")
+    expect(ran.output).toContain("OF 1 DOCUMENT")
+    expect(run("export.ndjson", blank, "--complete").output).toContain("it is empty")
     // Four seconds alone; a step for each line took minutes.
     expect(performance.now() - since).toBeLessThan(60_000)
     expect(ran.residentKiB).toBeLessThan(MAX_RESIDENT_KIB)

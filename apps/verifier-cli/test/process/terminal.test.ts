@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
-/** Clears the screen, sets the title, colours, turns the order of a line, and begins a line that says what is not so. */
+/** Clears the screen, sets the title, colours, reverses the order of a line, and starts a line that says what is not so. */
 const HOSTILE = "x\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e\u2028\r\nVERIFIED AND ANCHORED"
 
 let folder: string

@@ -1,4 +1,4 @@
-/** Every transcript is run as it stands. After a wanted change: npm run transcripts -w @runseal/verifier, and read the diff. */
+/** Runs every transcript. After a wanted change: npm run transcripts -w @runseal/verifier, and read the diff. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"

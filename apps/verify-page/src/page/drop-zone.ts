@@ -1,15 +1,15 @@
-/** A label that takes a file: chosen, dropped on it, or by keyboard through the input inside it. */
+/** A label that accepts a file: chosen, dropped on it, or by keyboard through the input inside it. */
 import { byId } from "./elements.ts"
 
 /** Calls `take` with each file that the zone `#<name>-zone` and its input `#<name>-file` are given. */
-export function openZone(name: string, take: (file: File) => void): void {
+export function createDropZone(name: string, take: (file: File) => void): void {
   const zone = byId(`${name}-zone`)
   const input = byId(`${name}-file`)
   if (!(input instanceof HTMLInputElement)) throw new Error(`#${name}-file is no input`)
   input.addEventListener("change", () => {
     const [file] = input.files ?? []
     if (file !== undefined) take(file)
-    // The same file, chosen again after it was changed, is a change as well.
+    // Else choosing the same file again, after an edit, would fire no event.
     input.value = ""
   })
   const mark = (over: boolean): void => void zone.classList.toggle("over", over)
@@ -22,7 +22,7 @@ export function openZone(name: string, take: (file: File) => void): void {
   })
 }
 
-/** A file that is dropped beside a zone is not opened in place of the page. */
-export function keepPage(): void {
+/** Prevents a file that is dropped beside a zone from being opened in place of the page. */
+export function preventFileNavigation(): void {
   for (const name of ["dragover", "drop"]) document.addEventListener(name, event => event.preventDefault())
 }

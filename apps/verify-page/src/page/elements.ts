@@ -1,4 +1,4 @@
-/** Elements made of text: whatever a document holds, it is shown and never becomes markup. */
+/** Creates elements from text: text of a document never becomes markup. */
 import { printable } from "@runseal/core/presentation/printable"
 
 /** A piece of a page. Text is escaped and cut as `printable` does. */
@@ -14,7 +14,7 @@ export function element(tag: Tag, className: string, ...pieces: readonly Piece[]
   return made
 }
 
-/** A heading and what stands under it; nothing when nothing does. */
+/** A heading with its pieces; nothing without pieces. */
 export const section = (heading: string, ...under: readonly Piece[]): readonly Piece[] =>
   under.length === 0 ? [] : [element("h3", "", heading), ...under]
 
@@ -42,7 +42,7 @@ export function byId(id: string): HTMLElement {
   return found
 }
 
-/** Shows pieces in an element in place of what stood there; hides it for none. */
+/** Replaces the content of an element; hides it when there is none. */
 export function fill(target: HTMLElement, ...pieces: readonly Piece[]): void {
   target.replaceChildren(...pieces.map(piece => (typeof piece === "string" ? printable(piece) : piece)))
   target.hidden = pieces.length === 0

@@ -1,13 +1,13 @@
-/** The verification of an export as the page shows it: verdict, problems, what its statement says, what is not shown by it. */
+/** The result of an export as the page shows it: verdict, problems, statement, limitations. */
 import { MARKS } from "@runseal/core/presentation/account"
 import {
   type AccountRow,
   exportTitle,
   noteTexts,
+  omittedText,
   passedRows,
   problemText,
   statementRows,
-  untoldText,
 } from "@runseal/core/presentation/completeness-account"
 import { COMPLETENESS_VERDICTS, type Completeness } from "@runseal/core/verify/completeness"
 import { element, facts, list, type Piece, paragraphs, section } from "./elements.ts"
@@ -17,12 +17,12 @@ import { HOW_TO_LOAD } from "./report-view.ts"
 export function exportPieces(found: Completeness, believed: Believed): readonly Piece[] {
   const { verdict, statement, service, problems, limitations } = found
   const failed = verdict === COMPLETENESS_VERDICTS.failed
-  const untold = untoldText(found)
+  const omitted = omittedText(found)
   const sameAddress = service !== undefined && believed.from === "service" ? ", as this address publishes them" : ""
   return [
     element("h2", `verdict ${failed ? "bad" : "good"}`, `${failed ? MARKS.fail : MARKS.pass} ${verdict}`),
     element("p", "", `${exportTitle(found)}${sameAddress}.`),
-    ...section("Problems", ...list([...problems.map(problemText), ...(untold === undefined ? [] : [untold])])),
+    ...section("Problems", ...list([...problems.map(problemText), ...(omitted === undefined ? [] : [omitted])])),
     ...(statement !== undefined && service === undefined ? section("What to do", ...paragraphs(HOW_TO_LOAD)) : []),
     ...section("Checked", ...checks(passedRows(found))),
     ...section("Statement", ...(statement === undefined ? [] : facts(statementRows(statement)))),
@@ -38,5 +38,5 @@ function passed({ label, value }: AccountRow): HTMLElement {
   const mark = element("span", "mark", MARKS.pass)
   mark.setAttribute("aria-hidden", "true")
   const name = element("code", "", label, element("span", "unseen", " passed: "))
-  return element("li", "pass", mark, name, element("span", "said", value))
+  return element("li", "pass", mark, name, element("span", "sentence", value))
 }

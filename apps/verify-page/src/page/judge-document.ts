@@ -1,4 +1,4 @@
-/** One verification: the engine of every verifier, given a document's bytes and the keys that are believed. */
+/** One verification, with the same code as every verifier: a document's bytes and the trusted keys give the report. */
 import { isPdf } from "@runseal/core/report-pdf/is-pdf"
 import type { Inflate } from "@runseal/core/report-pdf/pdf-file"
 import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"
@@ -18,7 +18,7 @@ const inflate: Inflate = async (data, maxBytes) => {
   return bytes
 }
 
-/** Verifies a document or an audit report in PDF. Hostile bytes never throw. @param trusts keys from outside the document */
+/** Verifies a document or an audit report in PDF. No bytes make it throw. @param trusts keys from outside the document */
 export async function judge(bytes: Uint8Array, trusts: readonly TrustedKeys[]): Promise<Reading | Unreadable> {
   if (!isPdf(bytes)) return readingOf(verifyText(bytes, trusts), bytes)
   const file = await readReportPdf(bytes, inflate)

@@ -1,4 +1,4 @@
-/** An export, verified line by line as it is read: of a record some hundred bytes are remembered. The fold is the command line's. */
+/** An export, verified line by line as it is read, with the same code as on the command line. Memory holds some hundred bytes of each record. */
 import { DEFAULT_MAX_BYTES, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { linesOf } from "@runseal/core/presentation/lines"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
@@ -12,8 +12,8 @@ import { chunksOf } from "./read-bounded.ts"
 export const MAX_EXPORT_BYTES = 268_435_456
 /** A statement takes 4 KB. */
 const MAX_STATEMENT_BYTES = 65_536
-/** Milliseconds of work after which the page may draw. */
-const TURN_MS = 100
+/** Milliseconds of work after which the browser may draw. */
+const SLICE_MS = 100
 
 /** Whether a file is an export: by its name, or because its first line is a statement with more behind it. */
 export async function isExport(file: File): Promise<boolean> {
@@ -31,13 +31,13 @@ export async function isExport(file: File): Promise<boolean> {
 }
 
 type Watch = {
-  /** Told of the lines read so far, now and then. */
+  /** Called with the number of lines read so far, at most once in SLICE_MS. */
   readonly progress: (lines: number) => void
-  /** Whether somebody else's turn has come. */
+  /** Whether a newer verification replaces this one. */
   readonly stopped: () => boolean
 }
 
-/** Verifies an export; undefined when it was stopped. Hostile bytes never throw. @param trusts keys from outside the export */
+/** Verifies an export; undefined when it was stopped. No bytes make it throw. @param trusts keys from outside the export */
 export async function judgeExport(
   file: Blob,
   trusts: readonly TrustedKeys[],
@@ -47,7 +47,7 @@ export async function judgeExport(
   let since = performance.now()
   for await (const { number, bytes } of linesOf(chunksOf(file.stream()), DEFAULT_MAX_BYTES)) {
     fold.take(number, bytes)
-    if (performance.now() - since < TURN_MS) continue
+    if (performance.now() - since < SLICE_MS) continue
     progress(number)
     await new Promise(resolve => setTimeout(resolve))
     since = performance.now()

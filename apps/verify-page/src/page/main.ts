@@ -1,7 +1,7 @@
-/** The page: takes a document and keys, judges, shows. Nothing is sent anywhere; what is fetched is this service's own. */
+/** The page: verifies a document with trusted keys and shows the result. It sends nothing, and fetches only from its own service. */
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
 import { MAX_TRUST_BYTES } from "@runseal/core/presentation/trust-rows"
-import { keepPage, openZone } from "./drop-zone.ts"
+import { createDropZone, preventFileNavigation } from "./drop-zone.ts"
 import { byId, element, fill, type Piece } from "./elements.ts"
 import { exportPieces } from "./export-view.ts"
 import { judge } from "./judge-document.ts"
@@ -11,17 +11,17 @@ import { type Believed, keysOf, readTrust, trustPieces } from "./page-trust.ts"
 import { type ReadProblem, readAddress, readFile, tooLarge } from "./read-bounded.ts"
 import { reportPieces, unreadablePieces } from "./report-view.ts"
 
-/** A document's bytes, or an export, which is read anew each time that it is judged. */
+/** A document's bytes; of an export the file, which is read again for each verification. */
 type Content = Uint8Array | Blob
 type Source = { readonly name: string; readonly read: () => Promise<Content | ReadProblem> }
-/** What was given and is judged again when the keys change. */
-type Held = { readonly name: string; readonly content: Content }
+/** The current document, which is verified again when the keys change. */
+type Loaded = { readonly name: string; readonly content: Content }
 
 const place = placeOf(location)
 let believed: Believed = { from: "nobody" }
-let current: Held | undefined
-/** Counts what was asked for, so that a late answer never replaces a newer one. */
-let turn = 0
+let current: Loaded | undefined
+/** Number of the latest verification: the result of an older one is dropped. */
+let latest = 0
 
 const say = (text: string): void => fill(byId("status"), text)
 
@@ -31,16 +31,16 @@ function show(name: string, outcome: string, ...pieces: readonly Piece[]): void 
   say(`${name}: ${outcome}`)
 }
 
-/** Lets the browser draw what was said before the work begins. */
+/** Lets the browser draw the status before the work starts. */
 const drawn = (): Promise<void> => new Promise(resolve => requestAnimationFrame(() => setTimeout(resolve)))
 
 async function take({ name, read }: Source): Promise<void> {
-  const mine = ++turn
+  const own = ++latest
   current = undefined
   fill(byId("result"))
   say(`Reading ${name} …`)
   const content = await read()
-  if (mine !== turn) return
+  if (own !== latest) return
   if ("problem" in content)
     return show(name, "not read", ...unreadablePieces({ unreadable: sentenceOf(content.problem) }))
   current = { name, content }
@@ -50,41 +50,41 @@ async function take({ name, read }: Source): Promise<void> {
 /** A sentence as a part of another. */
 const sentenceOf = (text: string): string => text.replace(/\.$/, "")
 
-/** Judges the document at hand with the keys at hand. */
+/** Verifies the current document with the trusted keys. */
 async function verify(): Promise<void> {
   if (current === undefined) return
-  const mine = ++turn
+  const own = ++latest
   const { name, content } = current
   fill(byId("result"))
   byId("result").setAttribute("aria-busy", "true")
   say(`Verifying ${name} …`)
   await drawn()
   await ready
-  if (mine !== turn) return
-  if (content instanceof Blob) return await verifyExport(name, content, mine)
+  if (own !== latest) return
+  if (content instanceof Blob) return await verifyExport(name, content, own)
   const judged = await judge(content, keysOf(believed))
-  if (mine !== turn) return
+  if (own !== latest) return
   if ("unreadable" in judged)
     return show(name, "nothing was verified", ...unreadablePieces(hinted(judged.unreadable, content)))
   show(name, judged.report.verdict, ...reportPieces(judged, believed))
 }
 
-/** Judges an export, unless another turn comes meanwhile. */
-async function verifyExport(name: string, file: Blob, mine: number): Promise<void> {
+/** Verifies an export, unless a newer verification starts meanwhile. @param own number of this verification */
+async function verifyExport(name: string, file: Blob, own: number): Promise<void> {
   const found = await judgeExport(file, keysOf(believed), {
     progress: lines => say(`Verifying ${name} … line ${lines}`),
-    stopped: () => mine !== turn,
+    stopped: () => own !== latest,
   }).catch((error: unknown) => {
-    // A file that was moved or changed while it was read.
+    // The file was moved or changed while it was read.
     if (error instanceof DOMException) return { unreadable: "the browser could not read it to its end" }
     throw error
   })
-  if (found === undefined || mine !== turn) return
+  if (found === undefined || own !== latest) return
   if ("unreadable" in found) return show(name, "nothing was verified", ...unreadablePieces(found))
   show(name, found.verdict, ...exportPieces(found, believed))
 }
 
-/** What a file holds: an export as it lies there, any other document's bytes. */
+/** The file itself for an export, the bytes of any other document. */
 async function readDocument(file: File): Promise<Content | ReadProblem> {
   if (!(await isExport(file).catch(() => false))) return await readFile(file, DEFAULT_MAX_BYTES)
   if (file.size <= MAX_EXPORT_BYTES) return file
@@ -92,7 +92,7 @@ async function readDocument(file: File): Promise<Content | ReadProblem> {
   return { problem: `${sentenceOf(problem)}, which is more than this page reads: run verifier ${file.name} --complete` }
 }
 
-/** A trust document is never believed because it was handed over as a record. */
+/** Explains that a trust document is no record. Giving it as a record never makes its keys trusted. */
 function hinted(unreadable: string, bytes: Uint8Array): { readonly unreadable: string } {
   const isTrust = bytes.length <= MAX_TRUST_BYTES && !("problem" in readTrust(bytes))
   return {
@@ -119,7 +119,7 @@ async function takeTrust(file: File): Promise<void> {
   await verify()
 }
 
-/** Keys of the service that served the page, unless the reader was faster with a file. */
+/** Trusts the keys of the service that served the page, unless the reader has loaded a file meanwhile. */
 async function believeService(): Promise<void> {
   if (place.service === undefined) return believe({ from: "nobody" })
   const bytes = await readAddress(place.service.trust, MAX_TRUST_BYTES)
@@ -129,11 +129,11 @@ async function believeService(): Promise<void> {
   else believe({ from: "service", host: place.service.host, keys })
 }
 
-/** Of a published run the bundle is at hand: it is verified at once. */
-async function openPublished(address: string): Promise<void> {
+/** Verifies the bundle of a published run. */
+async function verifyPublished(address: string): Promise<void> {
   byId("document-heading").textContent = "Published run"
   byId("lead").textContent =
-    "This run was published. Your browser fetches its sealed record and verifies it itself; the service's word is not taken for it."
+    "This run was published. Your browser fetches its sealed record and verifies it itself, without relying on the service."
   byId("document-zone").classList.add("small")
   byId("document-call").textContent = "Choose another file, or drop it here"
   byId("document-hint").hidden = true
@@ -146,17 +146,17 @@ async function openPublished(address: string): Promise<void> {
   fill(byId("document-note"), link, element("span", "", ", to keep it or to verify it on your own machine."))
 }
 
-/** A fault of the page itself: nothing counts as verified. */
+/** A bug of the page itself: nothing counts as verified. */
 function failed(): void {
-  turn++
+  latest++
   fill(byId("result"), ...unreadablePieces({ unreadable: "the page itself failed; please report it" }))
   say("The page failed: nothing was verified.")
 }
 
 addEventListener("error", failed)
 addEventListener("unhandledrejection", failed)
-keepPage()
+preventFileNavigation()
 const ready = believeService()
-openZone("document", file => void take({ name: file.name, read: () => readDocument(file) }))
-openZone("trust", file => void takeTrust(file))
-if (place.service?.bundle !== undefined) void openPublished(place.service.bundle)
+createDropZone("document", file => void take({ name: file.name, read: () => readDocument(file) }))
+createDropZone("trust", file => void takeTrust(file))
+if (place.service?.bundle !== undefined) void verifyPublished(place.service.bundle)

@@ -1,4 +1,4 @@
-/** Where the page was opened, and what it may ask there. */
+/** The address of the page, and the addresses it may fetch there. */
 
 export type Place = {
   /** Addresses of the service that served the page; absent when it was opened from disk. */

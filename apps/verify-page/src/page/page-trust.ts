@@ -1,4 +1,4 @@
-/** Whose keys the page believes, and where they came from. */
+/** The keys that the page trusts, and their source. */
 import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { SAME_ADDRESS } from "@runseal/core/presentation/advice"
 import { MAX_TRUST_BYTES, trustRows } from "@runseal/core/presentation/trust-rows"
@@ -13,7 +13,7 @@ export type Believed =
   | { readonly from: "service"; readonly host: string; readonly keys: TrustedKeys }
   | { readonly from: "file"; readonly name: string; readonly keys: TrustedKeys }
 
-/** Reads a trust document. Hostile bytes never throw. */
+/** Reads a trust document. No bytes make it throw. */
 export function readTrust(bytes: Uint8Array): TrustedKeys | TrustProblem {
   try {
     return parseTrust(parseStrictJson(bytes, { maxBytes: MAX_TRUST_BYTES }))
@@ -26,7 +26,7 @@ export function readTrust(bytes: Uint8Array): TrustedKeys | TrustProblem {
 export const keysOf = (believed: Believed): readonly TrustedKeys[] =>
   believed.from === "nobody" ? [] : [believed.keys]
 
-/** What the page says of the keys it believes. */
+/** The trusted keys as the page shows them. */
 export function trustPieces(believed: Believed, place: Place): readonly Piece[] {
   if (believed.from === "nobody") return nobodyPieces(believed.problem, place)
   const { keys } = believed
@@ -53,7 +53,7 @@ export function trustPieces(believed: Believed, place: Place): readonly Piece[] 
 }
 
 const OWN_WORD =
-  "They are worth as much as this address: compare the fingerprints with those the service gives elsewhere, or load your own trust document."
+  "Trust them no more than this address: compare the fingerprints with those the service gives elsewhere, or load your own trust document."
 
 const nobodyPieces = (problem: string | undefined, place: Place): readonly Piece[] =>
   paragraphs([

@@ -1,10 +1,10 @@
-/** Reads files and answers, never more than a bound. */
+/** Reads files and responses up to a maximum size. */
 import { concatBytes } from "@runseal/canonical"
 
 /** Why something could not be read, in one sentence. */
 export type ReadProblem = { readonly problem: string }
 
-/** Milliseconds a server has to send a document. */
+/** Timeout of a fetch, milliseconds. */
 const DEADLINE_MS = 30_000
 
 export const tooLarge = (maxBytes: number): ReadProblem => ({ problem: `It is larger than ${maxBytes} bytes.` })
@@ -15,7 +15,7 @@ export async function readFile(file: File, maxBytes: number): Promise<Uint8Array
   try {
     return new Uint8Array(await file.arrayBuffer())
   } catch {
-    // A folder, or a file that was moved meanwhile.
+    // It is a folder, or the file was moved meanwhile.
     return { problem: "The browser could not read it." }
   }
 }
@@ -46,7 +46,7 @@ export async function collect(stream: ReadableStream<Uint8Array>, maxBytes: numb
   return concatBytes(...chunks)
 }
 
-/** A stream's bytes as they come. Who stops early cancels it. Browsers differ in whether a stream is iterable itself. */
+/** The chunks of a stream; stopping early cancels it. Not every browser makes streams iterable. */
 export async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader()
   try {

@@ -1,4 +1,4 @@
-/** A verification as the page shows it: verdict, what to do, every check, what was not verified, what the record says. */
+/** The result of a document as the page shows it: verdict, what to do, every check, limitations, the record's facts. */
 import {
   anchorText,
   MARKS,
@@ -43,7 +43,7 @@ export function reportPieces({ report, evidence }: Reading, believed: Believed):
   ]
 }
 
-/** What is shown when there was nothing to verify. */
+/** Shown when nothing could be verified. */
 export const unreadablePieces = ({ unreadable }: Unreadable): readonly Piece[] => [
   element("h2", "verdict bad", "✗ NOTHING WAS VERIFIED"),
   element("p", "", `This cannot be verified: ${unreadable}.`),
@@ -57,7 +57,7 @@ const checkItem = ({ id, result, message }: Check): HTMLElement => {
     result,
     mark,
     element("code", "", id, element("span", "unseen", ` ${RESULTS[result]}: `)),
-    element("span", "said", shortMessage(message)),
+    element("span", "sentence", shortMessage(message)),
   )
 }
 
@@ -74,9 +74,9 @@ function failurePieces(report: Report, believed: Believed): readonly Piece[] {
   return [first, ...section("What to do", ...paragraphs(advice))]
 }
 
-/** What to do when no believed key vouches for what was shown. */
+/** What to do when no trusted key vouches for the document. */
 export const HOW_TO_LOAD: readonly string[] = [
   UNVOUCHED,
-  `Take the address of the service from where you know it (contract, documentation), not from the record. Save https://SERVICE${TRUST_PATH}, load it on this page, and compare the fingerprints it shows with those the service gives elsewhere.`,
+  `Take the address of the service from a contract or its documentation, not from the record. Save https://SERVICE${TRUST_PATH}, load it on this page, and compare the fingerprints it shows with those the service gives elsewhere.`,
   SAME_ADDRESS,
 ]

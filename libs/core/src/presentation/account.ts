@@ -1,4 +1,4 @@
-/** What a report says, in a person's words: the same in every program that shows one. */
+/** The texts of a report, the same in every program that shows one. */
 import { UNTRUSTED_ADVICE } from "../verify/anchor-check.ts"
 import type { AnchorFacts, CheckResult, Report, Verdict } from "../verify/report.ts"
 import { isUnanchored, VERDICTS } from "../verify/report.ts"
@@ -12,7 +12,7 @@ const NAMES: Readonly<Record<Report["document"], string>> = {
   run_statement: "Run statement",
 }
 
-/** The sign that stands before a check. */
+/** The sign before a check. */
 export const MARKS: Readonly<Record<CheckResult, string>> = { pass: "✓", fail: "✗", absent: "–", withheld: "◐" }
 
 /** What was verified, and with whose keys. */
@@ -29,28 +29,28 @@ export function titleOf({ document, run_id, outcome_kind, service, anchors }: Re
 export const shortMessage = (message: string): string =>
   message.replace(UNTRUSTED_ADVICE, "no key you trust made this log entry")
 
-/** Where in the log an entry stands, and since when. */
+/** The position of an entry in the log, and its time. */
 export function anchorText(facts: AnchorFacts): string {
   const { leaf_version, log_index, integrated_time, outside_log, timestamp_authority, late } = facts
-  const place = outside_log === undefined ? "" : ` of ${outside_log}`
+  const log = outside_log === undefined ? "" : ` of ${outside_log}`
   const clock = unixTime(Number(integrated_time))
-  const said = timestamp_authority === undefined ? `logged ${clock}` : `stamped ${clock} by ${timestamp_authority}`
-  const time = `${said}${late === undefined ? "" : ", late"}`
-  return `entry ${log_index}${place}, ${time}, ${leaf_version}`
+  const source = timestamp_authority === undefined ? `logged ${clock}` : `stamped ${clock} by ${timestamp_authority}`
+  const time = `${source}${late === undefined ? "" : ", late"}`
+  return `entry ${log_index}${log}, ${time}, ${leaf_version}`
 }
 
-/** Said together with a verdict that stands without a log entry; undefined for any other. */
+/** Explains a verdict without log entry; undefined for any other. */
 export function unanchoredMeaning(verdict: Verdict): string | undefined {
   if (!isUnanchored(verdict)) return undefined
   return verdict === VERDICTS.run_statement ? SIGNED_MEANS : SELF_CONSISTENT_MEANS
 }
 
 const SELF_CONSISTENT_MEANS =
-  "No log entry: the hashes agree with each other, and whoever made the document could have made them agree."
+  "No log entry: the hashes agree with each other, and the maker of the document could have made them agree."
 const SIGNED_MEANS =
   "No log entry: the service signed this, and could have signed something else for somebody else. Verify the record's bundle beside it."
 
-/** How good the news of a verdict is. */
+/** The colour of a verdict. */
 export function verdictTone(verdict: Verdict): "good" | "warn" | "bad" {
   if (verdict === VERDICTS.failed) return "bad"
   return isUnanchored(verdict) ? "warn" : "good"

@@ -1,12 +1,12 @@
-/** What to do when a document did not verify. How a trust document is taken up differs by program; all else is the same. */
+/** What to do when a document did not verify. Programs differ only in how a user gives them a trust document. */
 import type { CheckId, Report } from "../verify/report.ts"
 
-/** Which way out a failed check leaves. */
-type Way = "altered" | "keys" | "time" | "entry_missing"
-/** `untrusted`: nothing the reader trusts vouches for the document, and only the reader can change that. */
-type Remedy = Way | "untrusted"
+/** Why a check failed, by what can be done about it. */
+type Cause = "altered" | "keys" | "time" | "entry_missing"
+/** `untrusted`: no trust document of the reader's vouches for the document. */
+type Remedy = Cause | "untrusted"
 
-const WAYS: Readonly<Record<CheckId, Way>> = {
+const CAUSES: Readonly<Record<CheckId, Cause>> = {
   shape: "altered",
   sections: "altered",
   decision: "altered",
@@ -25,23 +25,23 @@ const WAYS: Readonly<Record<CheckId, Way>> = {
   signature: "keys",
 }
 
-/** The way out of the first failed check. @param trusted whether a trust document of the reader's was used */
+/** The remedy for the first failed check. @param trusted whether a trust document of the reader's was used */
 export function remedyFor({ anchors, document }: Report, failed: CheckId, trusted: boolean): Remedy {
-  const way = WAYS[failed]
-  // An attestation has no clock of its own: another time than the entry's was written into it.
-  if (way === "time" && document === "attestation") return "altered"
-  if (way !== "keys") return way
+  const cause = CAUSES[failed]
+  // An attestation has no clock of its own: its time was changed.
+  if (cause === "time" && document === "attestation") return "altered"
+  if (cause !== "keys") return cause
   if (anchors.length === 0 && document !== "run_statement") return "entry_missing"
   return trusted ? "keys" : "untrusted"
 }
 
-/** The advice in paragraphs. @param takeUp how this program is given another trust document: "pin it with …" */
-export function adviceOf(remedy: Way, takeUp: string): readonly string[] {
+/** The advice in paragraphs. @param takeUp how to give this program another trust document, such as "load it on this page" */
+export function adviceOf(remedy: Cause, takeUp: string): readonly string[] {
   switch (remedy) {
     case "altered":
       return [
-        "This is no record as the service has to seal it: it was changed since, sealed wrongly, or made up.",
-        "Fetch it again from the service and verify that copy. If it fails again, keep both as evidence and ask there.",
+        "This is not a record as a service seals it: it was changed, sealed wrongly, or forged.",
+        "Fetch it again from the service and verify that copy. If it fails again, save both as evidence and ask the service.",
       ]
     case "keys":
       return [
@@ -50,20 +50,20 @@ export function adviceOf(remedy: Way, takeUp: string): readonly string[] {
       ]
     case "time":
       return [
-        "The record and its log entry are not of the same time, so the entry does not show when the run took place.",
+        "The record and its log entry have different times, so the entry does not prove when the run took place.",
         "Ask the service how the entry came about; do not rely on the record's clock.",
       ]
     case "entry_missing":
       return [
-        "The document must come with its log entry and does not. Save the answer of the service again, whole, and verify that. Without an entry nothing but the word of its maker dates this document.",
+        "The document must come with its log entry and does not. Save the answer of the service again, whole, and verify that. Without an entry, its date is only the claim of its maker.",
       ]
   }
 }
 
-/** Why a document that names keys itself is not believed. */
+/** Why the keys inside a document do not count. */
 export const UNVOUCHED =
-  "No trust document of yours vouches for the log and the service key of this record. Keys inside a record prove nothing: anybody can make some."
+  "No trust document of yours vouches for the log and the service key of this record. Keys inside a record prove nothing: anybody can make them."
 
-/** What the keys of a record's own address are worth. */
+/** Why keys from the record's own address do not count. */
 export const SAME_ADDRESS =
-  "Never rely on the trust document of the address that handed you this record alone: who forges a record there serves the matching keys beside it."
+  "Never rely only on the trust document of the address that sent you this record: a forger there serves the matching keys too."

@@ -1,4 +1,4 @@
-/** What is said of an export, in a person's words: the same in every program that shows one. */
+/** The texts of an export's verification, the same in every program that shows one. */
 import { type ChainPiece, chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
 import { COMPLETENESS_VERDICTS, type Completeness, type CompletenessProblem } from "../verify/completeness.ts"
 import { shortMessage } from "./account.ts"
@@ -7,11 +7,11 @@ import { unixTime } from "./unix-time.ts"
 /** A fact, or a check that holds, with its name. */
 export type AccountRow = { readonly label: string; readonly value: string }
 
-/** With whose keys an export was verified. */
+/** The service whose keys verified an export. */
 export const exportTitle = ({ service }: Completeness): string =>
   service === undefined ? "Export" : `Export, held against the keys of ${service}`
 
-/** What the statement says of the records behind it. */
+/** The facts of an export's statement. */
 export function statementRows({ tenant_id, leaf, entry }: ExportStatement): readonly AccountRow[] {
   const { from, to, head_ordinal, export_clock } = leaf
   const time = [...(from === undefined ? [] : [`from ${from}`]), ...(to === undefined ? [] : [`to ${to}`])]
@@ -31,7 +31,7 @@ function pieceText(piece: ChainPiece | undefined): string {
   return first === last ? `${first}` : `${first} to ${last}`
 }
 
-/** What was found good; nothing of it is said of an export that failed. */
+/** The checks that passed; none for an export that failed. */
 export function passedRows({ verdict, statement, records, outside }: Completeness): readonly AccountRow[] {
   if (verdict === COMPLETENESS_VERDICTS.failed || statement === undefined) return []
   const { leaf } = statement
@@ -47,26 +47,26 @@ export function passedRows({ verdict, statement, records, outside }: Completenes
       label: "order",
       value: "once each, without a gap, each naming the one before it; the log's time never goes back",
     },
-    { label: "fit", value: "no identifier stands twice; charges of a budget window never overlap" },
+    { label: "fit", value: "no identifier appears twice; charges of a budget window never overlap" },
     {
       label: "end",
-      value: toHead ? "the last is the end of the chain that is anchored" : "the last is the one that is anchored",
+      value: toHead ? "the last record is the anchored end of the chain" : "the last record is the anchored one",
     },
   ]
 }
 
-/** A problem, with the line it stands in. */
+/** A problem, with its line number. */
 export const problemText = ({ line, sentence }: CompletenessProblem): string =>
   `${line === undefined ? "" : `line ${line}: `}${shortMessage(sentence)}`
 
-/** How many problems are not told; undefined when all are. */
-export const untoldText = ({ problems, problem_count }: Completeness): string | undefined =>
+/** How many problems are left out; undefined for none. */
+export const omittedText = ({ problems, problem_count }: Completeness): string | undefined =>
   moreText(problem_count - problems.length)
 
-/** What changed on the way and may, with the lines it stands in; the last line says how much is not told. */
+/** Allowed changes, with their line numbers; the last text is how many are left out. */
 export function noteTexts({ notes, note_count }: Completeness): readonly string[] {
   const more = moreText(note_count - notes.length)
   return [...notes.map(problemText), ...(more === undefined ? [] : [more])]
 }
 
-const moreText = (untold: number): string | undefined => (untold === 0 ? undefined : `and ${untold} more`)
+const moreText = (omitted: number): string | undefined => (omitted === 0 ? undefined : `and ${omitted} more`)

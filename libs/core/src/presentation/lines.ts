@@ -1,7 +1,7 @@
-/** Takes a stream of bytes apart into lines, holding no more than one of them. */
+/** Splits a stream of bytes into lines; memory holds one line. */
 
 const NEWLINE = 0x0a
-/** What JSON calls whitespace (RFC 8259 §2), the end of a line apart. */
+/** JSON whitespace (RFC 8259 §2) other than a newline. */
 const CARRIAGE_RETURN = 0x0d
 const SPACE = 0x20
 const TAB = 0x09
@@ -11,13 +11,13 @@ const isBlankByte = (byte: number | undefined): boolean => byte === SPACE || byt
 export type NumberedLine = {
   /** From 1, blank lines counted, as editors count. */
   readonly number: number
-  /** Without its line end; absent for a line longer than allowed, of which nothing was kept. */
+  /** Without its newline; absent for a line longer than allowed. */
   readonly bytes?: Uint8Array
 }
 
 /**
- * The lines of a stream that hold more than whitespace. A line beyond `maxBytes` is passed over and told. Lines that are blank are
- * stepped over where they stand: nothing is made of them.
+ * The lines of a stream that hold more than whitespace. A line beyond `maxBytes` comes without its bytes. Blank lines are
+ * skipped without copying them.
  */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -68,7 +68,7 @@ function* lineOf(
   }
 }
 
-/** The parts as one. There may be as many as a sender likes, more than a function takes as arguments. */
+/** The parts as one. A sender can make more of them than a function takes as arguments. */
 function joined(parts: readonly Uint8Array[], size: number): Uint8Array {
   const bytes = new Uint8Array(size)
   let at = 0

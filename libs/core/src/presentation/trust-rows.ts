@@ -1,4 +1,4 @@
-/** Whom a trust document makes a reader believe. */
+/** The keys of a trust document as rows for a reader. */
 import { encodeHex, sha256 } from "@runseal/canonical"
 import { keyIdOfSpki } from "@runseal/log/keys/spki"
 import type { Validity } from "@runseal/log/keys/validity"
@@ -8,13 +8,13 @@ import { unixTime } from "./unix-time.ts"
 /** Path under which every Runseal service publishes its trust document. */
 export const TRUST_PATH = "/.well-known/runseal-trust.json"
 
-/** Bytes of a trust document: one with every list at its bound stays below. */
+/** Maximum bytes of a trust document: more than one with every list at its bound. */
 export const MAX_TRUST_BYTES = 1_048_576
 
 type TrustRow = {
   readonly label: string
   readonly value: string
-  /** Since when and until when it counts. */
+  /** Its validity. */
   readonly detail?: string
 }
 
