@@ -15,6 +15,7 @@ import {
 import { chargeId } from "../formulas/moment.ts"
 import { isSealOf, sealHash } from "../formulas/seal.ts"
 import { shown } from "../kernels/kernel.ts"
+import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
 import { ATTESTED_FIELDS, MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
 import { member } from "../vocabulary/json-members.ts"
 import type { ReceiptKey } from "../vocabulary/outcomes.ts"
@@ -51,7 +52,7 @@ function checkRefusal(bundle: BundleBody, findings: Findings): void {
     findings.fail("decision", "a review is said to have failed, and there is no AI output to review")
   const context = shown(sections.attested_context)
   if (gate === "PEPG_ADMISSION" && context !== undefined) {
-    const complete = ATTESTED_FIELDS.every(name => member(context.declared, name) !== undefined)
+    const complete = missingAttestedFields(context.declared, ATTESTED_FIELDS).length === 0
     findings.require(
       "decision",
       !complete,
@@ -204,7 +205,7 @@ function checkGapFields({ attestation_gap_receipt: gap, sections }: BundleBody, 
   const context = shown(sections.attested_context)
   if (gap === undefined || context === undefined) return
   const { missing_fields: missing, required_fields: required } = gap
-  const really = required.filter(name => member(context.declared, name) === undefined)
+  const really = missingAttestedFields(context.declared, required)
   findings.require(
     "decision",
     really.length === missing.length && really.every((name, i) => name === missing[i]),

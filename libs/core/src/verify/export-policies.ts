@@ -5,8 +5,8 @@
 import { canonicalize, type JsonObject } from "@runseal/canonical"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { shown } from "../kernels/kernel.ts"
+import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
 import { ATTESTED_FIELDS } from "../vocabulary/decision-codes.ts"
-import { member } from "../vocabulary/json-members.ts"
 
 /** Facts that are remembered, of some 1,500 bytes at most; what comes after them is held to the remembered ones only. */
 const REMEMBERED_FACTS_MAX = 32_768
@@ -67,7 +67,7 @@ function requiredFacts({ sections, attestation_gap_receipt: gap }: Bundle): read
   const context = shown(sections.attested_context)
   if (evaluation === undefined || context === undefined) return []
   const { policy_hash: hash } = evaluation
-  const lacking = ATTESTED_FIELDS.filter(field => member(context.declared, field) === undefined)
+  const lacking = missingAttestedFields(context.declared, ATTESTED_FIELDS)
   return lacking.map(field => ({
     about: about(hash, field),
     value: "no",
