@@ -5,9 +5,9 @@ import { Hono } from "hono"
 import { HTTPException } from "hono/http-exception"
 import { matchedRoutes } from "hono/route"
 import type { Deps } from "./deps.ts"
-import { adminOnly, authenticate } from "./front/access/doors.ts"
+import { adminOnly, authenticate } from "./front/access/authentication.ts"
 import { limitNameOf, limitRequests } from "./front/access/rate-limit.ts"
-import { openBodyRoom } from "./front/http/body-room.ts"
+import { createBodyRoom } from "./front/http/body-room.ts"
 import { holdBodies } from "./front/http/json-body.ts"
 import { securityHeaders } from "./front/http/security-headers.ts"
 import { attestationRoutes } from "./front/routes/attestations-routes.ts"
@@ -54,7 +54,7 @@ const KEPT_ROUTES: readonly Routes[] = [
 export function createApp(deps: Deps): Hono {
   const app = new Hono()
   app.use(securityHeaders)
-  app.use(holdBodies(openBodyRoom()))
+  app.use(holdBodies(createBodyRoom()))
   app.use(async (c, next) => {
     await next()
     deps.telemetry.answered(routeOf(c), c.res.status)

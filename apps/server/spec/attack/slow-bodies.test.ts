@@ -2,7 +2,7 @@
 import type { Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, describe, expect, test } from "vitest"
-import { PIPELINED_MAX } from "../../src/front/http/connection-turns.ts"
+import { PIPELINED_MAX } from "../../src/front/http/connection-queues.ts"
 import { CONNECTION_LIMITS, type ConnectionLimits, type Listening, listen } from "../../src/front/http/listen.ts"
 import { dial, exchange, statusesIn } from "../harness/raw-socket.ts"
 import { until } from "../harness/until.ts"
@@ -86,7 +86,7 @@ describe("a connection on which nothing moves is let go", () => {
   })
 
   test("between two requests", async () => {
-    const { listening } = await serving({ keepAliveMs: 300, lookMs: 50 })
+    const { listening } = await serving({ keepAliveMs: 300, checkMs: 50 })
     const socket = dial(listening)
     sockets.push(socket)
     socket.write(get("/small"))

@@ -9,7 +9,7 @@ import { until } from "../harness/until.ts"
 
 const service = standingService()
 /** Short, so that no test waits long for what must end; long enough for an honest head on a slow machine. */
-const HASTY: ConnectionLimits = { ...CONNECTION_LIMITS, headMs: 1_000, requestMs: 1_500, lookMs: 50, silentMs: 5_000 }
+const HASTY: ConnectionLimits = { ...CONNECTION_LIMITS, headMs: 1_000, requestMs: 1_500, checkMs: 50, silentMs: 5_000 }
 const open: Listening[] = []
 let patient: Listening
 let hasty: Listening

@@ -1,24 +1,24 @@
-/** An API key and its secret: how they are made, spelt and remembered. docs/api.md, "Keys" and "POST /admin/keys". */
+/** An API key and its secret: how they are made, written and stored. docs/api.md, "Keys" and "POST /admin/keys". */
 import { createHash, randomBytes } from "node:crypto"
 import { CUSTOMER_NAME_PREFIX, type MintedKey, type MintKeyRequest } from "@runseal/core/wire/key-requests"
 import type { Database } from "../../store/driver/database.ts"
 import { insertKey, type Minter } from "../../store/tables/api-keys.ts"
 
-/** What every secret begins with, so that a scanner of sources and logs knows one when it sees it. */
+/** Prefix of every secret, by which scanners of sources and logs recognise one. */
 const PREFIX = "rsk_"
-/** 192 random bits: neither the secret nor a text of its hash can be found by trying. */
+/** 192 random bits: neither a secret, nor another text with its hash, can be found by trying. */
 const SECRET_BYTES = 24
 const SECRET = new RegExp(`^${PREFIX}[0-9a-f]{${2 * SECRET_BYTES}}$`)
 
-/** A new secret. Whoever receives it is the last to see it. */
+/** A new secret, which is shown once and not stored. */
 const newSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString("hex")
 
-/** Whether a text is spelt as secrets are; anything else is no key, and nobody needs to be asked. */
+/** Whether a text has the form of a secret; any other text is no key, without a look-up in the database. */
 export const isSecret = (text: string): boolean => SECRET.test(text)
 
 /**
- * What is stored of a secret, and looked up: SHA-256 of its text, in hex. The look-up may take its time in the open: that
- * tells something of a hash, and nobody can choose the secret that has a given one.
+ * What is stored of a secret, and looked up: SHA-256 of its text, in hex. The look-up need not take constant time: its time
+ * reveals something of a hash, and no caller can make a secret that has a chosen hash.
  */
 export const secretHash = (secret: string): string => createHash("sha256").update(secret).digest("hex")
 
@@ -26,8 +26,8 @@ const HINT =
   "Keep the secret now: only its hash is stored, and it is not shown again. Send it in the header X-Service-Key."
 
 /**
- * Makes a key and gives its secret, this once.
- * @param request as its schema judged it
+ * Makes a key and returns its secret, this once.
+ * @param request validated by its schema
  * @returns undefined when the minter may not make keys; nothing was made then
  */
 export async function mintKey(

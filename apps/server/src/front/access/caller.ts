@@ -1,4 +1,4 @@
-/** Who calls: what the door found out about a request, and what of it is sealed. */
+/** The caller of a request, as authentication found it, and what is sealed of the request's origin. */
 import { createHmac, type KeyObject } from "node:crypto"
 import type { Origin } from "@runseal/core/artifacts/declared-sections"
 import type { KeyScope, KeyTier } from "@runseal/core/wire/key-requests"
@@ -19,9 +19,9 @@ export type Caller = {
 
 declare module "hono" {
   interface ContextVariableMap {
-    /** Set by the door alone, and by nothing that is read from a request. */
+    /** Set by the authentication middleware alone, and never from a field of the request. */
     caller: Caller | undefined
-    /** Set by the door, where it has counted the request. */
+    /** Set by the authentication middleware, where it has counted the request for its rate limit. */
     counted: Counted | undefined
   }
 }
@@ -29,7 +29,7 @@ declare module "hono" {
 /** api_key_id of a caller without a key. */
 export const ANONYMOUS_KEY_ID = 0
 
-/** Every caller of open mode. */
+/** The caller of every request in open mode. */
 export const ANONYMOUS: Caller = {
   api_key_id: ANONYMOUS_KEY_ID,
   tenant: { tenant_id: "anonymous", owner: ANONYMOUS_KEY_ID },
@@ -37,7 +37,7 @@ export const ANONYMOUS: Caller = {
   scope: "anonymous",
 }
 
-/** The caller who holds a key. The key, not its name, is the tenant: two keys may bear the same name. */
+/** The caller with a key. The key is the tenant, not its name: two keys may have the same name. */
 export const keyCaller = ({ key_id, name, scope, tier }: ActiveKey): Caller => ({
   api_key_id: key_id,
   tenant: { tenant_id: `api-key-${key_id}`, owner: key_id },
@@ -46,14 +46,14 @@ export const keyCaller = ({ key_id, name, scope, tier }: ActiveKey): Caller => (
   tier,
 })
 
-/** The caller of a request. @throws Error for a route that was put before the door: it fails, and lets nobody in */
+/** The caller of a request. @throws Error for a route that was registered before authentication: it fails closed */
 export function callerOf(c: Context): Caller {
   const caller: Caller | undefined = c.get("caller")
-  if (caller === undefined) throw new Error("this route asks for the caller and stands before the door")
+  if (caller === undefined) throw new Error("this route needs a caller and is registered before authentication")
   return caller
 }
 
-/** What the server seals of where a request came from: HMACs, because a bare hash of an address can be guessed. */
+/** The origin that the server seals: HMACs of address and user agent, because a bare hash of an address can be guessed. */
 export function originOf(
   secret: KeyObject,
   caller: Caller,

@@ -1,13 +1,13 @@
-/** Housekeeping beside the work: a bounded step at most once an interval, one at a time, in nobody's way. */
+/** Background clean-up: a bounded step at most once an interval, one at a time, for which no request waits. */
 
 export type Housekeeping = {
-  /** Takes a step when one is due; returns at once. */
+  /** Starts a step when one is due; returns at once. */
   readonly due: (nowMs: number) => void
   /** Resolves when the step under way has ended. */
   readonly close: () => Promise<void>
 }
 
-/** @param step does a bounded piece; when it fails, the next one takes its place */
+/** @param step does a bounded piece of work; its failure is ignored, because the next step does the same work */
 export function createHousekeeping(step: (nowMs: number) => Promise<void>, intervalMs: number): Housekeeping {
   let lastStep = 0
   let underWay: Promise<void> | undefined

@@ -1,6 +1,6 @@
 /**
- * Requests that may be sent again: the header `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). What the first
- * request under a key made stands for every later one, from any process and after a crash.
+ * Safe retries: the header `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). A retry under the same key gets the
+ * record that the first request made, from any process and after a crash.
  */
 import { concatBytes, sha256Hex, utf8Encode } from "@runseal/canonical"
 import {
@@ -18,23 +18,23 @@ import { findKeys, type KeptKey, type KeyClaim, sweepKeys } from "../../store/ta
 import { callerOf } from "./caller.ts"
 import { createHousekeeping } from "./housekeeping.ts"
 
-/** A key stands at least this long for what was made under it. */
+/** A key is stored at least this long. */
 export const KEY_KEPT_MS = 86_400_000
 
-/** Keys one statement looks up. */
+/** Keys that one statement reads. */
 const MAX_LOOKUPS_PER_STATEMENT = 256
-/** Requests that may wait for their look-up; one more is answered 503 at once. */
+/** Requests that may wait in the queue for their key to be read; one more is answered 503 at once. */
 const MAX_WAITING_LOOKUPS = 4096
-/** Older keys are removed at most this often by one process … */
+/** Older keys are deleted at most this often by one process … */
 const SWEEP_EVERY_MS = 1000
-/** … and at most so many at once. */
+/** … and at most so many by one statement. */
 const SWEEP_MAX_ROWS = 5000
-/** Seconds after which to ask again for what is under way. */
+/** Seconds after which to retry while the first request is under way. */
 const RETRY_AFTER_SECONDS = "1"
 
 /**
- * The request as one under a key; undefined without the header. A key belongs to its caller and endpoint. What must be equal
- * is the body as it was received, byte for byte: whoever repeats a request has those bytes, and nothing need be parsed to tell.
+ * The key of a request; undefined without the header. A key belongs to its caller and endpoint. A retry must have the same
+ * body, byte for byte: a client that retries has those bytes, and they are compared without being parsed.
  * @throws HttpError 400 for a malformed key
  */
 export function claimOf(c: Context, body: Uint8Array): KeyClaim | undefined {
@@ -53,14 +53,14 @@ export function claimOf(c: Context, body: Uint8Array): KeyClaim | undefined {
   }
 }
 
-/** What a request came to: what it made, or the id of the record that the first one under its key had made. */
+/** What a request made, or the id of the record that the first request under its key had made. */
 export type Settled<Made> = { readonly made: Made } | { readonly record_id: string }
 
 export type IdempotencyKeys = Upstream & {
   /**
-   * Does `make`, unless a record stands for the claim's key. Whatever `make` rejects with leaves the key as it was, unless a
-   * record stands for it then: another process was first, or the commit took effect although its answer was lost.
-   * @throws HttpError 409 when another request stands for the key, or one under it is under way here
+   * Calls `make`, unless the key has a record. After a failure of the store the key is read once more: another process may
+   * have been first, or the commit took effect although its answer was lost.
+   * @throws HttpError 409 when the key was used with another body, or a request under it is under way in this process
    */
   readonly once: <Made>(claim: KeyClaim, make: () => Promise<Made>) => Promise<Settled<Made>>
   readonly close: () => Promise<void>
@@ -78,11 +78,11 @@ export function openIdempotencyKeys(db: Database, nowMs: () => number): Idempote
   )
   const claimed = new Set<string>()
   const recordOf = async ({ key_hash, request_digest }: KeyClaim): Promise<string | undefined> => {
-    const kept = await lookups.submit(key_hash)
-    if (typeof kept === "string" || kept.record_id === "") return undefined
-    if (kept.request_digest !== request_digest) throw anotherRequest()
+    const stored = await lookups.submit(key_hash)
+    if (typeof stored === "string" || stored.record_id === "") return undefined
+    if (stored.request_digest !== request_digest) throw anotherRequest()
     await db.confirm()
-    return kept.record_id
+    return stored.record_id
   }
   const makeOrFind = async <Made>(claim: KeyClaim, make: () => Promise<Made>): Promise<Settled<Made>> => {
     const record_id = await recordOf(claim)
@@ -116,11 +116,11 @@ export function openIdempotencyKeys(db: Database, nowMs: () => number): Idempote
   }
 }
 
-/** The header field of an answer that was given before. */
+/** The header field of an answer to a retry. */
 export const replayedField = (settled: Settled<unknown>): Record<string, string> =>
   "made" in settled ? {} : { [IDEMPOTENCY_REPLAYED_HEADER]: "true" }
 
-/** Without Retry-After: this request is never answered under this key. */
+/** Without Retry-After: no retry of this request under this key succeeds. */
 const anotherRequest = (): HttpError =>
   new HttpError(409, `This ${IDEMPOTENCY_KEY_HEADER} was used with another body; a new request needs a new key.`)
 

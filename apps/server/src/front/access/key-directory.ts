@@ -1,7 +1,7 @@
 /**
- * Whose secret it is. Every request asks the database, so that a revocation holds from the next request on in every process;
- * requests that wait at the same time are asked for in one statement, which counts them for their limits too where they are
- * counted in the database.
+ * Finds the key of a secret. Every request reads the database, without a cache, so that a revocation holds from the next request
+ * on in every process. Requests that wait at the same time are looked up by one statement; where several processes share the
+ * database, that statement also counts them for their rate limits.
  */
 
 import type { Database } from "../../store/driver/database.ts"
@@ -15,26 +15,27 @@ import type { LimitName } from "./rate-limit.ts"
 import type { Counted } from "./request-counter.ts"
 import { isShared, sweepWindows } from "./request-counter.ts"
 
-/** Secrets one statement looks up. */
+/** Secrets that one statement reads. */
 export const MAX_LOOKUPS_PER_STATEMENT = 256
-/** Requests that may wait for their look-up; one more is refused at once. */
+/** Requests that may wait in the queue for their look-up; one more is refused at once. */
 export const MAX_WAITING_LOOKUPS = 4096
 /** A key's last use is written at most this often. */
 export const USE_NOTED_EVERY_MS = 60_000
 
-/** A caller, with the request's place in his window where it is counted already; or nobody who may enter. */
+/** A caller, with the request's number in its window where it is counted already; or "nobody": the request is refused with 401. */
 export type Admission = { readonly caller: Caller; readonly counted?: Counted } | "nobody"
 
 export type KeyDirectory = Upstream & {
   /**
-   * Who it is that sent this key header, absent when none was sent.
-   * @param limit that counts the request; absent where none does
-   * @throws StoreError "unavailable" when too many wait, otherwise what the look-up met
+   * Finds the caller of a request.
+   * @param secret text of the key header; absent when none was sent
+   * @param limit the rate limit of the request; absent where it has none
+   * @throws StoreError "unavailable" when the queue is full, otherwise the failure of the look-up
    */
   readonly admit: (secret: string | undefined, limit?: LimitName) => Promise<Admission>
-  /** Resolves when the last uses seen so far are written, or could not be. */
+  /** Resolves when the last uses that were seen so far are written, or their write failed. */
   readonly usesNoted: () => Promise<void>
-  /** Admits nobody any more and writes what is to be noted. */
+  /** Refuses further requests and writes the last uses. */
   readonly close: () => Promise<void>
 }
 
@@ -46,7 +47,7 @@ type DirectoryParts = {
 
 export function openKeyDirectory(parts: DirectoryParts): KeyDirectory {
   const { db, nowMs } = parts
-  const uses = openUseNotes(parts)
+  const uses = createUseNotes(parts)
   const isLocked = lockedMode(db)
   const sweeping = sweepWindows(db)
   const bounds = { batch: MAX_LOOKUPS_PER_STATEMENT, waiting: MAX_WAITING_LOOKUPS }
@@ -79,7 +80,7 @@ export function openKeyDirectory(parts: DirectoryParts): KeyDirectory {
   }
 }
 
-/** Whether there are keys. A key that exists is never deleted: what is locked stays locked. That nothing is locked is asked each time. */
+/** Whether a key was ever created. Keys are never deleted, so that true is cached; false is read again for every batch. */
 function lockedMode(db: Database): () => Promise<boolean> {
   let locked = false
   return async () => {
@@ -88,13 +89,13 @@ function lockedMode(db: Database): () => Promise<boolean> {
   }
 }
 
-/** In open mode everybody is the anonymous caller, and nobody is looked up. */
+/** In open mode every caller is anonymous, and no secret is looked up. */
 const whenLocked =
   <Request>(isLocked: () => Promise<boolean>, lookUp: (batch: readonly Request[]) => Promise<readonly Admission[]>) =>
   async (batch: readonly Request[]): Promise<readonly Admission[]> =>
     (await isLocked()) ? lookUp(batch) : batch.map(() => ({ caller: ANONYMOUS }))
 
-/** Hex of a secret's hash; absent when the header named no possible secret. */
+/** Hex of a secret's hash; absent when the header has no text of a secret's form. */
 export type SoughtHash = string | undefined
 
 async function lookUp(
@@ -109,8 +110,8 @@ async function lookUp(
   return batch.map(hash => (hash === undefined ? undefined : admissions.get(hash)) ?? "nobody")
 }
 
-/** Last uses, written behind the requests' backs. Only keys that exist get here: their number bounds what is remembered. */
-function openUseNotes({ db, nowMs, telemetry }: DirectoryParts) {
+/** Last uses, written in the background. Only keys that exist get here, so that their number bounds the set. */
+function createUseNotes({ db, nowMs, telemetry }: DirectoryParts) {
   let due = new Set<number>()
   let writing: Promise<void> | undefined
   const writeAll = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Rate limits: who is counted, how far, and what is said of it. docs/api.md, "Limits". */
+/** Rate limits: which requests are counted together, the limits, and the header fields about them. docs/api.md, "Limits". */
 import { createHmac, type KeyObject } from "node:crypto"
 import type { Context, MiddlewareHandler } from "hono"
 import type { Deps } from "../../deps.ts"
@@ -17,7 +17,7 @@ import {
   WINDOW_MS,
 } from "./request-counter.ts"
 
-/** `POST /attest` has a limit of its own; every other kept endpoint that is not under /admin/ shares one. */
+/** `POST /attest` has a limit of its own; all other endpoints that need a key, but for /admin/, share one. */
 export type LimitName = "shared" | "attest"
 
 /** What is left of a limit after a request. */
@@ -34,9 +34,9 @@ type Allowance = {
 
 export type RateLimits = {
   /**
-   * Counts a request and judges it. A refused one does not make its window longer.
-   * @param address of the caller; who has no key is known by nothing else
-   * @param known its place, where the door has counted it already
+   * Counts a request and decides whether it is admitted. A refused one does not make its window longer.
+   * @param address of the caller, by which callers without a key are counted
+   * @param known its number, where authentication has counted it already
    * @throws StoreError when it could not be counted: it is refused then, never let through
    */
   readonly admit: (
@@ -55,7 +55,7 @@ type RateLimitParts = {
   /** The deployment's origin secret: addresses are counted under their HMACs. */
   readonly secret: KeyObject
   readonly nowMs: () => number
-  /** Told of each request that is refused. */
+  /** Called for each request that is refused. */
   readonly reportRefused: (name: LimitName) => void
 }
 
@@ -80,7 +80,7 @@ export function openRateLimits({ db, config, secret, nowMs, reportRefused }: Rat
   }
 }
 
-/** Hex digits of an address's HMAC in a bucket's name: 128 bits, so that no two callers meet in one. */
+/** Hex digits of an address's HMAC in a bucket's name: 128 bits, so that no two networks share one. */
 const ADDRESS_DIGITS = 32
 
 function whoOf({ api_key_id }: Caller, address: IpAddress | undefined, secret: KeyObject): string {
@@ -106,10 +106,10 @@ function tooManyRequests(allowance: Allowance): HttpError {
   return new HttpError(429, sentence, { "Retry-After": `${seconds}`, ...rateLimitFields(allowance) })
 }
 
-/** Which limit a request behind the door falls under. */
+/** The limit that counts an authenticated request. */
 export const limitNameOf = (c: Context): LimitName => (c.req.path === "/attest" ? "attest" : "shared")
 
-/** Stands behind the door: a request that was refused there counts nowhere. */
+/** Registered after authentication: a request without a valid key is not counted. */
 export function limitRequests({ rateLimits, trustedProxyHops }: Deps): MiddlewareHandler {
   return async (c, next) => {
     const address = callerAddress(c, trustedProxyHops)

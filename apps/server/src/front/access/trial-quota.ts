@@ -18,33 +18,33 @@ import { createHousekeeping } from "./housekeeping.ts"
 const DAY_MS = 86_400_000
 export const TRIAL_CAP: TrialCap = { runs: 5000, period_ms: 30 * DAY_MS }
 
-/** Runs one transaction admits or takes back. */
+/** Runs that one transaction admits or refunds. */
 const MAX_PER_BATCH = 256
-/** Runs that may wait to be admitted or taken back; one more is answered 503 at once. */
+/** Runs that may wait in the queue to be admitted or refunded; one more is answered 503 at once. */
 const MAX_WAITING = 4096
-/** Admissions remembered that could not be taken back yet; any further one stays counted. */
-const MAX_OWED = 4096
+/** Refunds held in memory for a retry after they failed; any further one is lost, and its run stays counted. */
+const MAX_FAILED_REFUNDS = 4096
 const SWEEP_EVERY_MS = 10_000
-/** More than a key is admitted in a period: one turn is enough. */
+/** More than a key is admitted in a period: one step removes all that a key has. */
 const SWEEP_MAX_ROWS = 6000
 
 export type TrialQuota = Upstream & {
   /**
-   * Does `run` as one of the caller's runs. A refused or halted run and one that fails in a stage count: they are runs. What
-   * ends with a refusal of the request or without a record does not.
+   * Calls `run` and counts it for the caller's quota. Refused and halted runs count, and those that fail in a stage: they have
+   * a record. A refused request, or a failure that left no record, is refunded.
    * @throws HttpError 429 when a trial key's quota is used up, and then `run` was not called; otherwise what `run` rejects with
    */
   readonly spend: <T>(caller: Caller, run: () => Promise<T>) => Promise<T>
   readonly close: () => Promise<void>
 }
 
-/** @param reportRefused told of each run that is refused */
+/** @param reportRefused called for each run that is refused */
 export function openTrialQuota(db: Database, nowMs: () => number, reportRefused: () => void): TrialQuota {
   const bounds = { batch: MAX_PER_BATCH, waiting: MAX_WAITING }
   const sweeping = createHousekeeping(sweeper(db), SWEEP_EVERY_MS)
-  const withdrawals = openWithdrawals(db)
+  const refunds = openRefunds(db)
   const admissions = createGroupCommit<AskedAdmission, AdmissionResult>(async asked => {
-    await withdrawals.settleOwed()
+    await refunds.retry()
     const at = nowMs()
     const results = await admitTrialRuns(db, asked, at, TRIAL_CAP)
     sweeping.due(at)
@@ -60,20 +60,20 @@ export function openTrialQuota(db: Database, nowMs: () => number, reportRefused:
         throw quotaExceeded(result.free_at - nowMs())
       }
       return run().catch(async (error: unknown) => {
-        if (mintedNothing(error)) await withdrawals.withdraw(admission_id)
+        if (leftNoRecord(error)) await refunds.refund(admission_id)
         throw error
       })
     },
     underWay: admissions.underWay,
     close: async () => {
       await admissions.close()
-      await withdrawals.close()
+      await refunds.close()
       await sweeping.close()
     },
   }
 }
 
-/** Whatever the scope: an admin key has the quota when that tier was asked for. */
+/** The scope does not matter: an admin key that was made with the tier `trial` has the quota too. */
 const isLimited = ({ tier }: Caller): boolean => tier === "trial"
 
 function quotaExceeded(wait_ms: number): HttpError {
@@ -83,13 +83,13 @@ function quotaExceeded(wait_ms: number): HttpError {
   return new HttpError(429, sentence, { "Retry-After": `${seconds}` })
 }
 
-/** Where it is not known whether there is a run, its admission stands. */
-const mintedNothing = (error: unknown): boolean =>
+/** Where it is not known whether there is a record, the run stays counted. */
+const leftNoRecord = (error: unknown): boolean =>
   error instanceof HttpError || (error instanceof StoreError && error.code !== "outcome_unknown")
 
-/** Takes admissions back; what fails is owed, and made good before the next run is admitted. */
-function openWithdrawals(db: Database) {
-  const owed = new Set<string>()
+/** Refunds admissions. A refund that fails is retried before the next run is admitted. */
+function openRefunds(db: Database) {
+  const failed = new Set<string>()
   const { submit, close } = createGroupCommit<string, true>(
     async ids => {
       await withdrawAdmissions(db, ids)
@@ -98,22 +98,22 @@ function openWithdrawals(db: Database) {
     { batch: MAX_PER_BATCH, waiting: MAX_WAITING },
   )
   return {
-    withdraw: async (id: string): Promise<void> => {
+    refund: async (id: string): Promise<void> => {
       await submit(id).catch(() => {
-        if (owed.size < MAX_OWED) owed.add(id)
+        if (failed.size < MAX_FAILED_REFUNDS) failed.add(id)
       })
     },
-    settleOwed: async (): Promise<void> => {
-      const ids = [...owed]
+    retry: async (): Promise<void> => {
+      const ids = [...failed]
       if (ids.length === 0) return
       await withdrawAdmissions(db, ids)
-      for (const id of ids) owed.delete(id)
+      for (const id of ids) failed.delete(id)
     },
     close,
   }
 }
 
-/** One key after the other, and then from the first again. */
+/** Each step goes on with the key after the last one, and starts again with the first. */
 function sweeper(db: Database): (nowMs: number) => Promise<void> {
   let last = 0
   return async nowMs => {

@@ -1,4 +1,4 @@
-/** Schemas that stand in the document once, under a name of their own. */
+/** Schemas that the document writes once, under a name, and refers to. */
 import { receiptLeafSchema, servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
 import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
 import { bundleSchema } from "@runseal/core/artifacts/bundle-schema"

@@ -1,6 +1,6 @@
 /**
- * The files of `GET /docs`: Swagger UI as its package ships it, and a page that starts it. Every file is on this list; no
- * name of a request ever reaches the file system.
+ * The files of `GET /docs`: Swagger UI as its package ships it, and a page that starts it. Every file is on this list; the
+ * name in a request never reaches the file system.
  */
 
 import { utf8Encode } from "@runseal/canonical"
@@ -57,7 +57,7 @@ const pageFile = (type: string, bytes: Uint8Array): ServedFile => ({
   etag: entityTag(bytes),
 })
 
-/** The page and its files. The page is none of them: its links are relative to the address it stands at. */
+/** The page and its files. The page is not one of the files: its links are relative to its own address. */
 export function readPageFiles(): DocsPage {
   const shipped = SWAGGER_UI_FILES.map(([name, type]) => [name, pageFile(type, readSwaggerUiFile(name))] as const)
   return {

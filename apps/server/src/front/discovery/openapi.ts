@@ -8,7 +8,7 @@ import {
   IDEMPOTENCY_REPLAYED_HEADER,
 } from "@runseal/core/wire/idempotency-key"
 import { SERVICE_VERSION } from "../../options/config.ts"
-import { KEY_HEADER } from "../access/doors.ts"
+import { KEY_HEADER } from "../access/authentication.ts"
 import { NAMED_SCHEMAS } from "./components.ts"
 import { type SchemaWriter, schemaWriter } from "./json-schema.ts"
 import type { Answer, Operation } from "./operation.ts"

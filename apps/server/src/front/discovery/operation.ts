@@ -5,10 +5,10 @@ import type { QuerySchema } from "../http/query.ts"
 import type { AnySchema } from "./json-schema.ts"
 
 /**
- * Who is answered: anybody; in locked mode whoever has a key; or who has an admin key. `kept` and `admin` follow the doors
- * of front/access/doors.ts, and a test holds them against the application.
+ * Which callers are answered: all of them; those with a key, and in open mode all; or those with an admin key, and in open mode
+ * all. A test compares it with the middleware of the application.
  */
-export type Access = "public" | "kept" | "admin"
+export type Access = "public" | "key" | "admin"
 
 export type AnswerHeader = { readonly description: string; readonly schema: object; readonly required?: boolean }
 
@@ -16,7 +16,7 @@ export type Answer = {
   readonly description: string
   /** Absent for an answer without a body. */
   readonly content?: { readonly type: string; readonly schema?: AnySchema; readonly binary?: true }
-  /** A browser gets a page in its place. */
+  /** A browser gets a page instead. */
   readonly or_page?: true
   readonly headers?: Readonly<Record<string, AnswerHeader>>
 }
@@ -46,7 +46,7 @@ export type Operation = {
   readonly query?: QuerySchema<unknown>
   readonly body?: { readonly schema: AnySchema; readonly max_bytes: number; readonly example?: object }
   readonly answers: Readonly<Partial<Record<number, Answer>>>
-  /** Answered out of memory, by code that has nothing to fail at: no status 500. */
+  /** Answered from memory, by code that cannot fail: no status 500. */
   readonly unfailing?: true
   /** Refusals beside those that follow from access, limit, parameters and body. */
   readonly refusals?: readonly ErrorStatus[]
@@ -61,7 +61,7 @@ export const json = (schema: AnySchema, description: string, headers?: Answer["h
   ...(headers === undefined ? {} : { headers }),
 })
 
-/** An answer that is no JSON. */
+/** An answer that is not JSON. */
 export const bytes = (type: string, description: string, headers?: Answer["headers"]): Answer => ({
   description,
   content: { type, ...(type.startsWith("text/") ? {} : { binary: true }) },

@@ -1,4 +1,4 @@
-/** The refusals an endpoint can answer, by what it takes and who may call it. docs/api.md has the table. */
+/** The refusals that an endpoint can answer, derived from its parameters and access. docs/api.md has the table. */
 import type { ErrorStatus } from "../../http-error.ts"
 import { type Answer, type AnswerHeader, type Operation, refusal } from "./operation.ts"
 
@@ -16,17 +16,17 @@ export const RATE_LIMIT_HEADERS: Readonly<Record<string, AnswerHeader>> = {
     required: true,
   },
   RateLimit: {
-    description: "What is left of it: name, requests, seconds until it begins anew.",
+    description: "What is left of it: name, requests, seconds until the next window.",
     schema: { type: "string" },
     required: true,
   },
 }
 
-/** Every refusal, once; `components.responses` of the document. */
+/** Every refusal by its status: `components.responses` of the document. */
 export const REFUSALS: Readonly<Record<ErrorStatus, { readonly name: string; readonly answer: Answer }>> = {
   400: {
     name: "BadRequest",
-    answer: refusal("What was sent cannot be taken: the sentence names the field, never its value."),
+    answer: refusal("The request is invalid: the sentence names the field, never its value."),
   },
   401: {
     name: "Unauthorized",
@@ -71,10 +71,10 @@ export const REFUSALS: Readonly<Record<ErrorStatus, { readonly name: string; rea
 /** Statuses of an operation's refusals, ascending, without those it describes itself. */
 export function refusalsOf(operation: Operation): readonly ErrorStatus[] {
   const { access, limit, idempotent, query, body, answers, unfailing, refusals = [] } = operation
-  // Whoever needs a key is looked up, and a look-up can fail.
-  const kept: readonly ErrorStatus[] = access === "public" ? [] : [401, 503]
+  // The key is read from the database, which can fail.
+  const authenticated: readonly ErrorStatus[] = access === "public" ? [] : [401, 503]
   const found = new Set<ErrorStatus>([
-    ...kept,
+    ...authenticated,
     ...(access === "admin" ? ([403] as const) : []),
     ...(limit === undefined ? [] : ([429] as const)),
     ...(idempotent === undefined ? [] : ([400, 409] as const)),

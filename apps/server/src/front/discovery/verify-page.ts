@@ -22,7 +22,7 @@ async function load(): Promise<VerifyPageFile> {
 
 let loading: Promise<VerifyPageFile> | undefined
 
-/** Made when it is first asked for, once for all who ask meanwhile; a failure is not kept. */
+/** Loaded by the first request and cached; requests meanwhile wait for the same load, and a failure is not cached. */
 export function verifyPage(): Promise<VerifyPageFile> {
   loading ??= load().catch((error: unknown) => {
     loading = undefined

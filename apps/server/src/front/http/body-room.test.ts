@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { HttpError } from "../../http-error.ts"
-import { type BodyHold, openBodyRoom, type RoomBounds } from "./body-room.ts"
+import { type BodyHold, createBodyRoom, type RoomBounds } from "./body-room.ts"
 
 const MIB = 1_048_576
 const BOUNDS: RoomBounds = {
@@ -10,9 +10,9 @@ const BOUNDS: RoomBounds = {
   answerBytes: 16 * MIB,
   waitMs: 60_000,
 }
-const open = (bounds: Partial<RoomBounds> = {}) => openBodyRoom({ ...BOUNDS, ...bounds })
+const open = (bounds: Partial<RoomBounds> = {}) => createBodyRoom({ ...BOUNDS, ...bounds })
 
-/** What becomes of a body, as its request's status. */
+/** The status of a request that does this work. */
 const outcomeOf = (work: () => unknown): Promise<number> =>
   Promise.resolve()
     .then(work)
@@ -24,13 +24,13 @@ const outcomeOf = (work: () => unknown): Promise<number> =>
       },
     )
 
-/** Takes a body of so many bytes and nodes. */
+/** Receives and parses a body of so many bytes and nodes. */
 async function take(hold: BodyHold, bytes: number, nodes: number): Promise<boolean> {
   hold.receive(bytes)
   return hold.admit(bytes, nodes)
 }
 
-/** Whether something is still waited for after everybody had a turn. */
+/** Whether work is still pending some milliseconds later. */
 async function waits(work: Promise<unknown>): Promise<boolean> {
   let done = false
   void work.finally(() => {
@@ -40,29 +40,29 @@ async function waits(work: Promise<unknown>): Promise<boolean> {
   return !done
 }
 
-describe("the room for bodies", () => {
-  test("tells large bodies by what they will hold, not by their bytes alone", async () => {
+describe("the memory budget for bodies", () => {
+  test("a body is large by the memory that it will take, not by its bytes alone", async () => {
     expect(await take(open().open(), 1000, 100)).toBe(false)
     expect(await take(open().open(), 60_000, 0)).toBe(false)
     expect(await take(open().open(), 60_000, 20_000)).toBe(true)
     expect(await take(open().open(), 1_000_000, 0)).toBe(true)
   })
 
-  test("has room of its own for small bodies, however many large ones there are", async () => {
+  test("small bodies have a budget of their own, which large ones do not use up", async () => {
     const room = open()
     for (let i = 0; i < 4; i++) room.open().receive(MIB)
     expect(await outcomeOf(() => room.open().receive(MIB))).toBe(503)
     expect(await outcomeOf(() => take(room.open(), 1000, 100))).toBe(200)
   })
 
-  test("refuses small bodies past it", async () => {
+  test("refuses small bodies beyond that budget", async () => {
     const room = open()
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => outcomeOf(() => take(room.open(), 1000, 100))))
     expect(outcomes.filter(status => status === 503).length).toBeGreaterThan(0)
     expect(outcomes.filter(status => status === 200).length).toBeGreaterThan(10)
   })
 
-  test("counts bytes as they come, and a body that stops coming holds no more than has come", async () => {
+  test("counts bytes as they arrive, and a body that stops arriving holds no more than has arrived", async () => {
     const room = open()
     const slow = room.open()
     for (let i = 0; i < 40; i++) slow.receive(100_000)
@@ -71,7 +71,7 @@ describe("the room for bodies", () => {
     expect(await outcomeOf(() => room.open().receive(4 * MIB))).toBe(200)
   })
 
-  test("lets large bodies be read in the order of their coming, each when there is room", async () => {
+  test("large bodies are parsed in the order of their arrival, each when the budget allows it", async () => {
     const room = open()
     const [first, second, third] = [room.open(), room.open(), room.open()]
     await take(first, MIB, 80_000)
@@ -85,7 +85,7 @@ describe("the room for bodies", () => {
     await behind
   })
 
-  test("lets one alone be read that takes more than all may", async () => {
+  test("one body alone may take more than the budget", async () => {
     const room = open()
     const huge = room.open()
     expect(await take(huge, MIB, 390_000)).toBe(true)
@@ -95,7 +95,7 @@ describe("the room for bodies", () => {
     await waiting
   })
 
-  test("refuses what waits too long, and those behind it go on", async () => {
+  test("refuses a body after its timeout, and the next in the queue goes on", async () => {
     const room = open({ waitMs: 50 })
     await take(room.open(), MIB, 60_000)
     const late = room.open()
@@ -104,7 +104,7 @@ describe("the room for bodies", () => {
     expect(await small).toBe(true)
   })
 
-  test("is empty again when every request is answered, whatever became of it", async () => {
+  test("is unused again when every request is answered, with whatever status", async () => {
     const room = open()
     for (let i = 0; i < 50; i++) {
       const holds = Array.from({ length: 3 }, () => room.open())
@@ -116,8 +116,8 @@ describe("the room for bodies", () => {
   })
 })
 
-describe("the room for answers", () => {
-  test("is taken by large records until they are sent, and not by others", async () => {
+describe("the memory budget for answers", () => {
+  test("is used by large records until they are sent, and not by others", async () => {
     const room = open()
     const holds = Array.from({ length: 4 }, () => room.open())
     for (const hold of holds) await hold.answer(262_144)
@@ -131,7 +131,7 @@ describe("the room for answers", () => {
 })
 
 describe("work on large bodies", () => {
-  test("takes turns, and others have as long as it took behind each piece", async () => {
+  test("is queued, and each piece is followed by a pause as long as the piece took", async () => {
     const room = open()
     const holds = Array.from({ length: 3 }, () => room.open())
     for (const hold of holds) await take(hold, 100_000, 100)
@@ -140,7 +140,7 @@ describe("work on large bodies", () => {
     const since: number[] = []
     await Promise.all(
       holds.map(async hold => {
-        await hold.turn()
+        await hold.queueWork()
         since.push(others)
         const end = performance.now() + 100
         while (performance.now() < end);

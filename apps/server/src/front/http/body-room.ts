@@ -1,35 +1,35 @@
 /**
- * Room in memory for the bodies of requests under way, from their first byte to their answer. Few bytes can become a hundred times as
- * many when they are read, so both are counted, and nothing is built of a body before there is room for it. Small bodies have room of
- * their own: whoever sends large ones, however many, takes none of it. Decision 0108.
+ * A memory budget for the bodies of requests under way, from their first byte to their answer. A few bytes can become a hundred times as
+ * many when they are parsed, so that bytes and JSON nodes are both counted, and nothing is parsed before the budget allows it. Small bodies
+ * have a budget of their own, which large ones cannot use up. Decision 0108.
  */
 import { setImmediate, setTimeout as sleep } from "node:timers/promises"
 import { getHeapStatistics } from "node:v8"
 import { type HttpError, unavailable } from "../../http-error.ts"
 
-/** Memory that a node of a body takes at most, in bytes: an object under a name of its own that no other has. */
+/** Most memory that a node of a body takes, in bytes: an object under a name that no other has. */
 const NODE_BYTES = 128
-/** Copies of a body's text that a run holds at most: as received, as UTF-16, as sealed, as stored. */
+/** Most copies of a body's text that a run holds: as received, as UTF-16, as sealed, as stored. */
 const TEXT_COPIES = 5
 /** Bytes that a record takes for each of its UTF-16 units when it is read and sent: as text, as values, as bytes. */
 const ANSWER_BYTES = 16
-/** What any run holds beside its body until it is answered, in bytes. */
+/** What a run holds beside its body until it is answered, in bytes. */
 const RUN_BYTES = 65_536
 /** A body is large that takes more than this, in bytes: some 30 KiB of text, or 3,600 nodes. */
 const LARGE_BYTES = 524_288
-/** So many bytes of a body may have come before it is large, whatever it will hold. */
+/** A body is large from this many received bytes on, before its nodes are counted. */
 const LARGE_RECEIVED_BYTES = 65_536
 
 export type RoomBounds = {
   /** Bytes that small bodies may take together. */
   readonly smallBytes: number
-  /** Bytes of large bodies that may have been received and wait to be read. */
+  /** Bytes of large bodies that are received and wait in the queue to be parsed. */
   readonly receivedBytes: number
-  /** Bytes that large bodies that are read may take together; one alone may take more. */
+  /** Bytes that parsed large bodies may take together; one alone may take more. */
   readonly readBytes: number
-  /** Bytes that large records may take together that are read for answers or being sent. */
+  /** Bytes that large records may take together while they are read for answers and sent. */
   readonly answerBytes: number
-  /** Longest a large body waits until it may be read, in milliseconds. */
+  /** Longest time that a large body waits in the queue to be parsed, in milliseconds. */
   readonly waitMs: number
 }
 
@@ -39,25 +39,25 @@ function roomBounds(heapBytes: number = getHeapStatistics().heap_size_limit): Ro
   return { smallBytes: share, receivedBytes: share, readBytes: share, answerBytes: share, waitMs: 10_000 }
 }
 
-/** The room that one request takes. */
+/** The memory that one request holds. */
 export type BodyHold = {
-  /** Counts bytes of the body as they come. @throws HttpError 503 when there is no room for them */
+  /** Counts bytes of the body as they arrive. @throws HttpError 503 when the budget does not allow them */
   readonly receive: (bytes: number) => void
   /**
-   * Resolves when a body of so many bytes and nodes may be read, at once unless it is large, which is what it resolves to.
-   * @throws HttpError 503 when there is no room for it in time
+   * Resolves when a body of so many bytes and nodes may be parsed, with whether it is large. A small one does not wait.
+   * @throws HttpError 503 when the budget does not allow it before the timeout
    */
   readonly admit: (bytes: number, nodes: number) => Promise<boolean>
-  /** Resolves when long work on the body may begin, of which the event loop does one piece at a time; at once unless it is large. */
-  readonly turn: () => Promise<void>
+  /** Resolves when long work on the body may start, after the work that is queued before it; at once unless the body is large. */
+  readonly queueWork: () => Promise<void>
   /**
    * Resolves when a record of so many UTF-16 units may be read for the answer, at once unless it is large.
    * @throws HttpError 503 when too many large records are being answered
    */
   readonly answer: (units: number) => Promise<void>
-  /** Gives the room of the body back: the request is answered. */
+  /** Returns the memory of the body: the request is answered. */
   readonly release: () => void
-  /** Gives the room of the answer back: it was sent, or nobody reads it any more. */
+  /** Returns the memory of the answer: it was sent, or its connection is gone. */
   readonly sent: () => void
 }
 
@@ -66,139 +66,134 @@ export type BodyRoom = { readonly open: () => BodyHold }
 const full = (): HttpError => unavailable("Too many large requests are under way; nothing was recorded. Try again.")
 const busy = (): HttpError => unavailable("Too many requests are under way; nothing was recorded. Try again.")
 
-/** Bytes that are taken, never more than `limit` but by one alone. */
-function account(limit: number) {
+/** A budget in bytes. More than its limit is taken only by one holder alone. */
+function createBudget(limit: number) {
   let taken = 0
-  return {
-    fits: (bytes: number): boolean => taken === 0 || taken + bytes <= limit,
-    take: (bytes: number): void => {
-      taken += bytes
-    },
+  const fits = (bytes: number): boolean => taken === 0 || taken + bytes <= limit
+  const take = (bytes: number): void => {
+    taken += bytes
   }
+  /** One request's part of the budget, in bytes. Setting it throws the refusal when the budget does not allow it. */
+  const share = (refusal: () => HttpError) => {
+    let held = 0
+    return {
+      held: () => held,
+      set: (bytes: number): void => {
+        if (bytes > held && !fits(bytes - held)) throw refusal()
+        take(bytes - held)
+        held = bytes
+      },
+    }
+  }
+  return { fits, take, share }
 }
 
-type Waiting = { readonly bytes: number; readonly begin: () => void }
+type Waiting = { readonly bytes: number; readonly start: () => void }
 
-/** Room that is waited for, in the order of asking: what does not fit yet is not passed by what is smaller. */
-function waitingRoom(limit: number, waitMs: number) {
-  const taken = account(limit)
+/** A budget with a queue, first in, first out: a small request does not overtake a large one that waits. */
+function createQueuedBudget(limit: number, waitMs: number) {
+  const budget = createBudget(limit)
   const queue: Waiting[] = []
   const admitNext = (): void => {
-    for (let next = queue[0]; next !== undefined && taken.fits(next.bytes); next = queue[0]) {
+    for (let next = queue[0]; next !== undefined && budget.fits(next.bytes); next = queue[0]) {
       queue.shift()
-      taken.take(next.bytes)
-      next.begin()
+      budget.take(next.bytes)
+      next.start()
     }
   }
   return {
-    /** @throws HttpError 503 when there is no room in time */
+    /** @throws HttpError 503 after the timeout */
     enter: (bytes: number): Promise<void> =>
       new Promise((resolve, reject) => {
-        const late = setTimeout(() => {
+        const timeout = setTimeout(() => {
           queue.splice(queue.indexOf(waiting), 1)
           reject(full())
           admitNext()
         }, waitMs)
-        const begin = (): void => {
-          clearTimeout(late)
+        const start = (): void => {
+          clearTimeout(timeout)
           resolve()
         }
-        const waiting = { bytes, begin }
+        const waiting = { bytes, start }
         queue.push(waiting)
         admitNext()
       }),
     leave: (bytes: number): void => {
-      taken.take(-bytes)
+      budget.take(-bytes)
       admitNext()
     },
   }
 }
 
-export function openBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
-  const small = account(bounds.smallBytes)
-  const received = account(bounds.receivedBytes)
-  const answers = account(bounds.answerBytes)
-  const read = waitingRoom(bounds.readBytes, bounds.waitMs)
-  const turn = openLargeTurns()
+export function createBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
+  const smallBodies = createBudget(bounds.smallBytes)
+  const receivedBodies = createBudget(bounds.receivedBytes)
+  const parsedBodies = createQueuedBudget(bounds.readBytes, bounds.waitMs)
+  const answers = createBudget(bounds.answerBytes)
+  const nextWork = createWorkQueue()
 
   const open = (): BodyHold => {
-    const holds = { small: 0, received: 0, read: 0 }
-    const takeSmall = (bytes: number): void => {
-      if (!small.fits(bytes - holds.small)) throw busy()
-      small.take(bytes - holds.small)
-      holds.small = bytes
-    }
-    const takeReceived = (bytes: number): void => {
-      if (!received.fits(bytes - holds.received)) throw full()
-      takeSmall(0)
-      received.take(bytes - holds.received)
-      holds.received = bytes
-    }
-    const dropReceived = (): void => {
-      received.take(-holds.received)
-      holds.received = 0
-    }
+    const small = smallBodies.share(busy)
+    const received = receivedBodies.share(full)
+    const answer = answers.share(full)
+    let parsed = 0
     let size = 0
-    let answer = 0
     return {
       receive: bytes => {
         size += bytes
-        if (size > LARGE_RECEIVED_BYTES) takeReceived(size)
-        else takeSmall(size)
+        if (size <= LARGE_RECEIVED_BYTES) return small.set(size)
+        received.set(size)
+        small.set(0)
       },
       admit: async (bytes, nodes) => {
         const needed = RUN_BYTES + TEXT_COPIES * bytes + NODE_BYTES * nodes
         if (needed <= LARGE_BYTES) {
-          dropReceived()
-          takeSmall(needed)
+          received.set(0)
+          small.set(needed)
           return false
         }
-        takeReceived(bytes)
-        await read.enter(needed)
-        holds.read = needed
-        dropReceived()
+        received.set(bytes)
+        small.set(0)
+        await parsedBodies.enter(needed)
+        parsed = needed
+        received.set(0)
         return true
       },
-      turn: async () => {
-        if (holds.read + holds.received > 0) await turn()
+      queueWork: async () => {
+        if (parsed + received.held() > 0) await nextWork()
       },
       answer: async units => {
         const needed = ANSWER_BYTES * units
         if (needed <= LARGE_BYTES) return
-        if (!answers.fits(needed)) throw full()
-        answers.take(needed)
-        answer += needed
-        await turn()
+        answer.set(answer.held() + needed)
+        await nextWork()
       },
-      sent: () => {
-        answers.take(-answer)
-        answer = 0
-      },
+      sent: () => answer.set(0),
       release: () => {
-        takeSmall(0)
-        dropReceived()
-        if (holds.read > 0) read.leave(holds.read)
-        holds.read = 0
+        small.set(0)
+        received.set(0)
+        if (parsed > 0) parsedBodies.leave(parsed)
+        parsed = 0
       },
     }
   }
   return { open }
 }
 
-/** A piece that took less needs no pause, in milliseconds. */
+/** No pause follows work that took less, in milliseconds. */
 const SHORT_MS = 2
-/** Longest pause, in milliseconds: a piece takes that long on a machine that is slow. */
+/** Longest pause, in milliseconds: work takes that long only on a slow machine. */
 const MAX_PAUSE_MS = 500
 
 /**
- * Long work in the event loop is done one piece at a time, with as long a pause behind each: whoever is quick gets half of the time. Resolves
- * when a piece may be done: all that the caller does before the event loop comes round again.
+ * A queue for long work in the event loop: one piece at a time, each followed by a pause as long as the piece took, so that short requests
+ * get half of the time. Resolves when a piece may be done, which is all that the caller does before the event loop continues.
  */
-function openLargeTurns(): () => Promise<void> {
+function createWorkQueue(): () => Promise<void> {
   const queue: (() => void)[] = []
-  let serving = false
-  const serve = async (): Promise<void> => {
-    serving = true
+  let running = false
+  const run = async (): Promise<void> => {
+    running = true
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const since = performance.now()
       next()
@@ -206,11 +201,11 @@ function openLargeTurns(): () => Promise<void> {
       const took = performance.now() - since
       if (took > SHORT_MS) await sleep(Math.min(took, MAX_PAUSE_MS))
     }
-    serving = false
+    running = false
   }
   return () =>
     new Promise(resolve => {
       queue.push(resolve)
-      if (!serving) void serve()
+      if (!running) void run()
     })
 }

@@ -1,4 +1,4 @@
-/** Remote address of the caller. A header is believed only as far as the operator says that proxies of his wrote it. */
+/** Remote address of the caller. X-Forwarded-For is trusted only as far as the operator's own proxies wrote it. */
 import { isIPv4, isIPv6 } from "node:net"
 import { getConnInfo } from "@hono/node-server/conninfo"
 import type { Context } from "hono"
@@ -7,7 +7,7 @@ import type { Context } from "hono"
  * The caller's address; undefined when the request did not come over a socket.
  *
  * With N trusted hops it is the N-th address from the right of X-Forwarded-For: each proxy appends the address it was called
- * from, so what stands further left was written by the caller himself. Where that header has no such address, the peer's.
+ * from, so that addresses further left were written by the caller. Where that header has no such address, it is the peer's.
  */
 export function callerAddress(c: Context, trustedProxyHops: number): IpAddress | undefined {
   const peer = peerAddress(c)
@@ -21,17 +21,17 @@ function peerAddress(c: Context): IpAddress | undefined {
   return overSocket ? readIpAddress(getConnInfo(c).remote.address ?? "") : undefined
 }
 
-/** The address that stands `hops` from the right, counted from 1. */
+/** The address at position `hops` from the right, counted from 1. */
 function forwardedFor(header: string, hops: number): IpAddress | undefined {
   const written = header.split(",").at(-hops)
   return written === undefined ? undefined : readIpAddress(written.trim())
 }
 
-/** An IP address in one spelling, so that one caller is not counted or hashed as several. */
+/** An IP address in canonical form, so that one caller is not counted or hashed as several. */
 export type IpAddress = {
   /** IPv4 in dotted decimal; IPv6 as RFC 5952 writes it, without a zone. */
   readonly text: string
-  /** Whom a limit counts: the IPv4 address itself, or the /64 that one IPv6 subscriber has at the least (RFC 6177). */
+  /** What a rate limit counts by: the IPv4 address itself, or the /64, which one IPv6 subscriber has at least (RFC 6177). */
   readonly network: string
 }
 
@@ -40,7 +40,7 @@ const NETWORK_GROUPS = 4
 /** An IPv4 address in IPv6 form, RFC 4291 §2.5.5.2: what a dual-stack socket calls an IPv4 peer. */
 const MAPPED = ["0", "0", "0", "0", "0", "ffff"].join(":")
 
-/** Reads an address; undefined for what is none. An IPv4-mapped IPv6 address is the IPv4 address. */
+/** Reads an address; undefined for any other text. An IPv4-mapped IPv6 address is the IPv4 address. */
 export function readIpAddress(text: string): IpAddress | undefined {
   if (isIPv4(text)) return { text, network: text }
   const [unzoned = ""] = text.split("%", 1)

@@ -1,12 +1,12 @@
-/** Which content coding an answer may have, of those we make: none and gzip. RFC 9110 §12.5.3. */
+/** Negotiates the content coding of an answer: identity or gzip. RFC 9110 §12.5.3. */
 
 type Coding = "gzip" | "identity"
 
-/** Elements of the field that are looked at; more than any client lists. */
+/** Elements of the field that are read; more than any client sends. */
 const MAX_ELEMENTS = 32
 const ELEMENT = /^([!#$%&'*+.^_`|~0-9a-z-]+)(?:[ \t]*;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/
 
-/** Weights by coding. An element that is no coding with a weight counts for nothing. */
+/** Weights by coding. Malformed elements are ignored. */
 function weightsIn(field: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>()
   for (const element of field.toLowerCase().split(",", MAX_ELEMENTS)) {
@@ -18,8 +18,8 @@ function weightsIn(field: string): ReadonlyMap<string, number> {
 }
 
 /**
- * The coding of an answer to a request with this Accept-Encoding field, or with none. Gzip only for those who name it, or who take any
- * coding, and do not like the plain answer better; undefined when neither is acceptable.
+ * The coding of an answer to a request with this Accept-Encoding field, or without one. Gzip when the field lists it, or `*`, with a
+ * weight not below that of identity; undefined when neither is acceptable.
  */
 export function acceptedCoding(field: string | undefined): Coding | undefined {
   if (field === undefined) return "identity"
@@ -27,7 +27,7 @@ export function acceptedCoding(field: string | undefined): Coding | undefined {
   const other = weights.get("*")
   const gzip = weights.get("gzip") ?? other ?? 0
   const identity = weights.get("identity") ?? other
-  // Plain is acceptable unless it is excluded; unnamed, it is liked less than what is named.
+  // Identity is acceptable unless it is excluded; where it is not listed, gzip is preferred.
   if (gzip > 0 && gzip >= (identity ?? 0)) return "gzip"
   return identity === 0 ? undefined : "identity"
 }

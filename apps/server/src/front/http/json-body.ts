@@ -1,4 +1,4 @@
-/** Reads a request body as strict I-JSON, within bounds, before anything else looks at it. docs/formats.md section 1. */
+/** Reads a request body as strict I-JSON, within bounds, before anything else reads it. docs/formats.md section 1. */
 
 import type { HttpBindings } from "@hono/node-server"
 import type { JsonObject } from "@runseal/canonical"
@@ -12,34 +12,34 @@ import type { BodyHold, BodyRoom } from "./body-room.ts"
 export const BODY_MAX_BYTES = 1_048_576
 /** Deepest nesting of a request body; a bundle wraps it in two further levels. */
 const BODY_MAX_DEPTH = 64
-/** What a record holds beside the body it is of, in nodes: far more than there are. */
+/** Upper bound for the nodes that a record holds beside its request's body; far more than there are. */
 const SEALS_NODES = 16_384
-/** Most nodes of a request body, so that every reader takes its record: nearly one for two bytes of the largest. */
+/** Most nodes of a request body, so that every reader accepts its record: nearly one for two bytes of the largest body. */
 const BODY_MAX_NODES: number = MAX_NODES - SEALS_NODES
 
 type BodyLimits = { readonly maxBytes: number; readonly maxDepth: number; readonly maxNodes: number }
 const REQUEST_LIMITS: BodyLimits = { maxBytes: BODY_MAX_BYTES, maxDepth: BODY_MAX_DEPTH, maxNodes: BODY_MAX_NODES }
-/** A bundle holds what a request held, and its seals: it may be larger, two levels deeper, and have more nodes. */
+/** A bundle holds a request's members and their seals: it may be larger, two levels deeper, and have more nodes. */
 export const DOCUMENT_LIMITS: BodyLimits = { maxBytes: 4_194_304, maxDepth: 66, maxNodes: MAX_NODES }
 
-/** How far a body that is too large is read and thrown away, so that a sender who is not done yet gets to read the refusal. */
+/** How much of a body that is too large is read and discarded, so that a client that is still sending reads the refusal. */
 const DISCARD_MAX_BYTES = 134_217_728
 
 declare module "hono" {
   interface ContextVariableMap {
-    /** The room for the body of the request. */
+    /** The memory that the request holds. */
     bodyHold: BodyHold | undefined
   }
 }
 
-/** Gives every request its room: for a body until it is answered, for its answer until that was sent. */
+/** Middleware that counts the memory of each request: of its body until it is answered, of its answer until that was sent. */
 export const holdBodies =
   (room: BodyRoom): MiddlewareHandler<{ Bindings: Partial<HttpBindings> }> =>
   async (c, next) => {
     const hold = room.open()
     c.set("bodyHold", hold)
     await next().finally(hold.release)
-    // Without a socket nothing is sent later.
+    // Without a socket the answer is complete now.
     const outgoing = c.env?.outgoing
     if (outgoing === undefined || outgoing.closed) hold.sent()
     else outgoing.once("close", hold.sent)
@@ -47,7 +47,7 @@ export const holdBodies =
 
 function holdOf(c: Context): BodyHold {
   const hold: BodyHold | undefined = c.get("bodyHold")
-  if (hold === undefined) throw new Error("this route reads a body and stands before the room for one")
+  if (hold === undefined) throw new Error("this route reads a body and is registered before the memory budget")
   return hold
 }
 
@@ -57,20 +57,20 @@ function holdOf(c: Context): BodyHold {
  */
 export const roomForAnswer = (c: Context, units: number): Promise<void> => holdOf(c).answer(units)
 
-/** Resolves when long work on the request's body may begin; at once unless the body is large. */
-export const turnFor = (c: Context): Promise<void> => holdOf(c).turn()
+/** Resolves when long work on the request's body may start; at once unless the body is large. */
+export const queueWork = (c: Context): Promise<void> => holdOf(c).queueWork()
 
 const cutShort = (): never => {
   throw badRequest("The body ended before it was complete.")
 }
 
-/** Declared bodies up to this many bytes are read at once: no socket gives more than was declared, so nothing need be counted. */
+/** Bodies with a Content-Length up to this many bytes are read at once: a socket gives no more than was declared. */
 const READ_AT_ONCE_BYTES = 65_536
 
-/** A body whose text has come and for which there is room. */
+/** A body that was received and may be parsed. */
 export type ReceivedBody = {
   readonly bytes: Uint8Array
-  /** Whether work on it is long. */
+  /** Whether work on it is long and is queued. */
   readonly large: boolean
 }
 
@@ -96,20 +96,20 @@ async function readBytes(request: Request, maxBytes: number, hold: BodyHold): Pr
     if (size <= maxBytes) {
       hold.receive(value.length)
       parts.push(value)
-      await hold.turn()
+      await hold.queueWork()
     } else parts.length = 0
   }
   if (size > maxBytes) throw tooLarge()
   return concatBytes(...parts)
 }
 
-/** JSON is UTF-8 (RFC 8259 §8.1); a parameter that says otherwise is a mistake of the sender. */
+/** JSON is UTF-8 (RFC 8259 §8.1); a parameter with another charset is a mistake of the client. */
 const isJson = (contentType: string | null): boolean =>
   contentType !== null && /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i.test(contentType.trim())
 
 const isPlain = (encoding: string | null): boolean => encoding === null || encoding.trim().toLowerCase() === "identity"
 
-/** A body as it was received, and what it says. */
+/** A body as it was received, and its object. */
 type JsonBody = { readonly bytes: Uint8Array; readonly object: JsonObject }
 
 /** The body as a JSON object. @throws HttpError as `readJsonBody` */
@@ -117,29 +117,29 @@ export const readJsonObject = async (c: Context, limits?: BodyLimits): Promise<J
   (await readJsonBody(c, limits)).object
 
 /**
- * The bytes of a body that says it is JSON. A large one waits for room.
- * @throws HttpError 400 for another type and for more nodes than may be, 413 for size, 503 when there is no room for it
+ * The bytes of a body with the content type JSON. A large one waits for the memory budget.
+ * @throws HttpError 400 for another type and for too many nodes, 413 for size, 503 when the memory budget does not allow it
  */
 export async function receiveJson(c: Context, limits: BodyLimits): Promise<ReceivedBody> {
   const { headers } = c.req.raw
-  // Demanded also because a browser cannot send it to another origin without asking first.
+  // Required also because a browser sends it to another origin only after a CORS preflight.
   if (!isJson(headers.get("content-type"))) throw badRequest("Content-Type must be application/json.")
   if (!isPlain(headers.get("content-encoding"))) throw badRequest("Content-Encoding is not supported.")
   const hold = holdOf(c)
   const bytes = await readBytes(c.req.raw, limits.maxBytes, hold)
-  await hold.turn()
+  await hold.queueWork()
   const nodes = countNodes(bytes, limits.maxNodes + 1)
   if (nodes > limits.maxNodes) throw badRequest(`The body has more than ${limits.maxNodes} values and keys.`)
   return { bytes, large: await hold.admit(bytes.length, nodes) }
 }
 
 /**
- * The body as a JSON object, with its bytes. A large one waits for room and for its turn.
- * @throws HttpError 400 for what is not strict JSON or no object, 413 for size, 503 when there is no room for it
+ * The body as a JSON object, with its bytes. A large one waits for the memory budget and in the queue for long work.
+ * @throws HttpError 400 for what is not strict JSON or no object, 413 for size, 503 when the memory budget does not allow it
  */
 export async function readJsonBody(c: Context, limits: BodyLimits = REQUEST_LIMITS): Promise<JsonBody> {
   const { bytes } = await receiveJson(c, limits)
-  await turnFor(c)
+  await queueWork(c)
   return { bytes, object: parseObject(bytes, limits) }
 }
 

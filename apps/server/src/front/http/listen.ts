@@ -1,20 +1,20 @@
-/** The listening socket: what a connection may take, and how the service stops listening. */
+/** The listening socket: timeouts and limits of its connections, and how the service stops listening. */
 import { createServer } from "node:http"
 import { getRequestListener } from "@hono/node-server"
 import { StartupError } from "../../options/startup-error.ts"
 import { HEAD_MAX_BYTES, refuseUnreadable, socketRefusals } from "./socket-refusals.ts"
 
-/** Bounds of a connection, all in milliseconds but the last. */
+/** Timeouts of a connection in milliseconds, and how many connections there may be. */
 export type ConnectionLimits = {
-  /** From the first byte of a request, or the begin of a connection, to the end of its head. */
+  /** From the first byte of a request, or the start of a connection, to the end of its head. */
   readonly headMs: number
   /** From the first byte of a request to the end of its body. */
   readonly requestMs: number
-  /** How often those two are looked at. */
-  readonly lookMs: number
-  /** A connection on which no byte moves either way, as when its peer does not read. Longer than any review may take. */
+  /** How often those two are checked. */
+  readonly checkMs: number
+  /** A connection on which no byte moves either way, as when its client does not read. Longer than any review may take. */
   readonly silentMs: number
-  /** An idle connection between two requests. Longer than the 60 s after which load balancers commonly let go of one. */
+  /** An idle connection between two requests. Longer than the 60 s after which load balancers commonly close one. */
   readonly keepAliveMs: number
   /** Connections at once; a further one is closed at once. */
   readonly connections: number
@@ -23,21 +23,21 @@ export type ConnectionLimits = {
 export const CONNECTION_LIMITS: ConnectionLimits = {
   headMs: 10_000,
   requestMs: 60_000,
-  lookMs: 1_000,
+  checkMs: 1_000,
   silentMs: 300_000,
   keepAliveMs: 65_000,
   connections: 10_000,
 }
 
-/** Longest a stop waits for answers under way, in milliseconds. */
+/** Longest time a stop waits for answers under way, in milliseconds. */
 const STOP_DEADLINE_MS = 30_000
-/** How often a stop looks for connections that have turned idle, in milliseconds. */
+/** How often a stop closes connections that have become idle, in milliseconds. */
 const SWEEP_MS = 50
 
 export type Listening = {
   /** `http://<address>:<port>` */
   readonly url: string
-  /** Takes no further connection and resolves when every request under way is answered, or the deadline is over. */
+  /** Accepts no further connection and resolves when every request under way is answered, or the deadline is over. */
   readonly stop: () => Promise<void>
 }
 
@@ -56,9 +56,9 @@ export function listen({ fetch, host, port, limits = CONNECTION_LIMITS }: Listen
     maxHeaderSize: HEAD_MAX_BYTES,
     headersTimeout: limits.headMs,
     requestTimeout: limits.requestMs,
-    connectionsCheckingInterval: limits.lookMs,
+    connectionsCheckingInterval: limits.checkMs,
     keepAliveTimeout: limits.keepAliveMs,
-    // Node's own refusal has no body; the guard's has.
+    // Node's own refusal has no body; the one of socket-refusals.ts has.
     requireHostHeader: false,
   })
   server.timeout = limits.silentMs
@@ -76,7 +76,7 @@ export function listen({ fetch, host, port, limits = CONNECTION_LIMITS }: Listen
   const stop = (): Promise<void> =>
     new Promise(done => {
       const deadline = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS)
-      // A connection that is kept alive turns idle with its last answer; it must not hold the stop up.
+      // A keep-alive connection becomes idle with its last answer; it must not delay the stop.
       const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
       server.close(() => {
         clearTimeout(deadline)

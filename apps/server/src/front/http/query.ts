@@ -1,6 +1,6 @@
 /**
- * Query parameters, as the schemas that requests are held against and that the OpenAPI document is made of. A bad value or
- * a parameter given twice is a 400, never quietly another value; unknown parameters are ignored.
+ * Query parameters, as schemas that requests are validated by and that the OpenAPI document is made of. A bad value or
+ * a parameter given twice is a 400, never silently another value; unknown parameters are ignored.
  */
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { rfc3339Millis } from "@runseal/core/kernels/tok"
@@ -37,7 +37,7 @@ const integerText = (min: number, max: number, fallback?: number): v.GenericSche
 }
 
 const opt = v.exactOptional
-/** The message of a parameter that is not there. */
+/** The message about a missing parameter. */
 const REQUIRED = "is required"
 
 const page = {
@@ -71,7 +71,7 @@ export const searchQuerySchema: QuerySchema<Partial<Page> & RunFilters> = v.obje
   to: opt(instantText),
 })
 
-/** Bounds of `GET /runs/export`: as of a search, within the years that a clock of ours can say. */
+/** Bounds of `GET /runs/export`: like those of a search, within the years that a record's clock can express. */
 const clockText = v.pipe(
   instantText,
   v.check(text => clockMillis(clockOf(rfc3339Millis(text))) !== undefined, "must be in the years 0000 to 9999 of UTC"),
@@ -161,7 +161,7 @@ export function readSearch(url: string): { readonly filters: SearchFilters; read
   return { filters, page: asPage(query) }
 }
 
-/** When the records of an export were admitted. @throws HttpError 400 for a time that ends before it begins: no statement says it */
+/** When the records of an export were admitted. @throws HttpError 400 for a range that ends before it starts */
 export function readExportRange(url: string): Pick<SearchFilters, "from_ms" | "to_ms"> {
   const range = asRange(readQuery(exportQuerySchema, url))
   const { from_ms = Number.NEGATIVE_INFINITY, to_ms = Number.POSITIVE_INFINITY } = range
@@ -178,7 +178,7 @@ function asRange(query: { readonly from?: string; readonly to?: string }): Pick<
   }
 }
 
-/** The format a report is asked for in. */
+/** The requested format of a report. */
 export const readReportFormat = (url: string): ReportFormat =>
   readQuery(reportQuerySchema, url).format ?? REPORT_FORMAT_DEFAULT
 

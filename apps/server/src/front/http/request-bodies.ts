@@ -1,4 +1,4 @@
-/** The bodies of `POST /execute` and `POST /attest`: judged, and given on as they were received. */
+/** Validates the bodies of `POST /execute` and `POST /attest`; declared members go on as they were received. */
 import type { JsonObject } from "@runseal/canonical"
 import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
@@ -41,7 +41,7 @@ export function readExecuteBody(body: JsonObject): SubmittedRun {
   }
 }
 
-/** The body without the texts that are kept as hashes alone. */
+/** The body without the texts of which only hashes are stored. */
 function withoutTexts({
   payload: _payload,
   payload_text: _text,

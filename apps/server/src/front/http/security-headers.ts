@@ -1,7 +1,7 @@
 /**
- * Headers that keep a browser from doing more with an answer than show it. There is no Strict-Transport-Security: who ends
- * TLS answers for the whole host name and its subdomains, and we do not know them. Nor is there any Access-Control field:
- * no other origin's script reads us. Decision 0025.
+ * Headers that allow a browser to show an answer and nothing else. There is no Strict-Transport-Security: it binds the whole host
+ * name and its subdomains, which only the operator of the TLS proxy knows. There is no Access-Control field either: scripts of
+ * other origins may not read answers. Decision 0025.
  */
 import type { MiddlewareHandler } from "hono"
 import { secureHeaders } from "hono/secure-headers"
@@ -15,7 +15,7 @@ const answers = secureHeaders({
   contentSecurityPolicy: { defaultSrc: NONE, frameAncestors: NONE },
 })
 
-/** The page of /docs runs its own scripts, and asks nobody but this service. */
+/** The page of /docs runs its own scripts, which may call this service alone. */
 const page = secureHeaders({
   strictTransportSecurity: false,
   xFrameOptions: "DENY",
@@ -33,7 +33,7 @@ const page = secureHeaders({
 
 const isPage = (path: string): boolean => path === "/docs" || path.startsWith("/docs/")
 
-/** A page that brings a policy of its own, made for its own script, keeps it. */
+/** An answer with a policy of its own, made for its own script, goes out with that policy. */
 export const securityHeaders: MiddlewareHandler = async (c, next) => {
   let own: string | null = null
   await (isPage(c.req.path) ? page : answers)(c, async () => {

@@ -1,8 +1,8 @@
-/** Files that change with a release only: pages, their scripts, the API description. */
+/** Files that change only with a release: pages, their scripts, the API description. */
 import { sha256Hex } from "@runseal/canonical"
 import type { Context } from "hono"
 
-/** The strong entity tag of these bytes: other bytes have another, whatever they say of themselves. */
+/** The strong entity tag of these bytes: their hash. */
 export const entityTag = (bytes: Uint8Array): string => `"${sha256Hex(bytes)}"`
 
 /** Whether an If-None-Match field names the entity tag: then the answer is 304 without a body. Weak comparison, as a GET wants it. */
@@ -14,10 +14,10 @@ export function namesEtag(ifNoneMatch: string | undefined, etag: string): boolea
 
 export type ServedFile = { readonly type: string; readonly bytes: Uint8Array<ArrayBuffer>; readonly etag: string }
 
-/** Minutes in which nobody needs to ask again. */
+/** How long a browser may use its cached copy without a request, in seconds. */
 const CACHED = "public, max-age=300"
 
-/** Sends a file, or nothing to who has it. */
+/** Sends a file; 304 without a body when the client has this version. */
 export function sendFile(c: Context, { type, bytes, etag }: ServedFile): Response {
   const headers = { ETag: etag, "Cache-Control": CACHED }
   if (namesEtag(c.req.header("If-None-Match"), etag)) return c.body(null, 304, headers)

@@ -1,16 +1,16 @@
 /**
- * What never becomes a request: bytes that are no HTTP/1.1 (RFC 9112), heads that are too large, senders that are too slow.
- * The application does not see them, so they are refused here, in the envelope of every other refusal.
+ * Refuses what does not become a request: bytes that are not HTTP/1.1 (RFC 9112), heads that are too large, clients that are too slow.
+ * The application does not see them; they get the same error envelope as every other refusal.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { RequestError } from "@hono/node-server"
-import { connectionTurns, type Exchange } from "./connection-turns.ts"
+import { createConnectionQueues, type Exchange } from "./connection-queues.ts"
 
 /** Largest head of a request, its request line and all header fields, in bytes. */
 export const HEAD_MAX_BYTES = 16_384
 
-/** How long a refused sender gets to read the answer before the connection is cut, in milliseconds. */
+/** How long a refused client has to read the answer before the connection is destroyed, in milliseconds. */
 const LINGER_MS = 1_000
 
 type Refusal = { readonly status: string; readonly error: string }
@@ -28,7 +28,7 @@ const NO_TUNNEL: Refusal = { status: "501 Not Implemented", error: "CONNECT is n
 const UNADDRESSED = "The request's target and Host header field are not an address."
 const UNMET: Refusal = { status: "417 Expectation Failed", error: "Nothing can be expected but 100-continue." }
 
-/** Node's codes of what went wrong before a request was whole; any other is a request that is not well-formed. */
+/** Node's codes for failures before a request was complete; every other code is a malformed request. */
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: "408 Request Timeout", error: "The request did not arrive in time." },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: {
@@ -72,7 +72,7 @@ function lacksHost({ httpVersion, headersDistinct }: IncomingMessage): boolean {
   return hosts > 1 || (hosts === 0 && httpVersion !== "1.0")
 }
 
-/** A segment that stands for the place or the one above it, also percent-encoded; and the backslash, which some read as a slash. */
+/** The segments `.` and `..`, also percent-encoded; and the backslash, which some programs read as a slash. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?=\/|$)|\\|%5c/i
 
 /** Node takes what follows for another protocol, and drops what came with the head. RFC 9110 §7.8. */
@@ -81,8 +81,8 @@ const asksForUpgrade = ({ headers }: IncomingMessage): boolean => headers.upgrad
 const CHUNKS_LAST = /(?:^|,)[ \t]*chunked$/i
 
 /**
- * Why the application must not see a request although it is HTTP/1.1: another reader on its way may have read it otherwise.
- * A proxy that keeps a path holds the path it was sent against its list, where we would serve what the dots lead to.
+ * Why the application must not see a request although it is HTTP/1.1: a proxy in front may have read it differently. With dots, for
+ * example, a proxy compares the path as it was sent with its list of protected paths, and this service would serve the resolved one.
  */
 function unclear(incoming: IncomingMessage): Refusal | undefined {
   if (lacksHost(incoming)) return NO_HOST
@@ -94,35 +94,35 @@ function unclear(incoming: IncomingMessage): Refusal | undefined {
   // would be taken for the body.
   if (incoming.httpVersion === "1.0") return OLD_CODING
   if (!CHUNKS_LAST.test(coding)) return MALFORMED
-  // Node tells nobody of faulty chunks behind a head with Upgrade.
+  // Node reports no malformed chunks after a head with Upgrade.
   if (asksForUpgrade(incoming)) return UPGRADE_IN_CHUNKS
   return coding.toLowerCase() === "chunked" ? undefined : NO_CODING
 }
 
-/** The answer to a request that could not be handed to the application: its Host or target makes no address. */
+/** The answer to a request that cannot be passed to the application: its Host or target makes no address. */
 export function refuseUnreadable(error: unknown): Response {
   const [status, sentence] = error instanceof RequestError ? [400, UNADDRESSED] : [500, "The server failed."]
   return Response.json({ ok: false, error: sentence }, { status, headers: HEADERS })
 }
 
 type SocketRefusals = {
-  /** Takes every request first; gives to the application what it may see, one of a connection at a time. */
+  /** Receives every request first; passes to the application those it may see, one of a connection at a time. */
   readonly guard: (listener: RequestListener) => RequestListener
-  /** Takes requests with an `Expect` other than `100-continue`. RFC 9110 §10.1.1. */
+  /** Answers requests with an `Expect` other than `100-continue`. RFC 9110 §10.1.1. */
   readonly refuseExpectation: RequestListener
-  /** Takes the server's `connect`: a request whose socket Node has let go of. RFC 9110 §9.3.6. */
+  /** Handles the server's `connect` event: Node does not manage the socket any more. RFC 9110 §9.3.6. */
   readonly refuseConnect: (incoming: IncomingMessage, socket: Duplex) => void
-  /** Takes the server's `clientError`. */
+  /** Handles the server's `clientError` event. */
   readonly onClientError: (error: Error, socket: Duplex) => void
 }
 type RequestListener = (incoming: IncomingMessage, outgoing: ServerResponse) => void
 
 /** The refusals of one server. */
 export function socketRefusals(): SocketRefusals {
-  const turns = connectionTurns()
-  /** Connections that are ending: whatever they go on to send is not looked at. */
+  const queues = createConnectionQueues()
+  /** Connections that are ending: what they still send is ignored. */
   const refused = new WeakSet<Duplex>()
-  /** Connections whose last request is read: who asked for another protocol goes on in this one with a new connection. */
+  /** Connections that asked for an upgrade: that request is their last, and the client goes on with a new connection. */
   const last = new WeakSet<Duplex>()
 
   const end = (socket: Duplex, message?: string): void => {
@@ -131,11 +131,11 @@ export function socketRefusals(): SocketRefusals {
     setTimeout(() => socket.destroy(), LINGER_MS).unref()
   }
 
-  /** Ends a connection with what it is still owed, or with `message` when nothing is under way. */
+  /** Ends a connection after the answers under way, or with `message` when there are none. */
   const endAfterAnswers = (socket: Duplex, message?: string): void => {
-    const exchanges = turns.underWay(socket)
-    // Requests that came whole are answered first, and by their own answer alone: who reads a refusal in its place
-    // would take a run that is being sealed for one that never was.
+    const exchanges = queues.underWay(socket)
+    // Requests that were received completely are answered first, by their own answer: a client that read a refusal instead
+    // would believe that a run that is being sealed was never made.
     const whole = exchanges.filter(({ incoming, outgoing }) => incoming.complete && !outgoing.writableFinished)
     const last = whole.at(-1)
     if (last !== undefined) last.outgoing.once("close", () => end(socket))
@@ -143,7 +143,7 @@ export function socketRefusals(): SocketRefusals {
     else end(socket, message)
   }
 
-  /** Serves a request in its turn, unless its connection is ending. A refusal is the last answer of its connection. */
+  /** Queues a request, unless its connection is ending. A refusal is the last answer of its connection. */
   const take = (exchange: Exchange, refusal: Refusal | undefined, serve: RequestListener): void => {
     const { incoming, outgoing } = exchange
     const { socket } = incoming
@@ -154,7 +154,7 @@ export function socketRefusals(): SocketRefusals {
       outgoing.shouldKeepAlive = false
     }
     const answer = (): void => (refusal === undefined ? serve(incoming, outgoing) : refuse(outgoing, refusal))
-    if (turns.take(exchange, answer)) return
+    if (queues.enqueue(exchange, answer)) return
     refused.add(socket)
     socket.pause()
     endAfterAnswers(socket)
@@ -164,7 +164,7 @@ export function socketRefusals(): SocketRefusals {
     guard: listener => (incoming, outgoing) => take({ incoming, outgoing }, unclear(incoming), listener),
     refuseExpectation: (incoming, outgoing) => take({ incoming, outgoing }, UNMET, () => undefined),
     refuseConnect: (_incoming, socket) => {
-      // Nobody else listens any more, and an error without a listener ends the process.
+      // Node has removed its listeners, and an error event without one ends the process.
       for (const event of ["error", "timeout"]) socket.on(event, () => socket.destroy())
       if (refused.has(socket)) return
       refused.add(socket)

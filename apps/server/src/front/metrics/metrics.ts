@@ -1,6 +1,6 @@
 /**
- * What is counted, in Prometheus' terms. No label comes from a caller: outcomes, limits, registered routes, classes of
- * status and the operator's witnesses are closed lists, so that no request makes a time series of its own.
+ * Prometheus metrics. No label comes from a caller: outcomes, limits, registered routes, classes of status and the operator's
+ * witnesses are closed lists, so that no request can create a time series.
  */
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { OUTSIDE_FAULTS, type OutsideStanding } from "@runseal/core/wire/log-answers"
@@ -12,18 +12,18 @@ import { type Listening, listen } from "../http/listen.ts"
 const SEALING_BUCKETS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
-/** What is read when the metrics are asked for. */
+/** What is read when the metrics are requested. */
 type Gauges = {
   /** Records that wait to be sealed. */
   readonly waiting: () => number
   readonly readiness: () => Promise<Readiness>
-  /** Where the outside log stands that this process delivers to. */
+  /** How far the outside log has come that this process delivers to. */
   readonly outside?: (() => Promise<OutsideStanding | undefined>) | undefined
 }
 
 export type Metrics = {
   readonly counters: Counters
-  /** From here on the gauges are read too. */
+  /** Registers the gauges, once the parts that they read exist. */
   readonly read: (gauges: Gauges) => void
   /** The text exposition format and its media type. */
   readonly expose: () => Promise<{ readonly text: string; readonly type: string }>
@@ -33,13 +33,13 @@ export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   return {
-    counters: openCounters(registry),
+    counters: createCounters(registry),
     read: gauges => registerGauges(registry, gauges),
     expose: async () => ({ text: await registry.metrics(), type: registry.contentType }),
   }
 }
 
-function openCounters(registry: Registry): Counters {
+function createCounters(registry: Registry): Counters {
   const registers = [registry]
   const runs = new Counter({
     name: "runseal_runs_total",
@@ -158,7 +158,7 @@ function countOutside(registers: Registry[]): Pick<Counters, "entered" | "notEnt
   }
 }
 
-/** What an outside log does not hold yet; absent without one. */
+/** Gauges of the entries that the outside log does not hold yet. */
 function registerBacklog(registers: Registry[], standing: NonNullable<Gauges["outside"]>): void {
   const backlog: Gauge = new Gauge({
     name: "runseal_outside_backlog_entries",
@@ -206,7 +206,7 @@ function registerGauges(registry: Registry, { waiting, readiness, outside }: Gau
 
 const HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" }
 
-/** The metrics have a port of their own: what they tell is for the operator alone. */
+/** The metrics have a port of their own, for the operator alone. */
 async function answer(metrics: Metrics, request: Request): Promise<Response> {
   const { pathname } = new URL(request.url)
   if (pathname !== "/metrics" || (request.method !== "GET" && request.method !== "HEAD"))

@@ -1,4 +1,4 @@
-/** Addresses of ours that answers name: under the operator's address, else under the one the caller reached us by. */
+/** Addresses of this service in answers: under `--base-url`, else under the address that the request was sent to. */
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 
@@ -6,6 +6,6 @@ import type { Deps } from "../../deps.ts"
 export const serviceUrl = (c: Context, { baseUrl }: Pick<Deps, "baseUrl">): string =>
   baseUrl ?? new URL(c.req.url).origin
 
-/** Where anybody reads the bundle of a published run. */
+/** Public address of a published run's bundle. */
 export const publicBundleUrl = (c: Context, deps: Pick<Deps, "baseUrl">, token: string): string =>
   `${serviceUrl(c, deps)}/public/runs/${token}/bundle.json`

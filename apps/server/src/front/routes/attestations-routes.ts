@@ -27,7 +27,7 @@ function storedAnswer(document: string): AttestationAnswer {
 
 const listed = (document: string): ListedAttestation => listedAttestation(storedAnswer(document))
 
-/** Waits for the attestation's entry, where answers wait. @throws HttpError 503 */
+/** Waits until the outside log holds the attestation's entry, in sync mode. @throws HttpError 503 */
 async function untilAnchored(deps: Deps, document: string): Promise<void> {
   if (deps.outside?.log.mode !== "sync") return
   const { attestation_id, log_entry_id } = storedAnswer(document)
@@ -50,7 +50,7 @@ export function attestationRoutes(deps: Deps): Hono {
     const owner = callerOf(c).api_key_id
     const attest = async (): Promise<string> => (await deps.attest(owner, readAttestBody(object), claim)).text
     const settled = claim === undefined ? { made: await attest() } : await deps.idempotencyKeys.once(claim, attest)
-    // The bytes that are stored: what the caller saves is what was verified before it was committed.
+    // The stored bytes: the caller saves what was verified before it was committed.
     const text = "made" in settled ? settled.made : await findAttestation(deps.db, owner, settled.record_id)
     await untilAnchored(deps, text)
     return c.body(text, 201, { "Content-Type": "application/json", ...replayedField(settled) })

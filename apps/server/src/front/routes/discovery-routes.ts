@@ -7,7 +7,7 @@ import { readPageFiles } from "../discovery/docs-page.ts"
 import { openApiDocument } from "../discovery/openapi.ts"
 import { entityTag, type ServedFile, sendFile } from "../http/served-file.ts"
 
-/** Made when it is first asked for. */
+/** Made by the first call and cached. */
 function lazily<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined
   return () => {

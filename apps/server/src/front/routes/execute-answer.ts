@@ -1,4 +1,4 @@
-/** The answers of `POST /execute` and its rehearsal, as projections of bundles. docs/api.md, "POST /execute". */
+/** The answers of `POST /execute` and of the determinism check, derived from bundles. docs/api.md, "POST /execute". */
 import { canonicalize, type JsonObject } from "@runseal/canonical"
 import { type Bundle, durationMs, receiptOf, sealedHash } from "@runseal/core/artifacts/bundle-schema"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"

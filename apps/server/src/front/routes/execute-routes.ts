@@ -17,7 +17,7 @@ import { callerOf, originOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
 import { callerAddress } from "../http/caller-address.ts"
 import type { ReceivedBody } from "../http/json-body.ts"
-import { DOCUMENT_LIMITS, parseObject, readJsonBody, readJsonObject, receiveJson, turnFor } from "../http/json-body.ts"
+import { DOCUMENT_LIMITS, parseObject, readJsonBody, readJsonObject, receiveJson, queueWork } from "../http/json-body.ts"
 import { readExecuteBody } from "../http/request-bodies.ts"
 import { determinismAnswer, executeAnswer } from "./execute-answer.ts"
 import { callersRun } from "./own-run.ts"
@@ -38,22 +38,22 @@ function submissionOf(c: Context, deps: Deps, object: JsonObject): Submission {
 
 /** Executes a body as one of the caller's runs. @throws HttpError 400 for a body that is not accepted */
 async function executeBody(c: Context, deps: Deps, object: JsonObject, claim?: KeyClaim): Promise<Bundle> {
-  await turnFor(c)
+  await queueWork(c)
   const submission = submissionOf(c, deps, object)
-  await turnFor(c)
+  await queueWork(c)
   const { bundle } = await deps.trialQuota.spend(callerOf(c), () => deps.execute(submission, claim))
   return bundle
 }
 
-/** Waits for the record's last entry, where answers wait. @throws HttpError 503 */
+/** Waits until the outside log holds the record's last entry, in sync mode. @throws HttpError 503 */
 async function untilAnchored(deps: Deps, { run, anchors }: Bundle): Promise<void> {
   const last = anchors.complete_record?.entry.logIndex
   if (last !== undefined) await untilOutside(deps, `Run ${run.run_id}`, Number(last))
 }
 
 /**
- * Answers a request under an idempotency key. The first answer is written canonically, so that the same bytes come again
- * when it is made anew of the stored bundle.
+ * Answers a request under an idempotency key. The answer is canonical JSON, so that a retry gets the same bytes, which are
+ * made again from the stored bundle.
  */
 async function executeOnce(c: Context, deps: Deps, object: JsonObject, claim: KeyClaim): Promise<Response> {
   const settled = await deps.idempotencyKeys.once(claim, () => executeBody(c, deps, object, claim))
@@ -104,9 +104,9 @@ export function executeRoutes(deps: Deps): Hono {
   })
   app.post("/execute/verify-determinism", async c => {
     const object = await readJsonObject(c)
-    await turnFor(c)
+    await queueWork(c)
     const submission = submissionOf(c, deps, object)
-    await turnFor(c)
+    await queueWork(c)
     return c.json(determinismAnswer(await deps.rehearse(submission)))
   })
   app.post("/dcae/verify", async c => c.json(await dcaeAnswer(c, deps)))

@@ -14,7 +14,7 @@ export function exportRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.get("/runs/export", async c => {
     const range = readExportRange(c.req.url)
-    // Nothing is stated for who reads nothing.
+    // An export seals a statement; a request for the head alone does not.
     if (c.req.raw.method === "HEAD") return c.body(null, 200, HEADERS)
     const lines = await deps.openExport(callerOf(c).tenant, range)
     if (lines === undefined)

@@ -16,7 +16,7 @@ import { badRequest, notFound } from "../../http-error.ts"
 import { type KeyFacts, listKeys, type Minter, revokeKey } from "../../store/tables/api-keys.ts"
 import { mintKey } from "../access/api-key.ts"
 import { callerOf } from "../access/caller.ts"
-import { unauthorized } from "../access/doors.ts"
+import { unauthorized } from "../access/authentication.ts"
 import { readJsonObject } from "../http/json-body.ts"
 
 async function readMintRequest(c: Context): Promise<MintKeyRequest> {
@@ -65,13 +65,13 @@ export function keyRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.post("/admin/keys", async c => {
     const minted = await mintKey(deps.db, await readMintRequest(c), minterOf(c), deps.nowMs())
-    // Between the door and the mint the first key was made, or the caller's own was revoked.
+    // Since the request was authenticated, the first key was made, or the caller's own was revoked.
     if (minted === undefined) throw unauthorized()
     return c.json(minted, 201)
   })
   app.get("/admin/keys", async c => {
     await deps.keys.usesNoted()
-    // Whoever was let in without a key was let in because there was none.
+    // An anonymous caller was admitted because there was no key.
     const keys = callerOf(c).scope === "anonymous" ? [] : await listKeys(deps.db)
     return c.json({ ok: true, keys: keys.map(listedKey) } satisfies KeyList)
   })

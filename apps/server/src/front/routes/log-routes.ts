@@ -17,12 +17,12 @@ import { readEntries, readHead } from "../../store/tables/log-store.ts"
 import { readWitnessed } from "../../store/tables/witnessed-checkpoint.ts"
 import { acceptedCoding } from "../http/content-coding.ts"
 import { consistencyQuerySchema, readQuery } from "../http/query.ts"
-import { openPackedBundles } from "./packed-bundles.ts"
+import { createBundleCompressor } from "./packed-bundles.ts"
 
 const IMMUTABLE = { "Cache-Control": "public, max-age=31536000, immutable" }
 const FRESH = { "Cache-Control": "no-cache" }
 
-/** What answers are made of: all that one answer reads of tiles and entries, on one connection. */
+/** Where tiles, entries and proofs are read. Each answer reads on one connection. */
 type Log = Pick<Deps, "db" | "shownHead"> & { readonly nodes: LogNodes }
 
 /** A tile or entry bundle that the current log holds. */
@@ -70,7 +70,7 @@ async function consistencyAnswer({ db, nodes }: Log, url: string): Promise<objec
   })
 }
 
-/** The newest checkpoint; with the witnesses' lines once enough of them cosigned that very one. */
+/** The newest checkpoint, with the witnesses' lines once enough of them have cosigned it. */
 async function newestCheckpoint({ db, shownHead }: Deps): Promise<string> {
   const { checkpoint } = await shownHead()
   const witnessed = await readWitnessed(db)
@@ -96,12 +96,12 @@ export function logRoutes(deps: Deps): Hono {
   app.get("/log/outside", async c => c.json(await outsideLogs(deps), 200, FRESH))
   app.get("/log/genesis", c => c.json({ ok: true, log_index: 0, leaf: deps.genesis }, 200, IMMUTABLE))
   app.get("/log/key-changes", c => c.json({ ok: true, changes: deps.keyChanges }, 200, FRESH))
-  const packed = openPackedBundles(address => tileBytes(log, address))
+  const packed = createBundleCompressor(address => tileBytes(log, address))
   app.get("/log/tile/*", async c => {
     const address = parseTilePath(c.req.path.slice("/log/".length))
-    if (address === undefined) throw notFound("This is no tile path.")
+    if (address === undefined) throw notFound("This is not a tile path.")
     const headers = { ...IMMUTABLE, "Content-Type": "application/octet-stream" }
-    // Hashes do not become shorter.
+    // Hashes do not compress.
     if (address.level !== "entries") return c.body(await tileBytes(log, address), 200, headers)
     const varying = { ...headers, Vary: "Accept-Encoding" }
     const coding = acceptedCoding(c.req.header("accept-encoding"))

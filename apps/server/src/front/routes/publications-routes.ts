@@ -1,4 +1,4 @@
-/** Publishing and withdrawing runs, and what anybody reads of them. docs/api.md, "POST /admin/runs/{id}/publish" and "Public bundles". */
+/** Publishing and withdrawing runs, and their public bundles. docs/api.md, "POST /admin/runs/{id}/publish" and "Public bundles". */
 import { randomBytes } from "node:crypto"
 import { utf8Encode } from "@runseal/canonical"
 import type { PublishedRun, UnpublishedRun } from "@runseal/core/wire/key-requests"
@@ -7,13 +7,13 @@ import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { type HttpError, notFound } from "../../http-error.ts"
 import { findPublished, isPublished, publishRun, unpublishRun } from "../../store/tables/publications-table.ts"
-import { adminKeyOf } from "../access/doors.ts"
+import { adminKeyOf } from "../access/authentication.ts"
 import { roomForAnswer } from "../http/json-body.ts"
 import { readRunId } from "../http/query.ts"
 import { entityTag, namesEtag } from "../http/served-file.ts"
 import { publicBundleUrl } from "./addresses.ts"
 
-/** 128 random bits: an address nobody guesses, so that its look-up needs no constant time. */
+/** 128 random bits: a token that cannot be guessed, so that its look-up needs no constant time. */
 const TOKEN_BYTES = 16
 const TOKEN = /^[0-9a-f]{32}$/
 
@@ -29,7 +29,7 @@ export const noSuchPublication = (): HttpError => notFound("No run is published 
 export const hasPublication = async ({ db }: Pick<Deps, "db">, token: string): Promise<boolean> =>
   TOKEN.test(token) && (await isPublished(db, token))
 
-/** Behind the door. Only an admin key publishes, and only what it made; it withdraws anybody's. */
+/** For admin keys. A key publishes only runs that it made, and withdraws any run. */
 export function publicationRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.post("/admin/runs/:id/publish", async c => {
@@ -50,10 +50,10 @@ export function publicationRoutes(deps: Deps): Hono {
   return app
 }
 
-/** Before the door. */
+/** For everybody, without a key. */
 export function publicBundleRoutes(deps: Deps): Hono {
   const app = new Hono()
-  // The rule by which a route made runs public was withdrawn: nothing is looked up, and no id tells whether it exists.
+  // No run is public under its number. Nothing is looked up, so that the answer does not reveal which runs exist.
   app.get("/runs/:id/bundle.json", () => {
     throw notFound("No bundle is served at this address; a published run is read under its token.")
   })

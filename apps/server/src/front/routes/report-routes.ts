@@ -9,7 +9,7 @@ import { readReportFormat } from "../http/query.ts"
 import { publicBundleUrl, serviceUrl } from "./addresses.ts"
 import { ownRun } from "./own-run.ts"
 
-/** Too many reports wait, or the service stops: nothing is wrong with the run. */
+/** 503 when the queue of reports is full or the service stops: nothing is wrong with the run. */
 function refusalOf(error: unknown): unknown {
   if (!(error instanceof JobError) || error.problem === "failed") return error
   return unavailable("The report cannot be made now: too many are being made. Try again.")

@@ -1,4 +1,4 @@
-/** The in-toto statement of a run, for other people's tools: to the key that made the run, and to anybody where it is published. */
+/** The in-toto statement of a run, for in-toto tools: for the key that made the run, and for everybody where it is published. */
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { notFound } from "../../http-error.ts"
@@ -7,7 +7,7 @@ import { ownRun } from "./own-run.ts"
 import { sendPublished } from "./publications-routes.ts"
 
 const REASONS: Readonly<Record<NoStatement, string>> = {
-  stage_error: "it ended as stage_error, and its record is no attestation.",
+  stage_error: "it ended as stage_error, and its record is not an attestation.",
   revoked_key: "a key that its record rests on is revoked from before then, and the record does not verify any more.",
 }
 
@@ -25,7 +25,7 @@ export function runStatementRoutes(deps: Deps): Hono {
   return app
 }
 
-/** Before the door. */
+/** For everybody, without a key. */
 export function publicStatementRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.get(`/public/runs/:token/${FILE}`, c => sendPublished(c, deps, bundle => statementOf(deps, bundle)))
@@ -33,7 +33,7 @@ export function publicStatementRoutes(deps: Deps): Hono {
 }
 
 async function statementOf({ stateRun }: Pick<Deps, "stateRun">, bundle: string): Promise<string> {
-  const stated = await stateRun(bundle)
-  if ("absent" in stated) throw notFound(`There is no statement of this run: ${REASONS[stated.absent]}`)
-  return stated.envelope
+  const statement = await stateRun(bundle)
+  if ("absent" in statement) throw notFound(`There is no statement of this run: ${REASONS[statement.absent]}`)
+  return statement.envelope
 }

@@ -1,4 +1,4 @@
-/** Projections of a run: summary, record, self-check. docs/api.md, "GET /runs", "GET /runs/{id}" and "GET /runs/{id}/verify". */
+/** What answers show of a run: summary, record, self-check. docs/api.md, "GET /runs", "GET /runs/{id}" and "GET /runs/{id}/verify". */
 import { type JsonObject, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { durationMs } from "@runseal/core/artifacts/bundle-schema"
@@ -9,7 +9,7 @@ import { ENGINE_VERSION, FORMULA_VERSION } from "@runseal/core/vocabulary/versio
 import type { RunRecord, RunSummary, VerifyAnswer } from "@runseal/core/wire/run-summaries"
 import type { RunRow, RunSummaryRow } from "../../store/tables/runs-table.ts"
 
-/** A run as lists show it. */
+/** A run in a list. */
 export const runSummary = (row: RunSummaryRow): RunSummary => ({
   id: row.run_id,
   created_at: new Date(row.created_at).toISOString(),
@@ -45,7 +45,7 @@ export function runRecord(row: RunRow): RunRecord {
   }
 }
 
-/** The members of the stored document, whatever became of it; none when somebody left text that is no JSON object. */
+/** The members of the stored document; none when the database was changed from outside and it is no JSON object any more. */
 function storedFields({ bundle }: RunRow): JsonObject {
   try {
     const value = parseStrictJson(bundle)

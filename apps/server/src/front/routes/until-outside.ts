@@ -1,15 +1,15 @@
-/** In sync mode an answer says that the outside log holds the record too. */
+/** In sync mode an answer waits until the outside log holds the record too. */
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 
-/** Seconds after which a caller may ask again for what is on its way. */
+/** Seconds after which a caller may retry while the entry is being delivered. */
 const RETRY_AFTER_SECONDS = "5"
 
 /**
- * Waits until the outside log holds an entry, and with it all entries before that it gets; at once where answers do not wait for it, and
- * for an entry from before the log was named.
- * @param what is sealed, as a caller is told of it
- * @throws HttpError 503 when it does not hold it in time: the record stands, and its delivery goes on
+ * Waits until the outside log holds an entry and all that are delivered before it. Returns at once where answers do not wait for the
+ * outside log, and for an entry that is older than its configuration.
+ * @param what is sealed, for the sentence to the caller
+ * @throws HttpError 503 after the timeout: the record is sealed, and its delivery goes on
  */
 export async function untilOutside({ outside }: Pick<Deps, "outside">, what: string, logIndex: number): Promise<void> {
   if (outside === undefined || outside.log.mode === "async" || (await outside.untilPassed(logIndex))) return

@@ -6,7 +6,7 @@ import { verifyPage } from "../discovery/verify-page.ts"
 import { sendFile } from "../http/served-file.ts"
 import { hasPublication, noSuchPublication } from "./publications-routes.ts"
 
-/** Before the door. */
+/** For everybody, without a key. */
 export function verifyPageRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.get("/verify", sendPage)
@@ -14,7 +14,7 @@ export function verifyPageRoutes(deps: Deps): Hono {
     c.header("Vary", "Accept")
     if (await hasPublication(deps, c.req.param("token"))) return await sendPage(c)
     if (!readsPages(c)) throw noSuchPublication()
-    // To a person the page itself says that nothing is there.
+    // The page itself shows a person that nothing is published.
     const { type, bytes, policy } = await verifyPage()
     return c.body(bytes, 404, { "Content-Type": type, "Content-Security-Policy": policy })
   })

@@ -5,7 +5,7 @@ import { BODY_MAX_BYTES } from "../../http/json-body.ts"
 import { pageQuerySchema } from "../../http/query.ts"
 import { json, type Operation } from "../operation.ts"
 
-const ATTESTATIONS = { tag: "Attestations", access: "kept" } as const
+const ATTESTATIONS = { tag: "Attestations", access: "key" } as const
 
 export const ATTESTATION_OPERATIONS: readonly Operation[] = [
   {

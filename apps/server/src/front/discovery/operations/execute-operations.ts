@@ -9,7 +9,7 @@ import * as v from "valibot"
 import { BODY_MAX_BYTES, DOCUMENT_LIMITS } from "../../http/json-body.ts"
 import { json, type Operation } from "../operation.ts"
 
-const EXECUTE = { method: "post", tag: "Runs", access: "kept", limit: "shared" } as const
+const EXECUTE = { method: "post", tag: "Runs", access: "key", limit: "shared" } as const
 
 const body = {
   schema: executeRequestSchema,
@@ -60,7 +60,7 @@ export const EXECUTE_OPERATIONS: readonly Operation[] = [
     body: {
       schema: v.pipe(
         v.union([bundleSchema, jsonObjectSchema]),
-        v.description("A document of ours; what is none is a 400, what does not verify is a 200 that says so."),
+        v.description("A document of this service. Any other document is a 400; one that does not verify is a 200 with that verdict."),
       ),
       max_bytes: DOCUMENT_LIMITS.maxBytes,
     },

@@ -6,7 +6,7 @@ import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import { exportQuerySchema, pageQuerySchema, reportQuerySchema, searchQuerySchema } from "../../http/query.ts"
 import { bytes, json, type Operation, RUN_ID } from "../operation.ts"
 
-const LIST = { method: "get", tag: "Runs", access: "kept", limit: "shared" } as const
+const LIST = { method: "get", tag: "Runs", access: "key", limit: "shared" } as const
 const ONE = { ...LIST, path_parameters: { id: RUN_ID }, refusals: [404] } as const
 
 const SAVED_AS = {
@@ -52,7 +52,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     id: "export_runs",
     summary: "The caller's records, oldest first, with a statement that proves them complete",
     description:
-      "One JSON document a line: an export statement, anchored in the log, then the bundles that it speaks of. They are the shortest piece of the caller's chain with every record admitted from `from` to `to`. An answer that ends early lacks records, and `verifier export.ndjson --complete` says which. 503 also when too many exports are being read.",
+      "One JSON document a line: an export statement, anchored in the log, then the bundles that it names. They are the shortest part of the caller's chain that holds every record admitted from `from` to `to`. An answer that ends early lacks records, and `verifier export.ndjson --complete` says which. 503 also when too many exports are being read.",
     query: exportQuerySchema,
     answers: { 200: bytes("application/x-ndjson", "The statement and the records.", SAVED_AS) },
   },
@@ -68,7 +68,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     path: "/runs/{id}/verify",
     id: "verify_run",
     summary: "The server's self-check of a run",
-    description: "Derives the seal again from the stored fields. It is no third-party evidence.",
+    description: "Derives the seal again from the stored fields. It is not third-party evidence.",
     answers: { 200: json(verifyAnswerSchema, "Whether the hashes match.") },
   },
   {

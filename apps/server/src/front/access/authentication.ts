@@ -1,4 +1,4 @@
-/** The doors of the kept endpoints: whose key it is, and who may administer. docs/api.md, "Keys". */
+/** Authentication by API key, and the check for admin keys. docs/api.md, "Keys". */
 import type { Context, MiddlewareHandler } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
@@ -8,19 +8,19 @@ import type { LimitName } from "./rate-limit.ts"
 export const KEY_HEADER = "X-Service-Key"
 
 /**
- * The challenge that RFC 9110 §15.5.2 demands of a 401. No registered scheme carries its key in a header of its own; this name
- * is the customary one, and no browser asks its user anything for it. Decision 0082.
+ * The challenge that RFC 9110 §15.5.2 demands of a 401. No registered scheme sends its key in a header of its own; this name
+ * is the customary one, and no browser opens a password dialog for it. Decision 0082.
  */
 const CHALLENGE = { "WWW-Authenticate": `ApiKey realm="runseal", header="${KEY_HEADER}"` }
 
-/** One sentence for every reason: none tells whether a key ever existed. */
+/** The same sentence for every reason, so that it does not reveal whether a key ever existed. */
 export const unauthorized = (): HttpError =>
   new HttpError(401, `A valid key is required in the header ${KEY_HEADER}.`, CHALLENGE)
 
 /**
- * Every request behind this door has a caller. In open mode that is the anonymous one, whatever the header says; in locked
- * mode a header that is missing, malformed, unknown or of a revoked key is refused.
- * @param limitOf the limit that counts the request; absent where none does
+ * Middleware that finds the caller. In open mode that is the anonymous caller, whatever the header holds; in locked mode a header
+ * that is missing, malformed, unknown or of a revoked key is refused.
+ * @param limitOf the rate limit of a request; absent where there is none
  */
 export function authenticate({ keys }: Pick<Deps, "keys">, limitOf?: (c: Context) => LimitName): MiddlewareHandler {
   return async (c, next) => {
@@ -32,7 +32,7 @@ export function authenticate({ keys }: Pick<Deps, "keys">, limitOf?: (c: Context
   }
 }
 
-/** Refuses customers, before anything is said about what they asked for. In open mode there is nobody else to administer. */
+/** Refuses customer keys before anything else of the request is read. In open mode the anonymous caller administers. */
 export const adminOnly: MiddlewareHandler = async (c, next) => {
   if (callerOf(c).scope === "customer") throw new HttpError(403, "This endpoint needs an admin key.")
   await next()
