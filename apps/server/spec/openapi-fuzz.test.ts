@@ -13,16 +13,16 @@ import { textAt } from "./harness/read-answer.ts"
 import { EICAR, request } from "./harness/sample-requests.ts"
 import { openService, type TestService } from "./harness/test-service.ts"
 
-/** Requests to each endpoint; rehearsals make keys of their own and are dear. */
+/** Requests to each endpoint; determinism checks make keys of their own and are slow. */
 const RUNS = 60
 const RUNS_OF: Readonly<Record<string, number>> = { verify_determinism: 25, dcae_verify: 40 }
 
 let service: TestService
 let admin: Holder
 let customer: Holder
-/** Under which a run of the admin's is published now. */
+/** Token of a run of the admin's that is published now. */
 let token = "0"
-/** What the verifier is asked about, beside what only looks like it. */
+/** Documents for the verifier, beside generated ones that resemble them. */
 let documents: readonly JsonObject[]
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ const keys = (): fc.Arbitrary<Record<string, string>> =>
     )
     .map((secret): Record<string, string> => (secret === undefined ? {} : { "X-Service-Key": secret }))
 
-/** As it may stand in an address: halves of surrogate pairs cannot. */
+/** As a text in a URL, which cannot hold halves of surrogate pairs. */
 const asText = (value: unknown): string =>
   (typeof value === "string" ? value : JSON.stringify(value)).slice(0, 2000).replaceAll(/\p{Cs}/gu, "\ufffd")
 

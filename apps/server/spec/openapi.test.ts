@@ -193,9 +193,9 @@ describe("an answer that is not as described is found", () => {
 
   test("an execute answer under the status of another outcome", () => {
     const { text, headers, status } = answers().ok
-    const told = { method: "POST", path: "/execute", headers, text }
-    expectDescribed({ ...told, status })
-    for (const wrong of [422, 500, 400]) expect(() => expectDescribed({ ...told, status: wrong })).toThrow()
+    const sent = { method: "POST", path: "/execute", headers, text }
+    expectDescribed({ ...sent, status })
+    for (const wrong of [422, 500, 400]) expect(() => expectDescribed({ ...sent, status: wrong })).toThrow()
     expect(textAt(answers().ok.body, "manifest", "ManifestHash")).toMatch(/^[0-9a-f]{64}$/)
   })
 })

@@ -15,7 +15,6 @@ const LATER: readonly string[] = [
   "apps/server/src/sealing",
   "apps/server/src/store",
   "apps/server/src/keys",
-  "apps/server/src/front",
   "apps/server/src/abroad",
   "apps/server/src/threads",
   "apps/server/src/main.ts",

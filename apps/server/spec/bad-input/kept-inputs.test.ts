@@ -1,6 +1,6 @@
 /**
- * What the fuzzer keeps, sent to a real service: each body is a run or a refusal with one sentence, and afterwards the whole
- * house is checked, every record among it.
+ * The fuzzer's corpus, sent to a real service: each body is a run or a refusal with one sentence. Afterwards the whole database is
+ * checked, with every record.
  */
 import { describe, expect, test } from "vitest"
 import { keptInputs } from "../../../../lab/src/fuzz/corpus.ts"
@@ -8,17 +8,17 @@ import { expectRefused } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
 
-const kept = (target: string): readonly (readonly [name: string, body: Uint8Array<ArrayBuffer>])[] =>
+const inputsOf = (target: string): readonly (readonly [name: string, body: Uint8Array<ArrayBuffer>])[] =>
   keptInputs(target).map(({ name, bytes }) => [name, new Uint8Array(bytes)])
 
-/** A request that declares the kept JSON. */
+/** A request that declares this JSON. */
 function declaring(value: Uint8Array): Uint8Array<ArrayBuffer> {
-  const text = JSON.stringify(request({ reproducibility_context: { kept: "@" } }))
+  const text = JSON.stringify(request({ reproducibility_context: { input: "@" } }))
   const [before = "", after = ""] = text.split('"@"')
   return new Uint8Array(Buffer.concat([Buffer.from(before), value, Buffer.from(after)]))
 }
 
-describe("what the fuzzer keeps", () => {
+describe("the corpus of the fuzzer", () => {
   const service = standingService()
   const inherited = JSON.stringify(Object.getOwnPropertyNames(Object.prototype).sort())
 
@@ -31,13 +31,14 @@ describe("what the fuzzer keeps", () => {
 
   test("is a run or refused, as a body of its own", async () => {
     const statuses = new Set<number>()
-    for (const [name, body] of [...kept("execute-body"), ...kept("strict-json")]) statuses.add(await send(name, body))
+    for (const [name, body] of [...inputsOf("execute-body"), ...inputsOf("strict-json")])
+      statuses.add(await send(name, body))
     expect(statuses).toContain(400)
     expect([200, 422].some(status => statuses.has(status))).toBe(true)
   })
 
   test("is a run or refused, as declared content", async () => {
-    for (const [name, value] of kept("strict-json")) await send(name, declaring(value))
+    for (const [name, value] of inputsOf("strict-json")) await send(name, declaring(value))
   })
 
   test("changes nothing that objects inherit", () => {
@@ -45,8 +46,8 @@ describe("what the fuzzer keeps", () => {
     expect(Reflect.get({}, "polluted")).toBeUndefined()
   })
 
-  test("upsets none of the other doors that read bodies", async () => {
-    for (const [name, body] of [...kept("strict-json"), ...kept("document")])
+  test("is answered or refused by the other endpoints that read bodies", async () => {
+    for (const [name, body] of [...inputsOf("strict-json"), ...inputsOf("document")])
       for (const path of ["/attest", "/execute/verify-determinism", "/dcae/verify", "/admin/keys"]) {
         const answer = await service().postRaw(path, body)
         expect([name, path, answer.status < 500]).toEqual([name, path, true])

@@ -1,7 +1,7 @@
 /** The body of `POST /execute` from its bytes to a submitted run: taken, or refused with one sentence. */
 
 import { readdirSync, readFileSync } from "node:fs"
-import { openBodyRoom } from "@runseal/server/front/http/body-room"
+import { createBodyRoom } from "@runseal/server/front/http/body-room"
 import { readJsonObject } from "@runseal/server/front/http/json-body"
 import { readExecuteBody } from "@runseal/server/front/http/request-bodies"
 import { HttpError } from "@runseal/server/http-error"
@@ -10,7 +10,7 @@ import { type FuzzTarget, promise } from "../fuzz-target.ts"
 
 const EXAMPLES = new URL("../../../../examples/", import.meta.url)
 
-const room = openBodyRoom()
+const room = createBodyRoom()
 
 export const executeBodies: FuzzTarget = {
   name: "execute-body",

@@ -13,7 +13,7 @@ const SECRET = new RegExp(`^${PREFIX}[0-9a-f]{${2 * SECRET_BYTES}}$`)
 /** A new secret, which is shown once and not stored. */
 const newSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString("hex")
 
-/** Whether a text has the form of a secret; any other text is no key, without a look-up in the database. */
+/** Whether a text has the form of a secret; any other text is refused without a database query. */
 export const isSecret = (text: string): boolean => SECRET.test(text)
 
 /**

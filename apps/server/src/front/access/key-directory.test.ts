@@ -14,7 +14,7 @@ const NOW = Date.UTC(2026, 4, 4, 12)
 const UNKNOWN = `rsk_${"0".repeat(48)}`
 
 bothDatabases("the key directory", open => {
-  /** The database, counting statements by themselves, and failing while it is told to. */
+  /** The database, counting statements by themselves, and failing on demand. */
   let db: Database
   let reads = 0
   /** Statements that still succeed. */

@@ -1,4 +1,4 @@
-/** Memory stays bounded, and nobody's count is lost for it. */
+/** Memory stays bounded, and every request is still counted. */
 import { expect, test } from "vitest"
 import { MAX_BUCKETS, memoryCounter, WINDOW_MS } from "./request-counter.ts"
 

@@ -1,10 +1,10 @@
-/** Counting requests: each gets its place in its window, in memory or in a database that several processes share. */
+/** Counts requests in windows, in memory or in a database that several processes share. */
 import type { Database } from "../../store/driver/database.ts"
 import { createGroupCommit } from "../../store/driver/group-commit.ts"
 import { countRequests, sweepRequestWindows } from "../../store/tables/request-windows.ts"
 import { createHousekeeping, type Housekeeping } from "./housekeeping.ts"
 
-/** Length of a window, which begins with its bucket's first request. docs/api.md, "Limits". */
+/** Length of a window, which starts with its bucket's first request. docs/api.md, "Limits". */
 export const WINDOW_MS = 60_000
 
 export type Counted = {
@@ -16,37 +16,37 @@ export type Counted = {
 
 export type RequestCounter = {
   /**
-   * Counts a request. Every request of a window gets a place of its own, whoever counts at the same time.
+   * Counts a request. Each request of a window gets another place, also when several processes count at the same time.
    * @throws StoreError when it could not be counted
    */
   readonly count: (bucket: string) => Promise<Counted>
   readonly close: () => Promise<void>
 }
 
-/** Buckets remembered at once; a hundred bytes or two each. */
+/** Buckets in memory; one or two hundred bytes each. */
 export const MAX_BUCKETS = 100_000
-/** Ended windows one newcomer clears away: more than it adds, so that they go before room is short. */
-const CLEARED_PER_NEWCOMER = 4
+/** Ended windows that are deleted when a bucket is added: more than one, so that they go before memory is full. */
+const DELETED_PER_BUCKET = 4
 
 type Window = { readonly start: number; requests: number }
 
 /**
- * Windows in memory: for the embedded database, whose folder only one process has. A restart begins them anew. While all the buckets it
- * remembers are live, newcomers share one: neither does memory grow nor is anybody's count lost.
+ * Windows in memory: for the embedded database, whose folder only one process uses. A restart forgets them. While memory is full of live
+ * buckets, all further ones share a single window: memory does not grow, and every request is still counted.
  */
 export function memoryCounter(nowMs: () => number, maxBuckets: number = MAX_BUCKETS): RequestCounter {
-  // In the order in which the windows began: what ended is in front.
+  // In the order in which the windows started: ended ones are in front.
   const windows = new Map<string, Window>()
   let overflow: Window | undefined
 
   const clearEnded = (now: number): void => {
-    let left = CLEARED_PER_NEWCOMER
+    let left = DELETED_PER_BUCKET
     for (const [bucket, window] of windows) {
       if (left-- === 0 || isLive(window, now)) return
       windows.delete(bucket)
     }
   }
-  const begin = (bucket: string, now: number): Window => {
+  const startWindow = (bucket: string, now: number): Window => {
     windows.delete(bucket)
     clearEnded(now)
     const window: Window = { start: now, requests: 0 }
@@ -58,34 +58,34 @@ export function memoryCounter(nowMs: () => number, maxBuckets: number = MAX_BUCK
   const count = (bucket: string): Counted => {
     const now = nowMs()
     const known = windows.get(bucket)
-    const window = isLive(known, now) ? known : begin(bucket, now)
+    const window = isLive(known, now) ? known : startWindow(bucket, now)
     window.requests++
     return { place: window.requests, window_start: window.start }
   }
   return { count: async bucket => count(bucket), close: async () => {} }
 }
 
-/** A window that starts a whole length from now was begun by a clock that has been put right since. */
+/** A window that starts a whole length in the future was started by a clock that has been corrected since. */
 const isLive = (window: Window | undefined, now: number): window is Window =>
   window !== undefined && Math.abs(now - window.start) < WINDOW_MS
 
-/** Requests one statement counts. */
+/** Requests that one statement counts. */
 const MAX_REQUESTS_PER_STATEMENT = 1024
-/** Requests that may wait to be counted; one more is answered 503 at once. */
+/** Requests that may wait in the queue to be counted; one more is answered 503 at once. */
 const MAX_WAITING_REQUESTS = 8192
-/** Ended windows are removed at most this often by one process … */
+/** Ended windows are deleted at most this often by one process … */
 const SWEEP_EVERY_MS = 1000
-/** … and at most so many at once, which is more than a process counts in that time. */
+/** … and at most so many by one statement, which is more than a process counts in that time. */
 const SWEEP_MAX_ROWS = 10_000
 
-/** Whether several processes may share a database: then they count in it. */
+/** Whether several processes may share a database; then requests are counted in it. */
 export const isShared = ({ kind }: Pick<Database, "kind">): boolean => kind === "postgres"
 
-/** Removes ended windows, for whoever counts. */
+/** Deletes ended windows in the background. */
 export const sweepWindows = (db: Database): Housekeeping =>
   createHousekeeping(at => sweepRequestWindows(db, at, WINDOW_MS, SWEEP_MAX_ROWS), SWEEP_EVERY_MS)
 
-/** Windows in the database: exact over all processes that share it. What waits is counted in one statement. */
+/** Windows in the database: exact over all processes that share it. Requests in the queue are counted by one statement. */
 export function storeCounter(db: Database, nowMs: () => number): RequestCounter {
   const sweeping = sweepWindows(db)
   const counting = createGroupCommit<string, Counted>(
@@ -106,20 +106,36 @@ export function storeCounter(db: Database, nowMs: () => number): RequestCounter 
   }
 }
 
-/** Counts requests together, and gives each its place as if they had come one after the other. */
-async function countBatch(db: Database, batch: readonly string[], at: number): Promise<readonly Counted[]> {
-  const arrived = new Map<string, number>()
-  const turns = batch.map(bucket => {
-    const turn = (arrived.get(bucket) ?? 0) + 1
-    arrived.set(bucket, turn)
-    return turn
-  })
-  const arrivals = Array.from(arrived, ([bucket, requests]) => ({ bucket, requests }))
+/** Counts the requests of a batch by one statement, and numbers them as if they had come one after the other. */
+async function countBatch(db: Database, buckets: readonly string[], at: number): Promise<readonly Counted[]> {
+  const { totals, numbers } = numberRequests(buckets)
+  const arrivals = Array.from(totals, ([bucket, requests]) => ({ bucket, requests }))
   const windows = new Map((await countRequests(db, arrivals, at, WINDOW_MS)).map(row => [row.bucket, row]))
-  return batch.flatMap((bucket, i) => {
+  return buckets.flatMap((bucket, i) => {
     const window = windows.get(bucket)
-    if (window === undefined) return []
-    const before = window.requests - (arrived.get(bucket) ?? 0)
-    return [{ place: before + (turns[i] ?? 0), window_start: window.window_start }]
+    return window === undefined ? [] : [countedIn(window, totals.get(bucket), numbers[i])]
   })
 }
+
+/** How many requests of a batch each bucket has, and the number of each request in its bucket: 1, 2, 3 … */
+export function numberRequests(buckets: readonly string[]) {
+  const totals = new Map<string, number>()
+  const numbers = buckets.map(bucket => {
+    const number = (totals.get(bucket) ?? 0) + 1
+    totals.set(bucket, number)
+    return number
+  })
+  return { totals, numbers }
+}
+
+/**
+ * A request's place in its window.
+ * @param window after all requests of the batch were counted in it
+ * @param total requests of the batch in this bucket
+ * @param number of the request among them
+ */
+export const countedIn = (
+  { requests, window_start }: { readonly requests: number; readonly window_start: number },
+  total = 0,
+  number = 0,
+): Counted => ({ place: requests - total + number, window_start })

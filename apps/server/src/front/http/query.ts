@@ -15,7 +15,7 @@ import {
   type RunFilters,
 } from "@runseal/core/wire/run-summaries"
 import * as v from "valibot"
-import { badRequest, notFound } from "../../http-error.ts"
+import { badRequest, type HttpError, notFound } from "../../http-error.ts"
 
 /** Schema of an endpoint's parameters. */
 export type QuerySchema<T> = v.GenericSchema<unknown, T> & { readonly entries: Readonly<Record<string, unknown>> }
@@ -182,9 +182,16 @@ function asRange(query: { readonly from?: string; readonly to?: string }): Pick<
 export const readReportFormat = (url: string): ReportFormat =>
   readQuery(reportQuerySchema, url).format ?? REPORT_FORMAT_DEFAULT
 
-/** A run id from the path; what is no positive integer names no run. */
-export function readRunId(text: string): number {
+/** A key's id from the path. @throws HttpError 404 for a text that is no id */
+export const readKeyId = (text: string): number => readId(text, noSuchKey)
+export const noSuchKey = (): HttpError => notFound("There is no such key.")
+
+/** A run's id from the path. @throws HttpError 404 for a text that is no id */
+export const readRunId = (text: string): number => readId(text, noSuchRun)
+export const noSuchRun = (): HttpError => notFound("There is no such run.")
+
+function readId(text: string, missing: () => HttpError): number {
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN
-  if (!Number.isSafeInteger(id)) throw notFound("There is no such run.")
+  if (!Number.isSafeInteger(id)) throw missing()
   return id
 }

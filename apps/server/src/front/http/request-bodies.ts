@@ -1,4 +1,4 @@
-/** Validates the bodies of `POST /execute` and `POST /attest`; declared members go on as they were received. */
+/** Validates the bodies of `POST /execute`, `POST /attest` and `POST /admin/keys`; declared members go on as they were received. */
 import type { JsonObject } from "@runseal/canonical"
 import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
@@ -6,6 +6,7 @@ import { issueText } from "@runseal/core/artifacts/schema-issue"
 import { holdsNul, isObject } from "@runseal/core/vocabulary/json-members"
 import { type AttestRequest, attestRequestSchema } from "@runseal/core/wire/attestation-requests"
 import { declaredTokens, executeRequestSchema } from "@runseal/core/wire/execute-request"
+import { type MintKeyRequest, mintKeyRequestSchema } from "@runseal/core/wire/key-requests"
 import type { SubmittedRun } from "@runseal/core/wire/submission"
 import * as v from "valibot"
 import { badRequest } from "../../http-error.ts"
@@ -16,6 +17,9 @@ function readBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObje
   if (!parsed.success) throw badRequest(`${issueText(parsed.issues[0])}.`)
   return parsed.output
 }
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export const readMintBody = (body: JsonObject): MintKeyRequest => readBody(mintKeyRequestSchema, body)
 
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export function readAttestBody(body: JsonObject): AttestRequest {

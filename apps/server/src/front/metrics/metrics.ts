@@ -39,48 +39,50 @@ export function createMetrics(): Metrics {
   }
 }
 
-function createCounters(registry: Registry): Counters {
+/** Makers of the metrics of a registry. */
+const metricsOf = (registry: Registry) => {
   const registers = [registry]
-  const runs = new Counter({
-    name: "runseal_runs_total",
-    help: "Runs sealed and acknowledged, by outcome.",
-    labelNames: ["outcome"],
-    registers,
-  })
-  const attestations = new Counter({
-    name: "runseal_attestations_total",
-    help: "Attestations anchored and acknowledged.",
-    registers,
-  })
-  const sealing = new Histogram({
-    name: "runseal_sealing_seconds",
-    help: "From the sealer's queue to the durable record, for runs and attestations.",
-    buckets: SEALING_BUCKETS,
-    registers,
-  })
-  const batches = new Histogram({
-    name: "runseal_batch_records",
-    help: "Runs and attestations of one transaction.",
-    buckets: BATCH_BUCKETS,
-    registers,
-  })
-  const failures = new Counter({
-    name: "runseal_batch_failures_total",
-    help: "Batches that were not committed; everything in them was refused.",
-    registers,
-  })
-  const refusals = new Counter({
-    name: "runseal_limit_refusals_total",
-    help: "Requests refused with 429, by limit.",
-    labelNames: ["limit"],
-    registers,
-  })
-  const answers = new Counter({
-    name: "runseal_http_answers_total",
-    help: "HTTP answers by method and route, as registered, and class of status.",
-    labelNames: ["method", "route", "status"],
-    registers,
-  })
+  return {
+    counter: <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+      new Counter({ name, help, labelNames, registers }),
+    histogram: (name: string, help: string, buckets: number[]) => new Histogram({ name, help, buckets, registers }),
+    gauge: <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+      new Gauge({ name, help, labelNames, registers }),
+    /** @param read called for each exposition; a rejection leaves the last value */
+    readGauge: (name: string, help: string, read: () => Promise<number | undefined>): void => {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        registers,
+        collect: async () => {
+          const value = await read().catch(() => undefined)
+          if (value !== undefined) gauge.set(value)
+        },
+      })
+    },
+  }
+}
+
+function createCounters(registry: Registry): Counters {
+  const { counter, histogram } = metricsOf(registry)
+  const runs = counter("runseal_runs_total", "Runs sealed and acknowledged, by outcome.", "outcome")
+  const attestations = counter("runseal_attestations_total", "Attestations anchored and acknowledged.")
+  const sealing = histogram(
+    "runseal_sealing_seconds",
+    "From the sealer's queue to the durable record, for runs and attestations.",
+    SEALING_BUCKETS,
+  )
+  const batches = histogram("runseal_batch_records", "Runs and attestations of one transaction.", BATCH_BUCKETS)
+  const failures = counter(
+    "runseal_batch_failures_total",
+    "Batches that were not committed; everything in them was refused.",
+  )
+  const refusals = counter("runseal_limit_refusals_total", "Requests refused with 429, by limit.", "limit")
+  const answers = counter(
+    "runseal_http_answers_total",
+    "HTTP answers by method and route, as registered, and class of status.",
+    ...(["method", "route", "status"] as const),
+  )
   for (const outcome of OUTCOME_KINDS) runs.inc({ outcome }, 0)
   for (const limit of ["shared", "attest", "trial"]) refusals.inc({ limit }, 0)
   return {
@@ -98,35 +100,25 @@ function createCounters(registry: Registry): Counters {
     committed: records => batches.observe(records),
     batchFailed: () => failures.inc(),
     limited: limit => refusals.inc({ limit }),
-    ...countWitnesses(registers),
-    ...countOutside(registers),
+    ...countWitnesses(registry),
+    ...countOutside(registry),
   }
 }
 
-function countWitnesses(registers: Registry[]): Pick<Counters, "cosigned" | "notCosigned" | "witnessed"> {
-  const size = new Gauge({
-    name: "runseal_witness_cosigned_entries",
-    help: "Entries of the tree that a witness cosigned last.",
-    labelNames: ["witness"],
-    registers,
-  })
-  const time = new Gauge({
-    name: "runseal_witness_cosigned_time_seconds",
-    help: "When a witness cosigned last, by its clock, in Unix seconds.",
-    labelNames: ["witness"],
-    registers,
-  })
-  const faults = new Counter({
-    name: "runseal_witness_failures_total",
-    help: "Requests for a cosignature that brought none, by witness and fault.",
-    labelNames: ["witness", "fault"],
-    registers,
-  })
-  const witnessed = new Gauge({
-    name: "runseal_witnessed_entries",
-    help: "Entries of the last tree that enough witnesses cosigned.",
-    registers,
-  })
+function countWitnesses(registry: Registry): Pick<Counters, "cosigned" | "notCosigned" | "witnessed"> {
+  const { counter, gauge } = metricsOf(registry)
+  const size = gauge("runseal_witness_cosigned_entries", "Entries of the tree that a witness cosigned last.", "witness")
+  const time = gauge(
+    "runseal_witness_cosigned_time_seconds",
+    "When a witness cosigned last, by its clock, in Unix seconds.",
+    "witness",
+  )
+  const faults = counter(
+    "runseal_witness_failures_total",
+    "Requests for a cosignature that brought none, by witness and fault.",
+    ...(["witness", "fault"] as const),
+  )
+  const witnessed = gauge("runseal_witnessed_entries", "Entries of the last tree that enough witnesses cosigned.")
   return {
     cosigned: (witness, entries, seconds) => {
       size.set({ witness }, entries)
@@ -137,19 +129,18 @@ function countWitnesses(registers: Registry[]): Pick<Counters, "cosigned" | "not
   }
 }
 
-function countOutside(registers: Registry[]): Pick<Counters, "entered" | "notEntered"> {
-  const entered = new Counter({
-    name: "runseal_outside_entries_total",
-    help: "Entries that the outside log holds and this process stored, by whether they came late.",
-    labelNames: ["late"],
-    registers,
-  })
-  const faults = new Counter({
-    name: "runseal_outside_failures_total",
-    help: "Attempts to deliver to the outside log that failed, by fault.",
-    labelNames: ["fault"],
-    registers,
-  })
+function countOutside(registry: Registry): Pick<Counters, "entered" | "notEntered"> {
+  const { counter } = metricsOf(registry)
+  const entered = counter(
+    "runseal_outside_entries_total",
+    "Entries that the outside log holds and this process stored, by whether they came late.",
+    "late",
+  )
+  const faults = counter(
+    "runseal_outside_failures_total",
+    "Attempts to deliver to the outside log that failed, by fault.",
+    "fault",
+  )
   for (const late of ["false", "true"]) entered.inc({ late }, 0)
   for (const fault of OUTSIDE_FAULTS) faults.inc({ fault }, 0)
   return {
@@ -158,50 +149,32 @@ function countOutside(registers: Registry[]): Pick<Counters, "entered" | "notEnt
   }
 }
 
-/** Gauges of the entries that the outside log does not hold yet. */
-function registerBacklog(registers: Registry[], standing: NonNullable<Gauges["outside"]>): void {
-  const backlog: Gauge = new Gauge({
-    name: "runseal_outside_backlog_entries",
-    help: "Entries that the outside log does not hold yet; the last number that was read while the database is not usable.",
-    registers,
-    collect: async () => {
-      const found = await standing().catch(() => undefined)
-      if (found === undefined) return
-      backlog.set(found.backlog)
-      age.set(found.oldest_age_seconds)
-    },
-  })
-  const age = new Gauge({
-    name: "runseal_outside_oldest_age_seconds",
-    help: "How long the oldest of these entries is in the embedded log.",
-    registers,
-  })
-}
-
 function registerGauges(registry: Registry, { waiting, readiness, outside }: Gauges): void {
-  const registers = [registry]
-  if (outside !== undefined) registerBacklog(registers, outside)
-  const queue: Gauge = new Gauge({
-    name: "runseal_sealing_queue_records",
-    help: "Runs and attestations that wait to be sealed.",
-    registers,
-    collect: () => queue.set(waiting()),
-  })
-  const size: Gauge = new Gauge({
-    name: "runseal_log_entries",
-    help: "Entries of the log; the last that was read while the database is not usable.",
-    registers,
-    collect: async () => {
+  const { readGauge } = metricsOf(registry)
+  if (outside !== undefined) {
+    readGauge(
+      "runseal_outside_backlog_entries",
+      "Entries that the outside log does not hold yet; the last number that was read while the database is not usable.",
+      async () => (await outside())?.backlog,
+    )
+    readGauge(
+      "runseal_outside_oldest_age_seconds",
+      "How long the oldest of these entries is in the embedded log.",
+      async () => (await outside())?.oldest_age_seconds,
+    )
+  }
+  readGauge("runseal_sealing_queue_records", "Runs and attestations that wait to be sealed.", async () => waiting())
+  readGauge(
+    "runseal_log_entries",
+    "Entries of the log; the last that was read while the database is not usable.",
+    async () => {
       const found = await readiness()
-      if (found.ready) size.set(found.log_size)
+      return found.ready ? found.log_size : undefined
     },
-  })
-  const ready: Gauge = new Gauge({
-    name: "runseal_ready",
-    help: "1 while database and log are usable, else 0.",
-    registers,
-    collect: async () => ready.set((await readiness()).ready ? 1 : 0),
-  })
+  )
+  readGauge("runseal_ready", "1 while database and log are usable, else 0.", async () =>
+    (await readiness()).ready ? 1 : 0,
+  )
 }
 
 const HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" }

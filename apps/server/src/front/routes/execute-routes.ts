@@ -17,7 +17,14 @@ import { callerOf, originOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
 import { callerAddress } from "../http/caller-address.ts"
 import type { ReceivedBody } from "../http/json-body.ts"
-import { DOCUMENT_LIMITS, parseObject, readJsonBody, readJsonObject, receiveJson, queueWork } from "../http/json-body.ts"
+import {
+  DOCUMENT_LIMITS,
+  parseObject,
+  queueWork,
+  readJsonBody,
+  readJsonObject,
+  receiveJson,
+} from "../http/json-body.ts"
 import { readExecuteBody } from "../http/request-bodies.ts"
 import { determinismAnswer, executeAnswer } from "./execute-answer.ts"
 import { callersRun } from "./own-run.ts"

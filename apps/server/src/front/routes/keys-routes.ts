@@ -1,29 +1,15 @@
 /** Making, listing and revoking keys. docs/api.md, "POST /admin/keys", "GET /admin/keys" and "DELETE /admin/keys/{id}". */
-import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
-import { issueText } from "@runseal/core/artifacts/schema-issue"
-import {
-  type KeyList,
-  type ListedKey,
-  type MintKeyRequest,
-  mintKeyRequestSchema,
-  type RevokedKey,
-} from "@runseal/core/wire/key-requests"
+import type { KeyList, ListedKey, RevokedKey } from "@runseal/core/wire/key-requests"
 import type { Context } from "hono"
 import { Hono } from "hono"
-import * as v from "valibot"
 import type { Deps } from "../../deps.ts"
-import { badRequest, notFound } from "../../http-error.ts"
 import { type KeyFacts, listKeys, type Minter, revokeKey } from "../../store/tables/api-keys.ts"
 import { mintKey } from "../access/api-key.ts"
-import { callerOf } from "../access/caller.ts"
 import { unauthorized } from "../access/authentication.ts"
+import { callerOf } from "../access/caller.ts"
 import { readJsonObject } from "../http/json-body.ts"
-
-async function readMintRequest(c: Context): Promise<MintKeyRequest> {
-  const parsed = v.safeParse(mintKeyRequestSchema, await readJsonObject(c), FIRST_ISSUE)
-  if (!parsed.success) throw badRequest(`${issueText(parsed.issues[0])}.`)
-  return parsed.output
-}
+import { noSuchKey, readKeyId } from "../http/query.ts"
+import { readMintBody } from "../http/request-bodies.ts"
 
 function minterOf(c: Context): Minter {
   const { scope, api_key_id } = callerOf(c)
@@ -52,19 +38,10 @@ const listedKey = ({
   revoked: revoked_at !== 0,
 })
 
-/** A key id from the path; what is no positive integer names no key. */
-function readKeyId(text: string): number {
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN
-  if (!Number.isSafeInteger(id)) throw noSuchKey()
-  return id
-}
-
-const noSuchKey = () => notFound("There is no such key.")
-
 export function keyRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.post("/admin/keys", async c => {
-    const minted = await mintKey(deps.db, await readMintRequest(c), minterOf(c), deps.nowMs())
+    const minted = await mintKey(deps.db, readMintBody(await readJsonObject(c)), minterOf(c), deps.nowMs())
     // Since the request was authenticated, the first key was made, or the caller's own was revoked.
     if (minted === undefined) throw unauthorized()
     return c.json(minted, 201)

@@ -1,11 +1,10 @@
 /** The run a per-run endpoint is about. docs/api.md, "Keys". */
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
-import { notFound } from "../../http-error.ts"
 import { findRun, type RunRow } from "../../store/tables/runs-table.ts"
 import { callerOf } from "../access/caller.ts"
 import { roomForAnswer } from "../http/json-body.ts"
-import { readRunId } from "../http/query.ts"
+import { noSuchRun, readRunId } from "../http/query.ts"
 
 /** The run of the path. @throws HttpError 404 when there is none, also when it is another caller's */
 export const ownRun = (c: Context, deps: Pick<Deps, "db">): Promise<RunRow> =>
@@ -14,7 +13,7 @@ export const ownRun = (c: Context, deps: Pick<Deps, "db">): Promise<RunRow> =>
 /** The caller's run with this number. @throws HttpError 404 when there is none, also when it is another caller's */
 export async function callersRun(c: Context, deps: Pick<Deps, "db">, runId: number): Promise<RunRow> {
   const row = await findRun(deps.db, callerOf(c).api_key_id, runId)
-  if (row === undefined) throw notFound("There is no such run.")
+  if (row === undefined) throw noSuchRun()
   await roomForAnswer(c, row.bundle.length)
   return row
 }

@@ -9,7 +9,7 @@ import { type HttpError, notFound } from "../../http-error.ts"
 import { findPublished, isPublished, publishRun, unpublishRun } from "../../store/tables/publications-table.ts"
 import { adminKeyOf } from "../access/authentication.ts"
 import { roomForAnswer } from "../http/json-body.ts"
-import { readRunId } from "../http/query.ts"
+import { noSuchRun, readRunId } from "../http/query.ts"
 import { entityTag, namesEtag } from "../http/served-file.ts"
 import { publicBundleUrl } from "./addresses.ts"
 
@@ -19,8 +19,6 @@ const TOKEN = /^[0-9a-f]{32}$/
 
 /** A copy may be served for an hour after a run was withdrawn. docs/api.md, "Public bundles". */
 const CACHE_SECONDS = 3600
-
-const noSuchRun = () => notFound("There is no such run.")
 
 /** Refuses a token under which nothing is published. */
 export const noSuchPublication = (): HttpError => notFound("No run is published under this address.")

@@ -60,7 +60,9 @@ export const EXECUTE_OPERATIONS: readonly Operation[] = [
     body: {
       schema: v.pipe(
         v.union([bundleSchema, jsonObjectSchema]),
-        v.description("A document of this service. Any other document is a 400; one that does not verify is a 200 with that verdict."),
+        v.description(
+          "A document of this service. Any other document is a 400; one that does not verify is a 200 with that verdict.",
+        ),
       ),
       max_bytes: DOCUMENT_LIMITS.maxBytes,
     },
