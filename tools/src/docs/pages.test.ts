@@ -49,7 +49,7 @@ describe("docs/operations.md", () => {
   })
 
   test("has every metric", () => {
-    const metrics = [...read("apps/server/src/front/metrics/metrics.ts").matchAll(/name: "(runseal_\w+)"/g)].map(
+    const metrics = [...read("apps/server/src/front/metrics/metrics.ts").matchAll(/"(runseal_\w+)"/g)].map(
       ([, name]) => name,
     )
     expect(metrics.length).toBeGreaterThan(5)

@@ -14,7 +14,7 @@ import { badRequest, HttpError } from "../../http-error.ts"
 import type { Database } from "../../store/driver/database.ts"
 import { createGroupCommit, type Upstream } from "../../store/driver/group-commit.ts"
 import { StoreError } from "../../store/driver/store-errors.ts"
-import { findKeys, type KeptKey, type KeyClaim, sweepKeys } from "../../store/tables/idempotency-keys.ts"
+import { findKeys, type KeyClaim, sweepKeys } from "../../store/tables/idempotency-keys.ts"
 import { callerOf } from "./caller.ts"
 import { createHousekeeping } from "./housekeeping.ts"
 
@@ -68,8 +68,8 @@ export type IdempotencyKeys = Upstream & {
 
 export function openIdempotencyKeys(db: Database, nowMs: () => number): IdempotencyKeys {
   const sweeping = createHousekeeping(at => sweepKeys(db, at - KEY_KEPT_MS, SWEEP_MAX_ROWS), SWEEP_EVERY_MS)
-  const lookups = createGroupCommit<string, string | KeptKey>(
-    async hashes => {
+  const lookups = createGroupCommit(
+    async (hashes: readonly string[]) => {
       const found = new Map((await findKeys(db.quick, hashes)).map(key => [key.key_hash, key]))
       sweeping.due(nowMs())
       return hashes.map(hash => found.get(hash) ?? hash)
