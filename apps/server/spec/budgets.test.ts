@@ -50,7 +50,7 @@ bothDatabases("budgets", open => {
     expect(await spend(1)).toBe("MACC")
   })
 
-  test("a charge stands, also for the run it halts", async () => {
+  test("a charge is not refunded, also for the run it halts", async () => {
     expect(await spend(60)).toBe("ok")
     expect(await spend(60)).toBe("MACC")
     expect(await spend(0)).toBe("MACC")

@@ -15,7 +15,7 @@ import { standingTwins } from "./harness/twin-services.ts"
 
 const RUNS = 300
 const CALLERS = 4
-const TURNS = 10
+const ROUNDS = 10
 
 /** Runs of several outcomes, payloads and sizes, all at once. */
 const mixed = (i: number): JsonObject => {
@@ -44,9 +44,9 @@ async function executeAll(services: readonly TestService[]): Promise<readonly An
 }
 
 /** Begins so late that it is out of step with those that began before. */
-async function executeInTurn(service: TestService, turns: number, caller: number): Promise<void> {
+async function executeRepeatedly(service: TestService, rounds: number, caller: number): Promise<void> {
   await setTimeout(9 * caller)
-  for (let i = 0; i < turns; i++) expect((await service.execute(request())).status).toBe(200)
+  for (let i = 0; i < rounds; i++) expect((await service.execute(request())).status).toBe(200)
 }
 
 function expectOutcomes(answers: readonly Answer[]): void {
@@ -59,11 +59,11 @@ describe("few callers on the embedded database", () => {
   const service = standingService()
 
   test("share batches, although each waits for his answers and they are out of step", async () => {
-    await Promise.all(Array.from({ length: CALLERS }, (_, i) => executeInTurn(service(), TURNS, i)))
+    await Promise.all(Array.from({ length: CALLERS }, (_, i) => executeRepeatedly(service(), ROUNDS, i)))
     const tables = await readTables(service().db)
-    expect(tables.runs).toHaveLength(CALLERS * TURNS)
-    // Every caller in every batch would be as many as there are turns; two groups that take turns make twice as many.
-    expect(transactionsOf(tables)).toBeLessThan(2 * TURNS)
+    expect(tables.runs).toHaveLength(CALLERS * ROUNDS)
+    // Every caller in every batch would be as many as there are rounds; two groups that alternate make twice as many.
+    expect(transactionsOf(tables)).toBeLessThan(2 * ROUNDS)
   })
 })
 
@@ -131,7 +131,7 @@ describe.skipIf(postgresStart.kind === "absent")(`two services ${postgresTitle}`
       expect((await one.get("/runs")).body.total).toBe(RUNS)
     })
 
-    test("they took turns, and committed in groups", async () => {
+    test("they alternated, and committed in groups", async () => {
       const tables = await readTables(twins()[0].db)
       expect(transactionsOf(tables)).toBeLessThan(RUNS / 3)
     })

@@ -1,4 +1,4 @@
-/** One idempotency key at two processes of one PostgreSQL: one record and one charge, whoever asks where and when. */
+/** One idempotency key at two processes of one PostgreSQL: one record and one charge, whatever process is asked, and when. */
 import type { JsonObject } from "@runseal/canonical"
 import { afterAll, describe, expect, test } from "vitest"
 import { bothDatabases, postgresStart, postgresTitle } from "./database/databases.ts"
@@ -82,14 +82,14 @@ describe.skipIf(postgresStart.kind === "absent")(`one key at two services ${post
     })
   })
 
-  test("with two bodies stands for one of them, and for the other never", async () => {
+  test("with two bodies belongs to one of them, and never to the other", async () => {
     for (let round = 0; round < 10; round++) {
       const key = newKey()
       const bodies = [request({ payload: "one" }), request({ payload: "two" })]
       const answers = await Promise.all(bodies.map((body, i) => sendKeyed(twins()[i]!, "/execute", key, body)))
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
       for (const [i, { status }] of answers.entries()) {
-        // The one that lost its charge to the other before that was sealed is told to come again.
+        // The one that lost its charge to the other before sealing is refused, and has to be retried.
         expect([200, 409, 503]).toContain(status)
         const again = await sendKeyed(twins()[1 - i]!, "/execute", key, bodies[i]!)
         if (status === 200) expectReplayed(again, answers[i]!)

@@ -49,7 +49,7 @@ eachDatabase("the answer to a key", open => {
 eachDatabase("a key", open => {
   const service = standingService(() => ({ open }))
 
-  test("stands for one body: any other is 409, without Retry-After, and makes nothing", async () => {
+  test("belongs to one body: any other is 409, without Retry-After, and makes nothing", async () => {
     const key = newKey()
     const first = await sendKeyed(service(), "/execute", key, request())
     for (const body of [request({ payload: CANARY }), ` ${JSON.stringify(request())}`, '{"payload":1}']) {
@@ -104,7 +104,7 @@ eachDatabase("a key", open => {
     expect((await sendKeyed(service(), "/execute", key, request())).status).toBe(200)
   })
 
-  test("is for /execute and /attest: elsewhere nobody looks at it", async () => {
+  test("is for /execute and /attest: elsewhere it is ignored", async () => {
     const key = newKey()
     const rehearse = (payload: string) => sendKeyed(service(), "/execute/verify-determinism", key, request({ payload }))
     const rehearsed = [await rehearse("a"), await rehearse("b"), await rehearse("b")]
@@ -114,7 +114,7 @@ eachDatabase("a key", open => {
     expect(malformed.status).toBe(200)
   })
 
-  test("of requests sent at once makes one run: the others get its answer or are told to come again", async () => {
+  test("of requests sent at once makes one run: the others get its answer or have to retry", async () => {
     const key = newKey()
     const body = spending(7)
     const before = numberAt((await service().get("/runs?limit=1")).body, "total")

@@ -3,7 +3,7 @@
  * is not sealed on.
  */
 import { expect, test } from "vitest"
-import { READINESS_STANDS_MS } from "../src/sealing/readiness.ts"
+import { READINESS_CACHE_MS } from "../src/sealing/readiness.ts"
 import type { Database } from "../src/store/driver/database.ts"
 import { bothDatabases } from "./database/databases.ts"
 import { expectRefused } from "./harness/read-answer.ts"
@@ -46,12 +46,12 @@ bothDatabases("a database that is put back under a running service", open => {
     const first = service().logLines.length
     for (let again = 0; again < 2; again++) expectRefused(await service().execute(request()), 503)
     expectRefused(await service().post("/attest", { digest: "5e".repeat(32), algorithm: "sha256" }), 503)
-    service().clock.advance(READINESS_STANDS_MS)
+    service().clock.advance(READINESS_CACHE_MS)
     expect(expectRefused(await service().get("/ready"), 503)).toMatch(/older log than was acknowledged/)
     expect(service().logLines.slice(first).join()).toMatch(/sealing on it would fork the log/)
 
     await putBack(db, "newest")
-    service().clock.advance(READINESS_STANDS_MS)
+    service().clock.advance(READINESS_CACHE_MS)
     expect((await service().get("/ready")).status).toBe(200)
     expect((await service().execute(request())).body.run_id).toBe(3)
   })

@@ -2,7 +2,7 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { type Doubt, openDoubt, openReadiness, READINESS_STANDS_MS } from "../src/sealing/readiness.ts"
+import { createDoubt, createReadiness, type Doubt, READINESS_CACHE_MS } from "../src/sealing/readiness.ts"
 import { type Database, openDatabase } from "../src/store/driver/database.ts"
 import { bothDatabases } from "./database/databases.ts"
 import { expectRefused, keysOf, textAt } from "./harness/read-answer.ts"
@@ -23,7 +23,7 @@ bothDatabases("readiness", open => {
   test("a finding stands for a second", async () => {
     const before = (await service().get("/ready")).body
     await service().execute(request())
-    service().clock.advance(READINESS_STANDS_MS)
+    service().clock.advance(READINESS_CACHE_MS)
     const after = (await service().get("/ready")).body
     expect(Number(after.log_size)).toBeGreaterThan(Number(before.log_size))
     expect(textAt(after, "checked_at") > textAt(before, "checked_at")).toBe(true)
@@ -35,7 +35,7 @@ bothDatabases("readiness", open => {
     const error = expectRefused(await service().get("/ready"), 503)
     expect(error).toMatch(/clock/)
     expect((await service().get("/health")).status).toBe(200)
-    service().clock.advance(120_000 + READINESS_STANDS_MS)
+    service().clock.advance(120_000 + READINESS_CACHE_MS)
     expect((await service().get("/ready")).status).toBe(200)
   })
 })
@@ -51,11 +51,11 @@ describe("the folder of the heads", () => {
     const heads = join(service().config.keysDir, "heads")
     renameSync(heads, `${heads}-elsewhere`)
     spoil(heads)
-    service().clock.advance(READINESS_STANDS_MS)
+    service().clock.advance(READINESS_CACHE_MS)
     expect(expectRefused(await service().get("/ready"), 503)).toMatch(/heads/)
     rmSync(heads, { force: true })
     renameSync(`${heads}-elsewhere`, heads)
-    service().clock.advance(READINESS_STANDS_MS)
+    service().clock.advance(READINESS_CACHE_MS)
     expect((await service().get("/ready")).status).toBe(200)
     expect((await service().execute(request())).status).toBe(200)
   })
@@ -71,12 +71,12 @@ describe("asking the database", () => {
     writable: () => true,
     contradicts: () => false,
     readyToRemember: async () => undefined,
-    look: async () => undefined,
+    poll: async () => undefined,
     trouble: () => undefined,
   }
   const telemetry = { readyChanged: () => undefined }
   const settled = (): Doubt => {
-    const doubt = openDoubt()
+    const doubt = createDoubt()
     doubt.settle()
     return doubt
   }
@@ -96,11 +96,11 @@ describe("asking the database", () => {
   afterEach(() => db.close())
 
   test("happens once a second, however many ask here", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
+    const readiness = createReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
     const found = await Promise.all(Array.from({ length: 1000 }, readiness))
     expect(found.every(({ ready }) => ready)).toBe(true)
     expect(asked).toBe(1)
-    now += READINESS_STANDS_MS - 1
+    now += READINESS_CACHE_MS - 1
     await readiness()
     expect(asked).toBe(1)
     now += 1
@@ -109,7 +109,7 @@ describe("asking the database", () => {
   })
 
   test("a clock that was set back makes no finding stand longer", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
+    const readiness = createReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
     await readiness()
     now -= 10_000
     await readiness()
@@ -117,23 +117,23 @@ describe("asking the database", () => {
   })
 
   test("a database out of reach is not ready", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
+    const readiness = createReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
     await db.close()
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database is not available." })
   })
 
   test("a database that takes no writes is not ready, until it does", async () => {
-    const readiness = openReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
+    const readiness = createReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
     await db.sql`set default_transaction_read_only = on`
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database takes no writes." })
     await db.sql`set default_transaction_read_only = off`
-    now += READINESS_STANDS_MS
+    now += READINESS_CACHE_MS
     expect(await readiness()).toMatchObject({ ready: true })
     expect(asked).toBe(2)
   })
 
   test("a stuck database is not ready in bounded time, is never asked twice at once, and comes back", async () => {
-    const readiness = openReadiness({
+    const readiness = createReadiness({
       db: counted(),
       heads,
       nowMs,
@@ -155,7 +155,7 @@ describe("asking the database", () => {
     })
     for (let times = 0; times < 3; times++) {
       expect(await readiness()).toMatchObject({ ready: false, reason: "The database does not answer." })
-      now += READINESS_STANDS_MS
+      now += READINESS_CACHE_MS
     }
     expect(asked).toBe(1)
     release()

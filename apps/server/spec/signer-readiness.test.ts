@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
-import { SIGNER_STANDS_MS } from "../src/sealing/signer-ready.ts"
+import { SIGNER_CACHE_MS } from "../src/sealing/signer-ready.ts"
 import { expectRefused } from "./harness/read-answer.ts"
 import { request } from "./harness/sample-requests.ts"
 import { type StandInSigner, startSigner } from "./harness/signer.ts"
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterEach(() => {
   signer.fault = undefined
-  service.clock.advance(SIGNER_STANDS_MS)
+  service.clock.advance(SIGNER_CACHE_MS)
 })
 afterAll(async () => {
   await service.close()
@@ -35,10 +35,10 @@ test("a signer that signs is asked once in some seconds, however many ask here",
   const before = signer.counts.asked
   const found = await Promise.all(Array.from({ length: 200 }, ready))
   expect(found.every(({ status }) => status === 200)).toBe(true)
-  service.clock.advance(SIGNER_STANDS_MS / 2)
+  service.clock.advance(SIGNER_CACHE_MS / 2)
   expect((await ready()).status).toBe(200)
   expect(signer.counts.asked - before).toBe(1)
-  service.clock.advance(SIGNER_STANDS_MS / 2)
+  service.clock.advance(SIGNER_CACHE_MS / 2)
   await ready()
   expect(signer.counts.asked - before).toBe(2)
 })
@@ -53,7 +53,7 @@ describe.each(["unavailable", "forbidden", "another key", "no DER"] as const)(
       expectRefused(await service.execute(request()), 503)
       expect((await service.get("/health")).status).toBe(200)
       signer.fault = undefined
-      service.clock.advance(SIGNER_STANDS_MS)
+      service.clock.advance(SIGNER_CACHE_MS)
       expect((await ready()).status).toBe(200)
       expect((await service.execute(request())).status).toBe(200)
       expect(service.logLines.join("")).not.toContain(signer.token)
@@ -68,7 +68,7 @@ test("why is in the process log once, and that it is over", async () => {
   signer.fault = "forbidden"
   for (let times = 0; times < 3; times++) {
     await ready()
-    service.clock.advance(SIGNER_STANDS_MS)
+    service.clock.advance(SIGNER_CACHE_MS)
   }
   signer.fault = undefined
   await ready()
@@ -82,7 +82,7 @@ test("a signer that is silent is told of in bounded time and never asked twice a
   for (let times = 0; times < 2; times++) {
     // Without a bound of its own the answer would come with the end of the signing, and be that there is no signature.
     expect(expectRefused(await ready(), 503)).toBe("The signer of the service key does not answer.")
-    service.clock.advance(SIGNER_STANDS_MS)
+    service.clock.advance(SIGNER_CACHE_MS)
   }
   // One question, whose attempts follow one another.
   expect(signer.counts.asked - before).toBeLessThanOrEqual(2)

@@ -99,7 +99,9 @@ function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
   if (error instanceof StoreError && error.code === "outcome_unknown") return unavailable(OUTCOME_UNKNOWN)
   if (error instanceof StoreError && error.code !== "corrupt")
-    return unavailable(error.told ?? "The record store is not available now; nothing was acknowledged. Try again.")
+    return unavailable(
+      error.callerMessage ?? "The record store is not available now; nothing was acknowledged. Try again.",
+    )
   if (error instanceof SignerFailure)
     return unavailable("The service key cannot sign now; nothing was acknowledged. Try again.")
   if (error instanceof HTTPException) return new HttpError(400, "The request cannot be read.")

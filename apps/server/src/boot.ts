@@ -37,9 +37,9 @@ import { openDocumentCheck } from "./sealing/document-check.ts"
 import { openExports } from "./sealing/exports.ts"
 import { type HeadGuard, openHeadGuard } from "./sealing/head-guard.ts"
 import { type Deployment, openDeployment } from "./sealing/pinned-deployment.ts"
-import { openDoubt, openReadiness } from "./sealing/readiness.ts"
+import { createDoubt, createReadiness } from "./sealing/readiness.ts"
 import { attestationDraft } from "./sealing/seal-attestation.ts"
-import { openRunStatements } from "./sealing/seal-run-statement.ts"
+import { createRunStatements } from "./sealing/seal-run-statement.ts"
 import { openSealer } from "./sealing/sealer.ts"
 import { readyWithSigner } from "./sealing/signer-ready.ts"
 import { openVerification } from "./sealing/verification.ts"
@@ -179,7 +179,7 @@ async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly 
   const { keys, origin, epoch } = deployment
   refuseOwnLog(config.witnesses, deployment)
   const revision = sourceRevision()
-  const doubt = openDoubt()
+  const doubt = createDoubt()
   const outside = await openOutside({ db, log: prepared.outside, nowMs, telemetry })
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
   const trust = trustedKeysOf(document)
@@ -231,9 +231,9 @@ async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly 
     attest: (owner, request, claim) => sealer.attest(attestationDraft(owner, request), claim),
     openExport: openExports({ db, sealer, nowMs, show: outside.shown.showOutside, reportFailure: telemetry.exportCut })
       .open,
-    stateRun: openRunStatements(keys.service, trust),
+    stateRun: createRunStatements(keys.service, trust),
     renderReport: renderer.render,
-    readiness: outside.ready(readyWithSigner(openReadiness({ db, nowMs, heads, epoch, doubt, telemetry }), signer)),
+    readiness: outside.ready(readyWithSigner(createReadiness({ db, nowMs, heads, epoch, doubt, telemetry }), signer)),
     sealingQueue: sealer.waiting,
     reportUnavailable: doubt.raise,
     telemetry,

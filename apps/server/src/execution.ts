@@ -6,8 +6,8 @@ import { type AskReview, askReviewer } from "./run/pipeline/gates/aivp-t4.ts"
 import type { MakeCharge } from "./run/pipeline/gates/macc.ts"
 import { type PipelineContext, runToLog } from "./run/pipeline/pipeline.ts"
 import type { Reviewer } from "./run/review/reviewer.ts"
-import { momentSource } from "./sealing/moment-source.ts"
-import { openRehearsal } from "./sealing/rehearsal.ts"
+import { createMomentSource } from "./sealing/moment-source.ts"
+import { createRehearsal } from "./sealing/rehearsal.ts"
 import type { Sealer } from "./sealing/sealer.ts"
 import type { Database } from "./store/driver/database.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
@@ -29,7 +29,7 @@ export type ExecutionParts = {
 const overflow = (): HttpError =>
   new HttpError(400, "request_substance.cost.total_tokens would take the window's total beyond 2^53 − 1.")
 
-/** What an asynchronous function gave the first time, every time. */
+/** Caches the first result of an asynchronous function. */
 function once<Input, Output>(work: (input: Input) => Promise<Output>): (input: Input) => Promise<Output> {
   let first: Promise<Output> | undefined
   return input => {
@@ -41,7 +41,7 @@ function once<Input, Output>(work: (input: Input) => Promise<Output>): (input: I
 /** `execute` and `rehearse` of the routes. */
 export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "rehearse"> {
   const { db, sealer, ledger, pipeline, nowMs } = parts
-  const mint = momentSource(nowMs)
+  const mint = createMomentSource(nowMs)
   const askReview: AskReview = askReviewer(parts.reviewer, parts.signal)
   const chargeAs =
     (claim: KeyClaim | undefined): MakeCharge =>
@@ -62,7 +62,7 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
         return total
       })
       const rehearsed = { ...context, makeCharge: wouldBe, askReview: once(askReview) }
-      const sealDraft = openRehearsal(moment.at, pipeline.reportFault)
+      const sealDraft = createRehearsal(moment.at, pipeline.reportFault)
       const sealOnce = async (): Promise<Bundle> => sealDraft(await runToLog(submission, moment, rehearsed))
       return [await sealOnce(), await sealOnce()]
     },

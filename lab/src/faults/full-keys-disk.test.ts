@@ -1,7 +1,7 @@
 /** A disk of the keys without room: refused before anything is committed, and what was committed is never called refused. */
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { READINESS_STANDS_MS } from "@runseal/server/sealing/readiness"
+import { READINESS_CACHE_MS } from "@runseal/server/sealing/readiness"
 import type { Database } from "@runseal/server/store/driver/database"
 import { readHead } from "@runseal/server/store/tables/log-store"
 import { expect, onTestFinished, type TestContext, test } from "vitest"
@@ -76,11 +76,11 @@ bothDatabases("the keys on a full disk", open => {
     expect(await runsOf(service)).toBe(runs)
     expect(descriptors() - before, "some may come and go, none for each request").toBeLessThan(20)
     expect(readdirSync(heads)).toEqual([])
-    service.clock.advance(READINESS_STANDS_MS)
+    service.clock.advance(READINESS_CACHE_MS)
     expect(expectRefused(await service.get("/ready"), 503)).toMatch(/heads/)
 
     disk.free()
-    service.clock.advance(READINESS_STANDS_MS)
+    service.clock.advance(READINESS_CACHE_MS)
     expect((await service.get("/ready")).status).toBe(200)
     expect((await service.execute(request())).body.run_id).toBe(runs + 1)
     expect(readdirSync(heads).filter(name => name !== "id")).toHaveLength(1)

@@ -8,7 +8,7 @@ import type { Tx } from "@runseal/server/store/driver/session"
 import { StoreError } from "@runseal/server/store/driver/store-errors"
 import { attestation, countAttestations, insertAttestations } from "@runseal/server/store/tables/attestations-table"
 import { deployment, pinDeployment, readDeployment } from "@runseal/server/store/tables/deployment-table"
-import { findKeys, idempotency_key, keepKeys, lockKeys } from "@runseal/server/store/tables/idempotency-keys"
+import { findKeys, idempotency_key, lockKeys, updateKeys } from "@runseal/server/store/tables/idempotency-keys"
 import {
   appendEntries,
   loadFrontier,
@@ -105,7 +105,7 @@ const STEPS = {
   },
   keys: async (tx: Tx, a: number, b: number) => {
     const kept = await lockKeys(tx, [claim(a), claim(b)], CLOCK_MS + a)
-    await keepKeys(tx, [{ ...claim(a), charge_id: `charge ${b}`, record_id: `${a}`, kept_at: CLOCK_MS }])
+    await updateKeys(tx, [{ ...claim(a), charge_id: `charge ${b}`, record_id: `${a}`, kept_at: CLOCK_MS }])
     return byHash([...kept.values()])
   },
 } as const

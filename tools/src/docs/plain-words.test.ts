@@ -12,8 +12,6 @@ const LATER: readonly string[] = [
   "deploy",
   "examples",
   "apps/server/src/options",
-  "apps/server/src/sealing",
-  "apps/server/src/store",
   "apps/server/src/keys",
   "apps/server/src/abroad",
   "apps/server/src/threads",

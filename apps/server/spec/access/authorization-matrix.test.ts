@@ -130,7 +130,7 @@ async function madeKeys(service: TestService) {
   }
 }
 
-/** Everybody whom the door of a locked deployment does not let in. */
+/** Callers whom a locked deployment answers with 401. */
 async function withoutAccess(service: TestService, admin: Holder, first: Holder) {
   const revoked = await mint(service, CUSTOMER, admin)
   const replaced = await mint(service, { name: "rotated" }, admin)

@@ -3,7 +3,7 @@ import type { JsonValue } from "@runseal/canonical"
 import { ADMIN, CUSTOMER } from "../harness/key-holders.ts"
 import { request } from "../harness/sample-requests.ts"
 
-/** Who asks. In locked mode all the others are `nobody`: they differ in nothing but the reason that they are not told. */
+/** The caller. In locked mode all the others are `nobody`: the answer does not say why they are refused. */
 export type Asker =
   /** Anybody in open mode, whatever header he sends. */
   | "open"
@@ -58,8 +58,8 @@ const everybody = (status: number): Row["statuses"] => ({
 })
 /** Answered to anybody. */
 const open = (asked: Request, status = 200): Row => ({ ...asked, statuses: everybody(status) })
-/** Answered to whoever has a key, with what is his. */
-const kept = (asked: Request, status = 200): Row => ({ ...asked, statuses: { ...everybody(status), nobody: 401 } })
+/** Answered to every caller with a key, with his own runs. */
+const keyed = (asked: Request, status = 200): Row => ({ ...asked, statuses: { ...everybody(status), nobody: 401 } })
 /** About a run of the owner's: there is none for anybody else, an admin or not. */
 const own = (asked: Request, status = 200): Row => ({
   ...asked,
@@ -101,14 +101,14 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /public/runs/{token}/statement.intoto.json": published("/statement.intoto.json"),
   "GET /public/runs/{token}": published(""),
 
-  "POST /execute": kept(at("/execute", request())),
-  "POST /execute/verify-determinism": kept(at("/execute/verify-determinism", request())),
-  "POST /dcae/verify": kept({ path: () => "/dcae/verify", body: ({ bundle }) => bundle }),
-  "POST /attest": kept(at("/attest", { digest: "c3".repeat(32), algorithm: "sha256", subject_ref: "x" }), 201),
-  "GET /attestations": kept(at("/attestations")),
-  "GET /runs": kept(at("/runs")),
-  "GET /runs/search": kept(at("/runs/search?status=ok")),
-  "GET /runs/export": kept(at("/runs/export")),
+  "POST /execute": keyed(at("/execute", request())),
+  "POST /execute/verify-determinism": keyed(at("/execute/verify-determinism", request())),
+  "POST /dcae/verify": keyed({ path: () => "/dcae/verify", body: ({ bundle }) => bundle }),
+  "POST /attest": keyed(at("/attest", { digest: "c3".repeat(32), algorithm: "sha256", subject_ref: "x" }), 201),
+  "GET /attestations": keyed(at("/attestations")),
+  "GET /runs": keyed(at("/runs")),
+  "GET /runs/search": keyed(at("/runs/search?status=ok")),
+  "GET /runs/export": keyed(at("/runs/export")),
   "GET /runs/{id}": own(ofRun("")),
   "GET /runs/{id}/verify": own(ofRun("/verify")),
   "GET /runs/{id}/artifacts": own(ofRun("/artifacts")),

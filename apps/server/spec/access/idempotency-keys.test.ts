@@ -39,7 +39,7 @@ eachDatabase("an idempotency key in locked mode", open => {
     expectReplayed(await sendKeyed(service(), path, key, body, one.secret), attested)
   })
 
-  test("gives nothing to whoever has no valid key, and nothing any more once the key is revoked", async () => {
+  test("gives nothing to a caller without a valid key, and nothing any more once the key is revoked", async () => {
     const holder = await customer()
     const key = newKey()
     await execute(holder, key)

@@ -27,7 +27,7 @@ eachDatabase("keys", open => {
   }
 
   describe("POST /admin/keys", () => {
-    test("answers 201 with id, name, secret, tier and hint, kept by no cache", async () => {
+    test("answers 201 with id, name, secret, tier and hint, not to be cached", async () => {
       const answer = await admin.post("/admin/keys", ADMIN)
       expect(answer.status).toBe(201)
       expect(keysOf(answer.body)).toEqual(["hint", "id", "name", "ok", "secret", "tier"])
@@ -79,14 +79,14 @@ eachDatabase("keys", open => {
       ["a name of two lines", { name: `${CANARY}\n2` }],
       ["a name with U+0000", { name: `${CANARY}\u0000` }],
       ["a name with an escape sequence", { name: `${CANARY}\u001b[2J` }],
-      ["a name that turns the direction of text", { name: `${CANARY}\u202e` }],
+      ["a name that reverses the direction of text", { name: `${CANARY}\u202e` }],
       ["a name with a space of no width", { name: `${CANARY}\u200b` }],
       ["a name with a joiner that joins nothing", { name: `${CANARY}\u200d` }],
       ["a name with a byte order mark", { name: `\ufeff${CANARY}` }],
       ["a name with a soft hyphen", { name: `can\u00adary-${CANARY}` }],
       ["a name with a letter that is a blank", { name: `${CANARY}\u3164` }],
       ["a name with invisible tags", { name: `${CANARY}\u{e0041}` }],
-      ["an admin's name that looks like a customer's", { ...ADMIN, name: "customer:acme" }],
+      ["an admin's name that resembles a customer's", { ...ADMIN, name: "customer:acme" }],
       ["an unknown scope", { name: "acme", scope: CANARY }],
       ["the scope customer, which is asked for by none", { name: "acme", scope: "customer" }],
       ["a scope that is null", { name: "acme", scope: null }],
@@ -145,7 +145,7 @@ eachDatabase("keys", open => {
   })
 
   describe("DELETE /admin/keys/{id}", () => {
-    test("revokes from the next request on; said twice it stays done", async () => {
+    test("revokes from the next request on; a second call changes nothing", async () => {
       const { id, get } = await mint(service(), CUSTOMER, admin)
       expect((await get("/runs")).status).toBe(200)
       for (let time = 0; time < 2; time++) {
@@ -165,7 +165,7 @@ eachDatabase("keys", open => {
     })
   })
 
-  test("a customer gets 403 on /admin/*, before anything is said of body, key or run", async () => {
+  test("a customer gets 403 on /admin/*, before body, key or run are checked", async () => {
     const before = await service().db.sql`select count(*) as keys, sum(revoked_at) as revoked from api_key`
     const run = numberAt((await customer.execute(request())).body, "run_id")
     const calls: readonly (readonly [string, string, JsonValue?])[] = [
@@ -201,7 +201,7 @@ eachDatabase("keys", open => {
     const body = new ReadableStream<Uint8Array>(
       {
         pull: async stream => {
-          // Read for the first time behind the door: only then is the key revoked.
+          // The body is read after authentication: only then is the key revoked.
           await admin.send("DELETE", `/admin/keys/${doomed.id}`)
           stream.enqueue(new TextEncoder().encode(JSON.stringify(ADMIN)))
           stream.close()

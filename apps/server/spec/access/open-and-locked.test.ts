@@ -49,7 +49,7 @@ eachDatabase("open mode", open => {
 eachDatabase("locked mode", open => {
   const service = standingService(() => ({ open }))
   let admin: Holder
-  const kept: readonly (readonly [method: string, path: string])[] = [
+  const keyed: readonly (readonly [method: string, path: string])[] = [
     ["POST", "/execute"],
     ["POST", "/execute/verify-determinism"],
     ["POST", "/dcae/verify"],
@@ -75,14 +75,14 @@ eachDatabase("locked mode", open => {
     expect(listAt((await admin.get("/admin/keys")).body, "keys")).toHaveLength(1)
   })
 
-  test("answers a key that is missing, malformed, unknown or revoked alike, before it looks at the request", async () => {
+  test("answers a key that is missing, malformed, unknown or revoked alike, before it reads the request", async () => {
     const customer = await mint(service(), CUSTOMER, admin)
     await admin.send("DELETE", `/admin/keys/${customer.id}`)
     const before = await minted(service().db)
     const secrets = [undefined, ...MALFORMED, UNKNOWN_SECRET, customer.secret, `${admin.secret}, ${admin.secret}`]
     const answers = new Set<string>()
     for (const secret of secrets)
-      for (const [method, path] of kept) {
+      for (const [method, path] of keyed) {
         const answer = await caller(service(), secret).send(method, path)
         expectRefused(answer, 401)
         answers.add(`${answer.text}\n${[...answer.headers].join("\n")}`)
@@ -114,7 +114,7 @@ describe("the first key", () => {
     expectRefused(await caller(service()).post("/admin/keys", ADMIN), 401)
   })
 
-  test("the envelope of a refusal is strict JSON and kept by no cache", async () => {
+  test("the envelope of a refusal is strict JSON and not to be cached", async () => {
     const { text, headers } = await caller(service()).get("/runs")
     expect(parseStrictJson(text)).toMatchObject({ ok: false })
     expect(headers.get("cache-control")).toBe("no-store")

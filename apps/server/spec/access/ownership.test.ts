@@ -1,4 +1,4 @@
-/** docs/api.md, "Keys": lists show the caller's runs alone; of a run of others nothing is told. */
+/** docs/api.md, "Keys": lists show the caller's runs alone; a run of others is answered as one that does not exist. */
 import type { JsonValue } from "@runseal/canonical"
 import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { beforeAll, expect, test } from "vitest"

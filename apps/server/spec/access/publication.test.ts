@@ -79,14 +79,14 @@ eachDatabase("publication", open => {
       }
     })
 
-    test("may be kept for an hour and is named by its bytes", async () => {
+    test("may be cached for an hour, and its ETag is of its bytes", async () => {
       const { path } = await published()
       const { headers, text } = await anybody().get(path)
       expect(headers.get("cache-control")).toBe("public, max-age=3600")
       expect(headers.get("etag")).toBe(`"${createHash("sha256").update(text).digest("hex")}"`)
     })
 
-    test("is not sent again to whoever has it", async () => {
+    test("is not sent again to a client that has it", async () => {
       const { path } = await published()
       const tag = (await anybody().get(path)).headers.get("etag") ?? ""
       for (const sent of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {

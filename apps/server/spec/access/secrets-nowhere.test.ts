@@ -1,4 +1,4 @@
-/** docs/api.md, "POST /admin/keys": of a secret only the SHA-256 is kept; it is in no log line, no error and no address. */
+/** docs/api.md, "POST /admin/keys": of a secret only the SHA-256 is stored; it is in no log line, no error and no address. */
 import { createHash } from "node:crypto"
 import { beforeAll, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
@@ -15,7 +15,7 @@ eachDatabase("secrets", open => {
   let holders: readonly Holder[] = []
   /** Every answer but those of the mint. */
   const answers: Answer[] = []
-  /** Of which something must be left: the search looks at what is stored. */
+  /** Of which something must be left: the search reads what is stored. */
   const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("hex")
   const secrets = (): readonly string[] => holders.map(({ secret }) => secret ?? "")
   const found = (text: string): readonly string[] =>
@@ -72,7 +72,7 @@ eachDatabase("secrets", open => {
     } finally {
       await runSql(service().db, "alter table api_key_elsewhere rename to api_key")
     }
-    expect(new Set(statuses).has(200), "a look-up that fails admits nobody").toBe(false)
+    expect(new Set(statuses).has(200), "a query that fails admits nobody").toBe(false)
     expect((await admin!.get("/runs")).status).toBe(200)
     const lines = service().logLines.join("\n")
     expect(found(lines)).toEqual([])

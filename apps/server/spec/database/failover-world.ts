@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, onTestFinished } from "vitest"
 import { type PostgresCluster, type PostgresStandby, startPostgresCluster } from "../../cluster/postgres-cluster.ts"
-import { READINESS_STANDS_MS } from "../../src/sealing/readiness.ts"
+import { READINESS_CACHE_MS } from "../../src/sealing/readiness.ts"
 import { openDatabase } from "../../src/store/driver/database.ts"
 import { type Answer, expectRefused } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
@@ -80,7 +80,7 @@ export async function untilSealed(service: TestService): Promise<Answer> {
 
 /** Has the server look at its database now, as it does every two seconds; what `/ready` says then. */
 export async function lookAgain(service: TestService): Promise<Answer> {
-  service.clock.advance(READINESS_STANDS_MS)
+  service.clock.advance(READINESS_CACHE_MS)
   return service.get("/ready")
 }
 

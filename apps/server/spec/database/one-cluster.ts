@@ -6,7 +6,7 @@ import type { TestProject } from "vitest/node"
 import { startPostgresCluster } from "../../cluster/postgres-cluster.ts"
 import { openDatabase } from "../../src/store/driver/database.ts"
 
-/** What a suite is told of the cluster. */
+/** What a suite knows of the cluster. */
 export type RunCluster =
   | { readonly kind: "absent"; readonly reason: string }
   /** `url` leads to the database "postgres", `programs` to the folder of PostgreSQL's own programs. */

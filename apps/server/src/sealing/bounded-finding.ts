@@ -1,23 +1,23 @@
-/** A question that many ask and few may: one at a time, answered in time, and asked again only once its answer is old. */
+/** A cached probe: many may call it, one probe runs at a time, each call is answered in time. */
 
-export type Question<T> = {
-  /** May take as long as it does; while it goes on it is not asked again. Must not reject. */
+export type Probe<T> = {
+  /** The probe itself. It may take as long as it does; no other is started meanwhile. Must not reject. */
   readonly ask: () => Promise<T>
-  /** The answer when it takes longer than `deadlineMs`. */
+  /** The answer when the probe takes longer than `deadlineMs`. */
   readonly late: () => T
   readonly deadlineMs: number
-  /** How long an answer stands, in milliseconds. */
-  readonly standsMs: number
+  /** How long an answer is cached, in milliseconds. */
+  readonly cacheMs: number
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
 }
 
-/** The function that finds the answer, however many call it. */
-export function boundedFinding<T>({ ask, late, deadlineMs, standsMs, nowMs }: Question<T>): () => Promise<T> {
+/** The function that gives the cached answer, or a fresh one. */
+export function boundedFinding<T>({ ask, late, deadlineMs, cacheMs, nowMs }: Probe<T>): () => Promise<T> {
   let underWay: Promise<T> | undefined
-  let finding: { readonly promise: Promise<T>; readonly at: number } | undefined
+  let cached: { readonly promise: Promise<T>; readonly at: number } | undefined
   const find = (): Promise<T> => {
-    // One that is stuck is waited for, not joined by others.
+    // While a probe is stuck, later calls wait for the same one.
     underWay ??= ask().finally(() => {
       underWay = undefined
     })
@@ -25,9 +25,9 @@ export function boundedFinding<T>({ ask, late, deadlineMs, standsMs, nowMs }: Qu
   }
   return () => {
     const now = nowMs()
-    const stands = finding !== undefined && now >= finding.at && now - finding.at < standsMs
-    if (finding === undefined || !stands) finding = { promise: find(), at: now }
-    return finding.promise
+    const isFresh = cached !== undefined && now >= cached.at && now - cached.at < cacheMs
+    if (cached === undefined || !isFresh) cached = { promise: find(), at: now }
+    return cached.promise
   }
 }
 

@@ -1,4 +1,4 @@
-/** Verifies large documents that callers send in a thread of its own, so that nobody waits for one of them. */
+/** Verifies large documents of callers in a thread, so that they do not block the event loop. */
 import type { JsonObject } from "@runseal/canonical"
 import type { Unreadable } from "@runseal/core/verify/document"
 import type { Report } from "@runseal/core/verify/report"
@@ -9,7 +9,7 @@ export type DocumentJob = Uint8Array
 
 export type CheckDocument = (bytes: Uint8Array) => Promise<Report | Unreadable>
 
-/** What waits is bounded by the room for bodies as well. The slowest document known takes two seconds. */
+/** The queue is bounded by the memory limit for request bodies as well. The slowest document known takes two seconds. */
 const BOUNDS = { waiting: 64, deadlineMs: 60_000, heapMiB: 512 }
 
 /**

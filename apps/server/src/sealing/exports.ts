@@ -1,4 +1,4 @@
-/** Exports: a statement that is sealed first, then the records that it speaks of, page by page. Interface: `GET /runs/export`. */
+/** Exports: seals a statement, then streams the records it describes, page by page. docs/api.md, "GET /runs/export". */
 import { utf8Encode } from "@runseal/canonical"
 import { chainPiece } from "@runseal/core/artifacts/export-statement"
 import type { Tenant } from "@runseal/core/wire/submission"
@@ -7,17 +7,17 @@ import { type AdmittedRange, readBundles } from "../store/tables/export-reads.ts
 import { draftExport, type SealedStatement } from "./seal-export-statement.ts"
 import type { Sealer } from "./sealer.ts"
 
-/** Exports that are sent at one time, and of them those of one caller: each holds a page of records. */
+/** Most concurrent exports, of all callers and of one: each holds a page of records in memory. */
 const EXPORTS_MAX = 8
 export const EXPORTS_PER_CALLER_MAX = 4
-/** Longest that a page waits to be taken, in milliseconds: who reads slower than that is let go of. */
+/** Longest that a page waits to be read, in milliseconds; then the stream is ended. */
 const PAGE_DEADLINE_MS = 300_000
 
 export type Exports = {
   /**
-   * Seals the statement of a tenant's export and gives its lines, NDJSON: the statement and, in the order of the chain, the
-   * records. Undefined when too many exports are under way. A stream that ends early has failed.
-   * @throws StoreError when nothing was stated
+   * Seals the statement of a tenant's export and gives its lines, NDJSON: the statement, then the records in the order of the
+   * chain. Undefined when too many exports are under way. A stream that ends early has failed.
+   * @throws StoreError when no statement was sealed
    */
   readonly open: (tenant: Tenant, range: AdmittedRange) => Promise<ReadableStream<Uint8Array> | undefined>
 }
@@ -26,9 +26,9 @@ type ExportsContext = {
   readonly db: Database
   readonly sealer: Pick<Sealer, "state">
   readonly nowMs: () => number
-  /** Records as they are read. */
+  /** Makes the texts that are sent from the stored ones. */
   readonly show: (texts: readonly string[]) => Promise<readonly string[]>
-  /** Told why a stream was cut. */
+  /** Called with the reason when a stream was cut. */
   readonly reportFailure: (error: unknown) => void
 }
 
@@ -54,7 +54,7 @@ export function openExports({ db, sealer, nowMs, show, reportFailure }: ExportsC
   }
 }
 
-/** The lines of an export. What a statement speaks of is never changed, so that no transaction need hold it. */
+/** The lines of an export. Sealed records never change, so that no transaction is held while they are sent. */
 async function* pagesOf(
   { db, show }: Pick<ExportsContext, "db" | "show">,
   owner: number,
@@ -71,7 +71,7 @@ async function* pagesOf(
   }
 }
 
-/** Reads a page only when the last one was taken. @param end told once, however the stream ends */
+/** Reads a page once the client has read the one before. @param end called once, however the stream ends */
 function streamOf(
   pages: AsyncGenerator<Uint8Array>,
   end: () => void,

@@ -1,34 +1,34 @@
-/** The last step of a batch: documents are made, and verified as texts while the next ones are made. */
-import type { Failed, InTurns, Placed } from "./in-turns.ts"
+/** The last step of a batch: makes the documents, and verifies their texts while the next ones are made. */
+import type { Failed, RunSteps, Slot } from "./batch-steps.ts"
 import { unverified } from "./record.ts"
 import type { FinishedText, VerifyTexts } from "./verification.ts"
 
-/** Most documents handed to the verifier at once: enough that handing them over costs little, few enough that it begins early. */
-const HANDED_TOGETHER = 8
-/** Into so many parts at least a batch is handed over, so that a small one keeps every thread of the verifier busy as well. */
-const PARTS = 4
+/** Most documents in one call of the verifier: a call costs little for each of them, and the verifier can start early. */
+const CALL_MAX_DOCUMENTS = 8
+/** A batch is verified in at least so many calls, so that a small one keeps every thread of the verifier busy as well. */
+const MIN_CALLS = 4
 
 type Finishing = {
-  readonly inTurns: InTurns
+  readonly runSteps: RunSteps
   readonly verify: VerifyTexts
 }
 
-/** A document at its place in the batch, with its packed form where that was asked for. */
-export type Finished<Document> = Placed & { readonly item: Document; readonly packed: Uint8Array | undefined }
+/** A document of the batch, with its packed form where that was asked for. */
+export type Finished<Document> = Slot & { readonly item: Document; readonly packed: Uint8Array | undefined }
 
 /**
- * Makes documents and has each verified. What fails in either is noted and is not given back.
+ * Makes documents and has each verified. An item for which either fails is added to `failed` and is not returned.
  * Rejects when the verifier could not be asked.
  * @param wanted of the verifier, for each
  */
-export async function finishDocuments<Item extends Placed, Document extends Pick<FinishedText, "text">>(
-  { inTurns, verify }: Finishing,
+export async function finishDocuments<Item extends Slot, Document extends Pick<FinishedText, "text">>(
+  { runSteps, verify }: Finishing,
   items: readonly Item[],
   failed: Failed,
   wanted: Omit<FinishedText, "text">,
   make: (item: Item) => Document,
 ): Promise<readonly Finished<Document>[]> {
-  const judgeAll = async (made: readonly (Placed & { readonly item: Document })[]): Promise<Finished<Document>[]> => {
+  const judgeAll = async (made: readonly (Slot & { readonly item: Document })[]): Promise<Finished<Document>[]> => {
     const judgements = await verify(made.map(({ item }) => ({ ...wanted, text: item.text })))
     return made.flatMap(({ at, item }, i) => {
       const judged = judgements[i]
@@ -37,15 +37,15 @@ export async function finishDocuments<Item extends Placed, Document extends Pick
       return []
     })
   }
-  const judged: Promise<readonly Finished<Document>[]>[] = []
-  const together = Math.min(HANDED_TOGETHER, Math.ceil(items.length / PARTS))
-  for (let first = 0; first < items.length; first += together) {
-    const some = items.slice(first, first + together)
-    const made = await inTurns(some, failed, "DLA", item => ({ at: item.at, item: make(item) }))
-    const part = judgeAll(made)
-    // It is awaited below; until then its rejection is nobody's.
-    part.catch(() => {})
-    judged.push(part)
+  const calls: Promise<readonly Finished<Document>[]>[] = []
+  const perCall = Math.min(CALL_MAX_DOCUMENTS, Math.ceil(items.length / MIN_CALLS))
+  for (let first = 0; first < items.length; first += perCall) {
+    const some = items.slice(first, first + perCall)
+    const made = await runSteps(some, failed, "DLA", item => ({ at: item.at, item: make(item) }))
+    const call = judgeAll(made)
+    // Awaited below. Without this, a call that rejects before that would count as an unhandled rejection.
+    call.catch(() => {})
+    calls.push(call)
   }
-  return (await Promise.all(judged)).flat()
+  return (await Promise.all(calls)).flat()
 }

@@ -1,4 +1,4 @@
-/** Whether a stored log contains remembered heads: the roots of its beginnings, made anew from its tiles. */
+/** Whether a stored log contains remembered heads: computes the roots of its prefixes from its tiles. */
 import { encodeHex } from "@runseal/canonical"
 import { rootFromTiles } from "@runseal/log/merkle/tiles"
 import { NO_LINEAGE, type RememberedHead } from "../keys/head-file.ts"

@@ -1,28 +1,31 @@
 /**
- * Keeps the log from being forked: nothing is sealed on a head whose log does not contain every head that is remembered
- * beside the keys, nor in a database that took another's place before every folder of heads was held against it.
- * Decision 0110.
+ * Prevents forks of the log. Nothing is sealed on a head whose log does not contain every head that is remembered beside the
+ * keys. Nothing is sealed in a database that replaced another until every folder of heads was compared with it. Decision 0110.
  */
 import type { HeadFile, Lineage, RememberedHead } from "../keys/head-file.ts"
 import { StartupError } from "../options/startup-error.ts"
 import type { Database } from "../store/driver/database.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
-import { lockHead } from "../store/tables/log-store.ts"
+import {
+  awaitedOf,
+  awaitedSentence,
+  createFolderRegistration,
+  type FolderName,
+  type FolderRegistration,
+} from "./folder-registration.ts"
 import { contradictsHead, type Head, headOf, notContained } from "./head-containment.ts"
-import { createTurns, openHeadLooks } from "./head-looks.ts"
+import { createSerialQueue, openHeadPoll } from "./head-poll.ts"
 import { createHeadState, type HeadState, OLDER } from "./head-state.ts"
-import { awaitedOf, awaitedSentence } from "./lineage.ts"
-import { type FolderName, openVouching, type Vouching } from "./vouching.ts"
 
-/** What a sealer asks and tells of heads. */
+/** What a sealer needs of the head guard. */
 export type SealingHeads = {
-  /** Does the work of a batch, from its check of the head until that of the next is remembered, while nothing else is decided of heads. */
+  /** Does the work of a batch, from its check of the head until its own head is remembered; registrations wait meanwhile. */
   readonly whileSealing: <T>(work: () => Promise<T>) => Promise<T>
-  /** Resolves when a head could be remembered now. Awaited before a batch begins: one that was not remembered is alone. */
+  /** Resolves when a head could be remembered now. Awaited before each batch, so that at most one head is not remembered. */
   readonly readyToRemember: () => Promise<void>
   /**
-   * Resolves when the locked head may be gone on from. Costs nothing while the head is the one this process made last.
+   * Resolves when a batch may be appended to the locked head. Costs nothing while the head is the one this process made last.
    * @throws StoreError "unavailable" when it may not
    */
   readonly checkHead: (tx: Tx, head: Head) => Promise<void>
@@ -32,20 +35,20 @@ export type SealingHeads = {
 
 export type HeadGuard = SealingHeads & {
   /**
-   * Holds the database against what every process of the keys folder remembers, and stands for them from then on. Then looks at
-   * it every two seconds.
+   * Compares the database with what every process of the keys folder remembers, and remembers all of it from then on. Then polls
+   * the database every two seconds.
    * @throws StartupError when the database holds an older log, or another
    */
-  readonly begin: (db: Database) => Promise<void>
+  readonly start: (db: Database) => Promise<void>
   /** Whether anything was acknowledged on these keys. */
   readonly remembersAny: () => boolean
-  /** Looks which database this is now, as is done every two seconds. Rejects when it cannot be asked. */
-  readonly look: () => Promise<void>
-  /** Why nothing is sealed, as far as the last look or batch found; undefined when something would be. */
+  /** Checks which database this is now, as is done every two seconds. Rejects when it cannot be asked. */
+  readonly poll: () => Promise<void>
+  /** Why nothing is sealed, by the last poll or batch; undefined when something would be. */
   readonly trouble: () => string | undefined
   /** Whether a head is older than the last one that was checked or made here, or another of the same size. */
   readonly contradicts: (size: number, root: Uint8Array) => boolean
-  /** Whether it is the last head that was acknowledged here, or found kept. */
+  /** Whether it is the last head that was acknowledged here, or found durable at the start. */
   readonly isKnown: (size: number, root: Uint8Array) => boolean
   readonly writable: () => boolean
   readonly close: () => Promise<void>
@@ -53,49 +56,39 @@ export type HeadGuard = SealingHeads & {
 
 type HeadGuardParts = {
   readonly file: HeadFile
-  /** Absent for the embedded database, which no other takes the place of. */
+  /** Absent for the embedded database, which no other database replaces. */
   readonly folder?: FolderName
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
-  /** Told why nothing is sealed, and that something is again, once each time. */
+  /** Called once with the reason when sealing stops, and once with undefined when it goes on. */
   readonly report?: (trouble: string | undefined) => void
 }
 
 const NOT_REMEMBERED =
   "The folder of the heads beside the keys cannot be written; nothing is sealed until the log's head can be remembered there."
 const ELSEWHERE =
-  "The database is another one than before, or was promoted: it is being held against what is remembered."
+  "The database is another one than before, or was promoted: it is being compared with what is remembered."
 
 export function openHeadGuard({ file, folder, nowMs, report = () => undefined }: HeadGuardParts): HeadGuard {
   const state = createHeadState(file, report)
-  const vouching = folder && openVouching(file, folder, nowMs)
-  const turns = createTurns()
-  const looks = openHeadLooks(state, vouching, turns)
+  const registration = folder && createFolderRegistration(file, folder, nowMs)
+  const queue = createSerialQueue()
+  const polling = openHeadPoll(file, state, registration, queue)
   return {
-    begin: async db => {
-      await db.transaction(async tx => {
-        // Under the head's lock no other process seals: what their files say cannot pass what is read here.
-        const head = headOf(await lockHead(tx))
-        // What is remembered must not be lost: a commit before may have been read without being confirmed.
-        await db.confirm()
-        refuseStart(head, await notContained(tx, head, file.all()))
-        if (vouching === undefined) await file.remember(head)
-        else await vouching.vouch(tx, head, undefined)
-        state.know(head)
-        await file.tidy(async other => (await notContained(tx, head, [other])).length === 0)
-      })
-      await looks.begin(db)
+    start: async db => {
+      const { head, missing } = await polling.start(db)
+      refuseStart(head, missing)
     },
     remembersAny: () => file.all().length > 0,
-    look: looks.look,
+    poll: polling.poll,
     trouble: state.trouble,
-    whileSealing: turns,
+    whileSealing: queue,
     readyToRemember: async () => {
       await file.ready().catch(cause => {
         throw new StoreError("unavailable", { message: NOT_REMEMBERED, cause })
       })
     },
-    checkHead: openHeadCheck(file, state, vouching, looks.lookLater),
+    checkHead: createHeadCheck(file, state, registration, polling.pollSoon),
     rememberHead: async (size, root) => {
       const head = headOf({ size, root })
       state.know(head)
@@ -108,29 +101,29 @@ export function openHeadGuard({ file, folder, nowMs, report = () => undefined }:
     isKnown: (size, root) => state.known()?.root === headOf({ size, root }).root,
     writable: file.writable,
     close: async () => {
-      await looks.close()
+      await polling.close()
       file.close()
     },
   }
 }
 
-/** The check of a head that a batch has locked. @param lookLater called when a look may help */
-function openHeadCheck(
+/** The check of a head that a batch has locked. @param pollSoon called when a poll may end the refusal */
+function createHeadCheck(
   file: HeadFile,
   state: HeadState,
-  vouching: Vouching | undefined,
-  lookLater: () => void,
+  registration: FolderRegistration | undefined,
+  pollSoon: () => void,
 ): SealingHeads["checkHead"] {
-  /** Connections on which all files were held against the database, and which one that was. */
+  /** Connections on which all remembered heads were compared with the database, and which database that was. */
   const checked = new WeakMap<object, Lineage>()
 
   const checkAll = async (tx: Tx, head: RememberedHead): Promise<void> => {
     if ((await notContained(tx, head, state.remembered())).length > 0) state.refuse(OLDER)
-    const standing = await vouching?.standingOf(tx)
-    const awaited = standing === undefined ? [] : awaitedOf(standing)
-    const isElsewhere = standing !== undefined && vouching?.isHere(standing) === false
+    const found = await registration?.read(tx)
+    const awaited = found === undefined ? [] : awaitedOf(found)
+    const isElsewhere = found !== undefined && registration?.isHere(found) === false
     if (isElsewhere || awaited.length > 0) {
-      lookLater()
+      pollSoon()
       state.refuse(isElsewhere ? ELSEWHERE : awaitedSentence(awaited))
     }
     checked.set(tx.connection, file.own().lineage)
@@ -143,8 +136,8 @@ function openHeadCheck(
     else if (!sameDatabase(lineage, file.own().lineage)) state.refuse(ELSEWHERE)
     else if (known !== undefined && known.root !== head.root && (await notContained(tx, head, [known])).length > 0)
       state.refuse(OLDER)
-    // Known is what was acknowledged: whoever made this head may not have been told that it is kept.
-    state.find(undefined)
+    // The head is not made known here: only an acknowledged head is, and this one may be of a commit without a confirmation.
+    state.setTrouble(undefined)
   }
 }
 

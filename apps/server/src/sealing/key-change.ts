@@ -1,6 +1,6 @@
 /**
- * Changes the log's signing keys, and revokes old ones. A change is an entry of the log, signed with the service key that was in force
- * before; rows, entry and head are one transaction. docs/formats.md section 7.5; decision 0095.
+ * Changes the log's signing keys, and revokes old ones. A change is an entry of the log, signed with the service key in force before
+ * it; rows, entry and head are one transaction. docs/formats.md section 7.5; decision 0095.
  */
 import { sha256Hex } from "@runseal/canonical"
 import type { KeyChangeLeaf } from "@runseal/core/artifacts/anchor"
@@ -31,9 +31,9 @@ import {
 } from "../store/tables/signing-keys.ts"
 import { type HeadGuard, openHeadGuard } from "./head-guard.ts"
 import { nextLogTime } from "./log-clock.ts"
-import { appendAlone, type Deployment, keptElsewhere, openDeployment } from "./pinned-deployment.ts"
+import { appendAlone, type Deployment, fetchRemoteKey, openDeployment } from "./pinned-deployment.ts"
 
-/** A key that was retired and the one in its place. */
+/** A retired key and its successor. */
 type ChangedKey = { readonly role: KeyRole; readonly retired: string; readonly key_id: string }
 
 export type KeyChange = {
@@ -42,7 +42,7 @@ export type KeyChange = {
   readonly log_index: number
   /** Unix seconds. */
   readonly log_time: number
-  /** Whether this was a change that had been broken off before. */
+  /** Whether this finished a change that was interrupted before. */
   readonly resumed: boolean
 }
 
@@ -53,13 +53,13 @@ export type KeyChangeParts = {
   readonly nowMs: () => number
 }
 
-const CHANGED_MEANWHILE = "The keys were changed by somebody else meanwhile; look at them with keys list."
+const CHANGED_MEANWHILE = "The keys were changed by somebody else meanwhile; see keys list."
 
 /**
- * Makes fresh keys for these roles and goes on with them. First the new keys are stored beside the old ones, then the database says
- * that they are in force, then they take the old ones' place: wherever it is broken off, the next start or the next change goes on
- * from there. A change that was broken off before the database knew of it is finished first, and alone.
- * @param signer where the next service key is kept; absent: in the keys folder
+ * Makes fresh keys for these roles and puts them in force, in three steps: the new keys are stored beside the old ones, the
+ * database records that they are in force, they replace the old files. After an interruption, the next start or the next change
+ * continues from the last step. A change that was interrupted before the database recorded it is finished first, and alone.
+ * @param signer of the next service key; absent: the key is made in the keys folder
  * @throws StartupError with one sentence
  */
 export async function changeKeys(
@@ -69,8 +69,8 @@ export async function changeKeys(
 ): Promise<KeyChange> {
   const { db, config, nowMs } = parts
   return withDeployment(parts, async (deployment, heads) => {
-    const begun = readNextKeys(config.keysDir)
-    const next = begun ?? createNextKeys(config.keysDir, roles, await keptElsewhere(signer))
+    const interrupted = readNextKeys(config.keysDir)
+    const next = interrupted ?? createNextKeys(config.keysDir, roles, await fetchRemoteKey(signer))
     const changed = changesOf(deployment.keys, next)
     if (changed.length === 0) throw new StartupError(CHANGED_MEANWHILE)
     if (changed.some(({ key_id }) => deployment.signingKeys.some(row => row.key_id === key_id)))
@@ -84,12 +84,13 @@ export async function changeKeys(
     })
     await heads.rememberHead(head.size, head.root)
     takeNextKeys(config.keysDir, idsOf(next))
-    return { changed, log_index, log_time: head.log_time, resumed: begun !== undefined }
+    return { changed, log_index, log_time: head.log_time, resumed: interrupted !== undefined }
   })
 }
 
 /**
- * Revokes a key that is retired: nothing signed with it counts from a log time on. It can be moved back, and never taken back.
+ * Revokes a retired key: from a log time on, its signatures do not count. The time can be set earlier later; the revocation cannot
+ * be undone.
  * @param from Unix seconds
  * @throws StartupError with one sentence
  */
@@ -133,7 +134,7 @@ export async function readOrigin({ db }: Pick<KeyChangeParts, "db">): Promise<st
 const noLog = (): StartupError =>
   new StartupError("This database holds no log yet: the first start of the service makes its keys.")
 
-/** The deployment as a start of the service would find it, and refuse it. */
+/** Opens the deployment as a start of the service does, with the same refusals. */
 async function withDeployment<T>(
   { db, config, nowMs }: KeyChangeParts,
   work: (deployment: Deployment, heads: HeadGuard) => Promise<T>,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { MAX_LOG_CLOCK_SKEW_SECONDS } from "./log-clock.ts"
-import { momentSource } from "./moment-source.ts"
+import { createMomentSource } from "./moment-source.ts"
 
 const NOON = Date.parse("2026-05-04T12:00:00.000Z")
 const SKEW_MS = MAX_LOG_CLOCK_SKEW_SECONDS * 1000
@@ -8,7 +8,7 @@ const SKEW_MS = MAX_LOG_CLOCK_SKEW_SECONDS * 1000
 /** The times of Moments minted under a clock that shows these, in milliseconds after noon. */
 function minted(clock: readonly number[]): readonly number[] {
   let shown = 0
-  const mint = momentSource(() => NOON + shown)
+  const mint = createMomentSource(() => NOON + shown)
   return clock.map(at => {
     shown = at
     return Date.parse(mint().at) - NOON

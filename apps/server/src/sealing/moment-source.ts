@@ -1,7 +1,7 @@
 /**
- * Mints Moments. Within a process the clock does not go back, so that its records are in order: a small step back is waited
- * for. After a large one it goes by the clock again. What was sealed before that keeps the log waiting (log-clock.ts); what was
- * not must not give every later record a time so far from the log's that none of them would verify.
+ * Mints Moments. Within a process their time does not go back, so that its records are in order: after a small step back of the
+ * clock, Moments repeat the last time. After a large step they follow the clock again: otherwise, if nothing was sealed before the
+ * step, every later record would have a time too far from the log's to verify. If something was, sealing waits (log-clock.ts).
  */
 import { randomBytes } from "node:crypto"
 import type { Moment } from "@runseal/core/formulas/moment"
@@ -13,7 +13,7 @@ const SEED_BYTES = 32
 type MomentSource = () => Moment
 
 /** A source over a millisecond clock. */
-export function momentSource(nowMs: () => number): MomentSource {
+export function createMomentSource(nowMs: () => number): MomentSource {
   let last = 0
   return () => {
     const now = nowMs()

@@ -1,6 +1,6 @@
 /**
- * A deployment's identity: keys, log origin, genesis. Fixed on the first start; a start with other values, or on a
- * database older than what was acknowledged, is refused. docs/formats.md section 7.4; docs/operations.md, "Backup and restore".
+ * A deployment's identity: keys, log origin, genesis. The first start fixes it. A start with other values, or on a database
+ * older than what was acknowledged, is refused. docs/formats.md section 7.4; docs/operations.md, "Backup and restore".
  */
 import { randomInt } from "node:crypto"
 import { parseStrictJson } from "@runseal/canonical"
@@ -53,7 +53,7 @@ export type Deployment = {
 export async function openDeployment(
   db: Database,
   config: Config,
-  heads: Pick<HeadGuard, "begin" | "remembersAny">,
+  heads: Pick<HeadGuard, "start" | "remembersAny">,
   nowMs: () => number,
 ): Promise<Deployment> {
   const found = await readDeployment(db)
@@ -61,39 +61,39 @@ export async function openDeployment(
     throw new StartupError(
       `The database is empty, but ${config.keysDir} has acknowledged log entries: this is not the database those keys belong to.`,
     )
-  const { keys, row, ...begun } = await begin(db, config, found, nowMs)
+  const { keys, row, ...state } = await startLog(db, config, found, nowMs)
   const host = parseOrigin(row.origin)?.host
   if (host !== config.logOrigin)
     throw new StartupError(`This log was born as ${host}; --log-origin ${config.logOrigin} cannot continue it.`)
-  await heads.begin(db)
+  await heads.start(db)
   const { origin } = row
-  return { keys, origin, genesisAt: Math.floor(row.genesis_at / 1000), genesis: genesisOf(row), ...begun }
+  return { keys, origin, genesisAt: Math.floor(row.genesis_at / 1000), genesis: genesisOf(row), ...state }
 }
 
-/** Times a start looks again when the keys were changed while it looked. */
-const LOOKS = 3
+/** Most attempts of a start to read keys and log together, should the keys be changed in between. */
+const MAX_ATTEMPTS = 3
 
-/** The deployment with the keys that are in force, and those ready to sign. @throws StartupError */
-async function begin(
+/** The log's state with the keys in force, ready to sign. @throws StartupError */
+async function startLog(
   db: Database,
   config: Config,
   found: DeploymentRow | undefined,
   nowMs: () => number,
-): Promise<Begun & { readonly keys: SigningKeys }> {
-  for (let look = 0; look < LOOKS; look++) {
+): Promise<LogState & { readonly keys: SigningKeys }> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const stored =
       found === undefined
-        ? (readKeys(config.keysDir) ?? createKeys(config.keysDir, await keptElsewhere(config.signer)))
+        ? (readKeys(config.keysDir) ?? createKeys(config.keysDir, await fetchRemoteKey(config.signer)))
         : keysInForce(config.keysDir, await readIdsInForce(db, found))
     const keys = withSigner(stored, config.signer)
-    const begun = await db.transaction(tx => beginLog(tx, keys, config, nowMs()))
-    if (begun !== undefined) return { ...begun, keys }
+    const state = await db.transaction(tx => readOrCreateLog(tx, keys, config, nowMs()))
+    if (state !== undefined) return { ...state, keys }
   }
   throw otherKeys(config.keysDir)
 }
 
-/** The public half of the service key that a signer keeps; undefined without one. @throws StartupError */
-export async function keptElsewhere(signer: RemoteSigner | undefined): Promise<Uint8Array | undefined> {
+/** The public half of the signer's service key; undefined without a signer. @throws StartupError */
+export async function fetchRemoteKey(signer: RemoteSigner | undefined): Promise<Uint8Array | undefined> {
   try {
     return signer && (await fetchPublicKey(signer))
   } catch (cause) {
@@ -102,25 +102,25 @@ export async function keptElsewhere(signer: RemoteSigner | undefined): Promise<U
   }
 }
 
-/** Keys whose service key signs where it is. @throws StartupError when that is not where the options say */
+/** The keys, with the signer as the service key where it is remote. @throws StartupError when the options say otherwise */
 function withSigner(keys: SigningKeys, signer: RemoteSigner | undefined): SigningKeys {
-  const elsewhere = keys.service.isElsewhere
-  if (elsewhere && signer === undefined)
-    throw new StartupError("The service key is kept by a signer: --signer-url must say where.")
-  if (!elsewhere && signer !== undefined)
+  const isRemote = keys.service.isElsewhere
+  if (isRemote && signer === undefined)
+    throw new StartupError("The service key is at a signer: --signer-url must give its address.")
+  if (!isRemote && signer !== undefined)
     throw new StartupError(
       "--signer-url was given, but the service key is in the keys folder: change it with keys rotate service --signer.",
     )
   return signer === undefined ? keys : { ...keys, service: remoteKey(signer, keys.service) }
 }
 
-/** The ids of the keys that sign now; those of the birth in a database of a release that did not change keys. */
+/** The ids of the keys in force; in a database of a release without key changes, those of the first start. */
 async function readIdsInForce(source: Source, row: DeploymentRow): Promise<KeyIds> {
   const rows = await readSigningKeys(source)
-  return rows.length === 0 ? bornWith(row) : idsInForce(rows)
+  return rows.length === 0 ? firstIds(row) : idsInForce(rows)
 }
 
-const bornWith = (row: DeploymentRow): KeyIds => ({
+const firstIds = (row: DeploymentRow): KeyIds => ({
   service: row.service_key_id,
   log: row.log_key_id,
   checkpoint: row.checkpoint_key_id,
@@ -141,13 +141,13 @@ const otherKeys = (directory: string): StartupError =>
     `The signing keys in ${directory} are not those that are in force on this database; restore the right ones.`,
   )
 
-type Begun = Pick<Deployment, "signingKeys" | "keyChanges" | "epoch"> & { readonly row: DeploymentRow }
+type LogState = Pick<Deployment, "signingKeys" | "keyChanges" | "epoch"> & { readonly row: DeploymentRow }
 
 /**
- * What the database says of the deployment; on a first start also the genesis entry, all in one transaction. Undefined when other
- * keys are in force.
+ * Reads the deployment from the database; on a first start writes it, with the genesis entry. Undefined when other keys are in
+ * force.
  */
-async function beginLog(tx: Tx, keys: SigningKeys, config: Config, now: number): Promise<Begun | undefined> {
+async function readOrCreateLog(tx: Tx, keys: SigningKeys, config: Config, now: number): Promise<LogState | undefined> {
   const head = await lockHead(tx)
   const tree_id = `${randomInt(1, MAX_TREE_ID)}`
   const facts: DeploymentRow = {
@@ -161,17 +161,17 @@ async function beginLog(tx: Tx, keys: SigningKeys, config: Config, now: number):
   const row = await pinDeployment(tx, facts)
   if (!sameIds(await readIdsInForce(tx, row), idsOf(keys))) return undefined
   const signingKeys = await pinSigningKeys(tx, keys, row)
-  const begun = { row, signingKeys, keyChanges: await readPublishedChanges(tx), epoch: head.epoch }
-  if (head.size > 0) return begun
+  const state = { row, signingKeys, keyChanges: await readPublishedChanges(tx), epoch: head.epoch }
+  if (head.size > 0) return state
   const log_time = Math.floor(row.genesis_at / 1000)
   await appendAlone(tx, { keys, origin: row.origin }, genesisOf(row), { ...head, log_time }, keys)
-  return begun
+  return state
 }
 
 /**
  * Appends a leaf by itself to the log whose head this transaction has locked.
- * @param head as it stands, with the time (Unix seconds) and the epoch that it gets
- * @param next the keys of which one signs the new head's public checkpoint
+ * @param head the current head, with the time (Unix seconds) and the epoch of the new one
+ * @param next keys whose checkpoint key signs the new head's public checkpoint
  * @returns the new head
  */
 export async function appendAlone(
@@ -190,7 +190,7 @@ export async function appendAlone(
   return moved
 }
 
-/** The rows of all keys; written when there are none, on a first start or on a database of a release that had no such rows. */
+/** The rows of all keys; written when there are none: on a first start, or on a database of a release without such rows. */
 async function pinSigningKeys(tx: Tx, keys: SigningKeys, row: DeploymentRow): Promise<readonly SigningKeyRow[]> {
   const known = await readSigningKeys(tx)
   if (known.length > 0) return known
@@ -200,7 +200,7 @@ async function pinSigningKeys(tx: Tx, keys: SigningKeys, row: DeploymentRow): Pr
   return rows
 }
 
-/** What the entries sign with which the keys changed, oldest first. @throws StoreError "corrupt" */
+/** The leaves of the entries that changed the keys, oldest first. @throws StoreError "corrupt" */
 async function readPublishedChanges(source: Source): Promise<KeyChangesAnswer["changes"]> {
   const rows = await readKeyChanges(source)
   const changes = rows.map(({ log_index, leaf }) => ({ log_index, leaf: parseStrictJson(leaf) }))

@@ -1,8 +1,8 @@
 /**
  * Whether a run could be sealed now: the database answers and takes writes, the head can be remembered beside the keys, the
- * log's clock is one that the sealer takes, and whatever was sealed last was acknowledged. While that is in doubt it is tried,
- * so that a finding of the past does not stand for ever. Decision 0113.
- * Asked of the database at most once a second and never twice at the same time, however many ask here.
+ * sealer accepts the log's time, and the last batch was acknowledged. After a failure a trial write decides, so that an old
+ * failure does not count for ever. Decision 0113.
+ * However many callers there are, the database is probed at most once a second, and by one probe at a time.
  */
 import type { Database } from "../store/driver/database.ts"
 import { readHead, takesWrites } from "../store/tables/log-store.ts"
@@ -10,24 +10,24 @@ import type { Readiness, Telemetry } from "../telemetry.ts"
 import { boundedFinding } from "./bounded-finding.ts"
 import type { HeadGuard } from "./head-guard.ts"
 import { nextLogTime } from "./log-clock.ts"
-import { metByOthers, REASONS, whyNotSealed } from "./trial-write.ts"
+import { REASONS, waitOfOthers, whyNotSealed } from "./trial-write.ts"
 
-/** How long a finding stands, in milliseconds. */
-export const READINESS_STANDS_MS = 1000
-/** Longest the database may take, in milliseconds; then it counts as stuck. */
+/** How long a result is cached, in milliseconds. */
+export const READINESS_CACHE_MS = 1000
+/** Timeout of the database, in milliseconds; then it counts as stuck. */
 export const READINESS_DEADLINE_MS = 2000
 
-/** Whether it is in doubt that anything can be sealed: after the start, and since a request failed for the record store's sake. */
+/** Whether sealing is in doubt: after the start, and after a request that the record store failed. */
 export type Doubt = {
   readonly raise: () => void
   /** How often it was raised. */
   readonly times: () => number
-  /** Ends what was raised so far, or up to so many times. */
+  /** Ends the doubt that was raised so far, or by the first so many calls. */
   readonly settle: (times?: number) => void
-  readonly stands: () => boolean
+  readonly isOpen: () => boolean
 }
 
-export function openDoubt(): Doubt {
+export function createDoubt(): Doubt {
   let raised = 1
   let settled = 0
   return {
@@ -36,15 +36,15 @@ export function openDoubt(): Doubt {
     settle: (times = raised) => {
       settled = Math.max(settled, times)
     },
-    stands: () => raised > settled,
+    isOpen: () => raised > settled,
   }
 }
 
 type ReadinessParts = {
   readonly db: Database
   readonly nowMs: () => number
-  /** What is remembered beside the keys. */
-  readonly heads: Pick<HeadGuard, "writable" | "contradicts" | "readyToRemember" | "look" | "trouble">
+  /** The head remembered beside the keys. */
+  readonly heads: Pick<HeadGuard, "writable" | "contradicts" | "readyToRemember" | "poll" | "trouble">
   readonly doubt: Doubt
   readonly telemetry: Pick<Telemetry, "readyChanged">
   /** The head's epoch when this process started. */
@@ -52,15 +52,15 @@ type ReadinessParts = {
   readonly deadlineMs?: number
 }
 
-/** The function that finds it. It never rejects. */
-export function openReadiness(parts: ReadinessParts): () => Promise<Readiness> {
+/** The function that gives the readiness. It never rejects. */
+export function createReadiness(parts: ReadinessParts): () => Promise<Readiness> {
   const { nowMs, deadlineMs = READINESS_DEADLINE_MS } = parts
   let trying: string = REASONS.silent
   const finding = boundedFinding<Readiness>({
     ask: async (): Promise<Readiness> => {
       trying = REASONS.silent
-      await parts.heads.look().catch(() => undefined)
-      const found = await lookAt(parts.db).catch(() => undefined)
+      await parts.heads.poll().catch(() => undefined)
+      const found = await readState(parts.db).catch(() => undefined)
       const checked_at = nowMs()
       const met = found === undefined ? REASONS.absent : reasonAgainst(found, parts, checked_at)
       const reason = met ?? (await whyInDoubt(parts, what => (trying = what)))
@@ -70,22 +70,22 @@ export function openReadiness(parts: ReadinessParts): () => Promise<Readiness> {
     },
     late: () => ({ ready: false, reason: trying, checked_at: nowMs() }),
     deadlineMs,
-    standsMs: READINESS_STANDS_MS,
+    cacheMs: READINESS_CACHE_MS,
     nowMs,
   })
-  return telling(finding, parts.telemetry)
+  return reporting(finding, parts.telemetry)
 }
 
-/** On one connection. */
-const lookAt = (db: Database) =>
+/** All of it on one connection. */
+const readState = (db: Database) =>
   db.quick.read(async session => ({
     head: await readHead(session),
     writable: await takesWrites(session),
-    met: db.kind === "postgres" ? await metByOthers(session) : undefined,
+    met: db.kind === "postgres" ? await waitOfOthers(session) : undefined,
   }))
 
 function reasonAgainst(
-  { head, writable, met }: Awaited<ReturnType<typeof lookAt>>,
+  { head, writable, met }: Awaited<ReturnType<typeof readState>>,
   { heads, epoch }: ReadinessParts,
   now: number,
 ): string | undefined {
@@ -101,12 +101,12 @@ function reasonAgainst(
   return met
 }
 
-/** @returns undefined when there is no doubt, or no more */
+/** @returns undefined when there is no doubt, or the trial write ended it */
 async function whyInDoubt(
   { db, heads, doubt }: ReadinessParts,
   trying: (reason: string) => void,
 ): Promise<string | undefined> {
-  if (!doubt.stands()) return undefined
+  if (!doubt.isOpen()) return undefined
   const times = doubt.times()
   const reason = await whyNotSealed({ db, heads, trying })
   if (reason === undefined) doubt.settle(times)
@@ -114,7 +114,10 @@ async function whyInDoubt(
 }
 
 /** Reports when a finding differs from the last one. */
-function telling(finding: () => Promise<Readiness>, telemetry: ReadinessParts["telemetry"]): () => Promise<Readiness> {
+function reporting(
+  finding: () => Promise<Readiness>,
+  telemetry: ReadinessParts["telemetry"],
+): () => Promise<Readiness> {
   let last: string | undefined
   return async () => {
     const found = await finding()

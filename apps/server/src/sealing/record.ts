@@ -48,8 +48,8 @@ const isReceiptAnchor = (anchor: FirstAnchor): anchor is Anchor<ReceiptLeaf> => 
 const isPreAnchor = (anchor: FirstAnchor): anchor is Anchor<PreAnchorLeaf> => "envelope_id" in anchor.leaf
 
 /**
- * The record but for its bundle hash and complete-record anchor. That its manifest says IndependentVerified is true of what
- * is stored: nothing is, before the verifier has accepted its text.
+ * The record without its bundle hash and complete-record anchor. Its manifest says IndependentVerified, which is true of every
+ * stored record: a record is stored only after the verifier has accepted its text.
  * @throws StageFailure when a stage fails
  */
 export function finishRecord(draft: Draft, place: RecordPlace, anchor: FirstAnchor | undefined): BundleBody {
@@ -75,7 +75,7 @@ function refusal(draft: Draft, { key, receipt }: NonNullable<Draft["receipt"]>):
   return { partial_manifest: sealManifest(partial), [key]: receipt }
 }
 
-/** The failure of a record that the service's own verifier refuses. @param cause for the operator's log alone */
+/** The failure of a record that the service's own verifier refuses. @param cause only for the operator's log */
 export const unverified = (cause: string): StageFailure =>
   new StageFailure({ stage: "DLA", message: RECORD_UNVERIFIED }, new Error(cause))
 
@@ -89,7 +89,7 @@ function completed(draft: Draft, base: OkBase, anchor: Anchor<PreAnchorLeaf>): B
   return { ...base, sections, manifest: sealManifest(executionManifest(sections, token, true)) }
 }
 
-/** The draft as a stage_error of a stage after the log: what was admitted stands, what was decided later does not. */
+/** The draft as a stage_error of a stage after the log: with what was admitted, without what was decided later. */
 export function asStageError(draft: Draft, fault: StageFault): Draft {
   const { allow_token: _token, receipt: _receipt, ...rest } = draft
   const { transcript: _transcript, ...sections }: Sections = draft.sections

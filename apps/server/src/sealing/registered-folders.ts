@@ -1,4 +1,4 @@
-/** What an operator may ask of the folders of heads that a database server knows. */
+/** Operator commands on the folders of heads that are registered with a database server. */
 import { StartupError } from "../options/startup-error.ts"
 import type { Database } from "../store/driver/database.ts"
 import {
@@ -8,7 +8,7 @@ import {
   removeHeadsFolder,
 } from "../store/tables/heads-folders.ts"
 import { lockHead } from "../store/tables/log-store.ts"
-import { awaitedOf } from "./lineage.ts"
+import { awaitedOf } from "./folder-registration.ts"
 
 export type ListedFolder = {
   readonly row: HeadsFolderRow

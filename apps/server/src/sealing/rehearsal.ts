@@ -1,6 +1,6 @@
 /**
- * Seals a run against a scratch log with keys of its own, made for one request and forgotten. Nothing is stored, charged
- * or anchored, and the service's keys sign nothing: an entry that is in no log must not look as if it were.
+ * Seals a run in a scratch log with keys of its own, made for one request and discarded. Nothing is stored, charged or anchored.
+ * The service's keys sign nothing, so that a rehearsed entry cannot pass for one that is in the log.
  */
 import { encodeHex } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
@@ -18,7 +18,7 @@ import { buildBatch } from "./seal-batch.ts"
 import { verifyHere } from "./verification.ts"
 
 const SCRATCH_ORIGIN = "rehearsal.invalid - 1"
-/** A rehearsal is of one run; no run ever gets this number from it. */
+/** The number of the one run of a rehearsal, which is no number of a stored run. */
 const SCRATCH_RUN_ID = 1
 
 /** The same message gets the same signature: two equal leaves share one entry, two different leaves never do. */
@@ -34,7 +34,7 @@ function remembering(key: OwnEcdsaKey): OwnEcdsaKey {
 }
 
 /** A function that seals drafts of one Moment, all on the same scratch log. */
-export function openRehearsal(
+export function createRehearsal(
   at: string,
   reportFault: (failure: StageFailure) => void,
 ): (draft: Draft) => Promise<Bundle> {
@@ -47,9 +47,9 @@ export function openRehearsal(
   const genesis = growLog({ range: emptyRange, edges: [] })
   const { service, log: logKey } = log.keys
   const keyIds = { service_key_id: service.keyId, log_key_id: logKey.keyId, checkpoint_key_id: logKey.keyId }
-  const begun = signAndAppend(log, genesis, genesisLeaf({ origin: log.origin, genesis_clock: at, ...keyIds }))
+  const started = signAndAppend(log, genesis, genesisLeaf({ origin: log.origin, genesis_clock: at, ...keyIds }))
   return async draft => {
-    await begun
+    await started
     const frontier = genesis.frontier()
     const { tenant_id } = draft.tenant
     const tenants = new Map([[tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 0, head: ZERO_HASH }]])

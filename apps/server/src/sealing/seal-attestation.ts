@@ -11,7 +11,7 @@ import type { LogBuilder } from "../keys/log-builder.ts"
 const ID_BYTES = 16
 
 export type AttestationDraft = {
-  /** Id of the API key that asks; 0 = anonymous. */
+  /** Id of the caller's API key; 0 = anonymous. */
   readonly owner: number
   readonly leaf: AttestationLeaf
 }
@@ -39,14 +39,14 @@ export type SealedAttestation = {
   readonly text: string
 }
 
-/** An attestation whose leaf is in the log, with the next ordinal its owner has. */
-type PlacedAttestation = Pick<SealedAttestation, "owner" | "owner_ordinal"> & {
+/** An attestation whose leaf is in the log, with its owner's next ordinal. */
+type AppendedAttestation = Pick<SealedAttestation, "owner" | "owner_ordinal"> & {
   readonly appended: AppendedLeaf<AttestationLeaf>
 }
 
 /** Its document, proven against a checkpoint that includes it. */
 export function sealAttestation(
-  { owner, owner_ordinal, appended }: PlacedAttestation,
+  { owner, owner_ordinal, appended }: AppendedAttestation,
   log: LogIdentity,
   builder: LogBuilder,
   checkpoint: EntryCheckpoint,

@@ -21,7 +21,7 @@ import { loadPolicy } from "../run/policy/load-policy.ts"
 import { scanTexts } from "../run/policy/scan.ts"
 import { compileSignatureLibrary } from "../run/policy/signature-library.ts"
 import { noReview } from "../run/review/reviewer.ts"
-import { momentSource } from "./moment-source.ts"
+import { createMomentSource } from "./moment-source.ts"
 import { type AttestationDraft, attestationDraft } from "./seal-attestation.ts"
 import { type Batch, type BatchStart, buildBatch } from "./seal-batch.ts"
 import { verifyHere } from "./verification.ts"
@@ -55,7 +55,7 @@ const context: PipelineContext = {
   askReview: askReviewer(noReview, new AbortController().signal),
   reportFault: () => undefined,
 }
-const mint = momentSource(() => TIME)
+const mint = createMomentSource(() => TIME)
 
 const draftOf = (tenant_id: string, declared_tokens: number): Promise<Draft> =>
   runToLog(
@@ -204,7 +204,7 @@ test("a refused run whose record fails is a stage_error that says what had stopp
   })
 })
 
-test("a record that does not verify even as a stage_error is refused alone, and the operator is told", async () => {
+test("a record that does not verify even as a stage_error is refused alone, and reported to the operator", async () => {
   const plan: readonly Planned[] = [
     { fate: "refused", tenant: "api-key-1" },
     { fate: "ok", tenant: "api-key-1" },
@@ -223,7 +223,7 @@ test("a batch of which nothing can be sealed appends nothing", async () => {
   expect(batch.entries).toEqual([])
 })
 
-test("whatever fails in a batch, wherever it stands, all else is sealed", async () => {
+test("whatever fails in a batch, at whatever index, all else is sealed", async () => {
   const fate = fc.constantFrom<Fate>("ok", "halted", "stage_error", "halt_to_stage_error", "refused", "refused_at_once")
   const planned = fc.record({ fate, tenant: fc.constantFrom(...TENANTS) })
   await fc.assert(

@@ -1,6 +1,6 @@
 /**
  * Builds one batch of records and attestations in memory: run numbers, log entries, records, complete-record leaves,
- * attestation leaves. Nothing here is stored; the sealer's transaction keeps all of it or none. docs/pipeline.md, "Order of sealing".
+ * attestation leaves. Nothing is stored here; the sealer's transaction commits all of it or none. docs/pipeline.md, "Order of sealing".
  */
 import { canonicalUtf8, type WrittenTexts } from "@runseal/canonical"
 import type { CompleteRecordLeaf, Leaf } from "@runseal/core/artifacts/anchor"
@@ -23,15 +23,15 @@ import type { LogBuilder, LogFrontier } from "../keys/log-builder.ts"
 import { growLog } from "../keys/log-builder.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
 import type { StageFailure } from "../run/pipeline/stage-failure.ts"
+import { createStepRunner, type Failed, type Slot } from "./batch-steps.ts"
 import { type Finished, finishDocuments } from "./finish-documents.ts"
-import { type Failed, openTurns } from "./in-turns.ts"
 import type { KeyedItem } from "./keyed-items.ts"
 import { asStageError, finishRecord, firstLeaf } from "./record.ts"
 import { type AttestationDraft, type SealedAttestation, sealAttestation } from "./seal-attestation.ts"
 import { type ExportDraft, type SealedStatement, type StatementDraft, sealStatement } from "./seal-export-statement.ts"
 import type { VerifyTexts } from "./verification.ts"
 
-/** Where a tenant's chain stands. */
+/** The head of a tenant's chain. */
 export type TenantHead = {
   readonly tenant_id: string
   readonly salt: string
@@ -43,18 +43,18 @@ export type TenantHead = {
 
 export type BatchContext = {
   readonly log: LogIdentity
-  /** Asked of every document before the batch is one. */
+  /** Verifies every document before the batch is committed. */
   readonly verify: VerifyTexts
-  /** Told of the cause of every failure of stages 7–9 and of every refusal. */
+  /** Called with the cause of every failure of stages 7–9 and of every refusal. */
   readonly reportFault: (failure: StageFailure) => void
 }
 
-/** What a batch is made of. */
+/** The items of a batch. */
 export type BatchWork = {
   readonly drafts: readonly Draft[]
   readonly attestations: readonly AttestationDraft[]
   readonly exports?: readonly ExportDraft[]
-  /** Those that came under an idempotency key. */
+  /** Items that came under an idempotency key. */
   readonly keyed?: readonly KeyedItem[]
 }
 
@@ -62,7 +62,7 @@ export type BatchStart = {
   readonly frontier: LogFrontier
   readonly next_run_id: number
   readonly tenants: ReadonlyMap<string, TenantHead>
-  /** Attestations that each owner of one in the batch has already. */
+  /** How many attestations each owner in the batch has already. */
   readonly attested: ReadonlyMap<number, number>
   /** Unix seconds: the log time of every entry of the batch. */
   readonly time: number
@@ -73,7 +73,7 @@ export type SealedRun = {
   readonly bundle: Bundle
   /** The UTF-8 bytes of the bundle's canonical text, as served. */
   readonly text: Uint8Array
-  /** The text as it is stored; absent when nobody has packed it yet. */
+  /** The text as it is stored; absent when it is not packed yet. */
   readonly packed?: Uint8Array
   readonly tenant_ordinal: number
 }
@@ -91,21 +91,21 @@ export type Batch = {
   readonly log: LogBuilder
 }
 
-/** What is still to be sealed; undefined in the place of what is refused. */
+/** The items still to be sealed; undefined at the index of an item that is refused. */
 export type Round = {
   readonly drafts: readonly (Draft | undefined)[]
   readonly attestations: readonly (AttestationDraft | undefined)[]
-  /** Of exports: each speaks of its tenant's chain as it stands before the batch. */
+  /** Of exports: each describes its tenant's chain before the batch. */
   readonly statements?: readonly (StatementDraft | undefined)[]
 }
 
-/** What could not be sealed in a round, by its place. */
+/** Why items of a round could not be sealed, by index. */
 type Failures = Readonly<Record<"runs" | "attestations" | "statements", Failed>>
 
 /**
- * Builds the batch. A run that fails in stages 7–9, or whose record does not verify, makes everything start over from the
- * same Moments with that run as a stage_error; one that fails as a stage_error too, and an attestation or statement that fails, is
- * refused and the others start over without it. So each round has fewer that can fail, and no record spoils its neighbours.
+ * Builds the batch, in rounds. A run that fails in stages 7–9, or whose record does not verify, is a stage_error in the next
+ * round, which starts from the same Moments. A run that fails as a stage_error too, and an attestation or statement that fails, is
+ * refused, and the next round is without it. So each round has fewer items that can fail, and no item fails because of another.
  */
 export async function buildBatch(work: Round, start: BatchStart, context: BatchContext): Promise<Batch> {
   const failures: Failures = { runs: new Map(), attestations: new Map(), statements: new Map() }
@@ -124,17 +124,14 @@ function afterFailure(draft: Draft | undefined, failure: StageFailure | undefine
   return draft.outcome_kind === "stage_error" ? undefined : asStageError(draft, failure.fault)
 }
 
-/** Items that are there, with their places. */
-const seated = <Item>(items: readonly (Item | undefined)[]): readonly { readonly at: number; readonly item: Item }[] =>
+/** The items that are there, each with its index. */
+const indexed = <Item>(items: readonly (Item | undefined)[]): readonly (Slot & { readonly item: Item })[] =>
   items.flatMap((item, at) => (item === undefined ? [] : [{ at, item }]))
 
-/** Items put back into their places. */
-const placed = <Item>(
-  count: number,
-  items: readonly { readonly at: number; readonly item: Item }[],
-): (Item | undefined)[] => {
-  const byPlace = new Map(items.map(({ at, item }) => [at, item]))
-  return Array.from({ length: count }, (_, at) => byPlace.get(at))
+/** The items at their indices. */
+const inOrder = <Item>(count: number, items: readonly (Slot & { readonly item: Item })[]): (Item | undefined)[] => {
+  const byIndex = new Map(items.map(({ at, item }) => [at, item]))
+  return Array.from({ length: count }, (_, at) => byIndex.get(at))
 }
 
 /** What is wanted of the verifier: records are stored packed, the others as they are. */
@@ -142,92 +139,116 @@ const RECORD = { verdict: VERDICTS.complete, pack: true }
 const ATTESTATION = { verdict: VERDICTS.attestation, pack: false }
 const STATEMENT = { verdict: VERDICTS.export_statement, pack: false }
 
-const withPacked = ({ at, item, packed }: Finished<SealedRun>): { readonly at: number; readonly item: SealedRun } => ({
+const withPacked = ({ at, item, packed }: Finished<SealedRun>): Slot & { readonly item: SealedRun } => ({
   at,
   item: { ...item, ...(packed === undefined ? {} : { packed }) },
 })
 
-/** Seals everything of a round; undefined when something failed, which is then among the failures. */
+type LeafWriter = {
+  /** The entries that were appended, in log order. */
+  readonly entries: Batch["entries"]
+  /** Signs leaves together: a remote signer gets one request for all of them. */
+  readonly sign: (leaves: readonly WrittenLeaf[]) => Promise<void>
+  /** Appends a leaf that was signed. */
+  readonly append: <L extends Leaf>(leaf: L) => AppendedLeaf<L>
+}
+
+function createLeafWriter(identity: LogIdentity, log: LogBuilder): LeafWriter {
+  const entries: { index: number; body: string }[] = []
+  const signed = new Map<Leaf, SignedLeaf>()
+  return {
+    entries,
+    sign: async leaves => {
+      for (const leaf of await signLeaves(identity, leaves)) signed.set(leaf.leaf, leaf)
+    },
+    append: leaf => {
+      const found = signed.get(leaf)
+      if (found === undefined) throw new Error("a leaf is signed before it is appended")
+      const appended = appendLeafEntry(identity, log, { ...found, leaf })
+      entries.push({ index: appended.index, body: appended.body })
+      return appended
+    },
+  }
+}
+
+/** Seals all items of a round; undefined when one failed, which is then in `failed`. */
 async function attempt(
   round: Round,
   start: BatchStart,
   context: BatchContext,
   failed: Failures,
 ): Promise<Batch | undefined> {
-  const inTurns = openTurns()
-  const finishing = { inTurns, verify: context.verify }
+  const runSteps = createStepRunner()
+  const finishing = { runSteps, verify: context.verify }
   const log = growLog(start.frontier)
-  const entries: { index: number; body: string }[] = []
-  const signed = new Map<Leaf, SignedLeaf>()
-  const sign = async (leaves: readonly WrittenLeaf[]): Promise<void> => {
-    for (const leaf of await signLeaves(context.log, leaves)) signed.set(leaf.leaf, leaf)
-  }
-  const append = <L extends Leaf>(leaf: L): AppendedLeaf<L> => {
-    const found = signed.get(leaf)
-    if (found === undefined) throw new Error("a leaf is signed before it is appended")
-    const appended = appendLeafEntry(context.log, log, { ...found, leaf })
-    entries.push({ index: appended.index, body: appended.body })
-    return appended
-  }
+  const { entries, sign, append } = createLeafWriter(context.log, log)
   const tenants = new Map(start.tenants)
-  const numbered = seated(round.drafts).map(({ at, item }, i) => ({ at, draft: item, run_id: start.next_run_id + i }))
+  const numbered = indexed(round.drafts).map(({ at, item }, i) => ({ at, draft: item, run_id: start.next_run_id + i }))
 
-  const named = await inTurns(numbered, failed.runs, "LEDGER", seat => {
-    const leaf = firstLeaf(seat.draft, seat.run_id)
-    return { ...seat, written: leaf && { leaf, bytes: seat.draft.texts.write(leaf) } }
+  const runsWithLeaf = await runSteps(numbered, failed.runs, "LEDGER", run => {
+    const leaf = firstLeaf(run.draft, run.run_id)
+    return { ...run, written: leaf && { leaf, bytes: run.draft.texts.write(leaf) } }
   })
-  const drafted = await inTurns(seated(round.statements ?? []), failed.statements, "LEDGER", ({ at, item }) => {
-    return { at, draft: item, leaf: item.leaf, bytes: leafBytes(item.leaf) }
+  const statementLeaves = await runSteps(indexed(round.statements ?? []), failed.statements, "LEDGER", slot => {
+    return { at: slot.at, draft: slot.item, leaf: slot.item.leaf, bytes: leafBytes(slot.item.leaf) }
   })
-  const asked = await inTurns(seated(round.attestations), failed.attestations, "LEDGER", ({ at, item }) => {
-    return { at, owner: item.owner, leaf: item.leaf, bytes: leafBytes(item.leaf) }
+  const attestationLeaves = await runSteps(indexed(round.attestations), failed.attestations, "LEDGER", slot => {
+    return { at: slot.at, owner: slot.item.owner, leaf: slot.item.leaf, bytes: leafBytes(slot.item.leaf) }
   })
-  await sign([...drafted, ...asked, ...named.flatMap(({ written }) => written ?? [])])
-  // Before the batch's records: what a statement speaks of stands before it in the log, and nothing else does.
-  const stated = await inTurns(drafted, failed.statements, "LEDGER", ({ at, draft, leaf }) => {
+  await sign([...statementLeaves, ...attestationLeaves, ...runsWithLeaf.flatMap(({ written }) => written ?? [])])
+  // Before the batch's records: exactly the records that a statement describes come before it in the log.
+  const appendedStatements = await runSteps(statementLeaves, failed.statements, "LEDGER", ({ at, draft, leaf }) => {
     return { at, draft, appended: append(leaf) }
   })
-  const begun = await inTurns(named, failed.runs, "LEDGER", ({ written, ...seat }) => ({
-    ...seat,
+  const appendedRuns = await runSteps(runsWithLeaf, failed.runs, "LEDGER", ({ written, ...run }) => ({
+    ...run,
     first: written && append(written.leaf),
   }))
   const c1 = signHead(context.log, log, start.time)
-  const anchored = await inTurns(begun, failed.runs, "LEDGER", ({ first, ...seat }) => ({
-    ...seat,
+  const anchoredRuns = await runSteps(appendedRuns, failed.runs, "LEDGER", ({ first, ...run }) => ({
+    ...run,
     anchor: first === undefined ? undefined : anchorOf(context.log, log, first, c1),
   }))
-  const finished = await inTurns(anchored, failed.runs, "DLA", ({ anchor, ...seat }) => {
-    const place = { run_id: seat.run_id, tenant_salt: tenantOf(tenants, seat.draft).salt }
-    return { ...seat, ...chain(seat.draft, finishRecord(seat.draft, place, anchor), tenants) }
+  const finishedRuns = await runSteps(anchoredRuns, failed.runs, "DLA", ({ anchor, ...run }) => {
+    const place = { run_id: run.run_id, tenant_salt: tenantOf(tenants, run.draft).salt }
+    return { ...run, ...chain(run.draft, finishRecord(run.draft, place, anchor), tenants) }
   })
-  // What failed until now is known before anything further is signed.
+  // The round ends here if a run has failed: nothing more is signed for it.
   if (failed.runs.size > 0) return undefined
-  await sign(finished.map(({ draft, leaf }) => ({ leaf, bytes: draft.texts.write(leaf) })))
-  const lasts = finished.map(run => ({ ...run, last: append(run.leaf) }))
+  await sign(finishedRuns.map(({ draft, leaf }) => ({ leaf, bytes: draft.texts.write(leaf) })))
+  const chainedRuns = finishedRuns.map(run => ({ ...run, last: append(run.leaf) }))
   const attested = new Map(start.attested)
-  const proposed = await inTurns(asked, failed.attestations, "LEDGER", ({ at, owner, leaf }) => {
-    const owner_ordinal = (attested.get(owner) ?? 0) + 1
-    attested.set(owner, owner_ordinal)
-    return { at, owner, owner_ordinal, appended: append(leaf) }
+  const appendedAttestations = await runSteps(attestationLeaves, failed.attestations, "LEDGER", slot => {
+    const owner_ordinal = (attested.get(slot.owner) ?? 0) + 1
+    attested.set(slot.owner, owner_ordinal)
+    return { at: slot.at, owner: slot.owner, owner_ordinal, appended: append(slot.leaf) }
   })
   const c2 = signHead(context.log, log, start.time)
-  const runs = await finishDocuments(finishing, lasts, failed.runs, RECORD, sealed => {
-    const { draft, record, bundle_hash, leaf, last } = sealed
+  const runs = await finishDocuments(finishing, chainedRuns, failed.runs, RECORD, run => {
+    const { draft, record, bundle_hash, leaf, last } = run
     const complete_record = anchorOf(context.log, log, last, c2)
     const bundle: Bundle = { ...record, bundle_hash, anchors: { ...record.anchors, complete_record } }
     return { draft, bundle, text: canonicalUtf8(bundle, draft.texts), tenant_ordinal: leaf.tenant_ordinal }
   })
-  const attestations = await finishDocuments(finishing, proposed, failed.attestations, ATTESTATION, proposal =>
-    sealAttestation(proposal, context.log, log, c2),
+  const attestations = await finishDocuments(
+    finishing,
+    appendedAttestations,
+    failed.attestations,
+    ATTESTATION,
+    attestation => sealAttestation(attestation, context.log, log, c2),
   )
-  const statements = await finishDocuments(finishing, stated, failed.statements, STATEMENT, ({ draft, appended }) =>
-    sealStatement(draft, appended, context.log, log, c2),
+  const statements = await finishDocuments(
+    finishing,
+    appendedStatements,
+    failed.statements,
+    STATEMENT,
+    ({ draft, appended }) => sealStatement(draft, appended, context.log, log, c2),
   )
   if (failed.runs.size + failed.attestations.size + failed.statements.size > 0) return undefined
   return {
-    runs: placed(round.drafts.length, runs.map(withPacked)),
-    attestations: placed(round.attestations.length, attestations),
-    statements: placed(round.statements?.length ?? 0, statements),
+    runs: inOrder(round.drafts.length, runs.map(withPacked)),
+    attestations: inOrder(round.attestations.length, attestations),
+    statements: inOrder(round.statements?.length ?? 0, statements),
     entries,
     tenants,
     log,
@@ -246,7 +267,7 @@ type Chained = {
   readonly leaf: CompleteRecordLeaf
 }
 
-/** Writes what the text of a record holds as the preimage of its hash does: all but its sections. */
+/** Writes into the cache of texts the parts that a record's text and the preimage of its hash share: all but the sections. */
 function writeShared({ run, allow_token, manifest, anchors }: BundleBody, texts: WrittenTexts): void {
   for (const part of [run, allow_token, manifest, anchors.pre_anchor]) if (part !== undefined) texts.write(part)
 }

@@ -20,19 +20,19 @@ import { type AdmittedRange, findSpan, readBundles } from "../store/tables/expor
 import { readRecordCount } from "../store/tables/tenants.ts"
 import type { TenantHead } from "./seal-batch.ts"
 
-/** An export as it was asked for, with what was found while nobody waited. */
+/** An export request, with what was read of the chain before the batch locks it. */
 export type ExportDraft = {
   readonly tenant: Tenant
-  /** RFC 3339; when it was asked for. */
+  /** RFC 3339; the time of the request. */
   readonly export_clock: string
   readonly range: AdmittedRange
-  /** Records of the chain that were looked at. */
+  /** How many records of the chain were read. */
   readonly seen: number
-  /** The piece of them that is asked for. */
+  /** The requested piece of them. */
   readonly piece?: ChainPiece
 }
 
-/** A statement that only wants its place in the log. */
+/** A statement that is not in the log yet. */
 export type StatementDraft = Pick<ExportStatement, "tenant_id" | "tenant_salt" | "leaf">
 
 export type SealedStatement = {
@@ -41,7 +41,7 @@ export type SealedStatement = {
   readonly text: string
 }
 
-/** Looks through the chain as it is now; what is sealed later, `stateExport` looks through. */
+/** Reads the chain as it is now; `stateExport` reads the records that are sealed in between. */
 export const draftExport = (
   source: Source,
   tenant: Tenant,
@@ -60,7 +60,7 @@ export const draftExport = (
 
 /**
  * The statements of a batch's exports; undefined for one that cannot be made, which is refused alone.
- * @param report told why
+ * @param report called with the reason
  */
 export async function stateExports(
   tx: Tx,
@@ -68,23 +68,23 @@ export async function stateExports(
   tenants: ReadonlyMap<string, TenantHead>,
   report: (error: unknown) => void,
 ): Promise<readonly (StatementDraft | undefined)[]> {
-  const stated: (StatementDraft | undefined)[] = []
+  const statements: (StatementDraft | undefined)[] = []
   for (const draft of exports) {
     const head = tenants.get(draft.tenant.tenant_id)
     try {
-      stated.push(head && (await stateExport(tx, draft, head)))
+      statements.push(head && (await stateExport(tx, draft, head)))
     } catch (error) {
       if (error instanceof StoreError && error.code !== "corrupt") throw error
       report(error)
-      stated.push(undefined)
+      statements.push(undefined)
     }
   }
-  return stated
+  return statements
 }
 
 /**
  * The statement of an export as of a transaction that has locked the log's head and the tenant's chain.
- * @param head where the chain stands
+ * @param head of the chain
  */
 async function stateExport(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<StatementDraft> {
   const { tenant_id, salt: tenant_salt, record_count: head_ordinal } = head
@@ -100,13 +100,13 @@ async function stateExport(tx: Tx, draft: ExportDraft, head: TenantHead): Promis
   return { tenant_id, tenant_salt, leaf }
 }
 
-/** What is stated is what was asked for: both ends included. */
+/** A statement gives the requested range, both ends included. */
 const clocksOf = ({ from_ms, to_ms }: AdmittedRange): Pick<ExportStatementLeaf, "from" | "to"> => ({
   ...(from_ms === undefined ? {} : { from: new Date(from_ms).toISOString() }),
   ...(to_ms === undefined ? {} : { to: new Date(to_ms - 1).toISOString() }),
 })
 
-/** The piece with what was sealed since the draft: few records, most often the chain's last. */
+/** The piece with the records that were sealed since the draft: few, at the end of the chain. */
 async function extended(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<ChainPiece | undefined> {
   const { piece, range, seen } = draft
   const { owner } = draft.tenant
@@ -122,14 +122,14 @@ async function extended(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<C
 const predecessorOf = async (source: Source, owner: number, ordinal: number): Promise<string> =>
   ordinal === 1 ? ZERO_HASH : (await chainLeaf(source, owner, ordinal)).previous_record
 
-/** @throws Error when the record is not there or stands elsewhere in the chain: the database was changed from outside */
+/** @throws Error when the record is missing or has another ordinal: the database was changed from outside */
 async function chainLeaf(source: Source, owner: number, ordinal: number): Promise<CompleteRecordLeaf> {
   const [text] = await readBundles(source, owner, { first: ordinal, last: ordinal })
   const bundle = text === undefined ? undefined : parseStrictJson(text)
   const stored = member(member(member(bundle, "anchors"), "complete_record"), "leaf")
   const leaf = parseExact(completeRecordLeafSchema, stored)
   if (leaf.ok && leaf.value.tenant_ordinal === ordinal) return leaf.value
-  throw new Error("a stored record has not its place in the tenant's chain")
+  throw new Error("a stored record is not at its position in the tenant's chain")
 }
 
 /** Its document, proven against a checkpoint that includes it. */

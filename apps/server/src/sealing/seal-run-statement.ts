@@ -1,7 +1,7 @@
 /**
- * Run statements: what the service's key says of a sealed record to other people's tools. They are made when they are asked for,
- * of the stored text alone, and only of one that the auditor's verifier accepts: whoever writes into the database must not get the
- * key's signature for it. docs/formats.md section 14; decision 0062.
+ * Run statements: sealed records as in-toto statements, signed with the service's key for other people's tools. They are made on
+ * request, from the stored text alone, and only if the auditor's verifier accepts it: an attacker who writes into the database
+ * must not get the key's signature. docs/formats.md section 14; decision 0062.
  */
 import { canonicalize, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { runStatement, runStatementText } from "@runseal/core/formulas/run-statement-text"
@@ -13,39 +13,39 @@ import { preAuthenticationEncoding, signEnvelope } from "@runseal/log/entries/ds
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type EcdsaKey, signOne } from "../keys/ecdsa-keys.ts"
 
-/** Findings kept in memory, some 2 KB each: a record that is asked for again is neither verified nor signed again. */
-const MAX_KEPT = 256
+/** Most statements in the cache, some 2 KB each: a cached one is neither verified nor signed again. */
+const CACHE_MAX_STATEMENTS = 256
 
-/** Why there is no statement of a record: it says of itself that it is no attestation, or one of its keys is revoked from then on. */
+/** Why there is no statement of a record: it is a stage_error, or a key that signed it is revoked since before. */
 export type NoStatement = "stage_error" | "revoked_key"
-/** The envelope, as the JSON text that is answered. */
-type RunStated = { readonly envelope: string } | { readonly absent: NoStatement }
+/** The envelope, as the JSON text of the answer. */
+type StatementResult = { readonly envelope: string } | { readonly absent: NoStatement }
 
 /**
  * States a record, or says why there is no statement of it.
  * @param text the stored bundle
  * @throws Error for a text that does not verify for any other reason: the database was changed from outside
- * @throws SignerFailure when the service key is kept elsewhere and nobody signs there
+ * @throws SignerFailure when the service key is at a signer that does not sign
  */
-export type StateRun = (text: string) => Promise<RunStated>
+export type StateRun = (text: string) => Promise<StatementResult>
 
-/** Signs with the service's key. @param trust the service's own, which every stored record is held to */
-export function openRunStatements(key: EcdsaKey, trust: TrustedKeys): StateRun {
-  // By the record's bytes: what was found once is right for them as long as these keys are the ones in force.
-  const kept = new Map<string, RunStated>()
+/** Signs with the service's key. @param trust the service's own, with which stored records are verified */
+export function createRunStatements(key: EcdsaKey, trust: TrustedKeys): StateRun {
+  // By hash of the record's bytes. A cached result is valid for as long as this process runs: its keys do not change.
+  const cache = new Map<string, StatementResult>()
   return async text => {
     const id = sha256Hex(text)
-    const known = kept.get(id)
+    const known = cache.get(id)
     if (known !== undefined) return known
-    const stated = await state(statementOf(text, trust), key)
-    const [oldest] = kept.keys()
-    if (oldest !== undefined && kept.size >= MAX_KEPT) kept.delete(oldest)
-    kept.set(id, stated)
-    return stated
+    const result = await state(statementOf(text, trust), key)
+    const [oldest] = cache.keys()
+    if (oldest !== undefined && cache.size >= CACHE_MAX_STATEMENTS) cache.delete(oldest)
+    cache.set(id, result)
+    return result
   }
 }
 
-async function state(found: Found, key: EcdsaKey): Promise<RunStated> {
+async function state(found: Found, key: EcdsaKey): Promise<StatementResult> {
   if ("absent" in found) return found
   const payload = utf8Encode(found.statement)
   const signature = await signOne(key, preAuthenticationEncoding(IN_TOTO_PAYLOAD_TYPE, payload))
@@ -74,8 +74,8 @@ function isComplete(parsed: ReturnType<typeof parseDocument>, trust: TrustedKeys
 }
 
 /**
- * The same keys as if none were revoked: a record that verifies with these alone was not changed by anybody. Of a log key the trust
- * document tells no revocation from a retirement.
+ * The same keys as if none were revoked: a record that verifies only with these was not changed. Of a log key the trust document
+ * does not distinguish revocation from retirement.
  */
 const unrevoked = (trust: TrustedKeys): TrustedKeys => ({
   ...trust,

@@ -22,7 +22,7 @@ import { insertRuns, type NewRunRow } from "../store/tables/runs-table.ts"
 import { findTenants, lockTenants, type TenantClaim, type TenantOwner, updateTenants } from "../store/tables/tenants.ts"
 import type { Telemetry } from "../telemetry.ts"
 import type { SealingHeads } from "./head-guard.ts"
-import { type KeyedItem, keepSealed, lockClaims, withoutTaken } from "./keyed-items.ts"
+import { type KeyedItem, lockClaims, recordSealed, withoutTaken } from "./keyed-items.ts"
 import { nextLogTime } from "./log-clock.ts"
 import type { AttestationDraft, SealedAttestation } from "./seal-attestation.ts"
 import type { Batch, BatchContext, BatchWork, Round, SealedRun } from "./seal-batch.ts"
@@ -34,24 +34,24 @@ export const BATCH_MAX_ITEMS = 256
 /** Most runs and attestations that may wait; past it sealing answers 503 at once. */
 export const QUEUE_MAX_ITEMS = 4096
 
-/** A run takes long to seal whose sections come to more than this, in bytes of canonical text … */
+/** A run whose sections exceed this size, in bytes of canonical text, takes long to seal. */
 const LONG_BYTES = 65_536
-/** … and so many bytes of those go into one batch. */
+/** Most bytes of such runs in one batch. */
 const LONG_BATCH_BYTES = 1_048_576
 
 export type Sealer = {
   /**
-   * Seals a draft; resolves once its record is durable. Rejects with StoreError when nothing was acknowledged, "outcome_unknown"
-   * when there may be a record all the same, and so it does when another record stands for the claim's key.
+   * Seals a draft; resolves once its record is durable. Rejects with StoreError when nothing was acknowledged: "outcome_unknown"
+   * when a record may exist all the same, "unavailable" also when the claim's key has another record.
    */
   readonly seal: (draft: Draft, claim?: KeyClaim) => Promise<SealedRun>
   /** The same for an attestation. */
   readonly attest: (draft: AttestationDraft, claim?: KeyClaim) => Promise<SealedAttestation>
-  /** Seals the statement of an export, of the chain as it stands when the statement is sealed. */
+  /** Seals the statement of an export, of the chain at the time of sealing. */
   readonly state: (draft: ExportDraft) => Promise<SealedStatement>
-  /** Records that wait for a batch to begin. */
+  /** Records in the queue. */
   readonly waiting: () => number
-  /** Seals what waits and takes nothing more. */
+  /** Seals the queue and takes nothing more. */
   readonly close: () => Promise<void>
 }
 
@@ -60,17 +60,17 @@ type SealerContext = BatchContext &
     readonly db: Database
     readonly log: LogIdentity
     readonly nowMs: () => number
-    /** What a run goes through before it is sealed, in that order; absent where runs do not come by requests. */
+    /** Queues that a run passes before this one, in their order; absent where runs do not come by requests. */
     readonly upstream?: readonly Upstream[]
-    /** The head's epoch when this process started: with another one its keys were changed, or one of the log's was revoked. */
+    /** The head's epoch when this process started. It is another one once the keys were changed or one of the log's was revoked. */
     readonly epoch: number
     /** The published checkpoint of a head. */
     readonly publicCheckpoint: (size: number, root: Uint8Array) => string
-    /** Told why a batch failed; everything in it is refused. */
+    /** Called when a batch failed, all of whose items are refused. */
     readonly reportFailure: (error: unknown) => void
-    /** Told what was acknowledged, seconds after it was submitted. */
+    /** Called for each acknowledged item, with the seconds since it was submitted. */
     readonly reportSealed: Telemetry["sealed"]
-    /** Told of each batch that was committed. */
+    /** Called for each committed batch. */
     readonly reportCommitted: Telemetry["committed"]
   }
 
@@ -88,23 +88,23 @@ type Item = (
   /** Of an item under an idempotency key. */
   readonly claim: KeyClaim | undefined
 }
-/** Where an item's document is in the batch that sealed it: among the runs, the attestations or the statements. */
-type Place = { readonly batch: Batch; readonly at: number }
+/** A batch, and the index of an item's document in it: among the runs, the attestations or the statements. */
+type Sealed = { readonly batch: Batch; readonly at: number }
 
 export function openSealer(context: SealerContext): Sealer {
   let known: LogFrontier | undefined
 
-  const sealItems = async (items: readonly Item[]): Promise<readonly Place[]> => {
+  const sealItems = async (items: readonly Item[]): Promise<readonly Sealed[]> => {
     let committed = false
     try {
-      const { work, places } = partition(items)
+      const { work, indices } = partition(items)
       await context.readyToRemember()
       const batch = await commitBatch(work, known, context)
       committed = true
       known = batch.log.frontier()
       await context.rememberHead(batch.log.size(), batch.log.root())
       context.reportCommitted(items.length)
-      return places.map(at => ({ batch, at }))
+      return indices.map(at => ({ batch, at }))
     } catch (error) {
       // Whatever the outcome of the commit was, the next batch reads the log's head again.
       known = undefined
@@ -116,7 +116,7 @@ export function openSealer(context: SealerContext): Sealer {
   const weigh = (item: Item): number => ("run" in item ? item.run.texts.size() : 0)
   const long = { isLong: (item: Item) => weigh(item) > LONG_BYTES, weigh, batchWeight: LONG_BATCH_BYTES }
   const bounds = { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS, long }
-  const { submit, waiting, close } = createGroupCommit<Item, Place>(
+  const { submit, waiting, close } = createGroupCommit<Item, Sealed>(
     items => context.whileSealing(() => sealItems(items)),
     bounds,
     context.upstream,
@@ -148,20 +148,20 @@ export function openSealer(context: SealerContext): Sealer {
 
 const secondsSince = (since: number): number => (performance.now() - since) / 1000
 
-/** The items by kind, and the place of each among its kind. */
-function partition(items: readonly Item[]): { readonly work: BatchWork; readonly places: readonly number[] } {
+/** The items by kind, and the index of each within its kind. */
+function partition(items: readonly Item[]): { readonly work: BatchWork; readonly indices: readonly number[] } {
   const drafts: Draft[] = []
   const attestations: AttestationDraft[] = []
   const exports: ExportDraft[] = []
   const keyed: KeyedItem[] = []
-  const places = items.map(item => {
+  const indices = items.map(item => {
     if ("export" in item) return exports.push(item.export) - 1
     const isRun = "run" in item
     const at = isRun ? drafts.push(item.run) - 1 : attestations.push(item.attestation) - 1
     if (item.claim !== undefined) keyed.push({ kind: isRun ? "run" : "attestation", at, claim: item.claim })
     return at
   })
-  return { work: { drafts, attestations, exports, keyed }, places }
+  return { work: { drafts, attestations, exports, keyed }, indices }
 }
 
 /** @throws StoreError when the batch was sealed without the item, which is then refused alone */
@@ -173,7 +173,7 @@ function sealedAt<T>(sealed: readonly (T | undefined)[], at: number): T {
 
 /**
  * One transaction: lock the log's head, build on it, write everything.
- * @param known where the log stood last; read from the store when it is not there any more
+ * @param known the log's last frontier; it is read from the store when the stored head is another one
  */
 const commitBatch = (work: BatchWork, known: LogFrontier | undefined, context: SealerContext): Promise<Batch> => {
   const { exports = [] } = work
@@ -203,15 +203,15 @@ const commitBatch = (work: BatchWork, known: LogFrontier | undefined, context: S
       if (batch.entries.length > 0) {
         await sentTogether([
           ...writeBatch(tx, batch, head, time, context),
-          keepSealed(tx, work, batch, context.nowMs()),
+          recordSealed(tx, work, batch, context.nowMs()),
         ])
-      } else if (isAsked(round) || exports.length > 0) throw new StoreError("unavailable")
+      } else if (hasItems(round) || exports.length > 0) throw new StoreError("unavailable")
       return batch
     },
   )
 }
 
-const isAsked = ({ drafts, attestations }: Round): boolean =>
+const hasItems = ({ drafts, attestations }: Round): boolean =>
   [...drafts, ...attestations].some(item => item !== undefined)
 
 const isAt = (known: LogFrontier | undefined, head: LogHeadRow): known is LogFrontier =>
@@ -229,7 +229,7 @@ const withSalt = ({ tenant_id, owner }: TenantOwner): TenantClaim => ({
   salt: randomBytes(32).toString("hex"),
 })
 
-/** Sends everything a batch has made. */
+/** Sends all rows of a batch. */
 function writeBatch(
   tx: Tx,
   batch: Batch,

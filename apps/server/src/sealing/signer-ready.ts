@@ -1,6 +1,6 @@
 /**
- * Whether a service key that is kept elsewhere signs now: without its signatures nothing can be sealed. It is asked for one, since that
- * is the right that counts: whoever may sign need not be allowed to read the public key. Decision 0113.
+ * Whether a remote service key signs now: without its signatures nothing can be sealed. The probe is a signature, since that is the
+ * permission that counts: a role that may sign need not be allowed to read the public key. Decision 0113.
  */
 import { utf8Encode } from "@runseal/canonical"
 import type { EcdsaKey } from "../keys/ecdsa-keys.ts"
@@ -8,10 +8,10 @@ import type { Readiness, Telemetry } from "../telemetry.ts"
 import { boundedFinding } from "./bounded-finding.ts"
 import { READINESS_DEADLINE_MS } from "./readiness.ts"
 
-/** How long a finding stands, in milliseconds: each costs a signature. */
-export const SIGNER_STANDS_MS = 5000
+/** How long a result is cached, in milliseconds: each probe costs a signature. */
+export const SIGNER_CACHE_MS = 5000
 
-/** Neither a leaf, which is a JSON text, nor a DSSE encoding: its signature says nothing, and nobody keeps it. */
+/** Neither a leaf, which is a JSON text, nor a DSSE encoding: its signature attests nothing, and it is not stored. */
 const PROBE = utf8Encode("runseal: signed to see that the signer signs")
 
 type SignerParts = {
@@ -20,7 +20,7 @@ type SignerParts = {
   readonly telemetry: Pick<Telemetry, "signerChanged">
 }
 
-/** The readiness that also asks the signer of the service key, where there is one. Never rejects. */
+/** The readiness that also probes the signer of the service key, where there is one. Never rejects. */
 export function readyWithSigner(
   readiness: () => Promise<Readiness>,
   { key, nowMs, telemetry }: SignerParts,
@@ -44,7 +44,7 @@ export function readyWithSigner(
     },
     late: () => "The signer of the service key does not answer.",
     deadlineMs: READINESS_DEADLINE_MS,
-    standsMs: SIGNER_STANDS_MS,
+    cacheMs: SIGNER_CACHE_MS,
     nowMs,
   })
   return async () => {

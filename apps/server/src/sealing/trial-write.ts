@@ -1,6 +1,6 @@
 /**
- * Finds out whether a batch could be committed now, by doing what a batch does and leaving nothing of it: the head's lock, a
- * write to each table, room on the disk, a commit that is confirmed, a head beside the keys. Decision 0113.
+ * Finds out whether a batch could be committed now, by doing what a batch does and rolling it back: the head's lock, a write to
+ * each table, room on the disk, a commit that is confirmed, a head beside the keys. Decision 0113.
  */
 import type { Database } from "../store/driver/database.ts"
 import type { Session, Tx } from "../store/driver/session.ts"
@@ -22,7 +22,7 @@ export type Reason = (typeof REASONS)[keyof typeof REASONS]
 
 /** Longest wait for the head's lock, and for that of each table, in milliseconds: a batch waits longer. */
 const LOCK_WAIT_MS = 1000
-/** Room a batch may need: rows of about a kilobyte, which are not compressed. */
+/** Disk space that a batch may need, in rows of about a kilobyte, which are not compressed. */
 const ROOM_ROWS = 2000
 const TABLES = [
   "log_entry",
@@ -35,13 +35,13 @@ const TABLES = [
   "idempotency_key",
 ] as const
 
-/** Ends the transaction that is to leave nothing. */
-class Undone extends Error {}
+/** Thrown to roll the trial back. */
+class RolledBack extends Error {}
 
 type TrialParts = {
   readonly db: Pick<Database, "transaction" | "confirm">
   readonly heads: Pick<SealingHeads, "readyToRemember">
-  /** Told what is tried next, by what it means when no answer comes. */
+  /** Called before each step, with the reason to report if the step gets no answer. */
   readonly trying: (reason: Reason) => void
 }
 
@@ -52,7 +52,7 @@ export async function whyNotSealed({ db, heads, trying }: TrialParts): Promise<R
     .transaction(async tx => {
       trying(REASONS.locked)
       await doAsABatch(tx)
-      throw new Undone()
+      throw new RolledBack()
     })
     .catch(reasonOf)
   if (refused !== undefined) return refused
@@ -70,14 +70,14 @@ async function doAsABatch(tx: Tx): Promise<void> {
   await tx.sql`select set_config('lock_timeout', ${String(LOCK_WAIT_MS)}::text, true)`
   await lockHead(tx)
   for (const table of TABLES) await tx.sql.unsafe(`insert into ${table} select * from ${table} where false`)
-  // A table of its own, since there may be room left in the others that has been theirs before.
+  // A new table, since the other tables may have free pages on a full disk.
   await tx.sql.unsafe(
     `create table room_looked_for as select repeat('x', 1000) as filler from generate_series(1, ${ROOM_ROWS})`,
   )
 }
 
 function reasonOf(error: unknown): Reason | undefined {
-  if (error instanceof Undone) return undefined
+  if (error instanceof RolledBack) return undefined
   if (!(error instanceof StoreError)) return REASONS.refused
   const { code, sqlstate, late } = error
   if (sqlstate === "53100") return REASONS.full
@@ -88,16 +88,16 @@ function reasonOf(error: unknown): Reason | undefined {
 }
 
 /**
- * What somebody who seals has met already, as the database's own tables tell; undefined when nothing. Of the sessions of other
- * users they tell nothing.
+ * Why another process that seals is waiting, by the database's own tables; undefined when none is. The tables show only the
+ * sessions of this user.
  */
-export async function metByOthers({ sql }: Session): Promise<Reason | undefined> {
-  const [met] = await sql<{ waiting: boolean | null; locked: boolean | null }[]>`
+export async function waitOfOthers({ sql }: Session): Promise<Reason | undefined> {
+  const [found] = await sql<{ waiting: boolean | null; locked: boolean | null }[]>`
     select bool_or(wait_event = 'SyncRep' and query_start < clock_timestamp() - interval '3 s') as waiting,
       bool_or(xact_start < clock_timestamp() - interval '5 s' and pid in (
         select pid from pg_locks where relation = 'log_head'::regclass and granted
           and mode in ('RowShareLock', 'RowExclusiveLock', 'AccessExclusiveLock', 'ExclusiveLock'))) as locked
     from pg_stat_activity where datname = current_database() and xact_start is not null`
-  if (met?.waiting) return REASONS.unconfirmed
-  return met?.locked ? REASONS.locked : undefined
+  if (found?.waiting) return REASONS.unconfirmed
+  return found?.locked ? REASONS.locked : undefined
 }

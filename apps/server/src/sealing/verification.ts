@@ -1,6 +1,6 @@
 /**
- * The auditor's own verifier has the last word: it reads every text of a batch as it will be stored, and what it does not
- * accept is not committed. docs/formats.md section 16; decision 0041.
+ * Verifies every text of a batch as it will be stored, with the auditor's own verifier; a text that it does not accept is not
+ * committed. docs/formats.md section 16; decision 0041.
  */
 import { availableParallelism } from "node:os"
 import type { JsonObject } from "@runseal/canonical"
@@ -12,15 +12,15 @@ import { type JobBounds, openJobThread } from "../threads/job-thread.ts"
 
 /** A text that is to be stored. */
 export type FinishedText = {
-  /** Or its UTF-8 bytes, which are quicker to hand over, to hash and to pack. */
+  /** Or its UTF-8 bytes, which are quicker to send to a thread, to hash and to pack. */
   readonly text: string | Uint8Array
-  /** What the verifier must say of it. */
+  /** The verdict it must get. */
   readonly verdict: Verdict
-  /** Whether its packed form is wanted: who reads the text anyway packs it as well. */
+  /** Whether its packed form is wanted: the thread that reads the text packs it as well. */
   readonly pack: boolean
 }
 
-/** Why a text must not be stored, for the operator; or that it may, with its packed form where that was asked for. */
+/** Why a text must not be stored, for the operator; or its packed form, where that was asked for. */
 export type Judgement = { readonly objection: string } | { readonly packed: Uint8Array<ArrayBuffer> | undefined }
 
 /** One judgement for each text, in their order. Rejects when the verifier could not be asked. */
@@ -29,7 +29,7 @@ export type VerifyTexts = (texts: readonly FinishedText[]) => Promise<readonly J
 /** Gives a text's packed form. */
 type Pack = (text: FinishedText["text"]) => Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>
 
-/** What the verifier says of a text. */
+/** Verifies a text. */
 export async function judge(finished: FinishedText, trust: TrustedKeys, pack: Pack): Promise<Judgement> {
   const objection = objectionTo(finished, trust)
   if (objection !== undefined) return { objection }
@@ -44,16 +44,16 @@ function objectionTo({ text, verdict }: FinishedText, trust: TrustedKeys): strin
   return `it does not verify: ${failure?.id} ${failure?.message}`
 }
 
-/** The verifier on the thread that asks: for one record at a time. */
+/** The verifier on the calling thread: for one record at a time. */
 export const verifyHere =
   (trust: TrustedKeys): VerifyTexts =>
   texts =>
     Promise.all(texts.map(text => judge(text, trust, packBundle)))
 
-/** More than these wait for the one thread that makes what they verify. */
+/** More threads than these would be idle: one thread makes all that they verify. */
 const MAX_THREADS = 4
 const BOUNDS: JobBounds = {
-  // A batch has 256 documents, handed over in parts; one batch is under way at a time.
+  // A batch has at most 256 documents, in several calls; one batch is under way at a time.
   waiting: 256,
   ahead: 4,
   deadlineMs: 60_000,
@@ -63,20 +63,20 @@ const BOUNDS: JobBounds = {
 export type Verification = { readonly verify: VerifyTexts; readonly close: () => Promise<void> }
 
 /**
- * The verifier in threads of its own, so that the event loop goes on and other processors help.
+ * The verifier in threads of its own: the event loop is not blocked, and other processors are used.
  * @param document the service's trust document
  */
 export function openVerification(document: JsonObject): Verification {
   const module = new URL("./verify-thread.ts", import.meta.url)
-  // As many as processors: whoever waits for them has nothing else to do.
+  // As many as processors: the event loop is idle while a batch waits for them.
   const count = Math.min(availableParallelism(), MAX_THREADS)
   const threads = Array.from({ length: count }, () =>
     openJobThread<readonly FinishedText[], readonly Judgement[]>(module, BOUNDS, document),
   )
-  let turn = 0
+  let calls = 0
   return {
     verify: async texts => {
-      const thread = threads[turn++ % threads.length]
+      const thread = threads[calls++ % threads.length]
       if (thread === undefined) throw new Error("there is at least one thread")
       return thread.run(texts)
     },

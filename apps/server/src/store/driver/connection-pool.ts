@@ -2,7 +2,7 @@
  * A pool of connections, each leased whole and never used again once it is lost.
  *
  * postgres.js has a pool of its own, but version 3.4.9 is not safe when a connection goes down inside a transaction: its
- * ROLLBACK then writes to a socket that is null, in a callback nobody can catch; statements sent between a socket's error and
+ * ROLLBACK then writes to a socket that is null, and throws in a callback where it cannot be caught; statements sent between a socket's error and
  * its close are never answered; and statements of the dead transaction may run inside another one on the successor of its
  * connection. So each client here has one connection, everything races with its loss, and the moment it is lost the client
  * can connect no more.
@@ -28,17 +28,17 @@ export type AnswerBounds = {
   readonly commit: number
 }
 
-/** For a database that nobody stands in between of: it answers or is gone. */
+/** For a database without a network in between: it answers or is gone. */
 const UNBOUNDED: AnswerBounds = { read: Infinity, statement: Infinity, commit: Infinity }
 
 export type Connection = {
   readonly client: StoreClient
   /**
-   * Settles as `answer` does, or rejects when the connection is lost. Whatever waits for an answer waits through this, or it
-   * may wait for ever. A promise of the loss would not do: whoever raced with it would be kept until the connection ends.
+   * Settles as `answer` does, or rejects when the connection is lost. Every wait for an answer goes through this, or it could
+   * last for ever. A race with one promise of the loss would leak: its callbacks are held in memory until the connection ends.
    */
   readonly orLost: <T>(answer: PromiseLike<T>) => Promise<T>
-  /** The same; an answer that takes longer than so many milliseconds loses the connection, which is dropped. */
+  /** The same with a timeout in milliseconds, after which the connection is dropped. */
   readonly within: <T>(ms: number, answer: PromiseLike<T>) => Promise<T>
   readonly bounds: AnswerBounds
   /** Ends the connection at once: nothing more is sent, and what is on its way back is not read. */
@@ -56,7 +56,7 @@ export type ConnectionPool = {
   readonly close: () => Promise<void>
 }
 
-/** Told what happens on a connection besides answers. */
+/** Called for what happens on a connection besides answers. */
 export type ConnectionEvents = {
   /** The connection is gone. */
   readonly lost: () => void
@@ -126,7 +126,7 @@ export function createConnectionPool(
       for (const { reject } of waiting.splice(0)) reject(new StoreError("unavailable"))
       const ending = [...live]
       await Promise.all(ending.map(({ client }) => client.end({ timeout: CLOSE_TIMEOUT_SECONDS })))
-      // A server that stands still never closes its side, which would keep this process alive.
+      // A server that hangs never closes its side, which would keep this process alive.
       for (const { drop } of ending) drop()
     },
   }
@@ -168,7 +168,7 @@ function openConnection(openClient: OpenClient, bounds: AnswerBounds, gone: () =
     if (ms === Number.POSITIVE_INFINITY) return orLost(answer)
     let pending = true
     const timer = setTimeout(async () => {
-      // A thread that was busy reads what has come meanwhile before it judges.
+      // After a busy time of this thread, answers that have arrived meanwhile are read first.
       await nextTurn()
       if (pending) drop(new StoreError("unavailable", { late: true }))
     }, ms)
@@ -180,7 +180,7 @@ function openConnection(openClient: OpenClient, bounds: AnswerBounds, gone: () =
   return { client, orLost, within, bounds, drop: () => drop(), warnings: () => warnings }
 }
 
-/** A socket that fails as soon as it is there: the driver rejects what it was to send, one statement after the other. */
+/** A socket that fails as soon as it is open: the driver rejects its pending statements, one after the other. */
 function failingSocket(): Duplex {
   const socket = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() })
   setImmediate(() => socket.destroy(connectionClosed()))

@@ -30,11 +30,11 @@ bothDatabases("a database", open => {
 
   test("commits what a transaction did and gives its result", async () => {
     const result = await db.transaction(async ({ sql }) => {
-      await sql`insert into scratch values (1, 'kept')`
+      await sql`insert into scratch values (1, 'stored')`
       return ["any", { result: true }]
     })
     expect(result).toEqual(["any", { result: true }])
-    expect(await db.sql`select b from scratch where a = 1`).toEqual([{ b: "kept" }])
+    expect(await db.sql`select b from scratch where a = 1`).toEqual([{ b: "stored" }])
   })
 
   test("undoes a transaction that fails, and throws what its work threw", async () => {
@@ -94,7 +94,7 @@ bothDatabases("a database", open => {
     const sent = async (statement: PromiseLike<unknown>): Promise<void> => {
       await statement
     }
-    // Whoever awaits more hears of his failure later, though it came first.
+    // A caller who awaits more sees its failure later, though it came first.
     const failing = db.transaction(({ sql }) =>
       sentTogether([sent(sql`select 1`), sent(sent(sql`select 1 / 0`)), sent(sql`select 1`), sent(sql`select 1`)]),
     )
@@ -278,17 +278,17 @@ describe.skipIf(postgresStart.kind === "absent")(`a PostgreSQL server ${postgres
     await db.close()
   })
 
-  test("that may lose commits is used, and the operator told", async () => {
+  test("that may lose commits is used, and reported to the operator", async () => {
     const url = await newPostgresUrl()
     const db = await open(url)
     await db.read(({ sql }) => sql`alter database ${sql(new URL(url).pathname.slice(1))} set synchronous_commit = off`)
-    const told: string[] = []
-    const second = await openDatabase({ kind: "postgres", url }, sentence => told.push(sentence))
-    expect(told).toEqual([expect.stringContaining("acknowledges commits that a crash may lose")])
+    const messages: string[] = []
+    const second = await openDatabase({ kind: "postgres", url }, sentence => messages.push(sentence))
+    expect(messages).toEqual([expect.stringContaining("acknowledges commits that a crash may lose")])
     await Promise.all([db.close(), second.close()])
   })
 
-  test("that is told to keep its warnings to itself warns all the same", async () => {
+  test("that is configured to send no warnings warns all the same", async () => {
     const url = await newPostgresUrl()
     const db = await open(url)
     await db.read(
@@ -300,22 +300,22 @@ describe.skipIf(postgresStart.kind === "absent")(`a PostgreSQL server ${postgres
   })
 
   test.each(["local", "remote_write"])(
-    "that waits for a standby no further than %s is used, and the operator told",
+    "that waits for a standby no further than %s is used, and reported to the operator",
     async level => {
       const url = await newPostgresUrl()
       const db = await open(url)
       const name = new URL(url).pathname.slice(1)
       await db.read(({ sql }) => sql`alter database ${sql(name)} set synchronous_commit = ${sql.unsafe(level)}`)
-      const told: string[] = []
-      const openTold = () => openDatabase({ kind: "postgres", url }, sentence => told.push(sentence))
-      const alone = await openTold()
-      expect(told).toEqual([])
+      const messages: string[] = []
+      const openReporting = () => openDatabase({ kind: "postgres", url }, sentence => messages.push(sentence))
+      const alone = await openReporting()
+      expect(messages).toEqual([])
       // As one with a standby would answer: the settings of this cluster are those of all tests.
       await db.sql`create function public.current_setting(text) returns text language sql
       as 'select case $1 when ''synchronous_standby_names'' then ''one'' else pg_catalog.current_setting($1) end'`
       await db.read(({ sql }) => sql`alter database ${sql(name)} set search_path = public, pg_catalog`)
-      const second = await openTold()
-      expect(told).toEqual([expect.stringContaining("acknowledges commits that a failover may lose")])
+      const second = await openReporting()
+      expect(messages).toEqual([expect.stringContaining("acknowledges commits that a failover may lose")])
       await Promise.all([db.close(), alone.close(), second.close()])
     },
   )

@@ -1,6 +1,6 @@
 /** Opens the database the store works on: embedded in a folder, embedded in memory, or a PostgreSQL server. */
 import type postgres from "postgres"
-import { type CommitGate, OPEN_GATE, openCommitGate } from "./commit-gate.ts"
+import { type CommitGate, createCommitGate, OPEN_GATE } from "./commit-gate.ts"
 import { type ConnectionPool, createConnectionPool } from "./connection-pool.ts"
 import { knownMigrations, migrateDatabase } from "./migrate.ts"
 import { lockFolder, prepareCluster } from "./pglite/folder.ts"
@@ -27,7 +27,7 @@ type DatabaseOptions =
 /** The embedded database has one connection: inside `read` or `transaction` nothing may wait for another one. */
 export type Database = Source & {
   readonly kind: DatabaseOptions["kind"]
-  /** Reads that find few rows by their keys, before anything else is done for a request: they are answered sooner or given up. */
+  /** Reads of few rows by their keys, at the start of a request: with a shorter timeout. */
   readonly quick: Source
   /** One statement by itself. */
   readonly sql: <Rows extends readonly object[] = postgres.Row[]>(
@@ -40,9 +40,8 @@ export type Database = Source & {
    */
   readonly transaction: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
   /**
-   * The same, and its first statements are sent together with BEGIN: `work` is called with what they gave once all have their
-   * answers. Should BEGIN alone fail, each of them has been a transaction of its own: they read, lock, or write rows that mean
-   * the same as none.
+   * The same, with first statements that are sent together with BEGIN: `work` is called with their results. If BEGIN alone fails,
+   * each of them is a transaction of its own: so they may only read, lock, or write rows that mean the same as none.
    */
   readonly transactionFrom: <First, T>(open: Opening<First>, work: Work<First, T>) => Promise<T>
   /**
@@ -51,12 +50,12 @@ export type Database = Source & {
    */
   readonly write: Sink["write"]
   /**
-   * The same for counts that a crash may forget and nobody is told of: the statement sets synchronous_commit off, and waits for
+   * The same for counts that a crash may lose and that no answer shows: the statement sets synchronous_commit off, and waits for
    * no disk and no standby.
    * @throws StoreError; never "outcome_unknown"
    */
   readonly count: Sink["write"]
-  /** See CommitGate. Whoever answers with what was stored earlier, rather than storing it, confirms it first. */
+  /** See CommitGate. An answer with a value that was stored earlier is sent after a confirmation. */
   readonly confirm: CommitGate["confirm"]
   readonly close: () => Promise<void>
 }
@@ -90,7 +89,7 @@ async function openServer(url: string, log: StoreLog): Promise<Database> {
     await start.close()
   }
   const pool = createConnectionPool(SERVER_CONNECTIONS, serverClient(url), ANSWER_BOUNDS)
-  return databaseOver("postgres", pool, async () => {}, openCommitGate(pool))
+  return databaseOver("postgres", pool, async () => {}, createCommitGate(pool))
 }
 
 async function openFolder(dataDir: string, log: StoreLog): Promise<Database> {
@@ -109,7 +108,7 @@ async function openMemory(): Promise<Database> {
   const template = templateOf(knownMigrations())
   const thread = await startPglite({ kind: "memory", template: template.tar })
   const database = await openThread("memory", thread, () => {})
-  if (template.tar === undefined) template.keep(await thread.dump())
+  if (template.tar === undefined) template.store(await thread.dump())
   return database
 }
 
@@ -127,13 +126,13 @@ async function openThread(kind: Database["kind"], thread: PgliteThread, ended: (
   })
 }
 
-/** Whether a count took effect matters to nobody: the request that was to be counted is refused. */
+/** The outcome of a count does not matter once it failed: the request that was to be counted is refused. */
 const uncounted = (error: unknown): never => {
   const unknown = error instanceof StoreError && error.code === "outcome_unknown"
   throw unknown ? new StoreError("unavailable", { late: error.late }) : error
 }
 
-/** The database behind a pool of connections. @param ended what is left to do once the pool is closed */
+/** The database behind a pool of connections. @param ended called once the pool is closed */
 export function databaseOver(
   kind: Database["kind"],
   pool: ConnectionPool,

@@ -1,13 +1,13 @@
-/** Group commit: whatever waits while the last batch is written goes into the next one. */
+/** Group commit: items that arrive while a batch is written go into the next batch. */
 import { setImmediate, setTimeout } from "node:timers/promises"
 import { StoreError } from "./store-errors.ts"
 
 type GroupBounds<Item = never> = {
   /** Most items of one batch. */
   readonly batch: number
-  /** Most items that may wait; one more is refused at once. */
+  /** Most items in the queue; one more is refused at once. */
   readonly waiting: number
-  /** Items that take long go into batches of their own, every second one, so that others wait for one of them at most. */
+  /** Items that take long get a queue and batches of their own, which alternate with the others: those wait for one of them at most. */
   readonly long?: {
     readonly isLong: (item: Item) => boolean
     /** What such items may weigh in one batch, whatever one alone weighs. */
@@ -19,23 +19,23 @@ type GroupBounds<Item = never> = {
 export type GroupCommit<Item, Result> = {
   /**
    * Resolves with the item's result when its batch is written.
-   * @throws StoreError "unavailable" when too many wait, the group is closed or a time limit ended the batch before; otherwise
-   *   what its batch met
+   * @throws StoreError "unavailable" when the queue is full, the group is closed or the batch before timed out; otherwise the error
+   *   of its batch
    */
   readonly submit: (item: Item) => Promise<Result>
-  /** Items that wait for a batch to begin. */
+  /** Items in the queue. */
   readonly waiting: () => number
   /** Resolves when the batch that is being written is settled; undefined when none is. */
   readonly underWay: () => Promise<void> | undefined
-  /** Refuses new items and resolves when those that wait are settled. */
+  /** Refuses new items and resolves when those in the queue are settled. */
   readonly close: () => Promise<void>
 }
 
-/** A group whose items go on into another one. */
+/** A group whose items go on into another group. */
 export type Upstream = Pick<GroupCommit<never, never>, "underWay">
 
-/** Longest wait for one group's batch before the batch of another begins without its items. */
-const PATIENCE_MS = 25
+/** Longest that a batch waits for the items of an upstream group, in milliseconds. */
+const UPSTREAM_TIMEOUT_MS = 25
 
 type Waiting<Item, Result> = {
   readonly item: Item
@@ -45,8 +45,8 @@ type Waiting<Item, Result> = {
 
 /**
  * @param write writes a batch and gives one result an item, in the same order; when it rejects, so does every item
- * @param upstream groups that items have come through, in that order: those just written there are in the batch too, and so
- *   few at once do not each make a batch of their own. Decision 0116.
+ * @param upstream groups that items come through, in their order. A batch waits for the items that are being written there, so
+ *   that few concurrent items share a batch. Decision 0116.
  */
 export function createGroupCommit<Item, Result>(
   write: (batch: readonly Item[]) => Promise<readonly Result[]>,
@@ -62,7 +62,7 @@ export function createGroupCommit<Item, Result>(
   const writeBatch = async (items: readonly Waiting<Item, Result>[]): Promise<void> => {
     const settling = settle(write, items)
     batch = settling.then(() => undefined)
-    // Of those who wait nothing was written, and the next batch would keep them waiting as long again.
+    // After a timeout the queue is refused: nothing of it was written, and the next batch would take as long again.
     if (await settling)
       for (const { reject } of [...queue.splice(0), ...longQueue.splice(0)]) reject(new StoreError("unavailable"))
     batch = undefined
@@ -84,7 +84,7 @@ export function createGroupCommit<Item, Result>(
         if (closed || queue.length + longQueue.length >= bounds.waiting) return reject(new StoreError("unavailable"))
         const into = long?.isLong(item) ? longQueue : queue
         into.push({ item, resolve, reject })
-        // Not at once: whoever is released by the same event is to be in the first batch too.
+        // Not at once: other callers that the same event releases are in the first batch too.
         writing ??= Promise.resolve().then(writeAll)
       }),
     waiting: () => queue.length + longQueue.length,
@@ -96,7 +96,7 @@ export function createGroupCommit<Item, Result>(
   }
 }
 
-/** How many of the first weights come to `most` together: at least one. */
+/** How many of the first weights add up to `most` or less; at least one. */
 function countWithin(weights: readonly number[], most: number): number {
   let sum = 0
   const beyond = weights.findIndex(weight => {
@@ -106,11 +106,11 @@ function countWithin(weights: readonly number[], most: number): number {
   return beyond === -1 ? weights.length : Math.max(beyond, 1)
 }
 
-/** Waits for what a group is writing, and until the items it releases have come as far as they do without waiting. */
+/** Waits for the batch that a group is writing, and until its items had the chance to be submitted here. */
 async function letArrive({ underWay }: Upstream): Promise<void> {
   const written = underWay()
   if (written === undefined) return
-  await Promise.race([written, setTimeout(PATIENCE_MS, undefined, { ref: false })])
+  await Promise.race([written, setTimeout(UPSTREAM_TIMEOUT_MS, undefined, { ref: false })])
   await setImmediate()
 }
 

@@ -1,11 +1,11 @@
-/** Many rows in few statements: the fastest way in that both databases offer (the embedded one has no COPY). */
+/** Inserts many rows with few statements: the fastest way that both databases offer (the embedded one has no COPY). */
 import { getTableColumns, getTableName } from "drizzle-orm"
 import type { PgTable } from "drizzle-orm/pg-core"
 import type { Session } from "./session.ts"
 
 /**
- * Rows of one statement: as many as still wait, down to a power of two. So there are seven statements a table, which the server
- * parses and plans once, and a batch of whatever size needs few of them. The query builder would write each of them anew.
+ * Most rows of one statement. A statement takes a power of two of the remaining rows. So there are seven statements per table, which
+ * the server parses and plans once, and a batch of any size needs few of them. The query builder would build each of them anew.
  */
 const MOST_ROWS = 64
 

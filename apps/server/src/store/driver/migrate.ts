@@ -1,4 +1,4 @@
-/** Brings a database to the state the code expects, before anything else touches it. */
+/** Migrates a database to the schema of this release, before anything else uses it. */
 import { fileURLToPath } from "node:url"
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator"
 import { StartupError } from "../../options/startup-error.ts"
@@ -18,7 +18,7 @@ export function knownMigrations(): readonly MigrationMeta[] {
 }
 
 /**
- * Applies what is missing, all of it or none. A process that starts at the same time waits for the first.
+ * Applies the missing migrations, all or none. A process that starts at the same time waits for the first.
  * @throws StartupError when the database was made by a newer release or by other migrations, or refuses these
  */
 export async function migrateDatabase(connection: Connection): Promise<void> {

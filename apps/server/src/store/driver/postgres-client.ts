@@ -14,13 +14,13 @@ const CONNECT_TIMEOUT_SECONDS = 10
 const STATEMENT_TIMEOUT_MS = 15_000
 /** Longest wait for a row another process has locked: several servers under load wait for each other's batches. */
 const LOCK_TIMEOUT_MS = 7_000
-/** After this the server ends a transaction whose client has fallen silent, and its locks with it. */
+/** After this the server ends a transaction whose client sends nothing more, and releases its locks. */
 const IDLE_TRANSACTION_TIMEOUT_MS = 30_000
 /** Longest wait for another process that is migrating the same database. */
 const MIGRATION_TIMEOUT_MS = 300_000
 /**
- * Longest waits of ours, should the server not keep its own: it may stand still, the way to it may swallow everything, and no
- * timeout of its own ends a COMMIT that waits for a standby. A statement of a transaction waits for locks within its time.
+ * Timeouts on this side, for when those of the server have no effect: the server may hang, the network may drop everything, and no
+ * timeout of the server ends a COMMIT that waits for a standby. A statement of a transaction waits for locks within its time.
  */
 export const ANSWER_BOUNDS: AnswerBounds = {
   read: STATEMENT_TIMEOUT_MS + 1_000,
@@ -29,7 +29,7 @@ export const ANSWER_BOUNDS: AnswerBounds = {
 }
 const OLDEST_POSTGRES_MAJOR = 13
 
-/** One connection that stays open and tells nobody what it sends. */
+/** One connection that stays open and logs nothing of what it sends. */
 const LASTING = {
   max: 1,
   idle_timeout: 0,
@@ -42,21 +42,21 @@ const LASTING = {
 /** Clients of the embedded database. They have no timeouts: those need signals, which that database has not. */
 export function pgliteClient(connect: () => Duplex): OpenClient {
   const address = { host: "localhost", user: "postgres", database: "postgres", ssl: false }
-  return events => open(events, connect, heard => postgres({ ...LASTING, ...address, ...heard }))
+  return events => open(events, connect, listeners => postgres({ ...LASTING, ...address, ...listeners }))
 }
 
-type Heard = ReturnType<typeof hearing> & { readonly socket: (options: SocketOptions) => Duplex }
+type Listeners = ReturnType<typeof listenersOf> & { readonly socket: (options: SocketOptions) => Duplex }
 type SocketOptions = Pick<postgres.ParsedOptions, "host" | "port" | "path">
 
 /** Opens a client whose sockets are made here, so that they can be ended here: the driver itself only drains them. */
 function open(
   events: ConnectionEvents,
   connect: (options: SocketOptions) => Duplex,
-  openClient: (heard: Heard) => StoreClient,
+  openClient: (listeners: Listeners) => StoreClient,
 ): OpenedClient {
   let socket: Duplex | undefined
   const client = openClient({
-    ...hearing(events),
+    ...listenersOf(events),
     socket: options => {
       socket = connect(options)
       return socket
@@ -65,7 +65,7 @@ function open(
   return { client, cut: () => void socket?.destroy() }
 }
 
-const hearing = ({ lost, warned }: ConnectionEvents) => ({
+const listenersOf = ({ lost, warned }: ConnectionEvents) => ({
   onclose: lost,
   onnotice: ({ severity }: postgres.Notice) => {
     if (severity === "WARNING") warned()
@@ -93,10 +93,10 @@ function clientOf(url: string, bounds: Readonly<Record<string, number>>): OpenCl
   return events => {
     try {
       if (!/^postgres(ql)?:\/\//.test(url)) throw new TypeError("another scheme")
-      // Warnings are listened to, whatever the user's or the database's own setting says.
+      // Warnings are needed, whatever the settings of the user or the database are.
       const connection = { application_name: "runseal", client_min_messages: "warning", ...bounds }
       const options = { ...LASTING, connect_timeout: CONNECT_TIMEOUT_SECONDS, connection }
-      return open(events, serverSockets(), heard => postgres(url, { ...options, ...heard }))
+      return open(events, serverSockets(), listeners => postgres(url, { ...options, ...listeners }))
     } catch {
       throw new StartupError("The database address is not a postgres:// URL.")
     }
@@ -114,14 +114,14 @@ type ServerSettings = {
 /** Levels of synchronous_commit that do not wait until a standby has the commit on its disk. */
 const UNREPLICATED: ReadonlySet<string> = new Set(["local", "remote_write"])
 
-/** Sockets to a server, which connect while what is written waits in them; of several hosts one after the other. */
+/** Sockets to a server, which buffer writes until they are connected; several hosts are tried one after the other. */
 function serverSockets(): (options: SocketOptions) => Socket {
   let attempts = 0
   return ({ host, port, path }) => {
     if (path) return connectSocket(path)
     const at = attempts++ % host.length
     const address = { host: host[at] ?? "", port: port[at] ?? 0 }
-    // The driver takes the name a certificate must be for from its socket.
+    // The driver reads from its socket which name the certificate must be for.
     return Object.assign(connectSocket(address), address)
   }
 }
@@ -146,10 +146,10 @@ export async function checkServer(sql: StoreClient, log: (sentence: string) => v
   }
   if (server.encoding !== "UTF8") throw new StartupError(`The database of ${at} is not encoded in UTF8.`)
   if (server.fsync !== "on" || server.commit === "off") {
-    log(`${at} acknowledges commits that a crash may lose: turn fsync and synchronous_commit on.`)
+    log(`${at} acknowledges commits that a crash may lose: set fsync and synchronous_commit to on.`)
   } else if (server.standbys !== "" && UNREPLICATED.has(server.commit)) {
     log(
-      `${at} acknowledges commits that a failover may lose: it has synchronous_standby_names, but synchronous_commit is ${server.commit}; turn it on.`,
+      `${at} acknowledges commits that a failover may lose: it has synchronous_standby_names, but synchronous_commit is ${server.commit}; set it to on.`,
     )
   }
 }

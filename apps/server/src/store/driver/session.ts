@@ -1,4 +1,4 @@
-/** What store functions run on. */
+/** Sessions: one connection as store functions use it. */
 import { drizzle, type PostgresJsDatabase } from "drizzle-orm/postgres-js"
 import type postgres from "postgres"
 import type { Connection } from "./connection-pool.ts"
@@ -10,18 +10,18 @@ type StoreTypes = { readonly bigint: number }
 /** A postgres.js client of either kind of database. */
 export type StoreClient = postgres.Sql<StoreTypes>
 
-/** Where reads may go: a database, or a transaction that is to see its own writes. */
+/** For reads: a database, or a transaction that has to read its own writes. */
 export type Source = {
   /** Runs `work` on one connection. */
   readonly read: <T>(work: (session: Session) => Promise<T>) => Promise<T>
 }
 
-/** Where single statements that write may go: a database, or a transaction that commits them with the rest. */
+/** For single statements that write: a database, or a transaction that commits them with the rest. */
 export type Sink = {
   readonly write: <T>(statement: (session: Session) => Promise<T>) => Promise<T>
 }
 
-/** One connection for as long as the work that was given it takes; a statement sent later is refused. */
+/** One connection, for the duration of the work; a statement sent later is refused. */
 export type Session = Source &
   Sink & {
     /** For hot statements. */
@@ -36,7 +36,7 @@ export type Session = Source &
 export type Tx = Session
 
 /**
- * A session on a connection, and what ends it: a statement that outlives its transaction must not reach the next one.
+ * A session on a connection, and the function that ends it: a late statement of a transaction must not reach the next one.
  * @param answerMs longest wait for the answer to a statement, from when it is sent; then the connection is dropped
  */
 export function openSession(
@@ -44,14 +44,14 @@ export function openSession(
   answerMs: number,
 ): { readonly session: Session; readonly end: () => void } {
   const sent = (answer: PromiseLike<unknown>): void => void within(answerMs, answer).catch(() => {})
-  const { proxy, revoke } = Proxy.revocable(client, answerMs === Number.POSITIVE_INFINITY ? {} : telling(sent))
+  const { proxy, revoke } = Proxy.revocable(client, answerMs === Number.POSITIVE_INFINITY ? {} : observing(sent))
   const session: Session = {
     sql: proxy,
     connection: client,
     get orm() {
       return drizzle(proxy)
     },
-    // Promises, whatever comes back: a statement of the query builder would be sent each time it is awaited.
+    // Async functions, so that they return promises: a statement of the query builder would be sent each time it is awaited.
     read: async work => work(session),
     write: async statement => statement(session),
   }
@@ -60,17 +60,17 @@ export function openSession(
 
 type Sent = (answer: PromiseLike<unknown>) => void
 
-/** Tells of every statement when it is sent. */
-const telling = (sent: Sent): ProxyHandler<StoreClient> => ({
-  apply: (target, self, args) => tellWhenSent(Reflect.apply(target, self, args), sent),
+/** Calls `sent` with every statement when it is sent. */
+const observing = (sent: Sent): ProxyHandler<StoreClient> => ({
+  apply: (target, self, args) => observeSending(Reflect.apply(target, self, args), sent),
   get: (target, name) => {
     if (name !== "unsafe") return Reflect.get(target, name)
-    return (...args: Parameters<StoreClient["unsafe"]>) => tellWhenSent(target.unsafe(...args), sent)
+    return (...args: Parameters<StoreClient["unsafe"]>) => observeSending(target.unsafe(...args), sent)
   },
 })
 
-/** The driver sends a statement when its `then` is called first. What is part of another statement is never sent. */
-function tellWhenSent<Statement>(statement: Statement, sent: Sent): Statement {
+/** The driver sends a statement when its `then` is called first. A part of another statement is never sent by itself. */
+function observeSending<Statement>(statement: Statement, sent: Sent): Statement {
   if (!(statement instanceof Promise)) return statement
   const first: typeof statement.then = (...handlers) => {
     // From here on the driver's own again.

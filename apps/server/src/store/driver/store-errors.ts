@@ -6,8 +6,8 @@ import { DrizzleQueryError } from "drizzle-orm"
  * - `conflict`: another writer was first. Nothing was written.
  * - `rolled_back`: the database refused a statement. Nothing was written.
  * - `outcome_unknown`: COMMIT was sent and not confirmed: the connection was lost, no answer came in time, or the server warned
- *   that it had given up waiting for its standby. Or what must follow a commit failed. Read back before deciding anything; what
- *   is read may be lost yet: see Database.confirm.
+ *   that it had given up waiting for its standby. Or a step that must follow the commit failed. Read back before deciding anything;
+ *   what is read may still be lost: see Database.confirm.
  * - `corrupt`: a stored value is not one this code writes.
  */
 export type StoreErrorCode = "unavailable" | "conflict" | "rolled_back" | "outcome_unknown" | "corrupt"
@@ -25,16 +25,16 @@ export class StoreError extends Error {
   readonly code: StoreErrorCode
   /** Five characters, PostgreSQL documentation "Error Codes"; absent when no server answered. */
   readonly sqlstate: string | undefined
-  /** A time limit ended it: what comes next would meet the same, so that it is refused rather than kept waiting. */
+  /** Ended by a timeout: the next request would time out too, so that it is refused at once. */
   readonly late: boolean
-  /** A sentence for the caller of a request; absent: what is said of every failure of the store. */
-  readonly told: string | undefined
+  /** The sentence for the caller of a request; absent: the general one for failures of the store. */
+  readonly callerMessage: string | undefined
 
   constructor(code: StoreErrorCode, details: StoreErrorDetails = {}) {
     super(details.message ?? SENTENCES[code], details.cause === undefined ? {} : { cause: details.cause })
     this.code = code
     this.sqlstate = details.sqlstate
-    this.told = details.told
+    this.callerMessage = details.callerMessage
     this.late = details.late ?? LATE_SQLSTATES.has(details.sqlstate ?? "")
   }
 }
@@ -43,7 +43,7 @@ type StoreErrorDetails = {
   readonly sqlstate?: string | undefined
   readonly message?: string | undefined
   readonly late?: boolean
-  readonly told?: string | undefined
+  readonly callerMessage?: string | undefined
   readonly cause?: unknown
 }
 
@@ -107,7 +107,7 @@ export function isConnectionFailure(error: unknown): boolean {
 /** A driver's error as a StoreError. Anything else, such as a bug or what a transaction's work threw, stays as it is. */
 export function storeErrorFrom(error: unknown): unknown {
   const thrown = driverError(error)
-  // The driver hangs the statement on whatever it rejects with, so that even our own error is made anew.
+  // The driver attaches the statement to every error it rejects with, so that even our own error is made anew.
   if (thrown instanceof StoreError) return new StoreError(thrown.code, thrown)
   if (isConnectionFailure(thrown)) return new StoreError("unavailable")
   const sqlstate = driverCode(thrown)

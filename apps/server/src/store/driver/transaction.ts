@@ -1,4 +1,4 @@
-/** Transactions: what is known of their outcome is in the error they end with. */
+/** Transactions. The error that one ends with says what is known of its outcome. */
 import type { Connection } from "./connection-pool.ts"
 import { openSession, type Session, type Tx } from "./session.ts"
 import { endsConnection, StoreError, storeErrorFrom } from "./store-errors.ts"
@@ -6,7 +6,7 @@ import { endsConnection, StoreError, storeErrorFrom } from "./store-errors.ts"
 /** The first statements of a transaction, on their way together with its BEGIN. */
 export type Opening<First> = (tx: Tx) => Promise<First>
 
-/** What a transaction does with what its first statements gave. */
+/** The rest of a transaction, with the results of its first statements. */
 export type Work<First, T> = (tx: Tx, first: First) => Promise<T>
 
 /**
@@ -32,9 +32,9 @@ async function beginAndWork<First, T>(connection: Connection, open: Opening<Firs
   const { client, orLost, within, bounds, drop } = connection
   const { session, end } = openSession(connection, bounds.statement)
   try {
-    // The driver sends a statement once somebody waits for it: BEGIN before all others.
-    const begun = within(bounds.statement, client.unsafe("begin"))
-    const [, first] = await Promise.all([begun, orLost(open(session))])
+    // The driver sends a statement once it is awaited: BEGIN before all others.
+    const begin = within(bounds.statement, client.unsafe("begin"))
+    const [, first] = await Promise.all([begin, orLost(open(session))])
     return await orLost(work(session, first))
   } catch (error) {
     end()
@@ -47,7 +47,7 @@ async function beginAndWork<First, T>(connection: Connection, open: Opening<Firs
   }
 }
 
-/** What a statement met, as it leaves the store; a connection that is of no more use is dropped. */
+/** A statement's error, as it leaves the store; a connection that is of no more use is dropped. */
 function failureOf({ drop }: Pick<Connection, "drop">, thrown: unknown): unknown {
   const error = storeErrorFrom(thrown)
   if (endsConnection(error)) drop()
@@ -74,10 +74,10 @@ export async function runRead<T>(
 }
 
 /**
- * Waits for statements of a transaction that were sent together. When one fails, so do those behind it and the transaction: what
- * it met is thrown, not what they did.
- * @param sent in the order in which they were sent: the driver sends a statement when it is awaited, and the query builder's each time
- *   it is awaited, so that none of those may stand here bare
+ * Waits for statements of a transaction that were sent together. When one fails, so do those after it and the transaction: the
+ * first error is thrown.
+ * @param sent in the order in which they were sent. The driver sends a statement when it is awaited, and one of the query builder each
+ *   time it is awaited, so that those must be wrapped in an async function
  */
 export async function sentTogether<Sent extends readonly PromiseLike<unknown>[] | []>(
   sent: Sent,
@@ -104,7 +104,7 @@ export async function runStatement<T>(connection: Connection, work: (session: Se
 async function commit(connection: Connection): Promise<void> {
   const { client, within, bounds } = connection
   const { command } = await confirmed(connection, within(bounds.commit, client.unsafe("commit")), isUnavailable)
-  // The server's answer when a statement of the transaction had failed and nobody minded.
+  // The server answers ROLLBACK when a statement of the transaction had failed and its error was ignored.
   if (command !== "COMMIT") throw new StoreError("rolled_back")
 }
 
@@ -130,7 +130,7 @@ async function confirmed<T>(
     throw new StoreError("outcome_unknown", { late: error.late })
   }
   connection.drop()
-  // What comes next would wait for the same standby.
+  // The next commit would wait for the same standby.
   throw new StoreError("outcome_unknown", { late: true })
 }
 

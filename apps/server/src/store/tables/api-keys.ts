@@ -49,12 +49,12 @@ type NewKey = Pick<ApiKeyRow, "name" | "scope" | "tier" | "created_at"> & HashIn
 type HashInHex = { readonly secret_hash: string }
 
 /**
- * Stores a key under the next number, 1, 2, 3 … without a gap. Whether the minter may is judged when the key is stored, not
- * when the request began: an admin key as long as it is not revoked, the anonymous caller as long as there is no key.
+ * Stores a key under the next number, 1, 2, 3 … without a gap. The minter's right is checked when the key is stored, not at the start
+ * of the request: an admin key has it as long as it is not revoked, the anonymous caller as long as there is no key.
  * @returns the key's id; undefined when the minter may not, and then nothing was stored
  */
 export function insertKey(db: Database, key: NewKey, minter: Minter): Promise<number | undefined> {
-  // By hand: the number, what the minter may, and the row are one statement, whose condition is on all rows together.
+  // Hand-written: number, check and row are one statement, with a condition on all rows together.
   const admin = minter.kind === "admin" ? minter.key_id : 0
   return db.transaction(async ({ sql }) => {
     await sql`select pg_advisory_xact_lock(${MINT_LOCK}::bigint)`
@@ -121,8 +121,8 @@ export function revokeKey(sink: Sink, keyId: number, nowMs: number): Promise<boo
 }
 
 /**
- * Notes that keys were used, unless that was noted less than `everyMs` ago. A row that somebody else is writing is left as
- * it is, so that nobody waits for this.
+ * Writes that keys were used, unless that was written less than `everyMs` ago. A row that another process has locked is skipped, so
+ * that there is no wait for a lock.
  */
 export async function noteUses(sink: Sink, keyIds: readonly number[], nowMs: number, everyMs: number): Promise<void> {
   const { key_id, last_used_at } = api_key

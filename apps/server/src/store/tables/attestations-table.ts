@@ -42,7 +42,8 @@ export const insertAttestations = (tx: Tx, rows: readonly AttestationRow[]): Pro
 
 /**
  * How many attestations each owner has: the ordinal of the last one. Final only in a transaction that has locked the log's
- * head, as whoever adds attestations must; one index look-up an owner, by hand since every batch with attestations asks it.
+ * head, as every transaction that adds attestations must. One index look-up per owner; hand-written, since every batch with
+ * attestations needs it.
  */
 export async function countAttestations({ sql }: Tx, owners: readonly number[]): Promise<ReadonlyMap<number, number>> {
   if (owners.length === 0) return new Map()

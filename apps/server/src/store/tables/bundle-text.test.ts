@@ -55,7 +55,7 @@ test("a frame that claims more than any bundle has is refused before it is expan
 })
 
 bothDatabases("bundles of an earlier release", open => {
-  test("stand as they were, behind a byte of their own", async () => {
+  test("are stored unchanged, after a byte that marks them", async () => {
     const db = await open()
     const text = '{"text":"é😀"}'
     await db.sql`

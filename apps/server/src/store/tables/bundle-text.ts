@@ -41,7 +41,7 @@ export function openPacker(): (text: string | Uint8Array) => Promise<Uint8Array<
   compressor.on("data", (part: Uint8Array) => frame.push(part))
   return text =>
     new Promise((resolve, reject) => {
-      // Texts take their turns, and the call comes when all of a frame has come.
+      // Writes are queued, and the callback is called when the whole frame was emitted.
       compressor.write(text, error => {
         if (error) return reject(error)
         const stored = concatBytes(Uint8Array.of(ZSTD_1), ...frame)

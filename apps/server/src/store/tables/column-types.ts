@@ -1,5 +1,5 @@
 /**
- * What the tables' columns are made of. None is nullable, and each has the name of its row's property. Sealed documents are texts,
+ * Types of columns. No column is nullable, and each has the name of its row's property. Sealed documents are texts,
  * bundles packed ones: jsonb rewrites the bytes that were hashed. Tree hashes are `bytea`; digests that are shown, compared or
  * searched by prefix are lowercase hex.
  */

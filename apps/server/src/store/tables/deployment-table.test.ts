@@ -12,7 +12,7 @@ const facts = (mark: string, genesis_at: number) => ({
 })
 
 bothDatabases("the deployment", open => {
-  test("is unknown before the first start, then what the first start said", async () => {
+  test("is unknown before the first start, then what the first start wrote", async () => {
     const db = await open()
     expect(await readDeployment(db)).toBeUndefined()
     expect(await db.transaction(tx => pinDeployment(tx, facts("1", 5)))).toEqual(facts("1", 5))

@@ -4,7 +4,7 @@ import type { Source } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
 import { run } from "./runs-table.ts"
 
-/** When records were admitted; an absent bound takes in everything on its side. */
+/** When records were admitted; a range without a bound is open on that side. */
 export type AdmittedRange = {
   /** Milliseconds since the epoch, included. */
   readonly from_ms?: number
@@ -24,8 +24,8 @@ export async function findSpan(
 ): Promise<OrdinalSpan | undefined> {
   if (among.first > among.last) return undefined
   if (from_ms === undefined && to_ms === undefined) return among
-  // Of a bare column the database would walk along the whole chain for its first record that fits; of a sum it looks through
-  // the records that fit, in the index of their instants: no more than are then exported.
+  // `min(owner_ordinal + 0)`, not of the bare column: for that the database would scan the chain from its start until a record
+  // matches. With the sum it reads the matching records in the index of their times: no more than are then exported.
   const [found] = await source.read(
     ({ sql }) => sql<{ first: number | null; last: number | null }[]>`
       select min(owner_ordinal + 0) as first, max(owner_ordinal + 0) as last from run
@@ -40,8 +40,8 @@ export async function findSpan(
 const PAGE_RECORDS = 16
 
 /**
- * The bundles of the next records of a piece, in the order of the chain: RFC 8785 texts. Who asks again for those that follow
- * holds a connection for one page only.
+ * The bundles of the next records of a piece, in the order of the chain: RFC 8785 texts. One page is read at a time, so that a
+ * connection is leased for one page only.
  * @throws StoreError "corrupt" when one of them is not there
  */
 export async function readBundles(

@@ -1,7 +1,7 @@
 /**
- * Idempotency keys: which charge and which record stand for each. A row is written in the transaction that commits the
- * charge or the record, so that either both are there or neither. Keys hold their endpoint and owner in their hash. What a request
- * waits for is hand-written: one statement for a whole batch of keys, as a JSON text.
+ * Idempotency keys: which charge and which record each has. A row is written in the transaction that commits the charge or the
+ * record, so that either both are there or neither. The hash of a key covers endpoint and owner. The statements that a request
+ * waits for are hand-written: one for a whole batch of keys, which it takes as a JSON text.
  */
 import { index, pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
@@ -9,7 +9,7 @@ import type { Source, Tx } from "../driver/session.ts"
 import { number, type RowOf } from "./column-types.ts"
 import { sweepRows } from "./sweep-rows.ts"
 
-/** What is known of an idempotency key: the charge that was made for it, and the record that was sealed under it. */
+/** The charge that was made for an idempotency key, and the record that was sealed under it. */
 export const idempotency_key = pgTable(
   "idempotency_key",
   {
@@ -17,11 +17,11 @@ export const idempotency_key = pgTable(
     key_hash: text().primaryKey(),
     /** SHA-256 of the request that was charged or sealed under the key, 64 hex digits; "" before either. */
     request_digest: text().notNull(),
-    /** The charge that stands for the key's run; "" = none. */
+    /** The charge of the key's run; "" = none. */
     charge_id: text().notNull(),
     /** Number of the run or id of the attestation; "" before one is sealed. */
     record_id: text().notNull(),
-    /** Milliseconds since the epoch: from when on the row is kept for the retention. */
+    /** Milliseconds since the epoch: the start of the row's retention. */
     kept_at: number(),
   },
   table => [index("idempotency_key_kept").on(table.kept_at)],
@@ -32,13 +32,13 @@ type IdempotencyKeyRow = RowOf<typeof idempotency_key>
 /** A request under a key: neither says what the key or the body was. */
 export type KeyClaim = Pick<IdempotencyKeyRow, "key_hash" | "request_digest">
 
-/** What stands for a key. */
-export type KeptKey = Omit<IdempotencyKeyRow, "kept_at">
+/** The state of a key. */
+export type KeyState = Omit<IdempotencyKeyRow, "kept_at">
 
-/** What stands for these keys; one that was never used, or is kept no longer, has no row. */
-export function findKeys(source: Source, hashes: readonly string[]): Promise<readonly KeptKey[]> {
+/** The states of these keys; a key that was never used, or whose retention has ended, has no row. */
+export function findKeys(source: Source, hashes: readonly string[]): Promise<readonly KeyState[]> {
   return source.read(
-    async ({ sql }) => sql<KeptKey[]>`
+    async ({ sql }) => sql<KeyState[]>`
       select key_hash, request_digest, charge_id, record_id from idempotency_key
       where key_hash in (select json_array_elements_text(${JSON.stringify(hashes)}::text::json))`,
   )
@@ -53,9 +53,9 @@ export async function lockKeys(
   { sql }: Tx,
   claims: readonly KeyClaim[],
   at: number,
-): Promise<ReadonlyMap<string, KeptKey>> {
+): Promise<ReadonlyMap<string, KeyState>> {
   if (claims.length === 0) return new Map()
-  const rows = await sql<KeptKey[]>`
+  const rows = await sql<KeyState[]>`
     insert into idempotency_key as stored (key_hash, request_digest, charge_id, record_id, kept_at)
     select distinct key_hash collate "C", '', '', '', ${at}::bigint
     from json_to_recordset(${JSON.stringify(claims)}::text::json) as claimed(key_hash text)
@@ -65,8 +65,8 @@ export async function lockKeys(
   return new Map(rows.map(row => [row.key_hash, row]))
 }
 
-/** Writes what stands for keys that this transaction has locked. */
-export async function keepKeys({ sql }: Tx, keys: readonly IdempotencyKeyRow[]): Promise<void> {
+/** Writes the states of keys that this transaction has locked. */
+export async function updateKeys({ sql }: Tx, keys: readonly IdempotencyKeyRow[]): Promise<void> {
   if (keys.length === 0) return
   await sql`
     update idempotency_key set request_digest = next.request_digest, charge_id = next.charge_id,
@@ -76,7 +76,7 @@ export async function keepKeys({ sql }: Tx, keys: readonly IdempotencyKeyRow[]):
     where idempotency_key.key_hash = next.key_hash`
 }
 
-/** Removes at most `limit` keys that are kept since `before` or longer; the records they name stay. */
+/** Removes at most `limit` keys whose retention started at `before` or earlier; the records they name stay. */
 export async function sweepKeys(db: Database, before: number, limit: number): Promise<void> {
   await db.write(({ orm }) => sweepRows(orm, idempotency_key.key_hash, idempotency_key.kept_at, before, limit))
 }

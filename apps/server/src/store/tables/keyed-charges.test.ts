@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto"
 import { beforeAll, expect, test } from "vitest"
 import { bothDatabases } from "../../../spec/database/databases.ts"
 import type { Database } from "../driver/database.ts"
-import { keepKeys, lockKeys } from "./idempotency-keys.ts"
+import { lockKeys, updateKeys } from "./idempotency-keys.ts"
 import { type Charge, chargeWindows, readWindowTotal } from "./tenant-windows.ts"
 
 const WINDOW_START = 1_700_006_400_000
@@ -59,12 +59,12 @@ bothDatabases("charges under idempotency keys", open => {
     expect([await total("anew"), await total("anew", later)]).toEqual([17, 7])
   })
 
-  test("nothing is charged once a record stands for the key", async () => {
+  test("nothing is charged once the key has a record", async () => {
     const claim = claimOf("sealed")
     await chargeWindows(db, [charge("sealed", 10, { claim })])
     await db.transaction(async tx => {
       await lockKeys(tx, [claim], WINDOW_START)
-      await keepKeys(tx, [{ ...claim, record_id: "1", charge_id: "", kept_at: WINDOW_START }])
+      await updateKeys(tx, [{ ...claim, record_id: "1", charge_id: "", kept_at: WINDOW_START }])
     })
     expect(await chargeWindows(db, [charge("sealed", 10, { claim }), charge("sealed", 1)])).toEqual([
       { ok: false, reason: "sealed" },

@@ -1,21 +1,20 @@
 /**
- * Charges of requests under idempotency keys. A charge stands once made; an attempt that follows one which died before its
- * record was sealed takes its charge over, so that a request is charged once however often it is tried.
+ * Charges of requests under idempotency keys. There are no refunds: a retry of an attempt that ended before its record was sealed
+ * takes over its charge, so that a request is charged once however often it is retried.
  */
-
 import type { Tx } from "../driver/session.ts"
-import { type KeptKey, keepKeys, lockKeys } from "./idempotency-keys.ts"
+import { type KeyState, lockKeys, updateKeys } from "./idempotency-keys.ts"
 import type { Charge, ChargeResult, TokenChargeRow } from "./tenant-windows.ts"
 
-/** What an earlier attempt at a request has left to the next one. */
+/** What an earlier attempt at a request leaves to its retry. */
 type EarlierAttempt = {
   /** The charge that is taken over; "" when the key has its record. */
   readonly charge_id: string
   readonly result: ChargeResult
 }
 
-/** Locks the keys of these charges and gives what stands for each. No statement without keys. */
-export const lockClaims = (tx: Tx, charges: readonly Charge[]): Promise<ReadonlyMap<string, KeptKey>> =>
+/** Locks the keys of these charges and gives the state of each. No statement without keys. */
+export const lockClaims = (tx: Tx, charges: readonly Charge[]): Promise<ReadonlyMap<string, KeyState>> =>
   lockKeys(
     tx,
     charges.flatMap(({ claim }) => claim ?? []),
@@ -24,12 +23,12 @@ export const lockClaims = (tx: Tx, charges: readonly Charge[]): Promise<Readonly
 
 /**
  * Finds the attempts that need no charge of their own. No statement without keys.
- * @param keys what stands for the keys of these charges, which are locked
+ * @param keys the states of the keys of these charges, which are locked
  */
 export async function earlierAttempts(
   tx: Tx,
   charges: readonly Charge[],
-  keys: ReadonlyMap<string, KeptKey>,
+  keys: ReadonlyMap<string, KeyState>,
 ): Promise<ReadonlyMap<Charge, EarlierAttempt>> {
   const made = await findCharges(tx, [...keys.values()])
   const found = new Map<Charge, EarlierAttempt>()
@@ -38,13 +37,13 @@ export async function earlierAttempts(
     const attempt = key && attemptOf(charge, key, made.get(key.charge_id))
     if (attempt === undefined) continue
     found.set(charge, attempt)
-    // A charge is taken over once: whoever comes after him in the batch is charged.
+    // A charge is taken over once: another attempt in this batch is charged.
     made.delete(attempt.charge_id)
   }
   return found
 }
 
-function attemptOf(charge: Charge, key: KeptKey, made: TokenChargeRow | undefined): EarlierAttempt | undefined {
+function attemptOf(charge: Charge, key: KeyState, made: TokenChargeRow | undefined): EarlierAttempt | undefined {
   if (key.record_id !== "") return { charge_id: "", result: { ok: false, reason: "sealed" } }
   if (made === undefined || key.request_digest !== charge.claim?.request_digest || !isSame(charge, made))
     return undefined
@@ -57,7 +56,7 @@ const isSame = (a: Charge, b: TokenChargeRow): boolean =>
   a.window_start === b.window_start &&
   a.tokens === b.tokens
 
-async function findCharges({ sql }: Tx, keys: readonly KeptKey[]): Promise<Map<string, TokenChargeRow>> {
+async function findCharges({ sql }: Tx, keys: readonly KeyState[]): Promise<Map<string, TokenChargeRow>> {
   const ids = keys.map(({ charge_id }) => charge_id).filter(id => id !== "")
   if (ids.length === 0) return new Map()
   const rows = await sql<TokenChargeRow[]>`
@@ -67,10 +66,10 @@ async function findCharges({ sql }: Tx, keys: readonly KeptKey[]): Promise<Map<s
 }
 
 /**
- * Gives the charges that were taken over their new ids, and each key the charge that stands for it: everything that is to be
- * sent.
+ * Writes the new ids of charges that were taken over, and the charge of each key.
+ * @returns the statements, which are sent in this order
  */
-export function keepCharges(
+export function writeCharges(
   tx: Tx,
   charges: readonly Charge[],
   earlier: ReadonlyMap<Charge, EarlierAttempt>,
@@ -79,10 +78,10 @@ export function keepCharges(
     const old = earlier.get(charge)
     return old === undefined ? [] : [{ old_id: old.charge_id, new_id: charge.charge_id }]
   })
-  const kept = charges.flatMap(({ claim, charge_id, charged_at }) =>
+  const states = charges.flatMap(({ claim, charge_id, charged_at }) =>
     claim === undefined ? [] : [{ ...claim, charge_id, record_id: "", kept_at: charged_at }],
   )
-  return [moveCharges(tx, moved), keepKeys(tx, kept)]
+  return [moveCharges(tx, moved), updateKeys(tx, states)]
 }
 
 async function moveCharges(

@@ -17,7 +17,7 @@ import { StoreError } from "../driver/store-errors.ts"
 import { sentTogether } from "../driver/transaction.ts"
 import { bytes, number, onlyRow, type RowOf } from "./column-types.ts"
 
-/** Where the log stands. Whoever appends locks this row, so that two processes never fork the log. */
+/** The head of the log. Every append locks this row, so that two processes never fork the log. */
 export const log_head = pgTable(
   "log_head",
   {
@@ -100,7 +100,7 @@ export function readHead(source: Source): Promise<LogHeadRow> {
   )
 }
 
-/** Whether the log could grow: a standby, and a database that is kept from writing, answer reads all the same. */
+/** Whether the database takes writes: a standby, and a database in read-only mode, answer reads all the same. */
 export function takesWrites(source: Source): Promise<boolean> {
   return source.read(async ({ sql }) => {
     const [row] = await sql<{ writable: boolean }[]>`

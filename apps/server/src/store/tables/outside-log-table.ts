@@ -71,9 +71,9 @@ const databaseNow = fragment`(extract(epoch from clock_timestamp()) * 1000)::big
 export type NewOutsideLog = Pick<OutsideLogRow, "log_id" | "host" | "spki" | "valid_from">
 
 /**
- * Names an outside log, once: from then on it gets every new entry. One that was named before goes on where it stood; its host is
- * that of the entries it holds, and may be named anew as long as it holds none. Other logs that hold none are forgotten, since
- * what is named now stands in their place: a new one begins where the first of them did.
+ * Names an outside log: from then on it gets every new entry. A log that was named before continues after its last entry; its host
+ * may change only as long as it holds no entry. Other logs without entries are deleted, since this one replaces them: a new one
+ * starts at the first entry that any of them would have got.
  */
 export function nameOutsideLog(db: Database, { log_id, host, spki, valid_from }: NewOutsideLog): Promise<void> {
   return db.transaction(async tx => {

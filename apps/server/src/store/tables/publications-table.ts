@@ -1,4 +1,4 @@
-/** Published runs: whose bundle anybody reads under a token. */
+/** Published runs: everybody can read their bundle under a token. */
 import { and, eq, sql as fragment } from "drizzle-orm"
 import { pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
@@ -20,7 +20,7 @@ export type PublicationRow = RowOf<typeof publication>
 const { token } = publication
 
 /**
- * Publishes a run of this owner. A run that is published keeps its token, whoever else publishes it at the same time.
+ * Publishes a run of this owner. A published run keeps its token, also when it is published twice at the same time.
  * @param candidate the token of a new publication
  * @returns undefined when the owner has no such run
  */
@@ -47,7 +47,7 @@ export function publishRun(
   })
 }
 
-/** Withdraws whoever's run it is; one that is not published stays so. @returns whether there is such a run */
+/** Withdraws a run, of whatever owner; no change if it is not published. @returns whether there is such a run */
 export async function unpublishRun(db: Pick<Database, "write" | "confirm">, runId: number): Promise<boolean> {
   const found = await db.write(({ orm }) => {
     const withdrawn = orm
@@ -55,7 +55,7 @@ export async function unpublishRun(db: Pick<Database, "write" | "confirm">, runI
       .as(orm.delete(publication).where(eq(publication.run_id, runId)).returning())
     return orm.with(withdrawn).select({ run_id: run.run_id }).from(run).where(eq(run.run_id, runId))
   })
-  // Where nothing was left to delete, nothing was committed: an earlier withdrawal may still wait for its standby.
+  // If there was nothing to delete, nothing was committed: an earlier withdrawal may still wait for its standby.
   await db.confirm()
   return found.length === 1
 }

@@ -1,10 +1,10 @@
-/** Signatures of a key that is kept elsewhere, by what they sign: it would make another one each time. */
+/** Cached signatures of a remote key, by signed message: the signer would make another one each time. */
 import { eq, sql as fragment } from "drizzle-orm"
 import { pgTable, text } from "drizzle-orm/pg-core"
 import type { Source } from "../driver/session.ts"
 import { bytes, type RowOf } from "./column-types.ts"
 
-/** A signature of a service key that is kept elsewhere, so that a report that is made again has the same bytes. */
+/** A signature of a remote service key, so that a report that is made again has the same bytes. */
 export const repeated_signature = pgTable("repeated_signature", {
   /** SHA-256 of what is signed, 64 hex digits. */
   digest: text().primaryKey(),

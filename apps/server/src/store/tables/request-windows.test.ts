@@ -1,4 +1,4 @@
-/** Counting in the database: every request once, whoever counts at the same time. */
+/** Counting in the database: every request once, also when processes count at the same time. */
 import { expect, test } from "vitest"
 import { bothDatabases } from "../../../spec/database/databases.ts"
 import type { Database } from "../driver/database.ts"

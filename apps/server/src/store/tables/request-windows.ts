@@ -12,7 +12,7 @@ import { sweepRows } from "./sweep-rows.ts"
 export const request_window = pgTable(
   "request_window",
   {
-    /** Names limit and caller; an address stands as an HMAC. */
+    /** Names limit and caller; an address is stored as an HMAC. */
     bucket: text().primaryKey(),
     /** Milliseconds since the epoch. */
     window_start: number(),
@@ -39,7 +39,7 @@ export const countRequests = (
   at: number,
   window_ms: number,
 ): Promise<readonly RequestWindowRow[]> =>
-  // A window that starts a whole length from now was begun by a clock that has been put right since.
+  // A window that starts a whole length from now was started by a clock that was set back since.
   db.count(
     ({ sql }) => sql<RequestWindowRow[]>`
     insert into request_window as stored (bucket, window_start, requests)
@@ -62,8 +62,8 @@ export type KeyArrivals = Pick<ActiveKey, "secret_hash"> & { readonly limit_name
 type CountedKey = ActiveKey & RequestWindowRow & Pick<KeyArrivals, "limit_name">
 
 /**
- * Looks keys up and counts the requests that came with them, as `countRequests` does, in one statement: under the bucket
- * `key:<key_id>:<limit_name>`. What is revoked or was never a key is counted nowhere. Each pair of secret and limit at most
+ * Finds keys and counts the requests that came with them, as `countRequests` does, in one statement: under the bucket
+ * `key:<key_id>:<limit_name>`. A revoked or unknown key is not counted. Each pair of secret and limit at most
  * once.
  * @param at milliseconds since the epoch
  * @returns one row for each pair whose key is active, in no order

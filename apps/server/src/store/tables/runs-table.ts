@@ -1,4 +1,4 @@
-/** Sealed runs. Every read belongs to an owner (the id of an API key; 0 = anonymous) and sees nobody else's runs. */
+/** Sealed runs. Every read belongs to an owner (the id of an API key; 0 = anonymous) and returns only its runs. */
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { sql as fragment, getTableColumns } from "drizzle-orm"
 import { index, pgTable, text, unique } from "drizzle-orm/pg-core"
@@ -7,7 +7,7 @@ import type { Source, Tx } from "../driver/session.ts"
 import { packBundle, unpackBundle } from "./bundle-text.ts"
 import { bytes, number, packedBundle, type RowOf } from "./column-types.ts"
 
-/** Every index serves one read within an owner, newest first, and counts without a look at the rows; each costs every sealed run. */
+/** Every index serves one read within an owner, newest first, and counts without reading the rows; each costs every sealed run. */
 export const run = pgTable(
   "run",
   {
@@ -88,15 +88,15 @@ const RUN_COLUMNS = Object.keys(getTableColumns(run))
 /** Names of the columns of a summary: it carries neither bundle nor seed. */
 const SUMMARY_COLUMNS = RUN_COLUMNS.filter(name => name !== "bundle" && name !== "disclosure_seed").join(", ")
 
-/** Of statements that are always the same the server keeps its plan, which it does not for the query builder's. */
-const KEPT = { prepare: true }
+/** The server caches the plan of a prepared statement; statements of the query builder are not prepared. */
+const PREPARED = { prepare: true }
 
 const FIND = `select ${RUN_COLUMNS.join(", ")} from run where run_id = $1 and owner = $2`
 
 /** A run of this owner; undefined when there is none, also when it is another's. */
 export function findRun(source: Source, owner: number, runId: number): Promise<RunRow | undefined> {
   return source.read(async ({ sql }) => {
-    const [found] = await sql.unsafe<StoredRun[]>(FIND, [runId, owner], KEPT)
+    const [found] = await sql.unsafe<StoredRun[]>(FIND, [runId, owner], PREPARED)
     return found === undefined ? undefined : { ...found, bundle: unpackBundle(found.bundle) }
   })
 }
@@ -126,12 +126,12 @@ const LIST = `
 
 /** A page of an owner's runs. Ordinals have no gaps, so that any page is as cheap as the first. */
 export function listRuns(source: Source, owner: number, { limit, offset }: Page): Promise<RunPage> {
-  return source.read(async ({ sql }) => runPage(await sql.unsafe<PageRow[]>(LIST, [owner, offset, limit], KEPT)))
+  return source.read(async ({ sql }) => runPage(await sql.unsafe<PageRow[]>(LIST, [owner, offset, limit], PREPARED)))
 }
 
 /**
  * A page of the owner's runs that pass all filters. The statement is planned anew for its values: which index is best depends
- * on them. Those that are skipped are looked up in an index alone where it holds what is asked.
+ * on them. The inner query reads only an index where that holds all filtered columns, so that skipped runs cost little.
  */
 export function searchRuns(
   source: Source,
@@ -154,10 +154,10 @@ export function searchRuns(
   return source.read(async ({ sql }) => runPage(await sql.unsafe<PageRow[]>(text, values)))
 }
 
-/** Runs are nearly in the order of their instants: of an old day the page begins at the day's last run, not at the newest. */
+/** Runs are nearly in the order of their times: the page of an old day starts at the day's last run, not at the newest. */
 const isDated = ({ from_ms, to_ms }: RunFilters): boolean => from_ms !== undefined || to_ms !== undefined
 
-/** How many match. Nearly all runs are completed, so they are all but the others: those have an index, and are few. */
+/** How many match. The completed runs are counted as all minus the refused ones, which are few and have an index. */
 function countOf(own: string, matching: string, filters: RunFilters): string {
   const { status, ...others } = filters
   if (isDated(filters)) return `select count(*) as total, max(owner_ordinal) as newest from run where ${matching}`
@@ -175,7 +175,7 @@ function conditions(filters: RunFilters, place: (value: string | number) => stri
     ...(program_id === undefined ? [] : [`program_id = ${place(program_id)}`]),
     ...(route_id === undefined ? [] : [`route_id = ${place(route_id)}`]),
     ...(status === undefined ? [] : [`outcome_kind = ${place(status)}`]),
-    // The index of the others cannot see for itself that a value is none of the completed.
+    // The planner uses the partial index of refused runs only if the statement holds its condition.
     ...(status === undefined || status === "ok" ? [] : ["outcome_kind <> 'ok'"]),
     ...(from_ms === undefined ? [] : [`created_at >= ${place(from_ms)}`]),
     ...(to_ms === undefined ? [] : [`created_at < ${place(to_ms)}`]),

@@ -9,11 +9,11 @@ import { type LogHeadRow, readHead } from "./log-store.ts"
 
 /**
  * Reads the head. One that this process has neither sealed nor shown is confirmed first, as a commit is.
- * @throws StoreError "unavailable" when it is not known to be kept
+ * @throws StoreError "unavailable" when it is not known to be durable
  */
 export type ShownHead = () => Promise<LogHeadRow>
 
-/** @param isKnown whether a head was acknowledged here, or found kept */
+/** @param isKnown whether a head was acknowledged here, or found durable at the start */
 export function openShownHead(
   db: Pick<Database, "read" | "confirm">,
   isKnown: (size: number, root: Uint8Array) => boolean,
@@ -21,8 +21,8 @@ export function openShownHead(
   let shown: Uint8Array | undefined
   return async () => {
     const head = await readHead(db)
-    const isKept = (shown !== undefined && equalBytes(shown, head.root)) || isKnown(head.size, head.root)
-    if (!isKept) await db.confirm()
+    const isDurable = (shown !== undefined && equalBytes(shown, head.root)) || isKnown(head.size, head.root)
+    if (!isDurable) await db.confirm()
     shown = head.root
     return head
   }

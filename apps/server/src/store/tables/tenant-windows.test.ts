@@ -38,7 +38,7 @@ bothDatabases("token charges", open => {
     expect(await readWindowTotal(db, windowOf("row"))).toBe(15)
   })
 
-  test("a window nobody charged stands at 0", async () => {
+  test("a window without charges is at 0", async () => {
     expect(await readWindowTotal(db, windowOf("nobody"))).toBe(0)
   })
 
@@ -51,10 +51,10 @@ bothDatabases("token charges", open => {
     expect(totals(await chargeWindows(db, batch))).toEqual([1, 2, 4])
   })
 
-  test("every charge is kept with its total, as made", async () => {
-    const made = charge("kept", 9)
+  test("every charge is stored with its total, as made", async () => {
+    const made = charge("stored", 9)
     await chargeWindows(db, [made])
-    expect(await db.sql`select * from token_charge where tenant_id = 'kept'`).toEqual([{ ...made, total_after: 9 }])
+    expect(await db.sql`select * from token_charge where tenant_id = 'stored'`).toEqual([{ ...made, total_after: 9 }])
   })
 
   test("a charge that would pass 2^53−1 is refused alone and leaves no row", async () => {

@@ -11,7 +11,7 @@ import { StoreError } from "../driver/store-errors.ts"
 import { sentTogether } from "../driver/transaction.ts"
 import { number, type RowOf } from "./column-types.ts"
 import type { KeyClaim } from "./idempotency-keys.ts"
-import { earlierAttempts, keepCharges, lockClaims } from "./keyed-charges.ts"
+import { earlierAttempts, lockClaims, writeCharges } from "./keyed-charges.ts"
 
 /** A tenant's token total in one fixed window. */
 export const tenant_window = pgTable(
@@ -29,7 +29,7 @@ export const tenant_window = pgTable(
   ],
 )
 
-/** A charge of the MACC gate: it stands once made, whatever becomes of its run. */
+/** A charge of the MACC gate. There is no refund, whatever becomes of its run. */
 export const token_charge = pgTable("token_charge", {
   charge_id: text().primaryKey(),
   tenant_id: text().notNull(),
@@ -58,13 +58,13 @@ export type ChargeResult =
   | { readonly ok: true; readonly total_after: number }
   /** The window's total would pass 2^53−1; nothing was charged. */
   | { readonly ok: false; readonly reason: "overflow" }
-  /** A record stands for the key already, sealed by another process; nothing was charged. */
+  /** The key has a record already, sealed by another process; nothing was charged. */
   | { readonly ok: false; readonly reason: "sealed" }
 
 /**
  * Makes charges in one transaction, as if one after the other in the order given: every total differs from every other
- * (unless nothing was charged) and none is lost, whoever else charges at the same time. At most a batch of them. An attempt at
- * a request that has its charge, under the same key and in the same window, takes that charge over instead.
+ * (unless nothing was charged) and none is lost, also when other processes charge at the same time. At most a batch of them. A
+ * retry under an idempotency key whose request is charged in this window already takes over that charge instead.
  * @throws StoreError "conflict" for a `charge_id` that exists; none of the batch was charged then
  */
 export async function chargeWindows(db: Database, charges: readonly Charge[]): Promise<readonly ChargeResult[]> {
@@ -163,7 +163,7 @@ function chargeInTurn(db: Database, charges: readonly Charge[]): Promise<readonl
           windows.map(window => ({ ...window, total: totals.get(nameOf(window)) ?? window.total })),
         ),
         insertRows(tx, token_charge, made),
-        ...keepCharges(tx, charged, earlier),
+        ...writeCharges(tx, charged, earlier),
       ])
       return results
     },

@@ -28,7 +28,7 @@ export const NO_RECORD: string = "0".repeat(64)
 
 export type TenantOwner = Pick<TenantRow, "tenant_id" | "owner">
 
-/** A tenant about to seal. `salt` (64 hex digits, fresh and random) is kept only when the tenant is new. */
+/** A tenant about to seal. `salt` (64 hex digits, fresh and random) is stored only when the tenant is new. */
 export type TenantClaim = TenantOwner & Pick<TenantRow, "salt">
 
 export type TenantHead = Pick<TenantRow, "tenant_id" | "record_count" | "head">
@@ -55,9 +55,9 @@ export async function findTenants(
 }
 
 /**
- * Locks tenants until the transaction ends, making those that are new. Everybody locks in the same order, so that no two
- * transactions wait for each other; whoever has found some before has locked the log's head before that. One claim a
- * tenant, at most a batch of them, and no statement for none.
+ * Locks tenants until the transaction ends, making those that are new. All transactions lock in the same order, so that there is no
+ * deadlock; one that has read tenants before has locked the log's head before that. One claim per tenant, at most a batch of
+ * them; no statement without claims.
  * @returns the stored rows by tenant id
  * @throws StoreError "conflict" when a tenant belongs to another owner
  */

@@ -40,7 +40,7 @@ type Used = { readonly key_id: number; readonly used: number; readonly oldest: n
 
 /**
  * Admits runs in one transaction, as if one after the other in the order given: of one key never more than the cap within a
- * period, whoever else asks at the same time. Keys that exist, at most a batch of runs.
+ * period, also when other processes admit at the same time. Of existing keys, at most a batch of runs.
  *
  * The commit does not wait for the disk: a run is sealed after its admission, and the sealing transaction, which does wait,
  * takes along what was committed before it.
@@ -93,9 +93,9 @@ export async function withdrawAdmissions(db: Database, ids: readonly string[]): 
 }
 
 /**
- * Removes at most `limit` admissions of the first key after `afterKey` that are as old as `before` or older. So every key has
- * its turn, whether it is used or not, and no step looks at the whole table.
- * @returns the key whose turn it was; 0 when there is none left
+ * Removes at most `limit` admissions of the first key after `afterKey` that are as old as `before` or older. So
+ * the admissions of every key are swept, whether it is used or not, and no step reads the whole table.
+ * @returns the swept key; 0 when there is none left
  */
 export function sweepTrialAdmissions(db: Database, afterKey: number, before: number, limit: number): Promise<number> {
   const { admission_id, key_id, admitted_at } = trial_admission

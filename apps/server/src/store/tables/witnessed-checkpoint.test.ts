@@ -3,7 +3,7 @@ import { bothDatabases } from "../../../spec/database/databases.ts"
 import { keepWitnessed, readWitnessed } from "./witnessed-checkpoint.ts"
 
 bothDatabases("the witnessed checkpoint", open => {
-  test("is the last that was kept, and never one of a smaller tree", async () => {
+  test("is the last that was stored, and never one of a smaller tree", async () => {
     const db = await open()
     expect(await readWitnessed(db)).toBeUndefined()
     await keepWitnessed(db, { size: 7, checkpoint: "seven" })

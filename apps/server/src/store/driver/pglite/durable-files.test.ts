@@ -39,7 +39,7 @@ test("a commit syncs its WAL before it is acknowledged", async () => {
   await pglite.close()
 })
 
-test("a sync that fails is told, and its commit is not acknowledged", async () => {
+test("a sync that fails is reported, and its commit is not acknowledged", async () => {
   let broken = false
   const failed: unknown[] = []
   const synced = (path: string): void => {

@@ -5,7 +5,7 @@
  * of new files, before it recycles the WAL that could restore them. Full page writes and checksums stay on.
  *
  * What this does not promise: anything a disk that ignores flushes loses, and network file systems. A failed sync is final:
- * the caller is told through `failed` and must not acknowledge anything more (the kernel may have dropped the pages).
+ * it is reported through `failed` and the caller must not acknowledge anything more (the kernel may have dropped the pages).
  */
 import { fdatasyncSync, fsyncSync } from "node:fs"
 import { PGlite } from "@electric-sql/pglite"

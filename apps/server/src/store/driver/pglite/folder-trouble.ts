@@ -4,7 +4,7 @@ import { statfsSync } from "node:fs"
 /** Without room for the next segment of its write-ahead log, 16 MiB, the database does not open. */
 const LEAST_BYTES = 16 * 1024 * 1024
 
-/** Whether the disk of a folder has too little room; false where that cannot be told. */
+/** Whether the disk of a folder has too little room; false where that is not known. */
 export function lacksRoom(folder: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(folder)

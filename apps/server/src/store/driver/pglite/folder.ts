@@ -1,4 +1,4 @@
-/** The data folder of the embedded database: who may use it, whether this release can, and how it comes to be. */
+/** The data folder of the embedded database: its lock, the check of its version, and its creation. */
 import {
   closeSync,
   existsSync,

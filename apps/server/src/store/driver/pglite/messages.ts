@@ -16,7 +16,7 @@ export type PgliteRequest =
   | { readonly kind: "close" }
 
 export type PgliteReply =
-  /** Said once, before any request is answered. */
+  /** Sent once, before any request is answered. */
   | { readonly kind: "ready" }
   /** The backend's whole answer to one "frontend" request; may be empty. */
   | { readonly kind: "backend"; readonly bytes: Uint8Array<ArrayBuffer> }

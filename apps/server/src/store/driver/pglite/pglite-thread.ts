@@ -26,7 +26,7 @@ export type PgliteThread = {
  * Starts the thread and waits until its database is open. When a database in a folder is lost, as by a disk that is full,
  * everything under way fails; the next connection starts it anew on the same files, and its recovery brings back whatever was
  * committed. One in memory stays lost.
- * @param log told when the database is lost, and what came of starting it anew
+ * @param log called when the database is lost, and with the result of starting it anew
  * @throws StartupError when it cannot be opened
  */
 export async function startPglite(
@@ -41,7 +41,7 @@ export async function startPglite(
     await thread.ended
     if (isMade(start)) thread = await startThread(start).catch(() => thread)
     log(`The embedded database was lost${thread.isLost() ? " and cannot be opened now." : "; it is open again."}`)
-    // Counted from the end of an attempt: whoever asks between two of them is refused at once.
+    // Counted from the end of an attempt: a request between two of them is refused at once.
     triedAt = performance.now()
     starting = undefined
     return thread

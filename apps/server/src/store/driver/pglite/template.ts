@@ -1,6 +1,6 @@
 /**
- * A copy of the empty, migrated database in memory, kept between starts: loading it takes a tenth of making one. It serves
- * nothing but databases in memory, and it lies in a folder that only this user can write.
+ * A copy of the empty, migrated database in memory, cached between starts: loading it takes a tenth of making one. It is
+ * used for databases in memory alone, and is in a folder that only this user can write.
  */
 import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir, userInfo } from "node:os"
@@ -11,10 +11,10 @@ import { sha256Hex } from "@runseal/canonical"
 const OTHERS = 0o077
 
 type Template = {
-  /** The kept copy, a tar file of a data folder; undefined when there is none. */
+  /** The cached copy, a tar file of a data folder; undefined when there is none. */
   readonly tar: Uint8Array<ArrayBuffer> | undefined
-  /** Keeps a copy for the next start, in place of any older one. A failure only costs the next start its time. */
-  readonly keep: (tar: Uint8Array) => void
+  /** Caches a copy for the next start, in place of any older one. After a failure the next start takes longer, no more. */
+  readonly store: (tar: Uint8Array) => void
 }
 
 /** The template of the database these migrations make with the installed PGlite. */
@@ -23,9 +23,9 @@ export function templateOf(migrations: readonly { readonly hash: string }[]): Te
     const folder = privateFolder()
     const made = readFileSync(new URL("../package.json", import.meta.resolve("@electric-sql/pglite")), "utf8")
     const name = `${sha256Hex([made, ...migrations.map(({ hash }) => hash)].join("\n"))}.tar`
-    return { tar: readIfPresent(join(folder, name)), keep: tar => keep(folder, name, tar) }
+    return { tar: readIfPresent(join(folder, name)), store: tar => store(folder, name, tar) }
   } catch {
-    return { tar: undefined, keep: () => {} }
+    return { tar: undefined, store: () => {} }
   }
 }
 
@@ -47,7 +47,7 @@ function readIfPresent(path: string): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-function keep(folder: string, name: string, tar: Uint8Array): void {
+function store(folder: string, name: string, tar: Uint8Array): void {
   try {
     for (const older of readdirSync(folder)) rmSync(join(folder, older), { force: true })
     // No other process ever sees a half-written copy.

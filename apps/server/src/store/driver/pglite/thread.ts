@@ -1,7 +1,7 @@
 /**
  * The PGlite thread: one PostgreSQL backend in WebAssembly that speaks the wire protocol with the main thread. It has no
- * companion processes. Checkpoints are run here; nothing vacuums, which this schema bears (rows updated in place are pruned
- * as they are read) until two thousand million transactions have written.
+ * companion processes. Checkpoints are run here. There is no vacuum: this schema needs none (rows updated in place are pruned as
+ * they are read) within two thousand million writing transactions.
  */
 import { type MessagePort, parentPort, workerData } from "node:worker_threads"
 import { PGlite, protocol } from "@electric-sql/pglite"
@@ -18,10 +18,10 @@ const WAL_SEGMENTS_PER_CHECKPOINT = 4
 /** Exit status with which PGlite reports an error that the backend handles itself (`POSTGRES_MAIN_LONGJMP`). */
 const HANDLED_ERROR_STATUS = 100
 
-/** Ends whatever a connection that broke off left behind. */
+/** Clears the session of a connection that was lost. */
 const RESET_SESSION = ["ROLLBACK", "DISCARD ALL"]
 
-/** What file layer and backend reported since the last look. */
+/** What file layer and backend reported since the last check. */
 const health: { failure?: string; syncs: number; readonly walSegments: Set<string> } = {
   syncs: 0,
   walSegments: new Set(),
@@ -46,7 +46,7 @@ async function openPglite(start: PgliteStart): Promise<PGlite> {
   return pglite
 }
 
-/** PGlite swallows whatever the backend throws, a crash too; this notes all but ordinary, handled errors. */
+/** PGlite ignores what the backend throws, even a crash; this records all but ordinary, handled errors. */
 function watchForCrashes(pglite: PGlite): void {
   const module = pglite.Module
   const runOnce = module._PostgresMainLoopOnce
