@@ -3,7 +3,7 @@ import { readOptions } from "./bench-options.ts"
 
 const PARTS = ["execute", "memory"]
 
-test("without options all usual parts are measured and nothing is kept", () => {
+test("without options all usual parts are measured and nothing is written", () => {
   expect(readOptions([], PARTS)).toEqual({ quick: false, write: false, help: false, minutes: 10, parts: [] })
 })
 

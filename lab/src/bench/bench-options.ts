@@ -1,4 +1,4 @@
-/** What the bench is asked for on its command line. */
+/** Options of the bench. */
 import { parseArgs } from "node:util"
 
 export type Options = {
@@ -7,15 +7,15 @@ export type Options = {
   readonly help: boolean
   /** Minutes of the part `memory`. */
   readonly minutes: number
-  /** Names of parts; none: those that are measured without being asked for. */
+  /** Names of parts; empty: all but those that run only by name. */
   readonly parts: readonly string[]
 }
 
 const USUAL_MINUTES = "10"
-/** Longer says nothing more, and its database grows by some 20 MB a minute. */
+/** A longer run shows nothing more, and its database grows by some 20 MB a minute. */
 const MAX_MINUTES = 240
 
-/** @param known names of all parts. @returns one sentence when it is not understood */
+/** @param known names of all parts. @returns one sentence when the command line is wrong */
 export function readOptions(argv: readonly string[], known: readonly string[]): Options | { readonly misuse: string } {
   try {
     const { values, positionals: parts } = parseArgs({

@@ -1,28 +1,28 @@
-/** What every part of the bench is given, and how long it measures. */
+/** The parameters of every part of the bench, such as how long it measures. */
 import type { Section } from "./page.ts"
 import type { DatabaseServer } from "./servers/database-server.ts"
 
 export type Plan = {
-  /** Callers in rotation, so that no budget and no chain is everybody's. */
+  /** Callers in rotation, so that they do not all share one budget and one chain. */
   readonly keys: number
-  /** Seconds a server is under load before anything is counted: its code is compiled meanwhile. */
+  /** Seconds a server is under load before anything is measured, for the JIT compiler to warm up. */
   readonly heatSeconds: number
   /** Seconds before each count. */
   readonly warmSeconds: number
   /** Seconds of each count. */
   readonly seconds: number
   readonly connections: readonly number[]
-  /** Rounds in which two sides are measured in turn. */
+  /** Rounds in which two sides are measured alternately. */
   readonly rounds: number
   /** Seconds of the long count; 0 for none. */
   readonly sustainedSeconds: number
   /** Runs that reads are measured on: enough for a full tile of the log. */
   readonly storedRuns: number
-  /** Minutes under load in which memory is looked at. */
+  /** Minutes under load in which memory is sampled. */
   readonly memoryMinutes: number
 }
 
-/** Connections of every measurement that is not about their number. */
+/** Connections of every measurement that does not vary their number. */
 export const USUAL_CONNECTIONS = 64
 
 export const WHOLE: Omit<Plan, "memoryMinutes"> = {
@@ -49,17 +49,17 @@ export const QUICK: Omit<Plan, "memoryMinutes"> = {
 
 export type Bench = {
   readonly plan: Plan
-  /** The bench's own PostgreSQL; its absence is a sentence in the table. */
+  /** The bench's own PostgreSQL; undefined when this machine has none. */
   readonly database: DatabaseServer | undefined
-  /** A line for whoever waits. */
+  /** Prints a line of progress. */
   readonly say: (line: string) => void
 }
 
-/** One part, by the name it is chosen with. */
+/** One part of the bench. */
 export type Part = {
   readonly name: string
   readonly about: string
-  /** Left out unless it is asked for by its name: it takes too long. */
+  /** Runs only when its name is given, since it takes long. */
   readonly onlyByName?: true
   readonly run: (bench: Bench) => Promise<readonly Section[]>
 }

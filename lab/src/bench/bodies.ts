@@ -1,8 +1,8 @@
-/** What is asked of the service under load: bodies of the size and shape that callers send. */
+/** Requests to the service under load: bodies of the size and shape that callers send. */
 import type { JsonObject } from "@runseal/canonical"
 import type { LoadRequest } from "./load/load.ts"
 
-/** Different bodies in rotation, so that nothing that remembers a body looks better than it is. */
+/** Different bodies in rotation, so that a cache of bodies does not improve the result. */
 const VARIANTS = 97
 
 const hash = (letter: string): string => letter.repeat(64)
@@ -116,13 +116,13 @@ export const execute = (body: JsonObject, status: number): LoadRequest => ({
 
 const numbers = Array.from({ length: VARIANTS }, (_, number) => number)
 
-/** The least a run may carry. */
+/** Runs with the required members only. */
 export const MINIMAL: readonly LoadRequest[] = numbers.map(number => execute(minimal(number), 200))
 
 /** Completed runs with every section; each charges its caller's budget window. */
 export const FULL: readonly LoadRequest[] = numbers.map(number => execute(full(number), 200))
 
-/** More than one run may declare: the run is charged to nobody and halted. */
+/** More tokens than one run may declare: the run is halted, and no window is charged. */
 const overBudget = (number: number): LoadRequest =>
   execute({ ...full(number), request_substance: { cost: { total_tokens: 2_000_000 } } }, 422)
 

@@ -9,17 +9,17 @@ import { startDatabaseServer } from "./servers/database-server.ts"
 const HELP = `npm run bench -- [--quick] [--write] [--minutes <number>] [part …]
 
   --quick             shorter counts, fewer kinds of load: orientation in about two minutes
-  --write             keeps the tables of the parts that are measured in docs/performance.md; those of others stay
-  --minutes <number>  how long memory is watched (default: 10)
+  --write             writes the tables of the measured parts into docs/performance.md; those of other parts stay
+  --minutes <number>  how long memory is sampled (default: 10)
 
 ${PARTS.map(({ name, about }) => `  ${name.padEnd(14)}${about}`).join("\n")}
 
-Without parts all are measured but memory. Any answer with another status than the right one ends the bench with an error.
+Without parts all are measured but memory. An answer with an unexpected status ends the bench with an error.
 `
 
 const say = (line: string): void => void process.stderr.write(`bench: ${line}\n`)
 
-/** Prints each part's tables as soon as they are measured. @param keep takes them to the page, by the part's name */
+/** Prints each part's tables as soon as they are measured. @param keep writes them into the page, by the part's name */
 async function measureAll(
   parts: readonly Part[],
   bench: Bench,

@@ -1,16 +1,16 @@
-/** A load with what it cost: processor time, WAL, syncs and space a run. */
+/** A load and its cost: processor time, WAL, syncs and disk space per run. */
 
 import { type LoadJob, type LoadResult, load } from "./load/load.ts"
 import type { DatabaseLook } from "./servers/database-server.ts"
 import type { ServerProcess } from "./servers/measured-server.ts"
 import type { Look } from "./servers/probe.ts"
 
-/** Per answer; undefined where it is not told. */
+/** Per answer; undefined where it is unknown. */
 export type Cost = {
   readonly serverMicros: number
   /** Of these, the main threads'. */
   readonly mainMicros: number
-  /** … and those of their worker threads. Both NaN where the system does not tell. */
+  /** … and those of their worker threads. Both NaN where the system does not count them. */
   readonly workerMicros: number
   readonly databaseMicros: number | undefined
   readonly walBytes: number | undefined
@@ -29,7 +29,7 @@ export type Measured = LoadResult & {
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
 /**
- * Puts servers under a load that is counted from its first answer on.
+ * Puts servers under a load, and counts all its answers.
  * @param lookAtDatabase absent for an embedded one
  */
 export async function measure(

@@ -1,4 +1,4 @@
-/** Tables as they are printed, and as they are kept in docs/performance.md: each command's between two marks that name it. */
+/** Tables, printed and written into docs/performance.md: those of each command between two marks with its name. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { arch, cpus, platform, totalmem } from "node:os"
 import { fileURLToPath } from "node:url"
@@ -12,7 +12,7 @@ export type Row = {
   /** Median over the rounds, where there are several. */
   readonly value: number
   readonly unit: string
-  /** How it was measured, or what it is to be held against. */
+  /** How it was measured, or what to compare it with. */
   readonly note: string
 }
 
@@ -29,7 +29,7 @@ export function median(values: readonly number[]): number {
   return sorted[(sorted.length - 1) >> 1] ?? Number.NaN
 }
 
-/** A number as one reads it: three digits or so. */
+/** A number with about three digits. */
 export function readable(value: number): string {
   if (!Number.isFinite(value)) return "–"
   if (Math.abs(value) < 10) return value.toFixed(2)
@@ -50,7 +50,7 @@ export const markdown = ({ title, columns, rows }: Section): string => {
 }
 
 /**
- * What a table holds for: the machine and the versions. No date: the same machine gives the same words.
+ * The machine and the versions that a table was measured on. No date: the same machine gives the same text.
  * @param database its version; absent: there was none
  */
 export function machine(database: string | undefined): string {
@@ -72,7 +72,7 @@ export function machine(database: string | undefined): string {
   return `${parts.join(", ")}; ${versions.join(", ")}`
 }
 
-/** Puts a command's tables into the page in place of those that were there. @throws Error when the marks are not on the page */
+/** Replaces a command's tables on the page. @throws Error when the marks are not on the page */
 export function keepOnPage(tables: string, command: string): void {
   writeFileSync(PAGE, withTables(readFileSync(PAGE, "utf8"), tables, command))
 }
@@ -81,6 +81,6 @@ export function keepOnPage(tables: string, command: string): void {
 export function withTables(page: string, tables: string, command: string): string {
   const [first, last] = [`<!-- ${command}: begin -->`, `<!-- ${command}: end -->`]
   const [begin, end] = [page.indexOf(first), page.indexOf(last)]
-  if (begin < 0 || end < begin) throw new Error("docs/performance.md has lost the marks that the tables stand between")
+  if (begin < 0 || end < begin) throw new Error("docs/performance.md has lost the marks around the tables")
   return `${page.slice(0, begin + first.length)}\n\n${tables}\n\n${page.slice(end)}`
 }

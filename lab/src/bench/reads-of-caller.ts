@@ -4,10 +4,10 @@ import { isObject, member, textMember } from "@runseal/core/vocabulary/json-memb
 import { TILE_WIDTH, tilePath } from "@runseal/log/merkle/tiles"
 import type { LoadRequest } from "./load/load.ts"
 
-/** One kind of read, with the different paths that are asked in turn. */
+/** One kind of read, with the different paths that are requested in rotation. */
 export type ReadKind = { readonly what: string; readonly paths: readonly string[]; readonly note?: string }
 
-/** What is there to be read. */
+/** The stored data to read. */
 export type Stored = {
   /** Runs of the caller. */
   readonly total: number
@@ -20,9 +20,9 @@ export type Stored = {
 
 /** Runs on one page of a list. */
 export const PAGE = 50
-/** A page this far is asked for, of as many runs as there are for it. */
+/** Number of a page far down the list. */
 const FAR_PAGE = 10_000
-/** Places shared out evenly over what there is. */
+/** Number of positions, spread evenly over the list. */
 const PLACES = 97
 
 /** The text of an answer. @throws Error when it is not a 200 */

@@ -1,26 +1,26 @@
-/** What the clients of a deployment remember: every request with its answer, every checkpoint and every record they saw. */
+/** The clients' view of a deployment: every request with its answer, every checkpoint and every record they received. */
 import type { JsonObject } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { Answer } from "../../../apps/server/spec/harness/read-answer.ts"
 
-/** A request; its name stands in what is sealed of it, as `route_id` or `subject_ref`. */
+/** A request; its record contains the name as `route_id` or `subject_ref`. */
 export type Sent = {
   readonly name: string
   /** Which of the callers sent it. */
   readonly caller: number
   readonly path: "/execute" | "/attest"
   readonly body: JsonObject
-  /** The answer with its record; absent while, or when, nothing was acknowledged. */
+  /** The answer with its record; absent when there was none. */
   acknowledged?: Answer
-  /** Whether its record was read back and is what the answer said. */
-  kept?: true
+  /** Whether its record was read back and matches the answer. */
+  readBack?: true
 }
 
 export type SeenRun = { readonly run_id: number; readonly name: string; readonly bundle: Bundle; readonly text: string }
 
 export type Memory = {
   readonly sent: Sent[]
-  /** Answers that no fault excuses: neither a record nor a refusal to come back to. */
+  /** Answers that no fault explains: neither a record nor a refusal that allows a retry. */
   readonly unexpected: string[]
   /** Signed notes, oldest first. */
   readonly checkpoints: string[]
@@ -50,6 +50,6 @@ export const newMemory = (): Memory => ({
 /** Whether an answer is a record: a run of whatever outcome, or an attestation. */
 export const isRecord = ({ status, body }: Answer): boolean => status === 201 || typeof body.run_id === "number"
 
-/** Whether an answer is a refusal that invites to come back: a 503 that says when, or a first request still under way. */
+/** Whether an answer is a refusal that allows a retry: a 503 with `Retry-After`, or a 409 because the first request is still running. */
 export const isBusy = ({ status, headers, body }: Answer): boolean =>
   (status === 503 || status === 409) && headers.has("retry-after") && body.ok === false

@@ -1,6 +1,6 @@
 /**
- * What must hold after every fault, seen by clients over HTTP: the log only grew, every record that is there is whole and in
- * its place, and every record that was acknowledged is there as it was answered.
+ * What must hold after every fault, checked over HTTP: the log only grew, every record is complete and in
+ * its place, and every acknowledged record exists as it was answered.
  */
 import { decodeBase64 } from "@runseal/canonical"
 import { listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
@@ -21,12 +21,12 @@ import { type Answer, listAt, numberAt, textAt } from "../../../apps/server/spec
 import type { Memory, Sent } from "./acknowledged-runs.ts"
 
 const PAGE = 500
-/** Reads under way at once. */
+/** Concurrent reads. */
 const READERS = 16
 
-/** Throws for whatever does not hold. Gives the number of records that exist without having been acknowledged. */
+/** Throws when something does not hold. Gives the number of records that exist without having been acknowledged. */
 export async function checkAfterFault(holders: readonly Holder[], memory: Memory): Promise<number> {
-  expect(memory.unexpected, "every answer was a record, or a refusal to come back to").toEqual([])
+  expect(memory.unexpected, "every answer was a record, or a refusal that allows a retry").toEqual([])
   const trust = await checkTrust(holders[0]!, memory)
   const size = await checkGrowth(holders[0]!, memory, trust)
   for (const [at, holder] of holders.entries()) {
@@ -54,7 +54,7 @@ async function checkTrust(holder: Holder, memory: Memory): Promise<TrustedKeys> 
   return trust
 }
 
-/** Every checkpoint that was ever seen is a beginning of the newest. Gives the newest size. */
+/** Every checkpoint that was ever received is a prefix of the newest. Gives the newest size. */
 async function checkGrowth(holder: Holder, memory: Memory, trust: TrustedKeys): Promise<number> {
   memory.checkpoints.push((await get(holder, "/log/checkpoint")).text)
   const heads = memory.checkpoints.map(note => signedHead(note, trust))
@@ -68,7 +68,7 @@ async function checkGrowth(holder: Holder, memory: Memory, trust: TrustedKeys): 
       true,
     )
   }
-  // What was proved to be a beginning of the newest stays one as long as the newest does.
+  // A proved prefix of the newest stays one as long as the newest itself is checked.
   memory.checkpoints.splice(0, memory.checkpoints.length - 1)
   return newest.size
 }
@@ -81,13 +81,13 @@ function signedHead(note: string, trust: TrustedKeys) {
   return head
 }
 
-/** Reads a caller's runs that were not read before: each verifies as a stranger would judge it, and follows the one before. */
+/** Reads a caller's new runs: each passes the public verifier, and follows the one before in the chain. */
 async function readNewRuns(at: number, holder: Holder, memory: Memory, trust: TrustedKeys): Promise<void> {
   const known = memory.chains.get(at)
   const count = known?.count ?? 0
   const { total, items } = await listNew(holder, "/runs", "runs", count)
   const bundles: Bundle[] = []
-  const texts = await inTurns(items, async item => {
+  const texts = await mapBounded(items, async item => {
     const run_id = numberAt(item, "id")
     const { text } = await get(holder, `/runs/${run_id}/artifacts`)
     return { run_id, name: textAt(item, "route_id"), text }
@@ -127,7 +127,7 @@ async function readNewAttestations(at: number, holder: Holder, memory: Memory, t
   memory.attested.set(at, total)
 }
 
-/** What a list of newest first holds beyond the first `count`, oldest first. */
+/** The items of a list, newest first, beyond the oldest `count`; given oldest first. */
 async function listNew(holder: Holder, path: string, member: string, count: number) {
   const total = numberAt((await get(holder, `${path}?limit=1`)).body, "total")
   expect(total, `${path} never shrinks`).toBeGreaterThanOrEqual(count)
@@ -140,8 +140,8 @@ async function listNew(holder: Holder, path: string, member: string, count: numb
   return { total, items: items.reverse() }
 }
 
-/** Does a piece of work for each item, some at once, and gives the results in the order of the items. */
-async function inTurns<Item, Made>(
+/** Maps items with bounded concurrency; gives the results in the order of the items. */
+async function mapBounded<Item, Made>(
   items: readonly Item[],
   work: (item: Item) => Promise<Made>,
 ): Promise<readonly Made[]> {
@@ -151,7 +151,7 @@ async function inTurns<Item, Made>(
   return made
 }
 
-/** Entry 0 is the log's birth; every other belongs to one document that a caller holds: nothing is half there. */
+/** Entry 0 is the log's genesis; every other entry belongs to one document that a caller can read. */
 function checkNothingUnexplained({ runs, attestations }: Memory, size: number): void {
   const ofRuns = [...runs.values()].flatMap(({ bundle }) =>
     anchorsOf(bundle).map(({ entry }) => Number(entry.logIndex)),
@@ -165,13 +165,13 @@ function checkAnswers(memory: Memory): number {
   const byName = new Map([...memory.runs.values()].map(run => [run.name, run]))
   expect(byName.size, "no request made two runs").toBe(memory.runs.size)
   let found = 0
-  // What was read back once is held against the database at the end.
-  for (const sent of memory.sent.filter(({ kept }) => kept === undefined)) {
+  // Records that were read back once are compared with the database at the end.
+  for (const sent of memory.sent.filter(({ readBack }) => readBack === undefined)) {
     const exists = sent.path === "/attest" ? memory.attestations.has(sent.name) : byName.has(sent.name)
     if (sent.acknowledged === undefined) found += exists ? 1 : 0
     else if (sent.path === "/attest") expectAttested(sent, sent.acknowledged, memory)
-    else expectKept(sent, sent.acknowledged, byName.get(sent.name)?.bundle)
-    if (sent.acknowledged !== undefined) sent.kept = true
+    else expectStored(sent, sent.acknowledged, byName.get(sent.name)?.bundle)
+    if (sent.acknowledged !== undefined) sent.readBack = true
   }
   return found
 }
@@ -180,8 +180,8 @@ function expectAttested({ name }: Sent, { body }: Answer, { attestations }: Memo
   expect({ name, at: attestations.get(name) }).toEqual({ name, at: Number(body.log_entry_id) })
 }
 
-/** The run is there, and every document of its answer is the record's. */
-function expectKept({ name }: Sent, { body }: Answer, bundle: Bundle | undefined): void {
+/** The run exists, and every document of its answer is in the record. */
+function expectStored({ name }: Sent, { body }: Answer, bundle: Bundle | undefined): void {
   const { run_id, ok: _ok, duration_ms: _duration, error: _error, error_stage: _stage, ...documents } = body
   if (bundle?.run.run_id !== run_id) throw new Error(`${name} was acknowledged as run ${run_id} and is not there`)
   expect(bundle, name).toMatchObject(documents)

@@ -60,7 +60,7 @@ async function expectSealing(child: Child, clients: Clients, row: FaultRow): Pro
   row.unacknowledged += load.unacknowledged()
 }
 
-/** Nothing is sealed under a clock that the log would have to lie about; whoever reads is served. */
+/** Nothing is sealed while the clock is behind the log's time; reads are served. */
 async function expectPaused({ url }: Child, clients: Clients, row: FaultRow): Promise<void> {
   const [holder] = holdersAt(url, clients.secrets)
   for (let kinds = 0; kinds < REQUEST_KINDS; kinds++) {

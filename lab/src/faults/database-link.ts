@@ -1,7 +1,7 @@
 /**
- * A TCP link between a server and its PostgreSQL that can fail: cut while a COMMIT is on its way, be down, or be slow to bring
- * the answer of a COMMIT, as a disk is whose sync takes its time. The disk itself is not slowed: what else the database writes
- * is as fast as ever.
+ * A TCP proxy between a server and its PostgreSQL with faults: it cuts a connection at a COMMIT, is down, or delays
+ * the answer of a COMMIT, as a slow disk would. The disk itself is not slowed: other writes of the database
+ * are as fast as before.
  */
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
@@ -13,13 +13,13 @@ export type LinkMode =
   | { readonly kind: "cut"; readonly when: "before" | "after" }
   /** Every connection is cut, and none is made. */
   | { readonly kind: "down" }
-  /** Holds what the database says to a COMMIT until something happens, or the time is over. */
+  /** Holds the answer to a COMMIT until a promise resolves, or the time is over. */
   | { readonly kind: "held"; readonly until: Promise<void>; readonly atMostMs: number }
-  /** The same for so many milliseconds, asked anew each time. */
+  /** Delays the answer to each COMMIT by so many milliseconds. */
   | { readonly kind: "slow"; readonly delayMs: () => number }
 
 export type DatabaseLink = {
-  /** The database's address by way of the link. */
+  /** The database's address through the link. */
   readonly url: string
   readonly set: (mode: LinkMode) => void
   /** How many commits were cut so far. */
@@ -32,7 +32,7 @@ const COMMIT = "commit\0"
 /** Long enough for the database to act on a COMMIT before its connection is cut. */
 const ACTED_MS = 100
 
-/** What an answer to a COMMIT waits for from now on; undefined when for nothing. */
+/** What the answer to a COMMIT waits for; undefined for no delay. */
 function delayOf(mode: LinkMode): Promise<void> | undefined {
   if (mode.kind === "slow") return sleep(mode.delayMs())
   if (mode.kind === "held") return Promise.race([mode.until, sleep(mode.atMostMs, undefined, { ref: false })])
@@ -54,14 +54,14 @@ export async function openLink(databaseUrl: string): Promise<DatabaseLink> {
     }
     for (const socket of [client, server]) open.add(socket.on("error", end).on("close", end))
     if (mode.kind === "down") return end()
-    // What the database says is passed on in order, behind whatever is held back.
+    // The database's data is passed on in order, after what is held back.
     let held = Promise.resolve()
     let cut = false
-    server.on("data", said => {
-      held = held.then(() => void (cut || client.destroyed || client.write(said)))
+    server.on("data", chunk => {
+      held = held.then(() => void (cut || client.destroyed || client.write(chunk)))
     })
-    client.on("data", said => {
-      const commits = said.includes(COMMIT)
+    client.on("data", chunk => {
+      const commits = chunk.includes(COMMIT)
       const cutting = commits && mode.kind === "cut"
       const delay = commits ? delayOf(mode) : undefined
       if (delay !== undefined) held = held.then(() => delay)
@@ -70,7 +70,7 @@ export async function openLink(databaseUrl: string): Promise<DatabaseLink> {
         cuts++
         setTimeout(end, ACTED_MS)
       }
-      if (!cutting || (mode.kind === "cut" && mode.when === "after")) server.write(said)
+      if (!cutting || (mode.kind === "cut" && mode.when === "after")) server.write(chunk)
     })
   })
   proxy.listen(0, "127.0.0.1")

@@ -1,4 +1,4 @@
-/** A PostgreSQL server that stands still, or goes down, and comes back. */
+/** A PostgreSQL server that is suspended (SIGSTOP), or goes down, and comes back. */
 
 import { type PostgresCluster, startPostgresCluster } from "@runseal/server/postgres-cluster"
 import { openDatabase } from "@runseal/server/store/driver/database"

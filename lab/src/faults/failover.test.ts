@@ -26,7 +26,7 @@ const AWAITED = /until \d+ more of the folders of heads/
 const OLDER = /older log than was acknowledged, or another/
 const EXCHANGED = /database was exchanged/
 
-/** Every answer is 503, until a look has found why and after it; `/ready` and the process log say why. */
+/** Every answer is 503, before and after the readiness probe has found the reason; `/ready` and the process log state it. */
 async function expectStopped(service: TestService, why: RegExp): Promise<void> {
   await until(`a look finds ${why}`, async () => {
     expectRefused(await service.execute(request()), 503)

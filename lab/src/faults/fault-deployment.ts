@@ -1,4 +1,4 @@
-/** A deployment under faults: real server processes over one data folder or one PostgreSQL, and what their clients remember. */
+/** A deployment under faults: real server processes over one data folder or one PostgreSQL, and the clients' view of it. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -16,8 +16,8 @@ import { type Memory, newMemory } from "./acknowledged-runs.ts"
 import { checkAfterFault } from "./check-after-fault.ts"
 import {
   type Clients,
-  doorTo,
   holdersAt,
+  httpCaller,
   nextRequest,
   RUN_TOKENS,
   retryUnacknowledged,
@@ -38,7 +38,7 @@ export type Settings = {
   readonly keysFolder?: string
   /** Address of a PostgreSQL database; absent: a new, migrated one of this run's cluster. */
   readonly url?: string
-  /** The address the servers are given for it, when that is another way there. */
+  /** The address that the servers use for it, when it differs, such as that of a `DatabaseLink`. */
   readonly serverUrl?: string
 }
 
@@ -46,24 +46,24 @@ export type Deployment = {
   readonly dataDir: string
   readonly keysDir: string
   readonly memory: Memory
-  /** Of the callers, once they were made. */
+  /** Of the callers; empty before the first start. */
   readonly secrets: readonly string[]
   /** Options of its servers. */
   readonly options: readonly string[]
-  /** Starts a server, by itself as an operator's supervisor would: no step comes before. */
+  /** Starts a server as an operator's supervisor would, without any preparation. */
   readonly start: (options?: readonly string[], env?: NodeJS.ProcessEnv) => Promise<Child>
   readonly holders: (child: Child) => readonly Holder[]
-  /** Everything that must hold after a fault, asked of a running server, which must go on to seal. */
+  /** Checks everything that must hold after a fault, on a running server, which must seal again. */
   readonly check: (child: Child) => Promise<void>
-  /** Stops the server and judges the database itself, every record of it and every table. */
+  /** Stops the server and checks every record and table in the database. */
   readonly finish: (child: Child) => Promise<void>
 }
 
-/** Of the checks of a deployment, which run the command that audits a log; each audit covers all that was before. */
+/** Every so-many-th check runs `verifier log audit`; each audit covers everything before it. */
 const AUDITED_EVERY = 5
 const CUSTOMERS = ["acme", "globex"]
 
-/** A deployment with three callers; what is left of it goes with the test. */
+/** Creates a deployment with three callers; it is removed at the end of the test. */
 export async function openDeployment(
   context: TestContext,
   { kind, row, allKeyed, ...places }: Settings,
@@ -120,16 +120,16 @@ export async function openDeployment(
   return { dataDir, keysDir, memory, secrets, options, start, holders, check, finish }
 }
 
-/** An admin, with whom the deployment is locked, and two customers. */
+/** An admin key, which locks the deployment, and two customer keys. */
 async function mintCallers(child: Child): Promise<readonly string[]> {
-  const door = doorTo(child.url)
-  const admin = await mint(door, ADMIN, caller(door))
+  const http = httpCaller(child.url)
+  const admin = await mint(http, ADMIN, caller(http))
   const customers = []
-  for (const name of CUSTOMERS) customers.push(await mint(door, { name, tier: "production" }, admin))
+  for (const name of CUSTOMERS) customers.push(await mint(http, { name, tier: "production" }, admin))
   return [admin, ...customers].map(({ secret = "" }) => secret)
 }
 
-/** The service seals again, with no step of anybody's in between. */
+/** The service seals again without any intervention. */
 async function expectAcknowledged(url: string, clients: Clients): Promise<void> {
   const sent = nextRequest(clients)
   await until("a request is answered after the fault", async () => {
@@ -138,7 +138,7 @@ async function expectAcknowledged(url: string, clients: Clients): Promise<void> 
   })
 }
 
-/** The real command, which keeps every checkpoint it ever saw and rebuilds the log from its tiles. */
+/** Runs the real command, which stores every checkpoint it has seen and rebuilds the log from its tiles. */
 async function auditLog(folder: string, { url }: Child, { trust = "" }: Memory): Promise<void> {
   writeFileSync(join(folder, "trust.json"), trust)
   const audit = await runVerifier(folder, ["log", "audit", url, "--trust", "trust.json"])
@@ -165,7 +165,7 @@ function checkTables({ runs, charges, windows }: Tables, memory: Memory): void {
   ).toBe(charged)
 }
 
-/** Whatever was tried again under its key, the charges are those that records show. */
+/** Retries under an idempotency key charged nothing twice: the charges are those in the records. */
 function checkChargedOnce({ charges }: Tables, memory: Memory): void {
   const shown = [...memory.runs.values()].flatMap(
     ({ bundle }) => bundle.sections.budget_snapshot?.window?.charge_id ?? [],

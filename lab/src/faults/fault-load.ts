@@ -1,23 +1,23 @@
-/** Load from a bounded number of clients, each with one request under way, who remember every answer. */
+/** Load from a bounded number of clients, each with one pending request, which record every answer. */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
 import { expectDescribed } from "../../../apps/server/spec/harness/described.ts"
-import { caller, type Door, type Holder } from "../../../apps/server/spec/harness/key-holders.ts"
+import { caller, type Holder } from "../../../apps/server/spec/harness/key-holders.ts"
 import { sendKeyed } from "../../../apps/server/spec/harness/keyed.ts"
 import type { Answer } from "../../../apps/server/spec/harness/read-answer.ts"
 import { fullRequest, request, spending } from "../../../apps/server/spec/harness/sample-requests.ts"
 import { until } from "../../../apps/server/spec/harness/until.ts"
 import { isBusy, isRecord, type Memory, type Sent } from "./acknowledged-runs.ts"
 
-/** What a tenant may spend in a window; load spends more, so that budgets close while it runs. */
+/** Token budget of a window; the load spends more, so that budgets are used up while it runs. */
 export const WINDOW_TOKENS = 3000
-/** What a run may declare. */
+/** Token budget of a run. */
 export const RUN_TOKENS = 1000
 /** Pause of a client that was refused or cut off. */
 const PAUSE_MS = 25
 
-/** The real socket of a server; every answer is held against the OpenAPI document. */
-export const doorTo = (url: string): Door => ({
+/** Sends requests to a server's real socket; every answer is checked against the OpenAPI document. */
+export const httpCaller = (url: string): Parameters<typeof caller>[0] => ({
   request: async (path, init = {}) => {
     const response = await fetch(url + path, init)
     const { status, headers } = response
@@ -27,7 +27,7 @@ export const doorTo = (url: string): Door => ({
 })
 
 export const holdersAt = (url: string, secrets: readonly string[]): readonly Holder[] =>
-  secrets.map(secret => caller(doorTo(url), secret))
+  secrets.map(secret => caller(httpCaller(url), secret))
 
 const DIGEST = "5".repeat(64)
 type Kind = { readonly path: Sent["path"]; readonly body: (name: string) => JsonObject }
@@ -45,7 +45,7 @@ const KINDS: readonly Kind[] = [
 /** How many requests in a row are of every kind. */
 export const REQUEST_KINDS: number = KINDS.length
 
-/** The callers of a deployment by their secrets, and what they remember. */
+/** The callers of a deployment, by their secrets, and their records. */
 export type Clients = { readonly memory: Memory; readonly secrets: readonly string[] }
 
 /** The next request of a deployment's clients, of all kinds in turn or for one endpoint. */
@@ -64,19 +64,19 @@ export function nextRequest({ memory, secrets }: Clients, path?: Sent["path"]): 
 }
 
 /**
- * Sends a request under an idempotency key of its own and remembers what came. Gives the answer, or undefined when the
+ * Sends a request under an idempotency key of its own and records the answer. Gives the answer, or undefined when the
  * connection was cut.
  */
 export async function send(sent: Sent, url: string, { memory, secrets }: Clients): Promise<Answer | undefined> {
   const key = `"${sent.name}"`
-  const answer = await sendKeyed(doorTo(url), sent.path, key, sent.body, secrets[sent.caller]).catch(excuseCut)
+  const answer = await sendKeyed(httpCaller(url), sent.path, key, sent.body, secrets[sent.caller]).catch(excuseCut)
   if (answer === undefined) return undefined
   if (isRecord(answer)) sent.acknowledged = answer
   else if (!isBusy(answer)) memory.unexpected.push(`${sent.name}: ${answer.status} ${answer.text}`)
   return answer
 }
 
-/** A connection that was cut; whatever else was thrown is a fault of the answer. */
+/** Accepts a cut connection; any other error is a fault of the answer. */
 function excuseCut(error: unknown): undefined {
   if (error instanceof TypeError) return undefined
   throw error
@@ -85,9 +85,9 @@ function excuseCut(error: unknown): undefined {
 export type Load = {
   /** Records acknowledged by this load. */
   readonly acknowledged: () => number
-  /** Requests that were refused or cut off; one that is under way is neither. */
+  /** Requests that were refused or cut off; a pending one is neither. */
   readonly unacknowledged: () => number
-  /** Takes no further request and resolves when those under way have ended. */
+  /** Sends no further request and resolves when the pending ones have ended. */
   readonly stop: () => Promise<void>
 }
 
@@ -97,7 +97,7 @@ export type LoadOptions = Clients & {
   readonly persistent: boolean
 }
 
-/** Keeps a request under way on each connection, spread over the servers. */
+/** Sends one request after the other on each connection, spread over the servers. */
 export function startLoad(urls: readonly string[], { connections, persistent, ...clients }: LoadOptions): Load {
   const mine: Sent[] = []
   let stopped = false
@@ -123,7 +123,7 @@ export function startLoad(urls: readonly string[], { connections, persistent, ..
   }
 }
 
-/** Sends again, one after the other, what was not acknowledged; each gets its one record. Gives how many there were. */
+/** Retries all unacknowledged requests, one after the other; each gets one record. Gives their number. */
 export async function retryUnacknowledged(url: string, clients: Clients): Promise<number> {
   const open = clients.memory.sent.filter(({ acknowledged }) => acknowledged === undefined)
   for (const sent of open) {

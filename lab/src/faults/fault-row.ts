@@ -1,4 +1,4 @@
-/** A row of the suite's table: what one fault did, and what was found after it. */
+/** A row of the suite's table: one fault and its effects. */
 import type { TestContext } from "vitest"
 
 export type FaultRow = {
@@ -14,7 +14,7 @@ export type FaultRow = {
   found: number
   /** Requests that were sent again under their idempotency key; each got its one record. */
   retried: number
-  /** What else was measured, in words. */
+  /** Other results, in words. */
   note: string
 }
 
@@ -24,7 +24,7 @@ declare module "vitest" {
   }
 }
 
-/** The row of this test, filled while it runs, so that a failure shows how far it came. */
+/** The row of this test, filled while it runs, so that a failure shows its progress. */
 export function faultRow({ task }: TestContext, fault: string, where: string): FaultRow {
   const row: FaultRow = { fault, where, rounds: 0, acknowledged: 0, unacknowledged: 0, found: 0, retried: 0, note: "" }
   task.meta.fault = row

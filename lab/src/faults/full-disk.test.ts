@@ -120,7 +120,7 @@ test.skipIf(!WHOLE)(
     const { cluster } = started
     onTestFinished(() => cluster.stop())
     const url = await cluster.createDatabase("full")
-    // PostgreSQL that cannot write its WAL ends; whoever keeps it running starts it again.
+    // PostgreSQL ends when it cannot write its WAL; a supervisor would start it again.
     const repair: Repair = async () => {
       if (cluster.running()) return
       row.note = "PostgreSQL ended and was started again"

@@ -1,4 +1,4 @@
-/** A disk of the keys without room: refused before anything is committed, and what was committed is never called refused. */
+/** The disk of the keys is full: requests are refused before anything is committed, and a committed one is never reported as refused. */
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { READINESS_CACHE_MS } from "@runseal/server/sealing/readiness"
@@ -11,7 +11,7 @@ import { request } from "../../../apps/server/spec/harness/sample-requests.ts"
 import { openService, type TestService } from "../../../apps/server/spec/harness/test-service.ts"
 import { mountSmallDisk, type SmallDisk } from "./small-disk.ts"
 
-/** Whoever is told this must not take it that there is no record. */
+/** An answer with this sentence does not mean that there is no record. */
 const UNKNOWN = /not known whether this took effect/
 
 const descriptors = (): number => readdirSync("/proc/self/fd").length
@@ -67,7 +67,7 @@ bothDatabases("the keys on a full disk", open => {
     renameSync(heads, `${heads}-away`)
     mkdirSync(heads)
     disk.fill()
-    // On a connection that is new to it, the server looks at the folder before it commits.
+    // On a new connection the server checks the folder before it commits.
     const runs = UNKNOWN.test(expectRefused(await service.execute(request()), 503)) ? 2 : 1
     expect(await runsOf(service)).toBe(runs)
     const before = descriptors()

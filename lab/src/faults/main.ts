@@ -1,6 +1,6 @@
 /**
- * `npm run faults [-- --rounds N] [--seed S] [--only NAME]`: every fault against real servers, and a table of what was
- * found. Ends with 1 when anything that must hold did not.
+ * `npm run faults [-- --rounds N] [--seed S] [--only NAME]`: every fault against real servers, and a table of the
+ * results. Exits with 1 when a check failed.
  */
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
@@ -8,7 +8,7 @@ import { startVitest, type TestCase, type TestState } from "vitest/node"
 import { printTable, type TableRow } from "./fault-table.ts"
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url))
-/** Two deployments under faults at a time: their loads compete, which moves where the faults fall. */
+/** Two deployments under faults at a time: their loads compete, which varies the timing of the faults. */
 const SUITES_AT_ONCE = 2
 
 const { values } = parseArgs({
@@ -33,7 +33,7 @@ const VERDICTS: Readonly<Record<TestState, TableRow["verdict"]>> = {
 function rowOf(test: TestCase): TableRow {
   const { state, errors } = test.result()
   const { fault } = test.meta()
-  const said = [...(fault === undefined || fault.note === "" ? [] : [fault.note]), ...(errors ?? []).map(firstLine)]
+  const notes = [...(fault === undefined || fault.note === "" ? [] : [fault.note]), ...(errors ?? []).map(firstLine)]
   return {
     fault: fault?.fault ?? test.name,
     where: fault?.where ?? "",
@@ -44,7 +44,7 @@ function rowOf(test: TestCase): TableRow {
     retried: fault?.retried ?? 0,
     seconds: (test.diagnostic()?.duration ?? 0) / 1000,
     verdict: VERDICTS[state],
-    note: said.join("; "),
+    note: notes.join("; "),
   }
 }
 

@@ -17,7 +17,7 @@ import { type FaultRow, faultRow } from "./fault-row.ts"
 import { mountSmallDisk, type SmallDisk } from "./small-disk.ts"
 
 const DEADLINE_MS = 300_000
-/** The database ends the transaction of a server that stands still after 30 s. */
+/** The database ends the transaction of a suspended server after 30 s. */
 const RELEASED_WITHIN_MS = 150_000
 
 let requests = 0

@@ -1,4 +1,4 @@
-/** More requests than may wait while the disk stands still: refused at once, and whatever was taken on is kept. */
+/** More requests than the queue holds while the disk is blocked: the excess is refused at once, and accepted requests are sealed. */
 
 import { BATCH_MAX_ITEMS, QUEUE_MAX_ITEMS } from "@runseal/server/sealing/sealer"
 import { describe, expect, onTestFinished, test } from "vitest"
@@ -13,7 +13,7 @@ import { WHOLE } from "./rounds.ts"
 const DEADLINE_MS = 600_000
 /** Requests beyond what one batch and the queue hold. */
 const BEYOND = 300
-/** Longest that the disk stands still; released as soon as everything beyond the queue was refused. */
+/** Longest time that the disk is blocked; released as soon as everything beyond the queue was refused. */
 const HELD_MS = 120_000
 
 describe.skipIf(postgresStart.kind === "absent" || !WHOLE)(postgresTitle, () => {

@@ -1,11 +1,11 @@
-/** How much of the suite runs, and what its randomness is: all from two variables, so that a failure can be run again. */
+/** Size and seed of the suite, both from variables, so that a failure can be reproduced. */
 import { createHash } from "node:crypto"
 
 /** Kills under load with `npm run faults`; the other faults follow in proportion. `npm run test:faults` runs a small part. */
 export const ROUNDS: number = Number(process.env.FAULT_ROUNDS ?? 2)
 export const SEED: number = Number(process.env.FAULT_SEED ?? 1)
 
-/** Whether everything runs: `npm run test:faults` leaves out what takes long by its nature, and what it shows on the other database. */
+/** Whether everything runs: `npm run test:faults` leaves out slow cases, and those that it runs on the other database. */
 export const WHOLE: boolean = ROUNDS >= 20
 
 /** A part of the rounds, at least one. */

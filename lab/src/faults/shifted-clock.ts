@@ -1,18 +1,18 @@
 /**
- * Loaded into a server before it starts (`node --import`): its Date.now() is the machine's plus what a file says, in
- * milliseconds, read anew all the time. The server takes its time from there alone.
+ * Loaded into a server before it starts (`node --import`): its Date.now() is the machine's plus the number in a file, in
+ * milliseconds, which is read again all the time. The server has no other clock.
  */
 import { readFileSync } from "node:fs"
 
-const LOOK_MS = 10
+const POLL_MS = 10
 const { FAULT_CLOCK_FILE = "" } = process.env
 const machine = Date.now
 let shift = 0
 
-function look(): void {
+function poll(): void {
   shift = Number(readFileSync(FAULT_CLOCK_FILE, "utf8"))
 }
 
-look()
-setInterval(look, LOOK_MS).unref()
+poll()
+setInterval(poll, POLL_MS).unref()
 Date.now = () => machine() + shift

@@ -30,7 +30,7 @@ function dial(url: string): { readonly socket: Socket; readonly answer: Promise<
   return { socket, answer }
 }
 
-/** Sends a request whose body trickles until it is told to hurry. */
+/** Sends a request whose body is slow until `hurry` is called. */
 function slowSender(url: string, sent: Sent, secret: string): Slow {
   const { socket, answer } = dial(url)
   const body = JSON.stringify(sent.body)
@@ -51,7 +51,7 @@ function slowSender(url: string, sent: Sent, secret: string): Slow {
   return { socket, answer, hurry }
 }
 
-/** Asks for much and reads nothing of it until it is told to hurry. */
+/** Requests a large answer and does not read it until `hurry` is called. */
 function slowReader(url: string, secret: string): Slow {
   const { socket, answer } = dial(url)
   socket.pause()

@@ -1,6 +1,6 @@
 /**
- * The published documents that a fuzzer begins with, and whether a document that verifies says anything that they do not:
- * then somebody without keys has made it.
+ * The published documents that a fuzzer starts with, and whether a document that verifies differs from all of them:
+ * then it was made without keys.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { canonicalize, type JsonObject, type JsonValue, parseStrictJson } from "@runseal/canonical"
@@ -30,14 +30,14 @@ export function vectorTrust(): TrustedKeys {
   return trust
 }
 
-/** All that is sealed and verifies. */
+/** All published documents that verify. */
 export const validDocuments = (): readonly Uint8Array[] => [
   ...["bundles", "receipts", "attestations"].flatMap(kind => vectors(`${kind}/valid`)),
   // An export begins with its statement, which is a document of its own.
   ...vectors("exports/valid").map(lines => lines.subarray(0, lines.indexOf(0x0a))),
 ]
 
-/** Tells whether a document that verified is one of the published ones, as far as anything binds it. */
+/** Gives a function that decides whether a verified document is one of the published ones, in all parts that a seal binds. */
 export function authenticity(): (document: JsonObject) => boolean {
   const known = new Set<string>()
   const originals = new Map<string, JsonObject>()
@@ -46,7 +46,7 @@ export function authenticity(): (document: JsonObject) => boolean {
     if (!isObject(document)) continue
     known.add(bound(document, originals))
   }
-  // Once more, now that every section that is withheld in one document is known from another.
+  // Once more, now that every section withheld in one document is known from another.
   for (const bytes of validDocuments()) {
     const document = parseStrictJson(bytes)
     if (isObject(document)) known.add(bound(document, originals))
@@ -55,7 +55,7 @@ export function authenticity(): (document: JsonObject) => boolean {
 }
 
 /**
- * What something binds of a document, in its one form. The holder may withhold declared sections; a run whose leaf is v5
+ * The bound parts of a document, in canonical form. The holder may withhold declared sections; a run whose leaf is v5
  * may be shown without its complete-record anchor; a receipt of anchor v1, or without anchor, binds no run number.
  */
 function bound(document: JsonObject, originals: Map<string, JsonObject>): string {
@@ -76,7 +76,7 @@ function bound(document: JsonObject, originals: Map<string, JsonObject>): string
   )
 }
 
-/** A declared section as it was sealed, where only its hash is shown. */
+/** A declared section as it was sealed, also when it is withheld. */
 function asSealed(name: string, section: JsonValue, originals: Map<string, JsonObject>): JsonValue {
   if (!isObject(section) || !DECLARED_NAMES.some(declared => declared === name)) return section
   const key = `${name} ${String(section.hash)}`

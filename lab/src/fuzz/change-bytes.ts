@@ -1,14 +1,14 @@
-/** Changes an input as bytes: what a broken disk, a careless editor or an attacker without a plan would do. */
+/** Mutates an input as bytes, as a broken disk or an editor would. */
 import { bytesOf } from "./fuzz-target.ts"
 import type { Random } from "./random.ts"
 
-/** Longest input made: past it parsers show nothing new, and a loop of many inputs gets slow. */
+/** Longest mutated input: a longer one reaches no new code in a parser, and slows the loop. */
 export const MAX_INPUT_BYTES = 262_144
 const MAX_CHANGES = 4
 const MAX_REPEATS = 200
 const LONGEST_INSERT = 16
 
-/** Texts that have tripped parsers of every kind. */
+/** Texts that have broken parsers of every kind. */
 const WORDS: readonly string[] = [
   ...["\n\n", "\r\n", "— ", ..."\n\0\u007f\ufeff\u2028\u0085\ufffd\u{1f600}"],
   ..."\\ud800 \\u0000 __proto__ constructor prototype toString hasOwnProperty".split(" "),
@@ -86,7 +86,7 @@ function changeNumber(input: Uint8Array, random: Random): Uint8Array {
   return cut(input, found.index, found.index + found[0].length, bytesOf(`${made}`))
 }
 
-/** The input with one to four changes. @param other another input, of which pieces are taken */
+/** The input with one to four changes. @param other another input, from which pieces are copied */
 export function changeBytes(
   input: Uint8Array,
   random: Random,

@@ -1,8 +1,8 @@
-/** Changes a JSON input as a tree: what a forger does who knows the format. */
+/** Mutates a JSON input as a tree, as a forger who knows the format would. */
 import type { JsonValue } from "@runseal/canonical"
 import type { Random } from "./random.ts"
 
-/** Replaces the part at a place; undefined takes it away. */
+/** Replaces the part at a place; undefined removes it. */
 type Replace = (part: JsonValue | undefined) => void
 type Place = { readonly key: string; readonly part: JsonValue; readonly replace: Replace }
 type Members = { [key: string]: JsonValue }
@@ -31,7 +31,7 @@ function readTree(text: string): JsonValue | undefined {
   }
 }
 
-/** Every part of a tree that stands under a key or in a list, with the tree's first part for all of it. */
+/** Every member and list item of a tree; the first place is the whole tree. */
 function placesOf(tree: JsonValue): readonly Place[] {
   const places: Place[] = [{ key: "", part: tree, replace: () => undefined }]
   for (const place of places) {
@@ -57,7 +57,7 @@ const memberPlace = (members: Members, key: string, part: JsonValue): Place => (
   },
 })
 
-/** Under any key: `__proto__` becomes an own one. */
+/** Sets a member under any key, also `__proto__`, as an own property. */
 function setMember(members: Members, key: string, value: JsonValue): void {
   Object.defineProperty(members, key, { value, enumerable: true, configurable: true, writable: true })
 }
@@ -101,7 +101,7 @@ function changedHere(part: JsonValue, random: Random): JsonValue {
   return part
 }
 
-/** Digits stay digits and letters letters, so that hashes, clocks and base64 keep their shape. */
+/** Digits stay digits and letters letters, so that hashes, times and base64 stay well-formed. */
 function changedText(text: string, random: Random): string {
   const at = random.below(text.length)
   if (text === "" || random.once(4))

@@ -1,4 +1,4 @@
-/** Inputs kept for good: each has tripped this code or code like it, or is the only way to a corner of it. corpus/README.md */
+/** The corpus of stored inputs: each has broken this code or similar code, or is the only one that reaches a part of it. corpus/README.md */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -9,23 +9,23 @@ import { bytesOf, textOf } from "./fuzz-target.ts"
 
 export const CORPUS: string = fileURLToPath(new URL("corpus/", import.meta.url))
 
-export type KeptInput = { readonly name: string; readonly bytes: Uint8Array }
+export type CorpusInput = { readonly name: string; readonly bytes: Uint8Array }
 
-/** The kept inputs of a target: the lines of its `.jsonl` file, and the files of its folder. */
-export const keptInputs = (target: string): readonly KeptInput[] => [
+/** The corpus of a target: the lines of its `.jsonl` file, and the files of its folder. */
+export const corpusInputs = (target: string): readonly CorpusInput[] => [
   ...writtenInputs(join(CORPUS, `${target}.jsonl`)),
   ...inputFiles(join(CORPUS, target)),
 ]
 
 /** The files of a folder in the order of their names; none when there is no such folder. */
-export function inputFiles(folder: string): readonly KeptInput[] {
+export function inputFiles(folder: string): readonly CorpusInput[] {
   if (!existsSync(folder)) return []
   const names = readdirSync(folder).sort()
   return names.map(name => ({ name, bytes: new Uint8Array(readFileSync(join(folder, name))) }))
 }
 
 /** Writes an input into a folder of the target's. @returns its path */
-export function keepInput(folder: string, target: string, name: string, bytes: Uint8Array): string {
+export function writeInputFile(folder: string, target: string, name: string, bytes: Uint8Array): string {
   mkdirSync(join(folder, target), { recursive: true })
   const path = join(folder, target, name)
   writeFileSync(path, bytes)
@@ -33,7 +33,7 @@ export function keepInput(folder: string, target: string, name: string, bytes: U
 }
 
 /** One input a line. */
-function writtenInputs(path: string): readonly KeptInput[] {
+function writtenInputs(path: string): readonly CorpusInput[] {
   if (!existsSync(path)) return []
   const lines = readFileSync(path, "utf8").trimEnd().split("\n")
   return lines.map(line => {
@@ -50,7 +50,7 @@ function bytesIn(entry: JsonValue): Uint8Array {
   return new Uint8Array(Buffer.from(writtenOut(member(entry, "bytes")), "latin1"))
 }
 
-/** The text in which the first place of each text becomes another. */
+/** The text with the first occurrence of each text replaced. */
 function changed(text: string, changes: JsonValue | undefined): string {
   if (!Array.isArray(changes)) throw new Error("A changed vector has changes.")
   return changes.reduce<string>((now, change) => {
@@ -61,10 +61,10 @@ function changed(text: string, changes: JsonValue | undefined): string {
   }, text)
 }
 
-/** A text, or a list of its parts. `["ab", 3]` is a part written three times; in `["k#,", 3, "#"]` the third element stands for 0, 1, 2. */
+/** A text, or a list of its parts. `["ab", 3]` is a part written three times; in `["k#,", 3, "#"]` the third element is replaced by 0, 1, 2. */
 function writtenOut(parts: JsonValue | undefined): string {
   if (typeof parts === "string") return parts
-  if (!Array.isArray(parts)) throw new Error("A kept input has a text or bytes.")
+  if (!Array.isArray(parts)) throw new Error("An input of the corpus has a text or bytes.")
   return parts.map(part => (Array.isArray(part) ? repeated(part) : writtenOut(part))).join("")
 }
 

@@ -1,20 +1,20 @@
-/** Which blocks of our own code an input reached, from V8's counters. */
+/** The blocks of our own code that an input reached, from V8's coverage counters. */
 import { type Profiler, Session } from "node:inspector"
 
-/** Sources that count: the code under test, not the fuzzer, nor other people's packages. */
+/** The code under test, without the fuzzer and third-party packages. */
 const OURS = /\/(?:libs|apps)\/[^?]*\.ts/
 
 export type Coverage = {
-  /** Whether something was reached since the last call of either that was never noted. */
+  /** Whether a block that was never noted was reached since the last call of `isNew` or `note`. */
   readonly isNew: () => boolean
-  /** Notes what was reached since the last call of either. @returns whether some of it is new */
+  /** Notes the blocks reached since the last call of `isNew` or `note`. @returns whether some are new */
   readonly note: () => boolean
   /** Blocks reached so far. */
   readonly size: () => number
   readonly close: () => void
 }
 
-/** Starts counting in this thread. Code runs slower meanwhile. */
+/** Starts counting in this thread, which slows its code. */
 export function countCoverage(): Coverage {
   const session = new Session()
   session.connect()
@@ -23,7 +23,7 @@ export function countCoverage(): Coverage {
   const seen = new Set<string>()
   const reached = (): readonly string[] => {
     const keys: string[] = []
-    // The answer comes before `post` returns: the session is of this thread.
+    // The callback runs before `post` returns, since the session is of this thread.
     session.post("Profiler.takePreciseCoverage", (_error, { result }) => {
       for (const script of result) if (OURS.test(script.url)) keys.push(...keysOf(script))
     })
@@ -46,7 +46,7 @@ export function countCoverage(): Coverage {
   }
 }
 
-/** Each block with the order of magnitude of its count: a loop that runs a hundred times is another thing than once. */
+/** Each block with the order of magnitude of its count, so that a hundred iterations of a loop differ from one. */
 function keysOf({ scriptId, functions }: Profiler.ScriptCoverage): readonly string[] {
   const blocks = functions.flatMap(({ ranges }) => ranges).filter(({ count }) => count > 0)
   return blocks.map(

@@ -1,4 +1,4 @@
-/** The loop: choose an input, change it, run it; keep what reached new code, tell what broke a promise. */
+/** The loop: choose an input, mutate it, run it; add it to the inputs if it reached new code, report it if it broke a promise. */
 import { changeBytes, MAX_INPUT_BYTES } from "./change-bytes.ts"
 import { changeJson } from "./change-json.ts"
 import type { Coverage } from "./coverage.ts"
@@ -10,29 +10,29 @@ export type Find = { readonly input: Uint8Array; readonly problem: string }
 
 export type FuzzRun = {
   readonly target: FuzzTarget
-  /** Inputs beside the target's seeds. */
+  /** Inputs in addition to the target's seeds. */
   readonly corpus: readonly Uint8Array[]
   readonly random: Random
-  /** Without it nothing is kept on the way: the inputs are changed ones of the corpus alone. */
+  /** Without it no input is added: only seeds and corpus are mutated. */
   readonly coverage?: Coverage
-  /** Whether to go on after so many inputs. */
+  /** Whether to continue after so many inputs. */
   readonly goesOn: (runs: number) => boolean
-  /** Told of each input before it runs. */
+  /** Called with each input before it runs. */
   readonly before?: (input: Uint8Array) => void
-  /** Told of each input that reached new code. */
-  readonly kept?: (input: Uint8Array) => void
-  /** Told of each find whose problem was not found before. */
+  /** Called with each input that reached new code. */
+  readonly added?: (input: Uint8Array) => void
+  /** Called with each find whose problem was not found before. */
   readonly found: (find: Find) => void
 }
 
-/** Of the inputs kept on the way the newest are chosen more often. */
+/** So many of the newest inputs are chosen more often. */
 const RECENT = 24
-/** Inputs between two looks at what was reached, which cost more than most inputs. A batch with news runs again, one by one. */
+/** Inputs between two reads of the coverage, which cost more than most inputs. A batch that reached new code runs again, one by one. */
 const BATCH = 32
-/** Problems told of one target: more are of one cause. */
+/** Most problems reported of one target: more usually have one cause. */
 const MAX_FINDS = 20
 
-/** Runs the corpus as it is, then changed inputs. @returns how many ran */
+/** Runs the corpus unchanged, then mutated inputs. @returns the number of runs */
 export async function fuzz({
   target,
   corpus,
@@ -40,7 +40,7 @@ export async function fuzz({
   coverage,
   goesOn,
   before,
-  kept,
+  added,
   found,
 }: FuzzRun): Promise<number> {
   const inputs = [...target.seeds(), ...corpus]
@@ -64,13 +64,13 @@ export async function fuzz({
       await run(input)
       if (!coverage.note()) continue
       inputs.push(input)
-      kept?.(input)
+      added?.(input)
     }
   }
   return runs
 }
 
-/** What went wrong with an input; undefined when every promise held. */
+/** The promise that an input broke; undefined when every one held. */
 export async function problemOf({ run }: FuzzTarget, input: Uint8Array): Promise<string | undefined> {
   try {
     await run(input)

@@ -1,17 +1,17 @@
-/** A piece of code that takes bytes from strangers, and what must hold whatever they are. */
+/** Code that parses untrusted bytes, and what must hold for every input. */
 export type FuzzTarget = {
   readonly name: string
-  /** Inputs to begin with: valid ones, of every kind. The kept corpus comes on top. */
+  /** Initial inputs: valid ones, of every kind. The stored corpus is added to them. */
   readonly seeds: () => readonly Uint8Array[]
-  /** Feeds the input in and checks what must hold. Throws when it does not: a find. */
+  /** Runs the code on the input and checks what must hold. An error is a find. */
   readonly run: (input: Uint8Array) => void | Promise<void>
-  /** Texts that mean something to the code, put in by chance. */
+  /** Texts with a meaning for the code, inserted at random. */
   readonly words?: readonly string[]
-  /** The inputs are JSON: they are also changed as trees, and sealed again after a change. */
+  /** The inputs are JSON: they are also mutated as trees, and sealed again afterwards. */
   readonly json?: true
 }
 
-/** What must hold does not: the sentence says what. */
+/** Something that must hold does not; the message states it. */
 export class BrokenPromise extends Error {
   override readonly name = "BrokenPromise"
 }
@@ -25,6 +25,6 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
 
 export const bytesOf = (text: string): Uint8Array => encoder.encode(text)
-/** The text behind an input; what is no UTF-8 is replaced, as a careless reader would do. */
+/** The text of an input; invalid UTF-8 is replaced, not refused. */
 export const textOf = (input: Uint8Array): string => decoder.decode(input)
 export const seedsOf = (...texts: readonly string[]): readonly Uint8Array[] => texts.map(bytesOf)

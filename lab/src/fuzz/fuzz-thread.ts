@@ -1,4 +1,4 @@
-/** The loop in a thread of its own, which whoever started it can end when an input never does. */
+/** The loop in a thread of its own, so that it can be terminated when an input hangs. */
 import { parentPort, workerData } from "node:worker_threads"
 import { countCoverage } from "./coverage.ts"
 import { fuzz } from "./fuzz-loop.ts"
@@ -19,7 +19,7 @@ const runs = await fuzz({
   coverage,
   goesOn: () => Date.now() < job.until,
   before: input => writeInput(job, input),
-  kept: input => tell({ kind: "kept", input }),
+  added: input => tell({ kind: "added", input }),
   found: ({ input, problem }) => tell({ kind: "find", input, problem }),
 })
 tell({ kind: "end", runs, blocks: coverage.size() })

@@ -1,12 +1,12 @@
 /**
- * `npm run fuzz`: feeds changed inputs to everything that reads what strangers send, guided by what code they reach.
- * Ends with 1 when something was found.
+ * `npm run fuzz`: runs mutated inputs through every parser of untrusted data, guided by code coverage.
+ * Exits with 1 when something was found.
  */
 
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { sha256Hex } from "@runseal/canonical"
-import { inputFiles, keepInput, keptInputs } from "./corpus.ts"
+import { corpusInputs, inputFiles, writeInputFile } from "./corpus.ts"
 import { TARGETS } from "./targets.ts"
 import { watchedFuzz } from "./watched-fuzz.ts"
 
@@ -14,8 +14,8 @@ const USAGE = `Usage: npm run fuzz [-- --seconds N] [--target NAME]... [--seed N
 
   --seconds N    for each target; 20 when absent
   --target NAME  only this one; all when absent: ${TARGETS.map(({ name }) => name).join(", ")}
-  --seed N       begin of chance; the clock when absent
-  --folder DIR   where finds are written, and inputs that reached new code, which the next run begins with;
+  --seed N       seed of the random numbers; taken from the clock when absent
+  --folder DIR   folder for finds, and for inputs that reached new code, with which the next run starts;
                  .runseal/fuzz when absent
 `
 
@@ -24,13 +24,13 @@ const NAME_LENGTH = 12
 type Plan = { readonly seconds: number; readonly seed: number; readonly folder: string }
 
 async function fuzzTarget(target: string, { seconds, seed, folder }: Plan): Promise<number> {
-  const corpus = [...keptInputs(target), ...inputFiles(join(folder, "reached", target))].map(({ bytes }) => bytes)
-  const { finds, kept, runs, blocks } = await watchedFuzz({ target, seed, corpus, until: Date.now() + seconds * 1000 })
+  const corpus = [...corpusInputs(target), ...inputFiles(join(folder, "reached", target))].map(({ bytes }) => bytes)
+  const { finds, added, runs, blocks } = await watchedFuzz({ target, seed, corpus, until: Date.now() + seconds * 1000 })
   const reached = blocks === undefined ? "" : `, ${blocks} blocks reached`
-  process.stdout.write(`${target.padEnd(14)} ${runs} inputs, ${kept.length} kept${reached}, ${finds.length} finds\n`)
-  for (const input of kept) keepInput(`${folder}/reached`, target, nameOf(input), input)
+  process.stdout.write(`${target.padEnd(14)} ${runs} inputs, ${added.length} added${reached}, ${finds.length} finds\n`)
+  for (const input of added) writeInputFile(`${folder}/reached`, target, nameOf(input), input)
   for (const { input, problem } of finds)
-    process.stdout.write(`  ${problem}\n    ${keepInput(`${folder}/finds`, target, nameOf(input), input)}\n`)
+    process.stdout.write(`  ${problem}\n    ${writeInputFile(`${folder}/finds`, target, nameOf(input), input)}\n`)
   return finds.length
 }
 

@@ -1,14 +1,14 @@
-/** Chance that follows from a seed, so that a fuzz run can be repeated. */
+/** Random numbers from a seed, so that a fuzz run can be reproduced. */
 export type Random = {
   /** An integer from 0 up to, not including, `below`; 0 when that is less than 1. */
   readonly below: (below: number) => number
   /** One of the items; undefined when there is none. */
   readonly pick: <T>(items: readonly T[]) => T | undefined
-  /** True once in `times`. */
+  /** True with probability 1/`times`. */
   readonly once: (times: number) => boolean
 }
 
-/** Mulberry32 (Tommy Ettinger): 32 bits of state, good enough to choose changes with. @param seed any integer */
+/** Mulberry32 (Tommy Ettinger): 32 bits of state, enough to choose mutations. @param seed any integer */
 export function randomOf(seed: number): Random {
   let state = seed | 0
   const below = (limit: number): number => {

@@ -1,6 +1,6 @@
 /**
- * What a forger without keys can do after a change: compute every hash anew and put it wherever the old one stood, leaves
- * included. What he cannot make are signatures.
+ * What a forger without keys can do after a change: recompute every hash and replace the old one everywhere, also in
+ * leaves. Without keys there are no signatures.
  */
 import { isJsonValue, isSha256Hex, type JsonObject, type JsonValue } from "@runseal/canonical"
 import { bundleHash } from "@runseal/core/formulas/manifest-sections"
@@ -9,10 +9,10 @@ import { readBundle } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { BUNDLE_KIND } from "@runseal/core/vocabulary/versions"
 
-/** A hash that changes others: a record's longest chain of hashes is shorter. */
+/** A new hash changes the hashes over it; a record's longest chain of hashes is shorter than this. */
 const MAX_ROUNDS = 40
 
-/** The text with every hash of a part made right again, as often as that changes others; as it was when it is no JSON. */
+/** The text with every hash recomputed until none changes; unchanged when it is no JSON. */
 export function sealAgain(text: string): string {
   let sealed = text
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -23,11 +23,11 @@ export function sealAgain(text: string): string {
   return sealed
 }
 
-/** Hashes that are not those of the parts they stand in, each with the right one. */
+/** Wrong hashes of the parts that contain them, each with the right one. */
 function staleHashes(text: string): ReadonlyMap<string, string> {
   const stale = new Map<string, string>()
-  const note = (stated: JsonValue | undefined, right: string): void => {
-    if (isSha256Hex(stated) && stated !== right) stale.set(stated, right)
+  const note = (written: JsonValue | undefined, right: string): void => {
+    if (isSha256Hex(written) && written !== right) stale.set(written, right)
   }
   const visit = (value: JsonValue): void => {
     if (Array.isArray(value)) value.forEach(visit)
@@ -47,7 +47,7 @@ function staleHashes(text: string): ReadonlyMap<string, string> {
   return stale
 }
 
-/** Of what is no bundle, a hash that is never right. */
+/** The bundle's seal; for anything else a hash that is never right. */
 function sealOfBundle(value: JsonObject): string {
   const bundle = readBundle(value)
   return "unreadable" in bundle ? "0".repeat(64) : bundleHash(bundle)

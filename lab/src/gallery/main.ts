@@ -22,9 +22,9 @@ import { tellOnStdout } from "../../../tools/src/demo/story.ts"
 
 const GALLERY = ".runseal/gallery"
 const PAGE = "docs/report.md"
-/** Enough to read the small print on a screen. */
+/** Enough to read small text on a screen. */
 const DOTS_PER_INCH = "72"
-/** The demo's service is gone when the report is drawn; an example address stands in for it. */
+/** The demo's service has stopped when the report is drawn, so an example address is printed. */
 const ADDRESS = "https://runs.example.com"
 
 /** Every outcome in brief and comprehensive, a completed run in all four formats. */

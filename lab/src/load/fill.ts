@@ -1,4 +1,4 @@
-/** Fills a database with runs: real requests to the service, which seals and verifies each as always. */
+/** Fills a database with runs: real requests to the service, which seals and verifies each as usual. */
 import { type JsonObject, sha256Hex } from "@runseal/canonical"
 import { EICAR, execute, full } from "../bench/bodies.ts"
 import { type LoadRequest, load } from "../bench/load/load.ts"
@@ -10,7 +10,7 @@ const ROUTES = 25
 const FULL_EVERY = 8
 /** One run in so many is refused by policy. */
 const DENIED_EVERY = 23
-/** Different requests in turn. A prime, so that every caller sends all of them. */
+/** Different requests in rotation. A prime, so that every caller sends all of them. */
 const VARIANTS = 1999
 /** Enough to keep batches large; latency does not matter here. */
 const CONNECTIONS = 256
@@ -37,14 +37,14 @@ export type Amount = {
   readonly runs: number
   /** Callers beside the first, who makes every second run. */
   readonly keys: number
-  /** The fill ends after so long, with as many runs as there are then. */
+  /** Time limit, after which fewer runs are accepted. */
   readonly minutes: number
 }
 
 export type Filled = {
   /** Secrets of the callers; the first made every second run. */
   readonly secrets: readonly string[]
-  /** One sentence on what was done. */
+  /** The result in one sentence. */
   readonly story: string
 }
 
@@ -66,9 +66,9 @@ export async function fill(
     connections: CONNECTIONS,
     warmSeconds: 0,
   }
-  const begun = performance.now()
-  const secondsLeft = (): number => minutes * 60 - (performance.now() - begun) / 1000
-  const rate = (sealed: number): number => Math.round((sealed * 1000) / (performance.now() - begun))
+  const startMs = performance.now()
+  const secondsLeft = (): number => minutes * 60 - (performance.now() - startMs) / 1000
+  const rate = (sealed: number): number => Math.round((sealed * 1000) / (performance.now() - startMs))
   let sealed = 0
   while (sealed < runs && secondsLeft() > 0) {
     const requestsMax = Math.min(REPORT_EVERY_RUNS, runs - sealed)

@@ -1,4 +1,4 @@
-/** How fast runs are sealed in the loaded database and in an empty one, in turn. */
+/** How fast runs are sealed in the loaded database and in an empty one, measured alternately. */
 
 import { USUAL_CONNECTIONS } from "../bench/bench-plan.ts"
 import { FULL } from "../bench/bodies.ts"
@@ -15,7 +15,7 @@ const SECONDS = 5
 
 export type InsertsCompared = { readonly section: Section; readonly starts: readonly Row[] }
 
-/** @param callers of the loaded database, who take turns; the empty one gets as many */
+/** @param callers of the loaded database, used in rotation; the empty one gets as many */
 export async function compareInserts(
   target: Target,
   callers: readonly string[],
@@ -33,9 +33,9 @@ export async function compareInserts(
   const running = []
   const starts: Row[] = []
   for (const side of sides) {
-    const begun = performance.now()
+    const startMs = performance.now()
     const service = await startService(side.folder, side.database)
-    const value = performance.now() - begun
+    const value = performance.now() - startMs
     starts.push({
       what: `start on ${side.what}`,
       value,
@@ -60,8 +60,8 @@ export async function compareInserts(
   if (full === undefined || none === undefined) throw new Error("two databases are compared")
   const wal = ({ measured }: typeof full): string =>
     `${readable(measured.cost.walBytes ?? Number.NaN)} bytes of WAL a run`
-  const ratio = `${times(full.measured, none.measured)} the empty one, the middle of ${ROUNDS} rounds in turn`
-  const title = `Inserts: POST /execute with ${connections} connections, ${callers.length} keys in turn`
+  const ratio = `${times(full.measured, none.measured)} the empty one, the median of ${ROUNDS} alternating rounds`
+  const title = `Inserts: POST /execute with ${connections} connections, ${callers.length} keys in rotation`
   return {
     section: loadSection(title, [
       { ...full, note: `${ratio}; ${wal(full)}` },
@@ -71,7 +71,7 @@ export async function compareInserts(
   }
 }
 
-/** Of each value the middle one of the rounds: on a machine that does other work no round is the middle one in all of them. */
+/** The median of each value over the rounds: on a busy machine no single round is the median in all values. */
 function middleOf(rounds: readonly Measured[]): Measured {
   const [first] = rounds
   if (first === undefined) throw new Error("nothing was measured")

@@ -1,4 +1,4 @@
-/** `npm run load`: fills a database with runs and measures what stays as fast as without them. */
+/** `npm run load`: fills a database with runs and measures which operations stay as fast as without them. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
@@ -13,18 +13,18 @@ const HELP = `npm run load -- [--runs <number>] [--keys <number>] [--minutes <nu
                [--database <postgres://…> --data-dir <folder>] [--measure]
 
   --runs <number>      runs to load (default: 2000000); half of them are of one key
-  --keys <number>      other keys, which take turns (default: 1000)
-  --minutes <number>   ends the load after so long, with as many runs as there are then
-  --database <url>     an empty database of a server of yours, which stays when all is done; its signing keys go to --data-dir
+  --keys <number>      other keys, used in rotation (default: 1000)
+  --minutes <number>   time limit of the load, after which fewer runs are accepted
+  --database <url>     an empty database on your own server, which is not removed; its signing keys are stored in --data-dir
   --measure            loads nothing and measures the database that was loaded before
-  --write              keeps the tables in docs/performance.md
+  --write              writes the tables into docs/performance.md
 
-Without --database it starts a PostgreSQL of its own and deletes all of it at the end: some 11 KB a run in the folder for
-temporary files. The runs are requests to the service, which seals and verifies each as always. Its own PostgreSQL does not sync
+Without --database it starts a PostgreSQL of its own and deletes it at the end. It takes some 11 KB per run in the folder for
+temporary files. The runs are requests to the service, which seals and verifies each as usual. Its own PostgreSQL does not sync
 while it loads.
 `
 
-/** Beside the signing keys, so that a later measurement finds the callers. */
+/** Stored beside the signing keys, so that a later measurement has the callers' secrets. */
 const CALLERS_FILE = "load.json"
 
 const say = (line: string): void => void process.stderr.write(`load: ${line}\n`)
@@ -37,7 +37,7 @@ async function load(target: Target, own: boolean, amount: Amount): Promise<strin
   return story
 }
 
-/** Secrets of the callers of a load. @throws Error when the folder is of none */
+/** Secrets of the callers of a load. @throws Error when the folder has none */
 function callersOf(folder: string): readonly string[] {
   const secrets = member(parseStrictJson(readFileSync(join(folder, CALLERS_FILE))), "secrets")
   if (!Array.isArray(secrets)) throw new Error(`${folder} holds no load`)

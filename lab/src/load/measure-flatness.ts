@@ -1,4 +1,4 @@
-/** What stays as fast as in an empty database, measured through the real server over HTTP. */
+/** Measures which operations stay as fast as in an empty database, through the real server over HTTP. */
 
 import { measure } from "../bench/measured-load.ts"
 import { readable, type Section, sectionOf } from "../bench/page.ts"
@@ -9,13 +9,13 @@ import { compareInserts } from "./inserts.ts"
 import { readKinds } from "./read-kinds.ts"
 import { ask, type Target } from "./target.ts"
 
-/** One reader at a time: what counts here is how long one waits, and not how many are served. */
+/** One reader at a time: latency is measured, not throughput. */
 const READERS = 1
-/** Seconds in which all kinds are read in turn before any is counted: the service's code is compiled meanwhile. */
+/** Seconds in which all kinds are read before any is counted, for the JIT compiler to warm up. */
 const HEAT_SECONDS = 10
 const WARM_SECONDS = 0.5
 const SECONDS = 3
-/** Of each kind so many different requests. */
+/** So many different requests of each kind. */
 const HEATING_PATHS = 10
 
 const MEBIBYTE = 2 ** 20
@@ -60,7 +60,7 @@ type Use = { readonly name: string; readonly table: string; readonly indexes: st
 
 const PER_RUN_WORTH_A_LINE = 5
 
-/** What a run takes on disk, by table: as allocated, the compressed bundles included; empty room in pages as well. */
+/** Disk space per run, by table, as allocated: with the compressed bundles and free space in pages. */
 async function diskUse(databaseUrl: string): Promise<Section> {
   const tables = await ask<Use>(
     databaseUrl,

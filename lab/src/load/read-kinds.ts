@@ -1,4 +1,4 @@
-/** The reads that are to be as fast as in a small database, for the caller with most runs. Totals are held against a count. */
+/** The reads that should be as fast as in a small database, for the caller with most runs. Totals are compared with a count. */
 import { parseStrictJson } from "@runseal/canonical"
 import { member } from "@runseal/core/vocabulary/json-members"
 import {
@@ -13,10 +13,10 @@ import {
 import { programOf, routeOf } from "./fill.ts"
 import { ask } from "./target.ts"
 
-/** The part of all runs that the search by time finds. */
+/** The search by time finds 1/46 of all runs. */
 const TIME_SHARE = 46
 
-/** @param databaseUrl for counts of the database's own */
+/** @param databaseUrl to count rows directly */
 export async function readKinds(
   databaseUrl: string,
   serviceUrl: string,
@@ -29,9 +29,9 @@ export async function readKinds(
       `select count(*)::text as count from run
        where owner = (select owner from run group by owner order by count(*) desc limit 1) and ${condition}`,
     )
-    const told = Number(member(parseStrictJson(await readText(serviceUrl, path, secret)), "total"))
-    if (told !== Number(row?.count)) throw new Error(`GET ${path} tells ${told} runs where ${row?.count} are`)
-    return `${told.toLocaleString("en")} match, exact`
+    const total = Number(member(parseStrictJson(await readText(serviceUrl, path, secret)), "total"))
+    if (total !== Number(row?.count)) throw new Error(`GET ${path} reports ${total} runs; there are ${row?.count}`)
+    return `${total.toLocaleString("en")} match, exact`
   }
   const search = async (what: string, query: string, condition: string): Promise<ReadKind> => ({
     what: `GET /runs/search by ${what}`,
@@ -61,7 +61,7 @@ export async function readKinds(
   }
 }
 
-/** Times, to the second, around a part of the runs in the middle. */
+/** A range of times, to the second, that covers a part of the runs in the middle. */
 async function timeInTheMiddle(databaseUrl: string): Promise<{ readonly from: string; readonly to: string }> {
   const [times] = await ask<{ from: string; to: string }>(
     databaseUrl,

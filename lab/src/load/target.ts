@@ -1,4 +1,4 @@
-/** Where runs are loaded: a database that is given, or a PostgreSQL of the load's own, which goes when it is done. */
+/** The database that is loaded: a given one, or a PostgreSQL of the load's own, which is removed at the end. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -7,13 +7,13 @@ import { type DatabaseLook, lookAt, startDatabaseServer } from "../bench/servers
 
 export type Target = {
   readonly url: string
-  /** Of keys and of what a measurement must know. */
+  /** Folder of the signing keys and of the callers' secrets. */
   readonly folder: string
-  /** PostgreSQL's own words for its version. */
+  /** PostgreSQL's `server_version`. */
   readonly version: string
   /** An empty database beside it, with a folder of its own. */
   readonly empty: () => Promise<{ readonly url: string; readonly folder: string }>
-  /** What the server has used; its processor time only where its processes are seen from here. */
+  /** The server's usage; its processor time only when it runs on this machine. */
   readonly look: (url: string) => Promise<DatabaseLook>
   readonly remove: () => Promise<void>
 }
@@ -28,7 +28,7 @@ export async function ask<Row extends object>(url: string, text: string): Promis
   }
 }
 
-/** Syncing is what makes an acknowledgement durable; rows that a crash may take are loaded again. */
+/** Switches syncs off for the load, and on again: rows of a load that a crash loses are loaded again. */
 export async function setDurable(url: string, on: boolean): Promise<void> {
   const switched = on ? "on" : "off"
   await ask(url, `alter system set fsync = ${switched}`)
@@ -37,7 +37,7 @@ export async function setDurable(url: string, on: boolean): Promise<void> {
   if (on) await ask(url, "checkpoint")
 }
 
-/** The process that listens at a URL of this machine: the parent of whoever answers. 0 when it is not seen from here. */
+/** The pid of the PostgreSQL server at a URL of this machine, the parent of its backends; 0 when it runs elsewhere. */
 async function serverAt(url: string): Promise<number> {
   if (!["127.0.0.1", "localhost"].includes(new URL(url).hostname)) return 0
   const sql = postgres(url, { max: 1 })
@@ -52,7 +52,7 @@ async function serverAt(url: string): Promise<number> {
   }
 }
 
-/** A database and folder that are given. They stay as they are when all is done, but for the empty database beside them. */
+/** A given database and folder. They are not removed, only the empty database beside them is. */
 export async function givenTarget(url: string, folder: string): Promise<Target> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const [row] = await ask<{ version: string }>(url, "select current_setting('server_version') as version")

@@ -1,16 +1,16 @@
 /**
- * Loaded before everything else (`node --import`): changes the text of some modules as they are loaded, so that the
- * simulation can be shown to find a fault in the real code without that code having a place for faults.
+ * Loaded before everything else (`node --import`): changes the source of some modules as they are loaded, so that a test
+ * can plant a fault in the real code and show that the simulation finds it.
  */
 import { registerHooks } from "node:module"
 
-/** A piece of a module's text and what stands in its place. */
+/** A piece of a module's source and its replacement. */
 export type SourceChange = { readonly file: string; readonly from: string; readonly to: string }
 
-/** Names the changes, as JSON, to a process that loads this module. */
+/** Variable with the changes, as JSON, for a process that loads this module. */
 export const CHANGES_VARIABLE = "SIMULATION_CHANGES"
 
-/** Exit status of a process in which a change does not apply any more. */
+/** Exit status of a process in which a change does not apply, because the source has changed. */
 export const DOES_NOT_APPLY = 3
 
 const changes: readonly SourceChange[] = JSON.parse(process.env[CHANGES_VARIABLE] ?? "[]")

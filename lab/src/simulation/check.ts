@@ -1,6 +1,6 @@
 /**
- * The full check after a simulation, from the committed rows alone and by other code than what wrote them where there is any:
- * the log from its entries, every document by the public verifier, chains, budgets, and all that was ever said of it.
+ * The full check after a simulation, from the committed rows alone and, where possible, by other code than what wrote them:
+ * the log from its entries, every document by the public verifier, chains, budgets, and every state of the log that was ever published.
  */
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
@@ -33,7 +33,7 @@ import { type TenantRow, tenant } from "@runseal/server/store/tables/tenants"
 import { naiveLeaf, naiveRoot, naiveTiles } from "../../../apps/server/spec/harness/naive-log.ts"
 import { decoded, type Snapshot } from "./database/simulated-rows.ts"
 
-/** What was said of the log at some time, to anybody: it must be a beginning of the log that is there at the end. */
+/** A published or stored state of the log: it must be a prefix of the final log. */
 export type Promised = { readonly size: number; readonly root: string; readonly by: string }
 
 export type Sealed = {
@@ -41,10 +41,10 @@ export type Sealed = {
   readonly attestations: readonly { readonly row: AttestationRow; readonly document: Anchor }[]
 }
 
-/** Judges a document. */
+/** Verifies a document. @throws AssertionError when it has another verdict */
 export type Judge = (text: string, verdict: Verdict) => void
 
-/** @param judged texts that got their verdict already, under the same keys */
+/** @param judged texts that were verified before, under the same keys */
 export function judgeBy(trust: TrustedKeys, judged: ReadonlySet<string>): Judge {
   return (text, verdict) => {
     if (judged.has(text)) return
@@ -55,7 +55,7 @@ export function judgeBy(trust: TrustedKeys, judged: ReadonlySet<string>): Judge 
   }
 }
 
-/** @throws AssertionError for whatever is not as it must be */
+/** @throws AssertionError when a check fails */
 export function checkStore(state: Snapshot, trust: TrustedKeys, judge: Judge, promised: readonly Promised[]): Sealed {
   const [head] = decoded<LogHeadRow>(state, log_head)
   assert.ok(head !== undefined)
@@ -88,7 +88,7 @@ function readJudged(text: string, judge: Judge): Bundle {
 const anchorsOf = ({ anchors }: Bundle): readonly Anchor[] =>
   [anchors.pre_anchor, anchors.receipt, anchors.complete_record].filter(anchor => anchor !== undefined)
 
-/** What the proof of an anchor says of the log. */
+/** The state of the log in an anchor's proof. */
 const promiseOf = ({ entry }: Pick<Anchor, "entry">): Promised => ({
   size: Number(entry.inclusionProof.treeSize),
   root: Buffer.from(entry.inclusionProof.rootHash, "base64").toString("hex"),
@@ -139,7 +139,7 @@ function checkLog(
   assert.equal(tiles.length, Math.floor(head.size / 256))
 }
 
-/** Entry 0 is the log's birth, every other one is one anchor of one document, with the same body and time. */
+/** Entry 0 is the log's genesis; every other one is one anchor of one document, with the same body and time. */
 function checkEntries(anchors: readonly Anchor[], entries: readonly LogEntryRow[]): void {
   const shown = anchors.map(({ entry }) => Number(entry.logIndex)).sort((a, b) => a - b)
   assert.deepEqual(
@@ -203,7 +203,7 @@ function checkAttestations(rows: readonly AttestationRow[]): void {
 const windowOf = ({ tenant_id, window_seconds, window_start }: Omit<TenantWindowRow, "total">): string =>
   `${tenant_id} ${window_seconds} ${window_start}`
 
-/** Totals are the sums of their charges, each charge begins where another ended, and a run that went on was below its cap. */
+/** Totals are the sums of their charges, each charge starts at the total of another, and a run that was not halted was below its cap. */
 function checkBudgets(
   bundles: readonly Bundle[],
   windows: readonly TenantWindowRow[],

@@ -1,4 +1,4 @@
-/** What callers ask for in a simulation, what they are told, and what must be true of it in the end. */
+/** The callers' requests in a simulation, their answers, and what must hold of them at the end. */
 import assert from "node:assert/strict"
 import { sha256Hex, utf8Decode } from "@runseal/canonical"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
@@ -10,7 +10,7 @@ import type { Sealed } from "./check.ts"
 import type { SimulatedProcess } from "./process.ts"
 import type { Seeded } from "./seeded.ts"
 
-/** Tokens of one window and of one run: with what runs declare, some are halted by either. */
+/** Token budget of one window and of one run: some drawn runs exceed either. */
 export const TOKEN_BUDGET = 1000
 const TOKENS = [0, 1, 300, 700, 1200]
 const TENANTS = [
@@ -18,15 +18,15 @@ const TENANTS = [
   { tenant_id: "api-key-2", owner: 2 },
 ] as const
 
-/** How one attempt ended, for whoever asked. */
+/** The result of one attempt, as the caller sees it. */
 export type Ending =
   | { readonly kind: "answered"; readonly record: string; readonly text: string | undefined }
-  /** @param nothingWritten whether the error says that nothing was */
+  /** @param nothingWritten whether the error states that nothing was written */
   | { readonly kind: "refused"; readonly error: string; readonly nothingWritten: boolean }
 
 export type Attempt = { readonly name: string; readonly process: string; ending: Ending | undefined }
 
-/** A request, tried until it is answered when it has a key and once when it has none. */
+/** A request: retried until it is answered when it has an idempotency key, sent once when it has none. */
 export type Asked = {
   readonly name: string
   readonly kind: "run" | "attestation"
@@ -50,7 +50,7 @@ export function drawRequest(random: Seeded, name: string): Asked {
 
 export const isAnswered = ({ attempts }: Asked): boolean => attempts.some(({ ending }) => ending?.kind === "answered")
 
-/** Whether it would be asked again: a key makes it safe, and so does an answer that nothing was written. */
+/** Whether a caller would retry it: a key makes a retry safe, and so does an answer that nothing was written. */
 export function isOpen(asked: Asked): boolean {
   const last = asked.attempts.at(-1)
   if (last === undefined) return true
@@ -59,7 +59,7 @@ export function isOpen(asked: Asked): boolean {
   return last.ending?.kind === "refused" && last.ending.nothingWritten
 }
 
-/** Sends it once more. @param answered told of an answer the instant it is given; a process that has ended gives none */
+/** Sends it once more. @param answered called with the answer as soon as it is given; a process that has ended gives none */
 export async function attempt(
   asked: Asked,
   process: SimulatedProcess,
@@ -100,7 +100,7 @@ const submission = (name: string, tenant: Asked["tenant"], tokens: number): Subm
   },
 })
 
-/** @throws whatever is no answer a caller may get: it would be a 500 */
+/** @throws an error that no answer to a caller describes: it would be a 500 */
 function refused(error: unknown): Ending {
   if (error instanceof StoreError)
     return { kind: "refused", error: error.code, nothingWritten: error.code !== "outcome_unknown" }
@@ -108,7 +108,7 @@ function refused(error: unknown): Ending {
   throw error
 }
 
-/** What callers were told is what is stored. @param before records that were there when the world began */
+/** Checks that the answers match the stored records. @param before number of records at the start of the world */
 export function checkAnswers(requests: readonly Asked[], { runs, attestations }: Sealed, before: number): void {
   const stored = new Map([
     ...runs.map(({ row }) => [`${row.run_id}`, { text: row.bundle, of: row.route_id }] as const),
@@ -131,15 +131,15 @@ export function checkAnswers(requests: readonly Asked[], { runs, attestations }:
         assert.ok(ofOneOf(asked.attempts, record.of), `${name} was answered with its own record`)
         if (ending.text !== undefined) assert.equal(record.text, ending.text, `${name} is as it was answered`)
       } else if (ending?.nothingWritten)
-        assert.equal(count, 0, `${name} was told that nothing was written (${ending.error})`)
+        assert.equal(count, 0, `${name} was answered that nothing was written (${ending.error})`)
     }
     if (asked.claim !== undefined) assert.ok(sealed <= 1, `${asked.name} has one key and ${sealed} records`)
     const records = asked.attempts.flatMap(({ ending }) => (ending?.kind === "answered" ? [ending.record] : []))
     if (asked.claim !== undefined) assert.ok(new Set(records).size <= 1, `${asked.name} is answered alike each time`)
   }
-  assert.equal(before + all, runs.length + attestations.length, "nothing is sealed that nobody asked for")
+  assert.equal(before + all, runs.length + attestations.length, "nothing is sealed that no caller requested")
 }
 
-/** Whether a record is that of one of these attempts. @param of its route, or its digest */
+/** Whether a record belongs to one of these attempts. @param of its route, or its digest */
 const ofOneOf = (attempts: readonly Attempt[], of: string): boolean =>
   attempts.some(({ name }) => of === name || of === sha256Hex(name))

@@ -1,16 +1,16 @@
-/** Which faults a simulation draws, and how often. Most worlds have a few kinds only: a fault hides in the noise of all others. */
+/** Kinds and probabilities of faults. Most worlds have a few kinds only, since many faults at once hide the effect of each. */
 
 import type { Statement } from "./database/parse-statement.ts"
 import type { Mishap } from "./database/server.ts"
 import type { Seeded } from "./seeded.ts"
 
-/** Probabilities: of each statement, commit, write of a head, and of each step of the scheduler. */
+/** Probabilities: per statement, commit, write of a head, or step of the scheduler. */
 export type Faults = {
   readonly statement_refused: number
   readonly statement_lost: number
   readonly commit_refused: number
   readonly commit_lost: number
-  /** Of a COMMIT under way when its connection went: that it takes effect later. */
+  /** That a COMMIT takes effect later when its connection is lost before the answer. */
   readonly commit_late: number
   readonly head_write_fails: number
   readonly crash: number
@@ -36,7 +36,7 @@ export const NO_FAULTS: Faults = {
   clock_step: 0,
 }
 
-/** Faults of a world: each kind is absent from half of them. */
+/** The faults of a world: each kind is absent from half of the worlds. */
 export function drawFaults(random: Seeded): Faults {
   const draw = (seldom: number, often: number): number => random.pick([0, 0, seldom, often])
   return {
@@ -55,10 +55,10 @@ export function drawFaults(random: Seeded): Faults {
   }
 }
 
-/** SQLSTATEs of statements that were in order: cancelled, serialization failure, disk full, shutdown, internal error. */
+/** SQLSTATEs with which a correct statement may fail: cancelled, serialization failure, disk full, shutdown, internal error. */
 const REFUSALS = ["57014", "40001", "53100", "57P01", "XX000"]
 
-/** What happens to a statement. A charge is a commit too. */
+/** The fault of a statement, if any. A charge is a commit too. */
 export function drawMishap(random: Seeded, faults: Faults, kind: Statement["kind"]): Mishap | undefined {
   const [lost, refused] =
     kind === "commit" || kind === "charge"
@@ -69,6 +69,6 @@ export function drawMishap(random: Seeded, faults: Faults, kind: Statement["kind
   return undefined
 }
 
-/** How far a clock is off after somebody set it, in milliseconds. */
+/** Error of a clock after it was set, in milliseconds. */
 export const drawClockStep = (random: Seeded): number =>
   random.pick([-900_000, -61_000, -5000, 0, 0, 0, 5000, 59_000, 61_000, 900_000])

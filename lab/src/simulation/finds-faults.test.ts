@@ -101,27 +101,27 @@ const FAULTS: readonly Fault[] = [
 ]
 
 /** A simulation in a process of its own, from fixed seeds. */
-const simulate = (changes: readonly SourceChange[], seeds: number): Promise<{ status: number; said: string }> =>
+const simulate = (changes: readonly SourceChange[], seeds: number): Promise<{ status: number; output: string }> =>
   new Promise(resolve => {
     const options = ["--import", CHANGE_SOURCE, MAIN, "--from", "1", "--runs", `${seeds}`, "--workers", "1"]
     const env = { ...process.env, [CHANGES_VARIABLE]: JSON.stringify(changes) }
     execFile(process.execPath, options, { encoding: "utf8", env }, (error, stdout, stderr) => {
       const status = error === null ? 0 : typeof error.code === "number" ? error.code : -1
-      resolve({ status, said: `${stdout}\n${stderr}` })
+      resolve({ status, output: `${stdout}\n${stderr}` })
     })
   })
 
 describe("a simulation of the service in which", () => {
   test.each(FAULTS)("$name fails", async ({ changes, found }) => {
-    const { status, said } = await simulate(changes, SEEDS)
-    expect(said).toMatch(found)
-    expect(said).toMatch(/npm run simulate -- --seed \d+/)
+    const { status, output } = await simulate(changes, SEEDS)
+    expect(output).toMatch(found)
+    expect(output).toMatch(/npm run simulate -- --seed \d+/)
     expect(status).toBe(1)
   })
 
   test("nothing is changed passes", async () => {
-    const { status, said } = await simulate([], 5)
-    expect(status, said).toBe(0)
-    expect(said).toMatch(/5 seeds from 1 in/)
+    const { status, output } = await simulate([], 5)
+    expect(status, output).toBe(0)
+    expect(output).toMatch(/5 seeds from 1 in/)
   })
 })

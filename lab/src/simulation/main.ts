@@ -1,4 +1,4 @@
-/** `npm run simulate`: simulates seed after seed, and replays one. */
+/** `npm run simulate`: simulates many seeds, or replays one. */
 import { availableParallelism } from "node:os"
 import { parseArgs } from "node:util"
 import { Worker } from "node:worker_threads"
@@ -9,13 +9,13 @@ import { type Report, type Share, shown } from "./worker.ts"
 const HELP = `npm run simulate -- [--seconds <n>] [--runs <n>] [--from <seed>] [--workers <n>]
 npm run simulate -- --seed <seed>
 
-  --seconds <n>   ends after so long (default: 60)
-  --runs <n>      ends after so many seeds, however long they take
-  --from <seed>   the first seed; the others follow it (default: another one each time)
+  --seconds <n>   time limit (default: 60)
+  --runs <n>      number of seeds, without a time limit
+  --from <seed>   the first seed; the others follow it (default: a new one each time)
   --workers <n>   threads (default: one for each processor)
   --seed <seed>   simulates this seed alone and prints every step
 
-A seed fixes the schedule, the faults and the clocks; keys, nonces and signatures are new each time and decide nothing.
+A seed determines the schedule, the faults and the clocks; keys, nonces and signatures are new each time and have no influence.
 `
 
 /** Seeds are below this: an unsigned 32-bit number, with room for those that follow. */
@@ -37,7 +37,7 @@ async function replay(seed: number): Promise<boolean> {
   const { failure, trace } = await simulation.run(seed)
   await simulation.close()
   for (const line of trace) say(line)
-  say(failure === undefined ? `seed ${seed}: all is as it must be` : `seed ${seed}: ${shown(failure)}`)
+  say(failure === undefined ? `seed ${seed}: all checks passed` : `seed ${seed}: ${shown(failure)}`)
   return failure === undefined
 }
 
@@ -48,7 +48,7 @@ type Plan = {
   readonly workers: number
 }
 
-/** Simulates until time or seeds are over or one has failed; gives the first that did. */
+/** Simulates until the time limit, the last seed or the first failure; gives that failure. */
 async function explore({ first, runs, seconds, workers }: Plan, tally: Tally): Promise<Report | undefined> {
   let failed: Report | undefined
   const threads: Worker[] = []
@@ -109,7 +109,9 @@ async function main(): Promise<boolean> {
     `${tally.seeds()} seeds from ${first} in ${seconds.toFixed(1)} s: ${rate.toFixed(1)} a second, ${Math.round(rate * 60)} a minute`,
   )
   if (failed === undefined) return true
-  say(`\nseed ${failed.seed} failed: ${failed.failure}\n\nits steps: npm run simulate -- --seed ${failed.seed}`)
+  say(
+    `\nseed ${failed.seed} failed: ${failed.failure}\n\nto print its steps: npm run simulate -- --seed ${failed.seed}`,
+  )
   return false
 }
 

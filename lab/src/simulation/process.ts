@@ -1,7 +1,7 @@
 /**
- * A server process of the simulation: the real head file, deployment, connection pool, sealer, budget ledger, idempotency keys
- * and pipeline, as boot.ts puts them together, but that a batch waits for nobody: which runs meet in one is the schedule's choice.
- * Around it are simulated: the database's server, the clock, and how it ends.
+ * A server process in the simulation: the real head file, deployment, connection pool, sealer, budget ledger, idempotency keys
+ * and pipeline, as boot.ts connects them, but a batch has no delay: the schedule decides which runs share one.
+ * The database server, the clock and the end of the process are simulated.
  */
 
 import type { Submission } from "@runseal/core/wire/submission"
@@ -28,23 +28,23 @@ import type { SimulatedServer } from "./database/server.ts"
 /** Connections of one process: sealer and ledger hold one each while they commit, and one serves reads. */
 const CONNECTIONS = 3
 
-/** How far the log had grown, as a process made it durable beside the keys. */
+/** Makes the head of the log durable beside the keys. */
 export type Remember = (size: number, root: Uint8Array, write: () => Promise<void>) => Promise<void>
 
 export type ProcessParts = {
-  /** Unlike that of every other process, and of the same one before it was started again. */
+  /** Unique: a process that is started again has a new name. */
   readonly name: string
   readonly config: Config
   readonly prepared: Prepared
   readonly server: Pick<SimulatedServer, "connect">
   readonly nowMs: () => number
-  /** Stands around the head file: may fail before it writes, after it, or not at all. */
+  /** Wraps the write of the head file: may fail before it, after it, or not at all. */
   readonly remember: Remember
   /** Makes the head file durable. */
   readonly sync: (fd: number) => Promise<void>
-  /** Given what closes the files that the process holds open. */
+  /** Receives the function that closes the process's open files. */
   readonly opened: (close: () => void) => void
-  /** Told of what a process logs as a fault. */
+  /** Called with each fault that the process logs. */
   readonly reportFault: (error: unknown) => void
 }
 

@@ -1,6 +1,6 @@
 /**
  * The simulated database does what the real ones do, for every function of the store that a simulation uses: the same
- * operations give the same answers and leave the same rows, and whoever waits there waits here.
+ * operations give the same answers and leave the same rows, and an operation that waits for a lock there waits here.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Database, openDatabase } from "@runseal/server/store/driver/database"
@@ -44,7 +44,7 @@ const claim = (n: number) => ({ key_hash: hex(`key ${n}`), request_digest: hex(`
 const ofTenant = (n: number) => ({ tenant_id: `tenant ${"cab"[n % 3]}`, owner: n % 3, salt: hex(`salt ${n}`) })
 
 /** SQL promises no order here. */
-const byHash = <Kept extends { readonly key_hash: string }>(keys: readonly Kept[]): readonly Kept[] =>
+const byHash = <Keyed extends { readonly key_hash: string }>(keys: readonly Keyed[]): readonly Keyed[] =>
   keys.toSorted((one, other) => (one.key_hash < other.key_hash ? -1 : 1))
 
 /** What a transaction does, by kind; the answer is compared. */
@@ -104,9 +104,9 @@ const STEPS = {
     return [...counted]
   },
   keys: async (tx: Tx, a: number, b: number) => {
-    const kept = await lockKeys(tx, [claim(a), claim(b)], CLOCK_MS + a)
+    const locked = await lockKeys(tx, [claim(a), claim(b)], CLOCK_MS + a)
     await updateKeys(tx, [{ ...claim(a), charge_id: `charge ${b}`, record_id: `${a}`, kept_at: CLOCK_MS }])
-    return byHash([...kept.values()])
+    return byHash([...locked.values()])
   },
 } as const
 
@@ -286,8 +286,8 @@ function waiting(name: string, open: () => Promise<Database>): void {
       const made = (owner: number, salt: string) => [{ tenant_id: `new ${owner}`, owner, salt: hex(salt) }]
       const saltOf = (owner: number, salt: string) => () =>
         db.transaction(async tx => (await lockTenants(tx, made(owner, salt))).get(`new ${owner}`)?.salt)
-      const kept = await beside(tx => lockTenants(tx, made(11, "first")), saltOf(11, "second"), "in")
-      expect(kept).toEqual({ waited: true, second: hex("first") })
+      const locked = await beside(tx => lockTenants(tx, made(11, "first")), saltOf(11, "second"), "in")
+      expect(locked).toEqual({ waited: true, second: hex("first") })
       const gone = await beside(tx => lockTenants(tx, made(12, "first")), saltOf(12, "second"), "up")
       expect(gone).toEqual({ waited: true, second: hex("second") })
     })

@@ -1,26 +1,26 @@
 /**
- * Decides what happens next. Whatever waits outside of the code under test (a statement on its way, an answer on its way
- * back) is a step here, and nothing else happens between two steps than what the step sets free.
+ * Decides what happens next. Everything that is pending outside of the code under test (a statement or answer in transit)
+ * is a step here, and between two steps only the code runs that the first one resumed.
  */
 import { setImmediate as macrotask } from "node:timers/promises"
 import type { Seeded } from "./seeded.ts"
 
 export type PendingStep = {
-  /** Whose step it is: a process, or the database. */
+  /** The process that makes the step, or the database. */
   readonly owner: string
   readonly what: string
   readonly happens: () => void
 }
 
 export type Scheduler = {
-  /** Adds a step that may happen from now on. Gives what takes it back. */
+  /** Adds a step that may happen from now on. Gives a function that removes it. */
   readonly add: (step: PendingStep) => () => void
-  /** How likely a process's steps are beside those of others, 1 unless said otherwise. */
+  /** Sets the relative probability of a process's steps; 1 by default. */
   readonly slow: (owner: string, weight: number) => void
   readonly waiting: () => number
-  /** Lets one step happen and everything that follows from it; false when there is none. */
+  /** Makes one step and runs all code that it resumes; false when there is no step. */
   readonly step: () => Promise<boolean>
-  /** Lets everything happen that follows from what was done outside of steps. */
+  /** Runs all code that was resumed outside of steps. */
   readonly settle: () => Promise<void>
   /** A line of the trace. */
   readonly note: (line: string) => void
@@ -36,7 +36,7 @@ export function createScheduler(random: Seeded): Scheduler {
     const at = steps.indexOf(step)
     if (at >= 0) steps.splice(at, 1)
   }
-  // All that the code under test waits for are promises and steps of ours: one macrotask later no promise is left to run.
+  // The code under test only waits for promises and for steps: after one macrotask every promise job has run.
   const settle = async (): Promise<void> => macrotask()
   const choose = (): PendingStep | undefined => {
     const weightOf = ({ owner }: PendingStep): number => weights.get(owner) ?? 1

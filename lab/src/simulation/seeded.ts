@@ -1,4 +1,4 @@
-/** All chance of a simulation, from one seed: mulberry32 (Tommy Ettinger, public domain). */
+/** The random numbers of a simulation, from one seed: mulberry32 (Tommy Ettinger, public domain). */
 
 export type Seeded = {
   /** From 0 up to, not including, 1. */

@@ -1,4 +1,4 @@
-/** One seed: a world, the full check of what it left behind, and whether an older database in its place is recognised. */
+/** One seed: a world, the full check of its final state, and whether an older database in its place is refused. */
 import { existsSync, linkSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -17,9 +17,9 @@ import { createWorld, headOf, type World } from "./world.ts"
 
 export type SeedResult = {
   readonly seed: number
-  /** What was not as it must be; undefined when all was. */
+  /** The first failed check or error; undefined when there is none. */
   readonly failure: unknown
-  /** What happened, one line a step: the same each time for the same seed and code. */
+  /** One line per step: the same each time for the same seed and code. */
   readonly trace: readonly string[]
   readonly counts: ReadonlyMap<string, number>
 }
@@ -29,13 +29,13 @@ export type Simulation = {
   readonly close: () => Promise<void>
 }
 
-/** How many worlds begin with a log that has nearly filled a tile. */
+/** Share of worlds that start with a log that has nearly filled a tile. */
 const FROM_GROWN = 0.2
 const KEYS_FILE = "signing-keys.json"
 /** A folder in memory, where Linux has one: heads are synced to it, and a disk would take a millisecond each time. */
 const MEMORY_FOLDER = "/dev/shm"
 
-/** What every seed begins with: keys, policy, a folder. @param defects of the database, so that the check is seen to fail */
+/** The common start of all seeds: keys, policy, a folder. @param defects of the database, to show that the check fails */
 export function openSimulation(defects: readonly Defect[] = []): Simulation {
   const folder = mkdtempSync(join(existsSync(MEMORY_FOLDER) ? MEMORY_FOLDER : tmpdir(), "runseal-simulation-"))
   createKeys(folder)
@@ -102,7 +102,7 @@ async function failureOf(work: () => Promise<void>): Promise<unknown> {
   }
 }
 
-/** While a world runs, no time passes for code that measures how long it takes: a busy machine changes nothing. */
+/** Stops `performance.now` while a world runs, so that a busy machine has no influence. */
 function stillTime(): () => void {
   const { now } = performance
   const at = performance.now()
@@ -119,11 +119,11 @@ function checkWorld({ server, trust, requests, promised }: World, grown: Readonl
   checkAnswers(requests, checkStore(server.committed(), trusted, judgeBy(trusted, grown), promised), grown.size)
 }
 
-/** How many entries the heads beside the keys stand for. */
+/** The largest log size in the head files. */
 const rememberedSize = (promised: readonly Promised[]): number =>
   Math.max(0, ...promised.filter(({ by }) => by.endsWith("remembered head")).map(({ size }) => size))
 
-/** An older state of the database is refused by whoever starts on it, if entries are missing that were acknowledged. */
+/** Checks that a start on an older state of the database is refused if acknowledged entries are missing in it. */
 async function checkRollback(
   { states, promised }: World,
   config: Config,

@@ -1,11 +1,11 @@
-/** A short part of `npm run simulate`, from fixed seeds; and that the check can fail. */
+/** A short `npm run simulate` with fixed seeds; and tests that the check can fail. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { Defect } from "./database/transactions.ts"
 import { openSimulation, type Simulation } from "./simulate.ts"
 import { createTally, EVENTS, FAULTS } from "./tally.ts"
 import { shown } from "./worker.ts"
 
-/** Fixed: a red test means that the change is wrong, not that the dice fell otherwise. */
+/** Fixed, so that a test that fails once fails again with the same code. */
 const FIRST_SEED = 1
 const SEEDS_A_TEST = 40
 const TESTS = 5
@@ -40,7 +40,7 @@ describe("the real sealer, ledger and log on a simulated database", () => {
   })
 })
 
-/** What a database might do wrong, by itself or together, and the service would not notice. */
+/** Defects of a database, alone or together, that the service would not notice. */
 const DEFECTS: readonly (readonly Defect[])[] = [
   ["locks nothing"],
   ["locks nothing", "updates without looking"],
@@ -48,12 +48,12 @@ const DEFECTS: readonly (readonly Defect[])[] = [
   ["acknowledges what it rolled back"],
   ["reads what is not committed"],
 ]
-/** Seeds within which each must show. */
+/** Number of seeds within which each defect must be found. */
 const SEEDS_TO_FIND = 150
 
 describe("the check after each simulation can fail", () => {
   test.each(DEFECTS.map(defects => ({ name: defects.join(" and "), defects })))(
-    "a database that $name is found out",
+    "a database that $name is found",
     async ({ defects }) => {
       const simulation = openSimulation(defects)
       let found = false

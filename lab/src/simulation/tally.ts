@@ -1,7 +1,7 @@
-/** What a number of seeds came to. */
+/** Counts over a number of seeds. */
 import type { SeedResult } from "./simulate.ts"
 
-/** Faults that a simulation of some length must have met, each of them; their names as they are counted. */
+/** Faults that must all occur in a simulation of some length, by the names of their counters. */
 export const FAULTS = [
   "statement lost before",
   "statement lost after",
@@ -22,7 +22,7 @@ export const FAULTS = [
   "clock set",
 ] as const
 
-/** What callers heard and what happened between processes, besides. */
+/** Answers to callers, and events between processes. */
 export const EVENTS = [
   "answered",
   "answered again",

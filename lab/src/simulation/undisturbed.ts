@@ -1,4 +1,4 @@
-/** A process on a database where nothing goes wrong: to start on a restored state, and to grow a log before a world begins. */
+/** A process on a database without faults: to start on a restored state, and to grow a log before a world starts. */
 import { fdatasyncSync } from "node:fs"
 import { sha256Hex } from "@runseal/canonical"
 import type { Prepared } from "@runseal/server/boot"
@@ -13,7 +13,7 @@ import { NOON_MS } from "./world.ts"
 
 type Deployed = { readonly config: Config; readonly prepared: Prepared }
 
-/** Starts a process on this state, lets it work, and gives the state that it leaves. */
+/** Starts a process on this state, runs the work, and gives the final state. */
 async function onDatabase(
   state: Snapshot,
   { config, prepared }: Deployed,
@@ -63,11 +63,11 @@ export async function isRefused(state: Snapshot, deployed: Deployed): Promise<bo
   }
 }
 
-/** Attestations in a grown log, and whose they are. Its next full tile is three entries away. */
+/** Attestations in a grown log, and their owner. Its next full tile is three entries away. */
 export const GROWN_BY = 252
 const GROWN_FOR = 99
 
-/** A log that has grown: what comes next goes past the end of its first tile. */
+/** The state of a grown log: the next entries cross the end of its first tile. */
 export const grownDatabase = (deployed: Deployed): Promise<Snapshot> =>
   onDatabase(emptyDatabase(), deployed, async process => {
     const digests = Array.from({ length: GROWN_BY }, (_, at) => sha256Hex(`grown ${at}`))

@@ -1,18 +1,18 @@
-/** A thread that simulates seeds, one after the other, until it is told to end. */
+/** A thread that simulates seeds, one after the other, until it gets a message. */
 import { parentPort, workerData } from "node:worker_threads"
 import { openSimulation } from "./simulate.ts"
 
-/** Every so-many-th seed from the first one on. */
+/** A thread's seeds: every `step`-th one from the first. */
 export type Share = { readonly first: number; readonly step: number; readonly seeds: number }
 
-/** What a thread says of each seed. */
+/** A thread's message about a seed. */
 export type Report = {
   readonly seed: number
   readonly counts: ReadonlyMap<string, number>
   readonly failure: string | undefined
 }
 
-/** An error as it is shown. */
+/** The text of an error. */
 export const shown = (failure: unknown): string =>
   failure instanceof Error ? (failure.stack ?? failure.message) : `${failure}`
 

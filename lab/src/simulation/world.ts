@@ -1,4 +1,4 @@
-/** One simulated deployment: a database, a few processes on it, callers, and what goes wrong. */
+/** One simulated deployment: a database, a few processes on it, callers, and faults. */
 import assert from "node:assert/strict"
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import type { Prepared } from "@runseal/server/boot"
@@ -10,17 +10,17 @@ import { decoded, type Snapshot } from "./database/simulated-rows.ts"
 import type { Defect } from "./database/transactions.ts"
 import { type Asked, attempt, drawRequest, isOpen } from "./drawn-requests.ts"
 import { drawClockStep, drawFaults, drawMishap, type Faults, NO_FAULTS } from "./faults.ts"
+import { createProcessSlots, type ProcessSlot, type SlotParts } from "./process-slots.ts"
 import { createScheduler, type Scheduler } from "./scheduler.ts"
-import { openSeats, type Seat, type SeatParts } from "./seats.ts"
 import type { Seeded } from "./seeded.ts"
 
-/** When a world begins. */
+/** The time at which a world starts. */
 export const NOON_MS = Date.parse("2026-05-04T12:00:00.000Z")
-/** Longer than any clock is ever off. */
+/** Longer than the largest error of a clock. */
 const HEALING_MS = 3_600_000
-/** A world that is not at rest after so many steps is a failure: something goes round for ever. */
+/** A world with pending steps after so many steps has failed: it has an endless loop. */
 const MAX_STEPS = 20_000
-/** Steps in which things go wrong. */
+/** Steps with faults. */
 const STORM_STEPS = 600
 
 export type WorldParts = {
@@ -29,7 +29,7 @@ export type WorldParts = {
   readonly prepared: Prepared
   readonly defects: ReadonlySet<Defect>
   readonly start: Snapshot | undefined
-  /** Counts what happened. */
+  /** Counts an event. */
   readonly count: (what: string) => void
 }
 
@@ -41,9 +41,9 @@ export type World = {
   /** Every committed state, oldest first. */
   readonly states: readonly Snapshot[]
   readonly trust: () => TrustDocument | undefined
-  /** Lets everything happen, good and bad, then heals it and waits until all is at rest. @throws whatever was not as it must be */
+  /** Runs the steps with faults, then ends all faults and runs until no step is pending. @throws the first failed check or error */
   readonly run: () => Promise<void>
-  /** Processes end; nothing of them is left open. */
+  /** Ends the processes and closes their files. */
   readonly end: () => void
 }
 
@@ -87,7 +87,7 @@ export function createWorld({ random, config, prepared, defects, start, count }:
     start,
   )
 
-  const remember: SeatParts["remember"] = async (owner, size, root, write) => {
+  const remember: SlotParts["remember"] = async (owner, size, root, write) => {
     const isDurable = headOf(server.committed()).size >= size
     if (!isDurable) breakWith(new Error(`a head of ${size} entries is remembered before they are committed`))
     const fails = random.chance(faults.head_write_fails)
@@ -102,40 +102,49 @@ export function createWorld({ random, config, prepared, defects, start, count }:
     throw new Error("no space left on device")
   }
   const nowMs = (): number => now
-  const seats = openSeats(places, { config, prepared, scheduler, server, nowMs, remember, count, broken: breakWith })
-  const ask = (asked: Asked, seat: Seat): void => {
-    const { running } = seat
+  const slots = createProcessSlots(places, {
+    config,
+    prepared,
+    scheduler,
+    server,
+    nowMs,
+    remember,
+    count,
+    broken: breakWith,
+  })
+  const ask = (asked: Asked, slot: ProcessSlot): void => {
+    const { running } = slot
     if (running === undefined) return
     scheduler.note(`${asked.name} is sent to ${running.name}${asked.claim === undefined ? "" : " under a key"}`)
-    const isAlive = (): boolean => seat.running === running
+    const isAlive = (): boolean => slot.running === running
     attempt(asked, running, isAlive, ending => {
       scheduler.note(`${asked.name} hears ${ending.kind === "answered" ? "its record" : ending.error}`)
       count(ending.kind === "answered" ? (ending.text === undefined ? "answered again" : "answered") : ending.error)
       if (ending.kind === "answered" && ending.text !== undefined) heldAgainstHeads(ending.text)
     }).catch(breakWith)
   }
-  /** What is answered must be in a tree that some process remembers. */
+  /** An acknowledged entry must be covered by a head file. */
   const heldAgainstHeads = (text: string): void => {
     const { anchors, entry } = JSON.parse(text)
     const last = Number((entry ?? anchors.complete_record.entry).logIndex)
     const safe = promised.some(({ size, by }) => size > last && by.endsWith("remembered head"))
-    if (!safe) breakWith(new Error(`entry ${last} is acknowledged and no head beside the keys holds it`))
+    if (!safe) breakWith(new Error(`entry ${last} is acknowledged and no head file covers it`))
   }
-  /** Nobody asks again while an earlier attempt may still be answered. */
+  /** A caller does not retry while an earlier attempt may still be answered. */
   const isUnderWay = ({ attempts }: Asked): boolean => {
     const last = attempts.at(-1)
     return (
-      last !== undefined && last.ending === undefined && seats.all.some(({ running }) => running?.name === last.process)
+      last !== undefined && last.ending === undefined && slots.all.some(({ running }) => running?.name === last.process)
     )
   }
   const askOne = (): void => {
     const waiting = requests.filter(asked => isOpen(asked) && !isUnderWay(asked))
-    const alive = seats.all.filter(({ running }) => running !== undefined)
+    const alive = slots.all.filter(({ running }) => running !== undefined)
     if (waiting.length > 0 && alive.length > 0) ask(random.pick(waiting), random.pick(alive))
   }
 
   const disturb = (): void => {
-    if (crashing || random.chance(faults.crash)) seats.kill(random.pick(seats.all))
+    if (crashing || random.chance(faults.crash)) slots.kill(random.pick(slots.all))
     crashing = false
     if (random.chance(faults.database_restart)) {
       count("database restarted")
@@ -143,10 +152,10 @@ export function createWorld({ random, config, prepared, defects, start, count }:
       server.restart()
     }
     if (random.chance(faults.clock_step)) {
-      const seat = random.pick(seats.all)
-      seat.offsetMs = drawClockStep(random)
+      const slot = random.pick(slots.all)
+      slot.offsetMs = drawClockStep(random)
       count("clock set")
-      scheduler.note(`${seat.name}'s clock is off by ${seat.offsetMs} ms`)
+      scheduler.note(`${slot.name}'s clock is off by ${slot.offsetMs} ms`)
     }
     endOne(faults.idle_transaction_ended, "idle transaction ended", server.idleInTransaction)
     endOne(faults.lock_wait_ended, "lock wait ended", server.waitingForLock)
@@ -162,52 +171,52 @@ export function createWorld({ random, config, prepared, defects, start, count }:
   }
   const step = async (): Promise<boolean> => {
     now += random.below(random.chance(0.1) ? 3000 : 40)
-    // What was begun since the last step first gets as far as it can.
+    // Code that was started since the last step runs first.
     await scheduler.settle()
     const happened = await scheduler.step()
     if (broken !== undefined) throw broken.error
     return happened
   }
   const storm = async (): Promise<void> => {
-    for (const { name } of seats.all) scheduler.slow(name, random.pick([1, 1, 0.2, 0.05]))
-    for (const seat of seats.all) seats.start(seat)
+    for (const { name } of slots.all) scheduler.slow(name, random.pick([1, 1, 0.2, 0.05]))
+    for (const slot of slots.all) slots.start(slot)
     for (let steps = 0; steps < STORM_STEPS; steps++) {
       if (requests.every(asked => !isOpen(asked) && !isUnderWay(asked)) && scheduler.waiting() === 0) return
       if (random.chance(0.2)) askOne()
-      const ended = seats.all.filter(({ running, starting }) => running === undefined && !starting)
-      if (ended.length > 0 && random.chance(0.1)) seats.start(random.pick(ended))
+      const ended = slots.all.filter(({ running, starting }) => running === undefined && !starting)
+      if (ended.length > 0 && random.chance(0.1)) slots.start(random.pick(ended))
       disturb()
       await step()
     }
   }
-  /** Nothing goes wrong any more: what is under way ends, every process runs, every clock is right. */
+  /** Ends all faults: pending requests end, every process runs, every clock is right. */
   const heal = async (): Promise<void> => {
     faults = NO_FAULTS
     crashing = false
     now += HEALING_MS
-    for (const seat of seats.all) seat.offsetMs = 0
-    scheduler.note("all is well from here on")
+    for (const slot of slots.all) slot.offsetMs = 0
+    scheduler.note("no faults from here on")
     const toRest = async (): Promise<void> => {
-      for (let steps = 0; await step(); steps++) if (steps > MAX_STEPS) throw new Error("it does not come to rest")
+      for (let steps = 0; await step(); steps++) if (steps > MAX_STEPS) throw new Error("steps are still pending")
       const stuck = requests.find(isUnderWay)
       if (stuck !== undefined) throw new Error(`${stuck.name} is never answered`)
     }
     await toRest()
-    for (const seat of seats.all) if (seat.running === undefined) seats.start(seat)
+    for (const slot of slots.all) if (slot.running === undefined) slots.start(slot)
     await toRest()
-    const down = seats.all.find(({ running }) => running === undefined)
+    const down = slots.all.find(({ running }) => running === undefined)
     if (down !== undefined) throw new Error(`${down.name} does not start again`)
     for (const asked of requests.filter(isOpen)) {
-      ask(asked, random.pick(seats.all))
+      ask(asked, random.pick(slots.all))
       await toRest()
-      assert.ok(!isOpen(asked), `${asked.name} is answered when all is well`)
+      assert.ok(!isOpen(asked), `${asked.name} is answered without faults`)
     }
-    for (const seat of seats.all) {
-      const probe = { ...drawRequest(random, `probe-${seat.name}`), claim: undefined }
+    for (const slot of slots.all) {
+      const probe = { ...drawRequest(random, `probe-${slot.name}`), claim: undefined }
       requests.push(probe)
-      ask(probe, seat)
+      ask(probe, slot)
       await toRest()
-      assert.equal(probe.attempts.at(-1)?.ending?.kind, "answered", `${seat.name} seals again when all is well`)
+      assert.equal(probe.attempts.at(-1)?.ending?.kind, "answered", `${slot.name} seals again without faults`)
     }
   }
   return {
@@ -216,11 +225,11 @@ export function createWorld({ random, config, prepared, defects, start, count }:
     requests,
     promised,
     states,
-    trust: seats.trust,
+    trust: slots.trust,
     run: async () => {
       await storm()
       await heal()
     },
-    end: seats.killAll,
+    end: slots.killAll,
   }
 }

@@ -3,13 +3,13 @@
  * checked, with every record.
  */
 import { describe, expect, test } from "vitest"
-import { keptInputs } from "../../../../lab/src/fuzz/corpus.ts"
+import { corpusInputs } from "../../../../lab/src/fuzz/corpus.ts"
 import { expectRefused } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
 
 const inputsOf = (target: string): readonly (readonly [name: string, body: Uint8Array<ArrayBuffer>])[] =>
-  keptInputs(target).map(({ name, bytes }) => [name, new Uint8Array(bytes)])
+  corpusInputs(target).map(({ name, bytes }) => [name, new Uint8Array(bytes)])
 
 /** A request that declares this JSON. */
 function declaring(value: Uint8Array): Uint8Array<ArrayBuffer> {

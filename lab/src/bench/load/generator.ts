@@ -4,13 +4,13 @@ import type { LoadJob, LoadReply, LoadRequest, LoadResult } from "./load.ts"
 import { type LoadConnection, openConnection } from "./load-connection.ts"
 
 const LOOPBACK = "127.0.0.1"
-/** Requests that may be due and unsent; past it the rate is more than the server can take, and the job fails. */
+/** Requests that may be due and unsent. With more of them the server does not keep up with the rate, and the job fails. */
 const MAX_DUE = 20_000
-/** Letters shown of an answer that was not right. */
+/** Characters of an unexpected answer that the error shows. */
 const SHOWN = 300
 
-/** The requests as bytes, made before the load begins: every combination comes round in turn. */
-type Turn = { readonly bytes: Buffer; readonly status: number }
+/** A request as bytes, with its expected status. */
+type Prepared = { readonly bytes: Buffer; readonly status: number }
 
 function bytesOf({ method, path, body = "" }: LoadRequest, host: string, secret: string | undefined): Buffer {
   const lines = [
@@ -22,8 +22,8 @@ function bytesOf({ method, path, body = "" }: LoadRequest, host: string, secret:
   return Buffer.from(`${lines.join("\r\n")}\r\n\r\n${body}`)
 }
 
-/** Heads are small and bodies few, so that a turn is one concatenation of the two. */
-function turns({ urls, requests, secrets }: LoadJob): () => Turn {
+/** Gives the requests one after the other, in every combination with the secrets. */
+function rotation({ urls, requests, secrets }: LoadJob): () => Prepared {
   const host = new URL(urls[0] ?? "").host
   let turn = 0
   return () => {
@@ -50,7 +50,7 @@ function resultOf(latencies: readonly number[], seconds: number): LoadResult {
   }
 }
 
-/** Asks with one connection; `since` is when the request was due. */
+/** Sends a request on one connection; `since` is when the request was due. */
 type Ask = (connection: LoadConnection, since: number, then: () => void) => void
 
 async function run(job: LoadJob, fail: (cause: string) => void): Promise<LoadResult> {
@@ -58,7 +58,7 @@ async function run(job: LoadJob, fail: (cause: string) => void): Promise<LoadRes
   const connections = await Promise.all(
     Array.from({ length: job.connections }, (_, i) => openConnection(job.urls[i % job.urls.length] ?? "", fail)),
   )
-  const next = turns(job)
+  const next = rotation(job)
   const begin = performance.now()
   const counted = begin + job.warmSeconds * 1000
   const end = counted + job.seconds * 1000
@@ -76,11 +76,11 @@ async function run(job: LoadJob, fail: (cause: string) => void): Promise<LoadRes
     ? closedLoop(connections, ask, end, job.requestsMax)
     : openLoop(connections, ask, { begin, end, perSecond: job.perSecond }, fail))
   for (const connection of connections) connection.close()
-  // What was under way at the end is answered and counts, with the time it took.
+  // Requests that were pending at the end are answered and counted, with the time they took.
   return resultOf(latencies, (performance.now() - counted) / 1000)
 }
 
-/** Every connection asks again as soon as it is answered. */
+/** Every connection sends the next request as soon as it is answered. */
 const closedLoop = async (
   connections: readonly LoadConnection[],
   ask: Ask,
@@ -109,8 +109,8 @@ const closedLoop = async (
 type Schedule = { readonly begin: number; readonly end: number; readonly perSecond: number }
 
 /**
- * Requests fall due at fixed instants and wait for a free connection; the wait is part of their latency. Connections take
- * turns: a service lets go of one that says nothing for seconds.
+ * Requests are due at fixed instants and wait in a queue for a free connection; the wait is part of their latency. Connections are
+ * used in rotation, since a service closes one that is idle for seconds.
  */
 const openLoop = (
   connections: readonly LoadConnection[],
@@ -148,7 +148,7 @@ const tell = (reply: LoadReply): void => void process.send?.(reply)
 
 process.once("message", (job: LoadJob) => {
   const fail = (failure: string): void => {
-    // Only the first cause is told: the others follow from it.
+    // Only the first failure is reported: the others follow from it.
     if (!process.connected) return
     tell({ failure })
     process.disconnect()

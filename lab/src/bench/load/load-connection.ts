@@ -1,15 +1,15 @@
-/** One kept-alive HTTP/1.1 connection with one request at a time. Small, so that the generator takes little of the machine. */
+/** One persistent HTTP/1.1 connection with one request at a time. Small, so that the generator uses little processor time. */
 import { connect, type Socket } from "node:net"
 
 export type Answered = (status: number, text: () => string) => void
 
 export type LoadConnection = {
-  /** Sends a request; `answered` is called when its whole answer has come. Only when no other is under way. */
+  /** Sends a request; `answered` is called with its whole answer. Only when no other request is pending. */
   readonly send: (request: Buffer, answered: Answered) => void
   readonly close: () => void
 }
 
-/** Answers beyond this are not what a bench asks for. */
+/** No answer to a bench request is larger. */
 const ANSWER_MAX_BYTES = 16 * 1024 * 1024
 const HEAD_END = "\r\n\r\n"
 
@@ -45,7 +45,7 @@ function chunkedEnd(received: Buffer, start: number): number | undefined {
   }
 }
 
-/** @param failed told once when the connection is lost or an answer cannot be read */
+/** @param failed called once when the connection is lost or an answer cannot be read */
 export function openConnection(url: string, failed: (cause: string) => void): Promise<LoadConnection> {
   const { hostname, port } = new URL(url)
   let received = Buffer.alloc(0)

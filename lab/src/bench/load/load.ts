@@ -25,7 +25,7 @@ export type LoadJob = {
   /** Ends the job when so many requests were sent, if that is sooner; only without `perSecond`. */
   readonly requestsMax?: number
   /**
-   * Requests a second, whatever the answers do: latency counts from the instant a request was due. Absent: each connection asks again as
+   * Requests a second, whatever the answers do: latency counts from the instant a request was due. Absent: each connection sends the next as
    * soon as it is answered.
    */
   readonly perSecond?: number

@@ -1,4 +1,4 @@
-/** `POST /execute` on PostgreSQL: the ceiling and the service in turn, then other loads. */
+/** `POST /execute` on PostgreSQL: an echo server as the ceiling and the service alternately, then other loads. */
 
 import { type Bench, type Part, USUAL_CONNECTIONS } from "../bench-plan.ts"
 import { FULL, MINIMAL, MIXED, meanBytes } from "../bodies.ts"

@@ -1,4 +1,4 @@
-/** What every measurement of `POST /execute` needs: the usual load, rounds in turn, a table. */
+/** Shared by all measurements of `POST /execute`: the usual load, alternating rounds, a table. */
 
 import { type Bench, USUAL_CONNECTIONS } from "../bench-plan.ts"
 import { FULL } from "../bodies.ts"
@@ -8,7 +8,7 @@ import type { Deployment } from "../servers/bench-deployment.ts"
 import type { ServerProcess } from "../servers/measured-server.ts"
 
 export type Loads = {
-  /** A load that is not counted: the servers' code is compiled meanwhile. */
+  /** A load that is not counted, for the JIT compiler to warm up. */
   readonly heat: (servers: readonly ServerProcess[]) => Promise<unknown>
   readonly usual: (
     servers: readonly ServerProcess[],
@@ -30,7 +30,7 @@ export const loads = ({ plan }: Bench, deployment: Deployment): Loads => {
   }
 }
 
-/** Measures two sides in turn, so that a machine whose speed drifts treats both alike. @returns the middle round of each */
+/** Measures two sides alternately, so that a drift of the machine's speed affects both. @returns the median round of each */
 export async function inTurn(
   { plan, say }: Bench,
   what: string,
@@ -47,7 +47,7 @@ export async function inTurn(
   return { one: middleRound(ones), other: middleRound(others) }
 }
 
-/** The round that lies in the middle by its rate. */
+/** The round with the median rate. */
 function middleRound(rounds: readonly Measured[]): Measured {
   const rate = median(rounds.map(({ perSecond }) => perSecond))
   const found = rounds.find(({ perSecond }) => perSecond === rate)
@@ -55,7 +55,7 @@ function middleRound(rounds: readonly Measured[]): Measured {
   return found
 }
 
-/** How a row says which round it is. */
+/** Text of a row on which round it shows. */
 export const whichRound = ({ rounds }: Bench["plan"]): string =>
   rounds === 1 ? "one round" : `the middle one of ${rounds} rounds in turn`
 
@@ -74,7 +74,7 @@ export const loadSection = (title: string, rows: readonly LoadRow[]): Section =>
   ]),
 })
 
-/** A row for each other number of connections that the plan has. */
+/** A row for each number of connections in the plan but the usual one. */
 export async function connectionRows(
   { plan, say }: Bench,
   { usual }: Loads,

@@ -7,7 +7,7 @@ test("a straight line has its own slope, and noise around it evens out", () => {
   expect(slope(xs.map(x => ({ x, y: 500 + (x % 2 === 0 ? 50 : -50) })))).toBeCloseTo(0, 1)
 })
 
-test("what was looked at once has no slope", () => {
+test("one sample has no slope", () => {
   expect(slope([{ x: 1, y: 2 }])).toBeNaN()
   expect(slope([])).toBeNaN()
 })

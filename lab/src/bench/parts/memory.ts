@@ -1,4 +1,4 @@
-/** Memory of the service over minutes under full load: is it flat once all is warm? */
+/** Memory of the service over minutes under full load: whether it stops growing after the warm-up. */
 
 import { type Bench, type Part, USUAL_CONNECTIONS } from "../bench-plan.ts"
 import { FULL } from "../bodies.ts"
@@ -10,13 +10,13 @@ import type { Look } from "../servers/probe.ts"
 
 const MEBIBYTE = 2 ** 20
 const MS_A_MINUTE = 60_000
-/** Between two looks: often enough that collections of garbage even out. */
-const LOOK_EVERY_MS = 2000
-/** This share of the time is for caches to fill and for the collector to find its size. */
+/** Interval between samples: short enough that garbage collections even out. */
+const SAMPLE_EVERY_MS = 2000
+/** Share of the time for the warm-up, in which caches fill and the heap finds its size. */
 const WARM_SHARE = 1 / 3
 /** Lines of the table. */
 const SHOWN = 11
-/** More is growth. At 450 runs a second it is 190 bytes a run: one small object that is kept. */
+/** More counts as growth. At 450 runs a second it is 190 bytes a run: one small leaked object. */
 const FLAT_MIB_A_MINUTE = 5
 
 export const memory: Part = {
@@ -26,7 +26,7 @@ export const memory: Part = {
   run: async bench => [await measureMemory(bench)],
 }
 
-/** A look, minutes after the load began. */
+/** A sample, taken some minutes after the load started. */
 type Sample = { readonly minute: number; readonly memory: number; readonly heap: number }
 
 async function measureMemory({ plan, database, say }: Bench): Promise<Section> {
@@ -34,10 +34,10 @@ async function measureMemory({ plan, database, say }: Bench): Promise<Section> {
   const service = await deployment.start()
   say(`memory: ${plan.memoryMinutes} minutes under load`)
   const samples: Sample[] = []
-  const begun = performance.now()
+  const startMs = performance.now()
   const watch = setInterval(() => {
-    void service.look().then(look => samples.push(sampleOf(look, (performance.now() - begun) / MS_A_MINUTE)))
-  }, LOOK_EVERY_MS)
+    void service.look().then(look => samples.push(sampleOf(look, (performance.now() - startMs) / MS_A_MINUTE)))
+  }, SAMPLE_EVERY_MS)
   const { perSecond, p99, answers } = await load(jobFor(service, deployment.secrets(), plan.memoryMinutes)).finally(
     () => clearInterval(watch),
   )
@@ -67,7 +67,7 @@ const sampleOf = ({ memory, heap }: Look, minute: number): Sample => ({
   heap: heap / MEBIBYTE,
 })
 
-/** Samples at even distances, the first and the last among them. */
+/** Samples at even distances, including the first and the last. */
 function shown(samples: readonly Sample[]): Section["rows"] {
   const lines = Math.min(SHOWN, samples.length)
   const at = Array.from({ length: lines }, (_, line) =>
@@ -79,20 +79,20 @@ function shown(samples: readonly Sample[]): Section["rows"] {
   })
 }
 
-/** The last line: how fast both grow once warm, and whether that counts as flat. */
+/** The last line: how fast both grow after the warm-up, and whether that counts as flat. */
 function verdict(samples: readonly Sample[], minutes: number): readonly string[] {
   const warm = samples.filter(({ minute }) => minute >= minutes * WARM_SHARE)
   const grows = (of: (sample: Sample) => number): number =>
     slope(warm.map(sample => ({ x: sample.minute, y: of(sample) })))
   const [whole, heap] = [grows(({ memory }) => memory), grows(sample => sample.heap)]
   const flat = whole <= FLAT_MIB_A_MINUTE && heap <= FLAT_MIB_A_MINUTE
-  const from = `from minute ${readable(minutes * WARM_SHARE)} on, ${warm.length} looks, least squares`
-  const said = flat ? "flat" : "**it grows**"
+  const from = `from minute ${readable(minutes * WARM_SHARE)} on, ${warm.length} samples, least squares`
+  const result = flat ? "flat" : "**it grows**"
   return [
     "growth a minute",
     readable(whole),
     readable(heap),
-    `${from}; ${said}: the bound is ${FLAT_MIB_A_MINUTE} MiB a minute`,
+    `${from}; ${result}: the bound is ${FLAT_MIB_A_MINUTE} MiB a minute`,
   ]
 }
 

@@ -1,4 +1,4 @@
-/** Reports: how long one takes, and what others notice of it. */
+/** Reports: how long one takes, and how much it slows other requests. */
 
 import { type Bench, type Part, USUAL_CONNECTIONS } from "../bench-plan.ts"
 import { FULL } from "../bodies.ts"
@@ -9,7 +9,7 @@ import { openDeployment } from "../servers/bench-deployment.ts"
 import type { ServerProcess } from "../servers/measured-server.ts"
 import { loadSection } from "./loads.ts"
 
-/** Reports asked for at the same time: one is drawn, one waits. */
+/** Concurrent report requests: one is drawn, one waits. */
 const READERS = 2
 /** Runs a second beside reports: well below what either core could do alone. */
 const RUNS_BESIDE = 50
@@ -78,7 +78,7 @@ async function beside(
   reading: Job,
   running: Job,
 ): Promise<{ readonly reading: LoadResult; readonly running: Measured }> {
-  // The service is looked at by one of the two: a look begins its figures anew.
+  // Only one of the two samples the service: a sample resets its counters.
   const [read, measured] = await Promise.all([
     load({ ...reading, urls: [service.url], seconds: running.seconds }),
     measure([service], running),

@@ -1,6 +1,6 @@
 /**
- * What verifying costs: whole documents on one core, the formulas beneath, the command's start and its stream. The documents
- * are the published vectors. One ECDSA verification is the yardstick: ratios to it travel from machine to machine.
+ * The cost of verification: whole documents on one core, single formulas, the command's start and its stream. The documents
+ * are the published vectors. One ECDSA verification is the unit, since ratios to it can be compared between machines.
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { generateKeyPairSync, sign, verify } from "node:crypto"
@@ -22,11 +22,11 @@ const CLI = `${ROOT}apps/verifier-cli/`
 const VERIFIER = `${CLI}bin/verifier.cjs`
 const TRUST = `${VECTORS}trust.json`
 
-/** Calls a round: some 50 ms of work. */
+/** Calls per round: some 50 ms of work. */
 const CALLS = 40
 const STREAM_LINES = 3000
 const STARTS = 15
-/** Starts after which the command adds nothing more to the compiled code that it keeps. */
+/** Starts after which the command's cache of compiled code no longer grows. */
 const KEEPING_STARTS = 10
 const MICROS = "µs"
 const WARM_ROUNDS = 40
@@ -80,7 +80,7 @@ type Work = { readonly calls: number; readonly run: () => void }
 
 /**
  * Microseconds of processor time a call, of all threads of this process: for each work the median over the rounds, in the order of the
- * works. They are measured in turn, so that a machine whose speed drifts treats all alike.
+ * works. They are measured alternately, so that a drift of the machine's speed affects all of them.
  */
 function microsPerCall(works: readonly Work[]): readonly number[] {
   const found: number[][] = works.map(() => [])
@@ -97,7 +97,7 @@ function microsPerCall(works: readonly Work[]): readonly number[] {
 
 const vector = (path: string): Uint8Array => readFileSync(`${VECTORS}${path}`)
 
-/** The trust document read anew: nothing is remembered of keys that were never seen. */
+/** The trust document parsed again: no cache knows the new key objects. */
 function trust(): TrustedKeys {
   const keys = parseTrust(parseStrictJson(readFileSync(TRUST)))
   if ("problem" in keys) throw new Error(keys.problem)
@@ -146,18 +146,18 @@ const wallMillis = (args: readonly string[], input?: string): number => {
   return performance.now() - start
 }
 
-/** The built file, as `npm ci` leaves it; without it the sources would start. */
+/** Builds the file that `npm ci` builds; without it the sources would be started. */
 const buildVerifier = (): void => {
   execFileSync(process.execPath, [`${CLI}build/make-verifier.node.ts`, `${CLI}dist/verifier.cjs`])
 }
 
-/** The package's files as npm would install them: without sources, so that nothing is held against them at the start. */
+/** The package's files as npm would install them: without sources, with which a start would compare the built file. */
 function publish(folder: string): string {
   for (const path of ["bin/verifier.cjs", "dist/verifier.cjs"]) cpSync(`${CLI}${path}`, join(folder, path))
   return join(folder, "bin/verifier.cjs")
 }
 
-/** The command's start against bare Node's, in turn, when it has kept what it compiled. */
+/** The command's start compared with bare Node's, measured alternately, with its compile cache filled. */
 function startRows(): readonly Row[] {
   buildVerifier()
   const folder = mkdtempSync(join(tmpdir(), "runseal-bench-"))

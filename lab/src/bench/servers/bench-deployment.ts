@@ -8,9 +8,9 @@ import { SERVICE } from "../../../../tools/src/demo/server-process.ts"
 import type { DatabaseLook, DatabaseServer } from "./database-server.ts"
 import { type ServerProcess, startServer } from "./measured-server.ts"
 
-/** Limits that no bench reaches: what is measured is the service, not its refusals. */
-const OPEN_DOORS = ["--rate-limit", "1000000000", "--window-token-budget", `${Number.MAX_SAFE_INTEGER}`]
-/** Keys that are made at the same time. */
+/** Limits that no bench reaches, so that no request is refused. */
+const NO_LIMITS = ["--rate-limit", "1000000000", "--window-token-budget", `${Number.MAX_SAFE_INTEGER}`]
+/** Concurrent requests for new keys. */
 const MINTS_AT_ONCE = 16
 
 export type Deployment = {
@@ -52,7 +52,7 @@ export async function openDeployment(name: string, keys: number, server?: Databa
 /** Starts the service, without limits, on a data folder and a database; absent: the embedded one. */
 export const startService = (folder: string, databaseUrl?: string): Promise<ServerProcess> => {
   const database = databaseUrl === undefined ? [] : ["--database-url", databaseUrl]
-  return startServer(SERVICE, ["--port", "0", "--data-dir", folder, ...OPEN_DOORS, ...database])
+  return startServer(SERVICE, ["--port", "0", "--data-dir", folder, ...NO_LIMITS, ...database])
 }
 
 /** Makes customer keys in production tier, on a service that has no keys yet. @returns their secrets */
@@ -61,7 +61,7 @@ export async function mintKeys(url: string, keys: number): Promise<readonly stri
   const secrets: string[] = []
   const mintSome = async (): Promise<void> => {
     while (secrets.length < keys) {
-      // Taken before it is made: several are under way.
+      // The slot is reserved before the request: several are pending.
       const at = secrets.push("") - 1
       secrets[at] = await mintKey(url, { name: `caller ${at}`, tier: "production" }, admin)
     }

@@ -1,11 +1,11 @@
-/** A PostgreSQL of the bench's own, and what its counters say. */
+/** A PostgreSQL of the bench's own, and its counters. */
 import { readdirSync, readFileSync } from "node:fs"
 import { type PostgresCluster, startPostgresCluster } from "@runseal/server/postgres-cluster"
 import postgres from "postgres"
 
-/** What a database server has used so far. */
+/** What a database server has used since its start. */
 export type DatabaseLook = {
-  /** Processor time of the server and all its processes, microseconds; undefined where the system does not tell. */
+  /** Processor time of the server and all its processes, microseconds; undefined where the system does not count it. */
   readonly micros: number | undefined
   readonly walBytes: number
   readonly walSyncs: number
@@ -14,14 +14,14 @@ export type DatabaseLook = {
 }
 
 export type DatabaseServer = {
-  /** As its own words give it. */
+  /** As `server_version` states it. */
   readonly version: string
   readonly createDatabase: PostgresCluster["createDatabase"]
   readonly look: (databaseUrl: string) => Promise<DatabaseLook>
   readonly stop: () => Promise<void>
 }
 
-/** Starts one, or says why this machine cannot. */
+/** Starts one, or gives the reason why this machine cannot. */
 export async function startDatabaseServer(): Promise<DatabaseServer | { readonly absent: string }> {
   const start = await startPostgresCluster()
   if (start.kind === "absent") return { absent: start.reason }
@@ -46,7 +46,7 @@ const withClient = async <T>(url: string, work: (sql: postgres.Sql) => Promise<T
 /** PostgreSQL 18 counts syncs of the WAL in pg_stat_io, those before it in pg_stat_wal. */
 const SYNCS_MOVED_IN = 180_000
 
-/** @param pid of the server itself, whose children are counted with it; 0: its processor time is not told */
+/** @param pid of the server, whose child processes are counted with it; 0: its processor time is unknown */
 export const lookAt = (url: string, pid: number): Promise<DatabaseLook> =>
   withClient(url, async sql => {
     const [facts] = await sql<{ bytes: string; size: string; version: number }[]>`
@@ -70,7 +70,7 @@ export const lookAt = (url: string, pid: number): Promise<DatabaseLook> =>
 /** Linux counts processor time in hundredths of a second, whatever the kernel's own tick is. proc(5). */
 const MICROS_PER_TICK = 10_000
 
-/** Processor time of a process, its children and those it has waited for. */
+/** Processor time of a process, its children and those that have ended. */
 function processorMicros(parent: number): number | undefined {
   try {
     const all = readdirSync("/proc")
@@ -89,7 +89,7 @@ type Stat = { readonly pid: number; readonly ppid: number; readonly own: number;
 function statOf(pid: string): readonly Stat[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8")
-    // The name in parentheses may hold anything; what follows it is numbers.
+    // The name in parentheses may contain any character; only numbers follow it.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
     const ticks = (first: number): number => Number(fields[first]) + Number(fields[first + 1])
     return [
@@ -101,7 +101,7 @@ function statOf(pid: string): readonly Stat[] {
       },
     ]
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     return []
   }
 }

@@ -1,4 +1,4 @@
-/** Servers under measurement, each a process of its own that tells what it has used. */
+/** Servers under measurement, each a process of its own that reports its usage over IPC. */
 import { startServer as startProcess } from "../../../../tools/src/demo/server-process.ts"
 import type { Look } from "./probe.ts"
 
@@ -9,7 +9,7 @@ export const ECHO = "lab/src/bench/servers/echo-server.ts"
 export type ServerProcess = {
   readonly url: string
   readonly look: () => Promise<Look>
-  /** Asks it to stop and waits for the end. @throws Error when it did not end by itself */
+  /** Sends SIGTERM and waits for the end. @throws Error when it had to be killed */
   readonly stop: () => Promise<void>
 }
 

@@ -1,18 +1,18 @@
-/** Loaded into a server under measurement: tells over IPC what it has used. Between two looks its monitor wakes the event loop each millisecond. */
+/** Loaded into a server under measurement: reports its usage over IPC. Its monitor wakes the event loop each millisecond. */
 import { readdirSync, readFileSync } from "node:fs"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 
-/** What a process used since its start, and how late its event loop was since the last look. */
+/** What a process used since its start, and the delay of its event loop since the last message. */
 export type Look = {
   /** Processor time of all its threads, user and system, microseconds. */
   readonly micros: number
-  /** Of these, the main thread's and those of worker threads; the rest is the engine's. Undefined where the system does not tell. */
+  /** Of these, the main thread's and those of worker threads; the rest is the engine's. Undefined where the system does not count them. */
   readonly threads: { readonly main: number; readonly workers: number } | undefined
   /** Bytes of the process, all threads. */
   readonly memory: number
   /** Bytes of the main thread's heap that hold objects, garbage among them until it is collected. */
   readonly heap: number
-  /** Milliseconds, 99th percentile; the monitor's resolution is 1 ms and is taken off. */
+  /** Milliseconds, 99th percentile, less the monitor's resolution of 1 ms. */
   readonly loopDelayP99: number
 }
 
@@ -46,5 +46,5 @@ process.on("message", () => {
   const { rss: memory, heapUsed: heap } = process.memoryUsage()
   process.send?.({ micros: user + system, threads: threadTimes(), memory, heap, loopDelayP99 } satisfies Look)
 })
-// The listener must not keep a server alive that wants to stop.
+// The listener must not keep the process alive when the server stops.
 process.channel?.unref()

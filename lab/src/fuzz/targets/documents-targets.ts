@@ -1,4 +1,4 @@
-/** Targets that are whole documents: nothing that a stranger puts together may verify. */
+/** Whole documents: none that was made without keys may verify. */
 import { canonicalize, type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { foldExport } from "@runseal/core/verify/completeness"
@@ -12,13 +12,13 @@ import { authenticity, validDocuments, vectors, vectorTrust } from "../authentic
 import { bytesOf, type FuzzTarget, promise, textOf } from "../fuzz-target.ts"
 
 const PRINTABLE = /^[^\p{C}\p{Zl}\p{Zp}]{1,300}$/u
-/** Such a sentence, behind words on the line that it speaks of. */
+/** Such a sentence, after words on the line it is about. */
 const PRINTABLE_PROBLEM = /^[^\p{C}\p{Zl}\p{Zp}]{1,400}$/u
 
 const trust = vectorTrust()
 const isAuthentic = authenticity()
 
-/** Bundles, receipts and attestations through the one door of every verifier. */
+/** Bundles, receipts and attestations through `verifyText`, the entry point of every verifier. */
 export const documents: FuzzTarget = {
   name: "document",
   json: true,
@@ -44,7 +44,7 @@ export const documents: FuzzTarget = {
   },
 }
 
-/** Exports: a stream that lacks a record, or holds one that nobody sealed, is never complete. */
+/** Exports: a stream that lacks a record, or has one that was never sealed, is never complete. */
 export const exports: FuzzTarget = {
   name: "export",
   seeds: () => [...vectors("exports/valid"), ...vectors("exports/invalid")],
@@ -67,7 +67,7 @@ export const exports: FuzzTarget = {
 
 const completeExports = new Set(vectors("exports/valid").map(formOf))
 
-/** An export's lines in their one form. */
+/** An export's lines in canonical form. */
 function formOf(input: Uint8Array): string {
   const lines = textOf(input)
     .split("\n")
@@ -75,7 +75,7 @@ function formOf(input: Uint8Array): string {
   return lines.map(line => canonicalize(parseStrictJson(line))).join("\n")
 }
 
-/** Log entries beside the leaf they are said to hold, with all ten checks. */
+/** Log entries with the leaf that they claim to contain, with all ten checks. */
 export const entries: FuzzTarget = {
   name: "log-entry",
   json: true,
@@ -106,7 +106,7 @@ const entryTexts = validDocuments().flatMap(bytes => {
 })
 const knownEntries = new Set(entryTexts)
 
-/** What a strict parser makes of an input; undefined for what is not strict JSON. */
+/** An input as strict JSON; undefined for anything else. */
 function readJson(input: Uint8Array): JsonValue | undefined {
   try {
     return parseStrictJson(input)

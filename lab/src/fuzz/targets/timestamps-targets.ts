@@ -8,24 +8,24 @@ import {
   verifyTimestamp,
 } from "@runseal/log/timestamps/timestamp"
 import { openAuthority, type TimestampAuthority } from "@runseal/log/timestamps/timestamp-authority"
-import { keptInputs } from "../corpus.ts"
+import { corpusInputs } from "../corpus.ts"
 import { bytesOf, type FuzzTarget, promise } from "../fuzz-target.ts"
 
-/** What the kept timestamps are over. OpenSSL made them, and the certificates: `openssl ts -reply`, `openssl req`, `openssl x509`. */
+/** The timestamped bytes of the corpus. OpenSSL made the timestamps and certificates: `openssl ts -reply`, `openssl req`, `openssl x509`. */
 const STAMPED = bytesOf("stamped")
 const CERTIFICATES = "certificate"
 const KINDS = ["p256", "rsa"]
 
-const kept = (target: string, name: string): Uint8Array =>
-  keptInputs(target).find(input => input.name === `${name}.der`)?.bytes ?? new Uint8Array()
+const corpusFile = (target: string, name: string): Uint8Array =>
+  corpusInputs(target).find(input => input.name === `${name}.der`)?.bytes ?? new Uint8Array()
 
 const authorities: readonly TimestampAuthority[] = KINDS.map(kind => ({
   uri: `https://${kind}.example`,
-  certificates: ["signer", "root"].map(place => kept(CERTIFICATES, `openssl-${kind}-${place}`)),
+  certificates: ["signer", "root"].map(place => corpusFile(CERTIFICATES, `openssl-${kind}-${place}`)),
   validFrom: 0,
 }))
 const genuine = authorities.flatMap((authority, at) => {
-  const answer = kept("timestamp", `openssl-${KINDS[at]}`)
+  const answer = corpusFile("timestamp", `openssl-${KINDS[at]}`)
   return storedTimestamp(answer, authority) ?? []
 })
 const isOneOf = (known: readonly Uint8Array[], input: Uint8Array): boolean => known.some(one => equalBytes(one, input))
@@ -39,10 +39,10 @@ export const timestamps: FuzzTarget = {
       if (answer === undefined) continue
       promise(
         answer.length <= MAX_TIMESTAMP_BYTES && parseTimestamp(answer) !== undefined,
-        "what is kept cannot be read",
+        "a stored form cannot be parsed",
       )
       const again = storedTimestamp(answer, authority)
-      promise(again !== undefined && equalBytes(again, answer), "what was kept is kept otherwise the next time")
+      promise(again !== undefined && equalBytes(again, answer), "the stored form of a stored form differs")
     }
     const verifies = !("problem" in verifyTimestamp(input, STAMPED, authorities))
     promise(

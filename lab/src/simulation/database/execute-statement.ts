@@ -1,10 +1,10 @@
-/** Does a statement in a transaction. */
+/** Executes a statement in a transaction. */
 
-import { type Statement, sorted } from "./parse-statement.ts"
-import { type Cell, type Row, shapeNamed, valuesOf } from "./simulated-rows.ts"
+import type { Statement } from "./parse-statement.ts"
+import { type Cell, type Row, shapeNamed, sorted, valuesOf } from "./simulated-rows.ts"
 import { DatabaseError, type Transaction, type Transactions } from "./transactions.ts"
 
-/** What a statement gives: rows, how many it touched, and its name. */
+/** A statement's result: rows, their number, and the command's name. */
 export type Answer = { readonly rows: readonly Row[]; readonly count: number; readonly command: string }
 
 const chosen = (row: Row, columns: readonly string[]): Row =>
@@ -94,7 +94,7 @@ function update(
   return { rows: [], count, command: "UPDATE" }
 }
 
-/** Adds to windows, which wait their turn, and inserts the charges with the totals that they lead to. */
+/** Locks windows one after the other, adds to their totals, and inserts the charges with the new totals. */
 function charge(
   database: Transactions,
   tx: Transaction,
@@ -114,8 +114,8 @@ function charge(
   }
   const made = charges.rows(parameters).map(from => {
     const row = { ...from, total_after: (totals.get(nameOf(from)) ?? 0) - Number(from.later) }
-    const kept = chosen(row, token_charge.columns)
-    if (database.insert(tx, token_charge, kept) !== undefined)
+    const added = chosen(row, token_charge.columns)
+    if (database.insert(tx, token_charge, added) !== undefined)
       throw new DatabaseError("23505", "duplicate key in token_charge")
     return chosen(row, ["charge_id", "total_after"])
   })

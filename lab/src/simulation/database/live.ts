@@ -1,4 +1,4 @@
-/** The simulated database as any other one: what waits goes on by itself. For tests that hold it against the real ones. */
+/** The simulated database with steps that are made at once, for tests that compare it with the real ones. */
 import { setImmediate as macrotask } from "node:timers/promises"
 import { createConnectionPool } from "@runseal/server/store/driver/connection-pool"
 import { type Database, databaseOver } from "@runseal/server/store/driver/database"
@@ -8,7 +8,7 @@ import { simulatedServer, UNDISTURBED } from "./server.ts"
 
 const CONNECTIONS = 8
 
-/** Opens a database without faults; it runs until it is closed. */
+/** Opens a database without faults; it makes steps until it is closed. */
 export function openLive(seed: number): Database {
   const scheduler = createScheduler(seeded(seed))
   let broken: { readonly error: unknown } | undefined

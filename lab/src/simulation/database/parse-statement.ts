@@ -1,17 +1,17 @@
 /**
- * The SQL that the simulated database understands: the forms in which sealer, budget ledger, log store and idempotency
- * keys write and read. Whatever it does not understand is an error of the simulation, never a guess. That it does
- * the same as the databases is shown by same-rows.test.ts.
+ * Parses the SQL of the simulated database: the statements of sealer, budget ledger, log store and idempotency keys. An
+ * unknown statement is an error of the simulation, never a guess. same-rows.test.ts shows that the results are those of the
+ * real databases.
  */
-import { type Cell, type Row, shapeNamed, type TableShape } from "./simulated-rows.ts"
+import { type Cell, type Row, shapeNamed, sorted, type TableShape } from "./simulated-rows.ts"
 
 /** A condition on a row. */
 export type Condition = (row: Row, parameters: readonly Cell[]) => boolean
-/** A value of a new row, from the row it is made of. */
+/** A value of a new row, computed from its source row. */
 export type Expression = (from: Row, parameters: readonly Cell[]) => Cell
 
 type Source = {
-  /** The rows that the statement goes through, in its order. */
+  /** The rows that the statement reads, in its order. */
   readonly rows: (parameters: readonly Cell[]) => readonly Row[]
 }
 
@@ -37,23 +37,23 @@ export type Statement =
       readonly kind: "update"
       readonly shape: TableShape
       readonly source: Source
-      /** Whether a row of the table is meant by a row of the source. */
+      /** Whether a row of the table belongs to a row of the source. */
       readonly matches: (row: Row, from: Row, parameters: readonly Cell[]) => boolean
       readonly set: (row: Row, from: Row, parameters: readonly Cell[]) => Row
     }
   | {
       readonly kind: "charge"
-      /** Windows with what is added to each, and the charges that make it up. */
+      /** Windows with the tokens added to each, and the charges of that sum. */
       readonly windows: Source
       readonly charges: Source
-      /** Whether what a window holds already stays in it. */
+      /** Whether a window's total before is retained. */
       readonly adds: boolean
     }
   | { readonly kind: "newest ordinals"; readonly owners: (parameters: readonly Cell[]) => readonly Cell[] }
   | { readonly kind: "sweep" }
   | { readonly kind: "begin" | "commit" | "rollback" }
 
-/** A statement that the simulation has not been taught. */
+/** A statement that the simulation does not know. */
 export class UnknownStatement extends Error {
   override readonly name = "UnknownStatement"
   constructor(text: string) {
@@ -82,26 +82,26 @@ const FORMS = {
   control: /^(begin|commit|rollback)$/,
 } as const
 
-const known = new Map<string, Statement>()
+const parsed = new Map<string, Statement>()
 
 /** @throws UnknownStatement */
 export function parseStatement(text: string): Statement {
   const normal = plain(text.replace(/\s+/g, " ").replaceAll("( ", "(").trim())
-  const found = known.get(normal) ?? understand(normal)
+  const found = parsed.get(normal) ?? parseForm(normal)
   if (found === undefined) throw new UnknownStatement(normal)
-  // Inserts of many rows differ in their number, and would fill the memory.
-  if (normal.length < 2000) known.set(normal, found)
+  // Inserts of many rows differ in their number, and would fill the cache.
+  if (normal.length < 2000) parsed.set(normal, found)
   return found
 }
 
-/** What the query builder writes, as it is written by hand: without quotes, tables before columns, brackets and `asc`. */
+/** Normalises the query builder's SQL to the hand-written form: without quotes, tables before columns, brackets and `asc`. */
 const plain = (text: string): string =>
   text
     .replace(/(?:"[a-z_]+"\.)?"([a-z_]+)"/g, "$1")
     .replace(/ where \((.*)\)$/, " where $1")
     .replace(/ asc\b/g, "")
 
-function understand(text: string): Statement | undefined {
+function parseForm(text: string): Statement | undefined {
   const control = FORMS.control.exec(text)?.[1]
   if (control === "begin" || control === "commit" || control === "rollback") return { kind: control }
   if (FORMS.newest.test(text)) return { kind: "newest ordinals", owners: parameters => elements(parameters[0]) }
@@ -240,7 +240,7 @@ function insertSelect(groups: Groups, text: string): Statement {
 const recordset = (groups: Groups, parameters: readonly Cell[]): readonly Row[] =>
   JSON.parse(String(parameters[Number(groups.json) - 1]))
 
-/** `column = expression, …` as what makes the new row. */
+/** Parses `column = expression, …` into a function that makes the new row. */
 function assignments(set: string | undefined, text: string): (row: Row, from: Row, parameters: readonly Cell[]) => Row {
   const made = list(set ?? "").map(part => {
     const [, column = "", value = ""] = /^([a-z_]+) = (.+)$/.exec(part) ?? []
@@ -287,18 +287,3 @@ const chargeOf = ({ adds }: Groups): Statement => ({
   charges: { rows: parameters => recordset({ json: "2" }, parameters) },
   adds: adds !== undefined,
 })
-
-/** Rows in the order of some columns: numbers by size, texts by their bytes. */
-export function sorted(rows: readonly Row[], by: readonly string[]): readonly Row[] {
-  const compare = (a: Cell | undefined, b: Cell | undefined): number => {
-    if (typeof a === "number" && typeof b === "number") return a - b
-    return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)))
-  }
-  return rows.toSorted((a, b) => {
-    for (const column of by) {
-      const order = compare(a[column], b[column])
-      if (order !== 0) return order
-    }
-    return 0
-  })
-}

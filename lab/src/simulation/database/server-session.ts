@@ -1,4 +1,4 @@
-/** A session of the simulated server: one connection, what was sent on it, and what it is in the middle of. */
+/** A session of the simulated server: one connection, its queue of statements, and its transaction. */
 
 import type { Statement } from "./parse-statement.ts"
 import type { Cell } from "./simulated-rows.ts"
@@ -17,19 +17,19 @@ export type Session = {
   readonly lost: () => void
   readonly inbox: Request[]
   tx: Transaction | undefined
-  /** That of a statement by itself, while it waits for a lock. */
+  /** The transaction of a single statement, while it waits for a lock. */
   alone: Transaction | undefined
   failed: boolean
   gone: boolean
-  /** Takes back the step that is to come. */
+  /** Removes the session's pending step. */
   cancel: (() => void) | undefined
   /** The statement that waits for a lock. */
   waiting: Request | undefined
-  /** Whether a statement is on its way: until it arrives, the server sees a client that says nothing. */
+  /** Whether a statement is in transit: until it arrives, the session is idle for the server. */
   underWay: boolean
 }
 
-/** A session on which nothing was sent yet. */
+/** A new session. */
 export const newSession = (name: string, owner: string, lost: () => void): Session => ({
   name,
   owner,
@@ -44,10 +44,10 @@ export const newSession = (name: string, owner: string, lost: () => void): Sessi
   underWay: false,
 })
 
-/** Whether what a session was sent last ends a transaction: COMMIT, or a charge by itself. */
+/** Whether the next statement of a session commits: COMMIT, or a charge outside of a transaction. */
 export const commits = ({ inbox, tx }: Session): boolean =>
   inbox[0]?.statement.kind === "commit" || (tx === undefined && inbox[0]?.statement.kind === "charge")
 
-/** A request as the schedule names it. */
+/** A request's name in the trace. */
 export const describe = ({ statement }: Request): string =>
   "shape" in statement ? `${statement.kind} ${statement.shape.name}` : statement.kind

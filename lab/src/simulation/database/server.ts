@@ -1,6 +1,6 @@
 /**
- * A simulated PostgreSQL server and the way to it. Each statement takes two steps of the scheduler, to the server and back, and
- * at each of them the connection may go: what the server then does with an open transaction, and when, are steps too.
+ * A simulated PostgreSQL server and its connections. Each statement takes two steps of the scheduler, to the server and back, and
+ * at each of them the connection may be lost: the server's reaction to an open transaction is then a step too.
  */
 import type { StoreClient } from "@runseal/server/store/driver/session"
 import type { Scheduler } from "../scheduler.ts"
@@ -11,29 +11,29 @@ import { clientOf, resultOf } from "./simulated-client.ts"
 import { type Cell, emptyDatabase, type Snapshot } from "./simulated-rows.ts"
 import { DatabaseError, type Defect, MustWait, openTransactions } from "./transactions.ts"
 
-/** What happens to a statement on its way to the server or to its answer on its way back. */
+/** A fault of a statement on its way to the server, or of its answer on the way back. */
 export type Mishap =
   | { readonly kind: "refused"; readonly sqlstate: string }
-  /** The connection is gone before the statement took effect … */
+  /** The connection is lost before the statement took effect … */
   | { readonly kind: "lost before" }
-  /** … or after it did and before anybody heard of it. */
+  /** … or after it did and before the client had its answer. */
   | { readonly kind: "lost after" }
 
 export type ServerParts = {
   readonly scheduler: Scheduler
   readonly defects: ReadonlySet<Defect>
-  /** What happens to the next statement of this kind; undefined for nothing. */
+  /** The fault of the next statement of this kind; undefined for none. */
   readonly mishap: (statement: Statement["kind"]) => Mishap | undefined
-  /** Whether a COMMIT that was under way when its connection went takes effect all the same. */
+  /** Whether a COMMIT takes effect although its connection was lost before the answer. */
   readonly lateCommit: () => boolean
   readonly onCommit: (state: Snapshot) => void
-  /** Counts what happened. */
+  /** Counts an event. */
   readonly count: (what: string) => void
-  /** Told of what must not happen in a simulation that is in order, such as an unknown statement. */
+  /** Called with an error of the simulation itself, such as an unknown statement. */
   readonly broken: (error: unknown) => void
 }
 
-/** A server without faults, which nobody watches. */
+/** A server without faults and counters. */
 export const UNDISTURBED: Omit<ServerParts, "scheduler" | "broken"> = {
   defects: new Set(),
   mishap: () => undefined,
@@ -44,9 +44,9 @@ export const UNDISTURBED: Omit<ServerParts, "scheduler" | "broken"> = {
 
 export type SimulatedServer = {
   readonly connect: (owner: string, lost: () => void) => StoreClient
-  /** The process is gone: it hears nothing more, and the server finds out some time. */
+  /** The process has ended: it gets no more answers, and the server notices later. */
   readonly ownerGone: (owner: string) => void
-  /** Sessions in a transaction whose next statement has not come yet: what a time limit may end. */
+  /** Sessions in a transaction that are idle: a timeout may end them. */
   readonly idleInTransaction: () => readonly Ending[]
   /** Sessions that wait for a lock. */
   readonly waitingForLock: () => readonly Ending[]
@@ -55,10 +55,10 @@ export type SimulatedServer = {
   readonly committed: () => Snapshot
 }
 
-/** A session that may be disturbed. */
+/** A session that a timeout may end. */
 export type Ending = { readonly name: string; readonly disturb: () => void }
 
-/** A database as the migrations leave it, or as it once was. */
+/** A database in its state after the migrations, or in an earlier state of a world. */
 export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatabase()): SimulatedServer {
   const { scheduler, defects, count } = parts
   const database = openTransactions({
@@ -86,7 +86,7 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
     session.failed = false
     session.waiting = undefined
   }
-  /** The connection goes. @param underWay whether a COMMIT was sent that the server may still receive, or is at work on */
+  /** The connection is lost. @param underWay whether a COMMIT was sent that the server may still receive or carry out */
   const lose = (session: Session, underWay: boolean, tell = true): void => {
     if (session.gone) return
     session.gone = true
@@ -105,7 +105,7 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
         } else rollback(session)
       })
     } else if (isByItself && late) {
-      // One that waits goes on when it has its lock.
+      // A waiting one continues when it has its lock.
       if (session.waiting === undefined)
         plan(session, "database", "carries it out, unheard", () => {
           count("statement took effect unheard")
@@ -140,12 +140,12 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
     else answer(session, done)
   }
   const refusal = (session: Session, { statement, reject }: Request, sqlstate: string): (() => void) => {
-    // A refused COMMIT or ROLLBACK ends the transaction all the same; nothing of it stays.
+    // A refused COMMIT or ROLLBACK also ends the transaction, which is rolled back.
     if (statement.kind === "commit" || statement.kind === "rollback") rollback(session)
     session.failed = session.tx !== undefined
     return () => reject(new DatabaseError(sqlstate, "refused by the simulation"))
   }
-  /** What the client hears when it is done; undefined while it waits. */
+  /** A function that gives the client its answer; undefined while the statement waits. */
   const attempt = (session: Session, request: Request): (() => void) | undefined => {
     try {
       const found = perform(session, request)
@@ -168,7 +168,7 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
   }
   const perform = (session: Session, { statement, parameters }: Request): Answer => {
     if (statement.kind === "begin") {
-      // PostgreSQL only warns of a transaction that is open already, and goes on with it.
+      // PostgreSQL only warns of a transaction that is open already, and continues it.
       if (session.tx !== undefined) return plain("BEGIN")
       session.failed = false
       session.tx = database.begin(session.name, () => proceed(session))
@@ -270,8 +270,8 @@ function send(
   return new Promise((resolve, reject) => {
     if (session.gone) return reject(Object.assign(new Error("the connection is closed"), { code: "CONNECTION_CLOSED" }))
     try {
-      const kept = parameters.map(cell => (cell instanceof Uint8Array ? Buffer.from(cell) : cell))
-      session.inbox.push({ statement: parseStatement(text), parameters: kept, resolve, reject })
+      const copied = parameters.map(cell => (cell instanceof Uint8Array ? Buffer.from(cell) : cell))
+      session.inbox.push({ statement: parseStatement(text), parameters: copied, resolve, reject })
     } catch (error) {
       return parts.broken(error)
     }

@@ -3,11 +3,11 @@ import type { StoreClient } from "@runseal/server/store/driver/session"
 import type { Answer } from "./execute-statement.ts"
 import type { Cell } from "./simulated-rows.ts"
 
-/** Rows as the driver gives them: what is known of the statement does not show among them. */
+/** Rows as the driver gives them, with the statement's metadata as non-enumerable members. */
 export const resultOf = ({ rows, count, command }: Answer): object =>
   Object.defineProperties([...rows.map(copied)], { count: { value: count }, command: { value: command } })
 
-/** Bytes as the driver gives them; nothing that a caller changes changes the database. */
+/** Bytes as the driver gives them, copied, so that a caller cannot change the database. */
 const copied = (row: object): object =>
   Object.fromEntries(
     Object.entries(row).map(([name, cell]) => [name, cell instanceof Uint8Array ? Buffer.from(cell) : cell]),
@@ -22,7 +22,7 @@ export function clientOf(query: (text: string, parameters: readonly Cell[]) => P
     )
   const unsafe = (text: string, parameters: readonly Cell[] = []): object => {
     const answer = query(text, parameters)
-    // The query builder asks for rows as lists of cells.
+    // The query builder expects rows as lists of cells.
     return Object.assign(answer, { values: async () => Object.values(await answer).map(row => Object.values(row)) })
   }
   const options = { parsers: {}, serializers: {} }

@@ -1,4 +1,4 @@
-/** Rows and tables of the simulated database. The tables are those of the store's schema, keys and unique columns too. */
+/** Rows and tables of the simulated database. Tables, keys and unique columns come from the store's schema. */
 
 import { api_key } from "@runseal/server/store/tables/api-keys"
 import { attestation } from "@runseal/server/store/tables/attestations-table"
@@ -18,16 +18,16 @@ export type TableShape = {
   readonly name: string
   readonly columns: readonly string[]
   readonly key: readonly string[]
-  /** Other sets of columns no two rows may share. */
+  /** Other sets of columns that are unique. */
   readonly uniques: readonly (readonly string[])[]
   readonly defaults: Row
-  /** The row as the store's types have it. */
+  /** The row with the store's types. */
   readonly decode: (row: Row) => object
 }
 
 /** Rows by the text of their key, in the order they were inserted. */
 export type TableRows = ReadonlyMap<string, Row>
-/** Everything committed at some instant, by table. */
+/** The committed rows at some instant, by table. */
 export type Snapshot = ReadonlyMap<string, TableRows>
 
 function shapeOf(table: PgTable): TableShape {
@@ -90,7 +90,7 @@ export const keyOf = (shape: TableShape, row: Row): string => valuesOf(row, shap
 /** SHA-256 of nothing: the root of the empty log. */
 const EMPTY_ROOT = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-/** The database as the migrations leave it: one row, the head of the empty log. */
+/** The database after the migrations: one row, the head of the empty log. */
 export function emptyDatabase(): Snapshot {
   const head: Row = {
     only: true,
@@ -107,11 +107,26 @@ export function emptyDatabase(): Snapshot {
   )
 }
 
-/** The rows of a table as the store's own types. */
+/** The rows of a table with the store's types. */
 export function decoded<Stored extends object>(
   snapshot: Snapshot,
   table: PgTable & { $inferSelect: object },
 ): readonly Stored[] {
   const shape = shapeNamed(getTableConfig(table).name)
   return [...(snapshot.get(shape.name)?.values() ?? [])].map(row => shape.decode(row) as Stored)
+}
+
+/** Rows in the order of some columns: numbers by size, texts by their bytes. */
+export function sorted(rows: readonly Row[], by: readonly string[]): readonly Row[] {
+  const compare = (a: Cell | undefined, b: Cell | undefined): number => {
+    if (typeof a === "number" && typeof b === "number") return a - b
+    return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)))
+  }
+  return rows.toSorted((a, b) => {
+    for (const column of by) {
+      const order = compare(a[column], b[column])
+      if (order !== 0) return order
+    }
+    return 0
+  })
 }

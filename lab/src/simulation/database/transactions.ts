@@ -1,7 +1,7 @@
 /**
- * Transactions of the simulated database, at PostgreSQL's level READ COMMITTED: a statement sees what was committed before
- * it began, and its own transaction's writes; a row that is written or locked stays so until the transaction ends, and
- * whoever wants it waits, first come, first served. A cycle of such waits is a deadlock, and the last to join it is refused.
+ * Transactions of the simulated database, at PostgreSQL's level READ COMMITTED: a statement sees rows that were committed before
+ * it started, and its own transaction's writes; a row that is written or locked stays locked until the transaction ends, and
+ * other transactions wait for it in a queue. A cycle of waits is a deadlock, and the transaction that would close it is refused.
  */
 import { keyOf, type Row, type Snapshot, type TableRows, type TableShape, valuesOf } from "./simulated-rows.ts"
 
@@ -16,7 +16,7 @@ export class DatabaseError extends Error {
   }
 }
 
-/** Thrown by a statement that must wait; it is run again when it has what it waits for. */
+/** Thrown by a statement that must wait for a lock; it is run again when it has the lock. */
 export class MustWait extends Error {
   override readonly name = "MustWait"
 }
@@ -26,13 +26,13 @@ export type Transaction = {
   readonly writes: Map<string, Map<string, Row | undefined>>
   readonly locks: Set<string>
   waitsFor: string | undefined
-  /** Told when it has what it waits for. */
+  /** Called when it has the lock that it waits for. */
   readonly proceed: () => void
 }
 
 type Lock = { holder: Transaction; readonly queue: Transaction[] }
 
-/** What is wrong with a database on purpose, so that a check can be shown to fail. */
+/** Deliberate defects of a database, to show that the check fails. */
 export type Defect =
   | "locks nothing"
   | "loses a write of a commit"
@@ -44,15 +44,15 @@ export type Transactions = {
   readonly begin: (name: string, proceed: () => void) => Transaction
   readonly commit: (tx: Transaction) => void
   readonly rollback: (tx: Transaction) => void
-  /** Gives up waiting. */
+  /** Removes the transaction from the queue of a lock. */
   readonly stopWaiting: (tx: Transaction) => void
   /** Rows as the transaction sees them. */
   readonly rows: (tx: Transaction, shape: TableShape) => readonly Row[]
-  /** Locks a row, and with it its place in the table. @throws MustWait, DatabaseError 40P01 */
+  /** Locks a row by its key. @throws MustWait, DatabaseError 40P01 */
   readonly lockRow: (tx: Transaction, shape: TableShape, row: Row) => void
-  /** The row that was there already, which then was not inserted. @throws MustWait, DatabaseError 40P01 */
+  /** Inserts a row; gives the existing row with the same key instead, if there is one. @throws MustWait, DatabaseError 40P01 */
   readonly insert: (tx: Transaction, shape: TableShape, row: Row) => Row | undefined
-  /** Puts a row in the place of one that is locked; undefined removes it. */
+  /** Replaces a locked row; undefined removes it. */
   readonly replace: (tx: Transaction, shape: TableShape, old: Row, row: Row | undefined) => void
   /** Everything committed. */
   readonly committed: () => Snapshot
@@ -61,7 +61,7 @@ export type Transactions = {
 export type TransactionOptions = {
   readonly start: Snapshot
   readonly defects: ReadonlySet<Defect>
-  /** Told of every commit that wrote something. */
+  /** Called after every commit that wrote something. */
   readonly onCommit: (state: Snapshot) => void
   readonly onDeadlock: () => void
 }
@@ -157,7 +157,7 @@ export function openTransactions({ start, defects, onCommit, onDeadlock }: Trans
     insert: (tx, shape, row) => {
       const there = sharing(tx, shape, row)
       if (there !== undefined) return there
-      // Others may be inserting it: whether it will be there is known when they have ended.
+      // Other transactions may be inserting it: their end decides whether it exists.
       for (const columns of [shape.key, ...shape.uniques]) acquire(tx, lockName(shape, columns, row))
       write(tx, shape, keyOf(shape, row), row)
       return undefined
