@@ -17,7 +17,7 @@ import { P256_KEY_DETAILS } from "@runseal/log/trust/trusted-keys"
 import { formatTrustedRoot } from "@runseal/log/trust/trusted-root"
 import type { GenesisLeaf, KeyChangeLeaf } from "../../../libs/core/src/artifacts/anchor.ts"
 import { genesisLeaf, keyChangeLeaf, leafDigest, leafText } from "../../../libs/core/src/formulas/leaves.ts"
-import { ed25519Key, p256Key } from "../../../libs/core/test/fixtures/seeded-keys.ts"
+import { ed25519Key, p256Key } from "../../../libs/log/test/seeded-keys.ts"
 import { InputError } from "../src/input-error.ts"
 import type { LogSource } from "../src/log-source.ts"
 

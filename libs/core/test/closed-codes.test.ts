@@ -1,5 +1,6 @@
 import { sha256Hex } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
+import { seededHex } from "../../log/test/seeded-keys.ts"
 import { dcaeClosure, kernelInputHash, kernelRecord } from "../src/formulas/kernels.ts"
 import { withhold } from "../src/formulas/pre-execution.ts"
 import { isUnreadable, verifyDocument, verifyText } from "../src/verify/document.ts"
@@ -10,7 +11,6 @@ import { asJson, isMembers } from "./fixtures/json-values.ts"
 import type { SealedParts } from "./fixtures/resealed-draft.ts"
 import type { RunSpec } from "./fixtures/run-spec.ts"
 import { ALLOWED, FULL_DECLARED, HALTED, RELEASED, SIGNATURE_MATCH } from "./fixtures/samples.ts"
-import { seededHex } from "./fixtures/seeded-keys.ts"
 
 // The operator holds every key and rebuilds the whole record around a value, with right hashes and signatures. What remains is
 // what the values say of each other.

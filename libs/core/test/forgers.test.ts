@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest"
+import { seededHex } from "../../log/test/seeded-keys.ts"
 import type { DeclaredName } from "../src/artifacts/declared-sections.ts"
 import { DECLARED_NAMES } from "../src/artifacts/declared-sections.ts"
 import { bundleHash } from "../src/formulas/manifest-sections.ts"
@@ -13,7 +14,6 @@ import { withValue } from "./fixtures/json-values.ts"
 import type { Alterations } from "./fixtures/resealed-draft.ts"
 import { RUN_SAMPLES } from "./fixtures/sample-corpus.ts"
 import { ALLOWED, costing, HALTED, otherCaller, otherReview, RELEASED } from "./fixtures/samples.ts"
-import { seededHex } from "./fixtures/seeded-keys.ts"
 
 const a = makeDeployment()
 

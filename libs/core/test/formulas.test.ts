@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto"
 import { digest } from "@runseal/canonical"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { seededHex } from "../../log/test/seeded-keys.ts"
 import { DECLARED_NAMES } from "../src/artifacts/declared-sections.ts"
 import { windowStart } from "../src/formulas/decision.ts"
 import { anchoringWindow } from "../src/formulas/leaves.ts"
@@ -10,7 +11,6 @@ import { declaredSection, declaredSectionsHash, payloadSection, withhold } from 
 import { reportClaimHash, reportCompileHash } from "../src/formulas/report-claims.ts"
 import { hmacSha256Hex, isSealOf, manifestHash, seal, sealHash } from "../src/formulas/seal.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
-import { seededHex } from "./fixtures/seeded-keys.ts"
 
 describe("HMAC-SHA-256", () => {
   // RFC 4231 §4.2 and §4.3; its other cases have messages that are no text, or keys beyond one block.

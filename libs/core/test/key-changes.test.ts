@@ -2,6 +2,7 @@
 import { utf8Decode, utf8Encode } from "@runseal/canonical"
 import { entryBody } from "@runseal/log/entries/log-entry"
 import { describe, expect, test } from "vitest"
+import { p256Key } from "../../log/test/seeded-keys.ts"
 import { leafDigest, leafText } from "../src/formulas/leaves.ts"
 import { genesisProblem } from "../src/verify/genesis.ts"
 import { keyChangesProblem, type LoggedChange } from "../src/verify/key-changes.ts"
@@ -10,7 +11,6 @@ import { changedLog } from "./fixtures/changed-log.ts"
 import { trusted } from "./fixtures/deployment.ts"
 import { asJson } from "./fixtures/json-values.ts"
 import { mutations } from "./fixtures/mutations.ts"
-import { p256Key } from "./fixtures/seeded-keys.ts"
 
 const { genesis, birth, changes, trustDocument } = changedLog()
 const trust = trusted(trustDocument)

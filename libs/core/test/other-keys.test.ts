@@ -2,6 +2,7 @@ import { decodeBase64 } from "@runseal/canonical"
 import { parseEntryBody, type TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { describe, expect, test } from "vitest"
+import { p256Key } from "../../log/test/seeded-keys.ts"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import { tenantCommitment } from "../src/formulas/decision.ts"
 import { bundleHash } from "../src/formulas/manifest-sections.ts"
@@ -14,7 +15,6 @@ import type { Deployment } from "./fixtures/deployment.ts"
 import { attest, makeDeployment, sealRun, trusted } from "./fixtures/deployment.ts"
 import { recordLeaf, withCompleteRecord } from "./fixtures/finish.ts"
 import { RUN_SAMPLES } from "./fixtures/sample-corpus.ts"
-import { p256Key } from "./fixtures/seeded-keys.ts"
 
 // The reader trusts two services, each by its own trust document. The attacker owns all keys of the second.
 const service = (): Deployment => makeDeployment()

@@ -3,10 +3,10 @@ import { encodeBase64, utf8Decode } from "@runseal/canonical"
 import { sigstoreBundle } from "@runseal/log/entries/sigstore-bundle"
 import { spkiToPem } from "@runseal/log/keys/spki"
 import { describe, expect, test } from "vitest"
+import { p256Key } from "../../log/test/seeded-keys.ts"
 import { leafText } from "../src/formulas/leaves.ts"
 import { sigstoreExport } from "../src/verify/sigstore-export.ts"
 import { attest, makeDeployment, sealRun, trusted } from "./fixtures/deployment.ts"
-import { p256Key } from "./fixtures/seeded-keys.ts"
 
 const deployment = makeDeployment()
 const { trust, trustDocument } = deployment

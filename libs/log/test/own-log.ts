@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
+import { createHash } from "node:crypto"
 import { encodeBase64, encodeHex, utf8Encode } from "@runseal/canonical"
 import { assembleEntry, entryBody, type TransparencyLogEntry } from "../src/entries/log-entry.ts"
 import { signedCheckpoint, signedEntryTimestamp } from "../src/entries/log-signing.ts"
@@ -8,17 +8,9 @@ import { formatVkey, noteKey } from "../src/notes/signed-note.ts"
 import type { TrustDocument } from "../src/trust/trust-document.ts"
 import { formatTrustedRoot } from "../src/trust/trusted-root.ts"
 import { leafHash, leavesOf, mth, path } from "./reference-tree.ts"
+import { type Ed25519Key, ed25519Key, type P256Key, p256Key } from "./seeded-keys.ts"
 
 /** A log and a service with keys of their own: the parts an entry is made of, each replaceable by a wrong one. */
-
-export interface TestKey {
-  readonly spki: Uint8Array
-  readonly pem: string
-  /** SHA-256 of the SPKI. */
-  readonly id: Uint8Array
-  /** ECDSA P-256 with SHA-256, DER, high-S or low-S as it falls. */
-  readonly sign: (message: Uint8Array) => Uint8Array
-}
 
 export interface Placement {
   /** Position in the tree. */
@@ -37,35 +29,22 @@ export const PREIMAGE: Uint8Array = utf8Encode(`{"leaf_version":"vfa.leaf.v7"}`)
 
 export const digestHex = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex")
 
-export function newKey(): TestKey {
-  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
-  const spki = new Uint8Array(publicKey.export({ type: "spki", format: "der" }))
-  return {
-    spki,
-    pem: publicKey.export({ type: "spki", format: "pem" }).toString(),
-    id: new Uint8Array(createHash("sha256").update(spki).digest()),
-    sign: message => new Uint8Array(sign("sha256", message, privateKey)),
-  }
-}
+let made = 0
+/** Another P-256 key on every call. */
+export const newKey = (): P256Key => p256Key("own log", `key ${++made}`, "random")
+/** Another Ed25519 key on every call. */
+export const newEd25519 = (): Ed25519Key => ed25519Key("own log", `key ${++made}`)
 
-export function newEd25519(): { readonly raw: Uint8Array; readonly sign: (message: Uint8Array) => Uint8Array } {
-  const { privateKey, publicKey }: { privateKey: KeyObject; publicKey: KeyObject } = generateKeyPairSync("ed25519")
-  return {
-    raw: new Uint8Array(publicKey.export({ type: "spki", format: "der" }).subarray(-32)),
-    sign: message => new Uint8Array(sign(null, message, privateKey)),
-  }
-}
-
-export const serviceKey: TestKey = newKey()
-export const logKey: TestKey = newKey()
-export const checkpointKey: ReturnType<typeof newEd25519> = newEd25519()
+export const serviceKey: P256Key = newKey()
+export const logKey: P256Key = newKey()
+export const checkpointKey: Ed25519Key = newEd25519()
 
 /** The body our service logs for the preimage. */
-export const body = (preimage: Uint8Array = PREIMAGE, key: TestKey = serviceKey): string =>
+export const body = (preimage: Uint8Array = PREIMAGE, key: P256Key = serviceKey): string =>
   entryBody({ digestHex: digestHex(preimage), signatureDer: toLowS(key.sign(preimage)), spkiDer: key.spki })
 
 /** An entry for any body text, with a proof and signatures of `key` that are right for it. */
-export function logged(text: string, placement: Placement = {}, key: TestKey = logKey): TransparencyLogEntry {
+export function logged(text: string, placement: Placement = {}, key: P256Key = logKey): TransparencyLogEntry {
   const { index = 4, size = 7, time = LOG_TIME, origin = ORIGIN } = placement
   const logIndex = placement.logIndex ?? index
   const bytes = utf8Encode(text)

@@ -76,7 +76,7 @@ export const ROOMS: readonly Room[] = [
 
   // Their tests judge the records that core's own fixtures seal.
   { path: SDK, enters: LIBS, testsEnter: ["libs/core/test"] },
-  { path: "apps/verifier-cli", enters: LIBS, testsEnter: ["libs/core/test"] },
+  { path: "apps/verifier-cli", enters: LIBS, testsEnter: ["libs/core/test", "libs/log/test"] },
 
   { path: VERIFY_PAGE, enters: LIBS },
 

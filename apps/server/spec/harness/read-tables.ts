@@ -1,6 +1,7 @@
 /** Everything the database holds, as the store's own types. */
 import { gte } from "drizzle-orm"
 import type { Database } from "../../src/store/driver/database.ts"
+import type { Tx } from "../../src/store/driver/session.ts"
 import type { ApiKeyRow } from "../../src/store/tables/api-keys.ts"
 import type { AttestationRow } from "../../src/store/tables/attestations-table.ts"
 import type { LogEntryRow, LogHeadRow, LogTileRow } from "../../src/store/tables/log-store.ts"
@@ -25,25 +26,27 @@ export type Tables = {
   readonly publications: readonly PublicationRow[]
 }
 
-/** One consistent view: all reads in one transaction. */
-export const readTables = (db: Database): Promise<Tables> =>
-  db.transaction(async ({ sql, orm }) => {
-    await sql`set transaction isolation level repeatable read`
-    const [head] = await sql<LogHeadRow[]>`select * from log_head`
+/** One consistent view of the log's head and the rows that `read` reads: all in one transaction. */
+const consistently = <Rows>(db: Database, read: (tx: Tx) => Promise<Rows>): Promise<Rows & Pick<Tables, "head">> =>
+  db.transaction(async tx => {
+    await tx.sql`set transaction isolation level repeatable read`
+    const [head] = await tx.sql<LogHeadRow[]>`select * from log_head`
     if (head === undefined) throw new Error("there is no log head")
-    return {
-      head,
-      entries: await sql<LogEntryRow[]>`select * from log_entry order by log_index`,
-      tiles: await sql<LogTileRow[]>`select * from log_tile order by level, tile_index`,
-      runs: await orm.select().from(run).orderBy(run.run_id),
-      tenants: await sql<TenantRow[]>`select * from tenant order by tenant_id`,
-      windows: await sql<TenantWindowRow[]>`select * from tenant_window order by 1, 2, 3`,
-      charges: await sql<TokenChargeRow[]>`select * from token_charge order by total_after, charge_id`,
-      attestations: await sql<AttestationRow[]>`select * from attestation order by owner, owner_ordinal`,
-      keys: await sql<ApiKeyRow[]>`select * from api_key order by key_id`,
-      publications: await sql<PublicationRow[]>`select * from publication order by run_id`,
-    }
+    return { ...(await read(tx)), head }
   })
+
+export const readTables = (db: Database): Promise<Tables> =>
+  consistently(db, async ({ sql, orm }) => ({
+    entries: await sql<LogEntryRow[]>`select * from log_entry order by log_index`,
+    tiles: await sql<LogTileRow[]>`select * from log_tile order by level, tile_index`,
+    runs: await orm.select().from(run).orderBy(run.run_id),
+    tenants: await sql<TenantRow[]>`select * from tenant order by tenant_id`,
+    windows: await sql<TenantWindowRow[]>`select * from tenant_window order by 1, 2, 3`,
+    charges: await sql<TokenChargeRow[]>`select * from token_charge order by total_after, charge_id`,
+    attestations: await sql<AttestationRow[]>`select * from attestation order by owner, owner_ordinal`,
+    keys: await sql<ApiKeyRow[]>`select * from api_key order by key_id`,
+    publications: await sql<PublicationRow[]>`select * from publication order by run_id`,
+  }))
 
 /** How far somebody has seen the tables. */
 export type Seen = { readonly logSize: number; readonly nextRunId: number }
@@ -52,19 +55,13 @@ export type NewRows = Pick<Tables, "head" | "entries" | "runs" | "attestations">
 
 /** What came after that, in one consistent view. */
 export const readNewRows = (db: Database, { logSize, nextRunId }: Seen): Promise<NewRows> =>
-  db.transaction(async ({ sql, orm }) => {
-    await sql`set transaction isolation level repeatable read`
-    const [head] = await sql<LogHeadRow[]>`select * from log_head`
-    if (head === undefined) throw new Error("there is no log head")
-    return {
-      head,
-      entries: await sql<LogEntryRow[]>`select * from log_entry where log_index >= ${logSize} order by log_index`,
-      runs: await orm.select().from(run).where(gte(run.run_id, nextRunId)).orderBy(run.run_id),
-      attestations: await sql<
-        AttestationRow[]
-      >`select * from attestation where log_index >= ${logSize} order by log_index`,
-    }
-  })
+  consistently(db, async ({ sql, orm }) => ({
+    entries: await sql<LogEntryRow[]>`select * from log_entry where log_index >= ${logSize} order by log_index`,
+    runs: await orm.select().from(run).where(gte(run.run_id, nextRunId)).orderBy(run.run_id),
+    attestations: await sql<
+      AttestationRow[]
+    >`select * from attestation where log_index >= ${logSize} order by log_index`,
+  }))
 
 /** Runs one statement that is made of text. */
 export const runSql = (db: Database, text: string): Promise<readonly object[]> =>
