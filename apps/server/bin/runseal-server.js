@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Starts the service: of its sources in a checkout, of what was made of them in a package. A Node that is too old for either is
- * told so here, before it reads what it does not understand.
+ * Starts the service: from its sources in a checkout, from the compiled modules in a package. Checks the version of Node first: an old
+ * one could not parse the modules, and its error would not say why.
  */
 import { existsSync, readFileSync } from "node:fs"
 

@@ -1,4 +1,4 @@
-/** The order of doors: headers, who needs a key, and the one place where errors are rendered. */
+/** The HTTP application: the order of middleware, which routes need a key, and the one place where errors are rendered. */
 import { randomUUID } from "node:crypto"
 import type { Context } from "hono"
 import { Hono } from "hono"
@@ -29,7 +29,7 @@ import type { Route } from "./telemetry.ts"
 
 type Routes = (deps: Deps) => Hono
 
-/** Answered to anybody. Everything else stands behind the door and needs a caller. */
+/** Answered without a key. Every other route needs an authenticated caller. */
 const PUBLIC_ROUTES: readonly Routes[] = [
   healthRoutes,
   logRoutes,
@@ -40,8 +40,8 @@ const PUBLIC_ROUTES: readonly Routes[] = [
 ]
 /** Under /admin/: answered to admin keys, and to the anonymous caller of open mode. */
 const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, publicationRoutes]
-/** Answered to every caller, each with what is his. */
-const KEPT_ROUTES: readonly Routes[] = [
+/** Answered to every authenticated caller, with the caller's own records only. */
+const CALLER_ROUTES: readonly Routes[] = [
   executeRoutes,
   exportRoutes,
   runRoutes,
@@ -50,7 +50,7 @@ const KEPT_ROUTES: readonly Routes[] = [
   attestationRoutes,
 ]
 
-/** The application over its parts; `app.request()` is the same door the socket uses. */
+/** The application over its parts; `app.request()` takes the same way as a request from the socket. */
 export function createApp(deps: Deps): Hono {
   const app = new Hono()
   app.use(securityHeaders)
@@ -65,7 +65,7 @@ export function createApp(deps: Deps): Hono {
   for (const routes of ADMIN_ROUTES) app.route("/", routes(deps))
   app.all("/admin/*", c => c.notFound())
   app.use(authenticate(deps, limitNameOf), limitRequests(deps))
-  for (const routes of KEPT_ROUTES) app.route("/", routes(deps))
+  for (const routes of CALLER_ROUTES) app.route("/", routes(deps))
   app.notFound(c => c.json({ ok: false, error: "There is no such endpoint." }, 404))
   app.onError((error, c) => {
     if (error instanceof StoreError) {
@@ -77,10 +77,10 @@ export function createApp(deps: Deps): Hono {
   return app
 }
 
-/** The route a request was for, also when it was refused before it got there; its own words stand in no metric. */
+/** The registered route of a request, also of one that was refused before its handler ran. The path as sent never becomes a metric label. */
 const routeOf = (c: Context): Route | undefined => matchedRoutes(c).find(({ method }) => method !== "ALL")
 
-/** Renders a refused request or a failure as `{ok:false,error}`. What is unexpected is told to the log alone. */
+/** Renders a refused request or a failure as `{ok:false,error}`. The cause of an unexpected failure goes to the process log only. */
 function renderError(error: unknown, c: Context, deps: Deps): Response {
   const known = asHttpError(error)
   if (known !== undefined) return c.json({ ok: false, error: known.message }, known.status, known.headers)
@@ -93,7 +93,7 @@ function renderError(error: unknown, c: Context, deps: Deps): Response {
 }
 
 const OUTCOME_UNKNOWN =
-  "It is not known whether this took effect. Look whether it did before you send it again, or send it again under the same Idempotency-Key."
+  "It is not known whether this took effect. Check that before you send it again, or retry it under the same Idempotency-Key."
 
 function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error

@@ -1,4 +1,4 @@
-/** What the routes are given. Everything below the doors is reached through this. */
+/** The parts of the service that the routes use, put together by boot.ts. */
 import type { KeyObject } from "node:crypto"
 import type { JsonObject } from "@runseal/canonical"
 import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
@@ -30,12 +30,12 @@ export type Deps = {
   readonly shownHead: ShownHead
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
-  /** Whose secret it is, and whether one is needed. */
+  /** Finds the key of a secret, and whether the service is open or locked. */
   readonly keys: KeyDirectory
   readonly rateLimits: RateLimits
   readonly trialQuota: TrialQuota
   readonly idempotencyKeys: IdempotencyKeys
-  /** Proxies in front whose X-Forwarded-For is believed. */
+  /** Number of proxies in front of the service whose X-Forwarded-For is trusted. */
   readonly trustedProxyHops: number
   /**
    * Takes a submission through the pipeline and seals it, as the one run of its claim's key. Rejects with a 4xx or 503, never
@@ -54,14 +54,14 @@ export type Deps = {
   readonly renderReport: Renderer["render"]
   /** Whether a run could be sealed now. Never rejects. */
   readonly readiness: () => Promise<Readiness>
-  /** Told that a request failed for the record store's sake. */
+  /** Called when a request failed because the record store did. Readiness is then checked anew. */
   readonly reportUnavailable: () => void
-  /** Records that wait to be sealed. */
+  /** Number of records in the queue of the sealer. */
   readonly sealingQueue: () => number
   readonly telemetry: Telemetry
   /** The outside log that this process delivers to. */
   readonly outside?: Outbox
-  /** Bundles as they are read: with their anchors in outside logs. */
+  /** Adds the anchors in outside logs to a bundle when it is read. */
   readonly showOutside: ShowOutside
   readonly originSecret: KeyObject
   readonly orchestratorVersion: string
@@ -70,9 +70,9 @@ export type Deps = {
   readonly logOrigin: string
   /** Address under which callers reach the service, when the operator gave one. */
   readonly baseUrl: string | undefined
-  /** What log entry 0 signs. */
+  /** The leaf of log entry 0. */
   readonly genesis: GenesisLeaf
-  /** What the entries sign with which the log's keys changed. */
+  /** The leaves of the log entries that announce changes of keys. */
   readonly keyChanges: KeyChangesAnswer["changes"]
   /** Verifies a large document off the event loop, with the server's own trust. Rejects with JobError. */
   readonly checkDocument: CheckDocument

@@ -16,16 +16,16 @@ const openStore = ({ databaseUrl, dataDir }: Config, say: (sentence: string) => 
     ? openDatabase({ kind: "pglite", dataDir: join(dataDir, "db") }, say)
     : openDatabase({ kind: "postgres", url: databaseUrl }, say)
 
-const toOperator = (sentence: string): void => void process.stderr.write(`runseal: ${sentence}\n`)
+const printToOperator = (sentence: string): void => void process.stderr.write(`runseal: ${sentence}\n`)
 
-type Doors = { readonly callers: Listening; readonly metrics: Listening | undefined }
+type Listeners = { readonly callers: Listening; readonly metrics: Listening | undefined }
 
-/** The metrics first: whoever finds the service listening finds them too. */
-async function openDoors(
+/** Starts the metrics first, so that they are there as soon as the service answers. */
+async function startListening(
   { host, port, metricsHost, metricsPort }: Config,
   service: Service,
   metrics?: Metrics,
-): Promise<Doors> {
+): Promise<Listeners> {
   const { deps } = service
   metrics?.read({ waiting: deps.sealingQueue, readiness: deps.readiness, outside: deps.outside?.standing })
   const watched =
@@ -43,11 +43,11 @@ async function openDoors(
 async function main(): Promise<void> {
   readSecretFiles(process.env)
   const config = readConfig(process.argv.slice(2), process.env)
-  // Read once: whatever this process starts, a report that Node writes of it, and who lists its environment, has them no more.
+  // The secrets were read. From here on neither a child process, nor a diagnostic report of Node, nor /proc shows them.
   for (const name of removeSecrets(process.env, SECRET_VARIABLES))
-    toOperator(`${name} stays readable in /proc/${process.pid}/environ; give ${name}_FILE in its place`)
+    printToOperator(`${name} stays readable in /proc/${process.pid}/environ; give ${name}_FILE in its place`)
   if ("ended" in config) return
-  if (await runCommand(config, () => openStore(config, toOperator))) return
+  if (await runCommand(config, () => openStore(config, printToOperator))) return
   const logger = createLogger(config.logLevel)
   // Refused before a database is made.
   const prepared = prepare(config)
@@ -59,20 +59,20 @@ async function main(): Promise<void> {
       throw error
     },
   )
-  const doors = await openDoors(config, service, metrics).catch(async (error: unknown) => {
+  const listeners = await startListening(config, service, metrics).catch(async (error: unknown) => {
     await service.close()
     throw error
   })
-  if (doors.metrics !== undefined) logger.info({ url: doors.metrics.url }, "metrics")
-  logger.info({ url: doors.callers.url, log: service.deps.logOrigin }, "listening")
+  if (listeners.metrics !== undefined) logger.info({ url: listeners.metrics.url }, "metrics")
+  logger.info({ url: listeners.callers.url, log: service.deps.logOrigin }, "listening")
   let stopping = false
   const stop = async (signal: string): Promise<void> => {
     if (stopping) return
     stopping = true
     logger.info({ signal }, "stopping")
-    await doors.callers.stop()
+    await listeners.callers.stop()
     await service.close()
-    await doors.metrics?.stop()
+    await listeners.metrics?.stop()
     logger.info("stopped")
   }
   for (const signal of ["SIGINT", "SIGTERM"] as const)
@@ -87,7 +87,7 @@ async function main(): Promise<void> {
 try {
   await main()
 } catch (error) {
-  // A refusal is a sentence; anything else is a bug, told as the process log tells one.
-  toOperator(error instanceof StartupError ? error.message : `a bug: ${JSON.stringify(errorFacts(error))}`)
+  // A refused start is one sentence; anything else is a bug, printed as the process log prints one.
+  printToOperator(error instanceof StartupError ? error.message : `a bug: ${JSON.stringify(errorFacts(error))}`)
   process.exitCode = 1
 }

@@ -20,9 +20,9 @@ import { forgetFolder, type ListedFolder, listFolders } from "./sealing/register
 import type { Database } from "./store/driver/database.ts"
 import type { SigningKeyRow } from "./store/tables/signing-keys.ts"
 
-type Said = { readonly json: JsonObject; readonly lines: readonly string[] }
+type Output = { readonly json: JsonObject; readonly lines: readonly string[] }
 
-/** What goes to standard output, and what is said about it on standard error. */
+/** The text for standard output, and the text for standard error. */
 type Printed = { readonly out: string; readonly err?: string }
 
 /**
@@ -47,19 +47,21 @@ export async function runCommand(config: Config, open: () => Promise<Database>):
   return true
 }
 
-const printed = ({ json: asJson }: KeysCommand | HeadsCommand, { json, lines }: Said): Printed => ({
+const printed = ({ json: asJson }: KeysCommand | HeadsCommand, { json, lines }: Output): Printed => ({
   out: asJson ? `${JSON.stringify(json, undefined, 2)}\n` : `${lines.join("\n")}\n`,
 })
 
 /** No secret is printed. */
-async function doWithKeys(parts: KeyChangeParts, command: KeysCommand): Promise<Said> {
+async function doWithKeys(parts: KeyChangeParts, command: KeysCommand): Promise<Output> {
   if (command.action === "rotate") {
     const { signerTokenFile: tokenFile } = parts.config
     const signer = command.signer === undefined ? undefined : { url: command.signer, tokenFile }
-    return saidOfChange(await changeKeys(parts, command.roles, signer))
+    return outputOfChange(await changeKeys(parts, command.roles, signer))
   }
   if (command.action === "revoke")
-    return saidOfRevoked(keyFacts(await revokeRetiredKey(parts, command.keyId, command.from), await readOrigin(parts)))
+    return outputOfRevocation(
+      keyFacts(await revokeRetiredKey(parts, command.keyId, command.from), await readOrigin(parts)),
+    )
   const origin = await readOrigin(parts)
   const keys = (await listKeys(parts)).map(row => keyFacts(row, origin))
   return { json: { keys }, lines: table(keys) }
@@ -104,13 +106,13 @@ function table(keys: readonly KeyFacts[]): readonly string[] {
   )
 }
 
-function saidOfChange({ changed, log_index, log_time, resumed }: KeyChange): Said {
+function outputOfChange({ changed, log_index, log_time, resumed }: KeyChange): Output {
   const since = formatUtcSeconds(log_time)
   return {
     json: { changed: changed.map(key => ({ ...key })), log_index, valid_from: since, resumed },
     lines: [
       ...(resumed
-        ? ["This finished a change that had been begun before. Give the command again for another one."]
+        ? ["This finished a change that was interrupted before. Run the command again for another change."]
         : []),
       ...changed.map(
         ({ role, retired, key_id }) => `${cell(role, 10)}  ${key_id} since ${since}, in place of ${retired}`,
@@ -125,7 +127,7 @@ function saidOfChange({ changed, log_index, log_time, resumed }: KeyChange): Sai
   }
 }
 
-const saidOfRevoked = (key: KeyFacts): Said => ({
+const outputOfRevocation = (key: KeyFacts): Output => ({
   json: key,
   lines: [
     `The ${key.role} key ${key.key_id} is revoked from ${key.revoked_from} on.`,
@@ -137,27 +139,27 @@ const saidOfRevoked = (key: KeyFacts): Said => ({
 /** What a revocation is worth, by what the key signed. */
 const WORTH: Readonly<Record<KeyRole, readonly string[]>> = {
   service: [
-    "Records that were logged before verify on, and say that the key was revoked later. That they are older is the log's word:",
-    "was the log's key exposed too, hold them against an audited log (verifier log audit --holds).",
+    "Records that were logged before still verify, and their report says that the key was revoked later. Only the log states that they",
+    "are older: if the log's key was exposed too, compare them with an audited log (verifier log audit --holds).",
   ],
   log: [
-    "The log's key itself signs the log time: who holds it can sign older times. Records of before are to be held against an audited",
-    "log (verifier log audit --holds), which shows whether they stand in the log that others see.",
+    "The log's key itself signs the log time: who holds it can sign older times. Compare older records with an audited log",
+    "(verifier log audit --holds), which shows whether they are in the log that others see.",
   ],
   checkpoint: [
-    "No checkpoint of this key counts any more, of whatever time. An auditor who kept some still holds the log to them.",
+    "No checkpoint of this key counts any more, whatever its time. An auditor who stored some still compares the log with them.",
   ],
 }
 
-async function doWithHeads(db: Database, command: HeadsCommand): Promise<Said> {
+async function doWithHeads(db: Database, command: HeadsCommand): Promise<Output> {
   if (command.action === "forget") {
     await forgetFolder(db, command.folderId)
     return {
       json: { forgotten: command.folderId },
       lines: [
-        `The folder of heads ${command.folderId} is forgotten: sealing waits for it no more.`,
-        "Whatever its servers acknowledged and this database lacks is lost, and the log goes on in place of it.",
-        "They find that out when they come back, and seal nothing: keep that folder, it is the evidence.",
+        `The folder of heads ${command.folderId} is forgotten: sealing no longer waits for it.`,
+        "Records that its servers acknowledged and that this database lacks are lost; the log goes on without them.",
+        "When those servers start again they detect this and seal nothing. Keep that folder: it is the evidence.",
       ],
     }
   }
@@ -182,8 +184,8 @@ const linesOf = (facts: ReturnType<typeof factsOf>): readonly string[] => [
 ]
 
 /**
- * Break-glass: an admin key made by whoever may use the machine and its database. docs/operations.md, "Keys of callers". The secret alone
- * goes to standard output, once, so that it can be piped to where secrets are kept; what is said about it goes to standard error.
+ * Break-glass: makes an admin key for an operator who has access to the machine and its database. docs/operations.md, "Keys of callers".
+ * Only the secret goes to standard output, once, so that it can be piped into a secret store. The explanation goes to standard error.
  */
 async function mintAdminKey(db: Database, name: string): Promise<Printed> {
   const minted = await mintKey(db, { name, scope: "admin" }, { kind: "operator" }, Date.now())

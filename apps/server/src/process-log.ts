@@ -1,4 +1,4 @@
-/** The process log, JSON lines on standard output, and what an error says in it: decision 0121. */
+/** The process log: JSON lines on standard output. Which parts of an error are logged: decision 0121. */
 import { type DestinationStream, type Logger, pino } from "pino"
 
 /** @param destination where the lines go; absent: standard output */
@@ -7,12 +7,12 @@ export const createLogger = (level: string, destination?: DestinationStream): Lo
   return destination === undefined ? pino(options) : pino(options, destination)
 }
 
-/** Errors whose messages are sentences of this service. What a library or the runtime says may quote a statement or an input. */
+/** Errors whose messages are sentences of this service. The message of a library or the runtime may quote SQL or an input. */
 const OWN_ERRORS: ReadonlySet<string> = new Set([
   ...["CanonicalizeError", "HttpError", "JobError", "PolicyError", "ReviewFailure", "SignerFailure"],
   ...["StageFailure", "StartupError", "StoreError", "StrictJsonError"],
 ])
-/** Places of one error, and errors that caused it, in a line. */
+/** Stack places and causes of one error that a line holds at most. */
 const MAX_PLACES = 4
 const MAX_CAUSES = 3
 
@@ -21,12 +21,12 @@ type ErrorFacts = {
   readonly message?: string
   /** Of the system, the runtime or the database: `ENOSPC`, `ERR_INVALID_ARG_TYPE`, `23505`. */
   readonly code?: string
-  /** Where it was thrown, and how one came there: files of this service and lines in them, innermost first. */
+  /** The stack, innermost first, as files and lines of this service. */
   readonly at?: readonly string[]
   readonly cause?: ErrorFacts
 }
 
-/** What an operator needs to find a fault, and nothing that a request, a statement or a library said. */
+/** The facts with which an operator finds a fault. No text of a request, of SQL or of a library is among them. */
 export function errorFacts(error: unknown, depth = 0): ErrorFacts {
   if (!(error instanceof Error)) return { name: typeof error }
   const { name, message, cause } = error
@@ -42,7 +42,7 @@ export function errorFacts(error: unknown, depth = 0): ErrorFacts {
   }
 }
 
-/** The lines of a stack behind the message, which could hold lines that look like them. */
+/** The frames of a stack. The message is cut off first, because it could hold lines that look like frames. */
 const framesOf = ({ stack = "", message }: Error): readonly string[] =>
   stack
     .slice(stack.indexOf(message) + message.length)
@@ -58,6 +58,6 @@ const placeIn = (frame: string): readonly string[] => {
   return home === undefined ? [] : [`${home}/${file}:${line}`]
 }
 
-/** Whether this service's code made the error: the runtime's have other names, the system's have codes, a library's begin in the library. */
+/** Whether this service's code threw the error. Errors of the runtime have other names, those of the system have codes, and the stack of a library's begins in the library. */
 const isOwn = (error: Error, [innermost = ""]: readonly string[]): boolean =>
   error.name === "Error" && !("code" in error) && placeIn(innermost).length > 0

@@ -1,6 +1,6 @@
 /**
- * What the service reports of itself while it runs: every room reports here, and the metrics and the lines of the process log are made of
- * it. A report says that something happened and why it failed, never what a request was about.
+ * The telemetry of the service: every room reports its events here, and each event becomes a metric, a line of the process log, or both.
+ * An event says what happened and why it failed. It holds no content of a request.
  */
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { OutsideFault } from "@runseal/core/wire/log-answers"
@@ -17,7 +17,7 @@ export type Route = { readonly method: string; readonly path: string }
 export type Counters = {
   /** A request was answered; undefined for what is no endpoint. */
   readonly answered: (route: Route | undefined, status: number) => void
-  /** A record is durable and acknowledged; seconds since it was handed to the sealer. */
+  /** A record is durable and acknowledged; seconds since it entered the queue of the sealer. */
   readonly sealed: (kind: OutcomeKind | "attestation", seconds: number) => void
   /** A batch of so many records was committed. */
   readonly committed: (records: number) => void
@@ -30,14 +30,14 @@ export type Counters = {
   readonly notCosigned: (witness: string, fault: WitnessFault) => void
   /** Enough witnesses cosigned a tree of so many entries. */
   readonly witnessed: (size: number) => void
-  /** The outside log holds one entry more. @param late whether it is of another time than the entry of the own log */
+  /** The outside log took an entry. @param late whether that was more than 600 s after the embedded log took it */
   readonly entered: (late: boolean) => void
   readonly notEntered: (fault: OutsideFault) => void
 }
 
-/** Events of which there is a line in the process log; some are counted too. */
+/** Events that become a line of the process log; some are counted too. */
 type Lines = {
-  /** A request ended in a failure that nobody foresaw. */
+  /** A request ended in an unexpected failure: a 500. */
   readonly requestFailed: (error: unknown, request_id: string, route: Route | undefined) => void
   /** The record store failed a request. */
   readonly storeFailed: (error: StoreError) => void
@@ -45,9 +45,9 @@ type Lines = {
   readonly batchFailed: (error: unknown) => void
   /** An export ended before its last line. */
   readonly exportCut: (error: unknown) => void
-  /** Why nothing is sealed, by what is remembered beside the keys; undefined: the database holds all of that. */
+  /** Why nothing is sealed: the database lacks records that the head files beside the keys remember. Undefined: it holds them all. */
   readonly headsHeld: (trouble: string | undefined) => void
-  /** Why no run could be sealed, when that changes; undefined: one could. */
+  /** Readiness changed. @param reason why no run can be sealed; undefined: one can */
   readonly readyChanged: (reason: string | undefined) => void
   /** The signer of the service key signs again, or does not. @param cause why not */
   readonly signerChanged: (signs: boolean, cause?: unknown) => void
@@ -86,7 +86,7 @@ const UNCOUNTED: Counters = {
 const NOT_COSIGNED: { readonly [fault in WitnessFault]: string } = {
   unreachable: "a witness did not answer in time",
   refused: "a witness refused the checkpoint",
-  invalid: "a witness answered beside its protocol, or with a cosignature that does not verify",
+  invalid: "a witness gave an answer outside its protocol, or a cosignature that does not verify",
   contradicted:
     "a witness has cosigned what is not the past of this log: the database is an older copy or was forked, or the witness is wrong",
 }
@@ -97,10 +97,10 @@ const NOT_ENTERED: { readonly [fault in OutsideFault]: string } = {
   failed: "the outside log failed",
   refused: "the outside log refuses an entry: nothing after it is delivered until it takes it",
   untimed: "the timestamp authority gave no timestamp that verifies: nothing is delivered until it does",
-  invalid: "the outside log answered beside its API, or with an entry that does not verify: nothing of it is kept",
+  invalid: "the outside log gave an answer outside its API, or an entry that does not verify: the answer is discarded",
 }
 
-/** A database that does not answer is reported by the requests that it fails. */
+/** A failure of the database is debug here: the requests that it fails report it already. */
 const levelOf = (error: unknown): "debug" | "error" => (error instanceof StoreError ? "debug" : "error")
 
 type TelemetryParts = {

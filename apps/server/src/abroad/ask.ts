@@ -1,12 +1,12 @@
 /**
- * The one HTTP client of the service: every request to a reviewer, a signer, a witness, a log or a timestamp authority. Each goes to the
- * address that the operator named, and no redirect is followed. An answer is bounded in bytes and in time, and trusted with nothing: the
- * caller judges it, and passes none of its words on.
+ * The one HTTP client of the service, for every request to a reviewer, a signer, a witness, a log or a timestamp authority. A request goes
+ * to the address that the operator named; redirects are not followed. Size and time of an answer are bounded. The answer is not trusted:
+ * the calling module checks it, and quotes none of its text.
  */
 import { setTimeout } from "node:timers/promises"
 
 export type Question = {
-  /** What is sent; absent: a GET. */
+  /** Body of a POST; absent: a GET. */
   readonly body?: string | Uint8Array<ArrayBuffer>
   readonly headers?: Readonly<Record<string, string>>
   /** Bytes of the answer that are read, after any content encoding is undone. */
@@ -20,13 +20,13 @@ export type Answer = {
   /** Undefined when there are more than `maxBytes`. */
   readonly bytes: Uint8Array | undefined
   readonly location: string | undefined
-  /** Time for which the service is asked to wait, not negative, in milliseconds. */
+  /** Wait that the Retry-After header asks for, not negative, in milliseconds. */
   readonly retryAfterMs: number | undefined
 }
 
 /**
- * Rejects when there is no whole answer before the signal aborts; the error quotes addresses and is passed on to nobody.
- * @param nowMs milliseconds since the epoch, against which a Retry-After that is a date is held
+ * Rejects when there is no complete answer before the signal aborts. The error quotes addresses, so it must not be logged or passed on.
+ * @param nowMs milliseconds since the epoch, from which a Retry-After date is counted
  */
 export async function ask(address: URL | string, question: Question, nowMs = Date.now): Promise<Answer> {
   const { body, headers = {}, maxBytes, signal } = question
@@ -61,15 +61,15 @@ function retryAfterMs(value: string | null, now: number): number | undefined {
 type Retries = {
   /** Attempts after the first, and only after no answer, 429 or 5xx. */
   readonly most: number
-  /** A retry waits a random part of this, doubled each time, in milliseconds … */
+  /** A retry waits for a random part of this time, doubled each time, in milliseconds. */
   readonly firstWaitMs: number
-  /** … or as long as it is asked to; an answer that asks for longer than this is the last one, in milliseconds. */
+  /** A Retry-After replaces that wait; after one that asks for longer than this there is no further attempt, in milliseconds. */
   readonly longestWaitMs: number
   /** For each attempt, in milliseconds; absent: only the signal ends one. */
   readonly attemptMs?: number
 }
 
-/** What retries need of the world. */
+/** Clock, timer and randomness for retries. */
 export type RetryWorld = {
   /** Resolves after the time, or rejects when the signal aborts. */
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
@@ -87,8 +87,8 @@ export const PROCESS_WORLD: RetryWorld = {
 }
 
 /**
- * The answer of the first attempt that another one would not better, or of the last. Undefined when that gave no whole answer, or when
- * the signal aborts before the next attempt.
+ * Retries after no answer, 429 or 5xx. Gives the first answer that needs no retry, else the last one. Undefined when the last attempt had
+ * no complete answer, or when the signal aborts before the next attempt.
  */
 export async function askWithRetries(
   address: URL | string,

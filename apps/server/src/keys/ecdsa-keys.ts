@@ -11,10 +11,10 @@ import type { NoteKey } from "@runseal/log/notes/signed-note"
 import { noteKey } from "@runseal/log/notes/signed-note"
 import type { KeyIds } from "../store/tables/signing-keys.ts"
 
-/** The Ed25519 SPKI prefix is 12 bytes; what follows is the raw public key. */
+/** The Ed25519 SPKI prefix is 12 bytes; the raw public key follows. */
 const ED25519_SPKI_PREFIX_BYTES = 12
 
-/** Signs a bounded batch of messages: DER, low-S, in their order. Rejects with SignerFailure when a key that is kept elsewhere does not. */
+/** Signs a bounded batch of messages: DER, low-S, in their order. Rejects with SignerFailure when a remote signer does not sign. */
 type SignAll = (messages: readonly Uint8Array[]) => Promise<readonly Uint8Array[]>
 
 /** The signature of one message. Rejects as `signAll` does. */
@@ -28,19 +28,19 @@ export type EcdsaKey = {
   readonly signAll: SignAll
   readonly spki: Uint8Array
   /**
-   * The same message with the same bytes each time, low-S: its nonce follows from key and message (RFC 6979). OpenSSL draws one and is
-   * quicker, which is why nothing else is signed so. Absent for a key that is kept elsewhere.
+   * Gives the same signature for the same message each time, low-S: the nonce is derived from key and message (RFC 6979). OpenSSL draws
+   * a random nonce and is faster, so everything else is signed by it. Absent for a key that a remote signer holds.
    */
   readonly signRepeatably?: SignEcdsaP256
   /** SHA-256 of the SPKI, 32 bytes: the log id for the log key. */
   readonly id: Uint8Array
   /** The same, lowercase hex. */
   readonly keyId: string
-  /** Whether a signer keeps it: then signing can fail, and takes as long as the signer does. */
+  /** Whether a remote signer holds it: then signing can fail, and takes as long as the signer does. */
   readonly isElsewhere: boolean
 }
 
-/** A key of this process. */
+/** A key whose private half this process holds. */
 export type OwnEcdsaKey = EcdsaKey & { readonly sign: SignEcdsaP256 }
 
 export type Ed25519Key = {
@@ -66,7 +66,7 @@ export type SigningKeys = {
   readonly originSecret: KeyObject
 }
 
-/** Messages that are signed before the event loop comes round again: some 2 ms. */
+/** Messages that are signed in one go before the event loop continues: some 2 ms. */
 const SIGNED_TOGETHER = 64
 
 /** Signs one message after the other. */
@@ -101,11 +101,11 @@ export function ecdsaKey(privateKey: KeyObject): OwnEcdsaKey {
 const scalarOf = (privateKey: KeyObject): Uint8Array =>
   Uint8Array.from(Buffer.from(privateKey.export({ format: "jwk" }).d ?? "", "base64url"))
 
-/** The public half of a key that is kept elsewhere; `withSigner` makes it sign. */
+/** The public half of a key that a remote signer holds; `withSigner` makes it sign. */
 export function keyElsewhere(spki: Uint8Array): EcdsaKey {
   const id = keyIdOfSpki(spki)
   const signAll: SignAll = async () => {
-    throw new Error("the service key is kept elsewhere")
+    throw new Error("a remote signer holds the service key")
   }
   return { signAll, spki, id, keyId: encodeHex(id), isElsewhere: true }
 }

@@ -1,6 +1,6 @@
 /**
- * The embedded transparency log: turns leaves into profile-A entries with proof, checkpoint and timestamp.
- * It signs what it is given; that nothing signed here is ever left out of the log is the sealer's transaction.
+ * The embedded transparency log: it makes log entries (profile A) of leaves, each with proof, checkpoint and timestamp.
+ * It signs every leaf that it gets. The sealer's transaction guarantees that a signed leaf is also in the stored log.
  */
 import { encodeBase64, sha256Hex, utf8Encode } from "@runseal/canonical"
 import type { Anchor, Leaf } from "@runseal/core/artifacts/anchor"
@@ -18,10 +18,10 @@ export type LogIdentity = {
   readonly origin: string
 }
 
-/** A leaf that was appended: signed by the service, with its place in the log. */
+/** A leaf that was signed by the service and appended, with its index in the log. */
 export type AppendedLeaf<L extends Leaf = Leaf> = { readonly leaf: L; readonly body: string; readonly index: number }
 
-/** What the service key signs of a leaf. */
+/** A leaf and its bytes, which the service key signs. */
 export type WrittenLeaf<L extends Leaf = Leaf> = { readonly leaf: L; readonly bytes: Uint8Array }
 
 export type SignedLeaf<L extends Leaf = Leaf> = WrittenLeaf<L> & { readonly signature: Uint8Array }
@@ -72,7 +72,7 @@ export type EntryCheckpoint = {
   readonly time: number
 }
 
-/** Signs the head the builder stands at. */
+/** Signs the current head of the builder. */
 export function signHead(log: LogIdentity, builder: LogBuilder, time: number): EntryCheckpoint {
   const head = { origin: log.origin, size: builder.size(), root: builder.root(), logId: log.keys.log.id }
   return { size: head.size, root: head.root, envelope: signedCheckpoint(head, log.keys.log.sign), time }

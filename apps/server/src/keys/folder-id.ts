@@ -1,6 +1,6 @@
 /**
- * A random name of the folder of heads, by which the database knows it. Decision 0110. A copy of the folder is another folder, which
- * will remember other heads: the file says which inode it is, and in a copy it is another one.
+ * The random id of the folder of heads, under which the database lists it. Decision 0110. A copy of the folder must not have the same id,
+ * because its heads will differ. So the id file also holds its own inode number, which is another one in a copy.
  */
 import { randomBytes } from "node:crypto"
 import {
@@ -50,7 +50,7 @@ export function readFolderId(keysDirectory: string, instance: string): string {
   })
 }
 
-/** The id, and whether the file is the one it was written to; undefined when there is none, or what is no id. */
+/** The id in a file, and whether the file is the original and not a copy; undefined when there is no file. */
 function readId(path: string): { readonly id: string; readonly isOwn: boolean } | undefined {
   const file = statSync(path, { bigint: true, throwIfNoEntry: false })
   if (file === undefined) return undefined
@@ -71,7 +71,7 @@ function makeId(path: string): void {
   }
 }
 
-/** Gives a file its name unless another process was first. A link keeps the inode, as a rename does. */
+/** Gives a file its final name unless another process was first. A link has the same inode, as after a rename. */
 function putFirst(made: string, path: string): void {
   try {
     linkSync(made, path)

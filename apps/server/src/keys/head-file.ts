@@ -1,6 +1,6 @@
 /**
- * Remembers beside the keys how far the log had grown when a record was last acknowledged, so that another log in its
- * place is recognised. Decision 0110. Each process has a file of its own: no two writers ever share one.
+ * Stores size and root of the log beside the keys each time a record is acknowledged, so that an older or another database in its place
+ * is detected. Decision 0110. Each process has a file of its own: no two writers ever share one.
  */
 import {
   accessSync,
@@ -26,27 +26,27 @@ import { StartupError } from "../options/startup-error.ts"
 import { inKeysFolder, syncDirectory } from "./keys-folder.ts"
 
 export const HEADS_DIRECTORY = "heads"
-/** A file that is being made; it becomes a head by its rename and says nothing before. */
+/** Suffix of a file that is being made. It becomes a head when it is renamed, and is ignored before. */
 export const UNFINISHED = ".tmp"
-/** A file that is being made is finished or given up within so long a time, in milliseconds. */
+/** Age after which an unfinished file counts as left behind, in milliseconds. */
 const UNFINISHED_MS = 60_000
-/** A file another process has taken to tidy it away; until then it is a head like any other. */
+/** Suffix of a file that another process is about to remove; until it is removed it is a head like any other. */
 const TAKEN = ".taken"
-/** Names the folder to the database: no head. */
+/** The file that holds the folder's id. It is no head. */
 export const FOLDER_ID_FILE = "id"
 /**
  * `<size, 16 digits> <root, 64 hex> <system identifier, 20 digits> <timeline, 10 digits> <table, 20 digits> <term, 10 digits>\n`:
- * of fixed length, so that a write in place never leaves a tail of the last one.
+ * of fixed length, so that a write in place overwrites the whole record before it.
  */
 const RECORD = /^(\d{16}) ([0-9a-f]{64}) (\d{20}) (\d{10}) (\d{20}) (\d{10})\n$/
 
-/** Which database the log was in: the same tables of the same cluster of PostgreSQL, and not promoted since. Decision 0110. */
+/** Identifies the database that held the log: a table in a cluster of PostgreSQL, up to its next promotion. Decision 0110. */
 export type Lineage = {
-  /** PostgreSQL's system identifier, in decimal; "0" for the embedded database, which has no other to take its place. */
+  /** PostgreSQL's system identifier, in decimal; "0" for the embedded database, which no standby can replace. */
   readonly system: string
   /** Rises with each promotion of a standby. */
   readonly timeline: number
-  /** Which table of which database holds the head, in decimal: a dump that is restored makes another table. */
+  /** Object identifiers of the database and of the table with the head, in decimal: a restored dump makes another table. */
   readonly table: string
   /** Rises with each change of the others that a process has seen. */
   readonly term: number
@@ -56,37 +56,37 @@ export const NO_LINEAGE: Lineage = { system: "0", timeline: 0, table: "0", term:
 
 export type RememberedHead = { readonly size: number; readonly root: string; readonly lineage: Lineage }
 
-/** Where a process that has remembered nothing begins: every log contains the empty one. */
+/** The head of a process that has acknowledged nothing: the empty log, which every log contains. */
 const NOTHING: RememberedHead = { size: 0, root: encodeHex(EMPTY_ROOT), lineage: NO_LINEAGE }
 
 export type HeadFile = {
-  /** What this process remembers last. */
+  /** The last head of this process. */
   readonly own: () => RememberedHead
   /**
-   * What all processes of this folder remember, this one among them, as their files say now; empty logs are left out.
+   * The heads of all processes that use this folder, this one among them, read from their files now; heads of empty logs are left out.
    * @throws StartupError when a file is damaged
    */
   readonly all: () => readonly RememberedHead[]
   /**
    * Makes a head durable in place of the last one. Called after commit and before any answer, once the last call is settled.
-   * Rejects a smaller head than the last one. The caller has found that the log of this head contains what is remembered.
+   * Rejects a smaller head than the last one. The caller has checked that the log of this head contains the last one.
    */
   readonly remember: (head: RememberedHead) => Promise<void>
   /** Resolves when the last head is durable: one whose write failed is written again. To be awaited before a commit. */
   readonly ready: () => Promise<void>
   /**
-   * Removes the files of other processes, which this one then stands for; a process that lives makes its file anew.
-   * @param isContained whether the log that goes on contains a head; the file of one that it does not contain stays
+   * Removes the files of other processes, whose heads are contained in this one's; a process that is alive makes its file again.
+   * @param isContained whether the current log contains a head; the file of a head that it does not contain stays
    */
   readonly tidy: (isContained: (head: RememberedHead) => Promise<boolean>) => Promise<void>
-  /** Whether the folder is there and takes a head, as far as the system tells without writing. */
+  /** Whether the folder exists and its permissions allow a write. Nothing is written to find out. */
   readonly writable: () => boolean
   readonly close: () => void
 }
 
 const isGone = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT"
 
-/** A stored head; undefined when another process has tidied it away meanwhile, and so knows it. */
+/** A stored head; undefined when another process has removed the file meanwhile, which then contains it. */
 function readHead(path: string): RememberedHead | undefined {
   let text: string
   try {
@@ -116,7 +116,7 @@ function recordOf({ size, root, lineage: { system, timeline, table, term } }: Re
   return `${[digits(size, 16), root, ...place].join(" ")}\n`
 }
 
-/** Makes a head file that is whole from the moment it can be seen. Gives a descriptor to write it anew in place. */
+/** Makes a head file that is complete when its name appears. @returns a descriptor with which it is overwritten in place */
 function createHead(directory: string, path: string, head: RememberedHead): number {
   const unfinished = `${path}${UNFINISHED}`
   const fd = openSync(unfinished, "w", 0o600)
@@ -146,14 +146,14 @@ function takesFiles(directory: string): boolean {
 const headNames = (directory: string): readonly string[] =>
   readdirSync(directory).filter(name => !name.endsWith(UNFINISHED) && name !== FOLDER_ID_FILE)
 
-/** The heads of files that are there and say something. */
+/** The heads in files, without those of empty logs. */
 const readHeads = (directory: string, names: readonly string[]): readonly RememberedHead[] =>
   names.flatMap(name => {
     const head = readHead(join(directory, name))
     return head === undefined || head.size === 0 ? [] : [head]
   })
 
-/** Removes what processes left that ended while they made a file. */
+/** Removes unfinished files of processes that ended while they made them. */
 function removeUnfinished(directory: string): void {
   for (const name of readdirSync(directory).filter(name => name.endsWith(UNFINISHED))) {
     const path = join(directory, name)
@@ -162,7 +162,7 @@ function removeUnfinished(directory: string): void {
   }
 }
 
-/** Takes a file of another process out of its place; undefined when it is gone. */
+/** Renames a file of another process, so that it can be read and then removed; undefined when it is gone. */
 function takeHead(path: string, instance: string): string | undefined {
   const at = `${path}.${instance}${TAKEN}`
   try {
@@ -174,12 +174,12 @@ function takeHead(path: string, instance: string): string | undefined {
   }
 }
 
-/** Resolves when what was written to a descriptor is on the disk. */
+/** Resolves when all data written to a descriptor is on the disk. */
 type SyncFile = (fd: number) => Promise<void>
 
 /**
- * Makes this process's file, which says nothing yet. All others stay until they are tidied away.
- * @param sync waits off the event loop, so that a slow disk keeps nobody else waiting
+ * Makes this process's file, with the head of the empty log. The files of other processes stay until `tidy` removes them.
+ * @param sync runs outside the event loop, so that a slow disk blocks no other request
  * @throws StartupError when the folder cannot be used, its disk is full, or a head in it is damaged
  */
 export function openHeadFile(keysDirectory: string, instance: string, sync: SyncFile = promisify(fdatasync)): HeadFile {
@@ -205,7 +205,7 @@ function openOwnHead(keysDirectory: string, instance: string, sync: SyncFile): H
       writeSync(fd, recordOf(own), 0, "latin1")
       await sync(fd)
     }
-    // Looked at after the write: whoever took the file before has read this head, or it is made anew here.
+    // Checked after the write: a process that renamed the file before has read this head, or else the file is made again here.
     if (fd === undefined || !existsSync(path)) {
       closeFile()
       fd = createHead(directory, path, own)

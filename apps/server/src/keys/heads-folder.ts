@@ -1,4 +1,4 @@
-/** The folder of heads of a process: its own file there, and the name by which a database server knows the folder. */
+/** The folder of heads of a process: its own file there, and the id under which the database lists the folder. */
 import { randomUUID } from "node:crypto"
 import { hostname } from "node:os"
 import { resolve } from "node:path"
@@ -7,7 +7,7 @@ import type { Database } from "../store/driver/database.ts"
 import { readFolderId } from "./folder-id.ts"
 import { type HeadFile, openHeadFile } from "./head-file.ts"
 
-/** Longest that an operator is shown of where a folder is, in characters. */
+/** Characters of a folder's machine and path that an operator is shown at most. */
 const MAX_LABEL = 200
 
 type HeadsFolder = {

@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const idsIn = (keys: SigningKeys | undefined) => keys && idsOf(keys)
 
-test("a change that was committed takes the keys' place only once: a further one that is begun meanwhile does not take it", () => {
+test("a committed change replaces the keys only once: a further change that was started meanwhile does not replace them", () => {
   createKeys(folder)
   const second = idsOf(createNextKeys(folder, ["service"]))
   findKeys(folder, second)

@@ -1,6 +1,6 @@
 /**
- * The signing keys and the origin secret in one file that is written whole or not at all, and beside it, while keys are being
- * changed, the file that takes its place. Trusted here: the keys directory and its file mode. Whoever reads these files can sign as the
+ * The signing keys and the origin secret, in one file that is written whole or not at all. While keys are being changed, a second file
+ * beside it holds the next keys. Trusted here: the keys directory and its file mode. A user who can read these files can sign as the
  * service and as the log.
  */
 import { createPrivateKey, createSecretKey, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto"
@@ -29,7 +29,7 @@ import { type EcdsaKey, ecdsaKey, ed25519Key, idsOf, keyElsewhere, type SigningK
 import { inKeysFolder, syncDirectory, whileLocked } from "./keys-folder.ts"
 
 const KEYS_FILE = "signing-keys.json"
-/** The keys as they will be. It says nothing before the database says that its keys are in force. */
+/** The next keys. They have no effect until the database lists them as in force. */
 const NEXT_FILE = "next-signing-keys.json"
 const KEYS_KIND = "runseal.keys.v1"
 const SECRET_BYTES = 32
@@ -49,7 +49,7 @@ type KeysFile = v.InferOutput<typeof keysSchema>
  */
 export const readKeys = (directory: string): SigningKeys | undefined => readKeysOf(directory, KEYS_FILE)
 
-/** Reads the keys that a change began to put in the place of the others; undefined when none is under way. @throws StartupError */
+/** Reads the next keys of a change that has started; undefined when there is none. @throws StartupError */
 export const readNextKeys = (directory: string): SigningKeys | undefined => readKeysOf(directory, NEXT_FILE)
 
 function readKeysOf(directory: string, name: string): SigningKeys | undefined {
@@ -58,8 +58,8 @@ function readKeysOf(directory: string, name: string): SigningKeys | undefined {
 }
 
 /**
- * The keys with these ids. Where a change of keys was committed and its last step did not happen, that step is done.
- * @returns "none" when the folder holds no keys, "others" when it holds not these
+ * The keys with these ids. A change of keys that was committed, but whose file was not renamed yet, is finished here.
+ * @returns "none" when the folder holds no keys, "others" when it holds other keys
  * @throws StartupError
  */
 export function findKeys(directory: string, ids: KeyIds): SigningKeys | "none" | "others" {
@@ -70,7 +70,7 @@ export function findKeys(directory: string, ids: KeyIds): SigningKeys | "none" |
     takeNextKeys(directory, ids)
     return next
   }
-  // Between the two looks another process may have done that step.
+  // Read once more: between the two reads another process may have renamed the file.
   const again = readKeys(directory)
   if (again !== undefined && sameIds(idsOf(again), ids)) return again
   return again === undefined ? "none" : "others"
@@ -78,7 +78,7 @@ export function findKeys(directory: string, ids: KeyIds): SigningKeys | "none" |
 
 /**
  * Makes and stores fresh keys. Of two processes that try at once one wins, and both then read the winner's.
- * @param elsewhere public half, DER, of a service key that is kept elsewhere
+ * @param elsewhere public half, DER, of a service key that a remote signer holds
  * @throws StartupError when the folder cannot be used
  */
 export function createKeys(directory: string, elsewhere?: Uint8Array): SigningKeys {
@@ -96,9 +96,9 @@ export function createKeys(directory: string, elsewhere?: Uint8Array): SigningKe
 }
 
 /**
- * Makes and stores the keys that are to take the place of those there are: fresh ones for these roles, the others as they are. Of
- * two processes that try at once one wins, and both then read the winner's.
- * @param elsewhere public half, DER, of a next service key that is kept elsewhere
+ * Makes and stores the next keys: fresh ones for these roles, the others as they are. Of two processes that try at once one wins, and
+ * both then read the winner's.
+ * @param elsewhere public half, DER, of a next service key that a remote signer holds
  * @throws StartupError when the folder cannot be used
  */
 export function createNextKeys(directory: string, roles: readonly KeyRole[], elsewhere?: Uint8Array): SigningKeys {
@@ -116,12 +116,12 @@ export function createNextKeys(directory: string, roles: readonly KeyRole[], els
 }
 
 /**
- * Puts the next keys in the place of the others, which are gone then. Does nothing when another process did it, also where that has
- * begun a further change since: keys that no commit made the log's own must not take the place of those that are.
+ * Replaces the keys by the next keys; the old private keys are gone then. Does nothing when another process did so before, even if a
+ * further change has started since: keys that were never committed to the log must not replace those in force.
  * @param ids of the keys that are in force
  */
 export function takeNextKeys(directory: string, ids: KeyIds): void {
-  // From the look at the file to its move nobody else may move it: a further change could begin in its place.
+  // Under the lock, so that no further change starts between the check of the file and its rename.
   whileLocked(directory, () => {
     const keys = readNextKeys(directory)
     if (keys === undefined || !sameIds(idsOf(keys), ids)) return
@@ -138,7 +138,7 @@ const newKey: Readonly<Record<KeyRole, () => string>> = {
   checkpoint: () => pem(generateKeyPairSync("ed25519").privateKey),
 }
 
-/** Writes a file that is whole from the moment it can be seen; leaves one that is there as it is. */
+/** Writes a file that is complete when its name appears; an existing file is left as it is. */
 function store(directory: string, name: string, file: KeysFile): void {
   const path = join(directory, name)
   const temporary = `${path}.${randomBytes(8).toString("hex")}`
@@ -156,7 +156,7 @@ function store(directory: string, name: string, file: KeysFile): void {
   syncDirectory(directory)
 }
 
-/** A file that only its owner may read; undefined when it is not there, or another process takes it away now. */
+/** The content of a file that only its owner may read; undefined when it does not exist, or another process is removing it. */
 function readOwnFile(path: string): Uint8Array | undefined {
   const fd = existsSync(path) ? openIfThere(path) : undefined
   if (fd === undefined) return undefined
@@ -207,7 +207,7 @@ function fromFile(file: KeysFile, path: string): SigningKeys {
   }
 }
 
-/** The file holds the public half alone of a key that is kept elsewhere. */
+/** For a key that a remote signer holds, the file holds the public half only. */
 function serviceKey(text: string): EcdsaKey {
   const spki = pemToSpki(text)
   if (spki === undefined) return ecdsaKey(p256(text))

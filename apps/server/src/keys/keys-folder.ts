@@ -5,8 +5,8 @@ import { isFullDisk, isSystemError, StartupError } from "../options/startup-erro
 import { type FileLock, lockFile } from "../store/driver/file-lock.ts"
 
 /**
- * Does the work of a start in the keys folder.
- * @throws StartupError instead of whatever the system refuses
+ * Runs file operations in the keys folder.
+ * @throws StartupError in place of an error of the operating system
  */
 export function inKeysFolder<T>(directory: string, work: () => T): T {
   try {
@@ -25,14 +25,14 @@ const unusable = (directory: string, cause: unknown): StartupError =>
     { cause },
   )
 
-/** Held while the keys are changed; empty, and it stays. */
+/** Locked while the keys are changed. The file is empty and is never removed. */
 export const KEYS_LOCK_FILE = "lock"
-/** How long another process may hold it, in milliseconds: what is done under it are some file operations. */
+/** Longest wait for the lock, in milliseconds. Another process holds it for some file operations only. */
 export const KEYS_LOCK_WAIT_MS = 10_000
 
 /**
- * Does the work while no other process changes the keys of this folder.
- * @throws StartupError instead of whatever the system refuses, and when another process does not end
+ * Runs file operations while no other process changes the keys of this folder.
+ * @throws StartupError in place of an error of the operating system, and when another process does not release the lock in time
  */
 export function whileLocked<T>(directory: string, work: () => T): T {
   return inKeysFolder(directory, () => {

@@ -1,4 +1,4 @@
-/** Grows the log in memory: appends, proves, and says which full tiles were made. The store writes what comes out. */
+/** Grows the log in memory: appends entries, builds their proofs, and returns the full tiles that the store then writes. */
 import { concatBytes } from "@runseal/canonical"
 import type { CompactRange } from "@runseal/log/merkle/compact-range"
 import { appendLeaf, rootOf } from "@runseal/log/merkle/compact-range"
@@ -6,7 +6,7 @@ import type { NodeId } from "@runseal/log/merkle/rfc6962"
 import { assembleProof, completeSubtrees, hashLeaf, inclusionPath } from "@runseal/log/merkle/rfc6962"
 import { TILE_HEIGHT, TILE_WIDTH } from "@runseal/log/merkle/tiles"
 
-/** A log as far as it must be known to grow it. */
+/** The part of a log that is needed to append to it. */
 export type LogFrontier = {
   readonly range: CompactRange
   /** Per tile level the hashes since the last full tile, at most 255. */
@@ -33,7 +33,7 @@ export function growLog(start: LogFrontier): LogBuilder {
   let range = start.range
   const edges = start.edges.map(edge => [...edge])
   const tiles: NewTile[] = []
-  // Left siblings of new leaves are frontier nodes or made here: nothing else is ever asked for.
+  // The left siblings of new leaves are nodes of the frontier or new ones: a proof needs no others.
   const nodes = new Map<string, Uint8Array>()
   completeSubtrees(0, range.size).forEach((node, i) => {
     const hash = range.hashes[i]

@@ -25,20 +25,20 @@ const logKey = (spki: Uint8Array, origin: string, validFrom: number, validTo?: n
   ...(validTo === undefined ? {} : { validTo }),
 })
 
-/** What every verifier of our documents must know of a deployment. */
+/** The facts about a deployment that every verifier of its documents needs. */
 export type Published = {
   readonly origin: string
   /** Unix seconds of the log's birth. */
   readonly genesisAt: number
-  /** All that the log ever had, oldest first. */
+  /** All keys that the log has or had, oldest first. */
   readonly signingKeys: readonly SigningKeyRow[]
 }
 
-/** What is listed beside a deployment's own keys. */
+/** Keys of others, which a trust document lists beside the deployment's own. */
 type Listed = {
   /** Keys of the logs that also hold its entries. */
   readonly keys: readonly LogKey[]
-  /** Who says the time of entries in logs that do not. */
+  /** Timestamp authorities for entries in logs that sign no time. */
   readonly authorities: readonly TimestampAuthority[]
 }
 
@@ -65,7 +65,7 @@ export function trustDocument(
       ...(key.valid_to === 0 ? {} : { valid_to: formatUtcSeconds(key.valid_to) }),
       ...(key.revoked_from === 0 ? {} : { revoked_from: formatUtcSeconds(key.revoked_from) }),
     })),
-    // A checkpoint says no time that its key could be held to: one that is revoked vouches for nothing any more.
+    // A checkpoint holds no time with which a revocation could be compared, so a revoked checkpoint key is not listed at all.
     checkpoint_keys: of("checkpoint")
       .filter(({ revoked_from }) => revoked_from === 0)
       .map(({ spki }) => formatVkey(checkpointNoteKey(spki, origin))),
@@ -73,7 +73,7 @@ export function trustDocument(
   }
 }
 
-/** A trusted root has no word for revoked: such a log key ends before. Undefined for the key in force. */
+/** A trusted root has no field for a revocation, so a revoked log key is listed as one that ended before. Undefined for the key in force. */
 function lastSecondOf({ valid_to, revoked_from }: SigningKeyRow): number | undefined {
   if (revoked_from !== 0) return revoked_from - 1
   return valid_to === 0 ? undefined : valid_to
@@ -86,7 +86,7 @@ export function trustedKeysOf(document: TrustDocument): TrustedKeys {
   return parsed
 }
 
-/** Trust for a scratch log that nobody else will ever see. */
+/** Trust for the scratch log of a rehearsal, which is never published. */
 export const scratchTrust = ({ keys, origin }: LogIdentity, validFrom: number): TrustedKeys => ({
   service: "rehearsal",
   origin,

@@ -1,4 +1,4 @@
-/** A service key that is kept elsewhere: what its signer answers counts once it verifies, and what it does not answer costs bounded time. */
+/** A service key that a remote signer holds: a signature counts once it verifies, and a signer that does not answer costs bounded time. */
 import { createPublicKey, verify } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -50,13 +50,13 @@ test("signatures are those of the key, in the order of the messages, and low-S w
   }
 })
 
-test("a signer that fails once is asked again", async () => {
+test("a request to a signer that fails once is retried", async () => {
   const key = keyOf(standIn.spki)
   standIn.fault = "once unavailable"
   expect((await signOne(key, MESSAGE)).length).toBeGreaterThan(60)
 })
 
-describe("is refused, and told without a word of the signer's", () => {
+describe("is refused, with an error that quotes nothing of the signer's answer", () => {
   const FAULTS: readonly (readonly [SignerFault, RegExp, attempts: number])[] = [
     ["unavailable", /answered 503/, 1 + MAX_RETRIES],
     ["silent", /no whole answer in time/, 1 + MAX_RETRIES],

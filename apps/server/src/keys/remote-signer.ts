@@ -1,7 +1,7 @@
 /**
- * A service key that is kept elsewhere: a signer over HTTP in the shape of a cloud KMS (Google Cloud KMS, `publicKey` and
- * `asymmetricSign` of a key version). It sees digests and nothing else. Trusted with nothing: a signature counts once it verifies with
- * the public key that was pinned.
+ * A service key that a remote signer holds. The signer speaks the HTTP interface of a cloud KMS (Google Cloud KMS, `publicKey` and
+ * `asymmetricSign` of a key version) and sees digests only. It is not trusted: a signature counts once it verifies with the public key
+ * that was pinned.
  */
 
 import { createPublicKey, verify } from "node:crypto"
@@ -35,7 +35,7 @@ export const MAX_ANSWER_BYTES = 16_384
 /** Bytes of a bearer token. */
 const MAX_TOKEN_BYTES = 16_384
 
-/** Why there is no signature; nothing that the signer said is passed on. */
+/** Why there is no signature, in a sentence of this service; no text of the signer is passed on. */
 export class SignerFailure extends Error {
   override readonly name = "SignerFailure"
 }
@@ -49,7 +49,7 @@ export async function fetchPublicKey(signer: RemoteSigner): Promise<Uint8Array> 
   return spki
 }
 
-/** The key of a signer. @param key its public half, pinned: what does not verify with it is no signature */
+/** The key of a signer. @param key its pinned public half; a signature that does not verify with it is refused */
 export function remoteKey(signer: RemoteSigner, key: Pick<EcdsaKey, "spki" | "id" | "keyId">): EcdsaKey {
   const publicKey = createPublicKey({ key: Buffer.from(key.spki), format: "der", type: "spki" })
   const signOne = async (message: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
@@ -78,7 +78,7 @@ export function remoteKey(signer: RemoteSigner, key: Pick<EcdsaKey, "spki" | "id
   }
 }
 
-/** The JSON of a 2xx answer. @param body what is to be signed; absent: the signer is asked for something else */
+/** The JSON of a 2xx answer. @param body of a POST request; absent: a GET */
 async function exchange(
   { url, tokenFile }: RemoteSigner,
   path: string,
@@ -103,7 +103,7 @@ function parseAnswer(bytes: Uint8Array | undefined): JsonValue {
   try {
     if (bytes !== undefined && utf8Decode(bytes) !== undefined) return parseStrictJson(bytes)
   } catch {
-    // It is told below, without a word of it.
+    // The failure below names the fault and quotes nothing of the answer.
   }
   throw new SignerFailure("The signer's answer is no JSON of a signature's size.")
 }

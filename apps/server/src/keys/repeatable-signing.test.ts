@@ -43,7 +43,7 @@ bothDatabases("a signature that is the same each time", open => {
     expect(Number((await db.read(({ sql }) => sql`select count(*) from repeated_signature`))[0]?.count)).toBe(0)
   })
 
-  test("of a key that is kept elsewhere is the first that any server was given, also while nobody signs there", async () => {
+  test("of a remote signer is the first one that any server got from it, also while the signer is away", async () => {
     const db = await open()
     const [one, two] = [openRepeatableSigning(remote(), db), openRepeatableSigning(remote(), db)]
     const before = standIn.counts.asked

@@ -1,7 +1,7 @@
 /**
- * Signatures of the service key that are the same each time, for documents that are made again and again. A key that is here signs as
- * RFC 6979 says. One that is kept elsewhere draws a new nonce each time: the first signature of each digest is kept in the database, and
- * all servers of a deployment give that one. The database is trusted with nothing: what does not verify is replaced.
+ * Signatures of the service key that are the same each time, for documents that are rendered again and again. A key in this process signs
+ * as RFC 6979 says. A remote signer draws a new nonce each time, so the first signature of each digest is stored in the database, and all
+ * servers of a deployment return that one. The database is not trusted: a stored signature that does not verify is replaced.
  */
 import { createPublicKey, verify } from "node:crypto"
 import { sha256Hex } from "@runseal/canonical"
@@ -18,13 +18,13 @@ export function openRepeatableSigning(key: EcdsaKey, db: Database): SignRepeatab
   const { signRepeatably } = key
   if (signRepeatably !== undefined) return async message => signRepeatably(message)
   const publicKey = createPublicKey({ key: Buffer.from(key.spki), format: "der", type: "spki" })
-  // The signer is asked for each once, however many want it at the same time.
+  // Concurrent requests for the same digest share one request to the signer.
   const underWay = new Map<string, Promise<Uint8Array>>()
 
   const signOnce = async (message: Uint8Array, digest: string): Promise<Uint8Array> => {
-    const kept = await findRepeatedSignature(db, digest)
-    if (kept !== undefined && isSignature(kept, message)) return kept
-    return keepRepeatedSignature(db, { digest, signature: await signOne(key, message) }, kept)
+    const stored = await findRepeatedSignature(db, digest)
+    if (stored !== undefined && isSignature(stored, message)) return stored
+    return keepRepeatedSignature(db, { digest, signature: await signOne(key, message) }, stored)
   }
   const isSignature = (signature: Uint8Array, message: Uint8Array): boolean =>
     isLowS(signature) && verify("sha256", message, publicKey, signature)

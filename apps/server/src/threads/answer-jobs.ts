@@ -1,10 +1,10 @@
-/** The thread's side of a job thread. */
+/** The worker's side of a job thread. */
 import { parentPort } from "node:worker_threads"
 import type { JobReply } from "./job-thread.ts"
 
 /**
- * Answers every job, one after the other, with what `work` makes of it. What it throws reaches the main thread, which reports it.
- * @param transfer what of a result is handed over instead of copied
+ * Runs `work` on every job, one after the other, and posts its result. An error it throws is posted too, and the main thread reports it.
+ * @param transfer the buffers of a result that are transferred to the main thread instead of copied
  */
 export function answerJobs<Job, Result>(
   work: (job: Job) => Result | Promise<Result>,

@@ -43,13 +43,13 @@ describe("a job thread", () => {
     ])
   })
 
-  test("lets a bounded number wait and refuses the rest at once", async () => {
+  test("has a bounded queue and refuses further jobs at once", async () => {
     const { run } = open()
     const jobs = Array.from({ length: 6 }, (_, i) => problemOf(run({ say: `${i}` })))
     expect(await Promise.all(jobs)).toEqual(["none", "none", "none", "none", "busy", "busy"])
   })
 
-  test("tells a failure to its job alone", async () => {
+  test("rejects only the job that failed", async () => {
     const { run } = open()
     const [bad, good] = [problemOf(run({ fail: "no" })), run({ say: "after" })]
     expect(await bad).toBe("failed")
@@ -60,27 +60,27 @@ describe("a job thread", () => {
     expect(await good).toEqual(["after", 1])
   })
 
-  test("starts again after its thread ended within a job", async () => {
+  test("starts again after its worker ended during a job", async () => {
     const { run } = open()
     expect(await problemOf(run({ exit: true }))).toBe("failed")
     expect(await run({ say: "again" })).toEqual(["again", 1])
   })
 
-  test("ends a job that takes too long, and its thread with it", async () => {
+  test("ends a job that exceeds its deadline, and its worker with it", async () => {
     const { run } = open({ deadlineMs: 4000 })
     const [late, next] = [problemOf(run({ hang: true })), run({ say: "next" })]
     expect(await late).toBe("late")
     expect(await next).toEqual(["next", 1])
   })
 
-  test("is handed several jobs ahead, and those it had not begun when it was lost wait for the next thread", async () => {
+  test("gets several jobs ahead, and the jobs that a lost worker had not started go to the next one", async () => {
     const { run } = open({ ahead: 3, waiting: 1 })
     const jobs = [run({ say: "a" }), run({ exit: true }), run({ say: "b" }), run({ say: "c" })].map(problemOf)
     expect(await problemOf(run({ say: "d" }))).toBe("busy")
     expect(await Promise.all(jobs)).toEqual(["none", "failed", "none", "none"])
   })
 
-  test("refuses whatever is not done when it is closed, and everything after", async () => {
+  test("rejects unfinished jobs when it is closed, and every later one", async () => {
     const { run, close } = open()
     const jobs = [problemOf(run({ hang: true })), problemOf(run({ say: "waits" }))]
     await close()

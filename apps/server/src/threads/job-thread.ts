@@ -1,24 +1,24 @@
 /**
- * A thread for long work, so that the event loop stays free: it takes one job after the other, a bounded number waits, and
- * a job that takes too long ends with its thread. The thread starts with its first job and again after it was lost.
+ * A worker thread for long jobs, so that the event loop stays free. It runs one job after the other; its queue is bounded. A job that
+ * exceeds its deadline is ended together with its worker. The worker starts with the first job, and again after it was lost.
  */
 import { Worker } from "node:worker_threads"
 
 export type JobBounds = {
-  /** Jobs that may wait beside those handed to the thread. */
+  /** Jobs that may wait in the queue, besides those that were sent to the worker. */
   readonly waiting: number
-  /** Jobs the thread is handed at once, so that it need not wait for the event loop between two; 1 when absent. */
+  /** Jobs that are sent to the worker ahead, so that it need not wait for the event loop between two; 1 when absent. */
   readonly ahead?: number
   /** Milliseconds one job may run. */
   readonly deadlineMs: number
-  /** Heap of the thread, MiB. */
+  /** Heap of the worker, MiB. */
   readonly heapMiB: number
 }
 
-/** What the thread answers to a job, in the order in which it was handed them. */
+/** The worker's answer to a job. Answers come in the order of the jobs. */
 export type JobReply<Result> = { readonly result: Result } | { readonly failure: ThrownError }
 
-/** What the work threw, in the parts that go from one thread to another. */
+/** The parts of a thrown error that can be posted from one thread to another. */
 type ThrownError = Pick<Error, "name" | "message"> & { readonly stack: string }
 
 /** Why a job has no result: too many wait, it took too long, the service stops, or the work itself failed. */
@@ -28,7 +28,7 @@ export class JobError extends Error {
   override readonly name = "JobError"
   readonly problem: JobProblem
 
-  /** @param message of this service; what the work or the system said is the cause */
+  /** @param message a sentence of this service; the error of the job or of the system is the cause */
   constructor(problem: JobProblem, message: string, cause?: Error) {
     super(message, cause === undefined ? {} : { cause })
     this.problem = problem
@@ -41,7 +41,7 @@ const workFailed = (thrown: ThrownError): JobError =>
 export type JobThread<Job, Result> = {
   /** Rejects with JobError. */
   readonly run: (job: Job) => Promise<Result>
-  /** Refuses what is not done, ends the thread. */
+  /** Rejects every unfinished job and ends the worker. */
   readonly close: () => Promise<void>
 }
 
@@ -51,61 +51,61 @@ type Waiting<Job, Result> = {
   readonly reject: (error: JobError) => void
 }
 
-/** A started thread and what it was handed, the job it works on first. */
-type Hand<Job, Result> = { readonly worker: Worker; readonly handed: Waiting<Job, Result>[] }
+/** A started worker and the jobs that were sent to it; the first one is running. */
+type Started<Job, Result> = { readonly worker: Worker; readonly sentJobs: Waiting<Job, Result>[] }
 
 /**
- * @param module of the thread: it answers every message, a Job, with one JobReply
- * @param data what the thread finds as its `workerData`
+ * @param module of the worker: it answers every message, a Job, with one JobReply
+ * @param data the worker's `workerData`
  */
 export function openJobThread<Job, Result>(module: URL, bounds: JobBounds, data?: unknown): JobThread<Job, Result> {
   const { ahead = 1, deadlineMs, heapMiB } = bounds
   const queue: Waiting<Job, Result>[] = []
-  let hand: Hand<Job, Result> | undefined
+  let current: Started<Job, Result> | undefined
   let deadline: NodeJS.Timeout | undefined
   let closed = false
 
-  const watchFirst = (watched: Hand<Job, Result>): void => {
+  const watchFirst = (watched: Started<Job, Result>): void => {
     clearTimeout(deadline)
-    if (watched.handed.length === 0) return
+    if (watched.sentJobs.length === 0) return
     deadline = setTimeout(() => lose(watched, new JobError("late", "a job took too long")), deadlineMs)
   }
-  /** Ends a thread: the job it worked on fails with it, what it had not begun waits for the next. */
-  const lose = (lost: Hand<Job, Result>, error: JobError): void => {
-    if (hand !== lost) return
-    hand = undefined
+  /** Ends a worker: its running job fails, and the jobs that it had not started go back into the queue. */
+  const lose = (lost: Started<Job, Result>, error: JobError): void => {
+    if (current !== lost) return
+    current = undefined
     clearTimeout(deadline)
     lost.worker.terminate().catch(() => {})
-    const [first, ...untouched] = lost.handed
+    const [first, ...untouched] = lost.sentJobs
     first?.reject(error)
     queue.unshift(...untouched)
-    handOver()
+    sendJobs()
   }
-  const start = (): Hand<Job, Result> => {
+  const start = (): Started<Job, Result> => {
     const resourceLimits = { maxOldGenerationSizeMb: heapMiB }
     const worker = new Worker(module, { execArgv: [], resourceLimits, workerData: data })
-    const started: Hand<Job, Result> = { worker, handed: [] }
+    const started: Started<Job, Result> = { worker, sentJobs: [] }
     worker.on("message", (reply: JobReply<Result>) => {
-      if (hand !== started) return
-      const done = started.handed.shift()
+      if (current !== started) return
+      const done = started.sentJobs.shift()
       if ("result" in reply) done?.resolve(reply.result)
       else done?.reject(workFailed(reply.failure))
       watchFirst(started)
-      handOver()
+      sendJobs()
     })
     worker.on("error", error => lose(started, new JobError("failed", "the thread failed", error)))
     worker.once("exit", () => lose(started, new JobError("failed", "the thread ended")))
     worker.unref()
     return started
   }
-  const handOver = (): void => {
-    while (queue.length > 0 && (hand?.handed.length ?? 0) < ahead) {
+  const sendJobs = (): void => {
+    while (queue.length > 0 && (current?.sentJobs.length ?? 0) < ahead) {
       const next = queue.shift()
       if (next === undefined) return
       try {
-        hand ??= start()
-        hand.worker.postMessage(next.job)
-        if (hand.handed.push(next) === 1) watchFirst(hand)
+        current ??= start()
+        current.worker.postMessage(next.job)
+        if (current.sentJobs.push(next) === 1) watchFirst(current)
       } catch {
         next.reject(new JobError("failed", "the thread could not be used"))
       }
@@ -118,14 +118,14 @@ export function openJobThread<Job, Result>(module: URL, bounds: JobBounds, data?
         if (closed) return reject(new JobError("closed", "the service stops"))
         if (queue.length >= bounds.waiting) return reject(new JobError("busy", "too many jobs wait"))
         queue.push({ job, resolve, reject })
-        handOver()
+        sendJobs()
       }),
     close: async () => {
       closed = true
       clearTimeout(deadline)
-      const ending = hand
-      hand = undefined
-      for (const { reject } of [...(ending?.handed ?? []), ...queue.splice(0)])
+      const ending = current
+      current = undefined
+      for (const { reject } of [...(ending?.sentJobs ?? []), ...queue.splice(0)])
         reject(new JobError("closed", "the service stops"))
       await ending?.worker.terminate()
     },

@@ -1,11 +1,11 @@
-/** One request to a Rekor log or a timestamp authority, and what its status means where that is not the one of an entry. */
+/** One request to a Rekor log or a timestamp authority, and what an error status of it means. */
 import type { OutsideEntry } from "@runseal/core/artifacts/anchor"
 import type { OutsideFault } from "@runseal/core/wire/log-answers"
 import { type Answer, ask } from "../ask.ts"
 
 /** Bytes of an answer, after any content encoding is undone. An entry of a log of 2^40 entries is some 6,000. */
 export const MAX_ANSWER_BYTES = 65_536
-/** A longer Retry-After is cut to this: a log that names a year must not be given up for a year. */
+/** A longer Retry-After is cut to this, in milliseconds, so that no answer stops the delivery for a year. */
 const MAX_RETRY_AFTER_MS = 900_000
 
 /** Why there is no entry. */
@@ -13,13 +13,13 @@ export type Refusal = {
   readonly fault: OutsideFault
   /** Of the answer. */
   readonly status?: number
-  /** Time for which to be left alone is asked, in milliseconds. */
+  /** Wait that Retry-After asks for, in milliseconds. */
   readonly retryAfterMs?: number
-  /** What does not hold of what was shown. */
+  /** What is wrong with the entry or the timestamp of the answer. */
   readonly problem?: string
 }
 
-/** What came of an exchange: an entry that verifies, or why there is none. */
+/** The result of a delivery: an entry that verifies, or why there is none. */
 export type Entered = OutsideEntry | Refusal
 
 const JSON_HEADERS = { accept: "application/json", "content-type": "application/json" }

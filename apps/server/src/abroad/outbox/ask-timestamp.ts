@@ -1,4 +1,4 @@
-/** One exchange with a timestamp authority: a timestamp of RFC 3161 over some bytes, which verifies. */
+/** One request to a timestamp authority: an RFC 3161 timestamp over some bytes, verified. */
 import { randomBytes } from "node:crypto"
 import { encodeBase64 } from "@runseal/canonical"
 import { storedTimestamp, verifyTimestamp } from "@runseal/log/timestamps/timestamp"
@@ -13,18 +13,18 @@ const NONCE_BYTES = 16
 
 export type TimestampSource = {
   readonly url: URL
-  /** What its timestamps are held against: its certificates are the operator's choice, never those of an answer. */
+  /** The authority whose certificates must verify each timestamp. They come from the operator's options, never from an answer. */
   readonly authority: TimestampAuthority
 }
 
 type Stamped = {
-  /** Base64 of the TimeStampResp as it is kept. */
+  /** Base64 of the stored TimeStampResp. */
   readonly timestamp: string
   /** Unix seconds. */
   readonly time: number
 }
 
-/** Asks for a timestamp over these bytes. Whatever is given back verifies and answers this very request. Never rejects. */
+/** Requests a timestamp over these bytes. A timestamp that is returned verifies and repeats the request's nonce. Never rejects. */
 export async function askTimestamp(
   { url, authority }: TimestampSource,
   bytes: Uint8Array,
@@ -50,11 +50,11 @@ function judge(answer: Answer, authority: TimestampAuthority, bytes: Uint8Array,
   const { status } = answer
   if (status !== 200 && status !== 201)
     return { ...refusalOf(answer), fault: "untimed", problem: "The timestamp authority refused or failed." }
-  const kept = answer.bytes && storedTimestamp(answer.bytes, authority)
-  if (kept === undefined)
+  const stored = answer.bytes && storedTimestamp(answer.bytes, authority)
+  if (stored === undefined)
     return { fault: "untimed", status, problem: "The timestamp authority granted no timestamp of RFC 3161." }
-  const found = verifyTimestamp(kept, bytes, [authority], nonce)
-  if (!("problem" in found)) return { timestamp: encodeBase64(kept), time: found.time }
+  const found = verifyTimestamp(stored, bytes, [authority], nonce)
+  if (!("problem" in found)) return { timestamp: encodeBase64(stored), time: found.time }
   return { fault: "untimed", status, problem: found.ofNobody ? OTHER_CHAIN : found.problem }
 }
 

@@ -1,4 +1,4 @@
-/** Where the outside logs stand: what they hold of our log, and what is still on its way. */
+/** The state of delivery to the outside logs: which of our entries they hold, and which are pending. */
 import { OUTSIDE_FAULTS, type OutsideStanding } from "@runseal/core/wire/log-answers"
 import type { Session, Source } from "../../store/driver/session.ts"
 import { readEntries, readHead } from "../../store/tables/log-store.ts"

@@ -14,12 +14,12 @@ import { EXCHANGE_DEADLINE_MS, enterEntry } from "./enter-entry.ts"
 import { TILED_DEADLINE_MS } from "./enter-tiled.ts"
 import { authorityRow, type OutsideLog } from "./outside-log.ts"
 
-/** A process that dies keeps others waiting no longer than this. Longer than a round, whose requests have deadlines. */
+/** Duration of the lease, after which another process delivers in place of one that died. Longer than the timeouts of one round. */
 const leaseMs = ({ timestamps }: OutsideLog): number =>
   10_000 + (timestamps === undefined ? EXCHANGE_DEADLINE_MS : TIMESTAMP_DEADLINE_MS + TILED_DEADLINE_MS)
-/** After a failure a random part of this time is waited, doubled with each further failure in a row … */
+/** Wait after a failure, in milliseconds: a random part of this, doubled with each further failure in a row. */
 const FIRST_WAIT_MS = 1000
-/** … up to this; less where answers wait for it. */
+/** The wait is never longer than this, in milliseconds; shorter in sync mode, where requests wait. */
 const LONGEST_WAIT_MS: { readonly [mode in AnchorMode]: number } = { async: 300_000, sync: 15_000 }
 
 export type DeliveryContext = {
@@ -34,11 +34,11 @@ export type DeliveryContext = {
   readonly holder: string
 }
 
-/** What a round came to. */
+/** The result of one round. */
 export type Round =
   /** Entries up to `next_index` are stored. `more`: others may follow at once. */
   | { readonly next_index: number; readonly more: boolean }
-  /** Nothing more is to be sent before this time has passed. */
+  /** The delivery failed; the next round starts after this time. */
   | { readonly next_index: number; readonly wait_ms: number }
   /** Another process delivers. */
   | "elsewhere"
@@ -89,7 +89,7 @@ export function openDelivery(context: DeliveryContext): Delivery {
   }
 }
 
-/** What can be stored in order: the entries before the first that is not there. */
+/** The entries before the first failure: they can be stored in order. */
 function leadingEntries(answers: readonly Entered[]): readonly OutsideEntry[] {
   const held = []
   for (const answer of answers) {
@@ -99,5 +99,5 @@ function leadingEntries(answers: readonly Entered[]): readonly OutsideEntry[] {
   return held
 }
 
-/** Whether an entry is not of the time of its own; what that means for a record, its verifier judges by the record's clock. */
+/** Whether the outside entry is not of the time of the embedded one. Only counted here: a verifier compares with the record's clock. */
 const isLateTo = (time: number, own = time): boolean => Math.abs(time - own) > LOG_TIME_TOLERANCE_SECONDS

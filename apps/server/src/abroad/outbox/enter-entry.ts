@@ -1,4 +1,4 @@
-/** One exchange with an outside log: an entry is entered, or found there. */
+/** Enters one entry in an outside log, or finds it there. */
 import { encodeBase64, utf8Encode } from "@runseal/canonical"
 import { entryPlaceProblem } from "@runseal/log/entries/check-entry"
 import { isRekorUuid, parseRekorAnswer, REKOR_V1_ENTRIES } from "@runseal/log/entries/rekor-v1"
@@ -11,8 +11,8 @@ import type { OutsideLog } from "./outside-log.ts"
 export const EXCHANGE_DEADLINE_MS = 20_000
 
 /**
- * Enters a body, or finds it where it was entered before (409): the same entry either way, and never a second one. What is
- * given back is the entry of this very body, and its proof verifies; with API v2 its timestamp too. Never rejects.
+ * Enters a body. When the log already has it (409), reads that entry, so that there is never a second one. The returned entry is the one
+ * of this body, and its proof verifies; with API v2 its timestamp too. Never rejects.
  * @param body canonical body text
  */
 export const enterEntry = (log: OutsideLog, body: string, stop: AbortSignal): Promise<Entered> =>

@@ -1,6 +1,6 @@
 /**
- * One exchange with a Rekor log, API v2, and a timestamp authority: such a log signs no time. The timestamp comes first, so that
- * an entry is in the log without one only when an answer of the log was lost.
+ * Enters one entry in a Rekor log with API v2. Such a log signs no time, so a timestamp authority does. The timestamp is requested first:
+ * an entry is in the log without a timestamp only when an answer of the log was lost.
  */
 import { encodeBase64 } from "@runseal/canonical"
 import { tiledEntryProblem } from "@runseal/log/entries/check-tiled-entry"
@@ -23,8 +23,8 @@ import { askTimestamp, type TimestampSource } from "./ask-timestamp.ts"
 import type { OutsideLog } from "./outside-log.ts"
 
 /**
- * For one entry in the log, all requests and their whole answers included. A log answers when a checkpoint holds the entry, and
- * asks its clients for at least 20 s.
+ * For one entry in the log, all requests and their complete answers included. A log answers once a checkpoint contains the entry, and its
+ * API asks clients to wait at least 20 s.
  */
 export const TILED_DEADLINE_MS = 30_000
 
@@ -60,7 +60,7 @@ async function enter(log: OutsideLog, request: string, body: Uint8Array, signal:
   return entry === undefined ? { fault: "invalid", status: 201 } : { entry }
 }
 
-/** An entry that the log has, from its checkpoint and its tiles: it answers an entry to nobody a second time. */
+/** Builds the proof of an entry that the log already has from its checkpoint and tiles: its API returns an entry only once. */
 async function find(log: OutsideLog, { bytes }: Answer, body: Uint8Array, signal: AbortSignal): Promise<Found> {
   const index = bytes && indexOfDuplicate(bytes)
   if (index === undefined) return { fault: "invalid", status: 409 }
@@ -69,7 +69,7 @@ async function find(log: OutsideLog, { bytes }: Answer, body: Uint8Array, signal
   const checkpoint = Buffer.from(head.bytes ?? []).toString("utf8")
   const size = sizeOfCheckpoint(checkpoint)
   if (size === undefined) return { fault: "invalid", status: 409 }
-  // The checkpoint that is published may be older than the entry: the next attempt meets a later one.
+  // The published checkpoint may be older than the entry: the next attempt gets a later one.
   if (index >= size) return { fault: "failed", status: 409 }
   let refused: Answer | undefined
   const hashes = await buildInclusionProof(index, size, async (level, at, width) => {

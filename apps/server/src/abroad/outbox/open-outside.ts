@@ -13,22 +13,22 @@ import { showNothing, showOutside } from "./show-outside.ts"
 
 type Outside = {
   /**
-   * For the trust document: of the logs that hold entries, and of the one that entries are delivered to now; who stamped entries,
-   * and who stamps them now.
+   * For the trust document: the keys of logs that hold entries and of the current log; the authorities that stamped entries and the
+   * current one.
    */
   readonly listed: { readonly keys: readonly LogKey[]; readonly authorities: readonly TimestampAuthority[] }
   readonly shown: Pick<Deps, "outside" | "showOutside">
   /** The embedded log has grown. */
   readonly wake: () => void
-  /** The readiness that also asks for the outside log where answers wait for it. */
+  /** Wraps a readiness check: in sync mode the outside log must take entries too. */
   readonly ready: (readiness: () => Promise<Readiness>) => () => Promise<Readiness>
   readonly close: () => Promise<void>
 }
 
-/** Whether a record may show what the log holds of it. One that holds nothing may have been named with a wrong key. */
+/** Whether a log holds an entry of ours. One that holds none may have been configured with a wrong key, and is not listed. */
 const holdsEntries = ({ first_index, next_index }: OutsideLogRow): boolean => next_index > first_index
 
-/** Begins to deliver, when there is a log to deliver to. @throws StoreError, StartupError */
+/** Starts the delivery, when there is a log to deliver to. @throws StoreError, StartupError */
 export async function openOutside(
   context: Omit<OutboxContext, "log"> & { readonly log: OutsideLog | undefined },
 ): Promise<Outside> {
@@ -60,7 +60,7 @@ async function authoritiesOf(db: Database, log: OutsideLog | undefined): Promise
 }
 
 /**
- * In sync mode answers wait for the outside log: while that takes no entries, no run could be answered, and this readiness says so. Never
+ * In sync mode answers wait for the outside log. While it takes no entries no run can be answered, so the service is not ready. Never
  * rejects.
  */
 const readyWith =

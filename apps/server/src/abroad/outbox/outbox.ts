@@ -1,4 +1,4 @@
-/** Gets every entry into the outside log, beside everything else; who seals waits only in sync mode, and then not for ever. */
+/** Delivers every entry to the outside log in the background. A request waits for it in sync mode only, with a timeout. */
 import { randomUUID } from "node:crypto"
 import { setTimeout } from "node:timers/promises"
 import { encodeBase64 } from "@runseal/canonical"
@@ -12,13 +12,13 @@ import { type DeliveryContext, openDelivery } from "./delivery.ts"
 import { readStanding } from "./delivery-state.ts"
 import type { OutsideLog } from "./outside-log.ts"
 
-/** Between two looks at a log that others grow or deliver, in milliseconds. */
-const LOOK_MS = 2000
-/** Between two looks of those who wait, however many they are. */
-const POLL_MS = 250
+/** Between two polls of the log, which other processes may grow or deliver, in milliseconds. */
+const LOG_POLL_MS = 2000
+/** Between two polls for all requests that wait, in milliseconds. */
+const WAITING_POLL_MS = 250
 /** Longest that an answer waits in sync mode, in milliseconds. */
 export const SYNC_WAIT_MS = 25_000
-/** Answers that wait at one time; a further one is not waited for. */
+/** Requests that wait at one time; a further one gets its answer at once. */
 const SYNC_WAITING_MAX = 4096
 
 export type OutboxContext = {
@@ -34,17 +34,17 @@ export type Outbox = {
   /** The embedded log has grown. */
   readonly wake: () => void
   /**
-   * Whether an answer need not wait for an entry any more, within the time that it may: the outside log holds it, or never will,
-   * since it was made before the log was named.
+   * Waits in sync mode. True when the outside log holds the entry, or never will because the entry is older than the log's first start.
+   * False when the timeout passed.
    */
   readonly untilPassed: (logIndex: number) => Promise<boolean>
   readonly standing: () => Promise<OutsideStanding | undefined>
-  /** Ends requests under way; what they came to is found again after the next start. */
+  /** Ends requests under way; after the next start their entries are found in the outside log. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Names the log in the database and begins to deliver.
+ * Lists the log in the database and starts to deliver.
  * @throws StoreError, StartupError when there are too many, or when the log holds entries under another host
  */
 export async function openOutbox(context: OutboxContext): Promise<Outbox> {
@@ -59,51 +59,51 @@ export async function openOutbox(context: OutboxContext): Promise<Outbox> {
     throw new StartupError(
       `--anchor rekor: a deployment enters its records in ${MAX_OUTSIDE_LOGS} outside logs at most.`,
     )
-  // The embedded database has one process: whoever starts on it follows one that is gone.
+  // The embedded database has one process at a time, so a lease found at a start is that of a process that is gone.
   const holder = db.kind === "postgres" ? randomUUID() : "this process"
   const delivery = openDelivery({ ...context, holder, random: Math.random })
   const stop = new AbortController()
-  let bell = new AbortController()
-  /** Entries before this one are known to be held, or to be none of the log's. */
-  let passed = 0
+  let wakeUp = new AbortController()
+  /** Every entry before this index is in the outside log, or is older than the log's first start. */
+  let nextIndex = 0
 
-  const playRounds = async (): Promise<void> => {
+  const deliverUntilStopped = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      const heard = AbortSignal.any([stop.signal, bell.signal])
+      const stopOrWake = AbortSignal.any([stop.signal, wakeUp.signal])
       try {
         const round = await delivery.playRound(stop.signal)
-        if (round === "elsewhere") await pause(LOOK_MS, stop.signal)
+        if (round === "elsewhere") await pause(LOG_POLL_MS, stop.signal)
         else {
-          passed = Math.max(passed, round.next_index)
+          nextIndex = Math.max(nextIndex, round.next_index)
           if ("wait_ms" in round) await pause(round.wait_ms, stop.signal)
-          else if (!round.more) await pause(LOOK_MS, heard)
+          else if (!round.more) await pause(LOG_POLL_MS, stopOrWake)
         }
       } catch (error) {
         context.telemetry.deliveryFailed(error)
-        await pause(LOOK_MS, stop.signal)
+        await pause(LOG_POLL_MS, stop.signal)
       }
-      if (bell.signal.aborted) bell = new AbortController()
+      if (wakeUp.signal.aborted) wakeUp = new AbortController()
     }
     await endLease(db, logId, holder).catch(() => undefined)
   }
-  const ended = playRounds()
+  const ended = deliverUntilStopped()
 
   const standing = (): Promise<OutsideStanding | undefined> => readStanding(db, logId, context.nowMs())
-  const look = shared(POLL_MS, async () => {
+  const poll = shared(WAITING_POLL_MS, async () => {
     const found = await standing().catch(() => undefined)
-    passed = Math.max(passed, found?.next_index ?? 0)
+    nextIndex = Math.max(nextIndex, found?.next_index ?? 0)
   })
   let waiting = 0
   return {
     log,
-    wake: () => bell.abort(),
+    wake: () => wakeUp.abort(),
     untilPassed: async logIndex => {
       if (waiting >= SYNC_WAITING_MAX) return false
       waiting += 1
       try {
         const deadline = performance.now() + SYNC_WAIT_MS
-        while (passed <= logIndex && performance.now() < deadline && !stop.signal.aborted) await look()
-        return passed > logIndex
+        while (nextIndex <= logIndex && performance.now() < deadline && !stop.signal.aborted) await poll()
+        return nextIndex > logIndex
       } finally {
         waiting -= 1
       }
@@ -120,7 +120,7 @@ export async function openOutbox(context: OutboxContext): Promise<Outbox> {
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   setTimeout(ms, undefined, { signal }).catch(() => undefined)
 
-/** Work that is done once for all who ask while it goes on, some time after they begin to. */
+/** Runs work after a delay, once for all callers that come in the meantime. */
 function shared(delayMs: number, work: () => Promise<void>): () => Promise<void> {
   let underWay: Promise<void> | undefined
   return () => {

@@ -1,4 +1,4 @@
-/** The Rekor log that also gets every entry, as the operator names it. Trusted with nothing: what it answers counts once it verifies. */
+/** The Rekor log that also gets every entry, as the operator's options name it. It is not trusted: its answer counts once it verifies. */
 import { createPublicKey, X509Certificate } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { concatBytes, decodeBase64, encodeBase64, sha256Hex } from "@runseal/canonical"
@@ -16,15 +16,15 @@ import type { TimestampSource } from "./ask-timestamp.ts"
 export type OutsideLog = {
   /** Ends in a slash. */
   readonly url: URL
-  /** Host name in its checkpoints, by which its records and metrics call it. */
+  /** Host name in its checkpoints. Records and metrics use it as the name of the log. */
   readonly host: string
   readonly key: LogKey
-  /** What its entries are held against: no service key is needed, since their bodies are this service's own. */
+  /** Verifies its entries. It has no service key, since the bodies of the entries are this service's own. */
   readonly trust: TrustedKeys
   /** Entries sent at one time. */
   readonly inFlight: number
   readonly mode: AnchorMode
-  /** Who says when an entry was made. Present: the log is asked with API v2, and says nothing of time. */
+  /** The timestamp authority. Present exactly when the log has API v2, which signs no time. */
   readonly timestamps?: TimestampSource
 }
 
@@ -63,7 +63,7 @@ function keyIn(file: string, host: string, mayBeEd25519: boolean): LogKey {
   return logKeyOf(spki, host, 0)
 }
 
-/** A key by which a log is known under this host: a P-256 key by itself, an Ed25519 key together with the host. */
+/** The key of a log with this host. The log id is derived from a P-256 key alone, from an Ed25519 key together with the host. */
 function logKeyOf(spki: Uint8Array, host: string, validFrom: number): LogKey {
   const raw = parseEd25519Spki(spki)
   return {
@@ -79,7 +79,7 @@ function logKeyOf(spki: Uint8Array, host: string, validFrom: number): LogKey {
 function readSpki(file: string): Uint8Array | undefined {
   try {
     const pem = readFileSync(file, "utf8")
-    // createPublicKey would also take a private key, which belongs nowhere near this service.
+    // createPublicKey would also accept a private key. The log's private key must not be on this machine.
     if (!pem.includes("-----BEGIN PUBLIC KEY-----")) return undefined
     const spki = new Uint8Array(createPublicKey(pem).export({ type: "spki", format: "der" }))
     return parseP256Spki(spki) === undefined && parseEd25519Spki(spki) === undefined ? undefined : spki

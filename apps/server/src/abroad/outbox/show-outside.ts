@@ -1,6 +1,6 @@
 /**
- * Puts what outside logs hold of a record beside its own anchors when it is read: it came after the record was sealed, whose
- * stored text is never written again.
+ * Adds the entries in outside logs to the anchors of a bundle when it is read. They arrive after the record is sealed, and the stored text
+ * of a record is never changed.
  */
 import { canonicalize, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { OutsideAnchors, OutsideEntry } from "@runseal/core/artifacts/anchor"
@@ -15,10 +15,10 @@ import type { Database } from "../../store/driver/database.ts"
 import { StoreError } from "../../store/driver/store-errors.ts"
 import { type OutsideEntryRow, readOutside } from "../../store/tables/outside-log-table.ts"
 
-/** The bundles' texts with their anchors in outside logs; one that no outside log holds, or that is no bundle, as it is. */
+/** The texts of bundles with their anchors in outside logs added; a text without such anchors, or that is no bundle, is unchanged. */
 export type ShowOutside = (texts: readonly string[]) => Promise<readonly string[]>
 
-/** Of a database without outside logs: everything as it is. */
+/** For a database without outside logs: changes nothing. */
 export const showNothing: ShowOutside = async texts => texts
 
 export const showOutside =
@@ -37,7 +37,7 @@ export const showOutside =
     })
   }
 
-/** Undefined for what somebody left in the database in a bundle's place: it is shown as it is, and does not verify. */
+/** Undefined for a stored text that is no bundle, because the database was tampered with: it is returned as it is, and does not verify. */
 function bundleIn(text: string): Bundle | undefined {
   try {
     const { value } = parseDocument(text)

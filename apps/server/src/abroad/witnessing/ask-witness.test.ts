@@ -52,7 +52,7 @@ describe("a witness", () => {
     expect(received).toBe(`POST /log/add-checkpoint\n${formatAddCheckpoint(REQUEST)}`)
   })
 
-  test("cosigns with a line of its own, whoever else signs", async () => {
+  test("cosigns with a line of its own, also beside other signatures", async () => {
     const cosignature = { witness: key, time: TIME, line: line() }
     expect(await ask(200, line())).toEqual({ cosignature })
     expect(await ask(200, line(other) + line())).toEqual({ cosignature })
@@ -96,7 +96,7 @@ describe("a witness", () => {
     for (const size of [0, 5, 8, 12]) expect(await ask(409, `${size}\n`)).toEqual({ size })
   })
 
-  test("contradicts with 422, and with 409 for the size that it was told or for none", async () => {
+  test("contradicts with 422, and with 409 that repeats the size of the request or holds none", async () => {
     expect(await ask(422, "")).toEqual({ fault: "contradicted", status: 422 })
     for (const body of ["7\n", "", "07\n", "9007199254740993\n"])
       expect(await ask(409, body)).toEqual({ fault: "contradicted", status: 409 })

@@ -1,4 +1,4 @@
-/** One exchange with a witness, C2SP tlog-witness. */
+/** One request to a witness, C2SP tlog-witness. */
 import { utf8Decode } from "@runseal/canonical"
 import { type Cosignature, cosignatureOf } from "@runseal/log/notes/cosigned-note"
 import { parseNote } from "@runseal/log/notes/signed-note"
@@ -11,7 +11,7 @@ import {
 import type { Witness } from "../../options/witness.ts"
 import { ask } from "../ask.ts"
 
-/** For one request, its whole answer included. */
+/** For one request, its complete answer included, in milliseconds. */
 export const DEADLINE_MS = 5000
 /** Seconds that a witness's clock may be ahead of ours: readers do not count a later cosignature. */
 export const MAX_AHEAD_SECONDS = 300
@@ -19,8 +19,9 @@ export const MAX_AHEAD_SECONDS = 300
 export const MAX_ANSWER_BYTES = 16_384
 
 /**
- * Why a witness did not cosign. Closed, since metrics name it. `unreachable`: no whole answer in time. `refused`: a status that speaks of the request. `invalid`: an answer beside the
- * protocol, such as a cosignature that does not verify. `contradicted`: the witness knows another past of this log.
+ * Why a witness did not cosign; a closed list, because it is a metric label. `unreachable`: no complete answer in time. `refused`: an
+ * error status. `invalid`: an answer outside the protocol, such as a cosignature that does not verify. `contradicted`: the witness has
+ * cosigned another history of this log.
  */
 export type WitnessFault = "unreachable" | "refused" | "invalid" | "contradicted"
 
@@ -33,7 +34,7 @@ export type Refusal = {
   readonly witness_size?: number
 }
 
-/** `size`: what the witness cosigned last is of another size than it was told. */
+/** `size`: the tree that the witness cosigned last has this size, and not the one of the request. */
 export type WitnessAnswer = { readonly cosignature: Cosignature } | { readonly size: number } | Refusal
 
 /**
@@ -63,7 +64,7 @@ export async function askWitness(
   }
 }
 
-/** @param latest Unix seconds after which a cosignature is of a time to come */
+/** @param latest Unix seconds; a cosignature with a later time is refused */
 function judge(
   status: number,
   body: string,
@@ -78,14 +79,14 @@ function judge(
   if (status === 422) return { fault: "contradicted", status }
   if (status !== 409) return { fault: "refused", status }
   const size = parseTreeSize(body)
-  // Without a size, or with the one that was named: its tree of that size has another root.
+  // No size, or the size of the request: the witness's tree of that size has another root.
   return size === undefined || size === oldSize ? { fault: "contradicted", status } : { size }
 }
 
-/** The witness's cosignature of this checkpoint; lines of other keys are passed over. */
+/** The witness's cosignature of this checkpoint; lines of other keys are ignored. */
 function cosignatureIn(lines: string, checkpoint: string, { key }: Witness): Cosignature | undefined {
   const [asked, answered] = [parseNote(checkpoint), parseNote(checkpoint + lines)]
-  // Lines that hold an empty one would make another note of the two.
+  // An empty line in the answer would move the end of the note's text.
   if (answered === undefined || answered.text !== asked?.text) return undefined
   return cosignatureOf(answered, key)
 }

@@ -1,6 +1,6 @@
 /**
- * Gets the log's checkpoints cosigned, beside everything else: nobody who seals waits for a witness. In each round all witnesses
- * are asked about the same checkpoint, the newest, so that one checkpoint bears all their cosignatures.
+ * Gets the log's checkpoints cosigned in the background: sealing never waits for a witness. In each round all witnesses are asked to cosign
+ * the same checkpoint, the newest, so that one checkpoint has all their cosignatures.
  */
 import { setTimeout } from "node:timers/promises"
 import type { Config } from "../../options/config.ts"
@@ -9,10 +9,10 @@ import { keepWitnessed, readWitnessed } from "../../store/tables/witnessed-check
 import type { Telemetry } from "../../telemetry.ts"
 import { ask, isDue, newStanding, type Standing, type StandingContext } from "./witness-state.ts"
 
-/** Between two rounds at least, in milliseconds. */
+/** Shortest time between two rounds, in milliseconds. */
 const ROUND_MS = 1000
-/** Between two looks at a log that this process does not grow, in milliseconds. */
-const LOOK_MS = 5000
+/** Between two polls of the log, which other processes may grow, in milliseconds. */
+const LOG_POLL_MS = 5000
 
 type CosignerContext = StandingContext & {
   readonly config: Pick<Config, "witnesses" | "witnessesNeeded">
@@ -27,10 +27,10 @@ export type Cosigner = {
   readonly close: () => Promise<void>
 }
 
-/** Begins to ask. Without witnesses nothing is done. */
+/** Starts the rounds. Does nothing without witnesses. */
 export function openCosigner(context: CosignerContext): Cosigner {
   const stop = new AbortController()
-  let bell = new AbortController()
+  let wakeUp = new AbortController()
   const playRounds = async (): Promise<void> => {
     let standings: readonly Standing[] = []
     while (!stop.signal.aborted) {
@@ -41,15 +41,15 @@ export function openCosigner(context: CosignerContext): Cosigner {
         context.telemetry.roundFailed(error)
       }
       await pause(ROUND_MS, stop.signal)
-      await pause(LOOK_MS, AbortSignal.any([stop.signal, bell.signal]))
-      bell = new AbortController()
+      await pause(LOG_POLL_MS, AbortSignal.any([stop.signal, wakeUp.signal]))
+      wakeUp = new AbortController()
     }
   }
   const ended = context.config.witnesses.length === 0 ? Promise.resolve() : playRounds()
   return {
-    // Node makes the reason of an abort first, with a stack, also where the signal has aborted already.
+    // Checked first, because abort() makes an error with a stack even when the signal has aborted already.
     wake: () => {
-      if (!bell.signal.aborted) bell.abort()
+      if (!wakeUp.signal.aborted) wakeUp.abort()
     },
     close: async () => {
       stop.abort()
@@ -62,7 +62,7 @@ export function openCosigner(context: CosignerContext): Cosigner {
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   setTimeout(ms, undefined, { signal }).catch(() => undefined)
 
-/** A witness that knows better says so. */
+/** Starts from the newest witnessed checkpoint. A witness that cosigned a larger tree answers with its size. */
 async function openStandings({ db, config }: CosignerContext): Promise<readonly Standing[]> {
   const known = await readWitnessed(db)
   return config.witnesses.map(witness => newStanding(witness, known?.size ?? 0))
@@ -73,7 +73,7 @@ async function playRound(standings: readonly Standing[], context: CosignerContex
   const head = await shownHead()
   const due = standings.filter(standing => isDue(standing, head))
   if (due.length === 0) return
-  // All are waited for: no witness is asked while an earlier request to it is under way.
+  // The round ends when all have answered, so that a witness has one request at a time.
   const asked = await Promise.allSettled(due.map(standing => ask(standing, head, context, stop)))
   for (const one of asked) if (one.status === "rejected") throw one.reason
   const lines = standings.flatMap(({ last }) => (last?.checkpoint === head.checkpoint ? [last.cosignature.line] : []))

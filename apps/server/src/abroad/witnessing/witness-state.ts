@@ -1,4 +1,4 @@
-/** Where one witness stands: what it cosigned last, and when it may be asked again. */
+/** The state of one witness: what it cosigned last, and when the next request to it is due. */
 
 import { buildConsistencyProof } from "@runseal/log/merkle/tiles"
 import type { Cosignature } from "@runseal/log/notes/cosigned-note"
@@ -8,12 +8,12 @@ import { type LogHeadRow, readHead, readTile } from "../../store/tables/log-stor
 import type { Telemetry } from "../../telemetry.ts"
 import { askWitness, type Refusal } from "./ask-witness.ts"
 
-/** A cosignature of a log that does not grow is renewed after this time: it says that no larger tree was seen until then. */
+/** A cosignature of a log that does not grow is renewed after this time, in milliseconds: the new one shows that the log did not grow until then. */
 const RENEW_MS = 600_000
-/** A witness that failed is left alone for this time, doubled with each further failure. */
+/** Wait after a failure of a witness, in milliseconds, doubled with each further failure. */
 const FIRST_WAIT_MS = 1000
 const LONGEST_WAIT_MS = 300_000
-/** Requests in one round: other processes of this log may be showing the witness more of it. */
+/** Requests to one witness in one round: other processes of this log may have shown it a larger tree meanwhile. */
 const MAX_REQUESTS = 3
 
 export type StandingContext = {
@@ -25,12 +25,12 @@ export type StandingContext = {
 
 export type Standing = {
   readonly witness: Witness
-  /** Entries of the tree it cosigned last, as far as is known here. */
+  /** Entries of the tree that it cosigned last, as far as this process knows. */
   size: number
   /** Its last cosignature and the checkpoint under it; when it was given, in milliseconds of the process's own clock. */
   last?: { readonly checkpoint: string; readonly cosignature: Cosignature; readonly atMs: number }
   failures: number
-  /** Not to be asked before, in milliseconds of the process's own clock. */
+  /** Earliest time of the next request, in milliseconds of the process's own clock. */
   waitUntilMs: number
 }
 
@@ -47,7 +47,7 @@ export function isDue({ last, waitUntilMs }: Standing, { checkpoint }: LogHeadRo
   return now >= waitUntilMs && (last?.checkpoint !== checkpoint || now - last.atMs >= RENEW_MS)
 }
 
-/** Asks a witness about a head and notes what came of it. @throws StoreError */
+/** Asks a witness to cosign a head and stores the result. @throws StoreError */
 export async function ask(
   standing: Standing,
   head: LogHeadRow,
@@ -71,7 +71,7 @@ export async function ask(
   context.telemetry.notCosigned(name, answer, head.size)
 }
 
-/** The cosignature; why there is none; or that the log has grown meanwhile and the witness knows it. */
+/** The cosignature; why there is none; or "overtaken": the log has grown meanwhile, and the witness has cosigned a larger tree. */
 async function exchange(
   standing: Standing,
   head: LogHeadRow,
