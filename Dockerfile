@@ -1,17 +1,17 @@
 # syntax=docker/dockerfile:1
-# The Runseal service. docs/deployment.md says how to build and run it.
+# The Runseal service. docs/deployment.md explains how to build and run it.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY . .
-# The commit that every run names: what is sent to the builder has no git.
+# The commit that every record names. The build context has no git, so it is an argument.
 ARG SOURCE_REVISION=""
 RUN npm ci \
   && RUNSEAL_SOURCE_REVISION="${SOURCE_REVISION}" npm run pack -- /packages \
   && mkdir /app \
   && tar -xzf /packages/runseal-server-*.tgz -C /app --strip-components=1
-# What the service runs with is what the lock file names, to the byte; Swagger UI's files come with the server itself.
+# Exactly the packages of the lock file; the files of Swagger UI are part of the server package.
 RUN npm ci --omit=dev --ignore-scripts --workspace @runseal/server \
   && rm -rf node_modules/@runseal node_modules/.bin node_modules/swagger-ui-dist node_modules/@scarf/scarf \
   && mv node_modules /app/node_modules

@@ -6,6 +6,7 @@ import { GATES, OUTCOME_KINDS, OUTCOMES, STAGES } from "@runseal/core/vocabulary
 import { PIPELINE_PATH } from "@runseal/core/vocabulary/pipeline-path"
 import { describe, expect, test } from "vitest"
 import { repositoryPaths } from "../rooms/repository-files.ts"
+import { unlinkedTerms } from "./concept-links.ts"
 import { OPERATIONS, withOptionsTable } from "./options-table.ts"
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url))
@@ -40,6 +41,14 @@ describe.each(pages)("%s", page => {
     for (const name of named) expect([...Object.keys(scripts), "build"]).toContain(name)
   })
 })
+
+test.each(["README.md", ...pages.filter(page => /^docs\/(?!concepts\.md)[^/]+$/.test(page))])(
+  "%s links its first use of each concept to docs/concepts.md",
+  page => {
+    const home = page.startsWith("docs/") ? "concepts.md" : "docs/concepts.md"
+    expect(unlinkedTerms(read(page), home)).toEqual([])
+  },
+)
 
 describe("docs/operations.md", () => {
   test("has the table of the options (node tools/src/docs/options-table.ts renews it)", () => {

@@ -1,4 +1,4 @@
-/** What an operator may ask for instead of a start: the words after `keys` and `heads`. */
+/** The commands that run instead of a start: `keys list` and so on, `heads list` and so on. */
 
 import { KEY_ROLES, type KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { parseUtcSeconds } from "@runseal/log/keys/validity"
@@ -7,7 +7,7 @@ import * as v from "valibot"
 import { StartupError } from "./startup-error.ts"
 import { SIGNER_URL } from "./values.ts"
 
-/** To look at the signing keys, or change them. */
+/** Lists or changes the signing keys. */
 export type KeysCommand = { readonly json: boolean } & (
   | { readonly action: "list" }
   /** `signer`: address of the next service key; absent: it is made in the keys folder. */
@@ -16,7 +16,7 @@ export type KeysCommand = { readonly json: boolean } & (
   | { readonly action: "revoke"; readonly keyId: string; readonly from: number }
 )
 
-/** To look at the folders of heads, or forget one. */
+/** Lists the folders of heads, or forgets one. */
 export type HeadsCommand = { readonly json: boolean } & (
   | { readonly action: "list" }
   | { readonly action: "forget"; readonly folderId: string }
@@ -26,13 +26,13 @@ export type Commands = { readonly keysCommand?: KeysCommand; readonly headsComma
 
 type Flags = { readonly json?: boolean; readonly from?: string; readonly signer?: string }
 
-/** Adds `keys`, `heads` and what follows them. @param take given the command, if one was */
+/** Adds the commands `keys` and `heads`. @param take receives the command that was given, if one was */
 export function addCommands(program: Command, take: (found: Commands) => void): void {
   addKeysCommands(program, keysCommand => take({ keysCommand }))
   addHeadsCommands(program, headsCommand => take({ headsCommand }))
 }
 
-/** Adds a command that prints words or, on demand, JSON. */
+/** Adds a command that prints text or, with `--json`, JSON. */
 const addPrinting = (parent: Command, words: string, text: string): Command =>
   parent.command(words).description(text).option("--json", "print one JSON object")
 
@@ -41,9 +41,12 @@ function addKeysCommands(program: Command, take: (command: KeysCommand) => void)
   addPrinting(keys, "list", "show every key the log ever had and when it counts").action(({ json = false }: Flags) =>
     take({ action: "list", json }),
   )
-  addPrinting(keys, "rotate", "make a fresh key and retire the one in force; without a word, all three")
+  addPrinting(keys, "rotate", "make a fresh key and retire the one in force; without a name, all three")
     .addArgument(new Argument("[key]", "which key").choices(KEY_ROLES))
-    .option("--signer <url>", "where the next service key is kept; without it, in the keys folder")
+    .option(
+      "--signer <url>",
+      "address of the signer that holds the next service key; without it, the key is made in the keys folder",
+    )
     .action((word: string | undefined, { signer, json = false }: Flags) => {
       const roles = KEY_ROLES.filter(role => (word ?? role) === role)
       if (signer !== undefined && !roles.includes("service"))
@@ -51,7 +54,7 @@ function addKeysCommands(program: Command, take: (command: KeysCommand) => void)
       const address = signer === undefined ? {} : { signer: signerAddress(signer) }
       take({ action: "rotate", roles, ...address, json })
     })
-  addPrinting(keys, "revoke <key_id>", "let nothing count that a retired key signed from a time on")
+  addPrinting(keys, "revoke <key_id>", "make invalid what a retired key signed from a given time on")
     .requiredOption("--from <time>", "RFC 3339 in UTC, to the second")
     .action((keyId: string, { from = "", json = false }: Flags) => {
       if (!/^[0-9a-f]{64}$/.test(keyId))
@@ -65,7 +68,7 @@ function addHeadsCommands(program: Command, take: (command: HeadsCommand) => voi
   addPrinting(heads, "list", "show every folder, and which ones sealing waits for").action(({ json = false }: Flags) =>
     take({ action: "list", json }),
   )
-  const forget = "wait no more for a folder that does not come back; what it alone knows is lost"
+  const forget = "stop waiting for a folder that is lost; records that only its servers acknowledged are lost"
   addPrinting(heads, "forget <folder_id>", forget).action((folderId: string, { json = false }: Flags) => {
     if (!/^[0-9a-f]{32}$/.test(folderId))
       throw new StartupError("heads forget needs a folder id of 32 hex digits, as heads list shows")

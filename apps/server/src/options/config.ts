@@ -1,4 +1,4 @@
-/** The configuration of the server, read from the command line and the environment, and what is refused at start. */
+/** The configuration of the server: read from the command line and the environment, and checked before anything starts. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
@@ -13,12 +13,12 @@ import { OPTION_ROWS, OPTIONS, type OptionValues, plainText, type RemoteSigner, 
 export const SERVICE_NAME = "runseal"
 export const SERVICE_VERSION = "1.0.0"
 
-/** What the options say, and the command to be done instead of a start, if one was given. */
+/** The values of all options, and the command to run instead of a start, if one was given. */
 export type Config = ReturnType<typeof configOf> & Commands
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The command with every option; `--help` explains each with unit and default. @param take given what follows `keys` or `heads` */
+/** The command line parser with every option; `--help` explains each with unit and default. @param take receives the command, if one was given */
 function command(take: (found: Commands) => void): Command {
   const program = new Command("runseal")
     .description("Run attestation service: executes, gates, seals and anchors runs.")
@@ -40,7 +40,7 @@ function command(take: (found: Commands) => void): Command {
   return program.version(SERVICE_VERSION)
 }
 
-/** Why reading options ended without a configuration: help or version was asked for and has been printed. */
+/** Returned in place of a configuration after `--help` or `--version` was printed. */
 export type Ended = { readonly ended: true }
 
 /**
@@ -62,16 +62,16 @@ export function readConfig(argv: readonly string[], env: Environment): Config | 
   return { ...configOf(valuesOf(program.opts()), env), ...commands }
 }
 
-/** What was wrong with the words of the command line, without what may be a secret in the wrong place. */
+/** The parser's error without the values that were given: one of them may be a secret in the wrong place. */
 function withoutValues({ code, message }: CommanderError): string {
   if (code === "commander.excessArguments" || code === "commander.unknownCommand")
-    return "nothing but options and keys list, rotate or revoke is accepted, and a further word was given"
+    return "a further word was given: only options and the commands keys and heads are accepted"
   if (code === "commander.help") return "keys needs list, rotate or revoke; heads needs list or forget"
   const [sentence = ""] = message.replace(/^error: /, "").split("\n", 1)
   if (code === "commander.unknownOption") return sentence.replace(/=.*$/s, "'")
   return sentence
-    .replace(/^command-argument value '.*' is invalid for argument/s, "another word was given than is known as")
-    .replace(/ argument '.*' is invalid/s, " was given a value that is none of its choices")
+    .replace(/^command-argument value '.*' is invalid for argument/s, "a word was given that is no value of")
+    .replace(/ argument '.*' is invalid/s, " was given a value that is not one of its choices")
 }
 
 /** @param texts by the names that the flags give them */
@@ -98,12 +98,12 @@ function configOf(options: OptionValues, env: Environment) {
     witnessesNeeded: witnessesNeeded(options),
     /** The Rekor log that also gets every entry; undefined: entries are in the embedded log alone. */
     rekor: rekorOf(options),
-    /** Where the service key is kept; undefined: in the keys folder. */
+    /** The signer that holds the service key; undefined: the key is in the keys folder. */
     signer,
   }
 }
 
-/** Who reviews AI output. */
+/** The reviewer of AI output. */
 export type ReviewerOptions = {
   readonly kind: ReviewerKind
   /** Without a final slash; undefined: the provider's own. */
@@ -123,7 +123,7 @@ function reviewerOf({ aivp, aivpBaseUrl, aivpModel, aivpTimeout }: OptionValues,
 
 function witnessesNeeded({ witnesses = [], witnessesNeeded: needed }: OptionValues): number {
   const most = witnesses.length
-  // More than half: any two checkpoints that are witnessed then have a witness in common.
+  // More than half, so that any two witnessed checkpoints have a witness in common.
   if (needed === undefined) return Math.floor(most / 2) + 1
   if (most === 0) throw new StartupError("--witnesses-needed needs --witness")
   if (needed > most) throw new StartupError(`--witnesses-needed must be an integer from 1 to ${most}`)

@@ -1,9 +1,9 @@
-/** Addresses that the operator names: the only ones that the service sends requests to. */
+/** Addresses from the operator's options. The service sends requests to no others. */
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
 /**
- * Reads an http or https address. Undefined for another scheme, and where credentials, a query or a fragment stand in it.
+ * Reads an http or https address. Undefined for another scheme, and for an address with credentials, a query or a fragment.
  * @param http whether http may reach other machines, or this one only
  */
 export function operatorUrl(text: string, http: "anywhere" | "this machine" = "this machine"): URL | undefined {
@@ -13,7 +13,7 @@ export function operatorUrl(text: string, http: "anywhere" | "this machine" = "t
   return url.protocol === "http:" && (http === "anywhere" || LOOPBACK.test(url.hostname)) ? url : undefined
 }
 
-/** The same address with a slash at its end: what is resolved against it stands below it. */
+/** The same address with a slash at its end, so that relative paths are resolved below it. */
 export function asFolder(url: URL | undefined): URL | undefined {
   if (url !== undefined && !url.pathname.endsWith("/")) url.pathname += "/"
   return url

@@ -14,22 +14,22 @@ export type RekorOptions = {
   /** Entries sent to it at one time. */
   readonly inFlight: number
   readonly mode: AnchorMode
-  /** The timestamp authority, and the file of its certificates. Defined: the log has API v2. */
+  /** The timestamp authority, and the file of its certificates. Defined exactly when the log has API v2. */
   readonly timestamps: { readonly url: URL; readonly chainFile: string } | undefined
 }
 
 export const PUBLIC_REKOR_URL = "https://rekor.sigstore.dev"
 
-/** What a log needs that says no time: API v2. */
+/** Options that a log with API v2 needs. Such a log signs no time, so a timestamp authority does. */
 const V2_OPTIONS = ["rekorUrl", "rekorKey", "tsaUrl", "tsaChain"] as const
 const TSA_OPTIONS = ["tsaUrl", "tsaChain"] as const
-/** All options that speak of the Rekor log. */
+/** All options of the Rekor log. They are refused without `--anchor rekor`. */
 const REKOR_OPTIONS = [
   ...["anchorMode", "rekorUrl", "rekorKey", "rekorOrigin", "rekorInFlight", "rekorVersion"],
   ...TSA_OPTIONS,
 ] as const
 
-/** Undefined where no Rekor log is asked for. @throws StartupError for options that do not fit each other */
+/** Undefined without `--anchor rekor`. @throws StartupError for options that contradict each other */
 export function rekorOf(options: OptionValues): RekorOptions | undefined {
   if (options.anchor !== "rekor") {
     refuse(options, REKOR_OPTIONS, "--anchor rekor")
@@ -47,7 +47,7 @@ export function rekorOf(options: OptionValues): RekorOptions | undefined {
   return { url, keyFile, host, inFlight, mode, timestamps }
 }
 
-/** Who says the time where the log does not. */
+/** The timestamp authority for a log that signs no time. */
 function timestampsOf(options: OptionValues): RekorOptions["timestamps"] {
   if (options.rekorVersion !== "2") {
     refuse(options, TSA_OPTIONS, "--rekor-version 2")

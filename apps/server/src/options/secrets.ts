@@ -1,11 +1,11 @@
 /**
- * Secrets of the environment: read from files where variables name them, since a variable is seen by everyone who may inspect a container,
- * and taken out of the process's environment once they were read.
+ * Secrets of the environment. A variable is visible to everyone who may inspect a container, so `<name>_FILE` can name a file that holds
+ * the secret instead. After they were read, the secrets are removed from the environment of the process.
  */
 import { closeSync, openSync, readFileSync, readSync, writeSync } from "node:fs"
 import { StartupError } from "./startup-error.ts"
 
-/** Variables whose values are secrets, or hold one. */
+/** Variables whose values are secrets, or contain one. */
 export const SECRET_VARIABLES: readonly string[] = ["RUNSEAL_AIVP_API_KEY", "RUNSEAL_DATABASE_URL"]
 
 /** More than any address or key takes. */
@@ -19,7 +19,7 @@ export function readSecretFiles(env: NodeJS.ProcessEnv): void {
   for (const name of SECRET_VARIABLES) {
     const path = env[`${name}_FILE`]
     if (path === undefined || path === "") continue
-    // Containers hand over variables that nobody set as empty ones.
+    // A container engine passes an unset variable as an empty one.
     if ((env[name] ?? "") !== "") throw new StartupError(`${name} and ${name}_FILE are both given; give one of them`)
     env[name] = secretIn(path, `${name}_FILE`)
   }
@@ -45,7 +45,7 @@ function secretIn(path: string, variable: string): string {
   return text
 }
 
-/** Place of `env_start` among the fields behind the command's name: field 50 of proc_pid_stat(5), the state being field 3. */
+/** Index of `env_start` among the fields after the command's name: field 50 of proc_pid_stat(5), where the state is field 3. */
 const ENV_START = 47
 
 /**
@@ -54,13 +54,13 @@ const ENV_START = 47
  * @returns those that can still be read there; none on systems that have no such file
  */
 export function removeSecrets(env: NodeJS.ProcessEnv, names: readonly string[]): readonly string[] {
-  // First: nothing of the process points to the bytes any more.
+  // First the variables, so that nothing in the process refers to the bytes that are overwritten next.
   for (const name of names) delete env[name]
   if (process.platform !== "linux") return []
   try {
     overwrite(names)
   } catch {
-    // A kernel or a sandbox that does not let a process write its own memory in this way: what is left is told below.
+    // Some kernels and sandboxes forbid a process to write its own memory in this way. The caller reports the variables that are left.
   }
   return namesLeft(names)
 }
@@ -81,7 +81,7 @@ function overwrite(names: readonly string[]): void {
 
 type Place = { readonly name: string; readonly at: number; readonly length: number }
 
-/** Where the variables stand in what the process was started with. */
+/** Positions of the variables in the environment block that the process was started with. */
 function placesOf(names: readonly string[]): readonly Place[] {
   const places: Place[] = []
   let at = 0
@@ -97,7 +97,7 @@ function namesLeft(names: readonly string[]): readonly string[] {
   try {
     return [...new Set(placesOf(names).map(({ name }) => name))]
   } catch {
-    // No /proc is mounted: nobody reads it there either.
+    // Without /proc there is no such file to read.
     return []
   }
 }

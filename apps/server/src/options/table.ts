@@ -20,22 +20,22 @@ import {
 } from "./values.ts"
 import { MAX_WITNESSES } from "./witness.ts"
 
-/** What is said of an option. */
+/** The documentation of an option. */
 type OptionText = {
-  /** The flag, and the value that follows it, called by its unit where it has one. */
+  /** The flag and a name for its value: the unit, where it has one. */
   readonly flag: string
-  /** In Markdown, for the table; `--help` shows its text. */
+  /** In Markdown, for the table of docs/operations.md; `--help` shows it as plain text. */
   readonly help: string
-  /** What holds where no value is given, in words, where that is no fixed value. */
+  /** The default in words, where it is no fixed value. */
   readonly otherwise?: string
   readonly choices?: readonly string[]
   /** May be given several times; its variable holds the values with spaces between them. */
   readonly repeatable?: true
-  /** Asked for once: it has no variable, which would stay set. */
+  /** An action, done once: it has no variable, because a variable would stay set. */
   readonly once?: true
 }
 
-/** One row: what is said of an option, and the schema that makes its value of the text that was given. */
+/** One row: the documentation of an option, and the schema that parses its text. */
 const option = <Schema extends v.GenericSchema<string | undefined, unknown>>(
   flag: string,
   help: string,
@@ -45,7 +45,7 @@ const option = <Schema extends v.GenericSchema<string | undefined, unknown>>(
 
 export const REVIEWER_KINDS = ["none", "builtin", "openai", "anthropic"] as const
 export type ReviewerKind = (typeof REVIEWER_KINDS)[number]
-/** When callers are answered: once their record is durable here, or once the outside log holds it too. */
+/** When a request is answered: once its record is durable here, or once the outside log holds it too. */
 export const ANCHOR_MODES = ["async", "sync"] as const
 export type AnchorMode = (typeof ANCHOR_MODES)[number]
 const ANCHORS = ["embedded", "rekor"] as const
@@ -59,11 +59,11 @@ const TOKENS = Number.MAX_SAFE_INTEGER
 const MAX_WINDOW_SECONDS = 31_622_400
 /** Requests a minute beyond what any process can answer. */
 const RATE = integer(1, 1_000_000_000)
-/** More proxies than anybody stands behind: a larger number is a mistake. */
+/** More proxies than any deployment has: a larger number is a mistake. */
 const MAX_TRUSTED_HOPS = 16
-/** Review deadline plus queue must stay far below the 600 s in which a record must be logged. */
+/** Deadline of a review, its time in the queue included. It must stay far below the 600 s in which a record must be logged. */
 const MAX_REVIEW_TIMEOUT_MS = 120_000
-/** More would only fill the queue of a log that answers one after the other. */
+/** More would not help: a Rekor log works on one entry after the other. */
 const MAX_IN_FLIGHT = 16
 
 export const OPTIONS = v.object({
@@ -82,7 +82,7 @@ export const OPTIONS = v.object({
   ),
   logOrigin: option(
     "--log-origin <host>",
-    "host name of the transparency log, without port; chosen once",
+    "host name of the transparency log, without port; it can never be changed",
     v.optional(HOST_NAME, "runseal.local"),
   ),
   databaseUrl: option(
@@ -97,7 +97,7 @@ export const OPTIONS = v.object({
   ),
   baseUrl: option(
     "--base-url <url>",
-    "address under which callers reach this service: `base_url` of `GET /version`, and in addresses of published bundles; without it those are under the address the publisher used",
+    "address under which callers reach this service, used in `GET /version` and in addresses of published bundles; without it, a bundle is published under the address of the publishing request",
     v.optional(PUBLIC_URL),
   ),
   policyFile: option("--policy <file>", "[policy document](policy-and-review.md), JSON", v.optional(v.string()), {
@@ -110,7 +110,7 @@ export const OPTIONS = v.object({
   ),
   windowTokenBudget: option(
     "--window-token-budget <tokens>",
-    "cumulative tokens at which a tenant's window is closed",
+    "tokens of all runs of a tenant in one window; a run that reaches this sum is halted",
     v.optional(integer(1, TOKENS), "10000000"),
   ),
   windowSeconds: option(
@@ -121,7 +121,7 @@ export const OPTIONS = v.object({
   rateLimit: option("--rate-limit <requests>", "requests a minute that one key may make", v.optional(RATE, "100")),
   attestRateLimit: option(
     "--attest-rate-limit <requests>",
-    "`POST /attest` a minute that one key, or one address in open mode, may make",
+    "`POST /attest` requests a minute that one key, or one address in open mode, may make",
     v.optional(RATE, "30"),
   ),
   anonymousRateLimit: option(
@@ -135,7 +135,7 @@ export const OPTIONS = v.object({
     "proxies [in front of the service](#in-front-of-it), at most 16: the caller is the address that far from the right of X-Forwarded-For",
     v.optional(integer(0, MAX_TRUSTED_HOPS), "0"),
   ),
-  aivp: option("--aivp <reviewer>", "who reviews AI output", v.optional(v.picklist(REVIEWER_KINDS), "builtin"), {
+  aivp: option("--aivp <reviewer>", "reviewer of AI output", v.optional(v.picklist(REVIEWER_KINDS), "builtin"), {
     choices: REVIEWER_KINDS,
   }),
   aivpBaseUrl: option(
@@ -162,19 +162,19 @@ export const OPTIONS = v.object({
   ),
   witnessesNeeded: option(
     "--witnesses-needed <count>",
-    "cosignatures with which a checkpoint counts as witnessed",
+    "number of cosignatures that make a checkpoint witnessed",
     v.optional(integer(1, MAX_WITNESSES)),
     { otherwise: "more than half of the witnesses" },
   ),
   anchor: option(
     "--anchor <log>",
-    "where entries are logged: in the embedded log, or in a [Rekor log](#a-rekor-log-besides) too",
+    "logs that get every entry: the embedded log alone, or a [Rekor log](#a-rekor-log-besides) too",
     v.optional(v.picklist(ANCHORS), "embedded"),
     { choices: ANCHORS },
   ),
   anchorMode: option(
     "--anchor-mode <mode>",
-    "answer once a record is sealed, or once the Rekor log holds it too",
+    "when to answer a request: once its record is sealed, or once the Rekor log holds it too",
     v.optional(v.picklist(ANCHOR_MODES)),
     { otherwise: "`async`", choices: ANCHOR_MODES },
   ),
@@ -192,19 +192,19 @@ export const OPTIONS = v.object({
   }),
   rekorInFlight: option(
     "--rekor-in-flight <entries>",
-    "entries sent to the Rekor log at one time, at most 16; with more than 1 they may stand there in another order",
+    "entries sent to the Rekor log at one time, at most 16; with more than 1 their order there may differ",
     v.optional(integer(1, MAX_IN_FLIGHT)),
     { otherwise: "`1`" },
   ),
   rekorVersion: option(
     "--rekor-version <version>",
-    "API of the Rekor log; with `2` the log says no time, and a [timestamp authority](#rekor-v2-and-timestamps) does",
+    "API version of the Rekor log; a log of version `2` signs no time, so it needs a [timestamp authority](#rekor-v2-and-timestamps)",
     v.optional(v.picklist(REKOR_VERSIONS)),
     { otherwise: "`1`", choices: REKOR_VERSIONS },
   ),
   tsaUrl: option(
     "--tsa-url <url>",
-    "where the timestamp authority (RFC 3161) is asked, with API v2 of Rekor",
+    "address of the timestamp authority (RFC 3161), with API v2 of Rekor",
     v.optional(TSA_URL),
   ),
   tsaChain: option(
@@ -214,9 +214,9 @@ export const OPTIONS = v.object({
   ),
   signerUrl: option(
     "--signer-url <url>",
-    "where the [service key](#a-service-key-in-a-kms) is kept: a key version of a KMS over HTTP",
+    "address of the signer that holds the [service key](#a-service-key-in-a-kms): a key version of a KMS over HTTP",
     v.optional(SIGNER_URL),
-    { otherwise: "in the keys folder" },
+    { otherwise: "the key is in the keys folder" },
   ),
   signerTokenFile: option(
     "--signer-token-file <file>",
@@ -249,7 +249,7 @@ export const OPTIONS = v.object({
 /** The values of all options: those that were given, and the fallbacks of the others. */
 export type OptionValues = v.InferOutput<typeof OPTIONS>
 
-/** Where a key is kept, as the operator names it. */
+/** A signer that holds the service key, as the operator's options name it. */
 export type RemoteSigner = {
   /** Address of the key version, without a final slash. */
   readonly url: string
@@ -257,13 +257,13 @@ export type RemoteSigner = {
   readonly tokenFile?: string | undefined
 }
 
-/** All that is said of one option. */
+/** One option: its documentation, its names and its default. */
 export type OptionRow = OptionText & {
-  /** Under which its value is known. */
+  /** Its name in `OptionValues`. */
   readonly name: string
-  /** The value that holds where none is given. */
+  /** The default, as text. */
   readonly fallback: string | undefined
-  /** The environment variable that gives the value where the flag does not. */
+  /** The environment variable that is read when the flag is not given. */
   readonly variable: string | undefined
 }
 
@@ -278,6 +278,6 @@ export const OPTION_ROWS: readonly OptionRow[] = Object.entries(OPTIONS.entries)
   return { ...text, name, fallback: v.getDefault(schema), variable: text.once ? undefined : variable }
 })
 
-/** The text of a row's Markdown. */
+/** Plain text of a row's Markdown. */
 export const plainText = (markdown: string): string =>
   markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("`", "")

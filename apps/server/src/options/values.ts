@@ -1,4 +1,4 @@
-/** What an option's text may be, and the value that it stands for. Each schema's message continues the option's name. */
+/** Schemas that parse the texts of options into values. Each message continues a sentence that begins with the option's name. */
 import { MAX_URI_LENGTH } from "@runseal/log/trust/trusted-root"
 import * as v from "valibot"
 import { asFolder, operatorUrl } from "./operator-url.ts"
@@ -19,7 +19,7 @@ export function integer(min: number, max: number) {
 /** A text of one form. @param rule what it must be */
 export const word = (form: RegExp, rule: string) => v.pipe(v.string(), v.regex(form, `must be ${rule}`))
 
-/** What a reader makes of a text. @param rule what the text must be where the reader makes nothing of it */
+/** Parses a text with `read`. @param rule the error where `read` gives undefined: what the text must be */
 const readBy = <Value extends NonNullable<unknown>>(read: (text: string) => Value | undefined, rule: string) =>
   v.pipe(
     v.string(),
@@ -31,7 +31,7 @@ const readBy = <Value extends NonNullable<unknown>>(read: (text: string) => Valu
     }),
   )
 
-/** An address to bind: a name is resolved by the system. */
+/** An address to listen on; the system resolves a name. */
 export const LISTEN_HOST = word(/^[^\s]{1,253}$/, "a host name or address")
 
 /** A host name without port. */
@@ -46,7 +46,7 @@ export const DATABASE_URL = readBy(
   text => (/^postgres(?:ql)?:/.test(URL.parse(text)?.protocol ?? "") ? withoutFinalSlash(text) : undefined),
   "an address starting with postgres:// or postgresql://",
 )
-/** What `GET /version`, the API description and every published bundle name: whatever it holds, all may read. */
+/** An address that everybody reads: in `GET /version`, in the API description and in the address of every published bundle. */
 export const PUBLIC_URL = readBy(
   text => operatorUrl(text, "anywhere") && withoutFinalSlash(text),
   "an http or https address without credentials, query and fragment: anybody reads it",
@@ -56,12 +56,12 @@ export const REVIEWER_URL = readBy(
   "an http or https address without credentials, query and fragment",
 )
 const HTTPS = "an https address (http on this machine only) without credentials, query and fragment"
-/** Without a final slash: the names of a signer's methods are put behind its address. */
+/** Without a final slash: the names of a signer's methods are appended to its address. */
 export const SIGNER_URL = readBy(text => operatorUrl(text) && withoutFinalSlash(text), HTTPS)
 export const REKOR_URL = readBy(text => asFolder(operatorUrl(text)), HTTPS)
 /**
- * http will do: most authorities have nothing else, what they are sent is a digest of what a public log holds, and what they answer is
- * signed and repeats a nonce. The address stands in the trust document, which has a bound for it.
+ * http is allowed: most authorities have nothing else, the request is a digest of public data, and the answer is signed and repeats a
+ * nonce. The address is published in the trust document, which bounds its length.
  */
 export const TSA_URL = readBy(text => {
   const url = operatorUrl(text, "anywhere")

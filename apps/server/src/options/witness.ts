@@ -1,4 +1,4 @@
-/** A witness as the operator names it. Trusted with nothing: what it answers counts once its signature is verified. */
+/** A witness as the operator's options name it. It is not trusted: its answer counts once its signature is verified. */
 import { equalBytes } from "@runseal/canonical"
 import { ed25519Spki } from "@runseal/log/keys/spki"
 import { publicOrigin } from "@runseal/log/notes/checkpoint"
@@ -13,7 +13,7 @@ export type Witness = {
   readonly url: URL
 }
 
-/** As many as every reader of signed notes must take beside the log's own signature. */
+/** Every reader of signed notes must accept this many signatures beside the log's own. */
 export const MAX_WITNESSES = 15
 
 /** Reads `<vkey>=<address>`: https, or http on this machine alone. Undefined for anything else. */
@@ -24,20 +24,20 @@ export function parseWitness(text: string): Witness | undefined {
   return key === undefined || !isWitnessKey(key) || url === undefined ? undefined : { key, url }
 }
 
-/** Whether all of them have names and keys of their own. */
+/** Whether no two have the same name or key. */
 export const areDistinct = (witnesses: readonly Witness[]): boolean =>
   (["name", "publicKey"] as const).every(
     part => new Set(witnesses.map(({ key }) => String(key[part]))).size === witnesses.length,
   )
 
-/** The log under the names and keys it ever had. */
+/** The names and keys that the log has or had. */
 type OwnLog = {
   /** `<host> - <decimal tree id>`. */
   readonly origin: string
   readonly signingKeys: readonly { readonly spki: Uint8Array }[]
 }
 
-/** @throws StartupError for a witness that is the log itself: it would vouch for its own word */
+/** @throws StartupError for a witness that is the log itself: it would cosign its own checkpoints */
 export function refuseOwnLog(witnesses: readonly Witness[], { origin, signingKeys }: OwnLog): void {
   const isOwn = ({ key }: Witness): boolean =>
     key.name === publicOrigin(origin) ||
