@@ -36,10 +36,7 @@ export async function exportSigstore(
   const flags = { allowUnanchored: false, showEvidenceSummary: false, json: false, strict, readAtMs: Date.now() }
   const answer = answerOf(report, record, trusts, flags, style)
   if (isUnreadable(report) || answer.exit === 2) return answer
-  const exported =
-    answer.exit === 0
-      ? sigstoreExport(anchorsOf(record, report.document), trusts, bundleOf(record, report.document))
-      : undefined
+  const exported = answer.exit === 0 ? sigstoreExport(anchorsOf(record), trusts, bundleOf(record)) : undefined
   if (exported === undefined) {
     const reason = report.anchors.length === 0 ? ": the record carries no log entry" : ""
     return { ...answer, exit: 1, stderr: refused(`nothing was exported${reason}.`, style).stderr }

@@ -40,7 +40,7 @@ export async function claimedEntries(
         "documents",
         `${document} does not verify as a record of this log's service: verify it by itself to see why.`,
       )
-    for (const { anchor } of anchorsOf(record, report.document)) {
+    for (const { anchor } of anchorsOf(record)) {
       const { canonicalizedBody, inclusionProof, integratedTime } = anchor.entry
       const body = decodeBase64(canonicalizedBody) ?? Uint8Array.of()
       const logged = { millis: Number(integratedTime) * 1000, whose: "the log's time" }

@@ -1,8 +1,7 @@
 /** The keys of an audited log: those of its genesis, then those that its entries announce. */
 import { encodeHex, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
-import { genesisProblem } from "@runseal/core/verify/genesis"
-import { keyChangesProblem, type LoggedChange } from "@runseal/core/verify/key-changes"
+import { genesisProblem, keyChangesProblem, type LoggedChange } from "@runseal/core/verify/key-changes"
 import { type KeyChangesAnswer, readGenesisAnswer, readKeyChangesAnswer } from "@runseal/core/wire/log-answers"
 import { ed25519Spki, keyIdOfSpki } from "@runseal/log/keys/spki"
 import { hashLeaf, verifyInclusion } from "@runseal/log/merkle/rfc6962"

@@ -315,7 +315,7 @@ describe("a log that is not what was signed", () => {
     rmSync(seenPath(store, ORIGIN))
     const files = new Map([...own.files, ["genesis", logOf({ size: 1, seed: "another" }).files.get("genesis")!]])
     expect(failed(await audit({ ...own, files }))).toBe(
-      "genesis: Entry 0 does not sign the genesis leaf that is shown with it.",
+      "genesis: Entry 0 does not sign the leaf that is shown with it.",
     )
   })
 

@@ -7,8 +7,8 @@ import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import { type Completeness, foldExport } from "../src/verify/completeness.ts"
 import { verifyText } from "../src/verify/document.ts"
-import { rememberIdentifiers } from "../src/verify/export-identifiers.ts"
-import { rememberWindows } from "../src/verify/export-windows.ts"
+import { createIdentifierCheck } from "../src/verify/export-identifiers.ts"
+import { createWindowCheck } from "../src/verify/export-windows.ts"
 import { type Deployment, makeDeployment, sealBatch, sealRun, tenantOf } from "./fixtures/deployment.ts"
 import { withValue } from "./fixtures/json-values.ts"
 import type { RunSpec } from "./fixtures/run-spec.ts"
@@ -175,14 +175,14 @@ describe("charges of a window", () => {
   })
 
   test("of a window of the past are forgotten", () => {
-    const windows = rememberWindows(2)
+    const windows = createWindowCheck(2)
     const a = makeDeployment()
     const days = [15, 16, 17, 18].map(day => ({ outcome: "ok", at: `2026-01-${day}T12:00:00.250Z` }) as const)
     const records = days.map(day => sealRun(a, day).bundle)
     const problems = records.flatMap((record, at) => {
       const logTime = Number(record.anchors.complete_record?.entry.integratedTime)
       // Taken twice: as long as a window is remembered, the second is found.
-      return [0, 1].map(() => windows.take(record, logTime, at, String).length)
+      return [0, 1].map(() => windows(record, logTime, at, String).length)
     })
     expect(problems).toEqual([0, 1, 0, 1, 0, 1, 0, 1])
   })
@@ -274,7 +274,7 @@ describe("identifiers", () => {
   test("are remembered for thousands of records, each with its place", () => {
     const a = makeDeployment()
     const { bundle } = sealRun(a, { outcome: "stage_error" })
-    const identifiers = rememberIdentifiers(4500)
+    const identifiers = createIdentifierCheck(4500)
     const withNonce = (nonce: number): Bundle => {
       const digits = nonce.toString(16).padStart(16, "0")
       const { envelope, transport: _, ...rest } = bundle.sections
@@ -283,7 +283,7 @@ describe("identifiers", () => {
         sections: { ...rest, envelope: { ...envelope!, envelope_id: `env-${digits}`, run_nonce: digits.repeat(4) } },
       }
     }
-    const take = (nonce: number, place: number): readonly string[] => identifiers.take(withNonce(nonce), place, String)
+    const take = (nonce: number, place: number): readonly string[] => identifiers(withNonce(nonce), place, String)
     for (let n = 0; n < 5000; n++) expect(take(n, n)).toEqual([])
     for (const n of [0, 1, 777, 4499])
       expect(take(n, 6000)).toEqual([expect.stringMatching(` of ${n}$`), expect.stringMatching(` of ${n}$`)])
@@ -292,7 +292,7 @@ describe("identifiers", () => {
       ...withNonce(9000),
       sections: { ...bundle.sections, envelope: { ...envelope!, envelope_id: "env-ffffffffffffffff" } },
     }
-    expect(identifiers.take(other, 6000, String)).toEqual([`has the nonce ${envelope?.run_nonce} of 3`])
+    expect(identifiers(other, 6000, String)).toEqual([`has the nonce ${envelope?.run_nonce} of 3`])
     // Beyond the bound nothing is remembered.
     expect(take(4500, 6000)).toEqual([])
   })

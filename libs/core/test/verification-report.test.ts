@@ -4,15 +4,8 @@ import { withhold } from "../src/formulas/pre-execution.ts"
 import { verifyBundle } from "../src/verify/bundle.ts"
 import { isUnreadable, verifyDocument } from "../src/verify/document.ts"
 import { evidenceSummary } from "../src/verify/evidence-summary.ts"
-import {
-  absent,
-  CHECK_IDS,
-  collectFindings,
-  exitCode,
-  LIMITATIONS,
-  limitation,
-  VERDICTS,
-} from "../src/verify/report.ts"
+import { collectFindings } from "../src/verify/examination.ts"
+import { absent, CHECK_IDS, exitCode, LIMITATIONS, limitation, VERDICTS } from "../src/verify/report.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
 import type { RunSpec } from "./fixtures/run-spec.ts"
 import { RELEASED } from "./fixtures/samples.ts"

@@ -1,21 +1,23 @@
 /**
- * Holds one anchor against what the record says its leaf must be, and against the keys the verifier trusts.
- * docs/formats.md section 16, checks 7–10. Trusted is only what came from outside the document.
+ * Checks one anchor against the leaf that the record gives, and against the keys that the verifier trusts. These come from outside the
+ * document. docs/formats.md section 16, checks 7–10.
  */
-import { decodeBase64, encodeHex, type KnownTexts } from "@runseal/canonical"
+import { decodeBase64, encodeHex } from "@runseal/canonical"
 import type { EntryCheckId } from "@runseal/log/entries/check-entry"
 import { checkEntry } from "@runseal/log/entries/check-entry"
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { parseEntryBody } from "@runseal/log/entries/log-entry"
 import { keyIdOfSpki } from "@runseal/log/keys/spki"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { Anchor, Leaf } from "../artifacts/anchor.ts"
-import { leafBytes } from "../formulas/leaves.ts"
+import type { Anchor, Leaf, ReceiptLeaf } from "../artifacts/anchor.ts"
+import type { Receipt } from "../artifacts/sealed-artifacts.ts"
+import { leafBytes, receiptLeaf } from "../formulas/leaves.ts"
 import { isSameJson } from "../vocabulary/json-members.ts"
 import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.ts"
-import type { CheckId, Findings } from "./report.ts"
+import type { Examination, PassedChecks } from "./examination.ts"
+import { absent, type CheckId } from "./report.ts"
 
-/** Trust that vouches for nobody: every key check fails against it. */
+/** A trust document without keys: every key check fails against it. */
 const NO_TRUST: TrustedKeys = {
   service: "",
   origin: "",
@@ -25,10 +27,9 @@ const NO_TRUST: TrustedKeys = {
   rekor: false,
 }
 
-/** The trust document whose log and service key made the entry; all anchors of a record are held to one. */
+/** The trust document that has the entry's log key, and among several the one that has its service key too. */
 export function chooseTrust(entry: TransparencyLogEntry, candidates: readonly TrustedKeys[]): TrustedKeys | undefined {
   const ofLog = candidates.filter(trust => trust.logKeys.some(key => key.logId === entry.logId.keyId))
-  // Only between several does the service key decide.
   if (ofLog.length <= 1) return ofLog[0]
   const body = decodeBase64(entry.canonicalizedBody)
   const spki = body === undefined ? undefined : parseEntryBody(body)?.spkiDer
@@ -36,22 +37,7 @@ export function chooseTrust(entry: TransparencyLogEntry, candidates: readonly Tr
   return ofLog.find(trust => trust.serviceKeys.some(key => key.keyId === keyId)) ?? ofLog[0]
 }
 
-/** Under which checks an anchor's failures are reported. */
-type AnchorCheckIds = Readonly<Record<"leaf" | "entry" | "inclusion" | "log_time", CheckId>>
-export const FIRST_ANCHOR_IDS: AnchorCheckIds = {
-  leaf: "leaf",
-  entry: "entry",
-  inclusion: "inclusion",
-  log_time: "log_time",
-}
-export const COMPLETE_RECORD_IDS: AnchorCheckIds = {
-  leaf: "complete_record",
-  entry: "complete_record",
-  inclusion: "complete_record",
-  log_time: "complete_record",
-}
-
-/** Which entry checks speak of the entry's own content; the others speak of its place in the log. */
+/** The entry checks on the entry's own content; the others are on its place in the log. */
 const CONTENT_CHECKS: ReadonlySet<EntryCheckId> = new Set<EntryCheckId>([
   "entry.kind",
   "entry.body_canonical",
@@ -61,57 +47,74 @@ const CONTENT_CHECKS: ReadonlySet<EntryCheckId> = new Set<EntryCheckId>([
 ])
 
 type ExpectedAnchor = {
-  /** The leaf as rebuilt from the record; undefined where the record cannot say (its own leaf is taken then). */
+  /** The leaf as rebuilt from the record; undefined where the record cannot give it, and the anchor's own leaf is taken. */
   readonly leaf: Leaf | undefined
   /** The record's own clock; undefined where it has none. */
   readonly clock: string | undefined
-  readonly ids: AnchorCheckIds
+  /** The one check that every failure is reported under; absent: each under its own. */
+  readonly reportedAs?: CheckId
 }
 
 export const UNTRUSTED_ADVICE =
   "the log or service key is not one you trust: pin the service's trust document, obtained from the service itself, with --trust FILE or `verifier trust add`"
 
-/** Runs every check on an anchor and notes what fails. @param known texts of the document that holds it */
+/** Runs every check on an anchor. */
 export function checkAnchor(
   anchor: Anchor,
-  expected: ExpectedAnchor,
-  trust: TrustedKeys | undefined,
-  findings: Findings,
-  known?: KnownTexts,
+  { leaf, clock, reportedAs }: ExpectedAnchor,
+  { trust, known, findings }: Examination,
 ): void {
-  const { ids } = expected
-  if (expected.leaf !== undefined)
-    findings.require(ids.leaf, isSameJson(expected.leaf, anchor.leaf), "the leaf is not the one this record gives")
-  findings.require(ids.entry, trust !== undefined, UNTRUSTED_ADVICE)
+  const idOf = (own: CheckId): CheckId => reportedAs ?? own
+  if (leaf !== undefined)
+    findings.require(idOf("leaf"), isSameJson(leaf, anchor.leaf), "the leaf is not the one this record gives")
+  findings.require(idOf("entry"), trust !== undefined, UNTRUSTED_ADVICE)
   const report = checkEntry(anchor.entry, { preimage: leafBytes(anchor.leaf, known), trust: trust ?? NO_TRUST })
-  for (const check of report.checks) {
-    const id = CONTENT_CHECKS.has(check.id) ? ids.entry : ids.inclusion
-    findings.require(id, check.ok, check.message)
-  }
+  for (const check of report.checks)
+    findings.require(idOf(CONTENT_CHECKS.has(check.id) ? "entry" : "inclusion"), check.ok, check.message)
   const isBirth = report.logIndex === 0 && trust?.rekor === false
-  findings.require(ids.inclusion, !isBirth, "entry 0 of a log is its birth, and holds no record")
-  checkLeafAge(anchor.leaf, report.integratedTime, trust, ids.leaf, findings)
-  checkLogTime(anchor.leaf, report.integratedTime, expected, findings)
+  findings.require(idOf("inclusion"), !isBirth, "entry 0 of a log is its birth, and holds no record")
+  const { leaf_version: version } = anchor.leaf
+  const isOld = version === "vfa.leaf.v5" || version === "vfa.leaf.v6"
+  const isPast = isOld && report.integratedTime >= (trust?.leafV7From ?? Number.POSITIVE_INFINITY)
+  findings.require(idOf("leaf"), !isPast, `the service writes only leaf v7 since then, this is ${version}`)
+  findings.fail(idOf("log_time"), ...logTimeProblems(anchor.leaf, report.integratedTime, clock))
 }
 
-function checkLeafAge(
-  leaf: Leaf,
-  logTime: number,
-  trust: TrustedKeys | undefined,
-  id: CheckId,
-  findings: Findings,
+/** Checks the anchor of a receipt, or that the receipt requires none. */
+export function checkReceiptAnchor(
+  anchor: Anchor<ReceiptLeaf> | undefined,
+  receipt: Receipt,
+  { run_id, clock }: { readonly run_id: number; readonly clock: string },
+  examination: Examination,
 ): void {
-  const old = leaf.leaf_version === "vfa.leaf.v5" || leaf.leaf_version === "vfa.leaf.v6"
-  if (old && trust?.leafV7From !== undefined)
-    findings.require(
-      id,
-      logTime < trust.leafV7From,
-      `the service writes only leaf v7 since then, this is ${leaf.leaf_version}`,
-    )
+  if (anchor !== undefined)
+    checkAnchor(anchor, { leaf: receiptLeaf(anchor.leaf.leaf_version, receipt, run_id), clock }, examination)
+  else if (receipt.anchor_required === true)
+    examination.findings.fail("entry", "the receipt requires a log entry and has none; the refusal itself is valid")
 }
 
-function checkLogTime(leaf: Leaf, logTime: number, expected: ExpectedAnchor, findings: Findings): void {
-  for (const problem of logTimeProblems(leaf, logTime, expected.clock)) findings.fail(expected.ids.log_time, problem)
+/** What a report says of a good log entry. */
+export const passedEntry = ({ logIndex }: TransparencyLogEntry): PassedChecks => ({
+  entry: `log entry ${logIndex} holds the leaf, signed by the service`,
+  inclusion: "inclusion proof, checkpoint and timestamp are the log's",
+})
+
+/**
+ * What a report says of the first anchor of a run when it is good, or not there.
+ * @param source what the leaf was rebuilt from
+ * @param owner of the clock that the log's time is held to
+ */
+export function passedFirstAnchor(
+  anchor: Anchor | undefined,
+  { source, owner, none }: { readonly source: string; readonly owner: string; readonly none: string },
+): PassedChecks {
+  if (anchor === undefined)
+    return Object.fromEntries((["leaf", "entry", "inclusion", "log_time"] as const).map(id => [id, absent(id, none)]))
+  return {
+    leaf: `${anchor.leaf.leaf_version} rebuilt from ${source} is the anchored leaf`,
+    ...passedEntry(anchor.entry),
+    log_time: `logged within 600 s of ${owner}'s clock`,
+  }
 }
 
 /**

@@ -1,25 +1,22 @@
-/**
- * What the verifier says of a bundle: of each check that found nothing wrong, and of what no check can know. docs/formats.md
- * section 16.
- */
+/** What the report of a bundle says: of each check that passed, and of what no check can know. docs/formats.md section 16. */
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
 import { unrepeatableKernels } from "../kernels/run-kernels.ts"
 import { KERNELS } from "../vocabulary/outcomes.ts"
+import { passedFirstAnchor } from "./anchor-check.ts"
+import type { PassedChecks } from "./examination.ts"
 import { outsideLimitations, passedOutside } from "./outside.ts"
 import type { Check, CheckId, Limitation, Report } from "./report.ts"
 import { absent, limitation } from "./report.ts"
 
-/** Declared sections whose content is kept back. */
+/** Declared sections of which the bundle has only the hash. */
 export const withheldNames = ({ sections }: Bundle): Report["withheld"] =>
   DECLARED_NAMES.filter(name => !isShown(sections[name]))
 
-/** What each check says when it found nothing wrong. */
-export function passedChecks(bundle: Bundle): Partial<Record<CheckId, Check | string>> {
+/** What the report says of each check when nothing is wrong. */
+export function passedChecks(bundle: Bundle): PassedChecks {
   const { sections, manifest, partial_manifest: partial, anchors } = bundle
-  const first = anchors.pre_anchor ?? anchors.receipt
   const outside = passedOutside(anchors)
-  const none = (id: CheckId): Check => absent(id, "the record has no anchor of this kind")
   return {
     shape: "kinds, fields and the parts of this outcome are as they must be",
     sections: passedSections(bundle),
@@ -32,17 +29,20 @@ export function passedChecks(bundle: Bundle): Partial<Record<CheckId, Check | st
       ? "the transcript is a path of the pipeline's state machine"
       : absent("transcript", "this outcome has no transcript"),
     executions: passedExecutions(bundle),
-    leaf: first ? `${first.leaf.leaf_version} rebuilt from the sections is the anchored leaf` : none("leaf"),
-    entry: first ? `log entry ${first.entry.logIndex} holds the leaf, signed by the service` : none("entry"),
-    inclusion: first ? "inclusion proof, checkpoint and timestamp are the log's" : none("inclusion"),
-    log_time: first ? "logged within 600 s of the record's clock" : none("log_time"),
+    ...passedFirstAnchor(anchors.pre_anchor ?? anchors.receipt, {
+      source: "the sections",
+      owner: "the record",
+      none: NO_ANCHOR,
+    }),
     bundle_hash: "the bundle hash covers everything shown",
     complete_record: anchors.complete_record
       ? `log entry ${anchors.complete_record.entry.logIndex} holds the whole record`
-      : none("complete_record"),
+      : absent("complete_record", NO_ANCHOR),
     ...(outside === undefined ? {} : { outside }),
   }
 }
+
+const NO_ANCHOR = "the record has no anchor of this kind"
 
 const withheld = (id: CheckId, message: string): Check => ({ id, result: "withheld", message })
 
@@ -53,7 +53,7 @@ function passedSections(bundle: Bundle): Check | string {
   return withheld("sections", `${count} sections match; withheld: ${names.join(", ")}`)
 }
 
-/** The declared token count stands in request_substance, the attested fields in attested_context. */
+/** The declared token count is in request_substance, the attested fields are in attested_context. */
 function passedDecision({ sections, attestation_gap_receipt: gap }: Bundle): Check | string {
   if (sections.policy_evaluation === undefined && gap === undefined)
     return absent("decision", "no decision was reached")
@@ -68,12 +68,12 @@ function passedDecision({ sections, attestation_gap_receipt: gap }: Bundle): Che
 function passedExecutions({ sections }: Bundle): Check | string {
   const { efa, envelope } = sections
   if (efa === undefined || envelope === undefined) return absent("executions", "no kernel ran")
-  const stated = unrepeatableKernels({ ...sections, envelope })
-  if (stated.length === 0) return "the six kernels, run again, give what is recorded"
-  const again = KERNELS.filter(kernel => !stated.includes(kernel)).join(", ")
+  const unrepeated = unrepeatableKernels({ ...sections, envelope })
+  if (unrepeated.length === 0) return "the six kernels, run again, give what is recorded"
+  const repeated = KERNELS.filter(kernel => !unrepeated.includes(kernel)).join(", ")
   return withheld(
     "executions",
-    `run again, ${again} give what is recorded; ${stated.join(", ")} read what is withheld and only their hashes were checked`,
+    `run again, ${repeated} give what is recorded; ${unrepeated.join(", ")} read what is withheld and only their hashes were checked`,
   )
 }
 

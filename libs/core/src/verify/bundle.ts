@@ -1,98 +1,87 @@
-/** Verifies an audit bundle: every check runs, none is skipped after a failure. docs/formats.md section 16. */
+/** Verifies an audit bundle. docs/formats.md section 16. */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { Anchor } from "../artifacts/anchor.ts"
-import type { Bundle, BundleBody, RunFacts } from "../artifacts/bundle-schema.ts"
+import type { Bundle, RunFacts } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
+import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
 import { tenantCommitment } from "../formulas/decision.ts"
-import { completeRecordLeaf, preAnchorLeaf, preAnchorSections, receiptLeaf, recordSeal } from "../formulas/leaves.ts"
+import { completeRecordLeaf, preAnchorLeaf, preAnchorSections, recordSeal } from "../formulas/leaves.ts"
 import { bundleHash, executionManifest, partialManifest } from "../formulas/manifest-sections.ts"
 import { isSealOf, manifestHash } from "../formulas/seal.ts"
 import { buildTranscript } from "../formulas/steps.ts"
 import { isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
 import { FAILING_STEPS, faultSentences } from "../vocabulary/stage-faults.ts"
-import { COMPLETE_RECORD_IDS, checkAnchor, chooseTrust, FIRST_ANCHOR_IDS } from "./anchor-check.ts"
+import { checkAnchor, checkReceiptAnchor, chooseTrust } from "./anchor-check.ts"
+import { type SlottedAnchor, slotted } from "./anchor-slots.ts"
 import { limitationsOf, passedChecks, withheldNames } from "./bundle-account.ts"
 import { checkDecisions } from "./decisions.ts"
+import { collectFindings, conclude, type ExaminedBundle, type Findings } from "./examination.ts"
 import { checkMembers, checkSectionPresence } from "./expectations.ts"
-import { withKeyNotes } from "./key-notes.ts"
-import { checkLinks, checkSectionHashes } from "./links.ts"
+import { checkLinks, checkSectionHashes, intactSections } from "./links.ts"
 import { checkOutside, outsideFacts } from "./outside.ts"
 import { checkPlaces } from "./record-places.ts"
-import type { AnchorFacts, Check, CheckId, Findings, Report, Verdict } from "./report.ts"
-import { collectFindings, VERDICTS } from "./report.ts"
+import { type Report, VERDICTS, type Verdict } from "./report.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
 import { traceViolations } from "./trace.ts"
 
+/** The whole of a bundle's verification: every check runs, none is skipped after a failure. */
+const CHECKS: readonly ((examined: ExaminedBundle) => void)[] = [
+  checkMembers,
+  checkRunFacts,
+  checkSectionPresence,
+  checkSectionHashes,
+  checkLinks,
+  checkDecisions,
+  checkManifest,
+  checkTranscript,
+  checkFirstAnchor,
+  checkBundleHash,
+  checkCompleteRecord,
+  checkPlaces,
+  checkOutside,
+]
+
 /**
  * Verifies a bundle whose shape is known to be right, against keys from outside it. Never throws.
- * @param known where its parts stand in the canonical text it was read from
+ * @param known texts of its parts, where it was read from its canonical text
  */
 export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[], known?: KnownTexts): Report {
-  const findings = collectFindings()
   const { run, anchors } = bundle
-  // Every anchor of the record is held to one trust.
-  const trust = trustOf(anchors.pre_anchor ?? anchors.receipt ?? anchors.complete_record, trusts)
-  checkMembers(bundle, findings)
-  checkRunFacts(bundle, findings)
-  checkSectionPresence(bundle, findings)
-  const intact = checkSectionHashes(bundle.sections, findings, known)
-  checkLinks(bundle, intact, findings, known)
-  checkDecisions(bundle, findings, known)
-  checkManifest(bundle, findings, known)
-  checkTranscript(bundle, intact, findings)
-  checkFirstAnchor(bundle, trust, findings, known)
-  findings.require(
-    "bundle_hash",
-    bundleHash(bundle, known) === bundle.bundle_hash,
-    "the bundle does not match its hash",
-  )
-  checkCompleteRecord(bundle, trust, findings, known)
-  checkPlaces(anchors, findings)
-  checkOutside(bundle, trust, findings)
-  const checks = findings.checks(passedChecks(bundle))
-  const first = anchors.pre_anchor ?? anchors.receipt
-  const report: Report = {
+  const own = bundleAnchors(bundle)
+  const [first] = own
+  // One trust document, chosen by the first anchor, for every anchor of the record.
+  const trust = first && chooseTrust(first.anchor.entry, trusts)
+  const examined = { bundle, intact: intactSections(bundle.sections, known), trust, known, findings: collectFindings() }
+  for (const check of CHECKS) check(examined)
+  return conclude(examined, {
     document: "bundle",
-    ...outcomeOf(checks, first !== undefined, anchors.complete_record !== undefined),
-    checks,
-    ...(run.outcome_kind === "ok" ? {} : { statement: statementOf(bundle) }),
-    ...(trust === undefined ? {} : { service: trust.service }),
+    good: goodVerdict(bundle),
+    passed: passedChecks(bundle),
+    statement: statementOf(bundle),
     clock: run.created_at,
     run_id: run.run_id,
     outcome_kind: run.outcome_kind,
     withheld: withheldNames(bundle),
     limitations: limitationsOf(bundle),
-    anchors: [
-      ...bundleAnchors(bundle).map(({ slot, anchor }) => anchorFact(slot, anchor)),
-      ...outsideFacts(anchors, trust),
-    ],
-  }
-  return withKeyNotes(
-    report,
-    bundleAnchors(bundle).map(({ anchor }) => anchor),
-    trust,
-  )
+    anchors: own,
+    outside: outsideFacts(anchors, trust),
+  })
 }
 
-const trustOf = (anchor: Anchor | undefined, trusts: readonly TrustedKeys[]): TrustedKeys | undefined =>
-  anchor === undefined ? undefined : chooseTrust(anchor.entry, trusts)
+/** The anchors of a record in the service's own log, in the order in which they were made. */
+export const bundleAnchors = ({ anchors }: Bundle): readonly SlottedAnchor[] => slotted(anchors)
 
-function checkRunFacts({ run, anchors }: BundleBody, findings: Findings): void {
+function checkRunFacts({ bundle: { run, anchors }, findings }: ExaminedBundle): void {
   const { outcome_kind: outcome } = run
   checkRunEnd(run, findings)
-  const leaf = (anchors.pre_anchor ?? anchors.receipt)?.leaf
-  const expected = leaf?.leaf_version
+  const expected = (anchors.pre_anchor ?? anchors.receipt)?.leaf.leaf_version
   findings.require("shape", run.leaf_version === expected, "leaf_version is not that of the record's first anchor")
   findings.require("shape", anchors.pre_anchor === undefined || outcome === "ok", "only an ok run has a pre-anchor")
-  findings.require(
-    "shape",
-    anchors.receipt === undefined || isRefused(outcome),
-    "only a refused run has a receipt anchor",
-  )
+  const mayHaveReceipt = anchors.receipt === undefined || isRefused(outcome)
+  findings.require("shape", mayHaveReceipt, "only a refused run has a receipt anchor")
 }
 
-/** How the run ended. That of a stage_error is the operator's word, in closed sentences. */
+/** How the run ended. Only the operator knows how a stage failed, and may choose among closed sentences. */
 function checkRunEnd(
   { outcome_kind: outcome, error_stage: stage, error_message: message }: RunFacts,
   findings: Findings,
@@ -108,87 +97,83 @@ function checkRunEnd(
   }
   const { error_stage, sentence } = OUTCOMES[outcome]
   findings.require("shape", (stage ?? "") === error_stage, "error_stage does not fit the outcome")
-  const said = outcome === "ok" ? undefined : sentence
-  findings.require("shape", message === said, "error_message is not the outcome's sentence")
+  const expected = outcome === "ok" ? undefined : sentence
+  findings.require("shape", message === expected, "error_message is not the outcome's sentence")
 }
 
-function checkManifest(bundle: Bundle, findings: Findings, known: KnownTexts | undefined): void {
-  const { manifest, partial_manifest: partial, sections, allow_token: token, run } = bundle
-  const sealed = manifest ?? partial
-  if (sealed === undefined) return
-  const intact = manifestHash(sealed, known) === sealed.ManifestHash
-  findings.require("manifest", intact, "the manifest does not match its hash")
-  const { envelope, transport, pote_proof, registry, final_vfa } = sections
-  if (manifest !== undefined) {
-    findings.require("manifest", manifest.IndependentVerified, "the manifest does not claim its own verification")
-    const before = preAnchorSections(sections)
-    const whole = before && pote_proof && registry && final_vfa && { ...before, pote_proof, registry, final_vfa }
-    const rebuilt = whole && token && executionManifest(whole, token, manifest.IndependentVerified)
-    const same = rebuilt !== undefined && isSealOf(manifest, rebuilt, intact, "ManifestHash")
+function checkManifest({ bundle, known, findings }: ExaminedBundle): void {
+  const { manifest, partial_manifest: partial } = bundle
+  for (const [sealed, rebuilt] of [
+    [manifest, manifest && wholeManifest(bundle, manifest)],
+    [partial, partial && refusedManifest(bundle, partial)],
+  ] as const) {
+    if (sealed === undefined) continue
+    const intact = manifestHash(sealed, known) === sealed.ManifestHash
+    findings.require("manifest", intact, "the manifest does not match its hash")
+    const same = rebuilt !== undefined && isSealOf(sealed, rebuilt, intact, "ManifestHash")
     findings.require("manifest", same, "a manifest field differs from its section")
   }
-  if (partial !== undefined) {
-    const found = receiptOf(bundle)
-    const { marker } = OUTCOMES[run.outcome_kind]
-    const policyHash = sections.policy_evaluation?.policy_hash ?? partial.PolicyHash
-    const parts = envelope && transport && { ...sections, envelope, transport }
-    const rebuilt = parts && marker && found && partialManifest(parts, policyHash, marker, found.receipt, token)
-    const same = rebuilt !== undefined && isSealOf(partial, rebuilt, intact, "ManifestHash")
-    findings.require("manifest", same, "a manifest field differs from its section")
-  }
+  const isClaimed = manifest === undefined || manifest.IndependentVerified
+  findings.require("manifest", isClaimed, "the manifest does not claim its own verification")
 }
 
-function checkTranscript(bundle: BundleBody, intact: ReadonlySet<JsonObject>, findings: Findings): void {
+/** The manifest that the sections of an ok run give; undefined when one is missing. */
+function wholeManifest(
+  { sections, allow_token: token }: Bundle,
+  { IndependentVerified }: Manifest,
+): JsonObject | undefined {
+  const { pote_proof, registry, final_vfa } = sections
+  const before = preAnchorSections(sections)
+  const whole = before && pote_proof && registry && final_vfa && { ...before, pote_proof, registry, final_vfa }
+  return whole && token && executionManifest(whole, token, IndependentVerified)
+}
+
+/** The manifest that the sections of a run which a gate stopped give; undefined when one is missing. */
+function refusedManifest(bundle: Bundle, { PolicyHash }: PartialManifest): JsonObject | undefined {
+  const { sections, allow_token: token, run } = bundle
+  const { envelope, transport, policy_evaluation: evaluation } = sections
+  const { marker } = OUTCOMES[run.outcome_kind]
+  const parts = envelope && transport && { ...sections, envelope, transport }
+  const found = receiptOf(bundle)
+  const policyHash = evaluation?.policy_hash ?? PolicyHash
+  return parts && marker && found && partialManifest(parts, policyHash, marker, found.receipt, token)
+}
+
+function checkTranscript({ bundle, intact, findings }: ExaminedBundle): void {
   const { run, sections } = bundle
   const { transcript, envelope } = sections
   if (transcript === undefined || run.outcome_kind === "stage_error" || envelope === undefined) return
-  for (const problem of traceViolations(transcript.events, run.outcome_kind)) findings.fail("transcript", problem)
+  findings.fail("transcript", ...traceViolations(transcript.events, run.outcome_kind))
   const rebuilt = buildTranscript(run.outcome_kind, bundle, receiptOf(bundle))
   const same = isSealOf(transcript, rebuilt, intact.has(transcript))
   findings.require("transcript", same, "the transcript is not the one these artifacts give")
 }
 
-function checkFirstAnchor(
-  bundle: BundleBody,
-  trust: TrustedKeys | undefined,
-  findings: Findings,
-  known: KnownTexts | undefined,
-): void {
+function checkFirstAnchor(examined: ExaminedBundle): void {
+  const { bundle, findings } = examined
   const { run, anchors, sections, allow_token: token } = bundle
   const clock = sections.envelope?.admission_clock ?? run.created_at
-  const ids = FIRST_ANCHOR_IDS
-  if (run.outcome_kind === "ok") {
-    const anchor = anchors.pre_anchor
-    if (anchor === undefined) {
-      findings.fail("entry", "the manifest names a log entry and the bundle carries none")
-      return
-    }
-    const before = preAnchorSections(sections)
-    const leaf = before && token && preAnchorLeaf(anchor.leaf.leaf_version, before, token)
-    findings.require("leaf", leaf !== undefined, "the sections for the leaf are incomplete")
-    checkAnchor(anchor, { leaf, clock, ids }, trust, findings, known)
-  }
   const found = receiptOf(bundle)
-  const anchor = anchors.receipt
-  if (found === undefined) return
-  if (anchor !== undefined)
-    checkAnchor(
-      anchor,
-      { leaf: receiptLeaf(anchor.leaf.leaf_version, found.receipt, run.run_id), clock, ids },
-      trust,
-      findings,
-      known,
-    )
-  else if (found.receipt.anchor_required === true)
-    findings.fail("entry", "the receipt requires a log entry and has none; the refusal itself stands")
+  if (found !== undefined) checkReceiptAnchor(anchors.receipt, found.receipt, { run_id: run.run_id, clock }, examined)
+  if (run.outcome_kind !== "ok") return
+  const anchor = anchors.pre_anchor
+  if (anchor === undefined) {
+    findings.fail("entry", "the manifest names a log entry and the bundle carries none")
+    return
+  }
+  const before = preAnchorSections(sections)
+  const leaf = before && token && preAnchorLeaf(anchor.leaf.leaf_version, before, token)
+  findings.require("leaf", leaf !== undefined, "the sections for the leaf are incomplete")
+  checkAnchor(anchor, { leaf, clock }, examined)
 }
 
-function checkCompleteRecord(
-  bundle: Bundle,
-  trust: TrustedKeys | undefined,
-  findings: Findings,
-  known: KnownTexts | undefined,
-): void {
+function checkBundleHash({ bundle, known, findings }: ExaminedBundle): void {
+  const intact = bundleHash(bundle, known) === bundle.bundle_hash
+  findings.require("bundle_hash", intact, "the bundle does not match its hash")
+}
+
+function checkCompleteRecord(examined: ExaminedBundle): void {
+  const { bundle, findings } = examined
   const { anchors, run } = bundle
   const anchor = anchors.complete_record
   if (anchor === undefined) {
@@ -205,46 +190,20 @@ function checkCompleteRecord(
   const { tenant_ordinal, previous_record } = anchor.leaf
   const place = { tenant_commitment: tenantCommitment(run.tenant_id, run.tenant_salt), tenant_ordinal, previous_record }
   const leaf = completeRecordLeaf(run.run_id, bundle.bundle_hash, recordSeal(bundle), place)
-  checkAnchor(anchor, { leaf, clock: run.created_at, ids: COMPLETE_RECORD_IDS }, trust, findings, known)
+  checkAnchor(anchor, { leaf, clock: run.created_at, reportedAs: "complete_record" }, examined)
 }
 
-/** Verdict and first failure of a set of checks. */
-function outcomeOf(
-  checks: readonly Check[],
-  anchored: boolean,
-  complete: boolean,
-): { readonly verdict: Verdict; readonly first_failure?: CheckId } {
-  const failed = checks.find(check => check.result === "fail")
-  if (failed !== undefined) return { verdict: VERDICTS.failed, first_failure: failed.id }
-  if (complete) return { verdict: VERDICTS.complete }
-  return { verdict: anchored ? VERDICTS.anchored : VERDICTS.unanchored }
+/** The verdict when no check fails. */
+function goodVerdict({ anchors: { pre_anchor, receipt, complete_record } }: Bundle): Verdict {
+  if (complete_record !== undefined) return VERDICTS.complete
+  return (pre_anchor ?? receipt) === undefined ? VERDICTS.unanchored : VERDICTS.anchored
 }
 
-function statementOf(bundle: Bundle): string {
-  const { run } = bundle
-  const { sentence } = OUTCOMES[run.outcome_kind]
-  if (run.outcome_kind !== "stage_error") return sentence
-  const refusal = refusalBeforeFailure(bundle)
-  return `${sentence} ${refusal ?? `Failed stage: ${run.error_stage ?? "unknown"}.`}`
+/** What happened instead of a completed run, in a sentence. */
+function statementOf(bundle: Bundle): string | undefined {
+  const { outcome_kind: outcome, error_stage: stage } = bundle.run
+  if (outcome === "ok") return undefined
+  const { sentence } = OUTCOMES[outcome]
+  if (outcome !== "stage_error") return sentence
+  return `${sentence} ${refusalBeforeFailure(bundle) ?? `Failed stage: ${stage ?? "unknown"}.`}`
 }
-
-/** The anchors of a record in the service's own log, in the order in which they were made. */
-export function bundleAnchors({ anchors }: Bundle): readonly SlottedAnchor[] {
-  const { pre_anchor, receipt, complete_record } = anchors
-  return [
-    ...(pre_anchor === undefined ? [] : [{ slot: "pre_anchor", anchor: pre_anchor } as const]),
-    ...(receipt === undefined ? [] : [{ slot: "receipt", anchor: receipt } as const]),
-    ...(complete_record === undefined ? [] : [{ slot: "complete_record", anchor: complete_record } as const]),
-  ]
-}
-
-/** An anchor and the place it takes in its document. */
-export type SlottedAnchor = { readonly slot: AnchorFacts["slot"]; readonly anchor: Anchor }
-
-/** Where an anchor stands in the log. */
-export const anchorFact = (slot: AnchorFacts["slot"], { leaf, entry }: Anchor): AnchorFacts => ({
-  slot,
-  leaf_version: leaf.leaf_version,
-  log_index: entry.logIndex,
-  integrated_time: entry.integratedTime,
-})

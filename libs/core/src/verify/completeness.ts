@@ -1,17 +1,15 @@
 /**
- * Completeness of an export: its records are all that its statement speaks of, once each and in order, and where they end is
+ * Completeness of an export: it has every record that its statement counts, once each and in order, and the end of the chain is
  * anchored. A fold over the lines, in bounded memory. docs/formats.md section 13.
  */
-import { type JsonValue, StrictJsonError } from "@runseal/canonical"
+import { StrictJsonError } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { chainPiece, type ExportStatement, exportStatementSchema } from "../artifacts/export-statement.ts"
-import { parseExact } from "../artifacts/parse-exact.ts"
-import { isObject } from "../vocabulary/json-members.ts"
-import { BUNDLE_KIND, EXPORT_KIND } from "../vocabulary/versions.ts"
+import { chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
 import { chooseTrust } from "./anchor-check.ts"
-import { isUnreadable, type ParsedText, parseDocument, readBundle, type Unreadable, verifyParsed } from "./document.ts"
+import { verifyRead } from "./document.ts"
 import { REMEMBERED_RECORDS_MAX } from "./export-identifiers.ts"
 import { foldRecords, type RecordsFold } from "./export-records.ts"
+import { type ParsedText, parseDocument, type ReadDocument, readDocument, type Unreadable } from "./read-document.ts"
 import { heldToClock } from "./reader-clock.ts"
 import { type Limitation, type LimitationCode, limitation, type Report, VERDICTS, type Verdict } from "./report.ts"
 
@@ -24,10 +22,10 @@ export const COMPLETENESS_VERDICTS = {
 } as const
 export type CompletenessVerdict = (typeof COMPLETENESS_VERDICTS)[keyof typeof COMPLETENESS_VERDICTS]
 
-/** Problems that are told, and notes; further ones are only counted. */
+/** Most problems that are listed, and most notes; further ones are only counted. */
 export const PROBLEMS_MAX = 100
 
-/** Where in an export a problem stands; nowhere for what is not in it. */
+/** Where in an export a problem is; empty for a record that is missing. */
 type ProblemPlace = {
   /** Line, from 1. */
   readonly line?: number
@@ -49,7 +47,7 @@ export type Completeness = {
   /** The first `PROBLEMS_MAX`; there are none exactly when the verdict is not FAILED. */
   readonly problems: readonly CompletenessProblem[]
   readonly problem_count: number
-  /** What changed from one record to the next and may, such as the policy: the first `PROBLEMS_MAX`. They fail nothing. */
+  /** Settings that changed from one record to the next, such as the policy: the first `PROBLEMS_MAX`. They fail nothing. */
   readonly notes: readonly CompletenessProblem[]
   readonly note_count: number
   /** What is not shown even when everything holds. */
@@ -59,12 +57,12 @@ export type Completeness = {
 type CompletenessFold = {
   /** Takes the next line that is not blank. @param text UTF-8; undefined for a line longer than a document may be */
   readonly take: (line: number, text: Uint8Array | undefined) => void
-  /** Says what became of all of them; unreadable when what stands first is no document of ours. */
+  /** The result for all lines; unreadable when the first is no document of ours. */
   readonly end: () => Completeness | Unreadable
 }
 
-/** An export that has begun: its statement, and the keys that every record is held to. */
-type Begun = {
+/** An export whose statement was read, and the keys that every record is verified with. */
+type OpenExport = {
   readonly statement: ExportStatement
   readonly service: string | undefined
   readonly trusts: readonly TrustedKeys[]
@@ -72,115 +70,107 @@ type Begun = {
 }
 
 /**
- * Begins the fold over an export.
+ * Starts the fold over an export.
  * @param trusts keys of the services the caller trusts, from outside the export
- * @param readAtMs the reader's clock, milliseconds since the epoch; absent: nothing is said of what is dated ahead of it
+ * @param readAtMs the reader's clock, milliseconds since the epoch; absent: dates ahead of it are not reported
  */
 export function foldExport(trusts: readonly TrustedKeys[], readAtMs?: number): CompletenessFold {
-  const { note, told, count } = noteProblems()
-  const changes = noteProblems()
+  const problems = boundedList()
+  const notes = boundedList()
   const codes = new Set<LimitationCode>()
   let first: "expected" | "taken" | Unreadable = "expected"
-  let begun: Begun | undefined
+  let current: OpenExport | undefined
 
-  const judged = (verified: Report | Unreadable, expected: Verdict): string | undefined => {
-    const report = heldToClock(verified, readAtMs)
-    if (!isUnreadable(report)) for (const { code } of report.limitations) codes.add(code)
-    return failureOf(report, expected)
+  const failureOf = (report: Report, expected: Verdict): string | undefined => {
+    for (const { code } of heldToClock(report, readAtMs).limitations) codes.add(code)
+    return failureSentence(report, expected)
   }
-  const begin = (line: number, text: ParsedText): void => {
-    const report = verifyParsed(text, trusts)
-    if (isUnreadable(report)) {
-      first = report
+  const takeStatement = (line: number, read: ReadLine): void => {
+    if (read.document !== "export_statement") {
+      problems.add({ line, sentence: "an export begins with its statement, and this line is none" })
       return
     }
-    const statement = readStatement(text.value)
-    if (statement === undefined) {
-      note({ line, sentence: "an export begins with its statement, and this line is none" })
-      return
-    }
-    const failure = judged(report, VERDICTS.export_statement)
-    if (failure !== undefined) note({ line, sentence: `the export statement ${failure}` })
+    const statement = read.value
+    const failure = failureOf(verifyRead(read, trusts), VERDICTS.export_statement)
+    if (failure !== undefined) problems.add({ line, sentence: `the export statement ${failure}` })
     const trust = chooseTrust(statement.entry, trusts)
-    const held = trust === undefined ? trusts : [trust]
-    begun = { statement, service: trust?.service, trusts: held, records: foldRecords(statement) }
+    const records = foldRecords(statement)
+    current = { statement, service: trust?.service, trusts: trust === undefined ? trusts : [trust], records }
   }
-  const takeRecord = (line: number, text: ParsedText, { trusts: held, records }: Begun): void => {
-    const { value } = text
-    const bundle = isObject(value) && value.kind === BUNDLE_KIND ? readBundle(value) : undefined
-    if (bundle === undefined || "unreadable" in bundle) {
-      note({ line, sentence: `this line is no record: ${bundle?.unreadable ?? "it is no audit bundle"}` })
+  const takeRecord = (line: number, read: ReadLine, { trusts: held, records }: OpenExport): void => {
+    if (read.document !== "bundle") {
+      problems.add({ line, sentence: "this line is no record: it is no audit bundle" })
       return
     }
+    const bundle = read.value
     const { run_id } = bundle.run
-    const failure = judged(verifyParsed(text, held), VERDICTS.complete)
-    if (failure !== undefined) note({ line, run_id, sentence: `run ${run_id} ${failure}` })
-    const { problems, notes } = records.take(bundle, failure === undefined)
-    for (const problem of problems) note({ line, run_id, ...problem })
-    for (const one of notes) changes.note({ line, run_id, ...one })
+    const failure = failureOf(verifyRead(read, held, read.known), VERDICTS.complete)
+    if (failure !== undefined) problems.add({ line, run_id, sentence: `run ${run_id} ${failure}` })
+    const found = records.take(bundle, failure === undefined)
+    for (const problem of found.problems) problems.add({ line, run_id, ...problem })
+    for (const note of found.notes) notes.add({ line, run_id, ...note })
   }
   return {
     take: (line, text) => {
       const read = readLine(text)
       if (first === "expected") {
         first = "unreadable" in read ? read : "taken"
-        if (!("unreadable" in read)) begin(line, read)
-      } else if ("unreadable" in read) note({ line, sentence: `this line cannot be read: ${read.unreadable}` })
-      else if (begun !== undefined) takeRecord(line, read, begun)
+        if (!("unreadable" in read)) takeStatement(line, read)
+      } else if ("unreadable" in read) problems.add({ line, sentence: `this line cannot be read: ${read.unreadable}` })
+      else if (current !== undefined) takeRecord(line, read, current)
     },
     end: () => {
       if (first === "expected") return { unreadable: "it is empty" }
       if (first !== "taken") return first
-      for (const problem of begun?.records.end() ?? []) note(problem)
+      for (const problem of current?.records.end() ?? []) problems.add(problem)
       return {
-        verdict: count() > 0 ? COMPLETENESS_VERDICTS.failed : goodVerdict(begun),
-        ...(begun === undefined ? {} : { statement: begun.statement }),
-        ...(begun?.service === undefined ? {} : { service: begun.service }),
-        records: begun?.records.found() ?? 0,
-        outside: begun?.records.outside() ?? 0,
-        problems: told,
-        problem_count: count(),
-        notes: changes.told,
-        note_count: changes.count(),
-        limitations: limitationsOf(codes, begun),
+        verdict: problems.count() > 0 ? COMPLETENESS_VERDICTS.failed : goodVerdict(current),
+        ...(current === undefined ? {} : { statement: current.statement }),
+        ...(current?.service === undefined ? {} : { service: current.service }),
+        records: current?.records.found() ?? 0,
+        outside: current?.records.outside() ?? 0,
+        problems: problems.first,
+        problem_count: problems.count(),
+        notes: notes.first,
+        note_count: notes.count(),
+        limitations: limitationsOf(codes, current),
       }
     },
   }
 }
 
-function noteProblems(): {
-  readonly note: (problem: CompletenessProblem) => void
-  readonly told: readonly CompletenessProblem[]
+/** Holds the first `PROBLEMS_MAX` and counts all. */
+function boundedList(): {
+  readonly add: (problem: CompletenessProblem) => void
+  readonly first: readonly CompletenessProblem[]
   readonly count: () => number
 } {
-  const told: CompletenessProblem[] = []
+  const first: CompletenessProblem[] = []
   let count = 0
-  const note = (problem: CompletenessProblem): void => {
+  const add = (problem: CompletenessProblem): void => {
     count++
-    if (told.length < PROBLEMS_MAX) told.push(problem)
+    if (first.length < PROBLEMS_MAX) first.push(problem)
   }
-  return { note, told, count: () => count }
+  return { add, first, count: () => count }
 }
 
-function readLine(text: Uint8Array | undefined): ParsedText | Unreadable {
+/** A document of a line, with the texts of its parts. */
+type ReadLine = ReadDocument & Pick<ParsedText, "known">
+
+function readLine(text: Uint8Array | undefined): ReadLine | Unreadable {
   if (text === undefined) return { unreadable: "it is longer than a document may be" }
   try {
-    return parseDocument(text)
+    const parsed = parseDocument(text)
+    const read = readDocument(parsed)
+    return "unreadable" in read || parsed.known === undefined ? read : { ...read, known: parsed.known }
   } catch (error) {
     if (error instanceof StrictJsonError) return { unreadable: `not strict JSON: ${error.message}` }
     throw error
   }
 }
 
-function readStatement(value: JsonValue): ExportStatement | undefined {
-  if (!isObject(value) || value.kind !== EXPORT_KIND) return undefined
-  const parsed = parseExact(exportStatementSchema, value)
-  return parsed.ok ? parsed.value : undefined
-}
-
 /** Why a document that must get one verdict does not get it. */
-function failureOf(report: Report | Unreadable, expected: Verdict): string | undefined {
-  if (isUnreadable(report)) return `cannot be read: ${report.unreadable}`
+function failureSentence(report: Report, expected: Verdict): string | undefined {
   if (report.verdict === expected) return undefined
   const failed = report.checks.find(check => check.result === "fail")
   const why = failed === undefined ? report.verdict : `first failed check, ${failed.id}: ${failed.message}`
@@ -188,18 +178,18 @@ function failureOf(report: Report | Unreadable, expected: Verdict): string | und
 }
 
 /** Whether the statement speaks of the whole chain, from its first record to its end. */
-function isWhole({ statement: { leaf } }: Begun): boolean {
+function isWhole({ statement: { leaf } }: OpenExport): boolean {
   const piece = chainPiece(leaf)
   return leaf.head_ordinal === 0 || (piece?.first_ordinal === 1 && piece.last_ordinal === leaf.head_ordinal)
 }
 
-const goodVerdict = (begun: Begun | undefined): CompletenessVerdict =>
-  begun !== undefined && isWhole(begun) ? COMPLETENESS_VERDICTS.chain : COMPLETENESS_VERDICTS.range
+const goodVerdict = (current: OpenExport | undefined): CompletenessVerdict =>
+  current !== undefined && isWhole(current) ? COMPLETENESS_VERDICTS.chain : COMPLETENESS_VERDICTS.range
 
 /** What the documents leave open and the fold does not answer, and what the fold leaves open itself. */
-function limitationsOf(codes: ReadonlySet<LimitationCode>, begun: Begun | undefined): readonly Limitation[] {
-  const range: readonly LimitationCode[] = begun === undefined || isWhole(begun) ? [] : ["stated_range"]
-  const isLong = begun !== undefined && begun.records.found() > REMEMBERED_RECORDS_MAX
+function limitationsOf(codes: ReadonlySet<LimitationCode>, current: OpenExport | undefined): readonly Limitation[] {
+  const range: readonly LimitationCode[] = current === undefined || isWhole(current) ? [] : ["stated_range"]
+  const isLong = current !== undefined && current.records.found() > REMEMBERED_RECORDS_MAX
   const long: readonly LimitationCode[] = isLong ? ["repeats_beyond"] : []
   const own: readonly LimitationCode[] = ["later_records", "second_chain", ...range, ...long]
   const answered: ReadonlySet<LimitationCode> = new Set(["chain_tail", "statement_alone", ...own])

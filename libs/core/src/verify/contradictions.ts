@@ -1,6 +1,6 @@
 /**
- * What no honest run can say of itself: values that exclude each other within a section, a receipt or the run. Everything here is
- * told from the record alone, also of one whose every hash and signature is right. docs/formats.md section 3.
+ * Contradictions that no honest run has: values that exclude each other within a section, a receipt or the run. They show in the record
+ * alone, even in one whose hashes and signatures are all right. docs/formats.md section 3.
  */
 import { sha256Hex } from "@runseal/canonical"
 import { isShown } from "../artifacts/declared-sections.ts"
@@ -25,9 +25,11 @@ import {
 } from "../vocabulary/review-codes.ts"
 import { SHIPPED_LIBRARY_HASH, SHIPPED_SEVERITIES } from "../vocabulary/shipped-signatures.ts"
 
-/** Whether something holds, and what is wrong when it does not. */
-type Rule = readonly [holds: boolean, problem: string]
-const broken = (rules: readonly Rule[]): readonly string[] =>
+/** A condition, and what is wrong when it does not hold. */
+export type Rule = readonly [holds: boolean, problem: string]
+
+/** What is wrong, of the rules that do not hold. */
+export const brokenRules = (rules: readonly Rule[]): readonly string[] =>
   rules.flatMap(([holds, problem]) => (holds ? [] : [problem]))
 
 /** Whether names rise by UTF-16 code units: sorted, and each once. */
@@ -36,12 +38,12 @@ export const rises = (names: readonly string[]): boolean =>
 
 const HASH_OF_NOTHING = sha256Hex("")
 
-/** A text of no bytes has one hash, and no other text has it; one text has one length. */
+/** The empty text has a hash that no other text has, and texts with one hash have one length. */
 export function payloadContradictions(payload: PayloadSection): readonly string[] {
   const { payload_hash, payload_bytes, ai_output_hash, ai_output_bytes } = payload
   const fits = (hash: string | undefined, bytes: number | undefined): boolean =>
     (hash === HASH_OF_NOTHING) === (bytes === 0)
-  return broken([
+  return brokenRules([
     [(ai_output_hash === undefined) === (ai_output_bytes === undefined), "the AI output has a hash or a length alone"],
     [fits(payload_hash, payload_bytes), "the payload's hash and length are not of one text"],
     [fits(ai_output_hash, ai_output_bytes), "the AI output's hash and length are not of one text"],
@@ -52,7 +54,7 @@ export function payloadContradictions(payload: PayloadSection): readonly string[
   ])
 }
 
-/** The caller as the server saw him is the tenant; each section has a salt of its own. */
+/** The authenticated caller is the tenant, and each declared section has a salt of its own. */
 export function callerContradictions(sections: Sections, tenantId: string): readonly string[] {
   const shown = [
     sections.attested_context,
@@ -66,10 +68,10 @@ export function callerContradictions(sections: Sections, tenantId: string): read
   const { request_substance: substance } = sections
   const caller = isShown(substance) ? substance.origin?.authentication : undefined
   const anonymous = caller?.method === "anonymous"
-  const known = caller !== undefined && (anonymous ? "anonymous" : `api-key-${caller.api_key_id}`)
-  return broken([
+  const tenant = caller !== undefined && (anonymous ? "anonymous" : `api-key-${caller.api_key_id}`)
+  return brokenRules([
     [salts.size === shown.length, "two declared sections have one salt"],
-    [caller === undefined || known === tenantId, "the caller that was authenticated is not the tenant"],
+    [caller === undefined || tenant === tenantId, "the caller that was authenticated is not the tenant"],
     [
       caller === undefined || (anonymous ? caller.api_key_id === 0 : caller.api_key_id > 0),
       "an anonymous caller has key 0, and no other caller",
@@ -83,7 +85,7 @@ export function callerContradictions(sections: Sections, tenantId: string): read
 
 type Fired = { readonly fired_rule_id: string; readonly decision_reason_code: PepgReasonCode }
 
-/** What a reason says of the decision that it is given for. */
+/** A reason belongs to one decision, and to certain rules. */
 const reasonRules = (
   { fired_rule_id: fired, decision_reason_code: code }: Fired,
   decision: "allow" | "deny",
@@ -95,9 +97,9 @@ const reasonRules = (
 export function evaluationContradictions(evaluation: PolicyEvaluationSection): readonly string[] {
   const { decision, fired_rule_id: fired, matched_rule_ids: matched, decision_reason_code: code } = evaluation
   const { determined } = PEPG_REASONS[code]
-  return broken([
+  return brokenRules([
     ...reasonRules(evaluation, decision),
-    [rises(matched), "the matched rules are not sorted, or one stands twice"],
+    [rises(matched), "the matched rules are not sorted, or one is there twice"],
     [
       determined ? matched[0] === fired : matched.length === 0,
       "the rule that fired is not the first of those that matched",
@@ -105,17 +107,17 @@ export function evaluationContradictions(evaluation: PolicyEvaluationSection): r
   ])
 }
 
-/** A finding against what its signature's id says, and against the shipped library where that was searched. */
+/** A signature's id names the category of its finding; of a shipped signature the severity is known too. */
 export function findingContradictions(finding: McdFinding): readonly string[] {
   const { matched_signature_id: id, category, severity, library_hash } = finding
   const shipped = library_hash === SHIPPED_LIBRARY_HASH
-  return broken([
+  return brokenRules([
     [categoryOf(id) === category, "the finding's category is not the one its signature names"],
     [!shipped || SHIPPED_SEVERITIES.get(id) === severity, "the library has no such signature, or of another severity"],
   ])
 }
 
-/** What each adapter may answer when there is something to review. */
+/** Whether a review is one that its adapter can give when there is something to review. */
 const ANSWERS: Readonly<Record<ReviewAdapter, (review: GovernanceReviewSection) => boolean>> = {
   none: review => isRelease(review, "REVIEW_DISABLED"),
   "builtin-rules": isBuiltinAnswer,
@@ -129,7 +131,7 @@ const isRelease = (review: GovernanceReviewSection, reason: ReviewReasonCode): b
   review.rule_ids.length === 0 &&
   review.finding_count === 0
 
-/** The gravest rule that found something decides, and each found something. */
+/** Of the rules that found something the gravest decides. */
 function isBuiltinAnswer(review: GovernanceReviewSection): boolean {
   const found = BUILTIN_DECISIONS.filter(({ id }) => review.rule_ids.includes(id))
   const [gravest] = found
@@ -154,42 +156,42 @@ function isModelAnswer({ decision_kind, decision_reason, rule_ids, finding_count
 
 export function reviewContradictions(review: GovernanceReviewSection): readonly string[] {
   const { adapter_id: adapter, ai_output_hash: output, model } = review
-  const fits = output === undefined ? isRelease(review, "NO_AI_OUTPUT") : ANSWERS[adapter](review)
-  return broken([
-    [fits, `decision, reason, rules and findings are no answer of the reviewer ${adapter} to this`],
+  const isPossible = output === undefined ? isRelease(review, "NO_AI_OUTPUT") : ANSWERS[adapter](review)
+  return brokenRules([
+    [isPossible, `decision, reason, rules and findings are no answer of the reviewer ${adapter} to this`],
     [MODEL_ADAPTERS.includes(adapter) === (model !== undefined), "a reviewer names its model exactly when it asks one"],
   ])
 }
 
-/** Reasons with which an adapter can have stopped a run. */
+/** Whether an adapter can stop a run with this decision and reason. */
 function haltsWith(adapter: ReviewAdapter, kind: AivpHaltKind, reason: ReviewReasonCode): boolean {
   if (adapter === "none") return false
   if (MODEL_ADAPTERS.includes(adapter)) return isVerdict(kind, reason)
   return BUILTIN_DECISIONS.some(rule => rule.decision_kind === kind && rule.decision_reason === reason)
 }
 
-/** What a receipt says of itself, wherever it stands. */
+/** A receipt's own values, in a bundle or as its endpoint serves it. */
 export function receiptContradictions(receipt: Receipt): readonly string[] {
   switch (receipt.version) {
     case "vfa.deny_receipt.v1": {
       const matched = receipt.decision_reason_code === MCD_REASON_CODE
       const named = (receipt.mcd_finding_hash ?? "") !== ""
-      return broken([
+      return brokenRules([
         ...reasonRules(receipt, "deny"),
         [matched === named, "a finding is named exactly when a signature matched"],
       ])
     }
     case "vfa.ccv_halt.v1":
-      return broken([[receipt.consumed_at_halt > receipt.budget_limit, "the tokens do not exceed the budget"]])
+      return brokenRules([[receipt.consumed_at_halt > receipt.budget_limit, "the tokens do not exceed the budget"]])
     case "vfa.macc_halt.v1":
-      return broken([
+      return brokenRules([
         [receipt.cumulative_at_halt >= receipt.budget_limit, "the window's total is below its cap"],
         [receipt.per_run_consumption <= receipt.cumulative_at_halt, "the run consumed more than its window"],
         [receipt.window_start <= receipt.halt_clock, "the window began after the run"],
       ])
     case "vfa.aivp_t4_halt.v1": {
       const { adapter_id: adapter, decision_kind: kind, decision_reason: reason } = receipt
-      return broken([
+      return brokenRules([
         [AIVP_HALT_CODES[kind] === receipt.halt_reason_code, "halt_reason_code is not that of the decision"],
         [
           adapter !== "builtin-rules" || receipt.ai_output_hash !== HASH_OF_NOTHING,
@@ -202,7 +204,7 @@ export function receiptContradictions(receipt: Receipt): readonly string[] {
       const { missing_fields: missing, required_fields: required } = receipt
       // A set, because a forged receipt may name as many fields as a document has room for.
       const known = new Set<string>(required)
-      return broken([
+      return brokenRules([
         [rises(missing) && rises(required), "the receipt's field lists are not sorted"],
         [missing.length > 0, "no field is missing"],
         [missing.every(name => known.has(name)), "a missing field is not a required one"],

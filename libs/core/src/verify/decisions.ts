@@ -1,5 +1,5 @@
-/** Tokens, receipts, the finding, budgets and the review, each against the sections it speaks of. docs/formats.md section 16, check 3. */
-import type { JsonObject, KnownTexts } from "@runseal/canonical"
+/** Tokens, receipts, the finding, budgets and the review, each against the sections that it follows from. docs/formats.md section 16, check 3. */
+import type { JsonObject } from "@runseal/canonical"
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
 import type { BudgetWindow, EnvelopeSection } from "../artifacts/sections.ts"
@@ -17,7 +17,7 @@ import { isSealOf, sealHash } from "../formulas/seal.ts"
 import { shown } from "../kernels/kernel.ts"
 import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
 import { ATTESTED_FIELDS, MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
-import { member } from "../vocabulary/json-members.ts"
+import { isSameJson, member } from "../vocabulary/json-members.ts"
 import type { ReceiptKey } from "../vocabulary/outcomes.ts"
 import { clockMillis } from "../vocabulary/scalars.ts"
 import {
@@ -26,65 +26,53 @@ import {
   receiptContradictions,
   reviewContradictions,
 } from "./contradictions.ts"
-import type { Findings } from "./report.ts"
+import type { ExaminedBundle, Findings } from "./examination.ts"
 import { failedInSealing, refusingGate } from "./stage-error.ts"
 
 /** All of check 3 on a bundle. */
-export function checkDecisions(bundle: BundleBody, findings: Findings, known?: KnownTexts): void {
-  checkEvaluation(bundle, findings)
-  checkToken(bundle, findings, known)
-  checkFinding(bundle, findings)
-  checkBudget(bundle, findings)
-  checkReview(bundle, findings)
-  checkReceipt(bundle, findings, known)
-  checkRefusal(bundle, findings)
+export function checkDecisions(examined: ExaminedBundle): void {
+  checkEvaluation(examined)
+  checkToken(examined)
+  checkFinding(examined)
+  checkBudget(examined)
+  checkReview(examined)
+  checkReceipt(examined)
+  checkRefusal(examined)
 }
 
 /**
- * A stage_error whose decisions say that a gate had stopped it can only have failed where refusals are sealed. What asked nobody, and
- * lacked nothing, did neither fail nor stop the run.
+ * The record of a stage_error that a gate had stopped: only the sealing of its refusal can have failed. A review without AI output
+ * cannot have failed, nor can the admission gate have stopped a run that lacks no attested field.
  */
-function checkRefusal(bundle: BundleBody, findings: Findings): void {
+function checkRefusal({ bundle, findings }: ExaminedBundle): void {
   const { run, sections } = bundle
   const gate = refusingGate(bundle)
   const isFailedReview = run.outcome_kind === "stage_error" && run.error_stage === "AIVP_T4"
   if (isFailedReview && sections.payload.ai_output_hash === undefined)
-    findings.fail("decision", "a review is said to have failed, and there is no AI output to review")
+    findings.fail("decision", "the governance review is named as failed, and there is no AI output to review")
+  if (gate === undefined) return
   const context = shown(sections.attested_context)
-  if (gate === "PEPG_ADMISSION" && context !== undefined) {
-    const complete = missingAttestedFields(context.declared, ATTESTED_FIELDS).length === 0
-    findings.require(
-      "decision",
-      !complete,
-      "the admission gate is said to have refused a run that lacks no attested field",
-    )
-  }
-  if (gate !== undefined)
-    findings.require(
-      "decision",
-      failedInSealing(bundle),
-      `gate ${gate} had stopped the run before the step that failed`,
-    )
+  const lacksNothing = context !== undefined && missingAttestedFields(context.declared, ATTESTED_FIELDS).length === 0
+  if (gate === "PEPG_ADMISSION" && lacksNothing)
+    findings.fail("decision", "the run has every attested field, and the admission gate is the one that stopped it")
+  const isLate = failedInSealing(bundle)
+  findings.require("decision", isLate, `gate ${gate} had stopped the run before the step that failed`)
 }
 
-function checkEvaluation({ sections, run }: BundleBody, findings: Findings): void {
+function checkEvaluation({ bundle: { sections, run }, findings }: ExaminedBundle): void {
   const { policy_evaluation: evaluation, envelope } = sections
   if (evaluation === undefined || envelope === undefined) return
   const own =
     evaluation.envelope_id === envelope.envelope_id && evaluation.evaluation_clock === envelope.admission_clock
   findings.require("decision", own, "the policy evaluation speaks of another run")
-  for (const problem of evaluationContradictions(evaluation)) findings.fail("decision", problem)
-  // Which gate had stopped a stage_error is read from its decisions.
+  findings.fail("decision", ...evaluationContradictions(evaluation))
+  // A gate may have stopped a stage_error too, which its decisions show.
   if (run.outcome_kind === "stage_error") return
   const expected = run.outcome_kind === "pepg_deny" ? "deny" : "allow"
   findings.require("decision", evaluation.decision === expected, `the policy decided ${evaluation.decision}`)
 }
 
-function checkToken(
-  { allow_token: token, sections }: BundleBody,
-  findings: Findings,
-  known: KnownTexts | undefined,
-): void {
+function checkToken({ bundle: { allow_token: token, sections }, known, findings }: ExaminedBundle): void {
   if (token === undefined) return
   const intact = sealHash(token, known) === token.hash
   findings.require("decision", intact, "the allow token does not match its hash")
@@ -93,7 +81,7 @@ function checkToken(
   findings.require("decision", linked, "the allow token is not the one the policy evaluation gives")
 }
 
-function checkFinding({ sections }: BundleBody, findings: Findings): void {
+function checkFinding({ bundle: { sections }, findings }: ExaminedBundle): void {
   const { mcd_finding: finding, policy_evaluation: evaluation, envelope } = sections
   if (evaluation === undefined || envelope === undefined) return
   const matched = evaluation.decision_reason_code === MCD_REASON_CODE
@@ -107,10 +95,14 @@ function checkFinding({ sections }: BundleBody, findings: Findings): void {
     finding.library_hash === evaluation.signature_library_hash &&
     finding.matched_signature_id === evaluation.fired_rule_id
   findings.require("decision", own, "the finding speaks of another run, library or signature")
-  for (const problem of findingContradictions(finding)) findings.fail("decision", problem)
+  findings.fail("decision", ...findingContradictions(finding))
 }
 
-function checkBudget({ sections, run }: BundleBody, findings: Findings): void {
+function checkBudget(examined: ExaminedBundle): void {
+  const {
+    bundle: { sections, run },
+    findings,
+  } = examined
   const { budget_snapshot: budget, envelope } = sections
   if (budget === undefined || envelope === undefined) return
   const own = budget.envelope_id === envelope.envelope_id && budget.tenant_id === envelope.tenant_id
@@ -121,17 +113,13 @@ function checkBudget({ sections, run }: BundleBody, findings: Findings): void {
     findings.require("decision", declared === budget.declared_tokens, "the budget counts other tokens than declared")
   }
   const over = budget.declared_tokens > budget.run_limit
-  findings.require("decision", over === (budget.window === undefined), "a charge stands exactly when CCV passed")
+  findings.require("decision", over === (budget.window === undefined), "there is a charge exactly when CCV passed")
   if (run.outcome_kind !== "stage_error")
     findings.require("decision", over === (run.outcome_kind === "ccv_halt"), "the per-run budget decides otherwise")
-  if (budget.window !== undefined) checkWindow(budget.window, { sections, run }, findings)
+  if (budget.window !== undefined) checkWindow(budget.window, examined)
 }
 
-function checkWindow(
-  window: BudgetWindow,
-  { sections, run }: Pick<BundleBody, "sections" | "run">,
-  findings: Findings,
-): void {
+function checkWindow(window: BudgetWindow, { bundle: { sections, run }, findings }: ExaminedBundle): void {
   const { envelope, budget_snapshot: budget } = sections
   if (envelope === undefined || budget === undefined) return
   const start = windowStart(clockMillis(envelope.admission_clock) ?? Number.NaN, window.window_seconds)
@@ -146,7 +134,7 @@ function checkWindow(
   findings.require("decision", over === (run.outcome_kind === "macc_halt"), "the window's cap decides otherwise")
 }
 
-function checkReview({ sections, run }: BundleBody, findings: Findings): void {
+function checkReview({ bundle: { sections, run }, findings }: ExaminedBundle): void {
   const { governance_review: review, envelope, payload } = sections
   if (review === undefined || envelope === undefined) return
   const own =
@@ -154,14 +142,10 @@ function checkReview({ sections, run }: BundleBody, findings: Findings): void {
     review.review_clock === envelope.admission_clock &&
     review.ai_output_hash === payload.ai_output_hash
   findings.require("decision", own, "the governance review speaks of another run or output")
-  for (const problem of reviewContradictions(review)) findings.fail("decision", problem)
+  findings.fail("decision", ...reviewContradictions(review))
   if (run.outcome_kind === "stage_error") return
-  const released = review.decision_kind === "release"
-  findings.require(
-    "decision",
-    released === (run.outcome_kind !== "aivp_t4_halt"),
-    "the governance review decides otherwise",
-  )
+  const fits = (review.decision_kind === "release") === (run.outcome_kind !== "aivp_t4_halt")
+  findings.require("decision", fits, "the governance review decides otherwise")
 }
 
 /** How each receipt follows from the sections; undefined when one it needs is missing. */
@@ -175,7 +159,7 @@ const REBUILD: Readonly<Record<ReceiptKey, (bundle: BundleBody, envelope: Envelo
       token && budget?.window && maccHaltReceipt(envelope, token, budget, budget.window),
     aivp_t4_halt_receipt: ({ sections: { governance_review: review }, allow_token: token }) =>
       token && review && aivpT4HaltReceipt(token, review),
-    // The policy's identity and its required fields stand only in the receipt; the rest is rebuilt.
+    // Only the receipt has the policy's identity and its required fields; the rest is rebuilt.
     attestation_gap_receipt: ({ attestation_gap_receipt: gap }, envelope) =>
       gap && attestationGapReceipt(envelope, gap, gap.required_fields, gap.missing_fields),
   }
@@ -185,14 +169,14 @@ function asOld({ anchor_required: _, ...rest }: JsonObject): JsonObject {
   return rest
 }
 
-function checkReceipt(bundle: BundleBody, findings: Findings, known: KnownTexts | undefined): void {
+function checkReceipt({ bundle, known, findings }: ExaminedBundle): void {
   const found = receiptOf(bundle)
   if (found === undefined) return
   const { key, receipt } = found
   const { envelope } = bundle.sections
   const intact = sealHash(receipt, known) === receipt.hash
   findings.require("decision", intact, "the receipt does not match its hash")
-  for (const problem of receiptContradictions(receipt)) findings.fail("decision", problem)
+  findings.fail("decision", ...receiptContradictions(receipt))
   const rebuilt = envelope && REBUILD[key](bundle, envelope)
   const expected = rebuilt === undefined || receipt.anchor_required === true ? rebuilt : asOld(rebuilt)
   const same = expected !== undefined && isSealOf(receipt, expected, intact)
@@ -204,11 +188,7 @@ function checkReceipt(bundle: BundleBody, findings: Findings, known: KnownTexts 
 function checkGapFields({ attestation_gap_receipt: gap, sections }: BundleBody, findings: Findings): void {
   const context = shown(sections.attested_context)
   if (gap === undefined || context === undefined) return
-  const { missing_fields: missing, required_fields: required } = gap
-  const really = missingAttestedFields(context.declared, required)
-  findings.require(
-    "decision",
-    really.length === missing.length && really.every((name, i) => name === missing[i]),
-    "the attested context lacks other fields than the receipt says",
-  )
+  const lacking = missingAttestedFields(context.declared, gap.required_fields)
+  const same = isSameJson(gap.missing_fields, lacking)
+  findings.require("decision", same, "the attested context lacks other fields than the receipt says")
 }

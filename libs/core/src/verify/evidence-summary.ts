@@ -1,29 +1,22 @@
-/** A short account of what a bundle or a run statement holds, for people. Nothing here is checked; the report says what was. */
-import { parseStrictJson } from "@runseal/canonical"
+/** A short summary of a bundle or a run statement, for people. Nothing is checked here; the report says what was. */
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
 import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
 import type { RunStatement } from "../artifacts/run-statement.ts"
-import { isObject } from "../vocabulary/json-members.ts"
-import { readBundle } from "./document.ts"
+import { parseDocument, readDocument } from "./read-document.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
-import { parseRunStatement } from "./verify-run-statement.ts"
 
 export type EvidenceLine = { readonly label: string; readonly value: string }
 
 const line = (label: string, value: string | number | undefined): readonly EvidenceLine[] =>
   value === undefined ? [] : [{ label, value: `${value}` }]
 
-/** The summary of a text that was verified; empty for what is neither of the two. @throws StrictJsonError when it is no JSON */
+/** The summary of a text that was verified; empty for other documents. @throws StrictJsonError when it is no JSON */
 export function evidenceOf(input: Uint8Array): readonly EvidenceLine[] {
-  const value = parseStrictJson(input)
-  if (!isObject(value)) return []
-  if (Object.hasOwn(value, "payloadType")) {
-    const parsed = parseRunStatement(value)
-    return parsed.ok ? statementSummary(parsed.value.statement) : []
-  }
-  const bundle = readBundle(value)
-  return "unreadable" in bundle ? [] : evidenceSummary(bundle)
+  const read = readDocument(parseDocument(input))
+  if ("unreadable" in read) return []
+  if (read.document === "run_statement") return statementSummary(read.value.statement)
+  return read.document === "bundle" ? evidenceSummary(read.value) : []
 }
 
 function statementSummary({ subject, predicate }: RunStatement): readonly EvidenceLine[] {

@@ -1,23 +1,23 @@
-/** What a bundle of each outcome must hold, and must not. docs/formats.md section 9. */
+/** The members and sections that a bundle of each outcome has. docs/formats.md section 9. */
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import type { SectionName } from "../artifacts/sections.ts"
 import { sectionsUntil } from "../formulas/steps.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import { OUTCOMES, RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
-import type { Findings } from "./report.ts"
+import type { ExaminedBundle } from "./examination.ts"
 import { refusingGate } from "./stage-error.ts"
 
-/** What stages 7–9 make of a completed run. */
+/** The sections that stages 7–9 add to a completed run. */
 const AFTER_LOG: readonly SectionName[] = ["pote_proof", "registry", "final_vfa"]
 
 /**
- * Sections of a record by what its run did: all steps, the steps up to the gate that stopped it, or those before the step
- * that failed. A finding is there only after a match.
+ * The sections of a record follow from the steps that its run took: all of them, those up to the gate that stopped it, or those before
+ * the step that failed. A finding is there only after a match.
  */
 function expectedSections(bundle: BundleBody): readonly SectionName[] {
   const { outcome_kind: outcome, error_stage: failed } = bundle.run
   if (outcome === "ok") return [...sectionsUntil("LEDGER"), "transcript", ...AFTER_LOG]
-  // A transcript tells of an end; what stages 7–9 make is lost when one of them fails.
+  // A stage_error has no transcript, and the sections of stages 7–9 are lost when one of these fails.
   if (outcome === "stage_error") return failed === undefined ? [] : sectionsUntil(failed, refusingGate(bundle))
   const { error_stage: gate } = OUTCOMES[outcome]
   return gate === "" ? [] : [...sectionsUntil("LEDGER", gate), "transcript"]
@@ -37,21 +37,18 @@ function membersOf(outcome: OutcomeKind): readonly string[] {
 
 const ALL_MEMBERS = ["manifest", "partial_manifest", "allow_token", ...RECEIPT_KEYS] as const
 
-/** Notes every member beside the sections that is missing or does not belong to the outcome. */
-export function checkMembers(bundle: BundleBody, findings: Findings): void {
+/** Checks that every member beside the sections is there exactly when it belongs to the outcome. */
+export function checkMembers({ bundle, findings }: ExaminedBundle): void {
   const members = membersOf(bundle.run.outcome_kind)
   for (const name of ALL_MEMBERS) {
     const wanted = members.includes(name)
-    findings.require(
-      "shape",
-      (bundle[name] !== undefined) === wanted,
-      `${name} ${wanted ? "is missing" : "does not belong here"}`,
-    )
+    const problem = `${name} ${wanted ? "is missing" : "does not belong here"}`
+    findings.require("shape", (bundle[name] !== undefined) === wanted, problem)
   }
 }
 
-/** Notes every section that is missing or does not belong to the outcome. */
-export function checkSectionPresence(bundle: BundleBody, findings: Findings): void {
+/** Checks that every section is there exactly when it belongs to the outcome. */
+export function checkSectionPresence({ bundle, findings }: ExaminedBundle): void {
   const present = Object.keys(bundle.sections)
   const expected: readonly string[] = expectedSections(bundle)
   for (const name of expected)

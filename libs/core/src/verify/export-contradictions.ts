@@ -1,15 +1,15 @@
 /**
- * What the records of a chain say of each other. Each may verify by itself, and an operator who holds every key can still make a chain
- * that contradicts itself: the order of its entries, identifiers that stand twice, charges that do not fit together.
+ * Compares the records of a chain with each other. Each may verify by itself, and an operator who holds every key can still make a chain
+ * that contradicts itself: entries out of order, an identifier in two records, charges that do not fit together.
  */
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { ExportStatement } from "../artifacts/export-statement.ts"
-import { rememberIdentifiers } from "./export-identifiers.ts"
-import { holdOrder } from "./export-order.ts"
-import { rememberPolicies } from "./export-policies.ts"
-import { rememberWindows } from "./export-windows.ts"
+import { createIdentifierCheck } from "./export-identifiers.ts"
+import { createOrderCheck } from "./export-order.ts"
+import { createPolicyCheck } from "./export-policies.ts"
+import { createWindowCheck } from "./export-windows.ts"
 
-/** What is wrong with a record beside those before it, and what a reader is told of it, in sentences' ends. */
+/** What is wrong with a record beside those before it, and what a reader may want to know: ends of sentences. */
 export type Compared = { readonly problems: readonly string[]; readonly notes: readonly string[] }
 
 type Comparison = {
@@ -18,15 +18,15 @@ type Comparison = {
 }
 
 /**
- * @param statement that counts the records, for its place in the log
+ * @param statement that counts the records, for its position in the log
  * @param first ordinal of the first record that may be taken
  */
 export function compareRecords(statement: Pick<ExportStatement, "entry">, first: number): Comparison {
-  const order = holdOrder(statement)
-  const identifiers = rememberIdentifiers()
-  const windows = rememberWindows()
-  const policies = rememberPolicies()
-  const changes = tellChanges()
+  const order = createOrderCheck(statement)
+  const identifiers = createIdentifierCheck()
+  const windows = createWindowCheck()
+  const policies = createPolicyCheck()
+  const settings = new Map<string, number | string>()
   const nameOf = (place: number): string => `record ${first + place}`
   return {
     take: (bundle, ordinal, name) => {
@@ -34,22 +34,25 @@ export function compareRecords(statement: Pick<ExportStatement, "entry">, first:
       const logTime = Number(bundle.anchors.complete_record?.entry.integratedTime)
       return {
         problems: [
-          ...order.take(bundle, name),
-          ...identifiers.take(bundle, place, nameOf),
-          ...windows.take(bundle, logTime, place, nameOf),
-          ...policies.take(bundle, name),
+          ...order(bundle, name),
+          ...identifiers(bundle, place, nameOf),
+          ...windows(bundle, logTime, place, nameOf),
+          ...policies(bundle, name),
         ],
-        notes: changes.take(bundle),
+        notes: changesOf(bundle, settings),
       }
     },
   }
 }
 
-/** What an operator may change from one record of a chain to the next: settings. A reader is told of it, and nothing fails. */
-type Changes = {
-  /** What is another than in the records before, in sentences' ends. */
-  readonly take: (bundle: Bundle) => readonly string[]
-}
+/** Settings that an operator may change from one record of a chain to the next. A change is reported, and nothing fails. */
+const changesOf = (bundle: Bundle, settings: Map<string, number | string>): readonly string[] =>
+  settingsOf(bundle).flatMap(([name, value]) => {
+    if (value === undefined) return []
+    const before = settings.get(name)
+    settings.set(name, value)
+    return before === undefined || before === value ? [] : [`the ${name} changed from ${before} to ${value}`]
+  })
 
 /** The settings that a record shows, by their names. */
 function settingsOf({
@@ -65,17 +68,4 @@ function settingsOf({
     ["seconds of a budget window", window?.window_seconds],
     ["cap of tokens a window", window?.cap],
   ]
-}
-
-function tellChanges(): Changes {
-  const known = new Map<string, number | string>()
-  return {
-    take: bundle =>
-      settingsOf(bundle).flatMap(([name, value]) => {
-        if (value === undefined) return []
-        const before = known.get(name)
-        known.set(name, value)
-        return before === undefined || before === value ? [] : [`the ${name} changed from ${before} to ${value}`]
-      }),
-  }
 }

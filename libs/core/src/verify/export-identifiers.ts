@@ -2,37 +2,31 @@
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 
 /**
- * Records whose identifiers are remembered; those after them are held to the remembered ones only. One takes at most 96 bytes: three
+ * Records whose identifiers are remembered; later records are compared with these only. One takes at most 96 bytes: three
  * identifiers, each in a slot of 12 bytes of a table that is more than three eighths full.
  */
 export const REMEMBERED_RECORDS_MAX = 8_388_608
 
-type Identifiers = {
-  /**
-   * What is wrong with the identifiers of a record, in sentences' ends.
-   * @param nameOf a record by its place
-   * @param place of the record among those that were taken, from 0
-   */
-  readonly take: (bundle: Bundle, place: number, nameOf: (place: number) => string) => readonly string[]
-}
+/**
+ * What is wrong with the identifiers of the next record: ends of sentences.
+ * @param place of the record among those that were taken, from 0
+ * @param nameOf a record by its place
+ */
+type IdentifierCheck = (bundle: Bundle, place: number, nameOf: (place: number) => string) => readonly string[]
 
-export function rememberIdentifiers(limit: number = REMEMBERED_RECORDS_MAX): Identifiers {
-  const tables = new Map<string, FirstPlaces>()
-  return {
-    take: ({ sections: { envelope, transport } }, place, nameOf) => {
-      const named = [
-        { what: "envelope id", value: envelope?.envelope_id, digits: envelope?.envelope_id.slice(4) },
-        { what: "nonce", value: envelope?.run_nonce, digits: envelope?.run_nonce },
-        { what: "sequence id", value: transport?.sequence_id, digits: transport?.sequence_id.slice(4) },
-      ]
-      return named.flatMap(({ what, value, digits }) => {
-        if (value === undefined || digits === undefined) return []
-        const table = tables.get(what) ?? firstPlaces()
-        tables.set(what, table)
-        const first = table.find(digits, place < limit ? place : undefined)
-        return first === undefined ? [] : [`has the ${what} ${value} of ${nameOf(first)}`]
-      })
-    },
+export function createIdentifierCheck(limit: number = REMEMBERED_RECORDS_MAX): IdentifierCheck {
+  const tables = { "envelope id": firstPlaces(), nonce: firstPlaces(), "sequence id": firstPlaces() }
+  return ({ sections: { envelope, transport } }, place, nameOf) => {
+    const repeated = (what: keyof typeof tables, value: string | undefined): readonly string[] => {
+      const digits = value?.slice(value.indexOf("-") + 1)
+      const first = digits && tables[what].find(digits, place < limit ? place : undefined)
+      return typeof first === "number" ? [`has the ${what} ${value} of ${nameOf(first)}`] : []
+    }
+    return [
+      ...repeated("envelope id", envelope?.envelope_id),
+      ...repeated("nonce", envelope?.run_nonce),
+      ...repeated("sequence id", transport?.sequence_id),
+    ]
   }
 }
 

@@ -1,17 +1,14 @@
 /**
- * The log entries of a chain's records, held to each other. A service gives run numbers, first entries and complete-record entries in
- * the order of the chain, and a log's time never goes back; so each new entry is held to the few that stand next to it. Decision 0101.
+ * Compares the log entries of a chain's records with each other. A service gives run numbers, first entries and complete-record entries
+ * in the order of the chain, and a log's time never goes back. So each new entry is compared with its few neighbours. Decision 0101.
  */
-
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { areOfTwoTrees, claimOf, NOTHING_SEEN, seenFurther, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { ExportStatement } from "../artifacts/export-statement.ts"
 
-export type Order = {
-  /** What is wrong with the places of a record, in sentences' ends. @param name of the record, for those that come after it */
-  readonly take: (bundle: Bundle, name: string) => readonly string[]
-}
+/** What is wrong with the entries of the next record: ends of sentences. @param name of the record, for later ones */
+type OrderCheck = (bundle: Bundle, name: string) => readonly string[]
 
 /** An entry of a record in the log. */
 type Place = { readonly index: number; readonly time: number; readonly name: string }
@@ -26,56 +23,51 @@ const placeOf = (entry: TransparencyLogEntry, name: string): Place => ({
 
 const newTrack = (): Track => ({ last: undefined, tree: NOTHING_SEEN })
 
-export function holdOrder({ entry }: Pick<ExportStatement, "entry">): Order {
+export function createOrderCheck({ entry }: Pick<ExportStatement, "entry">): OrderCheck {
   const statement = placeOf(entry, "the export statement")
-  const stated = viewOf(claimOf(entry))
+  const statementTree = viewOf(claimOf(entry))
   const [firsts, lasts] = [newTrack(), newTrack()]
   const between = completeEntries()
   let run: { readonly id: number; readonly name: string } | undefined
 
-  const treeProblem = (track: Track, view: TreeView): readonly string[] =>
-    [stated, firsts.tree, lasts.tree].some(tree => areOfTwoTrees(tree, view))
-      ? [`proves itself in another tree than ${track.last?.name ?? statement.name}: the log was forked`]
-      : []
-  const enter = (track: Track, place: Place, view: TreeView): void => {
+  /** Adds an entry behind those of its kind. */
+  const enter = (track: Track, entered: TransparencyLogEntry, place: Place, what: string): readonly string[] => {
+    const view = viewOf(claimOf(entered))
+    const isForked = [statementTree, firsts.tree, lasts.tree].some(tree => areOfTwoTrees(tree, view))
+    const forked = `proves itself in another tree than ${track.last?.name ?? statement.name}: the log was forked`
+    const problems = [...indexProblems(place, track.last, what), ...(isForked ? [forked] : [])]
     track.last = place
     track.tree = seenFurther(track.tree, view, place.index)
+    return problems
   }
-  return {
-    take: ({ run: { run_id }, anchors: { pre_anchor, receipt, complete_record } }, name) => {
-      const problems: string[] = []
-      const times: string[] = []
-      if (run !== undefined && run_id === run.id) problems.push(`has the run number of ${run.name}`)
-      else if (run !== undefined && run_id < run.id) problems.push(`has a lower run number than ${run.name} before it`)
-      run = { id: run_id, name }
-      const first = pre_anchor ?? receipt
-      if (first !== undefined) {
-        const place = placeOf(first.entry, name)
-        const view = viewOf(claimOf(first.entry))
-        problems.push(...indexProblems(place, firsts.last, "first entry"), ...treeProblem(firsts, view))
-        const beside = between.around(place)
-        problems.push(...beside.problems)
-        times.push(...beside.times, ...timeProblems(place, firsts.last))
-        enter(firsts, place, view)
-      }
-      if (complete_record !== undefined) {
-        const place = placeOf(complete_record.entry, name)
-        const view = viewOf(claimOf(complete_record.entry))
-        problems.push(...indexProblems(place, lasts.last, "entry"), ...treeProblem(lasts, view))
-        if (place.index >= statement.index) problems.push("was logged after the statement that counts it")
-        times.push(...timeProblems(place, lasts.last), ...timeProblems(statement, place))
-        between.add(place)
-        enter(lasts, place, view)
-      }
-      // One of them says it all.
-      return [...problems, ...times.slice(0, 1)]
-    },
+  return ({ run: { run_id }, anchors: { pre_anchor, receipt, complete_record } }, name) => {
+    const problems: string[] = []
+    const times: string[] = []
+    if (run !== undefined && run_id === run.id) problems.push(`has the run number of ${run.name}`)
+    else if (run !== undefined && run_id < run.id) problems.push(`has a lower run number than ${run.name} before it`)
+    run = { id: run_id, name }
+    const first = pre_anchor ?? receipt
+    if (first !== undefined) {
+      const place = placeOf(first.entry, name)
+      const beside = between.around(place)
+      times.push(...beside.times, ...timeProblems(place, firsts.last))
+      problems.push(...enter(firsts, first.entry, place, "first entry"), ...beside.problems)
+    }
+    if (complete_record !== undefined) {
+      const place = placeOf(complete_record.entry, name)
+      times.push(...timeProblems(place, lasts.last), ...timeProblems(statement, place))
+      problems.push(...enter(lasts, complete_record.entry, place, "entry"))
+      if (place.index >= statement.index) problems.push("was logged after the statement that counts it")
+      between.add(place)
+    }
+    // One time that goes back is enough.
+    return [...problems, ...times.slice(0, 1)]
   }
 }
 
 function indexProblems({ index }: Place, before: Place | undefined, what: string): readonly string[] {
   if (before === undefined || index > before.index) return []
-  if (index === before.index) return [`stands at log entry ${index}, as ${before.name} does`]
+  if (index === before.index) return [`is at log entry ${index}, as ${before.name} is`]
   return what === "entry" ? [`was logged before ${before.name}`] : [`has its ${what} before that of ${before.name}`]
 }
 
@@ -96,12 +88,12 @@ const clockOf = (seconds: number): string =>
 const LAST_DATE_SECONDS = 8_640_000_000_000
 
 /**
- * Complete-record entries that a first entry may still come before: in a batch all first entries come before all complete ones. As
- * many are kept as a batch has records of the tenant.
+ * Complete-record entries that a first entry may still come before: in a batch all first entries come before all complete ones. It holds
+ * at most as many as a batch has records of the tenant.
  */
 function completeEntries(): {
   readonly add: (place: Place) => void
-  /** What is wrong between a first entry, which comes behind all that were asked about, and its neighbours. */
+  /** What is wrong between a first entry, which comes behind all earlier first entries, and its neighbours. */
   readonly around: (place: Place) => { readonly problems: readonly string[]; readonly times: readonly string[] }
 } {
   let waiting: Place[] = []

@@ -1,5 +1,5 @@
 /**
- * What the records of a chain say of policies and signature libraries. A hash covers the whole document: one policy has one name, one
+ * Compares what the records of a chain say of policies and signature libraries. A hash covers the whole document: one policy has one name, one
  * list of required fields and one effect for each rule, one library one severity for each signature.
  */
 import { canonicalize, type JsonObject } from "@runseal/canonical"
@@ -8,13 +8,11 @@ import { shown } from "../kernels/kernel.ts"
 import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
 import { ATTESTED_FIELDS } from "../vocabulary/decision-codes.ts"
 
-/** Facts that are remembered, of some 1,500 bytes at most; what comes after them is held to the remembered ones only. */
+/** Facts that are remembered, of some 1,500 bytes at most; later facts are compared with these only. */
 const REMEMBERED_FACTS_MAX = 32_768
 
-type Policies = {
-  /** What is wrong with what a record says of its policy and library, in sentences' ends. @param name of the record, for those after it */
-  readonly take: (bundle: Bundle, name: string) => readonly string[]
-}
+/** What is wrong with the policy and library of the next record: ends of sentences. @param name of the record, for later ones */
+type PolicyCheck = (bundle: Bundle, name: string) => readonly string[]
 
 /** One thing that a record says of a hashed document. */
 type Fact = {
@@ -25,17 +23,15 @@ type Fact = {
   readonly contradicts: (earlier: string) => string
 }
 
-export function rememberPolicies(limit: number = REMEMBERED_FACTS_MAX): Policies {
+export function createPolicyCheck(limit: number = REMEMBERED_FACTS_MAX): PolicyCheck {
   const known = new Map<string, { readonly value: string; readonly by: string }>()
-  return {
-    take: (bundle, record) => {
-      const facts = [...policyFacts(bundle), ...requiredFacts(bundle), ...effectFacts(bundle), ...severityFacts(bundle)]
-      return facts.flatMap(({ about, value, contradicts }) => {
-        const first = known.get(about)
-        if (first === undefined && known.size < limit) known.set(about, { value, by: record })
-        return first === undefined || first.value === value ? [] : [contradicts(first.by)]
-      })
-    },
+  return (bundle, record) => {
+    const facts = [...policyFacts(bundle), ...requiredFacts(bundle), ...effectFacts(bundle), ...severityFacts(bundle)]
+    return facts.flatMap(({ about, value, contradicts }) => {
+      const first = known.get(about)
+      if (first === undefined && known.size < limit) known.set(about, { value, by: record })
+      return first === undefined || first.value === value ? [] : [contradicts(first.by)]
+    })
   }
 }
 

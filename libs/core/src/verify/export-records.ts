@@ -1,4 +1,4 @@
-/** The records of an export, held one after the other to its statement: what is missing, doubled, out of order, or another's. */
+/** Compares the records of an export with its statement, one after the other: missing, doubled, out of order, or of another tenant. */
 import type { CompleteRecordLeaf } from "../artifacts/anchor.ts"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { type ChainPiece, chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
@@ -6,16 +6,16 @@ import { leafDigest } from "../formulas/leaves.ts"
 import { compareRecords } from "./export-contradictions.ts"
 import { type OrdinalGap, ordinalGaps } from "./ordinal-gaps.ts"
 
-/** What is wrong with the record that was taken, or, at the end, with those that were not. */
+/** What is wrong with a record, or that it is missing. */
 type RecordProblem = { readonly sentence: string; readonly tenant_ordinal?: number }
 
-/** What is wrong with a record, and what a reader is told of it besides. */
+/** What is wrong with a record, and what a reader may want to know of it. */
 type RecordFindings = { readonly problems: readonly RecordProblem[]; readonly notes: readonly RecordProblem[] }
 
 export type RecordsFold = {
-  /** Takes the next record. What it says is held to the others' only where it `verifies` by itself. */
+  /** Takes the next record. It is compared with the other records only if it `verifies` by itself. */
   readonly take: (bundle: Bundle, verifies: boolean) => RecordFindings
-  /** What never came. */
+  /** The records that are missing. */
   readonly end: () => readonly RecordProblem[]
   /** Records of the piece so far, each counted once. */
   readonly found: () => number
@@ -23,24 +23,24 @@ export type RecordsFold = {
   readonly outside: () => number
 }
 
-/** A record in its place, or beyond one that is missing. */
-type Placed = { readonly leaf: CompleteRecordLeaf; readonly digest: string }
+/** The last record that was in order, or beyond one that is missing. */
+type LastRecord = { readonly leaf: CompleteRecordLeaf; readonly digest: string }
 
 export function foldRecords(statement: ExportStatement): RecordsFold {
   const piece = chainPiece(statement.leaf)
   const gaps = ordinalGaps()
   const comparison = compareRecords(statement, piece?.first_ordinal ?? 1)
   let next = piece?.first_ordinal ?? 1
-  let before: Placed | undefined
+  let before: LastRecord | undefined
   let found = 0
   let outside = 0
 
   const behind = (leaf: CompleteRecordLeaf): string => {
-    if (!gaps.fill(leaf.tenant_ordinal)) return "stands here again"
+    if (!gaps.fill(leaf.tenant_ordinal)) return "is here again"
     found++
-    return `stands out of order, after record ${next - 1}`
+    return `is out of order, after record ${next - 1}`
   }
-  const advance = (bundle: Bundle, here: Placed, within: ChainPiece): string[] => {
+  const advance = (bundle: Bundle, here: LastRecord, within: ChainPiece): string[] => {
     const problems = linkProblems(here, before, within)
     const { tenant_ordinal } = here.leaf
     if (!wasAskedFor(bundle, statement)) {
@@ -56,22 +56,25 @@ export function foldRecords(statement: ExportStatement): RecordsFold {
   return {
     take: (bundle, verifies) => {
       const leaf = bundle.anchors.complete_record?.leaf
-      // Its own verification says that it lacks its anchor.
+      // Its own verification reports that the anchor is missing.
       if (leaf === undefined) return { problems: [], notes: [] }
       const { tenant_ordinal } = leaf
-      const told = (sentence: string): RecordProblem => ({ sentence: `${nameOf(leaf)} ${sentence}`, tenant_ordinal })
+      const problemOf = (sentence: string): RecordProblem => ({
+        sentence: `${nameOf(leaf)} ${sentence}`,
+        tenant_ordinal,
+      })
       const only = (problem: RecordProblem): RecordFindings => ({ problems: [problem], notes: [] })
       if (leaf.tenant_commitment !== statement.leaf.tenant_commitment)
         return only({ sentence: `run ${leaf.run_id} is a record of another tenant` })
       if (piece === undefined || tenant_ordinal < piece.first_ordinal || tenant_ordinal > piece.last_ordinal)
-        return only(told("is not of the piece that the statement speaks of"))
-      if (tenant_ordinal < next) return only(told(behind(leaf)))
+        return only(problemOf("is not of the piece that the statement speaks of"))
+      if (tenant_ordinal < next) return only(problemOf(behind(leaf)))
       const gap = { first: next, last: tenant_ordinal - 1, ...afterOf(before), before: leaf.run_id }
       const skipped = tenant_ordinal > next && gaps.open(gap)
       const linked = advance(bundle, { leaf, digest: leafDigest(leaf) }, piece)
       const compared = verifies ? comparison.take(bundle, tenant_ordinal, nameOf(leaf)) : { problems: [], notes: [] }
       return {
-        problems: [...(skipped ? [missing(skipped)] : []), ...[...linked, ...compared.problems].map(told)],
+        problems: [...(skipped ? [missing(skipped)] : []), ...[...linked, ...compared.problems].map(problemOf)],
         notes: compared.notes.map(note => ({ sentence: `at ${nameOf(leaf)} ${note}`, tenant_ordinal })),
       }
     },
@@ -85,7 +88,7 @@ export function foldRecords(statement: ExportStatement): RecordsFold {
   }
 }
 
-const afterOf = (before: Placed | undefined): Pick<OrdinalGap, "after"> =>
+const afterOf = (before: LastRecord | undefined): Pick<OrdinalGap, "after"> =>
   before === undefined ? {} : { after: before.leaf.run_id }
 
 function missing({ first, last, after, before }: OrdinalGap): RecordProblem {
@@ -101,8 +104,8 @@ const nameOf = ({ tenant_ordinal, run_id }: CompleteRecordLeaf): string => `reco
 
 /** What is wrong between a record and its neighbours: the one before it, the ends that are stated. */
 function linkProblems(
-  { leaf, digest }: Placed,
-  before: Placed | undefined,
+  { leaf, digest }: LastRecord,
+  before: LastRecord | undefined,
   { first_ordinal, last_ordinal, previous_record, last_record }: ChainPiece,
 ): string[] {
   const { tenant_ordinal } = leaf

@@ -1,5 +1,5 @@
 /**
- * The charges of a chain's budget windows, held to each other. A charge takes a window from one total to the next, and charges of a
+ * Compares the charges of a chain's budget windows with each other. A charge takes a window from one total to the next, and charges of a
  * window come one after the other: their spans never overlap. A span that is in no record is a charge that has none, as a
  * request that died before its record was sealed leaves it.
  */
@@ -7,21 +7,19 @@ import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { BudgetWindow } from "../artifacts/sections.ts"
 import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.ts"
 
-/** Charges of open windows that are remembered, 24 bytes each; those after them are held to the remembered ones only. */
+/** Charges of open windows that are remembered, 24 bytes each; later charges are compared with these only. */
 const REMEMBERED_CHARGES_MAX = 8_388_608
 
-export type Windows = {
-  /**
-   * What is wrong with a record's charge, in sentences' ends.
-   * @param logTime of the record, Unix seconds: a window is forgotten once no record logged later can be of it
-   */
-  readonly take: (
-    bundle: Bundle,
-    logTime: number,
-    place: number,
-    nameOf: (place: number) => string,
-  ) => readonly string[]
-}
+/**
+ * What is wrong with the charge of the next record: ends of sentences.
+ * @param logTime of the record, Unix seconds: a window is forgotten once no record logged later can be of it
+ */
+type WindowCheck = (
+  bundle: Bundle,
+  logTime: number,
+  place: number,
+  nameOf: (place: number) => string,
+) => readonly string[]
 
 /** Charges of a window, by their rising spans. Three lists, since an object for each would take four times as much. */
 type Charges = {
@@ -32,7 +30,7 @@ type Charges = {
   readonly open_until: number
 }
 
-export function rememberWindows(limit: number = REMEMBERED_CHARGES_MAX): Windows {
+export function createWindowCheck(limit: number = REMEMBERED_CHARGES_MAX): WindowCheck {
   const windows = new Map<string, Charges>()
   let remembered = 0
   let closes = Number.POSITIVE_INFINITY
@@ -44,31 +42,29 @@ export function rememberWindows(limit: number = REMEMBERED_CHARGES_MAX): Windows
       else if (windows.delete(key)) remembered -= places.length
     }
   }
-  return {
-    take: ({ sections: { budget_snapshot } }, logTime, place, nameOf) => {
-      close(logTime)
-      const window = budget_snapshot?.window
-      if (window === undefined) return []
-      const key = `${window.window_seconds} ${window.window_start}`
-      const charges = windows.get(key) ?? emptyWindow(window)
-      windows.set(key, charges)
-      closes = Math.min(closes, charges.open_until)
-      const { at, overlapped } = placeIn(charges, window)
-      if (overlapped !== undefined) {
-        const other = `${charges.before[overlapped]} to ${charges.after[overlapped]}`
-        const whose = nameOf(charges.places[overlapped] ?? 0)
-        return [`${spanText(window)}, and ${whose} takes it from ${other}: one token is counted twice`]
-      }
-      // A charge of nothing where one stands already says nothing more.
-      const isNew = charges.before[at] !== window.total_after || charges.after[at] !== window.total_after
-      if (remembered < limit && isNew) {
-        remembered++
-        charges.before.splice(at, 0, window.total_after - window.tokens)
-        charges.after.splice(at, 0, window.total_after)
-        charges.places.splice(at, 0, place)
-      }
-      return []
-    },
+  return ({ sections: { budget_snapshot } }, logTime, place, nameOf) => {
+    close(logTime)
+    const window = budget_snapshot?.window
+    if (window === undefined) return []
+    const key = `${window.window_seconds} ${window.window_start}`
+    const charges = windows.get(key) ?? emptyWindow(window)
+    windows.set(key, charges)
+    closes = Math.min(closes, charges.open_until)
+    const { at, overlapped } = placeIn(charges, window)
+    if (overlapped !== undefined) {
+      const other = `${charges.before[overlapped]} to ${charges.after[overlapped]}`
+      const owner = nameOf(charges.places[overlapped] ?? 0)
+      return [`${spanText(window)}, and ${owner} takes it from ${other}: one token is counted twice`]
+    }
+    // A second charge of nothing at the same total adds nothing.
+    const isNew = charges.before[at] !== window.total_after || charges.after[at] !== window.total_after
+    if (remembered < limit && isNew) {
+      remembered++
+      charges.before.splice(at, 0, window.total_after - window.tokens)
+      charges.after.splice(at, 0, window.total_after)
+      charges.places.splice(at, 0, place)
+    }
+    return []
   }
 }
 

@@ -1,4 +1,4 @@
-/** What is said of keys that a record was logged with and that sign no more. Nothing of it fails a record: they were valid then. */
+/** Notes on keys that signed a record's entries and are no longer in force. They fail nothing: the keys were valid then. */
 import { decodeBase64, encodeHex, equalBytes } from "@runseal/canonical"
 import { parseEntryBody, type TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { formatUtcSeconds, isValidAt } from "@runseal/log/keys/validity"
@@ -8,8 +8,8 @@ import { type KeyNote, limitation, type Report, VERDICTS } from "./report.ts"
 
 /**
  * The report with a note for each key of its anchors that has an end in the trust document. A key that was revoked later is a
- * limitation besides: who holds it can sign leaves, and only the log's word keeps those from being dated back.
- * @param trust the trust document that the anchors were held to
+ * limitation too: its thief can sign leaves, and only the log's time shows that he did not date them back.
+ * @param trust the trust document that the anchors were verified with
  */
 export function withKeyNotes(report: Report, anchors: readonly Anchor[], trust: TrustedKeys | undefined): Report {
   if (trust === undefined || report.verdict === VERDICTS.failed || !hasEnds(trust)) return report
@@ -21,7 +21,7 @@ export function withKeyNotes(report: Report, anchors: readonly Anchor[], trust: 
   return { ...report, limitations, key_notes }
 }
 
-/** Most trust documents have none, and then no entry is read a second time. */
+/** Most trust documents have no such key, and then no entry is parsed a second time. */
 const hasEnds = ({ serviceKeys, logKeys }: TrustedKeys): boolean => [...serviceKeys, ...logKeys].some(hasEnd)
 
 const hasEnd = (key: ServiceKey | LogKey): boolean =>
@@ -54,5 +54,5 @@ function noteOnLog({ logId, validTo }: LogKey, time: number): KeyNote {
   return { role: "log", key_id, code: "key_retired", sentence }
 }
 
-/** RFC 3339 of a time that lies between two which a trust document wrote so. */
+/** RFC 3339 of a time between two times of a trust document. */
 const text = (seconds: number | undefined): string => (seconds === undefined ? "now" : formatUtcSeconds(seconds))

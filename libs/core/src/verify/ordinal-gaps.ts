@@ -1,22 +1,22 @@
-/** Which ordinals of a sequence have not come yet, in bounded memory. */
+/** The ordinals of a sequence that are still missing, in bounded memory. */
 
-/** Most gaps that are kept; one beyond them counts as missing at once. */
+/** Most gaps that may still be filled; a further one counts as missing at once. */
 export const GAPS_MAX = 1000
 
 export type OrdinalGap = {
   readonly first: number
   readonly last: number
-  /** Numbers of the runs beside it, where there are some: it comes after one and before the other. */
+  /** Numbers of the runs before and behind the gap, where there are some. */
   readonly after?: number
   readonly before?: number
 }
 
 type OrdinalGaps = {
-  /** Waits for these ordinals to come later; gives the gap back when too many are waited for. */
+  /** Adds a gap, which later ordinals may fill; gives it back when there are too many. */
   readonly open: (gap: OrdinalGap) => OrdinalGap | undefined
-  /** Takes an ordinal that came; false when it was not waited for. */
+  /** Takes an ordinal; false when it is in no gap. */
   readonly fill: (ordinal: number) => boolean
-  /** What has not come. */
+  /** The gaps that nothing filled. */
   readonly left: () => readonly OrdinalGap[]
 }
 

@@ -1,8 +1,7 @@
 /**
- * Holds the anchors of a record in logs that are not the service's own against the record and its own anchors. docs/formats.md
+ * Checks the anchors of a record in logs other than the service's own against the record and its own anchors. docs/formats.md
  * section 9.
  */
-import { canonicalize } from "@runseal/canonical"
 import { entryPlaceProblem } from "@runseal/log/entries/check-entry"
 import { entryTime, tiledEntryProblem } from "@runseal/log/entries/check-tiled-entry"
 import { parseEntryCheckpoint, parseTiledCheckpoint } from "@runseal/log/notes/checkpoint"
@@ -12,12 +11,12 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { hostOf } from "@runseal/log/trust/trusted-root"
 import type { Anchor, Leaf, OutsideAnchor, OutsideAnchors, OutsideEntry } from "../artifacts/anchor.ts"
 import type { Anchors, BundleBody } from "../artifacts/bundle-schema.ts"
+import { isSameJson } from "../vocabulary/json-members.ts"
 import { logTimeProblems } from "./anchor-check.ts"
-import type { AnchorFacts, Findings, LimitationCode } from "./report.ts"
-
-/** The slots of a record in the order in which they are logged. */
-const SLOTS = ["pre_anchor", "receipt", "complete_record"] as const
-type Slot = (typeof SLOTS)[number]
+import { type Slot, slotted } from "./anchor-slots.ts"
+import { rises } from "./contradictions.ts"
+import type { ExaminedBundle } from "./examination.ts"
+import type { AnchorFacts, LimitationCode } from "./report.ts"
 
 const UNKNOWN_LOG =
   "an outside log is none that the trust document lists: pin the service's current one, obtained from the service itself"
@@ -25,23 +24,14 @@ const UNKNOWN_LOG =
 const UNKNOWN_AUTHORITY =
   "a timestamp is of no authority that the trust document lists: pin the service's current one, obtained from the service itself"
 
-/** An anchor in an outside log, with its place in the record. */
-type Slotted = { readonly slot: Slot; readonly anchor: OutsideAnchor }
-
-const slotted = (anchors: OutsideAnchors): readonly Slotted[] =>
-  SLOTS.flatMap(slot => {
-    const anchor = anchors[slot]
-    return anchor === undefined ? [] : [{ slot, anchor }]
-  })
-
 /** The anchors of a record in its outside logs, in their order, with the log that the trust document lists; undefined for another. */
 export const anchorsOutside = (
   { outside = [] }: Anchors,
   trust: TrustedKeys,
-): readonly (readonly [log: TrustedKeys | undefined, anchors: readonly Slotted[]])[] =>
+): readonly (readonly [log: TrustedKeys | undefined, anchors: ReturnType<typeof slotted<OutsideAnchors>>])[] =>
   outside.map(anchors => [trustedLog(new Set([logIdOf(anchors)]), trust), slotted(anchors)])
 
-/** Public Rekor needs no listing: that the service signed is known from its own anchor, whose body is the same. */
+/** Public Rekor need not be listed: the service's own anchor, whose body is the same, shows that the service signed it. */
 const trustedLog = (ids: ReadonlySet<string>, trust: TrustedKeys | undefined): TrustedKeys | undefined =>
   [...(trust?.outside ?? []), PUBLIC_REKOR].find(({ logKeys }) => logKeys.some(key => ids.has(key.logId)))
 
@@ -81,33 +71,27 @@ export function outsideAnchors(record: BundleBody, entryOf: (own: Anchor) => Out
   }
 }
 
-/** Runs every check on the anchors in outside logs. @param trust what the record's own anchors are held to */
-export function checkOutside(bundle: BundleBody, trust: TrustedKeys | undefined, findings: Findings): void {
-  const { outside = [] } = bundle.anchors
-  const logs = outside.map(logIdOf)
-  const rising = logs.every((id, at) => at === 0 || (logs[at - 1] ?? "") < id)
-  findings.require("outside", rising, "the outside logs are not listed once each by rising log id")
-  for (const anchors of outside) checkLog(bundle, anchors, trust, findings)
+/** Runs every check on the anchors in outside logs. */
+export function checkOutside(examined: ExaminedBundle): void {
+  const { outside = [] } = examined.bundle.anchors
+  const inOrder = rises(outside.map(logIdOf))
+  examined.findings.require("outside", inOrder, "the outside logs are not listed once each by rising log id")
+  for (const anchors of outside) checkLog(anchors, examined)
 }
 
-function checkLog(
-  bundle: BundleBody,
-  anchors: OutsideAnchors,
-  trust: TrustedKeys | undefined,
-  findings: Findings,
-): void {
+function checkLog(anchors: OutsideAnchors, { bundle, trust, findings }: ExaminedBundle): void {
   const found = slotted(anchors)
-  const own = SLOTS.filter(slot => bundle.anchors[slot] !== undefined)
-  const inOrder = found.length > 0 && found.every(({ slot }, at) => slot === own[at])
+  const own = slotted(bundle.anchors)
+  const inOrder = found.length > 0 && found.every(({ slot }, at) => slot === own[at]?.slot)
   findings.require("outside", inOrder, "an outside log holds a later entry of the record and not an earlier one")
   const ids = new Set(found.map(({ anchor }) => anchor.entry.logId.keyId))
-  findings.require("outside", ids.size === 1, "anchors of several logs stand under one outside log")
+  findings.require("outside", ids.size === 1, "anchors of several logs are listed as one outside log")
   const log = trustedLog(ids, trust)
   findings.require("outside", log !== undefined, UNKNOWN_LOG)
   for (const { slot, anchor } of found) {
     const same = bundle.anchors[slot]
     if (same === undefined) continue
-    const sameLeaf = canonicalize(anchor.leaf) === canonicalize(same.leaf)
+    const sameLeaf = isSameJson(anchor.leaf, same.leaf)
     findings.require("outside", sameLeaf, "an outside anchor is of another leaf than the record's own")
     const problem = log && placeProblem(anchor, same.entry.canonicalizedBody, log, trust)
     if (problem !== undefined) findings.fail("outside", problem)
@@ -133,7 +117,7 @@ const UNMARKED = "an entry outside of the 600 s, or of the sealed anchoring wind
 
 const logIdOf = (anchors: OutsideAnchors): string => slotted(anchors)[0]?.anchor.entry.logId.keyId ?? ""
 
-/** Where the record stands in outside logs. @param trust what it was held to */
+/** The entries of the record in outside logs. @param trust the trust document that it was held to */
 export const outsideFacts = (anchors: Anchors, trust: TrustedKeys | undefined): readonly AnchorFacts[] =>
   (anchors.outside ?? []).flatMap(log =>
     slotted(log).map(({ slot, anchor }) => ({
@@ -166,7 +150,7 @@ function hostOfEntry(entered: OutsideEntry): string {
   return parse(envelope)?.host ?? "unknown"
 }
 
-/** Said when every check on the anchors in outside logs found nothing wrong; undefined when there are none. */
+/** What the report says when the anchors in outside logs are good; undefined when there are none. */
 export function passedOutside(anchors: Anchors): string | undefined {
   const facts = outsideFacts(anchors, undefined)
   if (facts.length === 0) return undefined
@@ -178,9 +162,10 @@ export function passedOutside(anchors: Anchors): string | undefined {
 /** What the outside logs leave open of a record that is anchored: public Rekor vouches for its times when it holds all of it. */
 export function outsideLimitations(anchors: Anchors): readonly LimitationCode[] {
   const { outside = [] } = anchors
-  const wanted = SLOTS.filter(slot => anchors[slot] !== undefined)
+  const wanted = slotted(anchors)
   const inTime = (log: OutsideAnchors): boolean =>
-    isPublicRekor({ logId: logIdOf(log) }) && wanted.every(slot => log[slot] !== undefined && log[slot].late !== true)
+    isPublicRekor({ logId: logIdOf(log) }) &&
+    wanted.every(({ slot }) => log[slot] !== undefined && log[slot].late !== true)
   const late = outside.some(log => slotted(log).some(({ anchor }) => anchor.late === true))
   return [outside.some(inTime) ? "own_log_alone" : "operator_log", ...(late ? (["late_entry"] as const) : [])]
 }

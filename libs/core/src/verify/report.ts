@@ -1,4 +1,4 @@
-/** What a verification says: checks, limitations, verdict. docs/formats.md section 16. */
+/** The report of a verification: checks, limitations, verdict. docs/formats.md section 16. */
 import type { DeclaredName } from "../artifacts/declared-sections.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 
@@ -18,7 +18,7 @@ export const CHECK_IDS = [
   "complete_record",
   "outside",
 ] as const
-/** The two checks more of an audit report in PDF: who signed the file, and what its pages print beside the record that they carry. */
+/** Two further checks of an audit report in PDF: who signed the file, and whether its pages print the hashes of the record in it. */
 export const REPORT_SIGNATURE_ID = "report_signature"
 export const PRINTED_HASHES_ID = "printed_hashes"
 /** The check of a run statement, which has no log entry: who signed it. */
@@ -154,11 +154,11 @@ export type AnchorFacts = {
   readonly outside_log?: string
   /** Of a log that signs no time: host of the authority whose timestamp is the time. */
   readonly timestamp_authority?: string
-  /** Of an outside log: not of the record's time. */
+  /** Of an outside log: the entry is too far from the record's time. */
   readonly late?: true
 }
 
-/** A key with which a log entry of the record was made, valid then, and no longer. */
+/** A key that signed a log entry of the record, was valid then, and is no longer. */
 export type KeyNote = {
   readonly role: "service" | "log"
   /** SHA-256 of its SPKI, lowercase hex. */
@@ -183,53 +183,14 @@ export type Report = {
   readonly withheld: readonly DeclaredName[]
   readonly limitations: readonly Limitation[]
   readonly anchors: readonly AnchorFacts[]
-  /** Of keys that are no longer in force; absent when all are. */
+  /** On keys that are no longer in force; absent when all are. */
   readonly key_notes?: readonly KeyNote[]
 }
 
-/** The checks of a document that is no report in PDF, in their order. */
+/** The checks of every document but a report in PDF, in their order. */
 export const FINDING_IDS: readonly CheckId[] = [...CHECK_IDS, SIGNATURE_ID]
 
-/** Collects the findings of checks that all run; none is skipped after a failure. */
-export type Findings = {
-  /** Notes a failure of a check. */
-  readonly fail: (id: CheckId, message: string) => void
-  /** Notes a failure unless the condition holds. */
-  readonly require: (id: CheckId, holds: boolean, message: string) => void
-  /** Gives the checks' results: what failed, else pass, or what `others` says of a check that had nothing to look at. */
-  readonly checks: (applied: Readonly<Partial<Record<CheckId, Check | string>>>) => readonly Check[]
-}
-
-/** A new collector. */
-export function collectFindings(): Findings {
-  const failures = new Map<CheckId, string[]>()
-  const fail = (id: CheckId, message: string): void => {
-    const known = failures.get(id)
-    if (known === undefined) failures.set(id, [message])
-    else known.push(message)
-  }
-  return {
-    fail,
-    require: (id, holds, message) => {
-      if (!holds) fail(id, message)
-    },
-    checks: applied =>
-      FINDING_IDS.flatMap(id => {
-        const failed = failures.get(id)
-        if (failed !== undefined) return [{ id, result: "fail" as const, message: sentence(failed) }]
-        const found = applied[id]
-        if (found === undefined) return []
-        return [typeof found === "string" ? { id, result: "pass" as const, message: found } : found]
-      }),
-  }
-}
-
-const sentence = (messages: readonly string[]): string => {
-  const [first = "", ...rest] = messages
-  return rest.length === 0 ? first : `${first} (and ${rest.length} more)`
-}
-
-/** A check that had nothing to look at. */
+/** A check that does not apply to the document. */
 export const absent = (id: CheckId, message: string): Check => ({ id, result: "absent", message })
 
 const UNANCHORED: ReadonlySet<Verdict> = new Set([
@@ -238,7 +199,7 @@ const UNANCHORED: ReadonlySet<Verdict> = new Set([
   VERDICTS.run_statement,
 ])
 
-/** Whether a verdict is good and stands without a log entry. */
+/** Whether a verdict is a good one of a document that has no log entry. */
 export const isUnanchored = (verdict: Verdict): boolean => UNANCHORED.has(verdict)
 
 /** Exit code of a verdict: 0 verified, 1 not anchored or failed. `--allow-unanchored` never rescues a FAILED. */

@@ -14,7 +14,7 @@ import type { OutsideEntry } from "../artifacts/anchor.ts"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { leafText } from "../formulas/leaves.ts"
 import { chooseTrust } from "./anchor-check.ts"
-import type { SlottedAnchor } from "./bundle.ts"
+import type { SlottedAnchor } from "./anchor-slots.ts"
 import { anchorsOutside } from "./outside.ts"
 
 /** A file to write; its name is one of a few words of ours, without folder. */

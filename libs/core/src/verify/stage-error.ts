@@ -1,6 +1,6 @@
 /**
- * What a stage_error tells beside the step that failed: a gate may have stopped the run before. Its receipt is lost with the
- * sealing that failed, but what the gate decided stands in the sections. docs/formats.md section 9.
+ * A stage_error may hide a refusal: a gate stopped the run, and then the sealing of the refusal failed. The receipt is lost with the
+ * sealing, but the sections show what the gate decided. docs/formats.md section 9.
  */
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import type { Gate } from "../vocabulary/outcomes.ts"
@@ -8,16 +8,16 @@ import { SEALING_STAGES } from "../vocabulary/stage-faults.ts"
 
 type Record = Pick<BundleBody, "run" | "sections">
 
-/** Whether the step that failed is one that a stopped run still takes. */
+/** Whether the step that failed is one that a run takes after a gate stopped it. */
 export const failedInSealing = ({ run }: Pick<Record, "run">): boolean =>
   SEALING_STAGES.some(stage => stage === run.error_stage)
 
-/** The gate that had stopped a stage_error's run, as its sections tell; undefined when none had, and for any other outcome. */
+/** The gate that had stopped the run of a stage_error, by its sections; undefined when none had, and for any other outcome. */
 export function refusingGate(record: Record): Gate | undefined {
   const { run, sections } = record
   if (run.outcome_kind !== "stage_error") return undefined
   const { transport, policy_evaluation: evaluation, budget_snapshot: budget, governance_review: review } = sections
-  // A run that came to its sealing without a policy decision was not admitted.
+  // A run that was sealed without a policy decision was not admitted.
   if (evaluation === undefined) return transport && failedInSealing(record) ? "PEPG_ADMISSION" : undefined
   if (evaluation.decision === "deny") return "PEPG"
   if (budget !== undefined && budget.declared_tokens > budget.run_limit) return "CCV"
@@ -25,7 +25,7 @@ export function refusingGate(record: Record): Gate | undefined {
   return review === undefined || review.decision_kind === "release" ? undefined : "AIVP_T4"
 }
 
-/** What each gate had done, from the sections that tell it. */
+/** What each gate had done, in words. */
 const REFUSALS: Readonly<{ [gate in Gate]: (sections: Record["sections"]) => string }> = {
   PEPG_ADMISSION: () => "The admission gate had refused this run (required attested fields were missing)",
   PEPG: ({ policy_evaluation: evaluation, mcd_finding: finding }) =>

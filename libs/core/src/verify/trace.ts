@@ -1,4 +1,4 @@
-/** Holds a transcript against the pipeline's state machine. docs/formats.md sections 4.9 and 16, check 5. */
+/** Compares a transcript with the pipeline's state machine. docs/formats.md sections 4.9 and 16, check 5. */
 import type { TranscriptEvent } from "../artifacts/sections.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import { OUTCOMES } from "../vocabulary/outcomes.ts"
@@ -23,7 +23,7 @@ function endProblem(last: TranscriptEvent, count: number, outcome: OutcomeKind):
   return stopped ? undefined : `a ${outcome} run ends where its gate stopped it`
 }
 
-/** Why the events are no path of the pipeline that ends in the outcome; empty when they are one. */
+/** What is wrong with the events as a path of the pipeline that ends in the outcome. */
 export function traceViolations(events: readonly TranscriptEvent[], outcome: OutcomeKind): readonly string[] {
   const last = events.at(-1)
   if (last === undefined) return ["the transcript is empty"]

@@ -1,6 +1,6 @@
 /**
- * Verifies a run statement in its DSSE envelope: a service key that you trust signed it. It says nothing of the log: what the
- * statement says of its record, the record's own bundle shows. docs/formats.md section 14.
+ * Verifies a run statement in its DSSE envelope: a service key that you trust signed it. Only the record's own bundle shows that what
+ * the statement says of the record is so, and that the record is in the log. docs/formats.md section 14.
  */
 import type { JsonObject } from "@runseal/canonical"
 import { canonicalize, decodeBase64, readStrictJson, utf8Decode } from "@runseal/canonical"
@@ -12,8 +12,9 @@ import { holdsNul, isObject } from "../vocabulary/json-members.ts"
 import { isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
 import { clockSeconds } from "../vocabulary/scalars.ts"
 import { IN_TOTO_PAYLOAD_TYPE, RUN_STATEMENT_PREDICATE_TYPE } from "../vocabulary/versions.ts"
-import type { Findings, Report } from "./report.ts"
-import { collectFindings, limitation, VERDICTS } from "./report.ts"
+import { brokenRules } from "./contradictions.ts"
+import { collectFindings, conclude, type Findings } from "./examination.ts"
+import { limitation, type Report, VERDICTS } from "./report.ts"
 
 /** An envelope with the statement in it. */
 export type EnvelopedStatement = {
@@ -23,7 +24,7 @@ export type EnvelopedStatement = {
   readonly text: string
 }
 
-/** Reads an envelope's shape and that of the statement in it; what they say is for the checks. */
+/** Reads the shape of an envelope and of the statement in it. Their values are for the checks. */
 export function parseRunStatement(value: JsonObject): Parsed<EnvelopedStatement> {
   const parsed = parseExact(dsseEnvelopeSchema, value)
   if (!parsed.ok) return parsed
@@ -55,43 +56,39 @@ export function statementKey(
 
 /** Verifies a statement against keys from outside it. Never throws. */
 export function verifyRunStatement(enveloped: EnvelopedStatement, trusts: readonly TrustedKeys[]): Report {
-  const findings = collectFindings()
   const { envelope, statement, text } = enveloped
-  const { run_id, outcome_kind } = statement.predicate
+  const { run_id, outcome_kind, created_at } = statement.predicate
+  const findings = collectFindings()
   findings.require("shape", canonicalize(statement) === text, "the payload is not in its RFC 8785 form")
-  findings.require(
-    "shape",
-    statement.subject[0]?.name === subjectName(run_id),
-    "the subject's name is not that of the run",
+  const isNamed = statement.subject[0]?.name === subjectName(run_id)
+  findings.require("shape", isNamed, "the subject's name is not that of the run")
+  findings.fail("shape", ...contradictions(statement.predicate))
+  const signer = statementKey(envelope, trusts)
+  if (signer === undefined) findings.fail("signature", UNTRUSTED_KEY)
+  else checkSignature(enveloped, signer.key, findings)
+  return conclude(
+    { trust: signer?.trust, findings },
+    {
+      document: "run_statement",
+      good: VERDICTS.run_statement,
+      passed: {
+        shape: "the envelope holds one statement, of one run, that does not contradict itself",
+        signature: "a service key signed the statement",
+      },
+      statement: outcome_kind === "ok" ? undefined : OUTCOMES[outcome_kind].sentence,
+      clock: created_at,
+      run_id,
+      outcome_kind,
+      withheld: [],
+      limitations: [limitation("statement_of_record"), limitation("signing_time")],
+      anchors: [],
+    },
   )
-  for (const problem of contradictions(statement.predicate)) findings.fail("shape", problem)
-  const known = statementKey(envelope, trusts)
-  if (known === undefined) findings.fail("signature", UNTRUSTED_KEY)
-  else checkSignature(enveloped, known.key, findings)
-  const checks = findings.checks({
-    shape: "the envelope holds one statement, of one run, that does not contradict itself",
-    signature: "a service key signed the statement",
-  })
-  const failed = checks.find(check => check.result === "fail")
-  return {
-    document: "run_statement",
-    verdict: failed === undefined ? VERDICTS.run_statement : VERDICTS.failed,
-    ...(failed === undefined ? {} : { first_failure: failed.id }),
-    checks,
-    ...(outcome_kind === "ok" ? {} : { statement: OUTCOMES[outcome_kind].sentence }),
-    ...(known === undefined ? {} : { service: known.trust.service }),
-    clock: statement.predicate.created_at,
-    run_id,
-    outcome_kind,
-    withheld: [],
-    limitations: [limitation("statement_of_record"), limitation("signing_time")],
-    anchors: [],
-  }
 }
 
 const UNTRUSTED_KEY = "no service key that you trust signed it"
 
-/** Nothing dates the signature, so a key counts as long as it was never revoked and was in use when the run was admitted or later. */
+/** Nothing dates the signature. So a key counts if it was never revoked, and was still in use when the run was admitted. */
 function checkSignature({ envelope, statement }: EnvelopedStatement, key: ServiceKey, findings: Findings): void {
   findings.require("signature", isSignedBy(envelope, key.spki), "the signature is not that of the key it names")
   findings.require(
@@ -104,7 +101,7 @@ function checkSignature({ envelope, statement }: EnvelopedStatement, key: Servic
   findings.require("signature", inUse, "the service key was no longer in use when the run was admitted")
 }
 
-/** What no record of the outcome can give. */
+/** What is wrong in a statement, because no record of its outcome can give it. */
 function contradictions({
   outcome_kind,
   manifest_hash,
@@ -114,7 +111,7 @@ function contradictions({
   anchors,
 }: RunPredicate): readonly string[] {
   const refusal = isRefused(outcome_kind)
-  const rules: readonly (readonly [holds: boolean, problem: string])[] = [
+  return brokenRules([
     [(manifest_hash !== undefined) === !refusal, "an ok run, and no other, has a manifest hash"],
     [(receipt_hash !== undefined) === refusal, "a refused run, and no other, has a receipt hash"],
     [(anchors.pre_anchor !== undefined) === !refusal, "an ok run, and no other, has a pre-anchor"],
@@ -124,6 +121,5 @@ function contradictions({
     ],
     [outcome_kind !== "aivp_t4_halt" || ai_output_hash !== undefined, "a review that halted a run had an AI output"],
     [refusal || anchors.receipt === undefined, "only a refused run has a receipt anchor"],
-  ]
-  return rules.flatMap(([holds, problem]) => (holds ? [] : [problem]))
+  ])
 }

@@ -1,0 +1,95 @@
+/** Recognizes our documents and reads their shape. What they say is for the checks. */
+import type { JsonObject, JsonValue, KnownTexts } from "@runseal/canonical"
+import { parseStrictJson, readCanonical } from "@runseal/canonical"
+import type { AttestationDocument } from "../artifacts/attestation-answer.ts"
+import { type Bundle, bundleSchema } from "../artifacts/bundle-schema.ts"
+import { type ExportStatement, exportStatementSchema } from "../artifacts/export-statement.ts"
+import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
+import { holdsNul, isObject } from "../vocabulary/json-members.ts"
+import { RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
+import { BUNDLE_KIND, EXPORT_KIND } from "../vocabulary/versions.ts"
+import { parseReceiptDocument, type ReceiptDocument } from "./receipt.ts"
+import { parseAttestation } from "./verify-attestation.ts"
+import { type EnvelopedStatement, parseRunStatement } from "./verify-run-statement.ts"
+
+/** A document of a known kind, whose shape is right. */
+export type ReadDocument =
+  | { readonly document: "bundle"; readonly value: Bundle }
+  | { readonly document: "export_statement"; readonly value: ExportStatement }
+  | { readonly document: "receipt"; readonly value: ReceiptDocument }
+  | { readonly document: "attestation"; readonly value: AttestationDocument }
+  | { readonly document: "run_statement"; readonly value: EnvelopedStatement }
+
+/** Why a document could not be verified at all: it is unreadable or none of ours (exit 2). */
+export type Unreadable = { readonly unreadable: string }
+
+/** Longest sentence on an unreadable document, in UTF-16 units: it may quote the document. */
+const MAX_SENTENCE_LENGTH = 300
+
+/** One printable line: text of a hostile document begins no new line in it and steers no terminal. */
+export const unreadable = (sentence: string): Unreadable => ({
+  unreadable: sentence.slice(0, MAX_SENTENCE_LENGTH).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd"),
+})
+
+/** A document's text and its value. */
+export type ParsedText = {
+  readonly value: JsonValue
+  readonly mayHoldNul: boolean
+  /** The texts of its parts, when the whole is canonical. */
+  readonly known?: KnownTexts
+}
+
+/** Parses a document's text. @throws StrictJsonError */
+export function parseDocument(input: string | Uint8Array): ParsedText {
+  // Documents as services write them are canonical, and this is quicker to see than to parse strictly.
+  const known = readCanonical(withoutLineEnd(input))
+  if (known !== undefined) return { value: known.value, mayHoldNul: known.mayHoldNul, known }
+  return { value: parseStrictJson(input), mayHoldNul: true }
+}
+
+const LINE_FEED = 0x0a
+
+/** An editor may have added a line end when the document was saved. */
+function withoutLineEnd(input: string | Uint8Array): string | Uint8Array {
+  if (typeof input === "string") return input.endsWith("\n") ? input.slice(0, -1) : input
+  return input.at(-1) === LINE_FEED ? input.subarray(0, -1) : input
+}
+
+/** Reads a document of any kind. */
+export function readDocument({ value, mayHoldNul }: Omit<ParsedText, "known">): ReadDocument | Unreadable {
+  if (mayHoldNul && holdsNul(value)) return unreadable("a text holds U+0000, which no record of ours can")
+  if (!isObject(value)) return unreadable(NO_DOCUMENT)
+  if (value.kind === BUNDLE_KIND) return asRead("bundle", parseBundle(value))
+  if (value.kind === EXPORT_KIND) return asRead("export_statement", parseExact(exportStatementSchema, value))
+  const key = RECEIPT_KEYS.find(name => Object.hasOwn(value, name))
+  if (key !== undefined) return asRead("receipt", parseReceiptDocument(value, key))
+  if (Object.hasOwn(value, "attestation_id")) return asRead("attestation", parseAttestation(value))
+  if (Object.hasOwn(value, "payloadType")) return asRead("run_statement", parseRunStatement(value))
+  return unreadable(adviceFor(value))
+}
+
+export const NO_DOCUMENT = "not a JSON object that can be sealed exactly"
+
+const asRead = <Document extends string, Value>(
+  document: Document,
+  parsed: Parsed<Value>,
+): { readonly document: Document; readonly value: Value } | Unreadable =>
+  parsed.ok ? { document, value: parsed.value } : unreadable(parsed.problem)
+
+/** Reads a bundle. */
+export function readBundle(value: JsonObject): Bundle | Unreadable {
+  const parsed = parseBundle(value)
+  return parsed.ok ? parsed.value : unreadable(parsed.problem)
+}
+
+/** A schema without required fields takes an empty list for an object. */
+const parseBundle = (value: JsonObject): Parsed<Bundle> =>
+  Array.isArray(value.anchors) ? { ok: false, problem: "anchors: must be an object" } : parseExact(bundleSchema, value)
+
+function adviceFor(value: JsonObject): string {
+  if (Object.hasOwn(value, "allow_token"))
+    return "an allow token is not checked alone: save the run's bundle from /runs/{id}/artifacts and verify that"
+  if (value.ok === false)
+    return "this is an error answer, not a sealed record: save the run's bundle or receipt and verify that"
+  return "not a Runseal document: expected an audit bundle, a receipt answer, an attestation, an export statement or a run statement"
+}
