@@ -68,7 +68,7 @@ describe("a tenant's chain", () => {
     expect(chainProblems([fourth, relinked(fifth, { previous_record: other })])).toEqual([
       "run 9 (record 5) does not name the record before it",
     ])
-    // Whoever replaces a record breaks the link of the one after it.
+    // A replaced record breaks the link of the one after it.
     expect(chainProblems([relinked(fourth, { bundle_hash: other }), fifth])).toEqual([
       "run 9 (record 5) does not name the record before it",
     ])

@@ -335,7 +335,7 @@ describe("a receipt alone", () => {
 describe("a kernel that reads what is withheld", () => {
   const READ = ["attested_context", "request_substance", "authorization_chain", "causal_graph"] as const
   /** What a record is judged as with declared sections withheld, all that kernels read or some, and another kernel record. */
-  const stated = (
+  const verdictWith = (
     kernel: number,
     values: Readonly<Record<string, Json>>,
     spec: RunSpec = OK,
@@ -421,13 +421,13 @@ describe("a kernel that reads what is withheld", () => {
     ["approvers out of a shown order", 1, { findings: found("APPROVERS_OUT_OF_SEQUENCE") }, OK, "causal_graph"],
     ["effects out of a shown order", 1, { findings: found("TIMESTAMP_OUT_OF_ORDER") }, OK, "authorization_chain"],
   ])("that states %s fails", (_, kernel, values, spec, name) => {
-    expect(stated(kernel, {}, spec, [name])).toBe(VERDICTS.complete)
-    expect(stated(kernel, values, spec, [name])).toBe("executions")
+    expect(verdictWith(kernel, {}, spec, [name])).toBe(VERDICTS.complete)
+    expect(verdictWith(kernel, values, spec, [name])).toBe("executions")
   })
 
   test("that states a cost of no values fails", () => {
     const findings = found("COST_DOES_NOT_ADD_UP")
-    expect(stated(5, { findings }, BARE)).toBe("executions")
+    expect(verdictWith(5, { findings }, BARE)).toBe("executions")
   })
 
   test.each([
@@ -445,7 +445,7 @@ describe("a kernel that reads what is withheld", () => {
       },
     ],
   ] as const)("that states %s is none of ours", (_, kernel, values) =>
-    expect(stated(kernel, values)).toBe("unreadable"),
+    expect(verdictWith(kernel, values)).toBe("unreadable"),
   )
 
   test.each([
@@ -469,7 +469,7 @@ describe("a kernel that reads what is withheld", () => {
       { findings: [...Object(found("AI_OUTPUT_HASH_MISMATCH")), ...Object(found("PROMPT_HASH_MISMATCH"))] },
     ],
     ["a closure over something else", 5, { output: { closure: ordering_hash } }],
-  ] as const)("that states %s fails", (_, kernel, values) => expect(stated(kernel, values)).toBe("executions"))
+  ] as const)("that states %s fails", (_, kernel, values) => expect(verdictWith(kernel, values)).toBe("executions"))
 
-  test("as it was, verifies", () => expect(stated(9, {})).toBe(VERDICTS.complete))
+  test("as it was, verifies", () => expect(verdictWith(9, {})).toBe(VERDICTS.complete))
 })

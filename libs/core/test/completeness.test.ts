@@ -42,7 +42,7 @@ function complete(pieces: readonly Piece[], trusts: readonly TrustedKeys[] = [a.
   return found
 }
 
-const said = (pieces: readonly Piece[]): readonly string[] => {
+const sentencesOf = (pieces: readonly Piece[]): readonly string[] => {
   const { verdict, problems, problem_count } = complete(pieces)
   expect(problem_count).toBe(problems.length)
   expect(verdict === "FAILED").toBe(problems.length > 0)
@@ -92,21 +92,21 @@ describe("what is missing, doubled or reordered is named", () => {
   test.each(records.map((bundle, at) => ({ at, ordinal: at + 1, name: nameOf(bundle) })))(
     "$name dropped",
     ({ at, ordinal }) => {
-      expect(said([whole, ...records.toSpliced(at, 1)])).toEqual([
+      expect(sentencesOf([whole, ...records.toSpliced(at, 1)])).toEqual([
         `record ${ordinal} is missing, ${between(records[at - 1], records[at + 1])}`,
       ])
     },
   )
 
   test.each(records.map((bundle, at) => ({ at, name: nameOf(bundle) })))("$name doubled", ({ at, name }) => {
-    expect(said([whole, ...records.toSpliced(at, 0, records[at]!)])).toEqual([`${name} is here again`])
+    expect(sentencesOf([whole, ...records.toSpliced(at, 0, records[at]!)])).toEqual([`${name} is here again`])
   })
 
   test.each(records.slice(1).map((bundle, at) => ({ at, bundle, name: nameOf(records[at]!) })))(
     "$name swapped with the next",
     ({ at, bundle, name }) => {
       const swapped = records.with(at, bundle).with(at + 1, records[at]!)
-      expect(said([whole, ...swapped])).toEqual([`${name} is out of order, after record ${at + 2}`])
+      expect(sentencesOf([whole, ...swapped])).toEqual([`${name} is out of order, after record ${at + 2}`])
     },
   )
 
@@ -131,15 +131,17 @@ describe("what is missing, doubled or reordered is named", () => {
   })
 
   test("all of them dropped", () => {
-    expect(said([whole])).toEqual(["records 1 to 7 are missing"])
-    expect(said([range])).toEqual(["records 3 to 5 are missing"])
+    expect(sentencesOf([whole])).toEqual(["records 1 to 7 are missing"])
+    expect(sentencesOf([range])).toEqual(["records 3 to 5 are missing"])
   })
 })
 
 describe("what does not belong to it is named", () => {
   test("a record of another tenant, also in the place of one that is missing", () => {
-    expect(said([whole, ...records, stranger])).toEqual([`run ${stranger.run.run_id} is a record of another tenant`])
-    expect(said([whole, ...records.with(3, stranger)])).toEqual([
+    expect(sentencesOf([whole, ...records, stranger])).toEqual([
+      `run ${stranger.run.run_id} is a record of another tenant`,
+    ])
+    expect(sentencesOf([whole, ...records.with(3, stranger)])).toEqual([
       `run ${stranger.run.run_id} is a record of another tenant`,
       `record 4 is missing, ${between(records[2], records[4])}`,
     ])
@@ -147,13 +149,13 @@ describe("what does not belong to it is named", () => {
 
   test("a record before or behind the range", () => {
     const [before, behind] = [records[1]!, records[5]!]
-    expect(said([range, before, ...part])).toEqual([
+    expect(sentencesOf([range, before, ...part])).toEqual([
       `${nameOf(before)} is not of the piece that the statement speaks of`,
     ])
-    expect(said([range, ...part, behind])).toEqual([
+    expect(sentencesOf([range, ...part, behind])).toEqual([
       `${nameOf(behind)} is not of the piece that the statement speaks of`,
     ])
-    expect(said([stateExport(a, [], { to: "2020-01-01T00:00:00.000Z" }), before])).toHaveLength(1)
+    expect(sentencesOf([stateExport(a, [], { to: "2020-01-01T00:00:00.000Z" }), before])).toHaveLength(1)
   })
 
   test("a record of a second chain of the same tenant, in any place", () => {
@@ -168,15 +170,15 @@ describe("what does not belong to it is named", () => {
 
   test("a changed record, a line that is no record, a line that is no JSON, a line cut short", () => {
     const changed = exportText(records[2]!).replace('"duration_us":', '"duration_us":1')
-    expect(said([whole, ...records.slice(0, 2), changed, ...records.slice(3)])).toEqual([
+    expect(sentencesOf([whole, ...records.slice(0, 2), changed, ...records.slice(3)])).toEqual([
       `run ${records[2]!.run.run_id} does not verify; first failed check, bundle_hash: the bundle does not match its hash`,
     ])
-    expect(said([whole, whole, ...records])).toEqual(["this line is no record: it is no audit bundle"])
-    expect(said([whole, "{}", ...records])).toEqual([
+    expect(sentencesOf([whole, whole, ...records])).toEqual(["this line is no record: it is no audit bundle"])
+    expect(sentencesOf([whole, "{}", ...records])).toEqual([
       expect.stringMatching(/^this line cannot be read: not a Runseal document/),
     ])
     const cut = exportText(whole, ...records).slice(0, -100)
-    expect(said([cut])).toEqual([
+    expect(sentencesOf([cut])).toEqual([
       expect.stringMatching(/^this line cannot be read: not strict JSON/),
       `record 7 is missing, ${between(records[5], undefined)}`,
     ])
@@ -188,7 +190,7 @@ describe("what does not belong to it is named", () => {
     const statement = stateExport(early, [one])
     const two = sealRun(early, { outcome: "stage_error" }).bundle
     const ahead = { head_ordinal: 2, last_ordinal: 2, head: early.tenants.get("api-key-1")!.previous }
-    // The operator states two records, and the second stands behind the statement in the log.
+    // The operator states two records, and the second is behind the statement in the log.
     const forged = makeDeployment()
     sealRun(forged, { outcome: "stage_error" })
     const lie = stateExport(forged, [one], { alter: { ...ahead, last_record: ahead.head } })
@@ -215,8 +217,8 @@ describe("the statement decides", () => {
   })
 
   test("one of another range, another tenant or another service fits no other records", () => {
-    expect(said([range, ...records])).toHaveLength(4)
-    expect(said([whole, ...part])).toEqual([
+    expect(sentencesOf([range, ...records])).toHaveLength(4)
+    expect(sentencesOf([whole, ...part])).toEqual([
       `records 1 to 2 are missing, ${between(undefined, part[0])}`,
       `records 6 to 7 are missing, ${between(part[2], undefined)}`,
     ])
@@ -235,7 +237,7 @@ describe("the statement decides", () => {
   })
 
   test("without it, or without trust in its keys, nothing is complete", () => {
-    expect(said([...records])).toEqual(["an export begins with its statement, and this line is none"])
+    expect(sentencesOf([...records])).toEqual(["an export begins with its statement, and this line is none"])
     expect(complete([whole, ...records], []).verdict).toBe("FAILED")
     for (const text of ["", "{}", "nonsense", exportText(whole).slice(0, -30)]) {
       const fold = foldExport([a.trust])
@@ -267,7 +269,7 @@ describe("the statement decides", () => {
 
   test("an operator who states other ends than the records have is found out", () => {
     const at = { from: clockOf(2), to: clockOf(4) }
-    const lie = (alter: object): readonly string[] => said([stateExport(a, part, { ...at, alter }), ...part])
+    const lie = (alter: object): readonly string[] => sentencesOf([stateExport(a, part, { ...at, alter }), ...part])
     expect(lie({ previous_record: "e".repeat(64) })).toEqual([
       `${nameOf(part[0]!)} does not name the record before it that the statement gives`,
     ])

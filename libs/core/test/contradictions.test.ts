@@ -31,7 +31,8 @@ function judge(deployment: Deployment, records: readonly Bundle[], asked: Asked 
   return found
 }
 
-const said = (found: Completeness): readonly string[] => found.problems.map(one => `line ${one.line}: ${one.sentence}`)
+const sentencesOf = (found: Completeness): readonly string[] =>
+  found.problems.map(one => `line ${one.line}: ${one.sentence}`)
 
 /** Records whose charges the operator writes as he likes: tokens, and the total before them. */
 const charged = (
@@ -52,7 +53,7 @@ describe("charges of a window", () => {
       a,
       Array.from({ length: 5 }, () => [0, 60_000] as const),
     )
-    expect(said(judge(a, records))).toEqual(
+    expect(sentencesOf(judge(a, records))).toEqual(
       [2, 3, 4, 5].map(
         n =>
           `line ${n + 1}: record ${n} (run ${n}) takes the window of 2026-01-15T00:00:00.000Z from 0 to 60000, and record 1 takes it from 0 to 60000: one token is counted twice`,
@@ -200,7 +201,7 @@ describe("the log's time", () => {
       { outcome: "ok", at, logged_after_s: 20 },
       { outcome: "stage_error", at },
     ])
-    expect(said(judge(a, records))).toEqual([
+    expect(sentencesOf(judge(a, records))).toEqual([
       "line 3: record 2 (run 2) makes the log's time go back: entry 2 of record 1 (run 1) was logged 2026-01-15T12:10:20.000Z, and entry 3 of record 2 (run 2) was logged 2026-01-15T12:10:01.000Z",
     ])
   })
@@ -219,14 +220,14 @@ describe("the log's time", () => {
       { outcome: "ok", at, logged_after_s: 5 },
       { outcome: "ok", at, logged_after_s: 9 },
     ]).map(({ bundle }) => bundle)
-    expect(said(judge(a, records))).toEqual([
+    expect(sentencesOf(judge(a, records))).toEqual([
       "line 3: record 2 (run 2) makes the log's time go back: entry 2 of record 2 (run 2) was logged 2026-01-15T12:10:09.000Z, and entry 3 of record 1 (run 1) was logged 2026-01-15T12:10:05.000Z",
     ])
   })
 
   test("does not go back from a record to the statement that counts it", () => {
     const [a, records] = sealed([{ outcome: "stage_error", at }])
-    expect(said(judge(a, records, { at: "2026-01-15T12:09:59.000Z" }))).toEqual([
+    expect(sentencesOf(judge(a, records, { at: "2026-01-15T12:09:59.000Z" }))).toEqual([
       "line 2: record 1 (run 1) makes the log's time go back: entry 1 of record 1 (run 1) was logged 2026-01-15T12:10:01.000Z, and entry 2 of the export statement was logged 2026-01-15T12:09:59.000Z",
     ])
   })
@@ -266,7 +267,7 @@ describe("identifiers", () => {
     const first = sealRun(a, { outcome: "stage_error", at: "2026-01-15T12:10:00.000Z" }).bundle
     a.runs = 3
     const next = sealRun(a, { outcome: "stage_error", at: "2026-01-15T12:10:00.000Z" }).bundle
-    expect(said(judge(a, [first, next]))).toEqual([
+    expect(sentencesOf(judge(a, [first, next]))).toEqual([
       "line 3: record 2 (run 4) has a lower run number than record 1 (run 10) before it",
     ])
   })
@@ -302,11 +303,11 @@ describe("one log", () => {
   test("a chain whose records prove themselves in two trees was forked", () => {
     const [a, b] = [makeDeployment(), makeDeployment()]
     const first = sealRun(a, { outcome: "ok" }).bundle
-    // The same keys go on with another log, in which another run stands in the place of the first.
+    // The same keys go on with another log, in which another run replaces the first.
     sealRun(b, { outcome: "ok", tenant: "api-key-2" })
     b.tenants.set(TENANT, tenantOf(a, TENANT))
     const second = sealRun(b, { outcome: "ok", tenant: TENANT }).bundle
-    expect(said(judge(b, [first, second]))).toEqual([
+    expect(sentencesOf(judge(b, [first, second]))).toEqual([
       "line 3: record 2 (run 2) proves itself in another tree than record 1 (run 1): the log was forked",
     ])
   })
@@ -330,7 +331,7 @@ describe("a policy", () => {
     ]
     const records = specs.map(spec => sealRun(a, spec).bundle)
     const hash = records[0]!.sections.policy_evaluation?.policy_hash
-    expect(said(judge(a, records))).toEqual([
+    expect(sentencesOf(judge(a, records))).toEqual([
       `line 3: record 2 (run 2) gives the policy ${hash} another name than record 1 (run 1)`,
       `line 5: record 4 (run 4) gives the policy ${hash} another list of required fields than record 3 (run 3)`,
     ])
@@ -360,7 +361,7 @@ describe("what one hash covers", () => {
       spec => sealRun(a, spec).bundle,
     )
     const hash = records[0]!.sections.policy_evaluation?.policy_hash
-    expect(said(judge(a, records))).toEqual([
+    expect(sentencesOf(judge(a, records))).toEqual([
       `line 4: record 3 (run 3) gives the rule baseline-permit of the policy ${hash} another effect than record 1 (run 1)`,
     ])
   })
@@ -368,7 +369,7 @@ describe("what one hash covers", () => {
   test("a signature of a library has one severity", () => {
     const a = makeDeployment()
     const records = [matched("low"), matched("low"), matched("critical")].map(spec => sealRun(a, spec).bundle)
-    expect(said(judge(a, records))).toEqual([
+    expect(sentencesOf(judge(a, records))).toEqual([
       `line 4: record 3 (run 3) gives the signature MCD-PI-001 of the library ${LIBRARY} another severity than record 1 (run 1)`,
     ])
   })
@@ -394,7 +395,7 @@ describe("what one hash covers", () => {
     const a = makeDeployment()
     const records = specs.map(spec => sealRun(a, spec).bundle)
     const hash = records.flatMap(({ sections }) => sections.policy_evaluation?.policy_hash ?? [])[0] ?? ""
-    expect(said(judge(a, records))).toEqual([`line 3: record 2 (run 2) ${sentence.replace("HASH", hash)}`])
+    expect(sentencesOf(judge(a, records))).toEqual([`line 3: record 2 (run 2) ${sentence.replace("HASH", hash)}`])
   })
 })
 
@@ -424,7 +425,7 @@ describe("a range", () => {
       [100, 50],
       [120, 40],
     ])
-    expect(said(pieceOf(a, records.slice(1)))).toEqual([
+    expect(sentencesOf(pieceOf(a, records.slice(1)))).toEqual([
       "line 3: record 3 (run 3) takes the window of 2026-01-15T00:00:00.000Z from 120 to 160, and record 2 takes it from 100 to 150: one token is counted twice",
     ])
   })

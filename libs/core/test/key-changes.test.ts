@@ -1,4 +1,4 @@
-/** A log may change its keys; whoever has the log and the trust document sees that the keys before chose those after. */
+/** A log may change its keys: log and trust document show that each set of keys was announced by the one before. */
 import { utf8Decode, utf8Encode } from "@runseal/canonical"
 import { entryBody } from "@runseal/log/entries/log-entry"
 import { describe, expect, test } from "vitest"

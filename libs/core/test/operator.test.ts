@@ -14,7 +14,7 @@ import { FULL_DECLARED } from "./fixtures/samples.ts"
 
 // The operator holds every key and seals what he likes. What a verifier can recompute he cannot lie about; nor can he about one
 // of several values that exclude each other: a rule that fired, its reason and the rules that matched are his word together, and
-// none of them alone. What stands below is his word or his caller's by itself, and nothing else is, but for salts and revisions:
+// none of them alone. What follows is his word or his caller's by itself, and nothing else is, but for salts and revisions:
 // of those the changes below are another section's, or no revision.
 
 const within = (section: SectionName, names: readonly string[]): readonly string[] =>

@@ -64,7 +64,7 @@ describe.each(MIXED)("signed with %s", (_, deployment) => {
   })
 })
 
-/** The service's signature over a leaf as it stands in an entry anyone can read. */
+/** The service's signature over a leaf as in an entry that anyone can read. */
 function replaying(entries: readonly TransparencyLogEntry[]): Deployment {
   const signatures = entries.map(entry => parseEntryBody(decodeBase64(entry.canonicalizedBody)!)!.signatureDer)
   const { serviceKey } = service()

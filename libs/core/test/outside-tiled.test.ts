@@ -223,11 +223,12 @@ describe("what a Rekor v2 log answers", () => {
   })
 
   test("of an entry that it has already names its index", () => {
-    const said = (message: string) => indexOfDuplicate(new TextEncoder().encode(JSON.stringify({ code: 6, message })))
-    expect(said("an equivalent entry already exists in the transparency log with index 0")).toBe(0)
-    expect(said("an equivalent entry already exists in the transparency log with index 4711")).toBe(4711)
-    expect(said("an equivalent entry already exists")).toBeUndefined()
-    expect(said("with index 99999999999999999999")).toBeUndefined()
+    const indexIn = (message: string) =>
+      indexOfDuplicate(new TextEncoder().encode(JSON.stringify({ code: 6, message })))
+    expect(indexIn("an equivalent entry already exists in the transparency log with index 0")).toBe(0)
+    expect(indexIn("an equivalent entry already exists in the transparency log with index 4711")).toBe(4711)
+    expect(indexIn("an equivalent entry already exists")).toBeUndefined()
+    expect(indexIn("with index 99999999999999999999")).toBeUndefined()
     expect(indexOfDuplicate(new Uint8Array())).toBeUndefined()
   })
 })

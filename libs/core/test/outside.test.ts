@@ -108,8 +108,8 @@ describe("a record whose entries an outside log holds too", () => {
 })
 
 describe("that the log time is the operator's word", () => {
-  /** What is said of a record when public Rekor holds these of its entries; whether it does is for the other checks. */
-  const said = (held: OutsideAnchors): readonly LimitationCode[] => {
+  /** The limitations of a record when public Rekor holds these of its entries. Whether it does, other checks show. */
+  const limitationsWith = (held: OutsideAnchors): readonly LimitationCode[] => {
     const keyId = publicRekorTrust("", []).logKeys[0]!.logId
     const moved = Object.fromEntries(
       Object.entries(held).map(([slot, anchor]) => [slot, { ...anchor, entry: { ...anchor.entry, logId: { keyId } } }]),
@@ -117,11 +117,11 @@ describe("that the log time is the operator's word", () => {
     return outsideLimitations(withOutside(bundle, moved).anchors)
   }
 
-  test("is said of a record unless public Rekor holds each of its entries in time", () => {
+  test("is limitationsWith of a record unless public Rekor holds each of its entries in time", () => {
     const { pre_anchor, complete_record } = entered
-    expect(said(entered)).toEqual(["own_log_alone"])
-    expect(said({ pre_anchor: pre_anchor! })).toEqual(["operator_log"])
-    expect(said({ pre_anchor: pre_anchor!, complete_record: { ...complete_record!, late: true } })).toEqual([
+    expect(limitationsWith(entered)).toEqual(["own_log_alone"])
+    expect(limitationsWith({ pre_anchor: pre_anchor! })).toEqual(["operator_log"])
+    expect(limitationsWith({ pre_anchor: pre_anchor!, complete_record: { ...complete_record!, late: true } })).toEqual([
       "operator_log",
       "late_entry",
     ])

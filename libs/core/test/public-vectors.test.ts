@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest"
 import { list, presence, present, readJson, readText, walk } from "../../log/test/vectors.ts"
 import { isUnreadable, verifyText } from "../src/verify/document.ts"
 
-// That no published vector is passed over: whoever puts a folder or a file beside the others learns here that nothing reads it.
+// No published vector is passed over: a folder or file that no test reads fails here.
 
 const testText = (path: string): string =>
   readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), "utf8")

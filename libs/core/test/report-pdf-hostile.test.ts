@@ -64,7 +64,7 @@ const FILES: readonly (readonly [name: string, pdf: Uint8Array, end: "refused" |
     "read",
   ],
   ["file of objects within objects", nested(12_000), "refused"],
-  // Each would be gigabytes if its values were kept: 60 MB of them ended in an abort.
+  // Each would be gigabytes if its values were held: 60 MB of them ended in an abort.
   ["list of very many lists", hostile({ 2: `[ ${times(100, `[${times(190_000, "<>")}]`)} ]` }), "refused"],
   ["string of very many letters", hostile({ 2: `(${times(20_000_000, "a")})` }), "refused"],
   ["name of very many letters", hostile({ 2: `/${times(20_000_000, "#00")}` }), "refused"],

@@ -150,17 +150,17 @@ describe.each(bundles)("the bundle $name, computed a second time", ({ document }
     const run = membersOf(document.run)
     if (leaf.bundle_hash === undefined) return expect(run.leaf_version).not.toBe("vfa.leaf.v7")
     const { tenant_id = null, tenant_salt = null } = run
-    const stated = {
+    const hashes = {
       manifest_hash: valueAt(document, "/manifest/ManifestHash"),
       receipt_hash: Object.entries(document).find(([key]) => key.endsWith("_receipt"))?.[1],
       run_record_hash: digest({ kind: "vfa.run_record.v1", run, section_hashes: sectionHashes }),
     }
     const record =
-      stated.receipt_hash !== undefined
-        ? { receipt_hash: membersOf(stated.receipt_hash).hash ?? null }
-        : stated.manifest_hash !== undefined
-          ? { manifest_hash: stated.manifest_hash }
-          : { run_record_hash: stated.run_record_hash }
+      hashes.receipt_hash !== undefined
+        ? { receipt_hash: membersOf(hashes.receipt_hash).hash ?? null }
+        : hashes.manifest_hash !== undefined
+          ? { manifest_hash: hashes.manifest_hash }
+          : { run_record_hash: hashes.run_record_hash }
     const { tenant_ordinal = null, previous_record = null } = leaf
     expect(leaf).toEqual({
       leaf_version: "vfa.complete_record.v1",

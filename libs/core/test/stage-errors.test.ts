@@ -79,12 +79,12 @@ describe.each(REFUSED)("a run that had ended as %s before its sealing failed", r
         new RegExp(` had (refused|denied|halted) this run \\(.+\\); then stage ${step} failed\\.$`),
       )
       const { bundle } = sealRun(makeDeployment(), { outcome: "stage_error", failed_step: step, refused })
-      const told = evidenceSummary(bundle).find(({ label }) => label === "refused before")
-      expect(report.statement).toBe(`${OUTCOMES.stage_error.sentence} ${told?.value}`)
+      const refusal = evidenceSummary(bundle).find(({ label }) => label === "refused before")
+      expect(report.statement).toBe(`${OUTCOMES.stage_error.sentence} ${refusal?.value}`)
     },
   )
 
-  // That admission refused a run shows in nothing that it made: said to have failed in the scan, it looks like one that did.
+  // A refused admission makes no section. So when its record names the scan as failed, it is the record of a failed scan.
   const hidden = refused === "attestation_gap" ? ["PEPG"] : []
   const elsewhere = FAILING_STEPS.filter(step => !["LEDGER", "DLA", ...hidden].includes(step))
   test.each(elsewhere)("fails as a stage_error of %s", named_step => {
@@ -92,23 +92,25 @@ describe.each(REFUSED)("a run that had ended as %s before its sealing failed", r
   })
 })
 
-test("what had stopped a run is told from its decision", () => {
-  const said = (refused: RefusedKind, spec: Omit<RunSpec, "outcome"> = {}): string =>
+test("what had stopped a run is refusal from its decision", () => {
+  const statementOf = (refused: RefusedKind, spec: Omit<RunSpec, "outcome"> = {}): string =>
     (verified({ failed_step: "LEDGER", refused, ...spec }).statement ?? "").slice(
       OUTCOMES.stage_error.sentence.length + 1,
     )
-  expect(said("pepg_deny", { denied_by: "rule" })).toBe(
+  expect(statementOf("pepg_deny", { denied_by: "rule" })).toBe(
     "The policy gate had denied this run (rule no-export); then stage LEDGER failed.",
   )
-  expect(said("pepg_deny")).toMatch(/^The policy gate had denied this run \(signature MCD-PI-001\); then/i)
-  expect(said("ccv_halt")).toContain(
+  expect(statementOf("pepg_deny")).toMatch(/^The policy gate had denied this run \(signature MCD-PI-001\); then/i)
+  expect(statementOf("ccv_halt")).toContain(
     "The budget of one run had halted this run (1000001 tokens declared, limit 1000000)",
   )
-  expect(said("macc_halt")).toContain(
+  expect(statementOf("macc_halt")).toContain(
     "The tenant's cumulative budget had halted this run (window total 1240, cap 1000)",
   )
-  expect(said("aivp_t4_halt")).toContain("The governance review had halted this run (halt by openai-compatible, reason")
-  expect(said("attestation_gap")).toContain(
+  expect(statementOf("aivp_t4_halt")).toContain(
+    "The governance review had halted this run (halt by openai-compatible, reason",
+  )
+  expect(statementOf("attestation_gap")).toContain(
     "The admission gate had refused this run (required attested fields were missing)",
   )
 })
@@ -123,7 +125,7 @@ describe("a run that passes a gate which had to stop it fails", () => {
   ]
   for (const [lie, spec, from] of lies) {
     const steps = FAILING_STEPS.filter(step => WHOLE_PATH.indexOf(step) >= WHOLE_PATH.indexOf(from))
-    test.each(steps)(`${lie}, and %s is said to have failed`, failed_step => {
+    test.each(steps)(`${lie}, and %s is statementOf to have failed`, failed_step => {
       expect(verified({ failed_step, ...spec }).verdict).toBe(VERDICTS.failed)
     })
   }

@@ -142,18 +142,18 @@ describe.each(SIGNER_KINDS)("an authority with a key of kind %s", kind => {
     ["with words beside its status", { words: "Operation Okay" }],
     ...(kind === "rsa" ? [NAMED_RSA] : []),
     ...(kind.startsWith("p") ? [OTHER_FORM] : []),
-  ])("%s it is another text of the same, which is kept in its one form alone", (_name, options) => {
+  ])("%s it is another text of the same, which is stored in its one form alone", (_name, options) => {
     for (const hash of ["sha256", "sha384", "sha512"] as const) {
       const other = authority.stamp(BYTES, TIME, { ...options, hash })
       expect(verifyTimestamp(other, BYTES, [authority.authority])).toEqual({
         problem: expect.stringMatching(/stored form|low-S form/),
       })
-      const kept = storedTimestamp(other, authority.authority)!
-      expect(verifyTimestamp(kept, BYTES, [authority.authority])).toEqual({
+      const stored = storedTimestamp(other, authority.authority)!
+      expect(verifyTimestamp(stored, BYTES, [authority.authority])).toEqual({
         time: TIME,
         authority: authority.authority,
       })
-      expect(storedTimestamp(kept, authority.authority)).toEqual(kept)
+      expect(storedTimestamp(stored, authority.authority)).toEqual(stored)
     }
   })
 
@@ -220,7 +220,7 @@ describe("no timestamp is one", () => {
 })
 
 describe("what an authority answers", () => {
-  test("is not kept when nothing was granted or it is no timestamp", () => {
+  test("is not stored when nothing was granted or it is no timestamp", () => {
     const { stamp, authority } = testAuthority()
     for (const answer of [stamp(BYTES, TIME, { status: 2 }), new Uint8Array(), new Uint8Array(20_000)])
       expect(storedTimestamp(answer, authority)).toBeUndefined()

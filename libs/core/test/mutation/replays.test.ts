@@ -69,7 +69,7 @@ const documents: readonly Json[] = [
   ...runs.filter(({ name }) => NAMES.includes(name)).map(({ document }) => asJson(document.bundle)),
   ...attestations.slice(0, 1).map(({ document }) => asJson(document)),
 ]
-/** Where the entries of a document stand. */
+/** The log index of each entry of a document. */
 const ENTRIES = ["/anchors/pre_anchor/entry", "/anchors/receipt/entry", "/anchors/complete_record/entry", "/entry"]
 const entries = documents.flatMap(document =>
   ENTRIES.flatMap(pointer => {
