@@ -19,7 +19,7 @@ const running = (i: number): JsonObject => (i % 3 === 0 ? spending(2_000_000) : 
 
 type Answers = { readonly attested: readonly Answer[]; readonly executed: readonly Answer[] }
 
-/** Runs and attestations of the anonymous caller, all at once, turn by turn over the services. */
+/** Runs and attestations of the anonymous caller, all at once, each service in turn. */
 async function mixAll(services: readonly TestService[]): Promise<Answers> {
   const pairs = await Promise.all(
     Array.from({ length: EACH }, (_, i) => {

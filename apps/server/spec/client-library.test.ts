@@ -1,4 +1,4 @@
-/** docs/sdk.md: the SDK against the real service, its fetch going straight to the application's door. */
+/** docs/sdk.md: the SDK against the real service, its fetch calls the application directly. */
 import { inflateSync } from "node:zlib"
 import { readReportPdf } from "@runseal/core/report-pdf/verify-report-pdf"
 import { publicOrigin } from "@runseal/log/notes/checkpoint"

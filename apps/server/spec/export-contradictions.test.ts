@@ -49,7 +49,7 @@ async function judge(service: TestService): Promise<Completeness> {
 
 const HONEST = { verdict: "COMPLETE CHAIN VERIFIED AND ANCHORED", problems: [], notes: [] }
 
-/** One caller's turn: what is spent, whether under a key, how often it is sent, where, and what is under review meanwhile. */
+/** One caller's requests: what is spent, whether under a key, how often it is sent, where, and what is under review meanwhile. */
 type Turn = {
   readonly tokens: number
   readonly keyed: boolean
@@ -68,7 +68,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
   output: fc.constantFrom("none", "none", "none", "none", "none", "fine", "silence"),
 })
 
-/** Sends a request as often as is said, to one service and the other, and does not mind what becomes of it. */
+/** Sends a request several times, to one service and the other, whatever the answer. */
 async function play(
   services: readonly TestService[],
   { tokens, keyed, sent, first, output }: Turn,

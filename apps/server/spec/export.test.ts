@@ -1,4 +1,4 @@
-/** `GET /runs/export` and docs/formats.md sections 7.7 and 13: what a caller gets, and what it proves to whoever he hands it to. */
+/** `GET /runs/export` and docs/formats.md sections 7.7 and 13: what a caller gets, and what it proves to an auditor. */
 import { digest, type JsonObject, utf8Encode } from "@runseal/canonical"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import { parseTrust } from "@runseal/log/trust/trust-document"
@@ -9,7 +9,7 @@ import { EXPORTS_PER_CALLER_MAX } from "../src/sealing/exports.ts"
 import { draftExport, stateExports } from "../src/sealing/seal-export-statement.ts"
 import { lockTenants } from "../src/store/tables/tenants.ts"
 import { eachDatabase } from "./database/databases.ts"
-import { ADMIN, CUSTOMER, caller, type Door, type Holder, mint } from "./harness/key-holders.ts"
+import { ADMIN, CUSTOMER, caller, type Holder, mint, type RequestTarget } from "./harness/key-holders.ts"
 import { expectRefused, numberAt, objectAt, readAnswer, textAt } from "./harness/read-answer.ts"
 import { EICAR, request } from "./harness/sample-requests.ts"
 import { openService, standingService, type TestService } from "./harness/test-service.ts"
@@ -17,10 +17,10 @@ import { runVerifierOn } from "./harness/verifier.ts"
 
 const DAY_MS = 86_400_000
 
-/** The lines of an export, read by whoever holds the secret. */
-async function exported(door: Door, query = "", secret?: string): Promise<readonly string[]> {
+/** The lines of an export, as the holder of the secret gets them. */
+async function exported(target: RequestTarget, query = "", secret?: string): Promise<readonly string[]> {
   const headers = secret === undefined ? {} : { "X-Service-Key": secret }
-  const response = await door.request(`/runs/export${query}`, { headers })
+  const response = await target.request(`/runs/export${query}`, { headers })
   const text = await response.text()
   expect(response.status, text.slice(0, 300)).toBe(200)
   expect(response.headers.get("content-type")).toBe("application/x-ndjson")
@@ -145,7 +145,7 @@ eachDatabase("exports", open => {
       }
     })
 
-    test("a bad or doubled parameter is refused, and nothing is stated", async () => {
+    test("a bad or doubled parameter is refused, and nothing is statements", async () => {
       const size = (await service().get("/log/checkpoint")).text.split("\n")[1]
       const year = encodeURIComponent("0000-01-01T00:00:00+01:00")
       for (const query of ["?from=yesterday", "?to=2026-13-01T00:00:00Z", "?from=", `?from=${year}`])
@@ -193,7 +193,7 @@ eachDatabase("exports", open => {
     expect(later).toBe(pages.length)
   })
 
-  test("what is sealed between the look at the chain and the statement is stated when it was admitted in time", async () => {
+  test("what is sealed between the look at the chain and the statement is statements when it was admitted in time", async () => {
     const tenant = { tenant_id: "anonymous", owner: 0 }
     await service().execute(request())
     service().clock.advance(DAY_MS)
@@ -206,7 +206,7 @@ eachDatabase("exports", open => {
     await service().execute(request())
     advance(2 * DAY_MS)
     await service().execute(request())
-    const stated = await service().db.transaction(async tx => {
+    const statements = await service().db.transaction(async tx => {
       const tenants = await lockTenants(tx, [{ ...tenant, salt: "0".repeat(64) }])
       return stateExports(tx, [until, since, past], tenants, error => expect.unreachable(String(error)))
     })
@@ -215,7 +215,7 @@ eachDatabase("exports", open => {
     const [before, third, last] = leaves.slice(-3)
     const count = leaves.length
     const head = { head_ordinal: count, head: digest(last!) }
-    const [first, second, unchanged] = stated.map(statement => statement?.leaf)
+    const [first, second, unchanged] = statements.map(statement => statement?.leaf)
     expect(first).toMatchObject({ ...head, first_ordinal: 1, last_ordinal: count - 1, last_record: digest(third!) })
     expect(second).toMatchObject({
       ...head,

@@ -25,7 +25,7 @@ const keep = (db: Database, name: string): Promise<void> =>
     TABLES.map(table => `create table ${name}_${table} as table ${table}`),
   )
 
-/** Puts the tables back as they were kept. */
+/** Restores the tables from the copy. */
 const putBack = (db: Database, name: string): Promise<void> =>
   inOneTransaction(db, [
     ...TABLES.toReversed().map(table => `delete from ${table}`),

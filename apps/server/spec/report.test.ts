@@ -1,4 +1,4 @@
-/** docs/api.md, "GET /runs/{id}/report.pdf". What stands in a report is tested beside its source. */
+/** docs/api.md, "GET /runs/{id}/report.pdf". The content of a report is tested beside its source. */
 import { inflateSync } from "node:zlib"
 import type { Inflate } from "@runseal/core/report-pdf/pdf-file"
 import { type ReportFile, readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"

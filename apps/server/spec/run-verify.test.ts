@@ -41,7 +41,7 @@ eachDatabase("GET /runs/{id}/verify", open => {
     expect(body.reason).toMatch(/stage_error.*no manifest to verify/)
   })
 
-  /** Changes the stored bundle of a run for the time of a test, as whoever holds the database could. */
+  /** Changes the stored bundle of a run for the time of a test, as an operator with the database could. */
   const tampered = async (name: CaseName, change: (bundle: string) => string, look: () => Promise<void>) => {
     const { db } = service()
     const bundle = await readStoredBundle(db, runId(name))

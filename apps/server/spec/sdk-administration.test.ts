@@ -1,4 +1,4 @@
-/** The SDK's keys, publications and attestations against the real service, its fetch going straight to the door. */
+/** The SDK's keys, publications and attestations against the real service, its fetch calls the application directly. */
 import {
   BadRequestError,
   type Client,
@@ -86,9 +86,9 @@ eachDatabase("the SDK", open => {
     expect(text).toBe((await admin.bundle(run.run_id)).text)
     const report = verifyBundle(text, [(await admin.trust()).document])
     expect(isUnreadable(report) ? report.unreadable : report.verdict).toBe(VERDICTS.complete)
-    const stated = await clientOf().publicStatement(token)
-    expect(stated).toEqual(await admin.statement(run.run_id))
-    expect(verifyBundle(stated.text, [(await admin.trust()).document])).toMatchObject({
+    const statement = await clientOf().publicStatement(token)
+    expect(statement).toEqual(await admin.statement(run.run_id))
+    expect(verifyBundle(statement.text, [(await admin.trust()).document])).toMatchObject({
       verdict: VERDICTS.run_statement,
     })
     expect(await admin.unpublish(run.run_id)).toEqual({ ok: true, run_id: run.run_id, published: false })

@@ -23,7 +23,7 @@ function expectUnavailable(answer: Answer): void {
 
 bothDatabases("sealing", open => {
   const service = standingService(() => ({ open }))
-  /** Charges stand whatever becomes of the run; all else must be as it was. */
+  /** Charges remain whatever becomes of the run; all else must be as it was. */
   const sealed = async (): Promise<object> => ({ ...(await minted(service().db)), charges: 0 })
 
   describe("log time", () => {
@@ -62,7 +62,7 @@ bothDatabases("sealing", open => {
   })
 
   describe("a run whose record can never verify", () => {
-    /** No request makes one: the door would refuse its program id. */
+    /** No request makes one: its program id would be refused. */
     const submission = (program_id: string): Submission => ({
       tenant: { tenant_id: "anonymous", owner: 0 },
       program_id,
@@ -117,7 +117,7 @@ bothDatabases("sealing", open => {
     }
 
     test.each(["run", "log_entry", "token_charge"])(
-      "%s: 503, no run, nothing told of the inside, and it recovers",
+      "%s: 503, no run, nothing of the inside in the answer, and it recovers",
       async table => {
         const before = await sealed()
         await refusing(table, async () => {
@@ -137,7 +137,7 @@ bothDatabases("sealing", open => {
       },
     )
 
-    test("attestation: 503, nothing anchored, nothing told of the inside, and it recovers", async () => {
+    test("attestation: 503, nothing anchored, nothing of the inside in the answer, and it recovers", async () => {
       const attesting = { digest: "5e".repeat(32), algorithm: "sha256", subject_ref: CANARY }
       const before = await sealed()
       await refusing("attestation", async () => {
@@ -151,7 +151,7 @@ bothDatabases("sealing", open => {
       expect((await service().post("/attest", attesting)).status).toBe(201)
     })
 
-    test("reads that fail are a 503, and told nothing of the inside", async () => {
+    test("reads that fail are a 503, and show nothing of the inside", async () => {
       const { db } = service()
       await service().execute(request())
       await runSql(db, "alter table run rename to run_hidden")
@@ -165,7 +165,7 @@ bothDatabases("sealing", open => {
       }
     })
 
-    test("is told to the process log at once, then once in ten seconds with how many requests met it", async () => {
+    test("is reported in the process log at once, then once in ten seconds with how many requests met it", async () => {
       service().clock.advance(STORE_LINE_EVERY_MS)
       const [first = 0, later] = [service().logLines.length, 5]
       await runSql(service().db, "alter table run rename to run_hidden")
@@ -174,10 +174,10 @@ bothDatabases("sealing", open => {
       await service().get("/runs")
       await runSql(service().db, "alter table run_hidden rename to run")
       const lines = service().logLines.slice(first)
-      const told = { level: 40, msg: "the record store failed requests", code: "rolled_back", sqlstate: "42P01" }
+      const failed = { level: 40, msg: "the record store failed requests", code: "rolled_back", sqlstate: "42P01" }
       expect(lines.map(line => JSON.parse(line))).toEqual([
-        expect.objectContaining({ ...told, requests: expect.any(Number) }),
-        expect.objectContaining({ ...told, requests: 1 + later }),
+        expect.objectContaining({ ...failed, requests: expect.any(Number) }),
+        expect.objectContaining({ ...failed, requests: 1 + later }),
       ])
       expect(lines.join()).not.toMatch(new RegExp(`${CANARY}|select|/runs`))
     })
@@ -192,11 +192,11 @@ bothDatabases("sealing", open => {
       for (const answer of answers) {
         const error = expectRefused(answer, 500)
         const [id = "none"] = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(error) ?? []
-        const told = service().logLines.filter(line => line.includes(id))
-        expect(told.map(line => JSON.parse(line))).toEqual([
+        const lines = service().logLines.filter(line => line.includes(id))
+        expect(lines.map(line => JSON.parse(line))).toEqual([
           expect.objectContaining({ method: "GET", route: expect.stringMatching(/^\/runs\/:id/) }),
         ])
-        expect(told.join()).not.toContain("/runs/1")
+        expect(lines.join()).not.toContain("/runs/1")
         expect(error).not.toMatch(/at |\.ts|unreadable/)
       }
     })

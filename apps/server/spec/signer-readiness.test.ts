@@ -62,9 +62,9 @@ describe.each(["unavailable", "forbidden", "another key", "no DER"] as const)(
 )
 
 test("why is in the process log once, and that it is over", async () => {
-  const said = (words: string): number => service.logLines.filter(line => line.includes(words)).length
+  const linesWith = (words: string): number => service.logLines.filter(line => line.includes(words)).length
   const [gone, back] = ["the signer gives no signature", "the signer signs again"]
-  const before = [said(gone), said(back)]
+  const before = [linesWith(gone), linesWith(back)]
   signer.fault = "forbidden"
   for (let times = 0; times < 3; times++) {
     await ready()
@@ -72,7 +72,7 @@ test("why is in the process log once, and that it is over", async () => {
   }
   signer.fault = undefined
   await ready()
-  expect([said(gone), said(back)]).toEqual(before.map(count => count + 1))
+  expect([linesWith(gone), linesWith(back)]).toEqual(before.map(count => count + 1))
   expect(service.logLines.join("")).toContain("The signer refused with 403.")
 })
 

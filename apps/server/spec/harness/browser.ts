@@ -23,15 +23,15 @@ export type Visitor = {
   readonly visit: (path: string, options?: BrowserContextOptions) => Promise<Visit>
 }
 
-type Door = { readonly fetch: (request: Request) => Response | Promise<Response> }
+type RequestTarget = { readonly fetch: (request: Request) => Response | Promise<Response> }
 
-/** A browser and a socket for all tests of a suite. @param door the application, made when the suite begins */
-export function standingVisitor(door: () => Door): Visitor {
+/** A browser and a socket for all tests of a suite. @param target the application, created when the suite begins */
+export function standingVisitor(target: () => RequestTarget): Visitor {
   let browser: Browser | undefined
   let server: ReturnType<typeof serve> | undefined
   let address = ""
   beforeAll(async () => {
-    const { fetch } = door()
+    const { fetch } = target()
     const listening = serve({ fetch, port: 0, hostname: "127.0.0.1" })
     server = listening
     await new Promise(resolve => listening.once("listening", resolve))

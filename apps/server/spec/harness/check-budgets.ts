@@ -30,7 +30,7 @@ function checkSequence(charges: readonly TokenChargeRow[]): void {
   }
 }
 
-/** A record that passed CCV shows its charge as it stands in the ledger. */
+/** A record that passed CCV shows its charge as the ledger has it. */
 function checkSnapshot({ sections }: Bundle, made: ReadonlyMap<string, TokenChargeRow>): void {
   const { budget_snapshot: snapshot } = sections
   if (snapshot?.window === undefined) return

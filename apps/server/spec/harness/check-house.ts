@@ -1,7 +1,7 @@
 /**
  * The auditor of the tests. After each test he verifies what is new: every record and attestation, with the public verifier and the
- * published trust document, and that nothing else is new in the log. After the last test of a suite he looks at everything: he recomputes
- * the log from its entries, and holds every other table against the records.
+ * published trust document, and that nothing else is new in the log. After the last test of a suite he checks everything: he recomputes
+ * the log from its entries, and compares every other table with the records.
  */
 import { auditorOf, checkEveryEntryExplained } from "./auditor.ts"
 import { checkAccess } from "./check-access.ts"

@@ -52,7 +52,7 @@ function bundleOf(run: RunRow, { judge, checkEntry }: Auditor, judged: Judged): 
 export const anchorsOf = ({ anchors }: Bundle): readonly Anchor<Leaf>[] =>
   [anchors.pre_anchor, anchors.receipt, anchors.complete_record].filter(anchor => anchor !== undefined)
 
-/** What `--complete` would hold against these records, whoever made them and in whatever order. */
+/** What `--complete` would find wrong with these records, in whatever order they were made. */
 function contradictions(chain: readonly Bundle[], { head }: Tables): readonly string[] {
   const last = chain.at(-1)?.anchors.complete_record?.entry
   if (last === undefined) return []

@@ -5,7 +5,7 @@ import { type Answer, numberAt, readAnswer, textAt } from "./read-answer.ts"
 import type { TestService } from "./test-service.ts"
 
 /** What asks a service; a child process can be one as well. */
-export type Door = Pick<TestService, "request">
+export type RequestTarget = Pick<TestService, "request">
 
 export type Holder = {
   readonly id: number
@@ -18,8 +18,8 @@ export type Holder = {
   readonly execute: (body: JsonValue) => Promise<Answer>
 }
 
-/** Whoever sends this header; absent: nothing is sent. */
-export function caller(service: Door, secret?: string): Holder {
+/** A caller that sends this header; absent: it sends none. */
+export function caller(service: RequestTarget, secret?: string): Holder {
   const send: Holder["send"] = async (method, path, body) => {
     const type = body === undefined ? {} : { "Content-Type": "application/json" }
     const key = secret === undefined ? {} : { "X-Service-Key": secret }
@@ -41,18 +41,21 @@ export const ADMIN: JsonObject = { name: "ops", scope: "admin", confirm_admin_sc
 export const CUSTOMER: JsonObject = { name: "acme" }
 
 /** The holder of the key that an answer of `POST /admin/keys` made. */
-export function holderOf(service: Door, answer: Answer): Holder {
+export function holderOf(service: RequestTarget, answer: Answer): Holder {
   expect(answer.status, answer.text).toBe(201)
   const { body } = answer
   return { ...caller(service, textAt(body, "secret")), id: numberAt(body, "id"), name: textAt(body, "name") }
 }
 
 /** Makes a key. Without a minter it is the first one. */
-export const mint = async (service: Door, body: JsonObject, minter: Holder = caller(service)): Promise<Holder> =>
-  holderOf(service, await minter.post("/admin/keys", body))
+export const mint = async (
+  service: RequestTarget,
+  body: JsonObject,
+  minter: Holder = caller(service),
+): Promise<Holder> => holderOf(service, await minter.post("/admin/keys", body))
 
 /** The same key at another service of the same database. */
-export const heldAt = (service: Door, { id, name, secret }: Holder): Holder => ({
+export const heldAt = (service: RequestTarget, { id, name, secret }: Holder): Holder => ({
   ...caller(service, secret),
   id,
   name,

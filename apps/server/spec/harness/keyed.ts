@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import type { JsonValue } from "@runseal/canonical"
 import { expect } from "vitest"
-import type { Door } from "./key-holders.ts"
+import type { RequestTarget } from "./key-holders.ts"
 import { type Answer, readAnswer } from "./read-answer.ts"
 
 /** A field that names a key nobody has used. */
@@ -10,7 +10,7 @@ export const newKey = (): string => `"${randomUUID()}"`
 
 /** Sends a body under a key, as the holder of a secret or as nobody. A text goes as it is. */
 export async function sendKeyed(
-  service: Door,
+  service: RequestTarget,
   path: string,
   key: string,
   body: JsonValue,
@@ -24,7 +24,7 @@ export async function sendKeyed(
 
 export const isReplay = ({ headers }: Answer): boolean => headers.get("idempotency-replayed") === "true"
 
-/** The same answer again, and said to be that. */
+/** The same answer again, marked as replayed. */
 export function expectReplayed(again: Answer, first: Answer): void {
   expect({ status: again.status, text: again.text }).toEqual({ status: first.status, text: first.text })
   expect(again.headers.get("content-type")).toBe(first.headers.get("content-type"))

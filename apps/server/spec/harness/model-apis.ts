@@ -55,7 +55,7 @@ export const send =
   response =>
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(body)
 
-/** The real network; waits are noted, not waited for, and chance and time stand still. */
+/** The real network; waits are noted, not waited for, and chance and time are fixed. */
 export function stillWorld(waits: number[] = []): RetryWorld {
   return {
     ...PROCESS_WORLD,
@@ -81,7 +81,7 @@ export interface WireFormat {
   readonly text: (answer: string) => object
   /** A complete reply with this object as its answer, in the API's own way. */
   readonly verdict: (answer: unknown) => object
-  /** Replies of the API that are no complete answer, although a release stands in them. */
+  /** Replies of the API that are no complete answer, although they contain a release. */
   readonly incomplete: readonly (readonly [string, object])[]
 }
 

@@ -4,7 +4,7 @@ import { type Answer, expectRefused } from "./read-answer.ts"
 import { minted } from "./read-tables.ts"
 import type { TestService } from "./test-service.ts"
 
-/** Stands in what is refused; no answer and no log line may ever hold it. */
+/** Part of what is refused; no answer and no log line may ever hold it. */
 export const CANARY = "canary-4b1d-not-to-be-echoed"
 
 /** The error of a request that must be refused. */

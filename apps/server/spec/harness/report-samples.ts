@@ -26,7 +26,7 @@ function verified(bundle: Bundle): Verification {
   return report
 }
 
-/** The service's side of a report on this bundle, verified as it stands. */
+/** The service's side of a report on this bundle, verified as it is. */
 export const contextOf = (bundle: Bundle, facts: Partial<ReportContext> = {}): ReportContext => ({
   base_url: "https://runs.example.com",
   verifier_url: "https://runs.example.com/verify",

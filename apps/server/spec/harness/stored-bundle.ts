@@ -1,4 +1,4 @@
-/** A run's bundle behind the service's back, as whoever holds the database could read and change it. */
+/** A run's bundle past the service, as an operator with the database can read and change it. */
 
 import type { Database } from "../../src/store/driver/database.ts"
 import { packBundle, unpackBundle } from "../../src/store/tables/bundle-text.ts"

@@ -34,7 +34,7 @@ export type TestService = {
   readonly logLines: readonly string[]
   /** The first line of every export that was answered: nobody stores them. */
   readonly statements: string[]
-  /** The door itself. Every answer is held against the OpenAPI document. */
+  /** Sends a request to the application. Every answer is checked against the OpenAPI document. */
   readonly request: (path: string, init?: RequestInit) => Promise<Response>
   readonly get: (path: string) => Promise<Answer>
   /** Sends a JSON value. */

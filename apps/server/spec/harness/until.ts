@@ -1,4 +1,4 @@
-/** The one way a test waits: it asks again and again, with a deadline no working service needs, and says what it waited for. */
+/** The one way a test waits: it polls, with a deadline that no working service needs, and reports what it waited for. */
 import { setTimeout as sleep } from "node:timers/promises"
 
 /** Some fifty times what the slowest condition takes on a machine that does nothing else. */
@@ -8,7 +8,7 @@ const POLL_MS = 20
 type Awaitable<T> = T | Promise<T>
 
 /**
- * Looks until there is something, and gives it.
+ * Polls until there is something, and returns it.
  *
  * @param what what is waited for, as a clause: "the log takes an entry"
  * @param look gives undefined or false for "not yet"; what it throws ends the wait

@@ -30,7 +30,7 @@ afterAll(async () => {
   for (const end of over.splice(0)) await end()
 })
 
-/** The log of a server as a witness is told it. */
+/** The log of a server as a witness is configured with it. */
 export async function logOf(server: Child): Promise<string> {
   const { body } = await server.get("/.well-known/runseal-trust.json")
   return textAt(body, "checkpoint_keys", "0")
@@ -122,12 +122,12 @@ export async function untilWitnessed(server: Child, ...by: readonly string[]): P
   })
 }
 
-type Said = { readonly msg: string; readonly fault?: string; readonly status?: number }
+type LogLine = { readonly msg: string; readonly fault?: string; readonly status?: number }
 
 /** What the server's own log says of a witness, newest last. */
-export const saidOf = (server: Child, witness: string): readonly Said[] =>
+export const logLinesOn = (server: Child, witness: string): readonly LogLine[] =>
   server
     .stdout()
     .split("\n")
     .filter(line => line.includes(`"witness":"${witness}"`))
-    .map(line => JSON.parse(line) as Said)
+    .map(line => JSON.parse(line) as LogLine)

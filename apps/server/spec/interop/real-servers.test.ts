@@ -1,6 +1,6 @@
 /**
  * The service against the servers that Sigstore runs: rekor-tiles on a file system (`rekor-server-posix`) and timestamp-authority
- * (`timestamp-server`), when they are on PATH. Only what stands before them is of ours: it serves the log's files, as a web server does
+ * (`timestamp-server`), when they are on PATH. Only the server in front of them is ours: it serves the log's files, as a web server does
  * in production, and loses the first answer.
  */
 import { type ChildProcess, spawn } from "node:child_process"

@@ -1,4 +1,4 @@
-/** A Rekor log that is away, slow, full or wrong: nothing is lost, nothing false is kept, and the order stands. */
+/** A Rekor log that is away, slow, full or wrong: nothing is lost, nothing false is stored, and the order remains. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { MAX_ANSWER_BYTES } from "../../src/abroad/outbox/ask-log.ts"
 import { readEntries } from "../../src/store/tables/log-store.ts"
@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => rekor.behave())
 
 /** Lines of the process log that speak of the outside log. */
-const said = ({
+const logLinesOf = ({
   logLines,
 }: TestService): readonly { level: number; fault?: string; problem?: string; status?: number }[] =>
   logLines.map(line => JSON.parse(line)).filter(line => line.outside_log === "rekor.test")
@@ -33,8 +33,8 @@ const said = ({
 async function expectAllInOrder(): Promise<void> {
   const entries = await readEntries(service().db, 1, 257)
   expect(rekor.bodies()).toEqual(entries.map(({ body }) => body))
-  const kept = await service().db.sql<{ log_index: number }[]>`select log_index from outside_entry order by log_index`
-  expect(kept.map(({ log_index }) => log_index)).toEqual(entries.map(({ log_index }) => log_index))
+  const stored = await service().db.sql<{ log_index: number }[]>`select log_index from outside_entry order by log_index`
+  expect(stored.map(({ log_index }) => log_index)).toEqual(entries.map(({ log_index }) => log_index))
 }
 
 /** Misbehaves so often from the next request on, then honestly. */
@@ -43,14 +43,14 @@ const times = (count: number, behaviour: Behaviour): Behaviour => {
   return (asked, honest) => (left-- > 0 ? behaviour(asked, honest) : honest())
 }
 
-/** A run while the log misbehaves twice: it is answered, told of, and delivered in the end. */
+/** A run while the log misbehaves twice: it is answered, logged, and delivered in the end. */
 async function expectOvercome(behaviour: Behaviour, fault: string, status?: number): Promise<void> {
-  const before = said(service()).length
+  const before = logLinesOf(service()).length
   rekor.behave(times(2, behaviour))
   expect((await service().execute(request())).status).toBe(200)
   await untilDelivered(service())
   await expectAllInOrder()
-  const faults = said(service())
+  const faults = logLinesOf(service())
     .slice(before)
     .filter(line => line.fault !== undefined)
   expect(faults.length).toBeGreaterThan(0)
@@ -107,7 +107,7 @@ describe("the entry is delivered all the same, later and once, after", () => {
   })
 })
 
-describe("never kept is an entry", () => {
+describe("never stored is an entry", () => {
   test.each<[string, Behaviour]>([
     ["of another tree size", inProof("treeSize", 9000)],
     ["with another root", inProof("rootHash", "ab".repeat(32))],
@@ -131,12 +131,12 @@ describe("never kept is an entry", () => {
     ],
   ])("%s: it is asked for again", async (_name, behaviour) => {
     await expectOvercome(behaviour, "invalid")
-    expect(said(service()).at(-2)).toMatchObject({ level: 50 })
+    expect(logLinesOf(service()).at(-2)).toMatchObject({ level: 50 })
   })
 })
 
 describe("an entry that the log has already, since its answer was lost,", () => {
-  test("is fetched from there and kept: it is in the log once", async () => {
+  test("is fetched from there and stored: it is in the log once", async () => {
     const asked = rekor.asked().length
     rekor.behave(times(1, losing("reset")))
     await service().execute(request())
@@ -152,7 +152,7 @@ describe("an entry that the log has already, since its answer was lost,", () => 
   })
 
   test("is verified when it is fetched", async () => {
-    const before = said(service()).length
+    const before = logLinesOf(service()).length
     let fetched = 0
     rekor.behave((asked, honest) => {
       if (asked.method === "GET") fetched++
@@ -164,7 +164,7 @@ describe("an entry that the log has already, since its answer was lost,", () => 
     await untilDelivered(service())
     await expectAllInOrder()
     expect(
-      said(service())
+      logLinesOf(service())
         .slice(before)
         .filter(({ fault }) => fault === "invalid"),
     ).toHaveLength(2)
@@ -209,12 +209,12 @@ describe("while the log takes nothing", () => {
 })
 
 test("a log that does not answer is given up in time", async () => {
-  const before = said(service()).length
+  const before = logLinesOf(service()).length
   rekor.behave(times(1, () => "silence"))
   await service().execute(request())
   await untilDelivered(service())
   await expectAllInOrder()
-  expect(said(service()).slice(before)).toMatchObject([{ fault: "unreachable" }, { level: 30 }])
+  expect(logLinesOf(service()).slice(before)).toMatchObject([{ fault: "unreachable" }, { level: 30 }])
 })
 
 test("nothing of what the log answers stands in the process log but its status", async () => {

@@ -62,7 +62,7 @@ describe.skipIf(!opensslPresent)(`a Rekor v2 log with timestamps of OpenSSL${ope
     authority.behave()
   })
 
-  const said = ({ logLines }: TestService): readonly { fault?: string; problem?: string; status?: number }[] =>
+  const logLinesOf = ({ logLines }: TestService): readonly { fault?: string; problem?: string; status?: number }[] =>
     logLines.map(line => JSON.parse(line)).filter(line => line.outside_log === "two.rekor.test")
 
   /** Everything that was sealed is in the log, once and in order, and so it is stored. */
@@ -70,10 +70,10 @@ describe.skipIf(!opensslPresent)(`a Rekor v2 log with timestamps of OpenSSL${ope
     const entries = await readEntries(service().db, 1, 257)
     const bodies = entries.map(({ body }) => Buffer.from(tiledBody(Buffer.from(body)) ?? []).toString("utf8"))
     expect(rekor.bodies()).toEqual(bodies)
-    const kept = await service().db.sql<{ log_index: number; timestamp: string }[]>`
+    const stored = await service().db.sql<{ log_index: number; timestamp: string }[]>`
       select log_index, timestamp from outside_entry order by log_index`
-    expect(kept.map(({ log_index }) => log_index)).toEqual(entries.map(({ log_index }) => log_index))
-    for (const { timestamp } of kept) expect(timestamp.length).toBeGreaterThan(600)
+    expect(stored.map(({ log_index }) => log_index)).toEqual(entries.map(({ log_index }) => log_index))
+    for (const { timestamp } of stored) expect(timestamp.length).toBeGreaterThan(600)
   }
 
   const times = (count: number, behaviour: Behaviour): Behaviour => {
@@ -81,18 +81,18 @@ describe.skipIf(!opensslPresent)(`a Rekor v2 log with timestamps of OpenSSL${ope
     return (asked, honest) => (left-- > 0 ? behaviour(asked, honest) : honest())
   }
 
-  /** A run while one of the two misbehaves twice: it is answered, told of, and delivered in the end. */
+  /** A run while one of the two misbehaves twice: it is answered, logged, and delivered in the end. */
   async function expectOvercome(
     who: Pick<RekorLog | Authority, "behave">,
     behaviour: Behaviour,
     expected: Fault,
   ): Promise<void> {
-    const before = said(service()).length
+    const before = logLinesOf(service()).length
     who.behave(times(2, behaviour))
     expect((await service().execute(request())).status).toBe(200)
     await untilDelivered(service())
     await expectAllInOrder()
-    const faults = said(service())
+    const faults = logLinesOf(service())
       .slice(before)
       .filter(line => line.fault !== undefined)
     expect(faults.length).toBeGreaterThan(0)
@@ -184,7 +184,7 @@ describe.skipIf(!opensslPresent)(`a Rekor v2 log with timestamps of OpenSSL${ope
     })
   })
 
-  describe("never kept is an entry", () => {
+  describe("never stored is an entry", () => {
     const changed =
       (change: (entry: Record<string, unknown>) => void): Behaviour =>
       (_, honest) => {
@@ -234,7 +234,7 @@ describe.skipIf(!opensslPresent)(`a Rekor v2 log with timestamps of OpenSSL${ope
     })
 
     test("whose tiles do not lead to the checkpoint, when its first answer was lost", async () => {
-      const before = said(service()).length
+      const before = logLinesOf(service()).length
       let spoilt = 0
       rekor.behave((asked, honest) => {
         const sent = honest()
@@ -245,7 +245,7 @@ describe.skipIf(!opensslPresent)(`a Rekor v2 log with timestamps of OpenSSL${ope
       await service().execute(request())
       await untilDelivered(service())
       await expectAllInOrder()
-      const faults = said(service()).slice(before)
+      const faults = logLinesOf(service()).slice(before)
       expect(faults.filter(({ fault }) => fault === "invalid").length).toBeGreaterThan(0)
       expect(faults.filter(({ fault }) => fault === "unreachable")).toHaveLength(1)
     })
@@ -413,7 +413,7 @@ describe.skipIf(unused === undefined)(`an authority whose certificate has ended$
   const clock = machineClock()
   const service = standingService(() => ({ clock, config: unused === undefined ? {} : rekorConfig(unused) }))
 
-  test("stamps nothing that is kept: runs are sealed, nothing is entered, and everybody sees why", async () => {
+  test("stamps nothing that is stored: runs are sealed, nothing is entered, and everybody sees why", async () => {
     // Its certificate counts to the end of the second in which it was made.
     await until("the certificate has ended", async () => {
       const { body } = await service().execute(request())

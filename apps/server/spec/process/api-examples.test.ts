@@ -1,5 +1,5 @@
 /**
- * The examples of docs/api.md, run as they stand there: a block after `<!-- answers STATUS: KEYS -->` is given to a shell,
+ * The examples of docs/api.md, run as they are written: a block after `<!-- answers STATUS: KEYS -->` is given to a shell,
  * and its curl must be answered with that status and exactly those keys.
  */
 import { execFile } from "node:child_process"

@@ -31,7 +31,7 @@ const runs = (count: number): Promise<void> => post(count, "/execute", request()
 const audit = (log: string, ...options: readonly string[]): Promise<Verification> =>
   runVerifier(folder, ["log", "audit", log, "--trust", "trust.json", ...options])
 
-/** The script of the page, as it stands there. */
+/** The script of the page. */
 function mirrorScript(): string {
   const [, script] = /<!-- mirror -->\n```bash\n([^`]*)```/.exec(readFileSync(PAGE, "utf8")) ?? []
   if (script === undefined) throw new Error("the page shows no script")

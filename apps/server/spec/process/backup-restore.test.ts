@@ -10,11 +10,18 @@ import { type Child, runToEnd, startChild } from "../harness/child.ts"
 import { request } from "../harness/sample-requests.ts"
 import { until } from "../harness/until.ts"
 import { runVerifier, type Verification } from "../harness/verifier.ts"
-import { logOf, type ReferenceWitness, saidOf, sizesOf, startWitness, untilWitnessed } from "../harness/witnesses.ts"
+import {
+  logLinesOn,
+  logOf,
+  type ReferenceWitness,
+  sizesOf,
+  startWitness,
+  untilWitnessed,
+} from "../harness/witnesses.ts"
 
 /** Some five starts of the server on a busy machine. */
 const STORY_DEADLINE_MS = 480_000
-/** A log key like any other: the witness is told of the right one once the server has made it. */
+/** A log key like any other: the witness is configured with the right one once the server has created it. */
 const NO_LOG = "nobody.example/1+84b038f9+AQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJ"
 const WITNESS = "witness.example"
 
@@ -84,7 +91,7 @@ function story(open: (home: string) => Promise<Backups>, name: string, rolledBac
     expect((await server.post("/execute", request())).status, "nothing is sealed before").toBe(503)
     expect(await runToEnd([...backups.options(), "heads", "forget", awaited])).toMatchObject({ code: 0 })
   }
-  const contradicted = () => saidOf(server, WITNESS).filter(({ fault }) => fault === "contradicted")
+  const contradicted = () => logLinesOn(server, WITNESS).filter(({ fault }) => fault === "contradicted")
 
   beforeAll(async () => {
     cpSync(mkdtempSync(join(folder, "auditor-")), join(home, "auditor"), { recursive: true })

@@ -71,8 +71,8 @@ describe("on the embedded database", () => {
       expect((await admin.post("/admin/keys", ADMIN)).status).toBe(201)
       await admin.execute(request())
       const answered = `${(await admin.get("/admin/keys")).text}\n${(await admin.get("/runs")).text}`
-      for (const kept of [answered, server.stdout()])
-        for (const shown of [secret, again]) expect(kept).not.toContain(shown)
+      for (const output of [answered, server.stdout()])
+        for (const shown of [secret, again]) expect(output).not.toContain(shown)
     } finally {
       await server.end("SIGTERM")
     }

@@ -1,4 +1,4 @@
-/** Two processes that finish a change of keys at once: the keys that are in force stay, whatever is begun meanwhile. */
+/** Two processes that finish a change of keys at once: the keys that are in force stay, whatever is started meanwhile. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"

@@ -1,4 +1,4 @@
-/** The service key with a signer over HTTP: the real server and commands, a stand-in of the signer, records that anybody verifies. */
+/** The service key with a signer over HTTP: the real server and commands, a fake signer, records that anybody verifies. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -144,7 +144,7 @@ describe.each(postgresStart.kind === "absent" ? SERVERS.slice(0, 1) : SERVERS)("
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** The private parts of the keys, which stand in the first line of each, and the origin secret. */
+  /** The private parts of the keys, which are in the first line of each, and the origin secret. */
   const keyTexts = (): readonly string[] => {
     const file: Readonly<Record<string, string>> = JSON.parse(
       readFileSync(join(dataDir, "keys/signing-keys.json"), "utf8"),

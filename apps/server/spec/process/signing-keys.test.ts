@@ -86,8 +86,8 @@ describe("one deployment", () => {
     const log = await inForce("log")
     const checkpoint = await inForce("checkpoint")
     cpSync(keysDir, join(home, "old-keys"), { recursive: true })
-    const said = await done("rotate", "--json")
-    expect(parseStrictJson(said)).toMatchObject({
+    const output = await done("rotate", "--json")
+    expect(parseStrictJson(output)).toMatchObject({
       changed: [
         { role: "service", retired: service },
         { role: "log", retired: log },
@@ -143,8 +143,8 @@ describe("one deployment", () => {
     await seal()
     await stop()
     expect(existsSync(join(keysDir, NEXT)), "a start does not touch what another process may be doing").toBe(true)
-    const said = parseStrictJson(await done("rotate", "service", "--json"))
-    expect(said).toMatchObject({ changed: [{ role: "log" }], resumed: true })
+    const output = parseStrictJson(await done("rotate", "service", "--json"))
+    expect(output).toMatchObject({ changed: [{ role: "log" }], resumed: true })
     await start()
     await seal()
     expect(await verify(records.length, lastTrust())).toMatchObject({ exit: 0, verdict: COMPLETE })
@@ -233,9 +233,9 @@ describe("one deployment", () => {
 
   test("no command prints a secret", async () => {
     const { service_key, origin_secret } = objectAt(parseStrictJson(readFileSync(join(keysDir, KEYS), "utf8")))
-    const said = `${await done("list")}${await done("list", "--json")}`
-    for (const secret of [service_key, origin_secret]) expect(said).not.toContain(String(secret).slice(40, 60))
-    expect(said).not.toContain("PRIVATE")
+    const output = `${await done("list")}${await done("list", "--json")}`
+    for (const secret of [service_key, origin_secret]) expect(output).not.toContain(String(secret).slice(40, 60))
+    expect(output).not.toContain("PRIVATE")
   })
 })
 

@@ -52,12 +52,12 @@ const SHAPES: readonly string[] = [
   bodyOf(`"request_substance":{"post_processing":[`, () => "0.5"),
 ]
 
-type Said = { readonly status: number; readonly runId: number }
+type Reply = { readonly status: number; readonly runId: number }
 
 const agent = new Agent({ keepAlive: true, maxSockets: BODIES })
 afterAll(() => agent.destroy())
 
-const send = (url: string, body: string): Promise<Said> =>
+const send = (url: string, body: string): Promise<Reply> =>
   new Promise((resolve, reject) => {
     const bytes = Buffer.from(body)
     const headers = { "content-type": "application/json", "content-length": bytes.length }
@@ -105,10 +105,10 @@ describe(`a service with a heap of ${HEAP_MIB} MiB`, () => {
     const waits: number[] = []
     const acknowledged: number[] = []
     while (!over) {
-      const begun = performance.now()
+      const start = performance.now()
       const { status, runId } = await send(child.url, small)
       expect(status, "a small request is served while large ones are not").toBe(200)
-      waits.push(performance.now() - begun)
+      waits.push(performance.now() - start)
       acknowledged.push(runId)
       await sleep(20)
     }
@@ -127,7 +127,7 @@ describe(`a service with a heap of ${HEAP_MIB} MiB`, () => {
       20 + acknowledged.length,
     )
 
-    // What is garbage stays until the engine looks for it, which it does while it works.
+    // Garbage stays until the engine collects it, which it does while it works.
     for (let i = 0; i < 500 && (await heapUsed()) > before + LEFT_BYTES; i++) await send(child.url, small)
     expect(await heapUsed()).toBeLessThan(before + LEFT_BYTES)
   })

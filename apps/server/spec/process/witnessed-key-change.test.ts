@@ -9,7 +9,14 @@ import { at, listAt, textAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 import { until } from "../harness/until.ts"
 import { runVerifier } from "../harness/verifier.ts"
-import { logOf, type ReferenceWitness, saidOf, sizesOf, startWitness, untilWitnessed } from "../harness/witnesses.ts"
+import {
+  logLinesOn,
+  logOf,
+  type ReferenceWitness,
+  sizesOf,
+  startWitness,
+  untilWitnessed,
+} from "../harness/witnesses.ts"
 
 const DEADLINE_MS = 240_000
 const NAME = "one.example"
@@ -66,13 +73,13 @@ test("a new checkpoint key it does not take from the log: not from its announcem
   const server = await start()
   const { witnessed } = await sizesOf(server)
   await seal(server)
-  const refused = (): number => saidOf(server, NAME).filter(({ status }) => status === 403).length
+  const refused = (): number => logLinesOn(server, NAME).filter(({ status }) => status === 403).length
   await until("the witness refuses", () => refused() > 0)
   await witness.crash()
   const asked = refused()
   await until("the witness refuses again", () => refused() > asked)
   // While it started again it was not there.
-  const faults = saidOf(server, NAME).map(({ fault }) => fault)
+  const faults = logLinesOn(server, NAME).map(({ fault }) => fault)
   expect(new Set(faults.filter(fault => fault !== "unreachable"))).toEqual(new Set(["refused"]))
   // What was witnessed stays, and sealing goes on.
   expect((await sizesOf(server)).witnessed).toBe(witnessed)

@@ -13,9 +13,9 @@ import { request } from "../harness/sample-requests.ts"
 import { until } from "../harness/until.ts"
 import { runVerifier, type Verification } from "../harness/verifier.ts"
 import {
+  logLinesOn,
   logOf,
   type ReferenceWitness,
-  saidOf,
   sizesOf,
   startImpostor,
   startWitness,
@@ -81,7 +81,7 @@ afterAll(async () => {
 const audit = (...options: readonly string[]): Promise<Verification> =>
   runVerifier(folder, ["log", "audit", server.url, "--trust", "trust.json", ...options])
 const witnesses = (...vkeys: readonly string[]): readonly string[] => vkeys.flatMap(vkey => ["--witness", vkey])
-const faultsOf = (witness: string) => saidOf(server, witness).map(({ fault }) => fault)
+const faultsOf = (witness: string) => logLinesOn(server, witness).map(({ fault }) => fault)
 
 describe("a log with eight witnesses, three of whom do their work, one of them with ML-DSA-44", () => {
   test("is witnessed by these, and its newest checkpoint bears their cosignatures alone", async () => {
@@ -194,7 +194,7 @@ describe.skipIf(postgresStart.kind === "absent")(`two processes of one database 
     }
     for (const one of servers) {
       expect(await sizesOf(one)).toEqual({ log: 25, witnessed: 25 })
-      expect(names.flatMap(name => saidOf(one, name)).filter(({ fault }) => fault === "contradicted")).toEqual([])
+      expect(names.flatMap(name => logLinesOn(one, name)).filter(({ fault }) => fault === "contradicted")).toEqual([])
       expect((await one.end("SIGTERM")).code).toBe(0)
     }
   })
