@@ -149,7 +149,7 @@ describe("a receipt answer", () => {
     expect(report(shed)?.checks.find(({ id }) => id === "entry")).toEqual({
       id: "entry",
       result: "fail",
-      message: "the receipt requires a log entry and has none; the refusal itself stands",
+      message: "the receipt requires a log entry and has none; the refusal itself is valid",
     })
   })
 })
