@@ -1,6 +1,7 @@
 /**
  * `npm run gallery`: executes the runs of the demo on a real service and draws their audit reports, each as a PDF and a picture of every
- * page, into .runseal/gallery, which git ignores. The pictures that docs/report.md shows are also copied to docs/report. Needs pdftoppm.
+ * page, into .runseal/gallery, which git ignores. The pictures that docs/report.md shows are also copied to docs/report, and the picture of
+ * the page /verify is drawn for the README. Needs pdftoppm and Chromium.
  */
 import { execFileSync } from "node:child_process"
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
@@ -19,9 +20,11 @@ import { savedBundle } from "../../../tools/src/demo/audit.ts"
 import { executeActs } from "../../../tools/src/demo/execute-acts.ts"
 import { type Folders, makeFolders, removeFolders } from "../../../tools/src/demo/folders.ts"
 import { tellOnStdout } from "../../../tools/src/demo/story.ts"
+import { drawVerifyPage } from "./verify-page-picture.ts"
 
 const GALLERY = ".runseal/gallery"
 const PAGE = "docs/report.md"
+const VERIFY_PICTURE = "docs/verify-page.png"
 /** Enough to read small text on a screen. */
 const DOTS_PER_INCH = "72"
 /** The demo's service has stopped when the report is drawn, so an example address is printed. */
@@ -88,6 +91,8 @@ async function main(): Promise<void> {
     }
   }
   refreshPage(folders.root, gallery)
+  const denied = runs.find(({ planned }) => planned.outcome === "pepg_deny")
+  if (denied !== undefined) await drawVerifyPage(folders, ADDRESS, denied.bundle, join(folders.root, VERIFY_PICTURE))
 }
 
 await main()
