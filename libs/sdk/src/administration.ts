@@ -12,7 +12,8 @@ import {
   type UnpublishedRun,
   unpublishedRunSchema,
 } from "@runseal/core/wire/key-requests"
-import { as, jsonText, runPath } from "./calls.ts"
+import { as, runPath } from "./calls.ts"
+import { jsonText } from "./plain-json.ts"
 import { type CallOptions, integerWithin } from "./settings.ts"
 import type { Send } from "./transport.ts"
 

@@ -1,8 +1,9 @@
 /** Attestations: digests from the caller, anchored in the service's log. docs/api.md, "POST /attest". */
 import { type AttestationAnswer, attestationAnswerSchema } from "@runseal/core/artifacts/attestation-answer"
 import { ATTESTED_ALGORITHM, type AttestRequest, attestationsPageSchema } from "@runseal/core/wire/attestation-requests"
-import { as, jsonText, onceCall, query, received } from "./calls.ts"
+import { as, onceCall, query, received } from "./calls.ts"
 import { ATTESTATION_LISTING, type AttestationPages, listPages, type PageOptions } from "./list-pages.ts"
+import { jsonText } from "./plain-json.ts"
 import type { Received } from "./read-reply.ts"
 import type { OnceOptions, Settings } from "./settings.ts"
 import type { Send } from "./transport.ts"

@@ -1,5 +1,4 @@
-/** Parts that the calls share: paths, bodies, query strings, and reading an answer of a known shape. */
-import { CanonicalizeError, canonicalize, type JsonValue } from "@runseal/canonical"
+/** Parts that the calls share: paths, query strings, and reading an answer of a known shape. */
 import { IDEMPOTENCY_KEY_MAX_LENGTH, isIdempotencyKey } from "@runseal/core/wire/idempotency-key"
 import type * as v from "valibot"
 import { InvalidArgumentError } from "./client-errors.ts"
@@ -35,16 +34,6 @@ export function onceCall(settings: Settings, path: string, body: string, options
       `An idempotency key must be 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters.`,
     )
   return { path, body, repeatable: true, idempotencyKey }
-}
-
-/** Refuses a value that cannot be sealed exactly, rather than rounding it. @throws InvalidArgumentError */
-export function jsonText(value: JsonValue): string {
-  try {
-    return canonicalize(value)
-  } catch (error) {
-    if (error instanceof CanonicalizeError) throw new InvalidArgumentError(error.message, { cause: error })
-    throw error
-  }
 }
 
 /** A query string of the parameters that are defined. @throws InvalidArgumentError */

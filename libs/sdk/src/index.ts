@@ -21,7 +21,6 @@ export { isUnreadable, type Unreadable } from "@runseal/core/verify/document"
 export { type Check, type Limitation, type Report, VERDICTS, type Verdict } from "@runseal/core/verify/report"
 export { type ArtifactKey, OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 export type { AttestationsPage } from "@runseal/core/wire/attestation-requests"
-export type { AttestedContext, ExecuteRequest } from "@runseal/core/wire/execute-request"
 export type {
   KeyList,
   KeyScope,
@@ -68,6 +67,22 @@ export {
   UnavailableError,
   UnsupportedOperationError,
 } from "./client-errors.ts"
+export type {
+  Approver,
+  AttestedContext,
+  AuthorizationChain,
+  CausalGraph,
+  Cost,
+  Effect,
+  ExecuteRequest,
+  HumanInLoop,
+  JsonInput,
+  JsonInputObject,
+  RegulatoryScaffolding,
+  RequestSubstance,
+  ThresholdCheck,
+  TimeInput,
+} from "./execute-arguments.ts"
 export type { ExecuteResult } from "./execute-result.ts"
 export type { ExportCalls, ExportRange } from "./export-calls.ts"
 export type { AttestationPages, PageOptions, Pages, RunPages } from "./list-pages.ts"
