@@ -27,6 +27,7 @@ import { InputError } from "./input-error.ts"
 import { paragraph } from "./paragraph.ts"
 import type { Line, Style } from "./print.ts"
 import { printJson } from "./print.ts"
+import { section } from "./report-lines.ts"
 import { HOW_TO_PIN } from "./trust-lines.ts"
 import type { VerifyFlags } from "./verify-text.ts"
 
@@ -108,9 +109,6 @@ function answerLines({ found, verdict, strict }: ExportResult): readonly Line[] 
     [{ text: verdict, tone: verdict === COMPLETENESS_VERDICTS.failed ? "bad" : "good" }],
   ]
 }
-
-const section = (heading: string, lines: readonly Line[]): readonly Line[] =>
-  lines.length === 0 ? [] : [[], [{ text: heading, tone: "strong" }], ...lines]
 
 const limitationLines = ({ sentence }: Limitation): readonly Line[] => paragraph(sentence)
 

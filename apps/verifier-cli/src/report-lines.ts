@@ -1,15 +1,18 @@
 /** A report as text: the checks, what is not verified, why it failed and what to do, the verdict last. */
 import {
   anchorText,
+  genuineMeaning,
   MARKS,
+  outcomeHeadline,
   shortMessage,
+  statementText,
   titleOf,
   unanchoredMeaning,
   verdictTone,
 } from "@runseal/core/presentation/account"
-import { adviceOf, remedyFor } from "@runseal/core/presentation/advice"
+import { adviceOf, NOT_TRUSTED, remedyFor } from "@runseal/core/presentation/advice"
 import type { EvidenceLine } from "@runseal/core/verify/evidence-summary"
-import type { AnchorFacts, Check, CheckId, CheckResult, Report } from "@runseal/core/verify/report"
+import type { AnchorFacts, Check, CheckResult, Report } from "@runseal/core/verify/report"
 import type { Judgement } from "./judgement.ts"
 import { paragraph } from "./paragraph.ts"
 import type { Line, Span, Tone } from "./print.ts"
@@ -33,6 +36,7 @@ export type Reading = {
 export function reportLines(reading: Reading): readonly Line[] {
   const { report, judgement } = reading
   return [
+    ...headline(report),
     [titleOf(report)],
     ...section("Checked", report.checks.map(checkLine)),
     ...section("Log entries", report.anchors.map(anchorLine)),
@@ -52,7 +56,14 @@ export function reportLines(reading: Reading): readonly Line[] {
   ]
 }
 
-const section = (heading: string, lines: readonly Line[]): readonly Line[] =>
+/** First what happened to the run, so that the good record of a refusal is not taken for a success. */
+function headline(report: Report): readonly Line[] {
+  const outcome = outcomeHeadline(report)
+  const meaning = genuineMeaning(report)
+  return [...(outcome === undefined ? [] : [[outcome]]), ...(meaning === undefined ? [] : [[meaning]])]
+}
+
+export const section = (heading: string, lines: readonly Line[]): readonly Line[] =>
   lines.length === 0 ? [] : [[], [{ text: heading, tone: "strong" }], ...lines]
 
 function checkLine({ id, result, message }: Check): Line {
@@ -74,8 +85,13 @@ function failure({ report, judgement, trusted }: Reading): readonly Line[] {
   }
   const failed = report.checks.find(check => check.result === "fail")
   if (failed === undefined) return []
+  const remedy = remedyFor(report, failed.id, trusted)
+  const advice =
+    remedy === "untrusted"
+      ? HOW_TO_PIN
+      : adviceOf(remedy, "pin it with verifier trust add --replace").flatMap(paragraph)
   return [
-    ...section("What to do", adviceFor(report, failed.id, trusted)),
+    ...section("What to do", advice),
     [],
     [
       { text: "First failed check", tone: "strong" },
@@ -83,20 +99,16 @@ function failure({ report, judgement, trusted }: Reading): readonly Line[] {
       { text: failed.id, tone: "bad" },
       `: ${shortMessage(failed.message)}`,
     ],
+    ...(remedy === "untrusted" ? [[], [{ text: NOT_TRUSTED, tone: "warn" as const }]] : []),
   ]
 }
 
-function adviceFor(report: Report, failed: CheckId, trusted: boolean): readonly Line[] {
-  const remedy = remedyFor(report, failed, trusted)
-  if (remedy === "untrusted") return HOW_TO_PIN
-  return adviceOf(remedy, "pin it with verifier trust add --replace").flatMap(paragraph)
-}
-
 /** What qualifies the verdict. */
-function closing({ statement, verdict }: Report, { exit }: Judgement): readonly Line[] {
-  const meaning = unanchoredMeaning(verdict)
+function closing(report: Report, { exit }: Judgement): readonly Line[] {
+  const statement = statementText(report)
+  const meaning = unanchoredMeaning(report.verdict)
   return [
-    ...(statement === undefined ? [] : [[], [`The record says: ${statement}`]]),
+    ...(statement === undefined ? [] : [[], [statement]]),
     ...(meaning === undefined ? [] : [[], ...unanchoredLines(meaning, exit)]),
   ]
 }

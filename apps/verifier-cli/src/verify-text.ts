@@ -57,8 +57,8 @@ export function answerOf(
 
 /** The object of `--json`. Absent facts are absent keys. */
 export function jsonAnswer({ report, judgement, evidence }: Reading): JsonObject {
-  const { service, document, run_id, outcome_kind, statement, checks, limitations, withheld, anchors, key_notes } =
-    report
+  const { service, document, run_id, outcome_kind, facts, statement, checks } = report
+  const { limitations, withheld, anchors, key_notes } = report
   const { verdict, exit, first_failure } = judgement
   return {
     verdict,
@@ -68,6 +68,7 @@ export function jsonAnswer({ report, judgement, evidence }: Reading): JsonObject
     document,
     ...(run_id === undefined ? {} : { run_id }),
     ...(outcome_kind === undefined ? {} : { outcome_kind }),
+    ...(facts === undefined ? {} : { facts }),
     ...(statement === undefined ? {} : { statement }),
     checks,
     limitations,

@@ -60,7 +60,8 @@ export const ROOMS: readonly Room[] = [
   { path: KERNELS, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS] },
   { path: VERIFY, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, KERNELS, LOG] },
   { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, LOG, VERIFY] },
-  { path: `${CORE}/presentation`, enters: [CANONICAL, ARTIFACTS, LOG, VERIFY] },
+  // Its first line says how a run ended, in the words of the table of outcomes.
+  { path: `${CORE}/presentation`, enters: [CANONICAL, VOCABULARY, ARTIFACTS, LOG, VERIFY] },
   // The answer of a verification over HTTP carries the verifier's report as it is.
   { path: WIRE, enters: [CANONICAL, VOCABULARY, LOG, ARTIFACTS, `${VERIFY}/report.ts`] },
 

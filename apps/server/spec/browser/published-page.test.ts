@@ -69,6 +69,8 @@ describe.skipIf(!HAS_CHROMIUM)(`in ${CHROMIUM}`, () => {
     const found = await shown(page, "The published bundle")
     expect(found.verdict).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
     expect(found.text).toContain(`Audit bundle of run ${run_id}, outcome ok, held against the keys of`)
+    expect(await page.title()).toBe(`Run ${run_id} was admitted, executed and sealed`)
+    expect(await page.locator("#result + #inputs").count()).toBe(1)
     expect(await page.locator("#keys").innerText()).toContain("Never rely only on the trust document of the address")
     expect(await page.getByRole("link", { name: "Save its bundle" }).getAttribute("href")).toBe(`${token}/bundle.json`)
     const paths = [`/public/runs/${token}`, "/.well-known/runseal-trust.json", `/public/runs/${token}/bundle.json`]

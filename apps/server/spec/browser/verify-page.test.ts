@@ -118,6 +118,22 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     await expectAsInNode(`${name}.json`, await bundle(name))
   })
 
+  test.each([
+    ["ok", "good", / was admitted, executed and sealed$/],
+    ["deny_by_signature", "warn", / was denied: MCD-[A-Z]+-\d+, a signature of malicious code$/],
+    ["deny_by_rule", "warn", / was denied: rule [a-z-]+ of the policy$/],
+    ["ccv_halt", "warn", / was halted: \d+ tokens declared/],
+    ["attestation_gap", "warn", / was not admitted: /],
+    ["stage_error", "bad", / failed: /],
+  ] as const)("says first how run %s ended, then that its record is genuine", async (name, tone, ending) => {
+    const { verdict, text } = await verified(page, { name: `first-${name}.json`, bytes: await bundle(name) })
+    expect(verdict).toMatch(/^VERIFIED AND ANCHORED/)
+    const outcome = page.locator("#result > :first-child")
+    expect(await outcome.getAttribute("class")).toBe(`outcome ${tone}`)
+    expect(await outcome.innerText()).toMatch(ending)
+    expect(text).toContain("The record is genuine")
+  })
+
   test("judges receipts and attestations as the command line does", async () => {
     await expectAsInNode("receipt.json", (await service().get(`/runs/${runId("ccv_halt")}/ccv-halt-receipt`)).text)
     const made = await service().post("/attest", { digest: "5e".repeat(32), algorithm: "sha256" })
@@ -147,6 +163,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     )
     const found = await verified(page, { name: "changed.json", bytes: changed })
     expect(found.verdict).toBe("FAILED")
+    expect(await page.locator("#result .outcome").count()).toBe(0)
     expect(found.text).toMatch(/First failed check, sections: /)
     expect(found.text).toContain("What to do")
     expect(found.text).toContain("save both as evidence")
@@ -201,6 +218,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     await other.locator("#result .verdict.bad").waitFor()
     const failed = await shown(other, "ok.json")
     expect(failed.verdict).toBe("FAILED")
+    expect(await other.locator("#result h2.outcome.warn").innerText()).toMatch(/^NOT TRUSTED: you trust no key/)
     expect(failed.text).toContain("No trust document of yours vouches for the log and the service key of this record.")
     expect(await other.locator("#keys").innerText()).toContain("A stranger's service, from your file stranger.json")
     await drop(other, "#trust-zone", await serviceTrust())
@@ -241,7 +259,9 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     await chooser.setFiles({ name: "ok.json", mimeType: "application/json", buffer: Buffer.from(await bundle()) })
     await shown(other, "ok.json")
     const status = other.getByRole("status")
-    expect(await status.innerText()).toBe("ok.json: VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+    expect(await status.innerText()).toBe(
+      `ok.json: Run ${runId("ok")} was admitted, executed and sealed; VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED`,
+    )
     expect(await other.getByRole("heading", { level: 1 }).count()).toBe(1)
     expect(await other.getByLabel("Choose a file, or drop it here").count()).toBe(1)
   })

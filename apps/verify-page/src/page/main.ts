@@ -1,5 +1,6 @@
 /** The page: verifies a document with trusted keys and shows the result. It sends nothing, and fetches only from its own service. */
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
+import { printable } from "@runseal/core/presentation/printable"
 import { MAX_TRUST_BYTES } from "@runseal/core/presentation/trust-rows"
 import { createDropZone, preventFileNavigation } from "./drop-zone.ts"
 import { byId, element, fill, type Piece } from "./elements.ts"
@@ -9,7 +10,7 @@ import { isExport, judgeExport, MAX_EXPORT_BYTES } from "./judge-export.ts"
 import { placeOf } from "./page-address.ts"
 import { type Believed, keysOf, readTrust, trustPieces } from "./page-trust.ts"
 import { type ReadProblem, readAddress, readFile, tooLarge } from "./read-bounded.ts"
-import { reportPieces, unreadablePieces } from "./report-view.ts"
+import { headlineOf, reportPieces, unreadablePieces } from "./report-view.ts"
 
 /** A document's bytes; of an export the file, which is read again for each verification. */
 type Content = Uint8Array | Blob
@@ -28,6 +29,7 @@ const say = (text: string): void => fill(byId("status"), text)
 function show(name: string, outcome: string, ...pieces: readonly Piece[]): void {
   fill(byId("result"), ...pieces)
   byId("result").setAttribute("aria-busy", "false")
+  if (matchMedia("(max-width: 36rem)").matches) byId("result").scrollIntoView()
   say(`${name}: ${outcome}`)
 }
 
@@ -66,7 +68,14 @@ async function verify(): Promise<void> {
   if (own !== latest) return
   if ("unreadable" in judged)
     return show(name, "nothing was verified", ...unreadablePieces(hinted(judged.unreadable, content)))
-  show(name, judged.report.verdict, ...reportPieces(judged, believed))
+  const { report } = judged
+  const headline = headlineOf(report, believed)?.text
+  if (headline !== undefined && place.service?.bundle !== undefined) document.title = printable(headline)
+  show(
+    name,
+    `${headline === undefined ? "" : `${sentenceOf(headline)}; `}${report.verdict}`,
+    ...reportPieces(judged, believed),
+  )
 }
 
 /** Verifies an export, unless a newer verification starts meanwhile. @param own number of this verification */
@@ -137,6 +146,8 @@ async function verifyPublished(address: string): Promise<void> {
   byId("document-zone").classList.add("small")
   byId("document-call").textContent = "Choose another file, or drop it here"
   byId("document-hint").hidden = true
+  // What a visitor came for is the result: it comes before the form.
+  byId("inputs").before(byId("status"), byId("result"))
   await take({ name: "The published bundle", read: () => readAddress(address, DEFAULT_MAX_BYTES) })
   if (current === undefined) return
   const link = document.createElement("a")

@@ -1,13 +1,24 @@
 /** The result of a document as the page shows it: verdict, what to do, every check, limitations, the record's facts. */
 import {
   anchorText,
+  genuineMeaning,
+  type Headline,
   MARKS,
+  outcomeHeadline,
   shortMessage,
+  statementText,
   titleOf,
   unanchoredMeaning,
   verdictTone,
 } from "@runseal/core/presentation/account"
-import { adviceOf, remedyFor, SAME_ADDRESS, UNVOUCHED } from "@runseal/core/presentation/advice"
+import {
+  adviceOf,
+  NOT_TRUSTED,
+  type Remedy,
+  remedyFor,
+  SAME_ADDRESS,
+  UNVOUCHED,
+} from "@runseal/core/presentation/advice"
 import { TRUST_PATH } from "@runseal/core/presentation/trust-rows"
 import type { Unreadable } from "@runseal/core/verify/document"
 import type { Check, CheckResult, Report } from "@runseal/core/verify/report"
@@ -25,14 +36,20 @@ const RESULTS: Readonly<Record<CheckResult, string>> = {
 const TONE_MARKS = { good: MARKS.pass, warn: "!", bad: MARKS.fail } as const
 
 export function reportPieces({ report, evidence }: Reading, believed: Believed): readonly Piece[] {
-  const { verdict, statement, checks, limitations, anchors, key_notes = [] } = report
+  const { verdict, checks, limitations, anchors, key_notes = [] } = report
   const tone = verdictTone(verdict)
   const meaning = unanchoredMeaning(verdict)
   const sameAddress = report.service !== undefined && believed.from === "service"
+  const outcome = headlineOf(report, believed)
+  const genuine = genuineMeaning(report)
+  const statement = statementText(report)
   return [
-    element("h2", `verdict ${tone}`, `${TONE_MARKS[tone]} ${verdict}`),
+    // First what happened to the run, so that the good record of a refusal is not taken for a success.
+    ...(outcome === undefined ? [] : [element("h2", `outcome ${outcome.tone}`, outcome.text)]),
+    ...(genuine === undefined ? [] : [element("p", "genuine", genuine)]),
+    element(outcome === undefined ? "h2" : "p", `verdict ${tone}`, `${TONE_MARKS[tone]} ${verdict}`),
     element("p", "", `${titleOf(report)}${sameAddress ? ", as this address publishes them" : ""}.`),
-    ...(statement === undefined ? [] : [element("p", "", `The record says: ${statement}`)]),
+    ...(statement === undefined ? [] : [element("p", "", statement)]),
     ...(meaning === undefined ? [] : [element("p", "note warn", meaning)]),
     ...failurePieces(report, believed),
     ...section("Checked", element("ul", "checks", ...checks.map(checkItem))),
@@ -42,6 +59,10 @@ export function reportPieces({ report, evidence }: Reading, believed: Believed):
     ...section("What the record says", ...facts(evidence)),
   ]
 }
+
+/** The first line of a result; undefined when it is the verdict. */
+export const headlineOf = (report: Report, believed: Believed): Headline | undefined =>
+  remedyOf(report, believed) === "untrusted" ? { text: NOT_TRUSTED, tone: "warn" } : outcomeHeadline(report)
 
 /** Shown when nothing could be verified. */
 export const unreadablePieces = ({ unreadable }: Unreadable): readonly Piece[] => [
@@ -62,16 +83,21 @@ const checkItem = ({ id, result, message }: Check): HTMLElement => {
 }
 
 function failurePieces(report: Report, believed: Believed): readonly Piece[] {
-  const failed = report.checks.find(({ result }) => result === "fail")
-  if (failed === undefined) return []
+  const failed = failedCheck(report)
+  const remedy = remedyOf(report, believed)
+  if (failed === undefined || remedy === undefined) return []
   const first = element("p", "note bad", `First failed check, ${failed.id}: ${shortMessage(failed.message)}`)
-  const remedy = remedyFor(
-    report,
-    failed.id,
-    keysOf(believed).some(({ service }) => service === report.service),
-  )
   const advice = remedy === "untrusted" ? HOW_TO_LOAD : adviceOf(remedy, "load it on this page")
   return [first, ...section("What to do", ...paragraphs(advice))]
+}
+
+const failedCheck = ({ checks }: Report): Check | undefined => checks.find(({ result }) => result === "fail")
+
+/** The remedy for a report that failed. */
+function remedyOf(report: Report, believed: Believed): Remedy | undefined {
+  const failed = failedCheck(report)
+  const isTrusted = keysOf(believed).some(({ service }) => service === report.service)
+  return failed === undefined ? undefined : remedyFor(report, failed.id, isTrusted)
 }
 
 /** What to do when no trusted key vouches for the document. */

@@ -2,6 +2,8 @@
 import { UNTRUSTED_ADVICE } from "../verify/anchor-check.ts"
 import type { AnchorFacts, CheckResult, Report, Verdict } from "../verify/report.ts"
 import { isUnanchored, VERDICTS } from "../verify/report.ts"
+import type { Standing } from "../vocabulary/outcome-words.ts"
+import { OUTCOMES } from "../vocabulary/outcomes.ts"
 import { unixTime } from "./unix-time.ts"
 
 const NAMES: Readonly<Record<Report["document"], string>> = {
@@ -24,6 +26,46 @@ export function titleOf({ document, run_id, outcome_kind, service, anchors }: Re
   const keys = service === undefined ? untrusted : `, held against the keys of ${service}`
   return `${NAMES[document]}${run}${outcome}${keys}`
 }
+
+/** How good a piece of news is, for its colour. */
+export type NewsTone = "good" | "warn" | "bad"
+
+/**
+ * What happened to the run, for the first line of a verification, such as "Run 7 was denied: rule no-export of the policy".
+ * Undefined for a document of no run, and for one that failed, whose words nobody may rely on.
+ */
+export function outcomeHeadline({ verdict, run_id, outcome_kind, facts }: Report): Headline | undefined {
+  if (verdict === VERDICTS.failed || outcome_kind === undefined) return undefined
+  const { ending, standing } = OUTCOMES[outcome_kind].words
+  const cause = facts?.cause === undefined ? "" : `: ${facts.cause}`
+  return { text: `Run ${run_id} ${ending}${cause}`, tone: OUTCOME_TONES[standing] }
+}
+export type Headline = { readonly text: string; readonly tone: NewsTone }
+
+const OUTCOME_TONES: Readonly<Record<Standing, NewsTone>> = { attestation: "good", refusal: "warn", diagnosis: "bad" }
+
+/** What a good verdict means for the document, whatever happened to its run; undefined for FAILED. */
+export const genuineMeaning = ({ verdict, withheld }: Report): string | undefined =>
+  verdict === VERDICTS.complete && withheld.length > 0
+    ? "The record is genuine; some of its sections are withheld."
+    : GENUINE[verdict]
+
+const GENUINE: Readonly<Partial<Record<Verdict, string>>> = {
+  [VERDICTS.complete]: "The record is genuine and complete.",
+  [VERDICTS.anchored]: "The record is genuine.",
+  [VERDICTS.receipt]: "The receipt is genuine.",
+  [VERDICTS.attestation]: "The attestation is genuine.",
+  [VERDICTS.export_statement]: "The export statement is genuine.",
+  [VERDICTS.run_statement]: "The service signed this statement; no log holds it.",
+  [VERDICTS.unanchored]: "Nothing outside the record shows that it is genuine.",
+  [VERDICTS.receipt_unanchored]: "Nothing outside the receipt shows that it is genuine.",
+}
+
+/** The record's own sentence on its run; of a record that failed it is a claim. */
+export const statementText = ({ statement, verdict }: Report): string | undefined =>
+  statement === undefined
+    ? undefined
+    : `${verdict === VERDICTS.failed ? "The record claims" : "The record says"}: ${statement}`
 
 /** A check's sentence without its advice, which has a section of its own. */
 export const shortMessage = (message: string): string =>
@@ -51,7 +93,7 @@ const SIGNED_MEANS =
   "No log entry: the service signed this, and could have signed something else for somebody else. Verify the record's bundle beside it."
 
 /** The colour of a verdict. */
-export function verdictTone(verdict: Verdict): "good" | "warn" | "bad" {
+export function verdictTone(verdict: Verdict): NewsTone {
   if (verdict === VERDICTS.failed) return "bad"
   return isUnanchored(verdict) ? "warn" : "good"
 }

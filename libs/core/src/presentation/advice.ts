@@ -4,7 +4,7 @@ import type { CheckId, Report } from "../verify/report.ts"
 /** Why a check failed, by what can be done about it. */
 type Cause = "altered" | "keys" | "time" | "entry_missing"
 /** `untrusted`: no trust document of the reader's vouches for the document. */
-type Remedy = Cause | "untrusted"
+export type Remedy = Cause | "untrusted"
 
 const CAUSES: Readonly<Record<CheckId, Cause>> = {
   shape: "altered",
@@ -59,6 +59,10 @@ export function adviceOf(remedy: Cause, takeUp: string): readonly string[] {
       ]
   }
 }
+
+/** Printed before FAILED when no trusted key made the document, so that it is not taken for a forgery. */
+export const NOT_TRUSTED =
+  "NOT TRUSTED: you trust no key of the service that made this document, so nothing shows whether it is genuine or forged."
 
 /** Why the keys inside a document do not count. */
 export const UNVOUCHED =

@@ -19,6 +19,7 @@ import { collectFindings, conclude, type ExaminedBundle, type Findings } from ".
 import { checkMembers, checkSectionPresence } from "./expectations.ts"
 import { checkLinks, checkSectionHashes, intactSections } from "./links.ts"
 import { checkOutside, outsideFacts } from "./outside.ts"
+import { bundleFacts } from "./record-facts.ts"
 import { checkPlaces } from "./record-places.ts"
 import { type Report, VERDICTS, type Verdict } from "./report.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
@@ -61,6 +62,7 @@ export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[], kno
     clock: run.created_at,
     run_id: run.run_id,
     outcome_kind: run.outcome_kind,
+    facts: bundleFacts(bundle),
     withheld: withheldNames(bundle),
     limitations: limitationsOf(bundle),
     anchors: own,

@@ -14,6 +14,7 @@ import { ordinalSchema } from "../vocabulary/scalars.ts"
 import { checkReceiptAnchor, chooseTrust, passedFirstAnchor } from "./anchor-check.ts"
 import { receiptContradictions } from "./contradictions.ts"
 import { collectFindings, conclude } from "./examination.ts"
+import { receiptFacts } from "./record-facts.ts"
 import { type Limitation, limitation, type Report, VERDICTS } from "./report.ts"
 
 /** The answer of a receipt endpoint. */
@@ -69,6 +70,7 @@ export function verifyReceipt(document: ReceiptDocument, trusts: readonly Truste
     clock,
     run_id,
     outcome_kind: outcome,
+    facts: receiptFacts(receipt),
     withheld: [],
     limitations: limitationsOf(anchor),
     anchors: anchor === undefined ? [] : [{ slot: "receipt", anchor }],

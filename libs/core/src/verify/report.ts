@@ -1,6 +1,7 @@
 /** The report of a verification: checks, limitations, verdict. docs/formats.md section 16. */
 import type { DeclaredName } from "../artifacts/declared-sections.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
+import type { RecordFacts } from "./record-facts.ts"
 
 /** Checks in the order in which they are reported; the first that failed names a FAILED verdict. */
 export const CHECK_IDS = [
@@ -180,6 +181,8 @@ export type Report = {
   readonly clock?: string
   readonly run_id?: number
   readonly outcome_kind?: OutcomeKind
+  /** What the record states of its run; absent for documents of no run. */
+  readonly facts?: RecordFacts
   readonly withheld: readonly DeclaredName[]
   readonly limitations: readonly Limitation[]
   readonly anchors: readonly AnchorFacts[]

@@ -14,6 +14,7 @@ import { clockSeconds } from "../vocabulary/scalars.ts"
 import { IN_TOTO_PAYLOAD_TYPE, RUN_STATEMENT_PREDICATE_TYPE } from "../vocabulary/versions.ts"
 import { brokenRules } from "./contradictions.ts"
 import { collectFindings, conclude, type Findings } from "./examination.ts"
+import { statementFacts } from "./record-facts.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 
 /** An envelope with the statement in it. */
@@ -79,6 +80,7 @@ export function verifyRunStatement(enveloped: EnvelopedStatement, trusts: readon
       clock: created_at,
       run_id,
       outcome_kind,
+      facts: statementFacts(statement),
       withheld: [],
       limitations: [limitation("statement_of_record"), limitation("signing_time")],
       anchors: [],

@@ -10,6 +10,8 @@ export type OutcomeWords = {
   readonly standing: Standing
   /** Title of the report. */
   readonly title: string
+  /** What happened to the run, after its name: "Run 7 was denied". */
+  readonly ending: string
   /** The outcome at a glance. */
   readonly verdict: string
   /** Title of the part that shows the sealed record. */
@@ -28,6 +30,7 @@ export type OutcomeWords = {
 
 export const OK_WORDS: OutcomeWords = {
   standing: "attestation",
+  ending: "was admitted, executed and sealed",
   title: "Execution Attestation Report",
   verdict: "Admitted, executed and sealed",
   record_title: "Execution Record",
@@ -48,6 +51,7 @@ export const OK_WORDS: OutcomeWords = {
 
 export const PEPG_DENY_WORDS: OutcomeWords = {
   standing: "refusal",
+  ending: "was denied",
   title: "Policy Denial Report",
   verdict: "Denied by the policy gate",
   record_title: "Deny Receipt",
@@ -67,6 +71,7 @@ export const PEPG_DENY_WORDS: OutcomeWords = {
 
 export const CCV_HALT_WORDS: OutcomeWords = {
   standing: "refusal",
+  ending: "was halted",
   title: "Run Budget Halt Report",
   verdict: "Halted by the budget of one run",
   record_title: "CCV Halt Receipt",
@@ -87,6 +92,7 @@ export const CCV_HALT_WORDS: OutcomeWords = {
 
 export const MACC_HALT_WORDS: OutcomeWords = {
   standing: "refusal",
+  ending: "was halted",
   title: "Cumulative Budget Halt Report",
   verdict: "Halted by the tenant's cumulative budget",
   record_title: "MACC Halt Receipt",
@@ -107,6 +113,7 @@ export const MACC_HALT_WORDS: OutcomeWords = {
 
 export const AIVP_T4_HALT_WORDS: OutcomeWords = {
   standing: "refusal",
+  ending: "was halted",
   title: "Governance Review Halt Report",
   verdict: "Halted by the governance review",
   record_title: "AIVP-T4 Halt Receipt",
@@ -127,6 +134,7 @@ export const AIVP_T4_HALT_WORDS: OutcomeWords = {
 
 export const ATTESTATION_GAP_WORDS: OutcomeWords = {
   standing: "refusal",
+  ending: "was not admitted",
   title: "Attestation Gap Report",
   verdict: "Not admitted: attested fields are missing",
   record_title: "Attestation Gap Receipt",
@@ -147,6 +155,7 @@ export const ATTESTATION_GAP_WORDS: OutcomeWords = {
 
 export const STAGE_ERROR_WORDS: OutcomeWords = {
   standing: "diagnosis",
+  ending: "failed",
   title: "Stage Error Record",
   verdict: "Failed: not an attestation",
   record_title: "Diagnostic Record",

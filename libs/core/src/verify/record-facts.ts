@@ -1,0 +1,85 @@
+/** The facts that a record states of its run. The report's verdict says whether they can be relied on. */
+import { type Bundle, receiptOf } from "../artifacts/bundle-schema.ts"
+import type { RunStatement } from "../artifacts/run-statement.ts"
+import type { DenyReceipt, Receipt } from "../artifacts/sealed-artifacts.ts"
+import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"
+import { refusalBeforeFailure } from "./stage-error.ts"
+
+/** Absent: the document does not state it. */
+export type RecordFacts = {
+  /** Why the run did not complete, as a phrase. */
+  readonly cause?: string
+  readonly tenant_id?: string
+  readonly program_id?: string
+  readonly route_id?: string
+  readonly policy_hash?: string
+  readonly payload_hash?: string
+  readonly ai_output_hash?: string
+}
+
+/** The facts of a bundle. */
+export function bundleFacts(bundle: Bundle): RecordFacts {
+  const { run, sections } = bundle
+  const receipt = receiptOf(bundle)?.receipt
+  const { tenant_id, program_id, route_id } = run
+  const { payload_hash, ai_output_hash } = sections.payload
+  const policy_hash = sections.policy_evaluation?.policy_hash
+  return {
+    ...(receipt === undefined ? {} : receiptFacts(receipt)),
+    ...(run.outcome_kind === "stage_error" ? { cause: failureCause(bundle) } : {}),
+    tenant_id,
+    program_id,
+    route_id,
+    ...(policy_hash === undefined ? {} : { policy_hash }),
+    payload_hash,
+    ...(ai_output_hash === undefined ? {} : { ai_output_hash }),
+  }
+}
+
+const failureCause = (bundle: Bundle): string => refusalBeforeFailure(bundle) ?? `stage ${bundle.run.error_stage}`
+
+/** The facts of a receipt without its bundle. */
+export function receiptFacts(receipt: Receipt): RecordFacts {
+  switch (receipt.version) {
+    case "vfa.deny_receipt.v1":
+      return { cause: DENIALS[receipt.decision_reason_code](receipt), policy_hash: receipt.policy_hash }
+    case "vfa.ccv_halt.v1":
+      return { cause: `${receipt.consumed_at_halt} tokens declared, ${receipt.budget_limit} allowed for one run` }
+    case "vfa.macc_halt.v1":
+      return {
+        cause: `${receipt.cumulative_at_halt} tokens in the tenant's window, whose cap is ${receipt.budget_limit}`,
+        tenant_id: receipt.tenant_id,
+      }
+    case "vfa.aivp_t4_halt.v1":
+      return {
+        cause: `${receipt.decision_reason}, by the governance review of the AI output`,
+        ai_output_hash: receipt.ai_output_hash,
+      }
+    case "vfa.attestation_gap_receipt.v1":
+      return {
+        cause: `the policy requires attested fields that are missing: ${receipt.missing_fields.join(", ")}`,
+        policy_hash: receipt.policy_hash,
+      }
+  }
+}
+
+const DENIALS: Readonly<Record<PepgReasonCode, (receipt: DenyReceipt) => string>> = {
+  MCD_SIGNATURE_MATCH: ({ fired_rule_id: signature }) => `${signature}, a signature of malicious code`,
+  RULE_DENIED: ({ fired_rule_id: rule }) => `rule ${rule} of the policy`,
+  RULE_ALLOWED: ({ fired_rule_id: rule }) => `rule ${rule} of the policy`,
+  DEFAULT_DENY: () => "no rule of the policy allows it",
+  POLICY_EVALUATION_ERROR: () => "the policy could not be evaluated",
+}
+
+/** The facts of a run statement, which states no cause. */
+export function statementFacts({ predicate }: RunStatement): RecordFacts {
+  const { tenant_id, program_id, route_id, policy_hash, payload_hash, ai_output_hash } = predicate
+  return {
+    tenant_id,
+    program_id,
+    route_id,
+    ...(policy_hash === undefined ? {} : { policy_hash }),
+    payload_hash,
+    ...(ai_output_hash === undefined ? {} : { ai_output_hash }),
+  }
+}
