@@ -12,6 +12,7 @@ export interface Source {
   readonly text: string
   readonly unit: "bytes" | "code units"
   readonly maxDepth: number
+  readonly acceptsNegativeZero: boolean
   /** Index of the next code unit to read. */
   at: number
   /** Items of the arrays that are being read, those of an inner one behind those of the one around it. */
@@ -109,9 +110,10 @@ export function readNumber(source: Source): number {
     at = skipDigits(source, sign === 0x2b || sign === 0x2d ? at + 2 : at + 1)
   }
   const value = exactNumber(text.slice(start, at), hasExponent)
-  if (typeof value === "string") throw failure(source, value, start)
+  const isZero = value === "negative_zero" && source.acceptsNegativeZero
+  if (typeof value === "string" && !isZero) throw failure(source, value, start)
   source.at = at
-  return value
+  return typeof value === "string" ? 0 : value
 }
 
 /** Index behind the digits at `at`, of which there must be one. */

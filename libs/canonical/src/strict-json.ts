@@ -22,6 +22,8 @@ export interface StrictJsonLimits {
   readonly maxBytes?: number
   /** Bound on nested arrays and objects; values above `MAX_DEPTH` mean `MAX_DEPTH`. */
   readonly maxDepth?: number
+  /** Reads −0 as 0 in any spelling, for requests; a sealed document has no −0. */
+  readonly acceptsNegativeZero?: boolean
   /** Bound on nodes, as `countNodes` counts them; values above `MAX_NODES` mean `MAX_NODES`. */
   readonly maxNodes?: number
 }
@@ -33,7 +35,7 @@ const FAR_INDEX = 4_294_967_294
  * Reads one I-JSON text (RFC 7493 within RFC 8259) in one pass and in linear time.
  *
  * Refuses with `StrictJsonError`, at the exact position, whatever RFC 8785 could not give back (docs/formats.md section 1): duplicate keys
- * (compared after unescaping), lone surrogates, raw or escaped, −0 in any spelling, integers outside ±(2^53−1) in any
+ * (compared after unescaping), lone surrogates, raw or escaped, −0 in any spelling unless that is accepted, integers outside ±(2^53−1) in any
  * spelling, numbers whose decimal value a double does not carry, nesting beyond `maxDepth`, texts beyond `maxBytes`, invalid
  * UTF-8, a byte order mark, data after the value. U+0000 in strings is accepted. "__proto__" becomes an own, ordinary key.
  *
@@ -67,7 +69,8 @@ function open(input: string | Uint8Array, limits: StrictJsonLimits): Source {
   if (holdsMoreNodes(input, Math.min(limits.maxNodes ?? MAX_NODES, MAX_NODES))) {
     throw new StrictJsonError("too_many_nodes", { offset: 0, line: 1, column: 1 })
   }
-  const start = { maxDepth, at: 0, items: [], itemCount: 0 }
+  const { acceptsNegativeZero = false } = limits
+  const start = { maxDepth, acceptsNegativeZero, at: 0, items: [], itemCount: 0 }
   if (typeof input === "string") return { ...start, text: input, unit: "code units" }
   const text = utf8Decode(input)
   if (text !== undefined) return { ...start, text, unit: "bytes" }

@@ -18,11 +18,11 @@ import { planRun } from "./fixtures/run-spec.ts"
 import { AI_OUTPUT, FULL_DECLARED } from "./fixtures/samples.ts"
 
 /** A run admitted at 12:00:00.000 on 15 January 2026. */
-function planOf(declared: Declared, ai_output?: string): Plan {
+function planOf(declared: Declared, ai_output?: string | undefined, payload?: string): Plan {
   const deployment = makeDeployment()
   const tenant = { tenant_id: "api-key-1", tenant_salt: "0".repeat(64), ordinal: 0, previous: "", spent: new Map() }
   const plan = planRun(deployment, tenant, { outcome: "ok", at: "2026-01-15T12:00:00.000Z", declared })
-  return { ...plan, ai_output }
+  return { ...plan, ai_output, payload: payload ?? plan.payload }
 }
 function kernelsOf(plan: Plan): EfaSection["kernels"] {
   const { efa } = draftRecord(plan).sections
@@ -30,8 +30,8 @@ function kernelsOf(plan: Plan): EfaSection["kernels"] {
   return efa.kernels
 }
 /** `<kernel> <code> ×<count>` of every finding. */
-const findings = (declared: Declared, ai_output?: string): readonly string[] =>
-  kernelsOf(planOf(declared, ai_output)).flatMap(record =>
+const findings = (...example: Example): readonly string[] =>
+  kernelsOf(planOf(...example)).flatMap(record =>
     record.findings.map(({ code, count }) => `${record.kernel} ${code} ×${count}`),
   )
 
@@ -49,7 +49,7 @@ const prompts = (declared: string, attested: string): Declared => ({
 const output = (hash: string): Declared => ({ request_substance: { output: { hash } } })
 const [A, B] = ["a".repeat(64), "b".repeat(64)]
 
-type Example = readonly [declared: Declared, ai_output?: string]
+type Example = readonly [declared: Declared, ai_output?: string | undefined, payload?: string]
 /** An example that a code is for, and one next to it that it is not for. */
 const EXAMPLES: Readonly<Record<FindingCode, readonly [finding: string, with_it: Example, without: Example]>> = {
   TIMESTAMP_UNPARSABLE: ["TOK", [effects("yesterday", "2026-01-15")], [effects("2026-01-15T11:00:00Z")]],
@@ -82,6 +82,17 @@ const EXAMPLES: Readonly<Record<FindingCode, readonly [finding: string, with_it:
   PROMPT_HASH_MISMATCH: ["AIVP", [prompts(A, B)], [prompts(A, A)]],
   AI_OUTPUT_HASH_MISMATCH: ["AIVP", [output(A), AI_OUTPUT], [output(sha256Hex(AI_OUTPUT)), AI_OUTPUT]],
   AI_OUTPUT_HASH_UNCHECKED: ["AIVP", [output(A)], [{ request_substance: {} }]],
+  PAYLOAD_EMPTY: ["DSE", [{}, undefined, ""], [{}, undefined, " "]],
+  COST_WITHOUT_TOTAL: [
+    "DCAE",
+    [{ request_substance: { cost: { total_token: 99_999_999 } } }],
+    [{ request_substance: {} }],
+  ],
+  COST_PARTS_EXCEED_TOTAL: [
+    "DCAE",
+    [{ request_substance: { cost: { input_tokens: 2, total_tokens: 1 } } }],
+    [{ request_substance: { cost: { input_tokens: 1, total_tokens: 1 } } }],
+  ],
   COST_DOES_NOT_ADD_UP: ["DCAE", [cost(1, 2, 4)], [cost(1, 2, 3)]],
 }
 
@@ -122,7 +133,7 @@ describe("a kernel's finding", () => {
 
   test("of costs is exact beyond what floating point adds", () => {
     const { MAX_SAFE_INTEGER } = Number
-    expect(findings(cost(MAX_SAFE_INTEGER, 2, MAX_SAFE_INTEGER))).toEqual(["DCAE COST_DOES_NOT_ADD_UP ×1"])
+    expect(findings(cost(MAX_SAFE_INTEGER, 2, MAX_SAFE_INTEGER))).toEqual(["DCAE COST_PARTS_EXCEED_TOTAL ×1"])
     expect(findings({ request_substance: { cost: { input_tokens: 1.5, output_tokens: 1, total_tokens: 9 } } })).toEqual(
       [],
     )

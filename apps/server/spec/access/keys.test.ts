@@ -89,7 +89,6 @@ eachDatabase("keys", open => {
       ["an admin's name that resembles a customer's", { ...ADMIN, name: "customer:acme" }],
       ["an unknown scope", { name: "acme", scope: CANARY }],
       ["the scope customer, which is asked for by none", { name: "acme", scope: "customer" }],
-      ["a scope that is null", { name: "acme", scope: null }],
       ["scope admin without its confirmation", { name: "ops", scope: "admin" }],
       ["scope admin with a false confirmation", { ...ADMIN, confirm_admin_scope: false }],
       ["scope admin with the text true", { ...ADMIN, confirm_admin_scope: "true" }],

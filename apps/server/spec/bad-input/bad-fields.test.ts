@@ -24,25 +24,14 @@ const OBJECT: JsonValue = { [CANARY]: CANARY }
 const LIST: JsonValue = [CANARY]
 /** What a member of each kind must not be. */
 const WRONG: Readonly<Record<string, readonly JsonValue[]>> = {
-  text: [1, true, null, OBJECT, LIST],
-  boolean: [CANARY, "true", 0, null, OBJECT],
-  number: [CANARY, "0.5", true, null, LIST],
-  count: [CANARY, "1", -1, 0.5, 1e-7, true, null, OBJECT, LIST],
-  object: [CANARY, 1, false, null, LIST],
-  list: [CANARY, 1, false, null, OBJECT],
-  hash: [
-    CANARY,
-    "",
-    "a".repeat(63),
-    "a".repeat(65),
-    "A1".repeat(32),
-    "g".repeat(64),
-    ` ${"a".repeat(63)}`,
-    1,
-    null,
-    LIST,
-  ],
-  base64: [CANARY, "a", "aGk", "aGk=\n", "aGk_", 1, null, OBJECT],
+  text: [1, true, OBJECT, LIST],
+  boolean: [CANARY, "true", 0, OBJECT],
+  number: [CANARY, "0.5", true, LIST],
+  count: [CANARY, "1", -1, 0.5, 1e-7, true, OBJECT, LIST],
+  object: [CANARY, 1, false, LIST],
+  list: [CANARY, 1, false, OBJECT],
+  hash: [CANARY, "", "a".repeat(63), "a".repeat(65), "A1".repeat(32), "g".repeat(64), ` ${"a".repeat(63)}`, 1, LIST],
+  base64: [CANARY, "a", "aGk", "aGk=\n", "aGk_", 1, OBJECT],
 }
 
 /** Every member that docs/api.md names, with its kind. */
@@ -113,12 +102,33 @@ test.each(MEMBERS)("%s must be of its kind (%s)", async (path, kind) => {
 })
 
 test.each(["threshold_value", "observed_value"])("a threshold's %s is a number or text", async name => {
-  for (const value of [true, null, OBJECT, LIST])
+  for (const value of [true, OBJECT, LIST])
     await refuse(replaced(`authorization_chain.threshold_checks.0.${name}`, value))
   for (const value of [1.5, "1.5"])
     expect((await service().execute(replaced(`authorization_chain.threshold_checks.0.${name}`, value))).status).toBe(
       200,
     )
+})
+
+describe("null", () => {
+  const REQUIRED = ["program_id", "route_id", "registry_record_hash"]
+  const isItem = (path: string): boolean => /\.0$/.test(path)
+
+  test.each([...REQUIRED, "payload"])("is no %s", async name => {
+    expect(await refuse(request({ [name]: null }))).toContain(name)
+  })
+
+  test.each(MEMBERS.map(([path]) => path).filter(isItem))("is no item %s", async path => {
+    await refuse(replaced(path, null))
+  })
+
+  test("of every optional member is as if it were not sent, and is not sealed", async () => {
+    for (const [path] of MEMBERS.filter(([name]) => !REQUIRED.includes(name) && name !== "payload" && !isItem(name))) {
+      const { status, body } = await service().execute(replaced(path, null))
+      expect(status, path).toBe(200)
+      expect(JSON.stringify((await service().get(`/runs/${body.run_id}/artifacts`)).body), path).not.toContain(":null")
+    }
+  })
 })
 
 describe("missing and empty", () => {

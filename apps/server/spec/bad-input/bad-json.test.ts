@@ -24,7 +24,6 @@ const REFUSED: readonly (readonly [what: string, value: string])[] = [
   ["an integer beyond 2^53 − 1", "9007199254740992"],
   ["a fraction that is rounded", "0.1000000000000000055"],
   ["a number beyond all", "1e400"],
-  ["minus zero", "-0"],
   ["a lone surrogate", '"\\ud800"'],
   ["a lone surrogate in a key", '{"\\ud800":1}'],
   ["no JSON value", "NaN"],

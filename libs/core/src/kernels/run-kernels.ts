@@ -11,7 +11,8 @@ import {
   kernelRecord,
   nrepCaller,
 } from "../formulas/kernels.ts"
-import { member, textMember } from "../vocabulary/json-members.ts"
+import { isObject, member, textMember } from "../vocabulary/json-members.ts"
+import type { FindingCode } from "../vocabulary/kernel-findings.ts"
 import type { Kernel } from "../vocabulary/outcomes.ts"
 import { KERNELS } from "../vocabulary/outcomes.ts"
 import { aivp } from "./aivp.ts"
@@ -19,10 +20,10 @@ import type { KernelFunction } from "./kernel.ts"
 import { countFindings, pick, shown } from "./kernel.ts"
 import { tok } from "./tok.ts"
 
-/** DSE, state: commits to what was admitted. */
-const dse: KernelFunction = sources => ({
-  output: { state_commitment: dseCommitment(sources.envelope, sources.payload) },
-  findings: [],
+/** DSE, state: commits to what was admitted, and says when that is an empty payload. */
+const dse: KernelFunction = ({ envelope, payload }) => ({
+  output: { state_commitment: dseCommitment(envelope, payload) },
+  findings: countFindings(payload.payload_bytes === 0 ? ["PAYLOAD_EMPTY"] : []),
 })
 
 const LINEAGE_KEYS = ["parent_run_id", "parent_runs", "related_runs"]
@@ -54,20 +55,28 @@ const nrep: KernelFunction = sources => {
 
 const isCount = (value: JsonValue | undefined): value is number => Number.isSafeInteger(value)
 
-/** Whether input and output tokens are declared and do not sum to the declared total. */
-function costContradicts(cost: JsonValue | undefined): boolean {
+/**
+ * What is wrong with a declared cost, at most one code: the budgets count its total alone, so a cost without one counts as zero, and
+ * parts beyond it do not count.
+ */
+function costFindings(cost: JsonValue | undefined): readonly FindingCode[] {
+  if (!isObject(cost)) return []
   const [input, output, total] = ["input_tokens", "output_tokens", "total_tokens"].map(key => member(cost, key))
-  if (!isCount(input) || !isCount(output) || !isCount(total)) return false
-  return BigInt(input) + BigInt(output) !== BigInt(total)
+  if (total === undefined) return ["COST_WITHOUT_TOTAL"]
+  if (!isCount(total)) return []
+  const parts = [input, output].filter(isCount)
+  const sum = parts.reduce((tokens, part) => tokens + BigInt(part), 0n)
+  if (sum > BigInt(total)) return ["COST_PARTS_EXCEED_TOTAL"]
+  return parts.length === 2 && sum < BigInt(total) ? ["COST_DOES_NOT_ADD_UP"] : []
 }
 
-/** DCAE, closure: closes over the five outputs before it and checks that the declared cost adds up. */
+/** DCAE, closure: closes over the five outputs before it and checks the declared cost. */
 const dcae: KernelFunction = (sources, outputs) => {
   const substance = shown(sources.request_substance)
   if (substance === undefined) return undefined
   return {
     output: { closure: dcaeClosure(outputs) },
-    findings: countFindings(costContradicts(member(substance.declared, "cost")) ? ["COST_DOES_NOT_ADD_UP"] : []),
+    findings: countFindings(costFindings(member(substance.declared, "cost"))),
   }
 }
 

@@ -36,10 +36,14 @@ const RULES: Readonly<Record<Kernel, (record: KernelRecord, context: RecordConte
   AIVP: isModelRecord,
   DCAE: (record, { outputs, values }) =>
     atMostOnce(record) &&
+    record.findings.length <= 1 &&
     member(record.output, "closure") === dcaeClosure(outputs) &&
-    // Three numbers that do not add up are three values.
-    (record.findings.length === 0 || (values?.request_substance ?? 3) >= 3),
+    record.findings.every(({ code }) => (values?.request_substance ?? 3) >= leastValues(code)),
 }
+
+/** How many numbers the shortest cost has of which a code is found: three that do not add up, or a total and a part beyond it. */
+const leastValues = (code: FindingCode): number =>
+  code === "COST_DOES_NOT_ADD_UP" ? 3 : code === "COST_PARTS_EXCEED_TOTAL" ? 2 : 0
 
 /** The signature is declared as the shown context says; without one, the shown substance alone gives the commitment. */
 function isCallerRecord(record: KernelRecord, { sources }: RecordContext): boolean {

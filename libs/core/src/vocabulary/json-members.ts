@@ -44,6 +44,20 @@ function isSameMember(one: JsonObject, other: JsonObject, key: string): boolean 
   return value === found || (typeof value === "object" && Object.hasOwn(other, key) && isSameJson(value, found))
 }
 
+/**
+ * Removes every object member that is null, at any depth, from a value that was just parsed: null for an optional member means that it
+ * was not sent. In place, because the parser keeps objects with index-like keys small. Items of a list stay: their positions count.
+ */
+export function dropNullMembers(value: JsonValue): void {
+  if (Array.isArray(value)) value.forEach(dropNullMembers)
+  else if (isObject(value))
+    for (const key of Object.keys(value)) {
+      const found = value[key] ?? null
+      if (found === null) Reflect.deleteProperty(value, key)
+      else dropNullMembers(found)
+    }
+}
+
 /** Whether any key or text contains U+0000: databases and terminals cut text there. */
 export function holdsNul(value: JsonValue): boolean {
   if (typeof value === "string") return value.includes("\u0000")

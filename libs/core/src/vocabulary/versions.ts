@@ -15,7 +15,7 @@ export const ENGINE_VERSION = "runseal-verify-1.0.0"
 
 /** Evaluator releases: each names the rules that made a decision. */
 export const EVALUATORS = {
-  admission: "pepg-admission-1.0.0",
+  admission: "pepg-admission-1.1.0",
   pepg: "pepg-1.0.0",
   mcd: "mcd-1.0.0",
   ccv: "ccv-1.0.0",
@@ -27,7 +27,7 @@ export const EVALUATORS = {
 export const LEDGER_BACKEND = "embedded"
 
 /** Version of all six kernels: they are released together. */
-export const KERNEL_VERSION = "kernels-1.0.0"
+export const KERNEL_VERSION = "kernels-1.1.0"
 
 /** Pre-anchor leaf versions, oldest first; new runs write the last one. */
 export const PRE_ANCHOR_LEAF_VERSIONS = ["vfa.leaf.v5", "vfa.leaf.v6", "vfa.leaf.v7"] as const

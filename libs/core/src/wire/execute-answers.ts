@@ -1,11 +1,13 @@
 /** Schemas of what `POST /execute` answers, one for each state. docs/api.md, "POST /execute". */
 import * as v from "valibot"
+import { recordFindingsSchema } from "../artifacts/kernel-schemas.ts"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"
 import { GATES, STAGES } from "../vocabulary/outcomes.ts"
 import { countSchema, nonEmptySchema, ordinalSchema } from "../vocabulary/scalars.ts"
 
-const answered = { run_id: ordinalSchema, duration_ms: countSchema }
+/** `findings` is absent when the record has none. */
+const answered = { run_id: ordinalSchema, duration_ms: countSchema, findings: v.exactOptional(recordFindingsSchema) }
 const refused = { ok: v.literal(false), ...answered, error: nonEmptySchema }
 const halted = { ...refused, partial_manifest: partialManifestSchema }
 

@@ -2,7 +2,7 @@
  * `POST /execute` on the wire. docs/api.md, "POST /execute".
  * The schemas judge what was received; what is sealed is the received value itself, never a schema's output.
  */
-import { BASE64_PATTERN, decodeBase64, type JsonObject } from "@runseal/canonical"
+import { BASE64_PATTERN, decodeBase64, type JsonObject, type JsonValue } from "@runseal/canonical"
 import * as v from "valibot"
 import { isJsonObject, jsonObjectSchema, SHAPE } from "../artifacts/json-object-schema.ts"
 import { FIRST_ISSUE } from "../artifacts/parse-exact.ts"
@@ -10,7 +10,8 @@ import { isForeignKey, issueReason } from "../artifacts/schema-issue.ts"
 import { member } from "../vocabulary/json-members.ts"
 import { countSchema, routeIdSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 
-const opt = v.exactOptional
+/** An optional member; null is treated as absent. */
+const opt = <Schema extends v.GenericSchema>(schema: Schema) => v.exactOptional(v.nullable(schema))
 const text = v.string()
 const base64 = v.pipe(
   v.string(),
@@ -18,39 +19,42 @@ const base64 = v.pipe(
   v.metadata({ pattern: BASE64_PATTERN.source }),
 )
 
-/** The fields `attested_context` accepts; any other is refused. */
-export const attestedContextSchema = objectOf(
-  v.strictObject({
-    attested: opt(v.boolean()),
-    actor_id: opt(text),
-    actor_role: opt(text),
-    authorization_policy: opt(text),
-    /** Base64; sealed as declared, never verified. */
-    actor_signature: opt(base64),
-    model_provider: opt(text),
-    model_name: opt(text),
-    model_version: opt(text),
-    model_temperature: opt(v.number()),
-    prompt_hash: opt(sha256Schema),
-    decision_kind: opt(text),
-    decision_result: opt(text),
-    decision_note: opt(text),
-  }),
-)
-export type AttestedContext = Shape<typeof attestedContextSchema>
+const attestedShape = v.strictObject({
+  attested: opt(v.boolean()),
+  actor_id: opt(text),
+  actor_role: opt(text),
+  authorization_policy: opt(text),
+  /** Base64; sealed as declared, never verified. */
+  actor_signature: opt(base64),
+  model_provider: opt(text),
+  model_name: opt(text),
+  model_version: opt(text),
+  model_temperature: opt(v.number()),
+  prompt_hash: opt(sha256Schema),
+  decision_kind: opt(text),
+  decision_result: opt(text),
+  decision_note: opt(text),
+})
+type Attested = Shape<typeof attestedShape>
+/** What `attested_context` declares, without the members that were null. */
+export type AttestedContext = { readonly [Field in keyof Attested]: NonNullable<Attested[Field]> }
+/** The fields `attested_context` accepts; any other is refused, also with null. */
+export const attestedContextSchema = objectOf<AttestedContext>(attestedShape)
 
 /** An object with these named fields; others are sealed as received. */
 const fields = <const Entries extends v.ObjectEntries>(entries: Entries): v.GenericSchema<unknown, unknown> =>
   objectOf(v.looseObject(entries))
 
+const isTextList = (value: JsonValue): boolean => Array.isArray(value) && value.every(item => typeof item === "string")
+
 /** Categories and their labels, whatever a category is called. */
 const labelLists = v.pipe(
   jsonObjectSchema,
   v.check(
-    lists => Object.values(lists).every(list => Array.isArray(list) && list.every(item => typeof item === "string")),
+    lists => Object.values(lists).every(list => list === null || isTextList(list)),
     "must map each category to a list of strings",
   ),
-  v.metadata({ additionalProperties: { type: "array", items: { type: "string" } } }),
+  v.metadata({ additionalProperties: { type: ["array", "null"], items: { type: "string" } } }),
 )
 
 const scalar = v.union([v.number(), text])
@@ -134,7 +138,7 @@ const declared = (shape: v.GenericSchema<unknown, unknown>): v.GenericSchema<unk
   v.pipe(jsonObjectSchema, fitting(shape), v.metadata({ [SHAPE]: shape }))
 
 /** A JSON object of a shape. JavaScript calls a list an object, and so does valibot; JSON does not. */
-function objectOf<T>(shape: v.GenericSchema<unknown, T>): v.GenericSchema<unknown, T> {
+function objectOf<T>(shape: v.GenericSchema<unknown, unknown>): v.GenericSchema<unknown, T> {
   return v.pipe(v.custom<T>(isJsonObject, "must be an object"), fitting(shape), v.metadata({ [SHAPE]: shape }))
 }
 
@@ -152,22 +156,22 @@ function fitting<T>(shape: v.GenericSchema<unknown, unknown>): v.RawCheckAction<
   })
 }
 
-/** The request body. Unknown top-level keys are ignored and not sealed. */
+/** The request body, without top-level members that are null. Unknown top-level keys are ignored and not sealed. */
 export const executeRequestSchema = v.pipe(
   v.object({
     program_id: sha256Schema,
     route_id: routeIdSchema,
     registry_record_hash: sha256Schema,
-    payload: opt(text),
+    payload: v.exactOptional(text),
     /** Alternative name; used when both are there. */
-    payload_text: opt(text),
-    attested_context: opt(attestedContextSchema),
-    request_substance: opt(declared(requestSubstanceSchema)),
-    authorization_chain: opt(declared(authorizationChainSchema)),
-    regulatory_scaffolding: opt(declared(regulatoryScaffoldingSchema)),
-    causal_graph: opt(declared(causalGraphSchema)),
-    reproducibility_context: opt(jsonObjectSchema),
-    ai_output_text: opt(text),
+    payload_text: v.exactOptional(text),
+    attested_context: v.exactOptional(attestedContextSchema),
+    request_substance: v.exactOptional(declared(requestSubstanceSchema)),
+    authorization_chain: v.exactOptional(declared(authorizationChainSchema)),
+    regulatory_scaffolding: v.exactOptional(declared(regulatoryScaffoldingSchema)),
+    causal_graph: v.exactOptional(declared(causalGraphSchema)),
+    reproducibility_context: v.exactOptional(jsonObjectSchema),
+    ai_output_text: v.exactOptional(text),
   }),
   v.check(
     request => request.payload !== undefined || request.payload_text !== undefined,
@@ -176,7 +180,7 @@ export const executeRequestSchema = v.pipe(
   v.metadata({
     anyOf: [{ required: ["payload"] }, { required: ["payload_text"] }],
     description:
-      "Strict JSON of at most 64 levels. Lengths are counted in UTF-16 units; U+0000 is accepted in payload, payload_text and ai_output_text only.",
+      "Strict JSON of at most 64 levels. Lengths are counted in UTF-16 units; a member that is null is treated as absent; −0 is read as 0; U+0000 is accepted in payload, payload_text and ai_output_text only.",
   }),
 )
 export type ExecuteRequest = Shape<typeof executeRequestSchema>

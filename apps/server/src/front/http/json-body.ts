@@ -1,7 +1,7 @@
 /** Reads a request body as strict I-JSON, within bounds, before anything else reads it. docs/formats.md section 1. */
 
 import type { HttpBindings } from "@hono/node-server"
-import type { JsonObject } from "@runseal/canonical"
+import type { JsonObject, StrictJsonLimits } from "@runseal/canonical"
 import { concatBytes, countNodes, MAX_NODES, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import type { Context, MiddlewareHandler } from "hono"
@@ -17,8 +17,14 @@ const SEALS_NODES = 16_384
 /** Most nodes of a request body, so that every reader accepts its record: nearly one for two bytes of the largest body. */
 const BODY_MAX_NODES: number = MAX_NODES - SEALS_NODES
 
-type BodyLimits = { readonly maxBytes: number; readonly maxDepth: number; readonly maxNodes: number }
-const REQUEST_LIMITS: BodyLimits = { maxBytes: BODY_MAX_BYTES, maxDepth: BODY_MAX_DEPTH, maxNodes: BODY_MAX_NODES }
+type BodyLimits = Required<Pick<StrictJsonLimits, "maxBytes" | "maxDepth" | "maxNodes">> & StrictJsonLimits
+/** Some languages write −0.0 for a zero that was rounded; it is sealed as 0. */
+const REQUEST_LIMITS: BodyLimits = {
+  maxBytes: BODY_MAX_BYTES,
+  maxDepth: BODY_MAX_DEPTH,
+  maxNodes: BODY_MAX_NODES,
+  acceptsNegativeZero: true,
+}
 /** A bundle holds a request's members and their seals: it may be larger, two levels deeper, and have more nodes. */
 export const DOCUMENT_LIMITS: BodyLimits = { maxBytes: 4_194_304, maxDepth: 66, maxNodes: MAX_NODES }
 

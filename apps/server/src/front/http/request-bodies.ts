@@ -1,9 +1,9 @@
-/** Validates the bodies of `POST /execute`, `POST /attest` and `POST /admin/keys`; declared members go on as they were received. */
+/** Validates the bodies of `POST /execute`, `POST /attest` and `POST /admin/keys`; declared members go on as received, but for nulls. */
 import type { JsonObject } from "@runseal/canonical"
 import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { issueText } from "@runseal/core/artifacts/schema-issue"
-import { holdsNul, isObject } from "@runseal/core/vocabulary/json-members"
+import { dropNullMembers, holdsNul, isObject } from "@runseal/core/vocabulary/json-members"
 import { type AttestRequest, attestRequestSchema } from "@runseal/core/wire/attestation-requests"
 import { declaredTokens, executeRequestSchema } from "@runseal/core/wire/execute-request"
 import { type MintKeyRequest, mintKeyRequestSchema } from "@runseal/core/wire/key-requests"
@@ -11,10 +11,16 @@ import type { SubmittedRun } from "@runseal/core/wire/submission"
 import * as v from "valibot"
 import { badRequest } from "../../http-error.ts"
 
-/** @throws HttpError 400 naming the field that is wrong, never its value */
+/**
+ * Validates a body that was just parsed, and drops its members that are null. Those inside it are dropped once their names were
+ * validated: a name that is not accepted is refused with null too.
+ * @throws HttpError 400 naming the field that is wrong, never its value
+ */
 function readBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObject): v.InferOutput<Schema> {
+  for (const [name, value] of Object.entries(body)) if (value === null) Reflect.deleteProperty(body, name)
   const parsed = v.safeParse(schema, body, FIRST_ISSUE)
   if (!parsed.success) throw badRequest(`${issueText(parsed.issues[0])}.`)
+  dropNullMembers(body)
   return parsed.output
 }
 

@@ -1,13 +1,15 @@
 /** The answers of `POST /execute` and of the determinism check, derived from bundles. docs/api.md, "POST /execute". */
 import { canonicalize, type JsonObject } from "@runseal/canonical"
 import { type Bundle, durationMs, receiptOf, sealedHash } from "@runseal/core/artifacts/bundle-schema"
+import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { DeterminismAnswer } from "@runseal/core/wire/run-summaries"
 
 export function executeAnswer(bundle: Bundle): { readonly status: 200 | 422 | 500; readonly body: JsonObject } {
-  const { run, manifest, partial_manifest, allow_token } = bundle
+  const { run, sections, manifest, partial_manifest, allow_token } = bundle
   const { http_status: status, sentence } = OUTCOMES[run.outcome_kind]
-  const base = { run_id: run.run_id, duration_ms: durationMs(run) }
+  const findings = recordFindings(sections)
+  const base = { run_id: run.run_id, duration_ms: durationMs(run), ...(findings.length === 0 ? {} : { findings }) }
   if (manifest !== undefined && allow_token !== undefined)
     return { status, body: { ok: true, ...base, manifest, allow_token } }
   const found = receiptOf(bundle)

@@ -73,6 +73,7 @@ function reviewRemarks(adapter: string, output: boolean): readonly Block[] {
 
 /** What each finding means; docs/pipeline.md explains them at length. */
 const MEANINGS: Readonly<Record<FindingCode, string>> = {
+  PAYLOAD_EMPTY: "the payload has no bytes",
   TIMESTAMP_UNPARSABLE: "a declared time is no RFC 3339 date-time",
   TIMESTAMP_OUT_OF_ORDER: "a declared effect was issued before the one listed before it",
   TIMESTAMP_AFTER_ADMISSION: "a declared time is later than the admission of the run",
@@ -81,7 +82,9 @@ const MEANINGS: Readonly<Record<FindingCode, string>> = {
   PROMPT_HASH_MISMATCH: "two declared prompt hashes differ",
   AI_OUTPUT_HASH_MISMATCH: "the declared output hash is not that of the AI output",
   AI_OUTPUT_HASH_UNCHECKED: "an output hash was declared, and no AI output was sent to check it",
-  COST_DOES_NOT_ADD_UP: "declared input and output tokens do not add up to the declared total",
+  COST_WITHOUT_TOTAL: "a cost was declared without total_tokens, and the budgets counted zero",
+  COST_PARTS_EXCEED_TOTAL: "declared input and output tokens exceed the declared total, which the budgets counted",
+  COST_DOES_NOT_ADD_UP: "declared input and output tokens are fewer than the declared total",
 }
 
 function kernelFindings({ sections: { efa } }: Bundle): readonly Block[] {
