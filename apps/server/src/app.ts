@@ -7,6 +7,7 @@ import { matchedRoutes } from "hono/route"
 import type { Deps } from "./deps.ts"
 import { adminOnly, authenticate } from "./front/access/authentication.ts"
 import { limitNameOf, limitRequests } from "./front/access/rate-limit.ts"
+import { knownParameters } from "./front/discovery/known-parameters.ts"
 import { createBodyRoom } from "./front/http/body-room.ts"
 import { holdBodies } from "./front/http/json-body.ts"
 import { securityHeaders } from "./front/http/security-headers.ts"
@@ -60,11 +61,12 @@ export function createApp(deps: Deps): Hono {
     deps.telemetry.answered(routeOf(c), c.res.status)
     if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store")
   })
+  app.use(knownParameters("public"))
   for (const routes of PUBLIC_ROUTES) app.route("/", routes(deps))
-  app.use("/admin/*", authenticate(deps), adminOnly)
+  app.use("/admin/*", authenticate(deps), adminOnly, knownParameters("admin"))
   for (const routes of ADMIN_ROUTES) app.route("/", routes(deps))
   app.all("/admin/*", c => c.notFound())
-  app.use(authenticate(deps, limitNameOf), limitRequests(deps))
+  app.use(authenticate(deps, limitNameOf), limitRequests(deps), knownParameters("key"))
   for (const routes of CALLER_ROUTES) app.route("/", routes(deps))
   app.notFound(c => c.json({ ok: false, error: "There is no such endpoint." }, 404))
   app.onError((error, c) => {

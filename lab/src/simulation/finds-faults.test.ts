@@ -75,7 +75,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     name: "a transaction whose BEGIN failed goes on",
-    changes: [{ file: "store/driver/transaction.ts", from: "[begun,", to: "[begun.catch(() => undefined)," }],
+    changes: [{ file: "store/driver/transaction.ts", from: "[begin,", to: "[begin.catch(() => undefined)," }],
     found: /AssertionError/,
   },
   {
@@ -95,7 +95,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     name: "a start does not look how far the log had grown",
-    changes: [{ file: "sealing/pinned-deployment.ts", from: "  await heads.begin(db)\n", to: "" }],
+    changes: [{ file: "sealing/pinned-deployment.ts", from: "  await heads.start(db)\n", to: "" }],
     found: /is accepted, \d+ are remembered/,
   },
 ]

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest"
 import { USE_NOTED_EVERY_MS } from "../../src/front/access/key-directory.ts"
 import { eachDatabase } from "../database/databases.ts"
 import { ADMIN, CUSTOMER, caller, type Holder, holderOf, mint } from "../harness/key-holders.ts"
-import { expectRefused, keysOf, listAt, numberAt, objectAt } from "../harness/read-answer.ts"
+import { expectRefused, keysOf, listAt, numberAt, objectAt, textAt } from "../harness/read-answer.ts"
 import { CANARY } from "../harness/refusal.ts"
 import { request } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
@@ -34,6 +34,10 @@ eachDatabase("keys", open => {
       expect(v.is(mintedKeySchema, answer.body)).toBe(true)
       expect(answer.body).toMatchObject({ ok: true, name: "ops", tier: "production" })
       expect(answer.headers.get("cache-control")).toBe("no-store")
+    })
+
+    test("a key that is not the first has a hint about its secret alone", async () => {
+      expect(textAt((await admin.post("/admin/keys", CUSTOMER)).body, "hint")).not.toContain("locked")
     })
 
     test("gives every key its own secret: rsk_ and 24 random bytes in hex", async () => {

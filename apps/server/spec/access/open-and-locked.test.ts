@@ -1,9 +1,9 @@
 /** docs/api.md, "Keys": open mode while no key was ever created, locked mode for ever after. */
-import { parseStrictJson } from "@runseal/canonical"
+import { type JsonObject, parseStrictJson } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
 import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/key-holders.ts"
-import { expectRefused, listAt, numberAt } from "../harness/read-answer.ts"
+import { expectRefused, listAt, numberAt, textAt } from "../harness/read-answer.ts"
 import { minted } from "../harness/read-tables.ts"
 import { request } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
@@ -43,6 +43,24 @@ eachDatabase("open mode", open => {
     expectRefused(await anonymous().post("/admin/keys", { name: "ops", scope: "admin" }), 400)
     expectRefused(await anonymous().post("/admin/keys", {}), 400)
     expect((await anonymous().get("/runs")).status).toBe(200)
+  })
+})
+
+eachDatabase("the hint of the first key", open => {
+  describe.each<readonly [string, JsonObject, boolean]>([
+    ["a customer key", CUSTOMER, true],
+    ["an admin key", ADMIN, false],
+  ])("%s", (_kind, body, locksOut) => {
+    const service = standingService(() => ({ open }))
+
+    test("says that the service is locked from now on, and how to get an admin key when there is none", async () => {
+      const first = await caller(service()).post("/admin/keys", body)
+      expect(first.status).toBe(201)
+      const hint = textAt(first.body, "hint")
+      expect(hint).toContain("the service is locked")
+      expect(hint.includes("--mint-admin-key")).toBe(locksOut)
+      expect(expectRefused(await caller(service()).get("/admin/keys"), 401)).toContain("--mint-admin-key")
+    })
   })
 })
 

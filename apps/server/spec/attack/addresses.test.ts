@@ -140,7 +140,9 @@ describe("a method is what the request line says", () => {
     "%s changes nothing",
     async name => {
       const headers = `${keyOf(admin)}${name}: DELETE\r\n`
-      expect(statusesIn(await ask("GET", `/admin/keys?_method=DELETE&${name}=DELETE`, headers))).toEqual([200])
+      expect(statusesIn(await ask("GET", "/admin/keys", headers))).toEqual([200])
+      expect(statusesIn(await ask("GET", `/admin/keys/${customer.id}?${name}=DELETE`, headers))).toEqual([404])
+      expect(statusesIn(await ask("GET", `/admin/keys?${name}=DELETE`, headers))).toEqual([400])
       expect(statusesIn(await ask("POST", `/admin/keys/${customer.id}`, headers))).toEqual([404])
       expect(statusesIn(await ask("GET", "/runs", keyOf(customer)))).toEqual([200])
     },

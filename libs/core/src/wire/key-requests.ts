@@ -84,7 +84,7 @@ export const mintedKeySchema = v.strictObject({
   /** Shown here and nowhere else. */
   secret: v.pipe(v.string(), v.regex(/^rsk_[0-9a-f]{48}$/)),
   tier: tierSchema,
-  /** One sentence on how to store the secret. */
+  /** How to store the secret; of the first key also that the service is locked from now on, and how to get an admin key. */
   hint: textSchema,
 })
 /** Status 201 of `POST /admin/keys`. */

@@ -1,6 +1,11 @@
 /** An API key and its secret: how they are made, written and stored. docs/api.md, "Keys" and "POST /admin/keys". */
 import { createHash, randomBytes } from "node:crypto"
-import { CUSTOMER_NAME_PREFIX, type MintedKey, type MintKeyRequest } from "@runseal/core/wire/key-requests"
+import {
+  CUSTOMER_NAME_PREFIX,
+  type KeyScope,
+  type MintedKey,
+  type MintKeyRequest,
+} from "@runseal/core/wire/key-requests"
 import type { Database } from "../../store/driver/database.ts"
 import { insertKey, type Minter } from "../../store/tables/api-keys.ts"
 
@@ -24,6 +29,14 @@ export const secretHash = (secret: string): string => createHash("sha256").updat
 
 const HINT =
   "Keep the secret now: only its hash is stored, and it is not shown again. Send it in the header X-Service-Key."
+const LOCKED = " This was the first key: from now on the service is locked, and every request needs a key."
+/** For the most frequent mistake: nobody can administer the service over HTTP any more. */
+const NO_ADMIN =
+  ' It is a customer key, so that there is no admin key and no key can use /admin/*. To get one, run the server\'s command on its machine with --mint-admin-key <name>: docs/operations.md, "No admin key is left".'
+
+/** Only the first key is made by an anonymous caller. */
+const hintOf = (scope: KeyScope, minter: Minter): string =>
+  minter.kind === "anonymous" ? HINT + LOCKED + (scope === "admin" ? "" : NO_ADMIN) : HINT
 
 /**
  * Makes a key and returns its secret, this once.
@@ -41,5 +54,5 @@ export async function mintKey(
   const tier = request.tier ?? (scope === "admin" ? "production" : "trial")
   const secret = newSecret()
   const id = await insertKey(db, { name, secret_hash: secretHash(secret), scope, tier, created_at: nowMs }, minter)
-  return id === undefined ? undefined : { ok: true, id, name, secret, tier, hint: HINT }
+  return id === undefined ? undefined : { ok: true, id, name, secret, tier, hint: hintOf(scope, minter) }
 }

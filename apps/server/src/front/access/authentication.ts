@@ -13,9 +13,16 @@ export const KEY_HEADER = "X-Service-Key"
  */
 const CHALLENGE = { "WWW-Authenticate": `ApiKey realm="runseal", header="${KEY_HEADER}"` }
 
+/** Where an operator without an admin key finds the way back in. */
+const BREAK_GLASS = "where none is left, the operator makes one on the server's machine with --mint-admin-key."
+
 /** The same sentence for every reason, so that it does not reveal whether a key ever existed. */
 export const unauthorized = (): HttpError =>
-  new HttpError(401, `A valid key is required in the header ${KEY_HEADER}.`, CHALLENGE)
+  new HttpError(
+    401,
+    `A valid key is required in the header ${KEY_HEADER}. An admin key makes keys; ${BREAK_GLASS}`,
+    CHALLENGE,
+  )
 
 /**
  * Middleware that finds the caller. In open mode that is the anonymous caller, whatever the header holds; in locked mode a header
@@ -34,7 +41,8 @@ export function authenticate({ keys }: Pick<Deps, "keys">, limitOf?: (c: Context
 
 /** Refuses customer keys before anything else of the request is read. In open mode the anonymous caller administers. */
 export const adminOnly: MiddlewareHandler = async (c, next) => {
-  if (callerOf(c).scope === "customer") throw new HttpError(403, "This endpoint needs an admin key.")
+  if (callerOf(c).scope === "customer")
+    throw new HttpError(403, `This endpoint needs an admin key, and this is a customer key; ${BREAK_GLASS}`)
   await next()
 }
 

@@ -20,7 +20,8 @@ import { RUN_OPERATIONS } from "./operations/runs-operations.ts"
 import { SERVICE_OPERATIONS } from "./operations/service-operations.ts"
 import { RATE_LIMIT_HEADERS, REFUSALS, refusalsOf } from "./refusals.ts"
 
-const OPERATIONS: readonly Operation[] = [
+/** Every endpoint. */
+export const OPERATIONS: readonly Operation[] = [
   ...EXECUTE_OPERATIONS,
   ...RUN_OPERATIONS,
   ...ATTESTATION_OPERATIONS,
@@ -33,7 +34,8 @@ const DESCRIPTION = `Executes payloads through a nine-stage pipeline and seals e
 
 While no key was ever created every caller is anonymous; afterwards \`${KEY_HEADER}\` is needed wherever an endpoint says so. A
 refused request is \`{"ok": false, "error": "<one sentence>"}\`; so is any endpoint or method that is not here, with status 404.
-Unknown query parameters and unknown top-level members of a body are ignored; a parameter given twice is refused.`
+A query parameter that an endpoint does not have, or that is given twice, is refused with 400; unknown top-level members of a body are
+ignored.`
 
 const SCHEME = "service_key"
 

@@ -70,7 +70,7 @@ export const REFUSALS: Readonly<Record<ErrorStatus, { readonly name: string; rea
 
 /** Statuses of an operation's refusals, ascending, without those it describes itself. */
 export function refusalsOf(operation: Operation): readonly ErrorStatus[] {
-  const { access, limit, idempotent, query, body, answers, unfailing, refusals = [] } = operation
+  const { access, limit, idempotent, body, answers, unfailing, refusals = [] } = operation
   // The key is read from the database, which can fail.
   const authenticated: readonly ErrorStatus[] = access === "public" ? [] : [401, 503]
   const found = new Set<ErrorStatus>([
@@ -78,7 +78,7 @@ export function refusalsOf(operation: Operation): readonly ErrorStatus[] {
     ...(access === "admin" ? ([403] as const) : []),
     ...(limit === undefined ? [] : ([429] as const)),
     ...(idempotent === undefined ? [] : ([400, 409] as const)),
-    ...(query === undefined ? [] : ([400] as const)),
+    ...(answers[200]?.content?.type === "text/html" ? [] : ([400] as const)),
     ...(body === undefined ? [] : ([400, 413] as const)),
     ...refusals,
     ...(unfailing === true ? [] : ([500] as const)),

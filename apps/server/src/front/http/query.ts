@@ -1,6 +1,6 @@
 /**
- * Query parameters, as schemas that requests are validated by and that the OpenAPI document is made of. A bad value or
- * a parameter given twice is a 400, never silently another value; unknown parameters are ignored.
+ * Query parameters, as schemas that requests are validated by and that the OpenAPI document is made of. A bad value, a parameter
+ * given twice and one that the endpoint does not have are each a 400, never silently another value.
  */
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { rfc3339Millis } from "@runseal/core/kernels/tok"
@@ -54,10 +54,22 @@ const routeIdText = v.pipe(
   v.check(text => !text.includes("\u0000") && text.isWellFormed(), ROUTE_RULE),
   v.description("Length in UTF-16 units; U+0000 is refused."),
 )
+const DAY_MS = 86_400_000
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+/** The first millisecond of a timestamp, or of a day in UTC; undefined for other texts. */
+const startMillis = (text: string): number | undefined => rfc3339Millis(DAY.test(text) ? `${text}T00:00:00Z` : text)
+/** The first millisecond after it. */
+const endMillis = (text: string): number | undefined => {
+  const start = startMillis(text)
+  return start === undefined ? undefined : start + (DAY.test(text) ? DAY_MS : 1)
+}
 const instantText = v.pipe(
   v.string(),
-  v.check(text => rfc3339Millis(text) !== undefined, "must be an RFC 3339 timestamp"),
-  v.metadata({ format: "date-time", description: "RFC 3339, included." }),
+  v.check(text => startMillis(text) !== undefined, "must be an RFC 3339 timestamp, or a day as YYYY-MM-DD"),
+  v.metadata({
+    anyOf: [{ format: "date-time" }, { format: "date" }],
+    description: "RFC 3339, included. A day without a time is that day in UTC, from its start to its end.",
+  }),
 )
 const hexPrefix = v.pipe(v.string(), v.regex(/^[0-9a-f]{1,64}$/, "must be 1 to 64 lowercase hex digits"))
 
@@ -74,8 +86,8 @@ export const searchQuerySchema: QuerySchema<Partial<Page> & RunFilters> = v.obje
 /** Bounds of `GET /runs/export`: like those of a search, within the years that a record's clock can express. */
 const clockText = v.pipe(
   instantText,
-  v.check(text => clockMillis(clockOf(rfc3339Millis(text))) !== undefined, "must be in the years 0000 to 9999 of UTC"),
-  v.description("RFC 3339, included; in the years 0000 to 9999 of UTC."),
+  v.check(text => clockMillis(clockOf(startMillis(text))) !== undefined, "must be in the years 0000 to 9999 of UTC"),
+  v.description("RFC 3339, included, or a day in UTC; in the years 0000 to 9999 of UTC."),
 )
 const clockOf = (millis: number | undefined): string => (millis === undefined ? "" : new Date(millis).toISOString())
 export const exportQuerySchema: QuerySchema<{ readonly from?: string; readonly to?: string }> = v.object({
@@ -99,11 +111,10 @@ export const reportQuerySchema: QuerySchema<{ readonly format?: ReportFormat }> 
   ),
 })
 
-/** The parameters of a URL's query that a schema names. @throws HttpError 400 naming the parameter, never its value */
+/** The parameters of a URL's query, of which `refuseUnknown` has refused those that the schema does not name. @throws HttpError 400 naming the parameter, never its value */
 export function readQuery<T>(schema: QuerySchema<T>, url: string): T {
   const values: Record<string, string> = {}
   for (const [name, value] of queryPairs(url)) {
-    if (!Object.hasOwn(schema.entries, name)) continue
     if (Object.hasOwn(values, name)) throw badRequest(`${name} must be given once.`)
     values[name] = value
   }
@@ -113,10 +124,27 @@ export function readQuery<T>(schema: QuerySchema<T>, url: string): T {
   throw badRequest(`${v.getDotPath(issue)} ${issue.message}.`)
 }
 
+/** @param schema absent for an endpoint without parameters. @throws HttpError 400 naming those that there are, never the one given */
+export function refuseUnknown(schema: QuerySchema<unknown> | undefined, url: string): void {
+  const known = Object.keys(schema?.entries ?? {})
+  if (queryPairs(url).every(([name]) => known.includes(name))) return
+  throw badRequest(
+    known.length === 0
+      ? "This endpoint takes no query parameters."
+      : `An unknown query parameter was given; this endpoint takes ${known.join(", ")}.`,
+  )
+}
+
 /** Names and values of a query string, decoded as forms write them (WHATWG URL §5.1), but never with a replacement character. */
 function queryPairs(url: string): readonly (readonly [name: string, value: string])[] {
   const start = url.indexOf("?")
-  const pairs = start < 0 ? [] : url.slice(start + 1).split("&")
+  const pairs =
+    start < 0
+      ? []
+      : url
+          .slice(start + 1)
+          .split("&")
+          .filter(pair => pair !== "")
   return pairs.map(pair => {
     const at = pair.indexOf("=")
     return at < 0 ? [decode(pair), ""] : [decode(pair.slice(0, at)), decode(pair.slice(at + 1))]
@@ -161,20 +189,17 @@ export function readSearch(url: string): { readonly filters: SearchFilters; read
   return { filters, page: asPage(query) }
 }
 
-/** When the records of an export were admitted. @throws HttpError 400 for a range that ends before it starts */
-export function readExportRange(url: string): Pick<SearchFilters, "from_ms" | "to_ms"> {
-  const range = asRange(readQuery(exportQuerySchema, url))
-  const { from_ms = Number.NEGATIVE_INFINITY, to_ms = Number.POSITIVE_INFINITY } = range
-  if (from_ms >= to_ms) throw badRequest("from must not be later than to.")
-  return range
-}
+/** When the records of an export were admitted. */
+export const readExportRange = (url: string): Pick<SearchFilters, "from_ms" | "to_ms"> =>
+  asRange(readQuery(exportQuerySchema, url))
 
-/** Both ends are included. */
+/** Both ends are included. @throws HttpError 400 for a range that ends before it starts */
 function asRange(query: { readonly from?: string; readonly to?: string }): Pick<SearchFilters, "from_ms" | "to_ms"> {
-  const [from, to] = [rfc3339Millis(query.from ?? ""), rfc3339Millis(query.to ?? "")]
+  const [from, to] = [startMillis(query.from ?? ""), endMillis(query.to ?? "")]
+  if (from !== undefined && to !== undefined && from >= to) throw badRequest("from must not be later than to.")
   return {
     ...(from === undefined ? {} : { from_ms: from }),
-    ...(to === undefined ? {} : { to_ms: to + 1 }),
+    ...(to === undefined ? {} : { to_ms: to }),
   }
 }
 

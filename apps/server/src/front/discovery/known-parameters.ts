@@ -1,0 +1,52 @@
+/**
+ * Refuses query parameters that an endpoint does not have, by the operations of the OpenAPI document: a misspelt filter must not
+ * answer with everything. Pages for people ignore them, since links to them get parameters of others.
+ */
+import type { Context, MiddlewareHandler } from "hono"
+import { type QuerySchema, refuseUnknown } from "../http/query.ts"
+import { OPERATIONS } from "./openapi.ts"
+import type { Access, Operation } from "./operation.ts"
+
+type Endpoint = {
+  readonly access: Access
+  readonly method: string
+  readonly path: RegExp
+  readonly query: QuerySchema<unknown> | undefined
+}
+
+const ENDPOINTS: readonly Endpoint[] = OPERATIONS.filter(operation => !isPage(operation)).map(operation => ({
+  access: operation.access,
+  method: operation.method.toUpperCase(),
+  path: pathPattern(operation),
+  query: operation.query,
+}))
+
+function isPage({ answers }: Operation): boolean {
+  return answers[200]?.content?.type === "text/html"
+}
+
+function pathPattern({ path, path_parameters = {} }: Operation): RegExp {
+  const pattern = path
+    .split(/\{(\w+)\}/)
+    .map((part, at) =>
+      at % 2 === 0 ? part.replaceAll(".", "\\.") : path_parameters[part]?.many_segments ? ".+" : "[^/]+",
+    )
+  return new RegExp(`^${pattern.join("")}$`)
+}
+
+/**
+ * Middleware that answers 400 and names the parameters which the endpoint has.
+ * @param access of the endpoints that are checked: those behind a key are checked once the caller is authenticated
+ */
+export function knownParameters(access: Access): MiddlewareHandler {
+  const endpoints = ENDPOINTS.filter(endpoint => endpoint.access === access)
+  const endpointOf = ({ req }: Context): Endpoint | undefined => {
+    const method = req.method === "HEAD" ? "GET" : req.method
+    return endpoints.find(endpoint => endpoint.method === method && endpoint.path.test(req.path))
+  }
+  return async (c, next) => {
+    const endpoint = c.req.url.includes("?") ? endpointOf(c) : undefined
+    if (endpoint !== undefined) refuseUnknown(endpoint.query, c.req.url)
+    await next()
+  }
+}
