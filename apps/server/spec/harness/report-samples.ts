@@ -74,8 +74,6 @@ export function linesOf(block: Block): readonly Line[] {
       return plain(block.label)
     case "code":
       return plain(...block.lines)
-    case "page_break":
-      return []
   }
 }
 

@@ -8,7 +8,7 @@ import { STYLES } from "./style.ts"
 const { area } = STYLES.roomy
 
 type Drawn = { readonly strip: number; readonly page: number; readonly top: number; readonly header: boolean }
-type Shape = { height: number; gap: number; keepWithNext: boolean; repeats: boolean; breaks: boolean }
+type Shape = { height: number; gap: number; keepWithNext: boolean; repeats: boolean }
 
 function drawn(shapes: readonly Shape[]): { drawn: Drawn[]; pages: number } {
   const list: Drawn[] = []
@@ -60,7 +60,6 @@ const line = (more: Partial<Shape> = {}): Shape => ({
   gap: 0,
   keepWithNext: false,
   repeats: false,
-  breaks: false,
   ...more,
 })
 const LINES_ON_PAGE = Math.floor(area.height / 100)
