@@ -2,19 +2,26 @@
 import { join } from "node:path"
 import { createApp } from "./app.ts"
 import { boot, prepare, type Service } from "./boot.ts"
-import { type Listening, listen } from "./front/http/listen.ts"
+import { type Listening, listen, tryToListen } from "./front/http/listen.ts"
 import { createMetrics, listenForMetrics, type Metrics } from "./front/metrics/metrics.ts"
 import { runCommand } from "./operator-commands.ts"
 import { type Config, readConfig } from "./options/config.ts"
 import { readSecretFiles, removeSecrets, SECRET_VARIABLES } from "./options/secrets.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { createLogger, errorFacts } from "./process-log.ts"
-import { type Database, openDatabase } from "./store/driver/database.ts"
+import { type Database, type IfMissing, openDatabase } from "./store/driver/database.ts"
 
-const openStore = ({ databaseUrl, dataDir }: Config, say: (sentence: string) => void): Promise<Database> =>
-  databaseUrl === undefined
-    ? openDatabase({ kind: "pglite", dataDir: join(dataDir, "db") }, say)
-    : openDatabase({ kind: "postgres", url: databaseUrl }, say)
+function openStore(
+  { databaseUrl, dataDir }: Config,
+  log: (sentence: string) => void,
+  ifMissing: IfMissing = "make",
+): Promise<Database> {
+  const place =
+    databaseUrl === undefined
+      ? ({ kind: "pglite", dataDir: join(dataDir, "db") } as const)
+      : ({ kind: "postgres", url: databaseUrl } as const)
+  return openDatabase(place, log, ifMissing)
+}
 
 const printToOperator = (sentence: string): void => void process.stderr.write(`runseal: ${sentence}\n`)
 
@@ -40,6 +47,12 @@ async function startListening(
   }
 }
 
+/** @throws StartupError for a port that cannot be used */
+async function refuseUsedPorts({ host, port, metricsHost, metricsPort }: Config): Promise<void> {
+  await tryToListen(host, port)
+  if (metricsPort !== undefined) await tryToListen(metricsHost, metricsPort)
+}
+
 async function main(): Promise<void> {
   readSecretFiles(process.env)
   const config = readConfig(process.argv.slice(2), process.env)
@@ -47,10 +60,11 @@ async function main(): Promise<void> {
   for (const name of removeSecrets(process.env, SECRET_VARIABLES))
     printToOperator(`${name} stays readable in /proc/${process.pid}/environ; give ${name}_FILE in its place`)
   if ("ended" in config) return
-  if (await runCommand(config, () => openStore(config, printToOperator))) return
+  if (await runCommand(config, ifMissing => openStore(config, printToOperator, ifMissing))) return
   const logger = createLogger(config.logLevel)
-  // Refused before a database is made.
+  // Both refuse a start before anything is made.
   const prepared = prepare(config)
+  await refuseUsedPorts(config)
   const db = await openStore(config, sentence => logger.info(sentence))
   const metrics = config.metricsPort === undefined ? undefined : createMetrics()
   const service = await boot({ config, prepared, db, logger, nowMs: Date.now, counters: metrics?.counters }).catch(

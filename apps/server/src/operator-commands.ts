@@ -17,7 +17,7 @@ import {
   revokeRetiredKey,
 } from "./sealing/key-change.ts"
 import { forgetFolder, type ListedFolder, listFolders } from "./sealing/registered-folders.ts"
-import type { Database } from "./store/driver/database.ts"
+import type { Database, IfMissing } from "./store/driver/database.ts"
 import type { SigningKeyRow } from "./store/tables/signing-keys.ts"
 
 type Output = { readonly json: JsonObject; readonly lines: readonly string[] }
@@ -31,7 +31,7 @@ type Printed = { readonly out: string; readonly err?: string }
  * @returns whether something was
  * @throws StartupError with one sentence
  */
-export async function runCommand(config: Config, open: () => Promise<Database>): Promise<boolean> {
+export async function runCommand(config: Config, open: (ifMissing: IfMissing) => Promise<Database>): Promise<boolean> {
   const { mintAdminKey: name, keysCommand, headsCommand } = config
   const answer = async (db: Database): Promise<Printed> => {
     if (name !== undefined) return mintAdminKey(db, name)
@@ -40,7 +40,8 @@ export async function runCommand(config: Config, open: () => Promise<Database>):
     return headsCommand === undefined ? { out: "" } : printed(headsCommand, await doWithHeads(db, headsCommand))
   }
   if ((name ?? keysCommand ?? headsCommand) === undefined) return false
-  const db = await open()
+  // A first admin key may come before the first start of the service.
+  const db = await open(name === undefined ? "refuse" : "make")
   const { out, err = "" } = await answer(db).finally(db.close)
   process.stderr.write(err)
   process.stdout.write(out)

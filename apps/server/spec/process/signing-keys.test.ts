@@ -69,8 +69,8 @@ describe("one deployment", () => {
   const verify = (record: number, trust: string) => verifyWithCli(records[record - 1] ?? "", trust)
 
   beforeAll(async () => {
-    expect(await refused("list")).toContain("holds no log yet")
-    expect(await refused("rotate")).toContain("holds no log yet")
+    expect(await refused("list")).toContain("There is no deployment")
+    expect(await refused("rotate")).toContain("There is no deployment")
     await start()
     await seal()
     await nextSecond()

@@ -9,7 +9,6 @@ import {
   existsSync,
   fdatasync,
   fdatasyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -23,6 +22,7 @@ import { promisify } from "node:util"
 import { encodeHex } from "@runseal/canonical"
 import { EMPTY_ROOT } from "@runseal/log/merkle/rfc6962"
 import { StartupError } from "../options/startup-error.ts"
+import { makeFolder } from "../store/driver/make-folder.ts"
 import { inKeysFolder, syncDirectory } from "./keys-folder.ts"
 
 export const HEADS_DIRECTORY = "heads"
@@ -188,7 +188,7 @@ export function openHeadFile(keysDirectory: string, instance: string, sync: Sync
 
 function openOwnHead(keysDirectory: string, instance: string, sync: SyncFile): HeadFile {
   const directory = join(keysDirectory, HEADS_DIRECTORY)
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeFolder(directory)
   removeUnfinished(directory)
   readHeads(directory, headNames(directory))
   const path = join(directory, instance)

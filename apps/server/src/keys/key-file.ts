@@ -11,7 +11,6 @@ import {
   fstatSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -24,6 +23,7 @@ import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { parseP256Spki, pemToSpki, spkiToPem } from "@runseal/log/keys/spki"
 import * as v from "valibot"
 import { StartupError } from "../options/startup-error.ts"
+import { makeFolder } from "../store/driver/make-folder.ts"
 import type { KeyIds } from "../store/tables/signing-keys.ts"
 import { type EcdsaKey, ecdsaKey, ed25519Key, idsOf, keyElsewhere, type SigningKeys, sameIds } from "./ecdsa-keys.ts"
 import { inKeysFolder, syncDirectory, whileLocked } from "./keys-folder.ts"
@@ -83,7 +83,7 @@ export function findKeys(directory: string, ids: KeyIds): SigningKeys | "none" |
  */
 export function createKeys(directory: string, elsewhere?: Uint8Array): SigningKeys {
   inKeysFolder(directory, () => {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeFolder(directory)
     chmodSync(directory, 0o700)
     const secret = randomBytes(SECRET_BYTES).toString("hex")
     const service_key = elsewhere === undefined ? newKey.service() : spkiToPem(elsewhere)

@@ -1,5 +1,6 @@
 /** The listening socket: timeouts and limits of its connections, and how the service stops listening. */
 import { createServer } from "node:http"
+import { createServer as createSocketServer } from "node:net"
 import { getRequestListener } from "@hono/node-server"
 import { StartupError } from "../../options/startup-error.ts"
 import { HEAD_MAX_BYTES, refuseUnreadable, socketRefusals } from "./socket-refusals.ts"
@@ -50,6 +51,29 @@ type ListenOptions = {
   readonly limits?: ConnectionLimits
 }
 
+/** Why the system refuses an address, by its error code. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "the port is in use by another process",
+  EADDRNOTAVAIL: "this machine has no such address",
+  EACCES: "this user may not use the port",
+  ENOTFOUND: "the host name is not known",
+  EAI_AGAIN: "the host name cannot be resolved now",
+}
+
+function cannotListen(host: string, port: number, cause: Error): StartupError {
+  const reason = "code" in cause ? REFUSALS[`${cause.code}`] : undefined
+  return new StartupError(`cannot listen on ${host}:${port}${reason === undefined ? "" : `: ${reason}`}`, { cause })
+}
+
+/** Listens on an address for a moment, before a start makes anything. @throws StartupError when the address cannot be listened on */
+export function tryToListen(host: string, port: number): Promise<void> {
+  const server = createSocketServer()
+  return new Promise((resolve, reject) => {
+    server.once("error", cause => reject(cannotListen(host, port, cause)))
+    server.listen(port, host, () => server.close(() => resolve()))
+  })
+}
+
 /** @throws StartupError when the address cannot be listened on */
 export function listen({ fetch, host, port, limits = CONNECTION_LIMITS }: ListenOptions): Promise<Listening> {
   const server = createServer({
@@ -86,7 +110,7 @@ export function listen({ fetch, host, port, limits = CONNECTION_LIMITS }: Listen
     })
 
   return new Promise((resolve, reject) => {
-    server.once("error", cause => reject(new StartupError(`cannot listen on ${host}:${port}`, { cause })))
+    server.once("error", cause => reject(cannotListen(host, port, cause)))
     server.listen(port, host, () => {
       const bound = server.address()
       if (bound === null || typeof bound === "string") throw new Error("a listening TCP server has an address")

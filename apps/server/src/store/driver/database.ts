@@ -2,8 +2,8 @@
 import type postgres from "postgres"
 import { type CommitGate, createCommitGate, OPEN_GATE } from "./commit-gate.ts"
 import { type ConnectionPool, createConnectionPool } from "./connection-pool.ts"
-import { knownMigrations, migrateDatabase } from "./migrate.ts"
-import { lockFolder, prepareCluster } from "./pglite/folder.ts"
+import { knownMigrations, migrateDatabase, refuseUnmigrated } from "./migrate.ts"
+import { lockFolder, prepareCluster, refuseMissing } from "./pglite/folder.ts"
 import { type PgliteThread, startPglite } from "./pglite/pglite-thread.ts"
 import { templateOf } from "./pglite/template.ts"
 import {
@@ -63,26 +63,35 @@ export type Database = Source & {
 /** A line for the operator. */
 type StoreLog = (sentence: string) => void
 
+/** What is done where there is no deployment yet: a start makes one, a command that reads or changes one is refused. */
+export type IfMissing = "make" | "refuse"
+
 /**
  * Opens a database and migrates it.
  * @throws StartupError in one sentence when it cannot be used
  */
-export async function openDatabase(options: DatabaseOptions, log: StoreLog = () => {}): Promise<Database> {
+export async function openDatabase(
+  options: DatabaseOptions,
+  log: StoreLog = () => {},
+  ifMissing: IfMissing = "make",
+): Promise<Database> {
   switch (options.kind) {
     case "pglite":
+      if (ifMissing === "refuse") refuseMissing(options.dataDir)
       return openFolder(options.dataDir, log)
     case "memory":
       return openMemory()
     case "postgres":
-      return openServer(options.url, log)
+      return openServer(options.url, log, ifMissing)
   }
 }
 
-async function openServer(url: string, log: StoreLog): Promise<Database> {
+async function openServer(url: string, log: StoreLog, ifMissing: IfMissing): Promise<Database> {
   const start = createConnectionPool(1, startingClient(url))
   try {
     await start.lease(async connection => {
       await checkServer(connection.client, log)
+      if (ifMissing === "refuse") await refuseUnmigrated(connection.client)
       await migrateDatabase(connection)
     })
   } finally {

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url"
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator"
 import { StartupError } from "../../options/startup-error.ts"
 import type { Connection } from "./connection-pool.ts"
-import type { Tx } from "./session.ts"
+import type { StoreClient, Tx } from "./session.ts"
 import { StoreError } from "./store-errors.ts"
 import { runTransaction } from "./transaction.ts"
 
@@ -15,6 +15,15 @@ const MIGRATION_LOCK = 0x72756e7365616c
 /** The migrations of this release, oldest first, as drizzle-kit wrote them. */
 export function knownMigrations(): readonly MigrationMeta[] {
   return readMigrationFiles({ migrationsFolder: MIGRATIONS })
+}
+
+/** @throws StartupError when no migration was ever applied; nothing is made */
+export async function refuseUnmigrated(sql: StoreClient): Promise<void> {
+  const [found] = await sql<{ made: boolean }[]>`select to_regclass('migration') is not null as made`
+  if (found?.made !== true)
+    throw new StartupError(
+      "There is no deployment in the database: check --database-url; the first start of the service makes one.",
+    )
 }
 
 /**

@@ -13,6 +13,7 @@ import {
 import { join } from "node:path"
 import { isFullDisk, isSystemError, StartupError } from "../../../options/startup-error.ts"
 import { type FileLock, lockFile } from "../file-lock.ts"
+import { makeFolder } from "../make-folder.ts"
 import { damaged, lacksRoom, noRoom } from "./folder-trouble.ts"
 import { startPglite } from "./pglite-thread.ts"
 
@@ -30,13 +31,21 @@ const UNFINISHED_CLUSTER = "postgres.unfinished"
 export function lockFolder(dataDir: string): FileLock {
   let lock: FileLock | undefined
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    makeFolder(dataDir)
     lock = lockFile(join(dataDir, LOCK_FILE), 0)
   } catch (cause) {
     throw unusable(dataDir, cause)
   }
   if (lock === undefined) throw new StartupError(`The data folder ${dataDir} is in use by another process.`)
   return lock
+}
+
+/** @throws StartupError when the folder holds no database; nothing is made */
+export function refuseMissing(dataDir: string): void {
+  if (!existsSync(join(dataDir, CLUSTER)))
+    throw new StartupError(
+      `There is no deployment in the data folder ${dataDir}: check --data-dir; the first start of the service makes one.`,
+    )
 }
 
 const unusable = (dataDir: string, cause: unknown): StartupError =>
