@@ -46,7 +46,7 @@ test.each(CASES)("execute narrows on the outcome: %s", async name => {
 
 test("a call whose answer was lost is repeated under its key: one run, and its answer", async () => {
   const total = async (): Promise<number> => {
-    for await (const page of client.runs({ limit: 1 })) return page.total
+    for await (const page of client.runs({ limit: 1 }).pages()) return page.total
     throw new Error("a list has a page")
   }
   const before = await total()
@@ -108,7 +108,7 @@ test.each(CASES)("the bundle of %s is verified offline as it was received", asyn
 
 test("runs are iterated over pages, newest first", async () => {
   const ids: number[] = []
-  for await (const run of client.runs({ limit: 3 }).items()) ids.push(run.id)
+  for await (const run of client.runs({ pageSize: 3 })) ids.push(run.id)
   expect(ids.length).toBeGreaterThanOrEqual(CASES.length)
   expect(ids).toEqual(ids.toSorted((a, b) => b - a))
   const found: string[] = []

@@ -118,7 +118,7 @@ eachDatabase("the SDK", open => {
     expect(subjects.slice(0, 3)).toEqual(["c", "b", "a"])
     expect(subjects).not.toContain("of the admin")
     const pages: number[] = []
-    for await (const page of admin.attestations()) pages.push(page.total)
+    for await (const page of admin.attestations().pages()) pages.push(page.total)
     expect(pages).toEqual([1])
   })
 

@@ -11,3 +11,16 @@ export function sha256(data: string | Uint8Array): Uint8Array {
 export function sha256Hex(data: string | Uint8Array): string {
   return encodeHex(sha256(data))
 }
+
+/** A SHA-256 over bytes that come in pieces. */
+export interface Sha256Stream {
+  readonly update: (bytes: Uint8Array) => void
+  /** The hash of all pieces, 64 lowercase hex digits. Call it once, after the last piece. */
+  readonly hex: () => string
+}
+
+/** A hash of nothing so far. */
+export function createSha256(): Sha256Stream {
+  const state = nobleSha256.create()
+  return { update: bytes => void state.update(bytes), hex: () => encodeHex(state.digest()) }
+}

@@ -1,7 +1,7 @@
 /**
  * Completes the folder that is published, `npm publish libs/sdk/dist/package`. The workspace's own exports are sources, which
  * Node does not run under node_modules, and npm overrides no exports on publishing; so the package is made beside them: the
- * bundle, which esbuild wrote there, the declarations of all it takes from core, log and canonical, and the licences of what is
+ * bundles, which esbuild wrote there, the declarations of all it takes from core, log and canonical, and the licences of what is
  * bundled. It depends on nothing.
  *
  *   node make-package.node.ts <folder> <esbuild's metafile>
@@ -33,7 +33,8 @@ type Manifest = {
   readonly type: string
   readonly sideEffects: boolean
   readonly engines: object
-  readonly publishConfig: { readonly exports: unknown }
+  readonly homepage: string
+  readonly publishConfig: { readonly main: string; readonly types: string; readonly exports: unknown }
   readonly imports?: Readonly<Record<string, { readonly types: string } | undefined>>
 }
 
@@ -48,7 +49,7 @@ const write = (path: string, text: string): void => {
 const declared = mkdtempSync(join(tmpdir(), "runseal-sdk-declarations-"))
 try {
   declare(declared)
-  writeDeclarations("sdk/index")
+  writeDeclarations("sdk/index", "sdk/verify")
 } finally {
   rmSync(declared, { recursive: true })
 }
@@ -80,9 +81,9 @@ function declare(folder: string): void {
   execFileSync(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", settings], { stdio: "inherit" })
 }
 
-/** Copies the declarations of a module, `library/path`, and of all modules they name. */
-function writeDeclarations(first: string): void {
-  const waiting = [first]
+/** Copies the declarations of modules, each `library/path`, and of all modules they name. */
+function writeDeclarations(...entries: readonly string[]): void {
+  const waiting = [...entries]
   const seen = new Set(waiting)
   for (const module of waiting) {
     const [library = "", ...path] = module.split("/")
@@ -124,9 +125,11 @@ function relativeTo(module: string, target: string): string {
 
 /** The workspace's manifest with the exports of `publishConfig`, and without what concerns the workspace alone. */
 function manifest(): string {
-  const { name, version, description, license, type, sideEffects, engines, publishConfig } = readManifest(SDK)
-  const { exports } = publishConfig
-  return `${JSON.stringify({ name, version, description, license, type, sideEffects, engines, exports }, null, 2)}\n`
+  const { name, version, description, homepage, license, type, sideEffects, engines, publishConfig } = readManifest(SDK)
+  const { main, types, exports } = publishConfig
+  const published = { name, version, description, homepage, license, type, sideEffects, engines, main, types, exports }
+  return `${JSON.stringify(published, null, 2)}
+`
 }
 
 /** The licence of every package whose code esbuild took in. */

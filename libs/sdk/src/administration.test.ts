@@ -34,7 +34,10 @@ test("attest sends digest, algorithm and subject, and gives the document to the 
 })
 
 test("what the service refuses to attest is an error with its sentence", async () => {
-  await expect(client.attest({ digest: "5e" })).rejects.toThrow(new BadRequestError(400, "digest: is required."))
+  await expect(client.attest({ digest: "5e" })).rejects.toMatchObject({
+    name: "BadRequestError",
+    message: new BadRequestError(400, "digest: is required.").message,
+  })
   await expect(client.attest({ digest, subject_ref: "\ud800" })).rejects.toThrow(InvalidArgumentError)
 })
 

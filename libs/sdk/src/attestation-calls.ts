@@ -2,7 +2,7 @@
 import { type AttestationAnswer, attestationAnswerSchema } from "@runseal/core/artifacts/attestation-answer"
 import { ATTESTED_ALGORITHM, type AttestRequest, attestationsPageSchema } from "@runseal/core/wire/attestation-requests"
 import { as, onceCall, query, received } from "./calls.ts"
-import { ATTESTATION_LISTING, type AttestationPages, listPages, type PageOptions } from "./list-pages.ts"
+import { ATTESTATION_LISTING, type AttestationList, listItems, type PageOptions } from "./list-pages.ts"
 import { jsonText } from "./plain-json.ts"
 import type { Received } from "./read-reply.ts"
 import type { OnceOptions, Settings } from "./settings.ts"
@@ -19,7 +19,7 @@ export type AttestationCalls = {
    */
   readonly attest: (request: AttestArguments, options?: OnceOptions) => Promise<Received<AttestationAnswer>>
   /** The calling key's attestations, newest first; each can be verified offline. Throws InvalidArgumentError at once. */
-  readonly attestations: (options?: PageOptions) => AttestationPages
+  readonly attestations: (options?: PageOptions) => AttestationList
 }
 
 export const attestationCalls = (send: Send, settings: Settings): AttestationCalls => ({
@@ -29,7 +29,7 @@ export const attestationCalls = (send: Send, settings: Settings): AttestationCal
     return await send(call, received(attestationAnswerSchema, 201), options)
   },
   attestations: (options = {}) =>
-    listPages(
+    listItems(
       ATTESTATION_LISTING,
       (limit, offset) =>
         send(

@@ -3,6 +3,15 @@
 /** Base class of all of them. */
 export class RunsealError extends Error {
   override readonly name: string = "RunsealError"
+  /** HTTP method of the call; undefined for an error before a call. */
+  readonly method: string | undefined
+  /** Address of the call, without secrets; undefined for an error before a call. */
+  readonly url: string | undefined
+}
+
+/** Adds the call to an error that has none. */
+export function addCall(error: unknown, call: { readonly method: string; readonly url: string }): unknown {
+  return error instanceof RunsealError && error.url === undefined ? Object.assign(error, call) : error
 }
 
 /** An argument was refused before anything was sent. The message never holds the key. */
@@ -57,12 +66,25 @@ export class HttpStatusError extends RunsealError {
   readonly status: number
   /** Seconds after which the service asked for a retry (RFC 9110 §10.2.3); undefined when it named none. */
   readonly retryAfterSeconds: number | undefined
+  /** The service's code for this refusal, for programs; undefined when the answer has none, such as a proxy's. */
+  readonly code: string | undefined
+  /** Identifies the request in the service's log; undefined when the answer has none. */
+  readonly requestId: string | undefined
 
-  constructor(status: number, sentence: string, retryAfterSeconds?: number) {
+  constructor(status: number, sentence: string, { retryAfterSeconds, code, requestId }: RefusalDetails = {}) {
     super(sentence)
     this.status = status
     this.retryAfterSeconds = retryAfterSeconds
+    this.code = code
+    this.requestId = requestId
   }
+}
+
+/** What an answer states besides status and sentence. */
+export type RefusalDetails = {
+  readonly retryAfterSeconds?: number | undefined
+  readonly code?: string | undefined
+  readonly requestId?: string | undefined
 }
 
 export class BadRequestError extends HttpStatusError {
@@ -116,7 +138,7 @@ const CLASSES: ReadonlyMap<number, typeof HttpStatusError> = new Map<number, typ
 ])
 
 /** The error of a status. */
-export function statusError(status: number, sentence: string, retryAfterSeconds?: number): HttpStatusError {
+export function statusError(status: number, sentence: string, details?: RefusalDetails): HttpStatusError {
   const StatusError = CLASSES.get(status) ?? HttpStatusError
-  return new StatusError(status, sentence, retryAfterSeconds)
+  return new StatusError(status, sentence, details)
 }

@@ -71,7 +71,10 @@ test.each([
 
 test("what the service refuses is an error with its sentence", async () => {
   const refused = client.execute({ ...request("ok"), route_id: "" })
-  await expect(refused).rejects.toThrow(new BadRequestError(400, "route_id: must not be empty."))
+  await expect(refused).rejects.toMatchObject({
+    name: "BadRequestError",
+    message: new BadRequestError(400, "route_id: must not be empty.").message,
+  })
 })
 
 test("verifyRun gives the self-check of a run", async () => {
@@ -134,7 +137,10 @@ test("artifact gives the allow token of a run", async () => {
 
 test("an artifact of another state is not found, with the sentence that names both states", async () => {
   const sentence = "Run 1 ended as ok; this artifact exists only for a run that ended as ccv_halt."
-  await expect(client.artifact(1, "ccv_halt_receipt")).rejects.toThrow(new NotFoundError(404, sentence))
+  await expect(client.artifact(1, "ccv_halt_receipt")).rejects.toMatchObject({
+    name: "NotFoundError",
+    message: new NotFoundError(404, sentence).message,
+  })
 })
 
 test.each(OUTCOME_KINDS)(

@@ -33,7 +33,8 @@ import type { ExecuteRequest } from "./execute-arguments.ts"
 import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
 import { type ExportCalls, exportCalls } from "./export-calls.ts"
 import { lenient } from "./lenient.ts"
-import { listPages, type PageOptions, RUN_LISTING, type RunPages } from "./list-pages.ts"
+import { listItems, type PageOptions, RUN_LISTING, type RunList } from "./list-pages.ts"
+import { writeFile } from "./local-files.ts"
 import { jsonText } from "./plain-json.ts"
 import { okObject, okPdf, okText, type Received } from "./read-reply.ts"
 import { type VersionAnswer, verifyAnswerSchema, versionAnswerSchema } from "./run-answers.ts"
@@ -65,10 +66,10 @@ type RunCalls = {
   /** Rejects with UnsupportedOperationError and sends nothing: replaying a production run cannot reproduce its hash. */
   readonly verify: (...args: readonly unknown[]) => Promise<never>
   readonly run: (runId: number, options?: CallOptions) => Promise<RunRecord>
-  /** The calling key's runs, newest first. Throws InvalidArgumentError at once. */
-  readonly runs: (options?: PageOptions) => RunPages
+  /** The calling key's runs, newest first: `for await (const run of client.runs())`. Throws InvalidArgumentError at once. */
+  readonly runs: (options?: PageOptions) => RunList
   /** As `runs`, for the runs that fit every filter given. */
-  readonly search: (filters: RunFilters, options?: PageOptions) => RunPages
+  readonly search: (filters: RunFilters, options?: PageOptions) => RunList
   /** A run's allow token or receipt; NotFoundError when the run ended in another state. */
   readonly artifact: <Key extends ArtifactKey>(
     runId: number,
@@ -81,6 +82,8 @@ type RunCalls = {
   readonly statement: (runId: number, options?: CallOptions) => Promise<Received<DsseEnvelope>>
   /** A run's audit report as a PDF, which contains the bundle: `verifier report.pdf` verifies it offline. */
   readonly report: (runId: number, options?: ReportOptions) => Promise<Uint8Array>
+  /** `report`, written to a file, which is replaced if it exists. Node 20.16 and later. */
+  readonly saveReport: (runId: number, file: string, options?: ReportOptions) => Promise<void>
   /** The bundle of a published run, read without a key. Caches may serve it for an hour after the publication ends. */
   readonly publicBundle: (token: string, options?: CallOptions) => Promise<Received<JsonObject>>
   /** The statement of a published run, read without a key. Cached as its bundle is. */
@@ -95,8 +98,11 @@ type RunCalls = {
   readonly trust: (options?: CallOptions) => Promise<Received<JsonObject>>
 }
 
-/** @throws InvalidArgumentError for an option out of its bounds */
-export function createClient(options: ClientOptions): Client {
+/**
+ * `createClient()` takes address and key from the variables `RUNSEAL_URL` and `RUNSEAL_API_KEY`.
+ * @throws InvalidArgumentError for an option out of its bounds, or when there is no address
+ */
+export function createClient(options: ClientOptions = {}): Client {
   const settings = readSettings(options)
   const send = createTransport(settings)
 
@@ -104,10 +110,15 @@ export function createClient(options: ClientOptions): Client {
     send({ path, repeatable: true }, read, call)
   const getPublic = <T>(path: string, read: (reply: Reply) => T, call?: CallOptions): Promise<T> =>
     send({ path, repeatable: true, public: true }, read, call)
-  const list = (path: string, filters: RunFilters, options: PageOptions): RunPages => {
+  const list = (path: string, filters: RunFilters, options: PageOptions): RunList => {
     const page = (limit: number, offset: number): Promise<RunsPage> =>
       get(path + query({ ...filters, limit, offset }), as(runsPageSchema), options)
-    return listPages(RUN_LISTING, page, options)
+    return listItems(RUN_LISTING, page, options)
+  }
+  const report: Client["report"] = async (runId, { format, ...call } = {}) => {
+    if (format !== undefined && !REPORT_FORMATS.includes(format))
+      throw new InvalidArgumentError(`A report's format is one of ${REPORT_FORMATS.join(", ")}.`)
+    return await get(`${runPath(runId)}/report.pdf${format === undefined ? "" : query({ format })}`, okPdf, call)
   }
   const verifyRun: Client["verifyRun"] = async (runId, call) =>
     await get(`${runPath(runId)}/verify`, as(verifyAnswerSchema), call)
@@ -136,11 +147,8 @@ export function createClient(options: ClientOptions): Client {
     artifact: async (runId, key, call) =>
       await get(`${runPath(runId)}/${artifactPath(key)}`, received(lenient(ARTIFACTS[key])), call),
     bundle: async (runId, call) => await get(`${runPath(runId)}/artifacts`, okObject, call),
-    report: async (runId, { format, ...call } = {}) => {
-      if (format !== undefined && !REPORT_FORMATS.includes(format))
-        throw new InvalidArgumentError(`A report's format is one of ${REPORT_FORMATS.join(", ")}.`)
-      return await get(`${runPath(runId)}/report.pdf${format === undefined ? "" : query({ format })}`, okPdf, call)
-    },
+    report,
+    saveReport: async (runId, file, call) => await writeFile(file, await report(runId, call)),
     statement: async (runId, call) =>
       await get(`${runPath(runId)}/${STATEMENT_FILE}`, received(dsseEnvelopeSchema), call),
     publicBundle: async (token, call) => await getPublic(publicPath(token, "bundle.json"), okObject, call),

@@ -28,7 +28,17 @@ export type Reply = {
   readonly status: number
   readonly bytes: Uint8Array
   readonly retryAfterSeconds: number | undefined
+  /** Of the header, for an answer whose body has none. */
+  readonly requestId: string | undefined
 }
+
+/** Method and address of a call, as errors show them: without the token of a publication, which gives access to a record. */
+export const shownCall = ({ baseUrl }: Settings, call: Call): { readonly method: string; readonly url: string } => ({
+  method: methodOf(call),
+  url: baseUrl + call.path.replace(/^(\/public\/runs\/)[0-9a-f]+/, "$1{token}"),
+})
+
+const methodOf = ({ method, body }: Call): string => method ?? (body === undefined ? "GET" : "POST")
 
 /** @throws NetworkError, ProtocolError for a redirect or an answer that is too large */
 export async function exchange(settings: Settings, call: Call, signal: AbortSignal): Promise<Reply> {
@@ -48,7 +58,8 @@ export const readReply = (response: Response, settings: Settings, signal: AbortS
   reached(async () => {
     const bytes = await readBody(response, settings.maxResponseBytes, signal)
     const retryAfterSeconds = parseRetryAfter(response.headers.get("retry-after"), settings.now())
-    return { status: response.status, bytes, retryAfterSeconds }
+    const requestId = response.headers.get("x-request-id") ?? undefined
+    return { status: response.status, bytes, retryAfterSeconds, requestId }
   })
 
 async function reached<T>(work: () => Promise<T>): Promise<T> {
@@ -56,12 +67,12 @@ async function reached<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (error instanceof ProtocolError) throw error
-    throw new NetworkError("The service could not be reached, or its answer broke off.", { cause: error })
+    throw new NetworkError("The service could not be reached, or its answer ended early.", { cause: error })
   }
 }
 
 const requestInit = ({ apiKey }: Settings, call: Call, signal: AbortSignal): RequestInit => ({
-  method: call.method ?? (call.body === undefined ? "GET" : "POST"),
+  method: methodOf(call),
   headers: {
     accept: "application/json",
     ...(call.body === undefined ? {} : { "content-type": "application/json" }),

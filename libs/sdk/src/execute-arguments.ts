@@ -171,9 +171,9 @@ type Identity = {
 
 /** The text that the agent acts on. It may be empty. Runseal seals its hash and length and does not store it. */
 type Payload =
-  | { readonly payload: string; readonly payload_text?: string | undefined }
   /** Another name of `payload`, which is used when both are given. */
   | { readonly payload_text: string; readonly payload?: string | undefined }
+  | { readonly payload: string; readonly payload_text?: string | undefined }
 
 type Declared = Optional<{
   attested_context: AttestedContext

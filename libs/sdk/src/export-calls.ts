@@ -1,10 +1,10 @@
-/** A caller's export, line by line as it comes. Interface: `GET /runs/export`. */
+/** A caller's export, line by line as it arrives. docs/api.md, "GET /runs/export". */
 import { concatBytes, utf8Decode } from "@runseal/canonical"
 import type { RunFilters } from "@runseal/core/wire/run-summaries"
 import { query } from "./calls.ts"
-import { NetworkError, ProtocolError } from "./client-errors.ts"
+import { addCall, NetworkError, ProtocolError } from "./client-errors.ts"
 import { withDeadline } from "./deadline.ts"
-import { openAnswer, readReply } from "./exchange.ts"
+import { type Call, openAnswer, readReply, shownCall } from "./exchange.ts"
 import { refusal } from "./read-reply.ts"
 import { type CallOptions, readLimits, type Settings } from "./settings.ts"
 
@@ -29,13 +29,16 @@ export const exportCalls = (settings: Settings): ExportCalls => ({
     const { timeoutMs } = readLimits(options, settings)
     const { from, to } = range
     const path = from === undefined && to === undefined ? "/runs/export" : `/runs/export${query({ from, to })}`
+    const call: Call = { path, repeatable: false }
     const over = new AbortController()
     const within = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
       withDeadline(settings.sleep, timeoutMs, options.signal, work)
     try {
-      const response = await within(() => openAnswer(settings, { path, repeatable: false }, over.signal))
+      const response = await within(() => openAnswer(settings, call, over.signal))
       if (response.status !== 200) throw refusal(await within(signal => readReply(response, settings, signal)))
       if (response.body !== null) yield* linesOf(response.body.getReader(), settings.maxResponseBytes, within)
+    } catch (error) {
+      throw addCall(error, shownCall(settings, call))
     } finally {
       // However the loop ended, the rest of the answer is cancelled.
       over.abort()
@@ -78,5 +81,5 @@ async function* linesOf(
 }
 
 function brokenOff(cause: unknown): never {
-  throw new NetworkError("The answer broke off.", { cause })
+  throw new NetworkError("The answer ended early.", { cause })
 }

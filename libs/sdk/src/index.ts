@@ -11,14 +11,6 @@ export type {
   DenyReceipt,
   MaccHaltReceipt,
 } from "@runseal/core/artifacts/sealed-artifacts"
-export {
-  COMPLETENESS_VERDICTS,
-  type Completeness,
-  type CompletenessProblem,
-  type CompletenessVerdict,
-} from "@runseal/core/verify/completeness"
-export { isUnreadable, type Unreadable } from "@runseal/core/verify/document"
-export { type Check, type Limitation, type Report, VERDICTS, type Verdict } from "@runseal/core/verify/report"
 export { type ArtifactKey, OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 export type { AttestationsPage } from "@runseal/core/wire/attestation-requests"
 export type {
@@ -85,9 +77,25 @@ export type {
 } from "./execute-arguments.ts"
 export type { ExecuteResult } from "./execute-result.ts"
 export type { ExportCalls, ExportRange } from "./export-calls.ts"
-export type { AttestationPages, PageOptions, Pages, RunPages } from "./list-pages.ts"
-export { verifyBundle, verifyExport } from "./offline.ts"
+export type { AttestationList, List, PageOptions, RunList } from "./list-pages.ts"
+export { hashFile } from "./local-files.ts"
 export type { Fetch, Platform } from "./platform.ts"
 export type { Received } from "./read-reply.ts"
 export type { VersionAnswer } from "./run-answers.ts"
 export type { CallOptions, ClientOptions, OnceOptions } from "./settings.ts"
+/** Also at `@runseal/sdk/verify`, without the client. */
+export {
+  type Check,
+  COMPLETENESS_VERDICTS,
+  type Completeness,
+  type CompletenessProblem,
+  type CompletenessVerdict,
+  isUnreadable,
+  type Limitation,
+  type Report,
+  type Unreadable,
+  VERDICTS,
+  type Verdict,
+  verifyBundle,
+  verifyExport,
+} from "./verify.ts"

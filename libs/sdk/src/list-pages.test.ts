@@ -5,11 +5,11 @@ import {
   createClient,
   InvalidArgumentError,
   OUTCOME_KINDS,
-  type RunPages,
+  type RunList,
   type RunSummary,
   type RunsPage,
 } from "./index.ts"
-import { listPages, RUN_LISTING } from "./list-pages.ts"
+import { listItems, RUN_LISTING } from "./list-pages.ts"
 
 let service: Service
 let client: Client
@@ -20,28 +20,38 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 beforeEach(() => void service.asked.splice(0))
 
-const idsOf = async (pages: RunPages): Promise<number[]> => {
+const idsOf = async (runs: RunList): Promise<number[]> => {
   const ids: number[] = []
-  for await (const run of pages.items()) ids.push(run.id)
+  for await (const run of runs) ids.push(run.id)
   return ids
 }
 const paths = (): string[] => service.asked.map(({ path }) => path)
 
-test("runs are read page by page, newest first", async () => {
+test("a loop over runs gives them one by one, newest first", async () => {
+  const ids: number[] = []
+  for await (const run of client.runs()) ids.push(run.id)
+  expect(ids).toEqual([7, 6, 5, 4, 3, 2, 1])
+  expect(paths()).toEqual(["/runs?limit=50&offset=0"])
+})
+
+test("pages gives the answers, each with the total", async () => {
   const pages: RunsPage[] = []
-  for await (const page of client.runs({ limit: 3 })) pages.push(page)
+  for await (const page of client.runs({ pageSize: 3 }).pages()) pages.push(page)
+  expect(pages.map(({ total }) => total)).toEqual([7, 7, 7])
   expect(pages.map(({ runs }) => runs.map(run => run.id))).toEqual([[7, 6, 5], [4, 3, 2], [1]])
   expect(paths()).toEqual(["/runs?limit=3&offset=0", "/runs?limit=3&offset=3", "/runs?limit=3&offset=6"])
 })
 
-test("items gives the runs of every page, from the offset on", async () => {
+test("the size of a page does not limit the list, whatever it is called, and the offset skips items", async () => {
+  expect(await idsOf(client.runs({ pageSize: 2, offset: 1 }))).toEqual([6, 5, 4, 3, 2, 1])
   expect(await idsOf(client.runs({ limit: 2, offset: 1 }))).toEqual([6, 5, 4, 3, 2, 1])
+  expect(new Set(paths().map(path => /limit=(\d+)/.exec(path)?.[1]))).toEqual(new Set(["2"]))
 })
 
 test("a page is fetched only when it is wanted, and every loop begins anew", async () => {
-  const pages = client.runs({ limit: 2 })
+  const runs = client.runs({ pageSize: 2 })
   expect(paths()).toEqual([])
-  for (const _ of [1, 2]) for await (const run of pages.items()) if (run.id === 7) break
+  for (const _ of [1, 2]) for await (const run of runs.items()) if (run.id === 7) break
   expect(paths()).toEqual(["/runs?limit=2&offset=0", "/runs?limit=2&offset=0"])
 })
 
@@ -55,7 +65,7 @@ test("search sends the filters it is given, encoded", async () => {
   ])
 })
 
-test.each([{ limit: 0 }, { limit: 501 }, { limit: 1.5 }, { offset: -1 }])("%o is refused at once", options => {
+test.each([{ pageSize: 0 }, { pageSize: 501 }, { limit: 1.5 }, { offset: -1 }])("%o is refused at once", options => {
   expect(() => client.runs(options)).toThrow(InvalidArgumentError)
   expect(() => client.search({}, options)).toThrow(InvalidArgumentError)
 })
@@ -77,9 +87,9 @@ const summary = (id: number): RunSummary => ({
   execution_region: "local",
 })
 
-test("a run that newer runs push onto the next page is given once", async () => {
+test("a run that newer runs shift to the next page is given once", async () => {
   const ids = [5, 4, 3, 2, 1]
-  const growing = listPages(
+  const growing = listItems(
     RUN_LISTING,
     async (limit, offset) => {
       const runs = ids.slice(offset, offset + limit).map(summary)
@@ -94,7 +104,7 @@ test("a run that newer runs push onto the next page is given once", async () => 
 
 test("an empty page ends the list whatever the total says", async () => {
   let fetched = 0
-  const lying = listPages(
+  const lying = listItems(
     RUN_LISTING,
     async (limit, offset) => {
       fetched++

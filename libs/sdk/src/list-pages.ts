@@ -1,4 +1,4 @@
-/** Lists, page by page. docs/api.md, "GET /runs"; attestations are listed the same way. */
+/** Lists that are fetched page by page. docs/api.md, "GET /runs"; attestations are listed the same way. */
 import type { ListedAttestation } from "@runseal/core/artifacts/attestation-answer"
 import type { AttestationsPage } from "@runseal/core/wire/attestation-requests"
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type RunSummary, type RunsPage } from "@runseal/core/wire/run-summaries"
@@ -6,19 +6,26 @@ import { type CallOptions, integerWithin } from "./settings.ts"
 
 /** Bounds of a list; the signal, timeout and deadline apply to each page. */
 export type PageOptions = CallOptions & {
-  /** Items of one page, 1 to 500; 50 when absent. */
+  /** Items fetched with one request, 1 to 500; 50 when absent. It does not limit the list. */
+  readonly pageSize?: number | undefined
+  /** Another name of `pageSize`, which is used when both are given. */
   readonly limit?: number | undefined
   /** Items to skip, newest first; 0 when absent. */
   readonly offset?: number | undefined
 }
 
-/** A list, newest first. Every `for await` fetches it again, each page when it is needed. */
-export type Pages<Page, Item> = AsyncIterable<Page> & {
-  /** Its items one by one. An item that newer ones shifted to the next page is not given twice. */
+/**
+ * The items of a list, newest first: pages are fetched when they are needed, and again by every `for await`. An item that newer ones
+ * shifted to the next page is not given twice.
+ */
+export type List<Page, Item> = AsyncIterable<Item> & {
+  /** The answers that hold the items, each with the `total` of the list. */
+  readonly pages: () => AsyncIterable<Page>
+  /** The same as the list itself. */
   readonly items: () => AsyncIterable<Item>
 }
-export type RunPages = Pages<RunsPage, RunSummary>
-export type AttestationPages = Pages<AttestationsPage, ListedAttestation>
+export type RunList = List<RunsPage, RunSummary>
+export type AttestationList = List<AttestationsPage, ListedAttestation>
 
 /** How to read the items of a page. */
 type Listing<Page, Item> = {
@@ -34,15 +41,16 @@ export const ATTESTATION_LISTING: Listing<AttestationsPage, ListedAttestation> =
 type FetchPage<Page> = (limit: number, offset: number) => Promise<Page>
 
 /** @throws InvalidArgumentError */
-export function listPages<Page extends { readonly total: number }, Item>(
+export function listItems<Page extends { readonly total: number }, Item>(
   listing: Listing<Page, Item>,
   fetchPage: FetchPage<Page>,
   options: PageOptions,
-): Pages<Page, Item> {
-  const limit = integerWithin("limit", options.limit ?? PAGE_LIMIT_DEFAULT, 1, PAGE_LIMIT_MAX)
+): List<Page, Item> {
+  const limit = integerWithin("pageSize", options.pageSize ?? options.limit ?? PAGE_LIMIT_DEFAULT, 1, PAGE_LIMIT_MAX)
   const offset = integerWithin("offset", options.offset ?? 0, 0, Number.MAX_SAFE_INTEGER)
   const pages = (): AsyncGenerator<Page> => readPages(listing, fetchPage, limit, offset)
-  return { [Symbol.asyncIterator]: pages, items: () => readItems(listing, pages()) }
+  const items = (): AsyncGenerator<Item> => readItems(listing, pages())
+  return { [Symbol.asyncIterator]: items, items, pages }
 }
 
 async function* readPages<Page extends { readonly total: number }, Item>(

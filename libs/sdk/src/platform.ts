@@ -1,4 +1,7 @@
-/** The only access to network, clock, timers and randomness. The caller can replace each. */
+/**
+ * The only access to network, clock, timers and randomness, each of which the caller can replace; and to Node's environment and files,
+ * which browsers do not have.
+ */
 
 /**
  * Sends one request. `globalThis.fetch` fits, and so does any function with the same answers, such as `app.request` of a Hono
@@ -33,3 +36,28 @@ export const PLATFORM: Platform = {
     }),
   random: () => Math.random(),
 }
+
+/** A member of the global `process`, which Node and programs like it have; undefined elsewhere. */
+const ofProcess = (name: string): unknown => Reflect.get(Object(Reflect.get(globalThis, "process")), name)
+
+/** A variable of the process environment; undefined when it is empty, or where there is no such environment. */
+export function environmentVariable(name: string): string | undefined {
+  const value: unknown = Reflect.get(Object(ofProcess("env")), name)
+  return typeof value === "string" && value !== "" ? value : undefined
+}
+
+/** The part of `node:fs` that is used here. */
+export type NodeFiles = {
+  readonly createReadStream: (path: string) => AsyncIterable<Uint8Array>
+  readonly promises: { readonly writeFile: (path: string, bytes: Uint8Array) => Promise<void> }
+}
+
+/** `node:fs`, loaded without an import, which bundlers for browsers would refuse. Undefined in browsers and before Node 20.16. */
+export function nodeFiles(): NodeFiles | undefined {
+  const load = ofProcess("getBuiltinModule")
+  const module: unknown = typeof load === "function" ? load("node:fs") : undefined
+  return isNodeFiles(module) ? module : undefined
+}
+
+const isNodeFiles = (module: unknown): module is NodeFiles =>
+  typeof module === "object" && module !== null && "createReadStream" in module && "promises" in module

@@ -10,8 +10,8 @@ import type { Reply } from "./exchange.ts"
 /** A sealed document with the exact text of the answer: saved as UTF-8, that text can be verified offline. */
 export type Received<T> = { readonly document: T; readonly text: string }
 
-/** UTF-16 units of the service's sentence that an error repeats. */
-const SENTENCE_MAX_LENGTH = 1000
+/** UTF-16 units of the service's sentence, and of its other texts, that an error repeats. */
+const TEXT_MAX_LENGTH = 1000
 /** Control characters, which could steer a terminal or forge a line of a log. */
 const CONTROLS = /\p{Cc}+/gu
 
@@ -51,15 +51,19 @@ export function checkShape<T>(schema: v.GenericSchema<unknown, T>, value: JsonVa
   return parsed.output
 }
 
-/** The error of any other status, with the service's sentence if it gave one. */
+/** The error of any other status, with the service's sentence, code and request id as far as the answer has them. */
 export function refusal(reply: Reply): HttpStatusError {
-  const sentence = textMember(objectOrNothing(reply), "error")?.slice(0, SENTENCE_MAX_LENGTH).replace(CONTROLS, " ")
-  return statusError(
-    reply.status,
-    sentence ?? `The service answered with status ${reply.status}.`,
-    reply.retryAfterSeconds,
-  )
+  const answer = objectOrNothing(reply)
+  const text = (name: string): string | undefined => printable(textMember(answer, name))
+  return statusError(reply.status, text("error") ?? `The service answered with status ${reply.status}.`, {
+    retryAfterSeconds: reply.retryAfterSeconds,
+    code: text("code"),
+    requestId: text("request_id") ?? printable(reply.requestId),
+  })
 }
+
+const printable = (text: string | undefined): string | undefined =>
+  text?.slice(0, TEXT_MAX_LENGTH).replace(CONTROLS, " ")
 
 /** The JSON object of a reply; undefined for anything else, such as a proxy's HTML page. */
 export function objectOrNothing(reply: Reply): JsonObject | undefined {

@@ -1,7 +1,7 @@
 /** Options of the client and of single calls, with their bounds and defaults. Checked once, when they are passed. */
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
 import { InvalidArgumentError } from "./client-errors.ts"
-import { PLATFORM, type Platform } from "./platform.ts"
+import { environmentVariable, PLATFORM, type Platform } from "./platform.ts"
 
 /** Most retries after a first attempt; also the default. */
 const RETRIES_MAX = 3
@@ -36,9 +36,15 @@ export type OnceOptions = CallOptions & {
 
 export type ClientOptions = Partial<{ readonly [Name in keyof Platform]: Platform[Name] | undefined }> &
   Omit<CallOptions, "signal"> & {
-    /** Address of the service, `https://…` or `http://…`, with a path when a proxy serves it below one. */
-    readonly baseUrl: string
-    /** Sent as `X-Service-Key`, but not to public endpoints. Absent: the caller is anonymous, which only open mode allows. */
+    /**
+     * Address of the service, `https://…` or `http://…`, with a path when a proxy serves it below one. Absent: the variable
+     * `RUNSEAL_URL` of the process environment.
+     */
+    readonly baseUrl?: string | undefined
+    /**
+     * Sent as `X-Service-Key`, but not to public endpoints. Absent: the variable `RUNSEAL_API_KEY`, unless `RUNSEAL_URL` names another
+     * address than `baseUrl`. Without a key the caller is anonymous, which only open mode allows.
+     */
     readonly apiKey?: string | undefined
     /** Creates an idempotency key for each `execute` and `attest` without one, such as `() => crypto.randomUUID()`. */
     readonly newIdempotencyKey?: (() => string) | undefined
@@ -61,17 +67,14 @@ export type Settings = Platform &
 
 /** @throws InvalidArgumentError */
 export function readSettings(options: ClientOptions): Settings {
-  const { apiKey, retries, maxResponseBytes } = options
-  if (apiKey !== undefined && !API_KEY.test(apiKey))
-    throw new InvalidArgumentError("apiKey must be 1 to 512 visible ASCII characters.")
+  const { retries, maxResponseBytes } = options
   const defaults = { timeoutMs: TIMEOUT_DEFAULT_MS, deadlineMs: DEADLINE_DEFAULT_MS }
   return {
     fetch: options.fetch ?? PLATFORM.fetch,
     now: options.now ?? PLATFORM.now,
     sleep: options.sleep ?? PLATFORM.sleep,
     random: options.random ?? PLATFORM.random,
-    baseUrl: readBaseUrl(options.baseUrl),
-    apiKey,
+    ...readAddressAndKey(options),
     newIdempotencyKey: options.newIdempotencyKey,
     ...readLimits(options, defaults),
     retries: integerWithin("retries", retries ?? RETRIES_MAX, 0, RETRIES_MAX),
@@ -97,12 +100,28 @@ export function integerWithin(name: string, value: number, min: number, max: num
   return value
 }
 
-function readBaseUrl(text: string): string {
+/** What the caller passed, or else the environment. The environment's key is for the environment's address. */
+function readAddressAndKey({ baseUrl, apiKey }: ClientOptions): Pick<Settings, "baseUrl" | "apiKey"> {
+  const [url, key] = [environmentVariable("RUNSEAL_URL"), environmentVariable("RUNSEAL_API_KEY")]
+  if (baseUrl === undefined && url === undefined)
+    throw new InvalidArgumentError("baseUrl is missing: pass it, or set RUNSEAL_URL.")
+  const address = baseUrl === undefined ? readBaseUrl("RUNSEAL_URL", url ?? "") : readBaseUrl("baseUrl", baseUrl)
+  if (apiKey !== undefined) return { baseUrl: address, apiKey: readKey("apiKey", apiKey) }
+  const isItsKey = url === undefined || baseUrl === undefined || readBaseUrl("RUNSEAL_URL", url) === address
+  return { baseUrl: address, apiKey: key !== undefined && isItsKey ? readKey("RUNSEAL_API_KEY", key) : undefined }
+}
+
+function readKey(name: string, key: string): string {
+  if (API_KEY.test(key)) return key
+  throw new InvalidArgumentError(`${name} must be 1 to 512 visible ASCII characters.`)
+}
+
+function readBaseUrl(name: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new InvalidArgumentError("baseUrl must be a complete http or https address.")
+    throw new InvalidArgumentError(`${name} must be a complete http or https address.`)
   // The client never sends a password of the address, and error messages would quote it.
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
-    throw new InvalidArgumentError("baseUrl must have no user name, password, query or fragment.")
+    throw new InvalidArgumentError(`${name} must have no user name, password, query or fragment.`)
   return url.href.replace(/\/+$/, "")
 }

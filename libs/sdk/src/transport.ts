@@ -1,6 +1,7 @@
 /** A call from its first attempt to its last: deadline, abort, retries. */
+import { addCall } from "./client-errors.ts"
 import { withDeadline } from "./deadline.ts"
-import { type Call, exchange, type Reply } from "./exchange.ts"
+import { type Call, exchange, type Reply, shownCall } from "./exchange.ts"
 import { retryDelayMs } from "./retry.ts"
 import { type CallOptions, type Limits, readLimits, type Settings } from "./settings.ts"
 
@@ -10,11 +11,16 @@ export type Send = <T>(call: Call, read: (reply: Reply) => T, options?: CallOpti
 export function createTransport(settings: Settings): Send {
   return async (call, read, options = {}) => {
     const limits = readLimits(options, settings)
-    return await withDeadline(settings.sleep, limits.deadlineMs, options.signal, async signal => {
+    const attempts = async (signal: AbortSignal) => {
       const attempt = (): Promise<Reply> =>
         withDeadline(settings.sleep, limits.timeoutMs, signal, inner => exchange(settings, call, inner))
       return await repeat(settings, call, limits, signal, async () => read(await attempt()))
-    })
+    }
+    try {
+      return await withDeadline(settings.sleep, limits.deadlineMs, options.signal, attempts)
+    } catch (error) {
+      throw addCall(error, shownCall(settings, call))
+    }
   }
 }
 

@@ -17,6 +17,9 @@ import { STATEMENT_FILE, statementAnswer } from "./statement-fixture.ts"
 
 export const API_KEY = "runseal_0123456789abcdef0123456789abcdef0123456789abcdef"
 
+/** The report of every run. */
+export const REPORT = "%PDF-1.7\nreport\n%%EOF\n"
+
 export type Asked = {
   readonly method: string
   /** With its query. */
@@ -168,6 +171,7 @@ function runAnswer(bundle: Bundle, part: string): Answer {
   const { run, manifest, partial_manifest, sections } = bundle
   if (part === "artifacts") return { status: 200, body: null, text: JSON.stringify(bundle, null, 1) }
   if (part === "verify") return selfCheck(bundle)
+  if (part === "report.pdf") return { status: 200, body: null, text: REPORT }
   if (part !== "") return artifactAnswer(bundle, part)
   const sealed = { ...(manifest && { manifest }), ...(partial_manifest && { partial_manifest }) }
   const facts = { payload_hash: sections.payload.payload_hash, duration_us: run.duration_us }

@@ -1,4 +1,4 @@
-/** Verification without the service. docs/formats.md section 16. */
+/** `@runseal/sdk/verify`: verification without the service and without the client. docs/formats.md section 16. */
 import { type JsonObject, type JsonValue, parseStrictJson, StrictJsonError, utf8Encode } from "@runseal/canonical"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import { type Unreadable, verifyText } from "@runseal/core/verify/document"
@@ -7,6 +7,17 @@ import type { Report } from "@runseal/core/verify/report"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { InvalidArgumentError } from "./client-errors.ts"
+
+export type { JsonObject, JsonValue } from "@runseal/canonical"
+export {
+  COMPLETENESS_VERDICTS,
+  type Completeness,
+  type CompletenessProblem,
+  type CompletenessVerdict,
+} from "@runseal/core/verify/completeness"
+export { isUnreadable, type Unreadable } from "@runseal/core/verify/document"
+export { type Check, type Limitation, type Report, VERDICTS, type Verdict } from "@runseal/core/verify/report"
+export { InvalidArgumentError } from "./client-errors.ts"
 
 /**
  * Verifies a bundle, a receipt's answer or an attestation as it was received. Sends nothing; malformed or hostile text gives a
