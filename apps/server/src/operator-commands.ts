@@ -3,11 +3,13 @@ import type { JsonObject } from "@runseal/canonical"
 import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { formatUtcSeconds } from "@runseal/log/keys/validity"
 import { formatVkey } from "@runseal/log/notes/signed-note"
+import type { Logger } from "pino"
 import { mintKey } from "./front/access/api-key.ts"
 import { checkpointNoteKey } from "./keys/ecdsa-keys.ts"
 import type { HeadsCommand, KeysCommand } from "./options/commands.ts"
 import type { Config } from "./options/config.ts"
 import { StartupError } from "./options/startup-error.ts"
+import { createLogger } from "./process-log.ts"
 import {
   changeKeys,
   type KeyChange,
@@ -33,11 +35,12 @@ type Printed = { readonly out: string; readonly err?: string }
  */
 export async function runCommand(config: Config, open: (ifMissing: IfMissing) => Promise<Database>): Promise<boolean> {
   const { mintAdminKey: name, keysCommand, headsCommand } = config
+  const logger = createLogger(config.logLevel, process.stderr)
   const answer = async (db: Database): Promise<Printed> => {
     if (name !== undefined) return mintAdminKey(db, name)
     if (keysCommand !== undefined)
       return printed(keysCommand, await doWithKeys({ db, config, nowMs: Date.now }, keysCommand))
-    return headsCommand === undefined ? { out: "" } : printed(headsCommand, await doWithHeads(db, headsCommand))
+    return headsCommand === undefined ? { out: "" } : printed(headsCommand, await doWithHeads(db, headsCommand, logger))
   }
   if ((name ?? keysCommand ?? headsCommand) === undefined) return false
   // A first admin key may come before the first start of the service.
@@ -152,9 +155,11 @@ const WORTH: Readonly<Record<KeyRole, readonly string[]>> = {
   ],
 }
 
-async function doWithHeads(db: Database, command: HeadsCommand): Promise<Output> {
+/** What an operator gives up is logged: standard error has the line, since standard output has the answer. */
+async function doWithHeads(db: Database, command: HeadsCommand, logger: Logger): Promise<Output> {
   if (command.action === "forget") {
-    await forgetFolder(db, command.folderId)
+    const { folder_id, label, size: log_size } = await forgetFolder(db, command.folderId)
+    logger.warn({ folder_id, label, log_size }, "an operator forgot a folder of heads: sealing no longer waits for it")
     return {
       json: { forgotten: command.folderId },
       lines: [

@@ -89,7 +89,9 @@ function story(open: (home: string) => Promise<Backups>, name: string, rolledBac
     const { stdout } = await runToEnd([...backups.options(), "heads", "list"])
     const [, awaited = ""] = /^([0-9a-f]{32}) {2}awaited/m.exec(stdout) ?? []
     expect((await server.post("/execute", request())).status, "nothing is sealed before").toBe(503)
-    expect(await runToEnd([...backups.options(), "heads", "forget", awaited])).toMatchObject({ code: 0 })
+    const forgotten = await runToEnd([...backups.options(), "heads", "forget", awaited])
+    expect(forgotten).toMatchObject({ code: 0 })
+    expect(JSON.parse(forgotten.stderr)).toMatchObject({ level: 40, folder_id: awaited, log_size: expect.any(Number) })
   }
   const contradicted = () => logLinesOn(server, WITNESS).filter(({ fault }) => fault === "contradicted")
 

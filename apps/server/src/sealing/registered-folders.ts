@@ -26,14 +26,17 @@ export async function listFolders(db: Database): Promise<readonly ListedFolder[]
   })
 }
 
-/** @throws StartupError when there is no such folder */
-export async function forgetFolder(db: Database, folder_id: string): Promise<void> {
+/** Removes a folder and returns what the database knew of it. @throws StartupError when there is no such folder */
+export async function forgetFolder(db: Database, folder_id: string): Promise<HeadsFolderRow> {
   refuseEmbedded(db)
   const found = await db.transaction(async tx => {
     await lockHead(tx)
-    return removeHeadsFolder(tx, folder_id)
+    const row = (await readHeadsFolders(tx)).find(each => each.folder_id === folder_id)
+    await removeHeadsFolder(tx, folder_id)
+    return row
   })
-  if (!found) throw new StartupError("The database knows no folder of heads of that id; see heads list.")
+  if (found === undefined) throw new StartupError("The database knows no folder of heads of that id; see heads list.")
+  return found
 }
 
 function refuseEmbedded({ kind }: Database): void {

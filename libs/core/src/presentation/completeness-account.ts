@@ -45,9 +45,13 @@ export function passedRows({ verdict, statement, records, outside }: Completenes
     { label: "records", value: `${records} verified, each by itself${others}` },
     {
       label: "order",
-      value: "once each, without a gap, each naming the one before it; the log's time never goes back",
+      value: "once each, without a gap, each naming the one before it; all in one log, whose time never goes back",
     },
-    { label: "fit", value: "no identifier appears twice; charges of a budget window never overlap" },
+    {
+      label: "fit",
+      value:
+        "no identifier appears twice; charges of a budget window never overlap; a policy's or library's hash always means the same",
+    },
     {
       label: "end",
       value: toHead ? "the last record is the anchored end of the chain" : "the last record is the anchored one",
