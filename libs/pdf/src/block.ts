@@ -14,6 +14,8 @@ export type Span = {
   readonly text: string
   readonly style?: "regular" | "bold" | "italic" | "mono"
   readonly tone?: Tone
+  /** Begins a new line of its paragraph or cell. */
+  readonly newLine?: true
 }
 export type Line = readonly Span[]
 
@@ -51,7 +53,7 @@ export type TableBlock = {
   readonly caption: string
   /** Small type and narrow rows, for looking up rather than for reading. */
   readonly dense?: true
-  /** `share` is the column's part of the width; shares need not add up to 1. */
+  /** `share` is the column's part of the width, if no longer word needs another's room; shares need not add up to 1. */
   readonly columns: readonly { readonly title: string; readonly share: number; readonly align?: "start" | "end" }[]
   /** Every row has a cell for every column. */
   readonly rows: readonly (readonly Line[])[]

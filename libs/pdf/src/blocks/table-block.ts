@@ -4,7 +4,7 @@ import { passageStrips } from "../page/passage.ts"
 import { type Cell, drawRow, heightOfCell, linesIn, type RowStyle, rowStrips } from "../page/row-strips.ts"
 import { addNode, type StructureNode } from "../tags/structure.ts"
 import type { Setting } from "../text/setting.ts"
-import { wrap } from "../text/wrap.ts"
+import { longestWord, wrap } from "../text/wrap.ts"
 import type { Place } from "./bookmark-place.ts"
 import { columnsOf, rowStyles, wellSplit } from "./table-layout.ts"
 
@@ -15,6 +15,12 @@ export function tableStrips(block: TableBlock, place: Place): Strip[] {
   const columns = columnsOf(
     whole,
     block.columns.map(({ share }) => share),
+    block.columns.map(({ title }, at) =>
+      Math.max(
+        longestWord([{ text: title }], settings.column_title),
+        ...block.rows.map(texts => longestWord(texts[at] ?? [], styles.cell)),
+      ),
+    ),
   )
   const aligns = block.columns.map(({ align }) => align ?? "start")
   const rowOf = (row: StructureNode, type: "TH" | "TD", texts: readonly Line[], setting: Setting): Cell[] =>

@@ -19,8 +19,8 @@ type RowStyles = {
 export function rowStyles({ settings, column, compact }: Style, dense = false): RowStyles {
   const close = compact || dense
   return {
-    row: { padding: close ? 1 : 3.2, rule: { ink: HAIRLINE, weight: 0.5 }, column },
-    header: { padding: close ? 1.6 : 3.6, rule: { ink: RULE, weight: 0.8 }, column, ground: WASH.plain },
+    row: { padding: close ? 1 : 2.4, rule: { ink: HAIRLINE, weight: 0.5 }, column },
+    header: { padding: close ? 1.6 : 2.8, rule: { ink: RULE, weight: 0.8 }, column, ground: WASH.plain },
     cell: close ? settings.dense_cell : settings.cell,
     label: close ? settings.dense_label : settings.label,
   }
@@ -41,19 +41,39 @@ const GUTTER = 10
 /** A box for a character fits in a column of this width. */
 const NARROWEST = 34
 
-/** Columns by their shares of the whole, none too narrow. */
-export function columnsOf(whole: Column, shares: readonly number[]): Column[] {
+/**
+ * Columns by their shares of the whole, but none narrower than its longest word: that is, as far as all words fit the page.
+ * @param words width of each column's longest word, in points
+ */
+export function columnsOf(whole: Column, shares: readonly number[], words: readonly number[] = []): Column[] {
   const room = whole.width - GUTTER * shares.length
   const sane = shares.map(share => (Number.isFinite(share) && share > 0 ? share : 0))
   const total = sane.reduce((sum, share) => sum + share, 0) || 1
-  const wanted = sane.map(share => Math.max(NARROWEST, (share / total) * room))
-  const excess = wanted.reduce((sum, width) => sum + width, 0) - room
-  const spare = wanted.reduce((sum, width) => sum + (width - NARROWEST), 0)
+  const needed = fitted(
+    sane.map((_, index) => Math.max(NARROWEST, words[index] ?? 0)),
+    room,
+  )
+  const wanted = needed.map((width, index) => Math.max(width, ((sane[index] ?? 0) / total) * room))
+  const excess = sumOf(wanted) - room
+  const spare = sumOf(wanted) - sumOf(needed)
   let x = whole.x + GUTTER / 2
-  return wanted.map(width => {
-    const fitted = spare > 0 ? width - (excess * (width - NARROWEST)) / spare : room / shares.length
-    const column = { x, width: fitted }
-    x += fitted + GUTTER
+  return wanted.map((width, index) => {
+    const part = spare > 0 ? (width - (needed[index] ?? 0)) / spare : 1 / wanted.length
+    const column = { x, width: width - excess * part }
+    x += column.width + GUTTER
     return column
   })
 }
+
+/** The widths; when their sum is above `room`, the widest ones are cut to one width so that all fit. */
+function fitted(widths: readonly number[], room: number): readonly number[] {
+  let left = room
+  for (const [index, width] of widths.toSorted((a, b) => a - b).entries()) {
+    const most = left / (widths.length - index)
+    if (width > most) return widths.map(each => Math.min(each, most))
+    left -= width
+  }
+  return widths
+}
+
+const sumOf = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width, 0)

@@ -139,7 +139,7 @@ export const STYLES: Readonly<Record<Density, Style>> = {
       head: 38,
       foot: PAGE.height - 44,
       settings: SETTINGS,
-      gaps: { block: 9, heading: [24, 17, 13], item: 3 },
+      gaps: { block: 8, heading: [20, 14, 10], item: 3 },
       panelPadding: 11,
       code: 92,
       compact: false,

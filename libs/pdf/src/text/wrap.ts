@@ -33,6 +33,27 @@ type Wrapping = {
 
 /** Breaks a passage into lines no wider than `width`. An empty passage is one empty line. */
 export function wrap(line: Line, setting: Setting, width: number): TextLine[] {
+  const starts = line.flatMap(({ newLine }, index) => (newLine && index > 0 ? [index] : []))
+  return [0, ...starts].flatMap((start, index) => wrapPart(line.slice(start, starts[index]), setting, width))
+}
+
+/** Width of the longest word of a passage, which `wrap` breaks only in a narrower column; of a hash, at its smallest. In points. */
+export function longestWord(line: Line, setting: Setting): number {
+  let longest = 0
+  let width = 0
+  for (const item of itemsOf(line, setting).items) {
+    const scale = isHash(item) ? SMALLEST_HASH + 0.002 : 1
+    if (item.kind === "space") width = 0
+    else width += widthOf(boxesOf(item, setting.size * scale, Number.POSITIVE_INFINITY))
+    longest = Math.max(longest, width)
+    if (item.breakAfter || item.newline) width = 0
+  }
+  return longest
+}
+
+const isHash = ({ style, text }: Item): boolean => style === "mono" && HASH.test(text)
+
+function wrapPart(line: Line, setting: Setting, width: number): TextLine[] {
   const { items, rightToLeft } = itemsOf(line, setting)
   const hashScale = scaleForHashes(items, setting.size, width)
   const wrapping: Wrapping = { width, size: setting.size, lines: [], line: [], used: 0 }
@@ -81,7 +102,7 @@ function lineOf(setting: Setting, rightToLeft: boolean): Pick<TextLine, "leading
 function scaleForHashes(items: readonly Item[], size: number, width: number): number {
   let scale = 1
   for (const item of items) {
-    if (item.style !== "mono" || !HASH.test(item.text)) continue
+    if (!isHash(item)) continue
     const fits = width / textBox(item, item.text, size).width
     if (fits < scale && fits >= SMALLEST_HASH) scale = fits - 0.001
   }
@@ -159,7 +180,7 @@ function partsThatFit(box: Box, { width, size }: Wrapping): Box[] {
 
 function betterBreak(clusters: readonly string[], start: number, end: number, item: Item): number {
   if (end >= clusters.length) return end
-  if (item.style === "mono" && HASH.test(item.text)) {
+  if (isHash(item)) {
     const digits = item.text.indexOf(":") + 1
     for (const part of HASH_PARTS) {
       const cut = digits + Math.floor((end - digits) / part) * part
