@@ -2,16 +2,15 @@
 import { canonicalize, type JsonObject, type JsonValue } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
-import { isShown } from "@runseal/core/artifacts/declared-sections"
+import { DECLARED_NAMES, isShown } from "@runseal/core/artifacts/declared-sections"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import type { Block, Line } from "@runseal/pdf/block"
-import { line, MAX_TABLE_ROWS, mono, muted, quote, remark, table } from "./spans.ts"
+import type { Fact } from "./spans.ts"
+import { facts, firstOf, line, MAX_TABLE_ROWS, mono, muted, onNewLine, quote, remark, table } from "./spans.ts"
 
 /** Longest path of a value, in UTF-16 units. */
 const MAX_PATH_LENGTH = 200
 const PLAIN_KEY = /^[A-Za-z_][\w-]*$/
-
-const CALLERS_WORD = "Declared by the caller: sealed as received, verified by nobody."
 
 /** What the caller declared in a section; undefined when it is withheld or nothing was declared. */
 export function declaredIn({ sections }: Pick<Bundle, "sections">, name: DeclaredName): JsonObject | undefined {
@@ -19,12 +18,22 @@ export function declaredIn({ sections }: Pick<Bundle, "sections">, name: Declare
   return isShown(section) ? section.declared : undefined
 }
 
-/** A remark before declared content: that it is the caller's word, that the section is withheld, or that nothing was declared. */
-export function declaredOpening({ sections }: Pick<Bundle, "sections">, name: DeclaredName): readonly Block[] {
-  const section = sections[name]
-  if (!isShown(section))
-    return [remark(`The section ${name} is withheld: its content is not shown, and only its hash can be checked.`)]
-  return [remark(section.declared === undefined ? `The caller declared nothing in ${name}.` : CALLERS_WORD)]
+/** Whose word declared content is. */
+export const CALLERS_WORD = remark("Declared by the caller: sealed as received, verified by nobody.")
+
+/** Which of the declared sections are withheld, and in which nothing was declared: no block when all have content. */
+export function withoutContent(
+  bundle: Pick<Bundle, "sections">,
+  names: readonly DeclaredName[] = DECLARED_NAMES,
+): readonly Block[] {
+  const missing = names.filter(name => declaredIn(bundle, name) === undefined)
+  const withheld = missing.filter(name => !isShown(bundle.sections[name]))
+  const nothing = missing.filter(name => !withheld.includes(name))
+  const hashOnly = "its content is not shown, and only its hash can be checked."
+  return [
+    ...withheld.map(name => remark(`The section ${name} is withheld: ${hashOnly}`)),
+    ...(nothing.length === 0 ? [] : [remark(`The caller declared nothing in ${nothing.join(", ")}.`)]),
+  ]
 }
 
 /** A declared value on one line. */
@@ -44,16 +53,16 @@ const childPath = (path: string, key: string | number): string => {
   return child.length > MAX_PATH_LENGTH ? `${child.slice(0, MAX_PATH_LENGTH)}… (cut)` : child
 }
 
-type Rows = { readonly rows: (readonly [Line, Line])[]; total: number }
+type Values = { readonly rows: Fact[]; total: number }
 
-function collect(value: JsonValue, path: string, into: Rows): void {
+function collect(value: JsonValue, path: string, into: Values): void {
   const children = childrenOf(value)
   if (children.length > 0) {
     for (const [key, child] of children) collect(child, childPath(path, key), into)
     return
   }
   into.total += 1
-  if (into.total <= MAX_TABLE_ROWS) into.rows.push([[mono(path === "" ? "(all)" : path)], valueLine(value)])
+  if (into.total <= MAX_TABLE_ROWS) into.rows.push({ label: path === "" ? "(all)" : path, value: valueLine(value) })
 }
 
 /** Members by name in canonical order, or items by position. */
@@ -68,16 +77,12 @@ function childrenOf(value: JsonValue): readonly (readonly [string | number, Json
     })
 }
 
-/** Every value of a declared object with its path, one a row; nothing for an empty one. */
-export function valueTable(caption: string, value: JsonObject | undefined): readonly Block[] {
+/** Every value of a declared object with its path, at most `MAX_TABLE_ROWS`; nothing for an empty one. */
+export function declaredValues(value: JsonObject | undefined): readonly Block[] {
   if (value === undefined || Object.keys(value).length === 0) return []
-  const found: Rows = { rows: [], total: 0 }
+  const found: Values = { rows: [], total: 0 }
   collect(value, "", found)
-  const columns = [
-    { title: "Field", share: 2 },
-    { title: "Declared as", share: 3 },
-  ]
-  return table(caption, columns, found.rows, found.total)
+  return [...firstOf(found.rows.length, found.total), ...facts(found.rows)]
 }
 
 /** The object without some members. */
@@ -98,8 +103,7 @@ export function itemTable(
   columns: readonly ItemColumn[],
 ): readonly Block[] {
   if (list === undefined) return []
-  if (!Array.isArray(list) || list.length === 0 || !list.every(isObject))
-    return valueTable(caption, { [caption]: list })
+  if (!Array.isArray(list) || list.length === 0 || !list.every(isObject)) return declaredValues({ [caption]: list })
   const known = columns.flatMap(({ members }) => members.map(({ key }) => key))
   const shown = list.slice(0, MAX_TABLE_ROWS)
   const further = shown.some(item => Object.keys(item).some(key => !known.includes(key)))
@@ -121,7 +125,9 @@ function itemCell(item: JsonObject, members: ItemColumn["members"]): Line {
     const value = Object.hasOwn(item, key) ? item[key] : undefined
     return value === undefined ? [] : [line(...(label === undefined ? [] : [muted(`${label} `)]), valueLine(value))]
   })
-  return parts.length === 0 ? valueLine(undefined) : joined(parts)
+  return parts.length === 0
+    ? valueLine(undefined)
+    : parts.flatMap(([first, ...rest]) => (first === undefined ? [] : [onNewLine(first), ...rest]))
 }
 
 const furtherCell = (values: JsonObject): Line =>

@@ -6,70 +6,76 @@ import { canonicalize } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { REPORT_FORMATS, type ReportFormat } from "@runseal/core/wire/run-summaries"
 import type { Report } from "@runseal/pdf/block"
-import { authorization, realWorldEffect } from "./sections/authorization.ts"
-import { gauges, runtimeBudget, tenantBudget, tenantState } from "./sections/budgets.ts"
+import { budgets, gauges, runtimeBudget, tenantBudget, tenantState } from "./sections/budgets.ts"
 import { enforcement, howToVerify } from "./sections/callouts.ts"
-import { modelAndExecution, requestSubstance } from "./sections/context.ts"
+import { kernels, modelAndExecution, requestAndTenant, requestSubstance } from "./sections/context.ts"
 import { cover, verdictOf } from "./sections/cover.ts"
-import { course, decision, outcomeSummary, policyEvaluation } from "./sections/decision-part.ts"
+import { course, decision, policyEvaluation } from "./sections/decision-part.ts"
+import { declaredByCaller, declaredPart } from "./sections/declared-content.ts"
 import { evidence } from "./sections/evidence-part.ts"
 import { legalEvidence } from "./sections/legal.ts"
 import { metadata, pipelineHashes } from "./sections/metadata.ts"
 import { proof } from "./sections/proof.ts"
 import { diagnosis, missingFields, sealedReceipt } from "./sections/receipt-part.ts"
-import { riskAssessment } from "./sections/risk.ts"
+import { governanceReview, riskAssessment, signatureMatch } from "./sections/risk.ts"
 import { statement } from "./sections/statement-part.ts"
 import { executiveSummary } from "./sections/summary.ts"
 import { heading } from "./spans.ts"
 import type { Part, ReportContext, Subject } from "./subject.ts"
 import { bundleFileName, reportFileName, toneOf, wordsOf } from "./subject.ts"
 
-/** Sections of a completed run, in their order. */
-const COMPLETED: readonly Part[] = [
-  decision,
-  outcomeSummary,
-  modelAndExecution,
-  policyEvaluation,
-  authorization,
-  riskAssessment,
-  requestSubstance,
-  runtimeBudget,
-  tenantBudget,
-  tenantState,
-  realWorldEffect,
-]
-/** Sections of which claims are made. */
-const CLAIMED: readonly Part[] = [
-  decision,
-  policyEvaluation,
-  authorization,
-  riskAssessment,
-  runtimeBudget,
-  tenantBudget,
-  realWorldEffect,
-]
-/** Sections of a run that was not completed: the receipt, or what is known of a stage error. */
-const ENDED: readonly Part[] = [course, sealedReceipt, missingFields, diagnosis]
-/** After them, the request. `ENDED` has the outcome already. */
-const REQUESTED: readonly Part[] = COMPLETED.filter(part => part !== outcomeSummary)
+/** A section of the record under its title, in these formats. One that gives no blocks is left out, with its title. */
+type Section = readonly [title: string, part: Part, formats: readonly ReportFormat[]]
 
-/** Sections of the record by format, for a run that was completed and for one that was not. */
-const RECORD: Readonly<Record<ReportFormat, Readonly<Record<"completed" | "ended", readonly Part[]>>>> = {
-  brief: { completed: [course, gauges], ended: [course, gauges, sealedReceipt, diagnosis] },
-  auditor: { completed: COMPLETED, ended: [...ENDED, ...REQUESTED] },
-  legal: { completed: [decision, outcomeSummary, ...CLAIMED.slice(1)], ended: [...ENDED, ...CLAIMED] },
-  comprehensive: { completed: COMPLETED, ended: [...ENDED, ...REQUESTED] },
-}
+const WHOLE: readonly ReportFormat[] = ["auditor", "comprehensive"]
+const CLAIMED: readonly ReportFormat[] = [...WHOLE, "legal"]
+const BRIEF: readonly ReportFormat[] = ["brief"]
+
+/** The record of a completed run. */
+const COMPLETED: readonly Section[] = [
+  ["", course, BRIEF],
+  ["", gauges, BRIEF],
+  ["Decision", decision, CLAIMED],
+  ["Outcome Summary", course, CLAIMED],
+  ["Model and Execution Context", modelAndExecution, WHOLE],
+  ["Policy Evaluation", policyEvaluation, CLAIMED],
+  ["Kernels", kernels, ["legal"]],
+  ["Authorization and Approval Chain", declaredPart("authorization_chain"), CLAIMED],
+  ["Risk Assessment", riskAssessment, CLAIMED],
+  ["Request Substance", requestSubstance, WHOLE],
+  ["Runtime Budget State", runtimeBudget, CLAIMED],
+  ["Tenant Budget Snapshot", tenantBudget, CLAIMED],
+  ["At-Execution Tenant State", tenantState, WHOLE],
+  ["Real-World Effect", declaredPart("causal_graph"), CLAIMED],
+]
+
+/** The record of any other run: how far it came, its receipt or what failed, and what both rest on. */
+const ENDED: readonly Section[] = [
+  ["", course, REPORT_FORMATS],
+  ["", gauges, BRIEF],
+  ["Sealed Receipt", sealedReceipt, REPORT_FORMATS],
+  ["Required Attested Fields", missingFields, CLAIMED],
+  ["What Failed", diagnosis, REPORT_FORMATS],
+  ["Signature Match", signatureMatch, CLAIMED],
+  ["Policy Evaluation", policyEvaluation, CLAIMED],
+  ["Kernels", kernels, CLAIMED],
+  ["Budgets", budgets, CLAIMED],
+  ["Governance Review", governanceReview, CLAIMED],
+  ["Declared by the Caller", declaredByCaller, CLAIMED],
+  ["Request, Tenant and Service", requestAndTenant, WHOLE],
+]
 
 /** Part 4: the sections of this outcome and format. */
 const record: Part = subject => {
-  const end = subject.bundle.manifest === undefined ? "ended" : "completed"
-  const blocks = RECORD[subject.format][end].flatMap(section => section(subject))
+  const sections = isCompleted(subject) ? COMPLETED : ENDED
+  const blocks = sections.flatMap(([title, part, formats]) => {
+    const content = formats.includes(subject.format) ? part(subject) : []
+    return title === "" || content.length === 0 ? content : [heading(2, title), ...content]
+  })
   return [heading(1, wordsOf(subject).record_title), ...blocks]
 }
 
-const AUDITED: readonly ReportFormat[] = ["auditor", "comprehensive"]
-const CLAIMING: readonly ReportFormat[] = ["legal", "comprehensive"]
+const isCompleted = ({ bundle }: Subject): boolean => bundle.manifest !== undefined
 
 /** The parts in their order, with the formats that have them. */
 const PARTS: readonly (readonly [part: Part, formats: readonly ReportFormat[]])[] = [
@@ -81,8 +87,8 @@ const PARTS: readonly (readonly [part: Part, formats: readonly ReportFormat[]])[
   [proof, REPORT_FORMATS],
   [metadata, REPORT_FORMATS],
   [pipelineHashes, REPORT_FORMATS],
-  [evidence, AUDITED],
-  [legalEvidence, CLAIMING],
+  [evidence, WHOLE],
+  [legalEvidence, ["legal", "comprehensive"]],
   [statement, REPORT_FORMATS],
 ]
 
@@ -100,7 +106,7 @@ export function makeReport(bundle: Bundle, context: ReportContext, format: Repor
     title: `${title}, run ${run.run_id}`,
     subject: `Audit report of run ${run.run_id}, outcome ${run.outcome_kind}, format ${format}`,
     creator: "Runseal",
-    density: format === "brief" ? "compact" : "roomy",
+    density: format === "brief" || !isCompleted(subject) ? "compact" : "roomy",
     language: "en",
     date: run.created_at,
     key_valid_from: context.key_valid_from,

@@ -16,6 +16,9 @@ export const bold = (text: string): Span => ({ text, style: "bold" })
 export const mono = (text: string): Span => ({ text, style: "mono" })
 export const muted = (text: string): Span => ({ text, tone: "muted" })
 
+/** The span at the beginning of a new line. */
+export const onNewLine = (span: Span): Span => ({ ...span, newLine: true })
+
 type Piece = string | Span | Line
 /** Puts texts, spans and lines together. */
 export const line = (...pieces: readonly Piece[]): Line =>
@@ -38,6 +41,10 @@ export const remark = (text: string): ParagraphBlock => ({
 export type Fact = FactsBlock["rows"][number]
 /** A label and its value. */
 export const fact = (label: string, ...value: readonly Piece[]): Fact => ({ label, value: line(...value) })
+/** A heading of level 3 above blocks; nothing above nothing. */
+export const subsection = (title: string, blocks: readonly Block[]): readonly Block[] =>
+  blocks.length === 0 ? [] : [heading(3, title), ...blocks]
+
 /** No block for no facts. */
 export const facts = (rows: readonly Fact[]): readonly Block[] => (rows.length === 0 ? [] : [{ kind: "facts", rows }])
 
@@ -52,13 +59,14 @@ export function table(
   total: number = rows.length,
 ): readonly Block[] {
   const shown = rows.slice(0, MAX_TABLE_ROWS)
-  const block = { kind: "table", caption, columns, rows: shown } as const
-  if (shown.length === total) return [block]
-  return [
-    remark(`Shown are the first ${count(shown.length)} of ${count(total)}; the attached bundle holds all.`),
-    block,
-  ]
+  return [...firstOf(shown.length, total), { kind: "table", caption, columns, rows: shown }]
 }
+
+/** A remark when not all of something is shown. */
+export const firstOf = (shown: number, total: number): readonly Block[] =>
+  shown === total
+    ? []
+    : [remark(`Shown are the first ${count(shown)} of ${count(total)}; the attached bundle holds all.`)]
 
 /** A non-negative integer, its thousands separated by commas. */
 export const count = (value: number): string => String(value).replace(/\B(?=(?:\d{3})+$)/g, ",")
@@ -90,6 +98,19 @@ export function unixTime(seconds: string): string {
     ? `${new Date(value * 1000).toISOString().replace(".000Z", "Z")}`
     : `${seconds} s after the Unix epoch`
 }
+
+const EXACT_TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/
+const MONTHS = "January February March April May June July August September October November December".split(" ")
+
+/** An RFC 3339 time in UTC as people write it, "23 November 2026, 12:04:05 UTC"; any other text as it is. */
+export function readableTime(exact: string): string {
+  const [, year, month, day, clock] = EXACT_TIME.exec(exact) ?? []
+  return clock === undefined ? exact : `${Number(day)} ${MONTHS[Number(month) - 1]} ${year}, ${clock} UTC`
+}
+
+/** A time of the service as people write it, with the exact one beside it; any other text as `quote` gives it. */
+export const timeOr = (text: string): Line =>
+  EXACT_TIME.test(text) ? [{ text: readableTime(text) }, muted(` ${text}`)] : quote(text)
 
 /** A field's name in words: `mcd_finding_hash` is "MCD finding hash". */
 export function fieldLabel(name: string): string {

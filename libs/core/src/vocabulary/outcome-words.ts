@@ -64,7 +64,7 @@ export const PEPG_DENY_WORDS: OutcomeWords = {
     meaning: "The SHA-256 of the deny receipt in its canonical form (RFC 8785), without this hash.",
   },
   stages:
-    "Execution halted before any pipeline artifact existed: the run was denied after its envelope and its transport record were made, and no kernel ran. There is no execution record and no execution manifest; the partial manifest names what the denied run has.",
+    "Execution halted before any pipeline artifact existed. The policy gate decides on the request, which the record holds as an envelope and a transport record; it denied the request, so no kernel ran and nothing was executed. There is no execution record and no execution manifest. The partial manifest names the request and the denial alone.",
   statement:
     "This record attests that the policy gate denied the run and that no kernel ran for it. The deny receipt seals that decision with the rule or signature behind it. The record attests no execution. It does not attest that what the caller declared is true.",
 }
@@ -78,7 +78,7 @@ export const CCV_HALT_WORDS: OutcomeWords = {
   framing:
     "This is the record of a halt. The run was admitted and its kernels ran; it was then halted because it declared more tokens than one run may use. The CCV halt receipt is the seal of that halt, and attests no completed run.",
   enforcement:
-    "This run was halted at the CCV gate: its kernels had run, and nothing further was made. The tenant's window was not charged.",
+    "This run was halted at the CCV gate: its kernels had run, and no later stage ran. The tenant's window was not charged.",
   proof: {
     title: "Proof of the Run Budget Halt",
     hash_name: "CCV halt receipt hash",
@@ -99,7 +99,7 @@ export const MACC_HALT_WORDS: OutcomeWords = {
   framing:
     "This is the record of a halt. The run was admitted and its kernels ran; it was then halted because it took the tokens of its tenant to the cap of the budget window or beyond. The MACC halt receipt is the seal of that halt, and attests no completed run.",
   enforcement:
-    "This run was halted at the MACC gate: its kernels had run, and nothing further was made. Its tokens stay charged to the tenant's window.",
+    "This run was halted at the MACC gate: its kernels had run, and no later stage ran. Its tokens stay charged to the tenant's window.",
   proof: {
     title: "Proof of the Cumulative Budget Halt",
     hash_name: "MACC halt receipt hash",
@@ -120,7 +120,7 @@ export const AIVP_T4_HALT_WORDS: OutcomeWords = {
   framing:
     "This is the record of a halt. The run was admitted and its kernels ran; it was then halted because the Tier-4 governance review did not release the AI output. The AIVP-T4 halt receipt is the seal of that halt, and attests no completed run.",
   enforcement:
-    "This run was halted at the AIVP_T4 gate: its kernels had run, and nothing further was made. The text of the AI output is not stored; its hash is.",
+    "This run was halted at the AIVP_T4 gate: its kernels had run, and no later stage ran. The text of the AI output is not stored; its hash is.",
   proof: {
     title: "Proof of the Governance Review Halt",
     hash_name: "AIVP-T4 halt receipt hash",
@@ -148,7 +148,7 @@ export const ATTESTATION_GAP_WORDS: OutcomeWords = {
     meaning: "The SHA-256 of the attestation gap receipt in its canonical form (RFC 8785), without this hash.",
   },
   stages:
-    "Stages DOG and DTL ran: the run has an envelope and a transport record. The gate PEPG_ADMISSION stopped it. No kernel ran, and there is neither an execution manifest nor a partial manifest.",
+    "The run was not admitted. The record holds the request as an envelope and a transport record, which stages DOG and DTL made; the gate PEPG_ADMISSION stopped it there. No kernel ran, and there is neither an execution manifest nor a partial manifest.",
   statement:
     "This record attests that the run was not admitted, because the request lacks the attested fields that the receipt names. The policy's rules were not evaluated and no kernel ran. The attestation gap receipt seals that finding. The record attests no execution.",
 }

@@ -3,7 +3,7 @@ import type { Strip } from "../page/flow.ts"
 import { type Cell, linesIn, rowStrips } from "../page/row-strips.ts"
 import type { Column } from "../page/style.ts"
 import { addNode, type StructureNode } from "../tags/structure.ts"
-import { wrap } from "../text/wrap.ts"
+import { longestWord, wrap } from "../text/wrap.ts"
 import type { Place } from "./bookmark-place.ts"
 import { columnsOf, rowStyles, wellSplit } from "./table-layout.ts"
 
@@ -13,8 +13,11 @@ type Columns = readonly [label: Column, value: Column]
 
 /** The label's part of the width. */
 const LABEL_PART = 0.29
+/** The most of the width that a long label takes: alone in its row, or in a row of two facts. */
+const MAX_LABEL_PART = 0.4
+const MAX_PAIR_LABEL_PART = 0.22
 /** In a compact report: two facts in a row, or one whose value takes the rest of the row. */
-const PAIR_PARTS = [0.24, 0.27, 0.18, 0.31]
+const PAIR_PARTS = [0.2, 0.3, 0.2, 0.3]
 
 /** Labels and values; a compact report puts two short ones in a row. */
 export function factsStrips({ rows }: Pick<FactsBlock, "rows">, place: Place): Strip[] {
@@ -25,13 +28,18 @@ export function factsStrips({ rows }: Pick<FactsBlock, "rows">, place: Place): S
 }
 
 function singleRows(rows: readonly Row[], table: StructureNode, place: Place): Strip[] {
-  const [label, value] = columnsOf(place.style.column, [LABEL_PART, 1 - LABEL_PART])
+  const [label, value] = columnsOf(
+    place.style.column,
+    [LABEL_PART, 1 - LABEL_PART],
+    [longestLabel(rows, place, MAX_LABEL_PART)],
+  )
   if (label === undefined || value === undefined) return []
   return rows.flatMap(row => rowStrips(cellsOf(row, [label, value], table, place), rowStyles(place.style).row))
 }
 
 function pairedRows(rows: readonly Row[], table: StructureNode, place: Place): Strip[] {
-  const [label, value, nextLabel, nextValue] = columnsOf(place.style.column, PAIR_PARTS)
+  const longest = longestLabel(rows, place, MAX_PAIR_LABEL_PART)
+  const [label, value, nextLabel, nextValue] = columnsOf(place.style.column, PAIR_PARTS, [longest, 0, longest, 0])
   if (label === undefined || value === undefined || nextLabel === undefined || nextValue === undefined) return []
   const whole: Columns = [label, { x: value.x, width: nextValue.x + nextValue.width - value.x }]
   const left: Columns = [label, value]
@@ -50,6 +58,13 @@ function pairedRows(rows: readonly Row[], table: StructureNode, place: Place): S
     strips.push(...rowStrips(cells, styles))
   }
   return strips
+}
+
+/** Width of the longest word among the labels, but no more than this part of the whole. */
+function longestLabel(rows: readonly Row[], { style }: Place, most: number): number {
+  const { label: setting } = rowStyles(style)
+  const widths = rows.map(({ label }) => longestWord([{ text: label }], setting))
+  return Math.min(Math.max(...widths), style.column.width * most)
 }
 
 /** Whether a fact fits on one line of its columns. */

@@ -4,7 +4,7 @@ import { type Column, HAIRLINE, PAGE, RULE, type Style, WASH } from "../page/sty
 import type { Setting } from "../text/setting.ts"
 
 /** A table up to this height is not split. */
-const SHORT_TABLE: number = PAGE.height / 6
+const SHORT_TABLE: number = PAGE.height / 12
 /** So many first rows of a longer table stay on one page, and so many last rows. */
 const TOGETHER = 3
 
@@ -19,8 +19,8 @@ type RowStyles = {
 export function rowStyles({ settings, column, compact }: Style, dense = false): RowStyles {
   const close = compact || dense
   return {
-    row: { padding: close ? 1 : 2.4, rule: { ink: HAIRLINE, weight: 0.5 }, column },
-    header: { padding: close ? 1.6 : 2.8, rule: { ink: RULE, weight: 0.8 }, column, ground: WASH.plain },
+    row: { padding: close ? 0.7 : 2.4, rule: { ink: HAIRLINE, weight: 0.5 }, column },
+    header: { padding: close ? 1.2 : 2.8, rule: { ink: RULE, weight: 0.8 }, column, ground: WASH.plain },
     cell: close ? settings.dense_cell : settings.cell,
     label: close ? settings.dense_label : settings.label,
   }

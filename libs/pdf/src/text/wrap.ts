@@ -37,14 +37,13 @@ export function wrap(line: Line, setting: Setting, width: number): TextLine[] {
   return [0, ...starts].flatMap((start, index) => wrapPart(line.slice(start, starts[index]), setting, width))
 }
 
-/** Width of the longest word of a passage, which `wrap` breaks only in a narrower column; of a hash, at its smallest. In points. */
+/** Width of the longest word of a passage, which `wrap` breaks only in a narrower column. In points. */
 export function longestWord(line: Line, setting: Setting): number {
   let longest = 0
   let width = 0
   for (const item of itemsOf(line, setting).items) {
-    const scale = isHash(item) ? SMALLEST_HASH + 0.002 : 1
     if (item.kind === "space") width = 0
-    else width += widthOf(boxesOf(item, setting.size * scale, Number.POSITIVE_INFINITY))
+    else width += widthOf(boxesOf(item, setting.size, Number.POSITIVE_INFINITY))
     longest = Math.max(longest, width)
     if (item.breakAfter || item.newline) width = 0
   }

@@ -5,7 +5,7 @@ import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { timeOfOutside } from "@runseal/core/verify/outside"
 import { parseCheckpoint } from "@runseal/log/notes/checkpoint"
 import type { Line } from "@runseal/pdf/block"
-import { count, line, mono, shortQuote, unixTime } from "../spans.ts"
+import { count, line, mono, muted, onNewLine, readableTime, shortQuote, unixTime } from "../spans.ts"
 
 /** Origin of the log, as the entry's checkpoint names it. */
 const originOf = ({ entry }: Anchor | OutsideAnchor): string => {
@@ -20,7 +20,7 @@ const place = (anchor: Anchor): Line =>
     mono(anchor.entry.logIndex),
     " of the log ",
     shortQuote(originOf(anchor)),
-    ` (logged ${unixTime(anchor.entry.integratedTime)})`,
+    ` (logged ${readableTime(unixTime(anchor.entry.integratedTime))})`,
   )
 
 /** One sentence on the anchors of a record: its log entries, or that it has none. */
@@ -66,16 +66,16 @@ const rowsOf = (anchors: OutsideAnchors): readonly (readonly Line[])[] =>
         line([name, ...("timestamp" in anchor ? ["stamped"] : []), ...(late === undefined ? [] : ["late"])].join(", ")),
         line(mono(leaf.leaf_version)),
         line(count(Number(entry.logIndex))),
-        line(time),
+        line(readableTime(time), onNewLine(muted(time))),
         shortQuote(originOf(anchor)),
       ],
     ]
   })
 
 export const ANCHOR_COLUMNS = [
-  { title: "What is anchored", share: 21 },
-  { title: "Leaf", share: 25 },
-  { title: "Entry", share: 8, align: "end" },
-  { title: "Logged", share: 24 },
-  { title: "Log", share: 22 },
+  { title: "What is anchored", share: 16 },
+  { title: "Leaf", share: 24 },
+  { title: "Entry", share: 7, align: "end" },
+  { title: "Logged", share: 32 },
+  { title: "Log", share: 21 },
 ] as const

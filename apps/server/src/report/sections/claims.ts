@@ -10,7 +10,7 @@ import { member } from "@runseal/core/vocabulary/json-members"
 import type { Gate } from "@runseal/core/vocabulary/outcomes"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { declaredIn } from "../declared.ts"
-import { count, countOf, unixTime } from "../spans.ts"
+import { count, countOf, readableTime, unixTime } from "../spans.ts"
 
 /** Who vouches for a claim. */
 export const BASES = {
@@ -86,7 +86,7 @@ const review = ({ sections: { governance_review: made } }: Bundle): Claim | unde
     [["sections.governance_review", made.hash]],
   )
 
-/** How many items of a list the caller declared; a withheld section has no claim. */
+/** How many items of a list the caller declared; no claim for none, or for a withheld section. */
 const declaredCount =
   (name: DeclaredName, key: string, one: string) =>
   (bundle: Bundle): Claim | undefined => {
@@ -94,6 +94,7 @@ const declaredCount =
     if (!isShown(section)) return undefined
     const list = member(declaredIn(bundle, name), key)
     const found = Array.isArray(list) ? list.length : 0
+    if (found === 0) return undefined
     return claim("declared", `The caller declared ${countOf(found, one)}.`, [[`sections.${name}`, section.hash]])
   }
 
@@ -151,7 +152,8 @@ const wholeRecord = ({ anchors: { complete_record: anchor } }: Bundle): Claim | 
     ],
   )
 
-const logged = ({ integratedTime }: { readonly integratedTime: string }): string => `logged ${unixTime(integratedTime)}`
+const logged = ({ integratedTime }: { readonly integratedTime: string }): string =>
+  `logged ${readableTime(unixTime(integratedTime))}`
 
 const MAKERS: readonly ((bundle: Bundle) => Claim | undefined)[] = [
   request,

@@ -1,99 +1,151 @@
-/** Model and execution context, and request substance. */
+/** Model and execution context, and what the record holds of the request. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { isShown } from "@runseal/core/artifacts/declared-sections"
+import type { FindingCode } from "@runseal/core/vocabulary/kernel-findings"
 import type { Block } from "@runseal/pdf/block"
-import { declaredIn, declaredOpening, valueTable } from "../declared.ts"
-import { countOf, fact, facts, fieldLabel, heading, line, mono, muted, quote, remark, table } from "../spans.ts"
+import { CALLERS_WORD, withoutContent } from "../declared.ts"
+import {
+  countOf,
+  type Fact,
+  fact,
+  facts,
+  fieldLabel,
+  line,
+  mono,
+  muted,
+  onNewLine,
+  quote,
+  remark,
+  subsection,
+  table,
+} from "../spans.ts"
 import type { Part } from "../subject.ts"
-import { attestedFacts } from "./decision-part.ts"
+import { tenantFacts } from "./budgets.ts"
+import { attestedFacts, declaredContent, MODEL_FIELDS } from "./declared-content.ts"
 
-const MODEL_FIELDS = ["model_provider", "model_name", "model_version", "model_temperature", "prompt_hash"] as const
+export const modelAndExecution: Part = subject => {
+  const { bundle } = subject
+  const model = facts(attestedFacts(bundle, MODEL_FIELDS))
+  const reproducibility = declaredContent(bundle, "reproducibility_context")
+  return [
+    ...subsection("Model", model.length === 0 ? [] : [CALLERS_WORD, ...model]),
+    ...subsection("Kernels", kernels(subject)),
+    ...subsection("Reproducibility context", reproducibility.length === 0 ? [] : [CALLERS_WORD, ...reproducibility]),
+    ...subsection("System provenance", [provenanceRemark(bundle), ...facts(provenanceFacts(bundle))]),
+  ]
+}
 
-export const modelAndExecution: Part = ({ bundle }) => [
-  heading(2, "Model and Execution Context"),
-  heading(3, "Model"),
-  ...declaredOpening(bundle, "attested_context"),
-  ...facts(attestedFacts(bundle, MODEL_FIELDS)),
-  heading(3, "Kernels"),
-  ...kernels(bundle),
-  heading(3, "Reproducibility context"),
-  ...declaredOpening(bundle, "reproducibility_context"),
-  ...valueTable("Declared runtime, dependencies, seeds and platform", declaredIn(bundle, "reproducibility_context")),
-  heading(3, "System provenance"),
-  ...provenance(bundle),
-]
+/** What each finding means; docs/pipeline.md explains them at length. */
+const FINDING_MEANINGS: Readonly<Record<FindingCode, string>> = {
+  PAYLOAD_EMPTY: "the payload has no bytes",
+  TIMESTAMP_UNPARSABLE: "a declared time is no RFC 3339 date-time",
+  TIMESTAMP_OUT_OF_ORDER: "a declared effect was issued before the one listed before it",
+  TIMESTAMP_AFTER_ADMISSION: "a declared time is later than the admission of the run",
+  APPROVERS_OUT_OF_SEQUENCE: "an approver approved before the one before, by the declared order",
+  ACTOR_SIGNATURE_NOT_VERIFIED: "an actor's signature was declared, and nobody verified it",
+  PROMPT_HASH_MISMATCH: "two declared prompt hashes differ",
+  AI_OUTPUT_HASH_MISMATCH: "the declared output hash is not that of the AI output",
+  AI_OUTPUT_HASH_UNCHECKED: "an output hash was declared, and no AI output was sent to check it",
+  COST_WITHOUT_TOTAL: "a cost was declared without total_tokens, and the budgets counted zero",
+  COST_PARTS_EXCEED_TOTAL: "declared input and output tokens exceed the declared total, which the budgets counted",
+  COST_DOES_NOT_ADD_UP: "declared input and output tokens are fewer than the declared total",
+}
 
-function kernels({ sections: { efa } }: Bundle): readonly Block[] {
-  if (efa === undefined) return [remark("No kernel ran.")]
+/** The six kernels and what each found; no block when none ran. */
+export const kernels: Part = ({ bundle }) => {
+  const { efa } = bundle.sections
+  if (efa === undefined) return []
   const columns = [
     { title: "Kernel", share: 9 },
-    { title: "Findings", share: 34 },
+    { title: "Findings, which never stop a run", share: 34 },
     { title: "ExecutionID", share: 57 },
   ]
   const rows = efa.kernels.map(({ kernel, findings, execution_id }) => [
     line(mono(kernel)),
     findings.length === 0
       ? line(muted("none"))
-      : line(mono(findings.map(({ code, count }) => `${code} ×${count}`).join(", "))),
+      : findings.flatMap(({ code, count }) => [
+          onNewLine(mono(count === 1 ? code : `${code} ×${count}`)),
+          onNewLine(muted(FINDING_MEANINGS[code])),
+        ]),
     line(mono(execution_id)),
   ])
+  const release = [...new Set(efa.kernels.map(record => record.kernel_version))].join(", ")
   return [
-    remark("Computed by the service. A verifier runs the six kernels again on the sealed sections."),
+    remark(`Computed by the service with ${release}. A verifier runs the six kernels again on the sealed sections.`),
     ...table("The six kernels in their order", columns, rows),
-    ...facts([fact("Kernel release", mono([...new Set(efa.kernels.map(record => record.kernel_version))].join(", ")))]),
   ]
 }
 
-function provenance({ sections: { system_provenance, hardware_attestation } }: Bundle): readonly Block[] {
-  const { kind: _, hash, disclosure, ...fields } = system_provenance
+const provenanceRemark = ({ sections }: Bundle): Block => remark(sections.system_provenance.disclosure)
+
+/** @param names of the fields; the run's metadata have the others too */
+function provenanceFacts(
+  { sections: { system_provenance, hardware_attestation } }: Bundle,
+  names?: readonly string[],
+): readonly Fact[] {
+  const { kind: _, hash, disclosure: __, ...fields } = system_provenance
   return [
-    remark(disclosure),
-    ...facts([
-      ...Object.entries(fields)
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, value]) => fact(fieldLabel(name), quote(value))),
-      fact("Hardware attestation", hardware_attestation?.disclosure ?? muted("not reached: nothing is stated")),
-      fact("Section hash", mono(hash)),
-    ]),
+    ...Object.entries(fields)
+      .filter(([name]) => names?.includes(name) ?? true)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, value]) => fact(fieldLabel(name), quote(value))),
+    ...(hardware_attestation === undefined ? [] : [fact("Hardware attestation", hardware_attestation.disclosure)]),
+    fact("Section hash", mono(hash)),
   ]
 }
+
+function textFacts({ sections: { payload } }: Bundle): readonly Fact[] {
+  const { ai_output_hash: output, ai_output_bytes: length } = payload
+  return [
+    fact("Payload SHA-256", mono(payload.payload_hash)),
+    fact("Payload length", countOf(payload.payload_bytes, "byte")),
+    fact("AI output SHA-256", output === undefined ? muted("no AI output was sent") : mono(output)),
+    ...(length === undefined ? [] : [fact("AI output length", countOf(length, "byte"))]),
+  ]
+}
+
+const HASH_ONLY = remark("The service keeps hash and length of the payload and of the AI output, and neither text.")
+
+/** What the service saw of the caller; none when the section is withheld. */
+function originFacts({ sections: { request_substance: substance } }: Bundle): readonly Fact[] {
+  const origin = isShown(substance) ? substance.origin : undefined
+  if (origin === undefined) return []
+  const { method, api_key_id, api_key_name } = origin.authentication
+  return [
+    fact("Authentication", mono(method)),
+    fact("API key ID", String(api_key_id)),
+    ...(api_key_name === undefined ? [] : [fact("API key name", quote(api_key_name))]),
+    fact("Source IP hash", mono(origin.source_ip_hash)),
+    fact("User agent hash", mono(origin.user_agent_hash)),
+  ]
+}
+
+const KEYED = remark("Address and agent of the caller are keyed hashes: only the operator can find out whose they are.")
 
 export const requestSubstance: Part = ({ bundle }) => {
-  const { payload, request_substance: substance } = bundle.sections
-  const origin = isShown(substance) ? substance.origin : undefined
+  const declared = declaredContent(bundle, "request_substance")
+  const origin = facts(originFacts(bundle))
   return [
-    heading(2, "Request Substance"),
-    remark("The service keeps hash and length of the payload and of the AI output, and neither text."),
-    ...facts([
-      fact("Payload SHA-256", mono(payload.payload_hash)),
-      fact("Payload length", countOf(payload.payload_bytes, "byte")),
-      fact(
-        "AI output SHA-256",
-        payload.ai_output_hash === undefined ? muted("no AI output was sent") : mono(payload.ai_output_hash),
-      ),
-      ...(payload.ai_output_bytes === undefined
-        ? []
-        : [fact("AI output length", countOf(payload.ai_output_bytes, "byte"))]),
+    HASH_ONLY,
+    ...facts(textFacts(bundle)),
+    ...subsection("Declared substance", declared.length === 0 ? [] : [CALLERS_WORD, ...declared]),
+    ...subsection("Origin", origin.length === 0 ? [] : [KEYED, ...origin]),
+    ...withoutContent(bundle, [
+      "attested_context",
+      "request_substance",
+      "regulatory_scaffolding",
+      "reproducibility_context",
     ]),
-    heading(3, "Declared substance"),
-    ...declaredOpening(bundle, "request_substance"),
-    ...valueTable("Declared prompt, output, cost and the rest", declaredIn(bundle, "request_substance")),
-    ...(origin === undefined
-      ? []
-      : [
-          heading(3, "Origin"),
-          remark(
-            "Seen by the service. Address and agent are keyed hashes: only the operator can find out whose they are.",
-          ),
-          ...facts([
-            fact("Authentication", mono(origin.authentication.method)),
-            fact("API key ID", String(origin.authentication.api_key_id)),
-            ...(origin.authentication.api_key_name === undefined
-              ? []
-              : [fact("API key name", quote(origin.authentication.api_key_name))]),
-            fact("Source IP hash", mono(origin.source_ip_hash)),
-            fact("User agent hash", mono(origin.user_agent_hash)),
-          ]),
-        ]),
   ]
 }
+
+/** Request, caller, tenant and service of a run that was not completed. */
+export const requestAndTenant: Part = ({ bundle }) => [
+  HASH_ONLY,
+  ...facts(textFacts(bundle)),
+  KEYED,
+  ...facts([...originFacts(bundle), ...tenantFacts(bundle)]),
+  provenanceRemark(bundle),
+  ...facts(provenanceFacts(bundle, ["mode", "platform", "runtime", "runtime_version"])),
+]

@@ -2,7 +2,7 @@
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { refusingGate } from "@runseal/core/verify/stage-error"
 import type { Block, Line } from "@runseal/pdf/block"
-import { fact, line, mono, shortQuote } from "../spans.ts"
+import { fact, line, mono, readableTime, shortQuote } from "../spans.ts"
 import { isBroken, type Part, type Subject, toneOf, wordsOf } from "../subject.ts"
 
 /** The hash in the proof's banner. */
@@ -32,7 +32,7 @@ export const cover: Part = subject => {
   const head: Block = {
     kind: "cover",
     title: words.title,
-    subtitle: `Run ${run.run_id}, ${run.created_at}`,
+    subtitle: `Run ${run.run_id}, ${readableTime(run.created_at)}`,
     verdict: verdictOf(subject),
     tone: toneOf(subject),
     facts: [

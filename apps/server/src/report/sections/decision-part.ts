@@ -3,59 +3,34 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { refusingGate } from "@runseal/core/verify/stage-error"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { TranscriptStep } from "@runseal/core/vocabulary/pipeline-path"
-import type { Block, Line, Span } from "@runseal/pdf/block"
-import { declaredIn, declaredOpening, valueLine } from "../declared.ts"
-import type { Fact } from "../spans.ts"
-import { count, fact, facts, fieldLabel, heading, line, mono, muted, quote, remark, table } from "../spans.ts"
+import type { Line, Span } from "@runseal/pdf/block"
+import { CALLERS_WORD } from "../declared.ts"
+import { count, fact, facts, line, mono, muted, quote, remark, subsection, table, timeOr } from "../spans.ts"
 import type { Part } from "../subject.ts"
+import { attestedFacts, DECISION_FIELDS } from "./declared-content.ts"
+import { factsBeside } from "./receipt-part.ts"
 import { stepStates, timeline } from "./timeline.ts"
 
 const DECIDED =
-  "Decided by the service. A verifier checks that evaluation, token and receipt follow from each other; it does not evaluate the policy again."
+  "Decided by the service. A verifier checks that evaluation, token and receipt agree; it evaluates no policy again."
 
-/** What the policy gate decided, and beside it the decision that the caller declared. */
+/** What the policy gate decided, and the decision that the caller declared. */
 export const decision: Part = ({ bundle }) => {
   const { allow_token: token, sections } = bundle
   const { policy_evaluation: evaluation } = sections
-  const gate: readonly Fact[] =
-    evaluation === undefined
-      ? [fact("Policy gate", "no decision was reached")]
-      : [
+  const declared = facts(attestedFacts(bundle, DECISION_FIELDS))
+  return [
+    ...(evaluation === undefined
+      ? []
+      : facts([
           fact("Policy gate", mono(evaluation.decision)),
           fact("Fired rule", mono(evaluation.fired_rule_id)),
           fact("Reason code", mono(evaluation.decision_reason_code)),
-          fact("Decided at", evaluation.evaluation_clock),
-        ]
-  return [
-    heading(2, "Decision"),
-    ...facts([...gate, ...(token === undefined ? [] : [fact("Allow token hash", mono(token.hash))])]),
-    ...declaredDecision(bundle),
+          fact("Decided at", timeOr(evaluation.evaluation_clock)),
+          ...(token === undefined ? [] : [fact("Allow token hash", mono(token.hash))]),
+        ])),
+    ...subsection("Declared decision", declared.length === 0 ? [] : [CALLERS_WORD, ...declared]),
   ]
-}
-
-const DECISION_FIELDS = [
-  "attested",
-  "actor_id",
-  "actor_role",
-  "authorization_policy",
-  "decision_kind",
-  "decision_result",
-  "decision_note",
-  "actor_signature",
-] as const
-
-/** Fields of attested_context that a list names, as facts. */
-export function attestedFacts(bundle: Bundle, names: readonly string[]): readonly Fact[] {
-  const declared = declaredIn(bundle, "attested_context")
-  if (declared === undefined) return []
-  return names
-    .filter(name => Object.hasOwn(declared, name))
-    .map(name => ({ label: fieldLabel(name), value: valueLine(declared[name]) }))
-}
-
-function declaredDecision(bundle: Bundle): readonly Block[] {
-  const rows = attestedFacts(bundle, DECISION_FIELDS)
-  return [heading(3, "Declared decision"), ...declaredOpening(bundle, "attested_context"), ...facts(rows)]
 }
 
 /** What each gate looked at; undefined where the record holds nothing of it. */
@@ -88,20 +63,6 @@ const gateResult = (state: keyof typeof GATE_RESULTS, bundle: Bundle): Span => {
   return { text: failed ? "failed" : GATE_RESULTS.stopped, style: "bold", tone: "bad" }
 }
 
-/** A row per gate: what it decided and on what. */
-const gateRows = (bundle: Bundle): readonly (readonly Line[])[] =>
-  stepStates(bundle)
-    .filter(({ kind }) => kind === "gate")
-    .map(({ code, label, state }) => {
-      const reason = GATE_REASONS[code]?.(bundle)
-      return [
-        line(mono(code)),
-        line(label),
-        line(gateResult(state, bundle)),
-        state === "not_reached" || reason === undefined ? line(muted("–")) : reason,
-      ]
-    })
-
 const GATE_COLUMNS = [
   { title: "Gate", share: 21 },
   { title: "Name", share: 21 },
@@ -109,20 +70,30 @@ const GATE_COLUMNS = [
   { title: "On what", share: 43 },
 ]
 
-/** How far the run came, and what each gate decided. */
-export const course: Part = ({ bundle }) => [timeline(bundle), ...table("Gates", GATE_COLUMNS, gateRows(bundle))]
-
-export const outcomeSummary: Part = subject => [heading(2, "Outcome Summary"), ...course(subject)]
+/** How far the run came, and what each gate decided that it reached. */
+export const course: Part = ({ bundle }) => {
+  const gates = stepStates(bundle).filter(({ kind }) => kind === "gate")
+  const reached = gates.filter(({ state }) => state !== "not_reached")
+  const others = gates.filter(gate => !reached.includes(gate)).map(({ code, label }) => `${code} (${label})`)
+  const rows = reached.map(({ code, label, state }) => [
+    line(mono(code)),
+    line(label),
+    line(gateResult(state, bundle)),
+    GATE_REASONS[code]?.(bundle) ?? line(muted("–")),
+  ])
+  return [
+    timeline(bundle),
+    ...(rows.length === 0 ? [] : table("Gates", GATE_COLUMNS, rows)),
+    ...(others.length === 0 ? [] : [remark(`Not reached: ${others.join(", ")}.`)]),
+  ]
+}
 
 export const policyEvaluation: Part = ({ bundle }) => {
   const { policy_evaluation: evaluation } = bundle.sections
-  const title = heading(2, "Policy Evaluation")
-  if (evaluation === undefined)
-    return [title, remark("The record holds no policy evaluation: the run ended before it.")]
+  if (evaluation === undefined) return []
   return [
-    title,
     remark(DECIDED),
-    ...facts([
+    ...factsBeside(bundle, [
       fact("Policy", quote(evaluation.policy_name)),
       fact("Policy ID", quote(evaluation.policy_id)),
       ...(evaluation.profile_tag === undefined ? [] : [fact("Profile tag", quote(evaluation.profile_tag))]),
@@ -132,7 +103,7 @@ export const policyEvaluation: Part = ({ bundle }) => {
       fact("Fired rule", mono(evaluation.fired_rule_id)),
       fact("Matched rules", mono(evaluation.matched_rule_ids.join(", ") || "none")),
       fact("Signature library hash", mono(evaluation.signature_library_hash)),
-      fact("Evaluated at", evaluation.evaluation_clock),
+      fact("Evaluated at", timeOr(evaluation.evaluation_clock)),
       fact("Evaluator", mono(evaluation.evaluator_version)),
       fact("Evaluation hash", mono(evaluation.hash)),
     ]),

@@ -1,10 +1,12 @@
 /** Evidence and how to check it: for readers who do not take the service's word. */
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { DECLARED_NAMES, type DeclaredSection, isShown } from "@runseal/core/artifacts/declared-sections"
+import { countValues } from "@runseal/core/kernels/kernel"
 import type { Check } from "@runseal/core/verify/report"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
-import type { Block, Span } from "@runseal/pdf/block"
-import { count, densely, heading, line, mono, paragraph, remark, table } from "../spans.ts"
+import type { Block, Line, Span } from "@runseal/pdf/block"
+import { count, countOf, densely, heading, line, mono, muted, remark, table } from "../spans.ts"
 import { bundleFileName, type Part, reportFileName, type Subject } from "../subject.ts"
-import { sectionTable } from "./receipt-part.ts"
 
 const RESULTS: Readonly<Record<Check["result"], Span>> = {
   pass: { text: "passed", tone: "good" },
@@ -19,8 +21,8 @@ export const evidence: Part = subject => [
   ...howToCheck(subject),
   ...transcript(subject),
   heading(2, "Sections"),
-  remark("The bundle hash covers every section by its hash. Sections are in the attached bundle."),
-  ...sectionTable(subject.bundle.sections).map(densely),
+  remark("The bundle hash covers every section by its hash. The attached bundle has them whole."),
+  ...sectionTable(subject.bundle).map(densely),
 ]
 
 function checks({ context: { verification, engine_version } }: Subject): readonly Block[] {
@@ -44,8 +46,7 @@ function checks({ context: { verification, engine_version } }: Subject): readonl
 }
 
 function howToCheck({ bundle, context, format }: Subject): readonly Block[] {
-  const pdf = reportFileName(bundle.run.run_id, format)
-  const file = bundleFileName(bundle.run.run_id)
+  const { run_id } = bundle.run
   return [
     heading(2, "How to check it yourself"),
     {
@@ -53,28 +54,28 @@ function howToCheck({ bundle, context, format }: Subject): readonly Block[] {
       ordered: true,
       items: [
         line(
-          "Obtain the trust document of the service another way than with this report, and compare the fingerprints of its keys with those the service gives elsewhere. The service publishes it at ",
+          "Obtain the trust document of the service by another way than this report, and compare the fingerprints of its keys with those the service gives elsewhere. The service publishes it at ",
           mono(`${context.base_url}/.well-known/runseal-trust.json`),
-          ".",
+          "; ",
+          mono("verifier trust add trust.json"),
+          " makes it known to the verifier.",
         ),
-        line("Take the bundle out of this document with any PDF tool, and verify it. No network is needed."),
         line(
-          "Compare the hashes printed here with those of the verified bundle. Instructions: ",
+          "Run ",
+          mono(`verifier ${reportFileName(run_id, format)} --show-evidence-summary`),
+          ", or take the bundle ",
+          mono(bundleFileName(run_id)),
+          " out with any PDF tool and verify that. No network is needed. Instructions: ",
           mono(context.verifier_url),
         ),
       ],
-    },
-    {
-      kind: "code",
-      lines: ["verifier trust add trust.json", `pdfdetach -saveall ${pdf}`, `verifier ${file} --show-evidence-summary`],
     },
   ]
 }
 
 function transcript({ bundle }: Subject): readonly Block[] {
   const { transcript: sealed } = bundle.sections
-  const title = heading(2, "Transcript")
-  if (sealed === undefined) return [title, paragraph("The record has no transcript.")]
+  if (sealed === undefined) return []
   const columns = [
     { title: "#", share: 4, align: "end" as const },
     { title: "Step", share: 30 },
@@ -88,10 +89,33 @@ function transcript({ bundle }: Subject): readonly Block[] {
     line(mono(output_hash)),
   ])
   return [
-    title,
+    heading(2, "Transcript"),
     remark(
-      "One event for each step before the log, each holding the digest of the one before. A verifier walks it through the pipeline's state machine.",
+      "One event for each step before the log, each with the digest of the one before: a verifier follows the path.",
     ),
     ...table("Events", columns, rows).map(densely),
   ]
+}
+
+/** Every section of the record with its source and its hash. */
+export function sectionTable({ sections }: Bundle): readonly Block[] {
+  const columns = [
+    { title: "Section", share: 24 },
+    { title: "Source", share: 20 },
+    { title: "Hash", share: 56 },
+  ]
+  const sourceOf = (name: string): Line => {
+    const declared = DECLARED_NAMES.find(each => each === name)
+    return declared === undefined ? line("the service") : declaredSource(sections[declared])
+  }
+  const rows = Object.entries(sections)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, section]) => [line(mono(name)), sourceOf(name), line(mono(section.hash))])
+  return table("Sections of the record", columns, rows)
+}
+
+const declaredSource = (section: DeclaredSection): Line => {
+  if (!isShown(section)) return line({ text: "the caller: withheld", tone: "warn" })
+  if (section.declared === undefined) return line(muted("the caller: nothing"))
+  return line(`the caller: ${countOf(countValues(section.declared), "value")}`)
 }

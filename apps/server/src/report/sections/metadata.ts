@@ -3,7 +3,22 @@ import { durationMs } from "@runseal/core/artifacts/bundle-schema"
 import type { Manifest } from "@runseal/core/artifacts/manifest"
 import type { Stage } from "@runseal/core/vocabulary/outcomes"
 import type { Fact } from "../spans.ts"
-import { countOf, densely, fact, facts, heading, line, mono, muted, paragraph, quote, table } from "../spans.ts"
+import {
+  bold,
+  countOf,
+  densely,
+  fact,
+  facts,
+  heading,
+  line,
+  mono,
+  muted,
+  onNewLine,
+  paragraph,
+  quote,
+  table,
+  timeOr,
+} from "../spans.ts"
 import { type Part, type Subject, wordsOf } from "../subject.ts"
 
 export const metadata: Part = subject => [
@@ -13,17 +28,17 @@ export const metadata: Part = subject => [
 
 const identity = ({ bundle: { run } }: Subject): readonly Fact[] => [
   fact("Run", String(run.run_id)),
-  fact("Created at", run.created_at),
-  fact("Pipeline Duration", pipelineDuration(durationMs(run), run.duration_us)),
   fact("Outcome", mono(run.outcome_kind)),
-  fact("Program", mono(run.program_id)),
+  fact("Created at", timeOr(run.created_at)),
+  fact("Pipeline Duration", pipelineDuration(durationMs(run), run.duration_us)),
   fact("Execution region", quote(run.execution_region)),
+  fact("Program", mono(run.program_id)),
 ]
 
 const caller = ({ bundle: { run } }: Subject): readonly Fact[] => [
   fact("Route", quote(run.route_id)),
   fact("Tenant", quote(run.tenant_id)),
-  fact("Error stage", run.error_stage === undefined ? muted("none") : mono(run.error_stage)),
+  ...(run.error_stage === undefined ? [] : [fact("Error stage", mono(run.error_stage))]),
 ]
 
 function origin({ bundle, context, format }: Subject): readonly Fact[] {
@@ -36,7 +51,7 @@ function origin({ bundle, context, format }: Subject): readonly Fact[] {
       : [
           fact("Envelope ID", mono(envelope.envelope_id)),
           fact("Registry record hash", mono(envelope.registry_record_hash)),
-          fact("Admission clock", envelope.admission_clock),
+          fact("Admission clock", timeOr(envelope.admission_clock)),
           fact("Run nonce", mono(envelope.run_nonce)),
         ]),
     ...(transport === undefined ? [] : [fact("Sequence ID", mono(transport.sequence_id))]),
@@ -46,33 +61,33 @@ function origin({ bundle, context, format }: Subject): readonly Fact[] {
     fact("Source revision", quote(system.source_revision)),
     fact("Ledger", quote(system.ledger_backend)),
     fact("Manifest formula", mono(run.formula_version)),
-    fact("Anchor leaf", run.leaf_version === undefined ? muted("none") : mono(run.leaf_version)),
+    ...(run.leaf_version === undefined ? [] : [fact("Anchor leaf", mono(run.leaf_version))]),
     fact("Verification engine", mono(context.engine_version)),
     fact("Service address", mono(context.base_url)),
     fact("Report format", mono(format)),
   ]
 }
 
-/** The 18 hashes of the manifest that stages make, in the order of the pipeline. */
-export const STAGE_HASHES: readonly (readonly [stage: Stage, field: StageHashField])[] = [
-  ["DOG", "EnvelopeHash"],
-  ["DTL", "TransportHash"],
-  ["DKEC", "EpaHash"],
-  ["DKEC", "LeakageBundleHash"],
-  ["DKEC", "DseCommitmentHash"],
-  ["DKEC", "TokOrderingHash"],
-  ["DKEC", "DscFinalStateHash"],
-  ["DKEC", "EfaHash"],
-  ["AER", "AerHash"],
-  ["ZKSP", "HardwareAttestationHash"],
-  ["ZKSP", "ZkspBindingHash"],
-  ["PHASE4", "MigrationTokenHash"],
-  ["PHASE4", "ReplayFingerprint"],
-  ["PHASE4", "TranscriptHash"],
-  ["LEDGER", "LedgerLeafHash"],
-  ["LEDGER", "PoteProofHash"],
-  ["DLA", "FinalVfaHash"],
-  ["DLA", "ManifestHash"],
+/** The 18 hashes of the manifest that stages make, in the order of the pipeline, with what each is a hash of. docs/formats.md sections 2 to 6. */
+export const STAGE_HASHES: readonly (readonly [stage: Stage, field: StageHashField, meaning: string])[] = [
+  ["DOG", "EnvelopeHash", "the request as admitted, with clock and nonce"],
+  ["DTL", "TransportHash", "the envelope and its sequence number"],
+  ["DKEC", "EpaHash", "the policy gate's authorisation to run"],
+  ["DKEC", "LeakageBundleHash", "what the record discloses of the texts"],
+  ["DKEC", "DseCommitmentHash", "kernel DSE: program and payload admitted"],
+  ["DKEC", "TokOrderingHash", "kernel TOK: the declared times in order"],
+  ["DKEC", "DscFinalStateHash", "kernel DSC: declared state, related runs"],
+  ["DKEC", "EfaHash", "what all six kernels computed and found"],
+  ["AER", "AerHash", "the execution record, after every gate"],
+  ["ZKSP", "HardwareAttestationHash", "the statement that no quote was taken"],
+  ["ZKSP", "ZkspBindingHash", "payload and execution record, tied together"],
+  ["PHASE4", "MigrationTokenHash", "tenant and region of the record"],
+  ["PHASE4", "ReplayFingerprint", "the inputs without clock and nonce"],
+  ["PHASE4", "TranscriptHash", "every step so far, with its result"],
+  ["LEDGER", "LedgerLeafHash", "what was entered in the log"],
+  ["LEDGER", "PoteProofHash", "the log's entry number and time"],
+  ["DLA", "FinalVfaHash", "all sections, and the list of artifacts"],
+  ["DLA", "ManifestHash", "this manifest: the seal of the run"],
 ]
 type StageHashField = {
   [Field in keyof Manifest]-?: Manifest[Field] extends string ? Field : never
@@ -82,12 +97,17 @@ export const pipelineHashes: Part = subject => {
   const { manifest } = subject.bundle
   const opening = [heading(1, "Pipeline Stages"), paragraph(wordsOf(subject).stages)]
   if (manifest === undefined) return opening
+  const explained = subject.format !== "brief"
   const columns = [
-    { title: "Stage", share: 12 },
-    { title: "Manifest field", share: 27 },
-    { title: "Hash", share: 61 },
+    { title: "Stage", share: 10 },
+    { title: explained ? "Manifest field, and what it is a hash of" : "Manifest field", share: explained ? 36 : 29 },
+    { title: "Hash", share: 54 },
   ]
-  const rows = STAGE_HASHES.map(([stage, field]) => [line(mono(stage)), line(field), line(mono(manifest[field]))])
+  const rows = STAGE_HASHES.map(([stage, field, meaning]) => [
+    line(mono(stage)),
+    explained ? line(bold(field), onNewLine(muted(meaning))) : line(field),
+    line(mono(manifest[field])),
+  ])
   return [...opening, ...table("Pipeline-stage hashes", columns, rows).map(densely)]
 }
 

@@ -7,35 +7,34 @@ import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Block, Line } from "@runseal/pdf/block"
 import { joined, valueLine } from "../declared.ts"
 import type { Fact } from "../spans.ts"
-import { count, fact, facts, fieldLabel, heading, line, mono, muted, quote, remark, table } from "../spans.ts"
+import { count, fact, facts, fieldLabel, line, mono, muted, quote, remark, table, timeOr } from "../spans.ts"
 import type { Part } from "../subject.ts"
 
-/** The receipt as it is sealed, field by field; `hash` last, which covers the others. */
-const receiptFields: Part = ({ bundle }) => {
+/** The receipt as it is sealed, field by field; `hash` last, which covers the others. No block without a receipt. */
+export const sealedReceipt: Part = ({ bundle }) => {
   const found = receiptOf(bundle)
   if (found === undefined) return []
   const { hash, ...fields } = found.receipt
   const rows = Object.entries<JsonValue | undefined>(fields)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]): Fact => ({ label: fieldLabel(name), value: fieldLine(value) }))
-  return facts([...rows, fact("Hash", mono(hash))])
-}
-
-export const sealedReceipt: Part = subject => {
-  const fields = receiptFields(subject)
-  if (fields.length === 0) return []
   return [
-    heading(2, "Sealed receipt"),
     remark("Every field of the receipt, as sealed. The hash covers all of them."),
-    ...fields,
+    ...facts([...rows, fact("Hash", mono(hash))]),
   ]
 }
 
-/** Texts of a receipt are identifiers, codes and hashes of the service. */
+/** Facts without those that the sealed receipt of the same report shows. */
+export function factsBeside(bundle: Bundle, rows: readonly Fact[]): readonly Block[] {
+  const shown = Object.values<JsonValue | undefined>(receiptOf(bundle)?.receipt ?? {})
+  return facts(rows.filter(({ value }) => !value.some(({ text }) => shown.includes(text.trim()))))
+}
+
+/** Texts of a receipt are identifiers, codes, times and hashes of the service. */
 const fieldLine = (value: JsonValue | undefined): Line => {
   if (typeof value === "number") return line(count(value))
   if (Array.isArray(value)) return joined(value.map(valueLine), ", ")
-  return typeof value === "string" && value !== "" ? quote(value) : valueLine(value)
+  return typeof value === "string" && value !== "" ? timeOr(value) : valueLine(value)
 }
 
 /** The attested fields of an attestation gap. */
@@ -49,7 +48,7 @@ export const missingFields: Part = ({ bundle: { attestation_gap_receipt: gap } }
     quote(name),
     gap.missing_fields.includes(name) ? line({ text: "missing", style: "bold", tone: "bad" }) : line("declared"),
   ])
-  return [heading(2, "Required attested fields"), ...table("Attested fields that the policy requires", columns, rows)]
+  return table("Attested fields that the policy requires", columns, rows)
 }
 
 /** What is known of a stage error: the failed step, the error message, the completed sections. */
@@ -58,26 +57,11 @@ export const diagnosis: Part = ({ bundle }) => {
   if (run.outcome_kind !== "stage_error") return []
   const stage = run.error_stage
   const refusal = refusalBeforeFailure(bundle)
-  return [
-    heading(2, "What failed"),
-    ...facts([
-      ...(refusal === undefined ? [] : [fact("Decided before", quote(refusal))]),
-      fact("Failed step", stage === undefined ? muted("not named") : line(mono(stage), ` (${STEP_LABELS[stage]})`)),
-      fact("Error message", run.error_message === undefined ? muted("nothing") : quote(run.error_message)),
-      fact("The cause", "is in the operator's process log, which is no part of this record"),
-      fact("Sections completed", mono(Object.keys(sections).sort().join(", "))),
-    ]),
-  ]
-}
-
-/** Name and hash of every section of a record. */
-export function sectionTable(sections: Bundle["sections"]): readonly Block[] {
-  const columns = [
-    { title: "Section", share: 30 },
-    { title: "Hash", share: 70 },
-  ]
-  const rows = Object.entries(sections)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, section]) => [line(mono(name)), line(mono(section.hash))])
-  return table("Sections of the record", columns, rows)
+  return facts([
+    ...(refusal === undefined ? [] : [fact("Decided before", quote(refusal))]),
+    fact("Failed step", stage === undefined ? muted("not named") : line(mono(stage), ` (${STEP_LABELS[stage]})`)),
+    fact("Error message", run.error_message === undefined ? muted("nothing") : quote(run.error_message)),
+    fact("The cause", "is in the operator's process log, which is no part of this record"),
+    fact("Sections completed", mono(Object.keys(sections).sort().join(", "))),
+  ])
 }

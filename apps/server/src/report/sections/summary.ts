@@ -4,7 +4,7 @@ import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Line } from "@runseal/pdf/block"
-import { count, heading, line, mono, paragraph, quote, shortQuote } from "../spans.ts"
+import { count, heading, line, mono, paragraph, quote, readableTime, shortQuote } from "../spans.ts"
 import { type Part, wordsOf } from "../subject.ts"
 import { anchorSentence } from "./anchors.ts"
 
@@ -24,7 +24,7 @@ function opener(bundle: Bundle): Line {
     shortQuote(run.tenant_id),
     ` on the route `,
     shortQuote(run.route_id),
-    ` at ${run.created_at}, in the region `,
+    ` on ${readableTime(run.created_at)} (${run.created_at}), in the region `,
     shortQuote(run.execution_region),
     ". ",
   )
@@ -68,7 +68,7 @@ const REASONS: readonly ((bundle: Bundle) => Line | undefined)[] = [
   ({ macc_halt_receipt: receipt }) =>
     receipt &&
     line(
-      `With its ${count(receipt.per_run_consumption)} tokens the window that began at ${receipt.window_start} holds ${count(receipt.cumulative_at_halt)}; the cap is ${count(receipt.budget_limit)}.`,
+      `With its ${count(receipt.per_run_consumption)} tokens the window that began on ${readableTime(receipt.window_start)} holds ${count(receipt.cumulative_at_halt)}; the cap is ${count(receipt.budget_limit)}.`,
     ),
   ({ aivp_t4_halt_receipt: receipt }) =>
     receipt &&
