@@ -1,4 +1,4 @@
-/** Secrets by file: `RUNSEAL_DATABASE_URL_FILE` and `RUNSEAL_AIVP_API_KEY_FILE`. docs/operations.md, "Options". */
+/** Secrets by file: `RUNSEAL_DATABASE_URL_FILE` and `RUNSEAL_AIVP_API_KEY_FILE`. docs/operations.md, "Secrets". */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -6,9 +6,19 @@ import { issueReason } from "@runseal/core/artifacts/schema-issue"
 import { Command, CommanderError, Option } from "commander"
 import * as v from "valibot"
 import { addCommands, type Commands } from "./commands.ts"
+import { nameInFile, readConfigFile } from "./config-file.ts"
 import { rekorOf } from "./rekor-options.ts"
 import { StartupError } from "./startup-error.ts"
-import { OPTION_ROWS, OPTIONS, type OptionValues, plainText, type RemoteSigner, type ReviewerKind } from "./table.ts"
+import {
+  flagIn,
+  OPTION_ROWS,
+  OPTIONS,
+  type OptionRow,
+  type OptionValues,
+  plainText,
+  type RemoteSigner,
+  type ReviewerKind,
+} from "./table.ts"
 
 export const SERVICE_NAME = "runseal"
 export const SERVICE_VERSION = "1.0.0"
@@ -44,7 +54,7 @@ function command(take: (found: Commands) => void): Command {
 export type Ended = { readonly ended: true }
 
 /**
- * Reads flags, then RUNSEAL_* variables, then defaults.
+ * Reads the options: a flag overrides its RUNSEAL_* variable, which overrides the file of `--config`, which overrides the default.
  * @throws StartupError with one sentence for an option that cannot be used
  */
 export function readConfig(argv: readonly string[], env: Environment): Config | Ended {
@@ -59,7 +69,7 @@ export function readConfig(argv: readonly string[], env: Environment): Config | 
     if (error.exitCode === 0) return { ended: true }
     throw new StartupError(withoutValues(error))
   }
-  return { ...configOf(valuesOf(program.opts()), env), ...commands }
+  return { ...configOf(valuesOf(program), env), ...commands }
 }
 
 /** The parser's error without the values that were given: one of them may be a secret in the wrong place. */
@@ -74,14 +84,24 @@ function withoutValues({ code, message }: CommanderError): string {
     .replace(/ argument '.*' is invalid/s, " was given a value that is not one of its choices")
 }
 
-/** @param texts by the names that the flags give them */
-function valuesOf(texts: Readonly<Record<string, unknown>>): OptionValues {
-  const given = OPTION_ROWS.map(({ name, flag }) => [name, texts[new Option(flag).attributeName()]] as const)
+/** @param program that has parsed the command line */
+function valuesOf(program: Command): OptionValues {
+  const texts: Readonly<Record<string, unknown>> = program.opts()
+  const attributeOf = ({ flag }: OptionRow): string => new Option(flag).attributeName()
+  const file = typeof texts.config === "string" ? texts.config : undefined
+  const inFile = file === undefined ? undefined : readConfigFile(file)
+  const isFromFile = (row: OptionRow): boolean =>
+    inFile?.has(row.name) === true && !["cli", "env"].includes(program.getOptionValueSource(attributeOf(row)) ?? "")
+  const given = OPTION_ROWS.map(
+    row => [row.name, isFromFile(row) ? inFile?.get(row.name) : texts[attributeOf(row)]] as const,
+  )
   const parsed = v.safeParse(OPTIONS, Object.fromEntries(given), FIRST_ISSUE)
   if (parsed.success) return parsed.output
   const [issue] = parsed.issues
   const row = OPTION_ROWS.find(({ name }) => name === issue.path?.[0].key)
-  throw new StartupError(`${row?.flag.replace(/ .*/, "")} ${issueReason(issue)}`)
+  if (row === undefined) throw new Error("an issue of the options belongs to one of them")
+  const place = isFromFile(row) ? `${nameInFile(row)} in ${file}` : flagIn(row)
+  throw new StartupError(`${place} ${issueReason(issue)}`)
 }
 
 function configOf(options: OptionValues, env: Environment) {

@@ -67,6 +67,12 @@ const MAX_REVIEW_TIMEOUT_MS = 120_000
 const MAX_IN_FLIGHT = 16
 
 export const OPTIONS = v.object({
+  configFile: option(
+    "--config <file>",
+    "[configuration file](#configuration-file) in YAML: options by the names of their flags",
+    v.optional(v.string()),
+    { otherwise: "no file" },
+  ),
   host: option("--host <host>", "address to listen on", v.optional(LISTEN_HOST, "127.0.0.1")),
   port: option("--port <port>", "port to listen on; 0 lets the system choose", v.optional(PORT, "8080")),
   dataDir: option(
@@ -269,7 +275,7 @@ export type OptionRow = OptionText & {
 
 /** A flag without the value that follows it. */
 export const flagOf = (name: keyof OptionValues): string => flagIn(v.getMetadata(OPTIONS.entries[name]))
-const flagIn = ({ flag }: Pick<OptionText, "flag">): string => flag.replace(/ .*/, "")
+export const flagIn = ({ flag }: Pick<OptionText, "flag">): string => flag.replace(/ .*/, "")
 
 /** All options, in their order. */
 export const OPTION_ROWS: readonly OptionRow[] = Object.entries(OPTIONS.entries).map(([name, schema]) => {
