@@ -32,15 +32,15 @@ export function timelineStrips(block: TimelineBlock, place: Place): Strip[] {
   return rows.map((steps, row) => {
     const texts = steps.map(step => textsOf(step, place.style))
     const height = TEXT_TOP + Math.max(0, ...texts.map(heightOf)) + 6
-    const next = rows[row + 1]?.[0]
+    const continues = rows[row + 1] !== undefined
     return {
       height,
       gap: row === 0 ? gaps.block + 3 : 0,
-      keepWithNext: next !== undefined,
+      keepWithNext: continues,
       draw: (pen, top) => {
         figure.box ??= boxOf(column, top, height)
         marked(pen, figure, () => {
-          drawAxis(pen, { column, steps, next, continues: row > 0 }, top + AXIS)
+          drawAxis(pen, { column, steps, before: rows[row - 1]?.at(-1), continues }, top + AXIS)
           for (const [index, step] of steps.entries()) {
             drawStep(pen, step, texts[index] ?? [], [centre(column, index), top])
           }
@@ -71,22 +71,26 @@ function centre({ x, width }: Column, index: number): number {
 type Row = {
   readonly column: Column
   readonly steps: readonly Step[]
-  /** The first step of the next row. */
-  readonly next: Step | undefined
+  /** The last step of the row before; undefined in the first. */
+  readonly before: Step | undefined
+  /** Whether another row follows. */
   readonly continues: boolean
 }
 
-function drawAxis(pen: Pen, { column, steps, next, continues }: Row, y: number): void {
-  const from = (index: number): Point => [centre(column, index), y]
-  if (continues && steps[0] !== undefined) drawJoint(pen, steps[0], [column.x, y], from(0))
-  for (const [index, step] of steps.entries()) if (index > 0) drawJoint(pen, step, from(index - 1), from(index))
-  if (next !== undefined) drawJoint(pen, next, from(steps.length - 1), [column.x + column.width, y])
+function drawAxis(pen: Pen, { column, steps, before, continues }: Row, y: number): void {
+  const point = (index: number): Point => [centre(column, index), y]
+  if (before !== undefined) drawWay(pen, before, [column.x, y], point(0))
+  for (const [index, step] of steps.entries()) {
+    const isLast = index === steps.length - 1
+    if (!isLast) drawWay(pen, step, point(index), point(index + 1))
+    else if (continues) drawWay(pen, step, point(index), [column.x + column.width, y])
+  }
 }
 
-/** The way to a step: drawn out when the run went it. */
-function drawJoint(pen: Pen, to: Step, from: Point, end: Point): void {
-  const reached = to.state !== "not_reached"
-  strokeLine(pen, from, end, reached ? INK.good : HAIRLINE, reached ? 1.5 : 1)
+/** The way on from a step. The run took it if it passed the step: a refused run can fail in its sealing without the steps between. */
+function drawWay(pen: Pen, { state }: Step, from: Point, end: Point): void {
+  const isTaken = state === "passed"
+  strokeLine(pen, from, end, isTaken ? INK.good : HAIRLINE, isTaken ? 1.5 : 1)
 }
 
 function drawStep(pen: Pen, step: Step, texts: readonly TextLine[], [x, top]: Point): void {
