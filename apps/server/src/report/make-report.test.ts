@@ -159,8 +159,10 @@ describe("an ok run", () => {
     const part = partOf(reportOf("ok", format), "Pipeline Stages")
     const [rows = []] = part.flatMap(block => (block.kind === "table" ? [block.rows] : []))
     expect(rows).toHaveLength(18)
-    for (const [i, [stage, field]] of STAGE_HASHES.entries())
-      expect(rows[i]?.map(textOf)).toEqual([stage, field, ok.manifest?.[field]])
+    for (const [i, [stage, field, meaning]] of STAGE_HASHES.entries()) {
+      const named = format === "brief" ? field : `${field}${meaning}`
+      expect(rows[i]?.map(textOf)).toEqual([stage, named, ok.manifest?.[field]])
+    }
     expect(new Set(rows.map(row => textOf(row[2] ?? []))).size).toBe(18)
   })
 
@@ -197,6 +199,27 @@ describe("a run that was not completed", () => {
       for (const value of Object.values(receipt ?? {}))
         if (typeof value === "string") expect(text, `${format} ${value}`).toContain(value)
     }
+  })
+
+  test.each(ended)("%s has no heading without content, in any format", kind => {
+    for (const format of REPORT_FORMATS)
+      for (const bundle of [BUNDLES[kind], sealed(kind, { minimal: true })]) {
+        const { blocks } = makeReport(bundle, contextOf(bundle), format)
+        const last = blocks.at(-1)
+        expect(last?.kind).not.toBe("heading")
+        for (const [i, block] of blocks.entries()) {
+          const next = blocks[i + 1]
+          if (block.kind === "heading" && next?.kind === "heading")
+            expect(next.level, `${block.text} before ${next.text}`).toBeGreaterThan(block.level)
+        }
+      }
+  })
+
+  test.each(ended)("%s is not told as if it had run", kind => {
+    const text = reportText(reportOf(kind, "comprehensive"))
+    for (const title of ["At-Execution Tenant State", "Real-World Effect", "Execution Record"])
+      expect(text.split("\n")).not.toContain(title)
+    expect(text).not.toContain("nothing further was made")
   })
 
   test("draws where it stopped", () => {

@@ -38,6 +38,8 @@ export function wellSplit(strips: readonly Strip[]): Strip[] {
 
 /** Between the text of neighbouring columns. */
 const GUTTER = 10
+/** A column that has just the width of its word must hold it, in points. */
+const ROUNDING = 0.01
 /** A box for a character fits in a column of this width. */
 const NARROWEST = 34
 
@@ -50,7 +52,7 @@ export function columnsOf(whole: Column, shares: readonly number[], words: reado
   const sane = shares.map(share => (Number.isFinite(share) && share > 0 ? share : 0))
   const total = sane.reduce((sum, share) => sum + share, 0) || 1
   const needed = fitted(
-    sane.map((_, index) => Math.max(NARROWEST, words[index] ?? 0)),
+    sane.map((_, index) => Math.max(NARROWEST, (words[index] ?? 0) + ROUNDING)),
     room,
   )
   const wanted = needed.map((width, index) => Math.max(width, ((sane[index] ?? 0) / total) * room))

@@ -18,7 +18,8 @@ const pagesOf = async (bundle: Bundle, format: ReportFormat): Promise<number> =>
     .match(/\/Type \/Page\b/g)?.length ?? 0
 
 const SPECS: readonly (readonly [OutcomeKind, Spec])[] = [
-  ...REFUSALS.flatMap(kind => [{}, { minimal: true }].map(spec => [kind, spec] as const)),
+  ...REFUSALS.map(kind => [kind, {}] as const),
+  ...REFUSALS.map(kind => [kind, { minimal: true }] as const),
   ["pepg_deny", { denied_by: "rule" }],
   ["stage_error", { failed_step: "DLA" }],
   ["stage_error", { failed_step: "LEDGER", refused: "aivp_t4_halt" }],
