@@ -150,6 +150,15 @@ test("members of an answer that this release does not know are passed over", asy
   expect(await clientOf().execute(REQUEST)).toEqual({ outcome_kind: "ok", ...(body as object) })
 })
 
+test("a finding that this release does not know is given as it is: the run exists", async () => {
+  const findings = [
+    { code: "COST_WITHOUT_TOTAL", count: 1 },
+    { code: "A_LATER_FINDING", count: 2 },
+  ]
+  service.faults.push(says(200, altered(executeAnswer(service.runs[0]!.bundle).body, { findings })))
+  expect(await clientOf().execute(REQUEST)).toMatchObject({ outcome_kind: "ok", findings })
+})
+
 test.each<[string, () => string | Uint8Array]>([
   ["a page", () => "<html>Welcome</html>"],
   ["nothing", () => ""],

@@ -16,8 +16,8 @@ const SEALED: ReadonlySet<unknown> = new Set([
 ])
 
 /**
- * The same shape for a reader: unknown members are left out, and text formats and list lengths are not checked, since a later
- * release may extend them. Sealed documents are still read strictly.
+ * The same shape for a reader: unknown members are left out, and text formats, closed lists of texts and list lengths are not checked,
+ * since a later release may extend them. Sealed documents are still read strictly.
  */
 export const lenient = <T>(schema: v.GenericSchema<unknown, T>): v.GenericSchema<unknown, T> =>
   v.pipe(
@@ -31,6 +31,7 @@ function relaxed(schema: v.GenericSchema): v.GenericSchema {
   const part = (name: string): unknown => Reflect.get(schema, name)
   switch (schema.type) {
     case "string":
+    case "picklist":
       return v.string()
     case "strict_object":
       return v.object(Object.fromEntries(Object.entries(Object(part("entries"))).map(relaxedEntry)))
