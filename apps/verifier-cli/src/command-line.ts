@@ -1,15 +1,16 @@
 /** The command line as Commander parses it: help, errors of usage, and every command but a plain verification. */
 import { escapeControls } from "@runseal/core/presentation/printable"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { Command, CommanderError } from "commander"
+import { Command, CommanderError, Option } from "commander"
 import type { Answer } from "./exit-answer.ts"
+import { EXPECTATION_FLAGS, type ExpectationOptions } from "./expected-facts.ts"
 import { InputError } from "./input-error.ts"
 import type { Style } from "./print.ts"
 import { createProgress } from "./progress.ts"
 import { addTrust, listTrust, removeTrust } from "./trust-command.ts"
 import { trustFolder } from "./trust-store.ts"
 import { trustsOf } from "./verify-command.ts"
-import { SWITCHES, type Verification, type VerifyOptions } from "./verify-words.ts"
+import { type OutputFormat, SWITCHES, type Verification, type VerifyOptions } from "./verify-words.ts"
 import { VERSION } from "./version.ts"
 
 type ExportOptions = {
@@ -27,16 +28,26 @@ type AuditFlags = {
 }
 
 const EXIT_CODES = `
+Examples:
+  verifier bundle.json --trust runseal-trust.json
+  verifier bundle.json --require-outcome ok --payload payload.txt --max-age 24h
+  verifier records/ --csv > records.csv
+  verifier export.ndjson --complete
+
 Exit codes:
   0  verified and anchored
-  1  FAILED, or not anchored (0 with --allow-unanchored)
+  1  FAILED, not as expected, or not anchored (0 with --allow-unanchored)
   2  not readable, not a document of ours, wrong usage, or the verifier itself failed
 
-Nothing goes to the network unless <document> is an address.`
+Nothing goes to the network unless a document is an address.`
 
 const EXPORT_OPTIONS = `
 The record is verified first; --trust, --strict and --ascii mean what they mean there. A record that FAILED or is not
-anchored is not exported, and the exit code is 1.`
+anchored is not exported, and the exit code is 1.
+
+Examples:
+  verifier export bundle.json --sigstore anchors
+  verifier export bundle.json --in-toto statement --envelope statement.intoto.json`
 
 const AUDIT_OPTIONS = `
 --trust, --json and --ascii mean what they mean for a verification. With --witnesses-needed alone, the witnesses are those
@@ -44,7 +55,11 @@ of the trust document. Exit codes:
   0  the log is whole and still holds every checkpoint seen before
   1  FAILED: it is not signed with a key you trust, not cosigned by enough witnesses, contradicts itself, is not the
      log that was seen before, or lacks a document's entry
-  2  it could not be read`
+  2  it could not be read
+
+Examples:
+  verifier log audit https://runs.example.com
+  verifier log audit ./log-copy --quick --holds bundle.json`
 
 /** Runs a command line. @param verify verifies the document it names. Throws InputError. */
 export async function commandLineAnswer(
@@ -56,7 +71,7 @@ export async function commandLineAnswer(
   try {
     await commandLine(style, verify, result => {
       answer = result
-    }).parseAsync(words, { from: "user" })
+    }).parseAsync(words.map(strictList), { from: "user" })
     return answer
   } catch (error) {
     // Commander has already printed the error, help or version.
@@ -64,6 +79,9 @@ export async function commandLineAnswer(
     throw error
   }
 }
+
+/** `--strict` takes no value of its own, since it would take the document behind it: a list is an option of its own. */
+const strictList = (word: string): string => word.replace(/^--strict=/, "--strict-list=")
 
 /** Commander's error on one line, its control characters escaped: through a wildcard, the arguments may be file names that strangers chose. */
 const misuse = (text: string): string =>
@@ -89,12 +107,20 @@ function commandLine(
       "Verifies a sealed record offline: an audit bundle, a receipt, an attestation, a run statement, or a report in PDF.",
     )
     .version(VERSION)
-    .argument("<document>", "a file, - for standard input, or an https address")
+    .argument("<documents...>", "files, folders, - for standard input, or https addresses")
     .option("--trust <file>", "believe this trust document instead of the pinned ones (repeatable)", appended, [])
   for (const [flag, , description] of SWITCHES) program.option(flag, description, false)
+  for (const name of FORMATS)
+    program.addOption(
+      new Option(`--${name}`, FORMAT_HELP[name]).conflicts(["json", ...FORMATS.filter(other => other !== name)]),
+    )
+  for (const [flag, description] of EXPECTATION_FLAGS) program.option(flag, description)
   program
+    .addOption(new Option("--strict-list <limitations>").hideHelp())
     .addHelpText("after", EXIT_CODES)
-    .action(async (document: string, options: VerifyOptions) => setAnswer(await verify({ document, options })))
+    .action(async (documents: readonly string[], options: RootOptions) =>
+      setAnswer(await verify(verificationOf(documents, options))),
+    )
   program
     .command("export")
     .description("write a record's anchors as files that cosign and other tools verify")
@@ -106,8 +132,7 @@ function commandLine(
     .addHelpText("after", EXPORT_OPTIONS)
     .action(async (argument: string, options: ExportOptions) => {
       const { trust, strict, ...others } = program.opts<VerifyOptions>()
-      const misused = Object.values<unknown>({ ...others, ascii: false }).includes(true)
-      if (misused)
+      if (areGiven({ ...others, ascii: false }))
         throw new InputError("Of the verifier's own options only --trust, --strict and --ascii go with export.")
       setAnswer(await exportAnswer(argument, options, strict, () => trustsOf(trust, folder), style))
     })
@@ -125,15 +150,57 @@ function commandLine(
     .action(async (argument: string, { quick, witness, witnessesNeeded: needed, holds: documents }: AuditFlags) => {
       const { auditCommand } = await import("./log-command.ts")
       const { trust, json, ascii, ...others } = program.opts<VerifyOptions>()
-      if (Object.values<unknown>(others).includes(true))
+      if (areGiven(others))
         throw new InputError("Of the verifier's own options only --trust, --json and --ascii go with log audit.")
       const options = { quick, documents, witness, needed, json, folder: folder() }
       setAnswer(
-        await auditCommand(argument, await trustsOf(trust, folder), options, style, createProgress(process.stderr)),
+        await auditCommand(
+          argument,
+          await trustsOf(trust, folder),
+          options,
+          style,
+          createProgress(process.stderr, "entries"),
+        ),
       )
     })
   trustCommands(program, folder, style, setAnswer)
   return program
+}
+
+/** Options of a verification as Commander gives them. */
+type RootOptions = VerifyOptions &
+  ExpectationOptions &
+  Readonly<Partial<Record<OutputFormat, true>>> & { readonly strictList?: string }
+
+const FORMATS = ["table", "csv", "quiet"] as const
+const FORMAT_HELP: Readonly<Record<OutputFormat, string>> = {
+  table: "print one line for each document; several documents are printed so",
+  csv: "print one CSV row for each document",
+  quiet: "print the verdict alone",
+}
+
+/** What the options ask for; those that only Commander parses are apart. */
+function verificationOf(documents: readonly string[], given: RootOptions): Verification {
+  const {
+    table: _,
+    csv: __,
+    quiet: ___,
+    strictList,
+    trust,
+    allowUnanchored,
+    showEvidenceSummary,
+    strict,
+    ...rest
+  } = given
+  const { json, ndjson, complete, ascii, ...expectations } = rest
+  const options = { trust, allowUnanchored, showEvidenceSummary, strict, json, ndjson, complete, ascii }
+  const format = FORMATS.find(name => given[name] === true)
+  const more = {
+    ...(format === undefined ? {} : { format }),
+    ...(strictList === undefined ? {} : { strictList }),
+    ...(Object.keys(expectations).length === 0 ? {} : { expectations }),
+  }
+  return Object.keys(more).length === 0 ? { documents, options } : { documents, options, more }
 }
 
 /** Runs the export that the options name. Throws InputError. */
@@ -155,6 +222,12 @@ async function exportAnswer(
   throw new InputError("An export takes either --sigstore, or --in-toto with --envelope.")
 }
 
+const TRUST_EXAMPLES = `
+Examples:
+  verifier trust add https://runs.example.com
+  verifier trust add runseal-trust.json --replace
+  verifier trust remove "Example Run Service"`
+
 /** The commands under `verifier trust`. */
 function trustCommands(
   program: Command,
@@ -162,24 +235,34 @@ function trustCommands(
   style: Style,
   setAnswer: (answer: Answer) => void,
 ): void {
-  const trust = program.command("trust").description("the services whose records you believe")
+  const trust = program
+    .command("trust")
+    .description("the services whose records you trust")
+    .addHelpText("after", TRUST_EXAMPLES)
   trust
     .command("add")
     .description("pin a service's trust document, from a file or its address")
     .argument("<document>", "a file, - or an https address; a bare https://host means its well-known trust document")
     .option("--replace", "replace another document of the same service", false)
+    .addHelpText("after", TRUST_EXAMPLES)
     .action(async (argument: string, { replace }: { readonly replace: boolean }) => {
       setAnswer(await addTrust(argument, replace, folder(), style))
     })
   trust
     .command("list")
     .description("list the pinned trust documents")
+    .addHelpText("after", "\nExample:\n  verifier trust list")
     .action(() => setAnswer(listTrust(folder(), style)))
   trust
     .command("remove")
     .description("remove the trust document of a service")
     .argument("<service>", "its name as trust list shows it")
+    .addHelpText("after", TRUST_EXAMPLES)
     .action((service: string) => setAnswer(removeTrust(service, folder(), style)))
 }
+
+/** Whether one of these options was given. */
+const areGiven = (options: Readonly<Record<string, unknown>>): boolean =>
+  Object.values(options).some(value => value !== undefined && value !== false)
 
 const appended = (value: string, before: readonly string[]): readonly string[] => [...before, value]

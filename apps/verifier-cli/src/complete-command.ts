@@ -24,12 +24,14 @@ import type { Answer } from "./exit-answer.ts"
 import { printed, refused } from "./exit-answer.ts"
 
 import { InputError } from "./input-error.ts"
+import { refusedLimitations } from "./judgement.ts"
 import { paragraph } from "./paragraph.ts"
 import type { Line, Style } from "./print.ts"
 import { printJson } from "./print.ts"
+import type { Progress } from "./progress.ts"
 import { section } from "./report-lines.ts"
 import { HOW_TO_PIN } from "./trust-lines.ts"
-import type { VerifyFlags } from "./verify-text.ts"
+import { SCHEMA_VERSION, type VerifyFlags } from "./verify-text.ts"
 
 const LABEL_WIDTH = 14
 
@@ -47,16 +49,20 @@ export async function verifyComplete(
   trusts: readonly TrustedKeys[],
   flags: VerifyFlags,
   style: Style,
+  progress: Progress,
 ): Promise<Answer> {
-  if (flags.showEvidenceSummary)
-    throw new InputError("--show-evidence-summary speaks of one document, not of an export.")
   if (flags.allowUnanchored)
     throw new InputError("--allow-unanchored does not go with --complete: only what is anchored can be complete.")
+  if (flags.expectations !== undefined)
+    throw new InputError("Expectations such as --require-outcome are of one document, not of an export.")
   const fold = foldExport(trusts, flags.readAtMs)
-  for await (const { number, bytes } of lines) fold.take(number, bytes)
+  for await (const { number, bytes } of lines) {
+    fold.take(number, bytes)
+    progress.show(number)
+  }
   const found = fold.end()
   if ("unreadable" in found) return refused(`this is no export that can be verified: ${found.unreadable}`, style)
-  const strict = flags.strict ? found.limitations.filter(limitation => limitation.strict) : []
+  const strict = refusedLimitations(found.limitations, flags)
   const verdict = strict.length > 0 ? COMPLETENESS_VERDICTS.failed : found.verdict
   const result: ExportResult = { found, verdict, strict, exit: verdict === COMPLETENESS_VERDICTS.failed ? 1 : 0 }
   if (flags.json) return { stdout: printJson(jsonAnswer(result)), stderr: "", exit: result.exit }
@@ -67,6 +73,7 @@ export async function verifyComplete(
 function jsonAnswer({ found, verdict, exit, strict }: ExportResult): JsonObject {
   const { statement, service, records, outside, problems, problem_count, notes, note_count, limitations } = found
   return {
+    schema_version: SCHEMA_VERSION,
     verdict,
     exit_code: exit,
     ...(service === undefined ? {} : { service }),

@@ -1,29 +1,62 @@
 /** The verdict line and the exit code, from a report and the user's flags. */
-import type { CheckId, Limitation, Report, Verdict } from "@runseal/core/verify/report"
+import type { CheckId, Limitation, LimitationCode, Report, Verdict } from "@runseal/core/verify/report"
 import { exitCode, VERDICTS } from "@runseal/core/verify/report"
+
+/** Checks of what the user expects of a record. */
+export const EXPECTATION_IDS = [
+  "expected_outcome",
+  "expected_payload",
+  "expected_ai_output",
+  "expected_program",
+  "expected_route",
+  "expected_tenant",
+  "expected_policy_hash",
+  "expected_not_before",
+  "expected_max_age",
+] as const
+export type ExpectationId = (typeof EXPECTATION_IDS)[number]
+export type Expected = { readonly id: ExpectationId; readonly result: "pass" | "fail"; readonly message: string }
+/** Compares a report with one expectation. */
+export type Expectation = (report: Report) => Expected
 
 export type JudgeFlags = {
   /** Exit 0 for a document without log entry; never for one that FAILED. */
   readonly allowUnanchored: boolean
   /** FAILED for a record that discloses a strict limitation. */
   readonly strict: boolean
+  /** FAILED for a record that discloses one of these. */
+  readonly refused?: ReadonlySet<LimitationCode>
+  /** FAILED for a record that is not as expected. */
+  readonly expectations?: readonly Expectation[]
 }
 
 export type Judgement = {
   readonly verdict: Verdict
   readonly exit: 0 | 1
-  /** The first check that failed, or `strict` when all passed and a disclosed limitation was refused. */
-  readonly first_failure?: CheckId | "strict"
+  /** The first check that failed: of the record, of the expectations, or `strict` when a disclosed limitation was refused. */
+  readonly first_failure?: CheckId | ExpectationId | "strict"
   /** The limitations that `--strict` refuses; empty without it. */
   readonly refused: readonly Limitation[]
+  /** Empty for a record that FAILED by itself, whose facts are claims. */
+  readonly expected: readonly Expected[]
 }
+
+/** The limitations that the flags refuse. */
+export const refusedLimitations = (
+  limitations: readonly Limitation[],
+  { strict, refused }: Pick<JudgeFlags, "strict" | "refused">,
+): readonly Limitation[] =>
+  limitations.filter(limitation => (strict && limitation.strict) || refused?.has(limitation.code) === true)
 
 /** The verdict under the user's flags. */
 export function judge(report: Report, flags: JudgeFlags): Judgement {
-  const refused = flags.strict ? report.limitations.filter(limitation => limitation.strict) : []
+  const refused = refusedLimitations(report.limitations, flags)
   const { verdict, first_failure } = report
-  if (verdict !== VERDICTS.failed && refused.length > 0)
-    return { verdict: VERDICTS.failed, exit: 1, first_failure: "strict", refused }
-  const exit = exitCode(verdict, flags.allowUnanchored)
-  return { verdict, exit, refused, ...(first_failure === undefined ? {} : { first_failure }) }
+  if (verdict === VERDICTS.failed)
+    return { verdict, exit: 1, refused, expected: [], ...(first_failure === undefined ? {} : { first_failure }) }
+  const expected = (flags.expectations ?? []).map(expectation => expectation(report))
+  const unmet = expected.find(({ result }) => result === "fail")
+  if (unmet !== undefined || refused.length > 0)
+    return { verdict: VERDICTS.failed, exit: 1, first_failure: unmet?.id ?? "strict", refused, expected }
+  return { verdict, exit: exitCode(verdict, flags.allowUnanchored), refused, expected }
 }

@@ -17,6 +17,7 @@ import type { Line, Style } from "./print.ts"
 import { printJson } from "./print.ts"
 import type { Progress } from "./progress.ts"
 import { type SeenCheckpoint, seenPath } from "./seen-checkpoints.ts"
+import { SCHEMA_VERSION } from "./verify-text.ts"
 
 type AuditOptions = Pick<AuditRequest, "quick" | "documents" | "folder"> & {
   /** `--witness`, and `--witnesses-needed`. */
@@ -86,6 +87,7 @@ const verdictOf = ({ audited, failure }: LogAudit): string => {
 function jsonAnswer(audit: LogAudit): JsonObject {
   const { audited, failure } = audit
   return {
+    schema_version: SCHEMA_VERSION,
     verdict: verdictOf(audit),
     exit_code: failure === undefined ? 0 : 1,
     ...(failure === undefined ? {} : { first_failure: failure.check, message: failure.message }),

@@ -5,7 +5,7 @@ import { InputError } from "./input-error.ts"
 import type { Style } from "./print.ts"
 import { errorCode } from "./read-input.ts"
 import { trustFolder } from "./trust-store.ts"
-import { completeCommand, isStream, verifyCommand, verifyStreamCommand } from "./verify-command.ts"
+import { verifyCommand } from "./verify-command.ts"
 import { plainVerification, type Verification } from "./verify-words.ts"
 
 function styleFor(argv: readonly string[]): Style {
@@ -22,21 +22,10 @@ const writeOut = (text: string): Promise<void> =>
     })
   })
 
-/** Verifies the document of the command line. Throws InputError. */
-async function verified(
-  { document, options: { trust, ndjson, complete, ...asked } }: Verification,
-  style: Style,
-): Promise<Answer> {
-  const flags = { ...asked, readAtMs: Date.now() }
-  const folder = (): string => trustFolder(process.env)
-  if (complete) return await completeCommand(document, trust, folder, flags, style)
-  if (ndjson || isStream(document)) return await verifyStreamCommand(document, trust, folder, flags, style, writeOut)
-  return await verifyCommand(document, trust, folder, flags, style)
-}
-
 async function answerTo(argv: readonly string[]): Promise<Answer> {
   const style = styleFor(argv)
-  const verify = (verification: Verification): Promise<Answer> => verified(verification, style)
+  const verify = (verification: Verification): Promise<Answer> =>
+    verifyCommand(verification, () => trustFolder(process.env), style, writeOut)
   try {
     const plain = plainVerification(argv)
     if (plain !== undefined) return await verify(plain)

@@ -4,20 +4,25 @@
 type Terminal = { readonly isTTY?: boolean; readonly write: (text: string) => unknown }
 
 export type Progress = {
-  /** Entries done, of all. */
-  readonly show: (done: number, total: number) => void
+  /** Units done, of all where that is known. */
+  readonly show: (done: number, total?: number) => void
   /** Ends the line, also when the command failed. */
   readonly end: () => void
 }
 
-/** Rewrites one line; writes nothing where there is no terminal. */
-export function createProgress(terminal: Terminal): Progress {
+/** Milliseconds before progress is shown, and between two updates of it. */
+const DELAY_MS = 1000
+
+/** Rewrites one line once a second; writes nothing where there is no terminal. @param unit what is counted, in the plural */
+export function createProgress(terminal: Terminal, unit: string, now: () => number = Date.now): Progress {
+  let since = now()
   let shown = false
   return {
     show: (done, total) => {
-      if (terminal.isTTY !== true) return
+      if (terminal.isTTY !== true || now() - since < DELAY_MS) return
+      since = now()
       shown = true
-      terminal.write(`\r${done} of ${total} entries`)
+      terminal.write(`\r${done}${total === undefined ? "" : ` of ${total}`} ${unit}`)
     },
     end: () => {
       if (shown) terminal.write("\n")

@@ -1,5 +1,5 @@
 /** Reads a document: a file, standard input, or an https address. Every read is bounded. */
-import { closeSync, openSync, readSync } from "node:fs"
+import { closeSync, lstatSync, openSync, readSync } from "node:fs"
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
 import { InputError } from "./input-error.ts"
 
@@ -46,6 +46,18 @@ export async function* readChunks(argument: string, limits: ReadLimits = DOCUMEN
 
 /** Whether an argument names something on a network rather than a file. */
 export const isAddress = (argument: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(argument)
+
+/** Whether the file name says that it holds one document a line. */
+export const isStream = (argument: string): boolean => argument.endsWith(".ndjson")
+
+/** Whether an argument names a folder; not one that cannot be read. */
+export function isFolder(argument: string): boolean {
+  try {
+    return lstatSync(argument).isDirectory()
+  } catch {
+    return false
+  }
+}
 
 /** The bytes of a file; nothing is fetched. Throws InputError. */
 export async function readFile(path: string, limits: ReadLimits): Promise<Uint8Array> {

@@ -13,7 +13,7 @@ import {
 import { adviceOf, NOT_TRUSTED, remedyFor } from "@runseal/core/presentation/advice"
 import type { EvidenceLine } from "@runseal/core/verify/evidence-summary"
 import type { AnchorFacts, Check, CheckResult, Report } from "@runseal/core/verify/report"
-import type { Judgement } from "./judgement.ts"
+import type { Expected, Judgement } from "./judgement.ts"
 import { paragraph } from "./paragraph.ts"
 import type { Line, Span, Tone } from "./print.ts"
 import { HOW_TO_PIN } from "./trust-lines.ts"
@@ -21,6 +21,7 @@ import { HOW_TO_PIN } from "./trust-lines.ts"
 const TONES: Readonly<Record<CheckResult, Tone>> = { pass: "good", fail: "bad", absent: "quiet", withheld: "warn" }
 const mark = (result: CheckResult): Span => ({ text: MARKS[result], tone: TONES[result] })
 const CHECK_WIDTH = 17
+const EXPECTED_WIDTH = 22
 const LABEL_WIDTH = 22
 
 export type Reading = {
@@ -39,6 +40,7 @@ export function reportLines(reading: Reading): readonly Line[] {
     ...headline(report),
     [titleOf(report)],
     ...section("Checked", report.checks.map(checkLine)),
+    ...section("Expected", judgement.expected.map(expectedLine)),
     ...section("Log entries", report.anchors.map(anchorLine)),
     ...section(
       "Keys",
@@ -71,6 +73,12 @@ function checkLine({ id, result, message }: Check): Line {
   return ["  ", mark(result), ` ${id.padEnd(CHECK_WIDTH)}`, sentence]
 }
 
+const expectedLine = ({ id, result, message }: Expected): Line => [
+  "  ",
+  mark(result),
+  ` ${id.padEnd(EXPECTED_WIDTH)}${message}`,
+]
+
 const anchorLine = (anchor: AnchorFacts): Line => [`  ${anchor.slot.padEnd(CHECK_WIDTH + 2)}${anchorText(anchor)}`]
 
 const evidenceLine = ({ label, value }: EvidenceLine): Line => [`  ${label.padEnd(LABEL_WIDTH)} `, value]
@@ -83,6 +91,9 @@ function failure({ report, judgement, trusted }: Reading): readonly Line[] {
       ["  Every check passed. Without --strict the record verifies, with the limitations listed above."],
     ]
   }
+  const unmet = judgement.expected.find(({ result }) => result === "fail")
+  if (unmet !== undefined)
+    return [[], ["Every check of the record passed, but it is not what you expected."], firstFailure(unmet)]
   const failed = report.checks.find(check => check.result === "fail")
   if (failed === undefined) return []
   const remedy = remedyFor(report, failed.id, trusted)
@@ -93,15 +104,17 @@ function failure({ report, judgement, trusted }: Reading): readonly Line[] {
   return [
     ...section("What to do", advice),
     [],
-    [
-      { text: "First failed check", tone: "strong" },
-      ", ",
-      { text: failed.id, tone: "bad" },
-      `: ${shortMessage(failed.message)}`,
-    ],
+    firstFailure(failed),
     ...(remedy === "untrusted" ? [[], [{ text: NOT_TRUSTED, tone: "warn" as const }]] : []),
   ]
 }
+
+const firstFailure = ({ id, message }: Check | Expected): Line => [
+  { text: "First failed check", tone: "strong" },
+  ", ",
+  { text: id, tone: "bad" },
+  `: ${shortMessage(message)}`,
+]
 
 /** What qualifies the verdict. */
 function closing(report: Report, { exit }: Judgement): readonly Line[] {

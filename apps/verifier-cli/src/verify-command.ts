@@ -1,63 +1,87 @@
-/** `verifier <document>`: reads the document and verifies it. */
+/** `verifier <document>…`: reads documents and verifies them. */
 import { linesOf } from "@runseal/core/presentation/lines"
-import { isPdf } from "@runseal/core/report-pdf/is-pdf"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Answer } from "./exit-answer.ts"
 import { InputError } from "./input-error.ts"
 import type { Style } from "./print.ts"
-import { DOCUMENT_LIMITS, isAddress, readChunks, readFile, readInput } from "./read-input.ts"
+import { createProgress } from "./progress.ts"
+import { DOCUMENT_LIMITS, isAddress, isFolder, isStream, readChunks, readFile, readInput } from "./read-input.ts"
 import { parseTrustFile, readPinned, TRUST_LIMITS } from "./trust-store.ts"
-import type { Write } from "./verify-stream.ts"
-import { verifyStream } from "./verify-stream.ts"
-import type { VerifyFlags } from "./verify-text.ts"
-import { answerOf, verifyInput } from "./verify-text.ts"
+import { verifyAny } from "./verify-any.ts"
+import { verifyStream, type Write } from "./verify-stream.ts"
+import { answerOf, type VerifyFlags } from "./verify-text.ts"
+import type { MoreOptions, Verification } from "./verify-words.ts"
 
-/** Verifies the document behind the argument with the keys of `trustFiles`, or with the pinned ones. Throws InputError. */
+/** Verifies the documents of the command line. @param folder of the trust store. Throws InputError. */
 export async function verifyCommand(
-  argument: string,
-  trustFiles: readonly string[],
+  verification: Verification,
   folder: () => string,
-  flags: VerifyFlags,
   style: Style,
+  write: Write,
 ): Promise<Answer> {
-  const trusts = await trustsOf(trustFiles, folder)
-  const input = await readInput(argument)
-  if (!isPdf(input)) return verifyInput(input, trusts, flags, style)
-  const { verifyReport } = await import("./report-file.ts")
-  const { report, record } = await verifyReport(input, trusts)
+  if (verification.more?.format !== "quiet") return await verifyDocuments(verification, folder, style, write)
+  let output = ""
+  const { stdout, ...answer } = await verifyDocuments(verification, folder, style, async text => {
+    output = text
+  })
+  return { ...answer, stdout: lastLine(stdout || output) }
+}
+
+const lastLine = (text: string): string => text.slice(text.lastIndexOf("\n", text.length - 2) + 1)
+
+async function verifyDocuments(
+  { documents, options: { trust, ndjson, complete, ...asked }, more }: Verification,
+  folder: () => string,
+  style: Style,
+  write: Write,
+): Promise<Answer> {
+  const readAtMs = Date.now()
+  const trusts = await trustsOf(trust, folder)
+  const flags: VerifyFlags = { ...asked, readAtMs, ...(await flagsOf(more, readAtMs)) }
+  const [document = ""] = documents
+  if (documents.length > 1 || more?.format === "table" || more?.format === "csv" || isFolder(document)) {
+    if (complete || ndjson) throw new InputError("--complete and --ndjson take one file.")
+    const { verifyMany } = await import("./verify-many.ts")
+    return await verifyMany(documents, trusts, flags, more?.format, style, write)
+  }
+  if (complete || ndjson || isStream(document))
+    return await verifyLines(document, complete, trusts, flags, style, write)
+  const { report, record } = await verifyAny(await readInput(document), trusts)
   return answerOf(report, record, trusts, flags, style)
 }
 
-/** Whether the file name says that it holds one document a line. */
-export const isStream = (argument: string): boolean => argument.endsWith(".ndjson")
+/** What the options add that only Commander parses. */
+async function flagsOf(more: MoreOptions | undefined, readAtMs: number): Promise<Partial<VerifyFlags>> {
+  if (more === undefined) return {}
+  const { readExpectations, readStrictList } = await import("./expected-facts.ts")
+  const { strictList, expectations } = more
+  return {
+    ...(strictList === undefined ? {} : { refused: readStrictList(strictList) }),
+    ...(expectations === undefined ? {} : { expectations: await readExpectations(expectations, readAtMs) }),
+  }
+}
 
-/** Verifies every line behind the argument; as `verifyCommand` otherwise. Throws InputError. */
-export async function verifyStreamCommand(
-  argument: string,
-  trustFiles: readonly string[],
-  folder: () => string,
+/** Verifies every line of a stream, or a whole export. */
+async function verifyLines(
+  document: string,
+  complete: boolean,
+  trusts: readonly TrustedKeys[],
   flags: VerifyFlags,
   style: Style,
   write: Write,
 ): Promise<Answer> {
   if (flags.showEvidenceSummary)
-    throw new InputError("--show-evidence-summary speaks of one document, not of a stream.")
-  const trusts = await trustsOf(trustFiles, folder)
-  const lines = linesOf(readChunks(argument), DOCUMENT_LIMITS.maxBytes)
-  return { stdout: "", stderr: "", exit: await verifyStream(lines, trusts, flags, style, write) }
-}
-
-/** Verifies an export with every record in it; as `verifyStreamCommand` otherwise. Throws InputError. */
-export async function completeCommand(
-  argument: string,
-  trustFiles: readonly string[],
-  folder: () => string,
-  flags: VerifyFlags,
-  style: Style,
-): Promise<Answer> {
-  const { verifyComplete } = await import("./complete-command.ts")
-  const trusts = await trustsOf(trustFiles, folder)
-  return verifyComplete(linesOf(readChunks(argument), DOCUMENT_LIMITS.maxBytes), trusts, flags, style)
+    throw new InputError("--show-evidence-summary speaks of one document, not of a stream or an export.")
+  const lines = linesOf(readChunks(document), DOCUMENT_LIMITS.maxBytes)
+  const progress = createProgress(process.stderr, "documents")
+  try {
+    if (!complete)
+      return { stdout: "", stderr: "", exit: await verifyStream(lines, trusts, flags, style, write, progress) }
+    const { verifyComplete } = await import("./complete-command.ts")
+    return await verifyComplete(lines, trusts, flags, style, progress)
+  } finally {
+    progress.end()
+  }
 }
 
 /** The keys of these files, or the pinned ones when none is named. Throws InputError. */

@@ -1,17 +1,17 @@
 /** Verifies a stream of documents, one a line (NDJSON): each is verified, and the worst exit code is that of the stream. */
 import type { JsonObject } from "@runseal/canonical"
 import type { NumberedLine } from "@runseal/core/presentation/lines"
-import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import { isUnreadable, type Unreadable, verifyText } from "@runseal/core/verify/document"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
-import type { Limitation } from "@runseal/core/verify/report"
+import { type Report, VERDICTS } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { ExitCode } from "./exit-answer.ts"
 import { InputError } from "./input-error.ts"
 import { judge } from "./judgement.ts"
 import type { Line, Span, Style } from "./print.ts"
 import { printJsonLine, printLines } from "./print.ts"
-import type { VerifyFlags } from "./verify-text.ts"
-import { jsonAnswer } from "./verify-text.ts"
+import type { Progress } from "./progress.ts"
+import { jsonAnswer, SCHEMA_VERSION, type VerifyFlags } from "./verify-text.ts"
 
 /** Writes to standard output; resolves when the text is written, so that a slow reader slows the verifier. */
 export type Write = (text: string) => Promise<void>
@@ -20,14 +20,15 @@ export type Write = (text: string) => Promise<void>
 const WRITE_LENGTH = 65_536
 const COUNT_WIDTH = 10
 
-/** The result of one line. */
-type LineResult = {
+/** The result of one document of several. */
+export type DocumentResult = {
   readonly exit: ExitCode
   /** The verdict, or NO_VERDICT; lines are counted by it. */
   readonly verdict: string
-  /** Printed for a line that did not pass. */
+  /** Absent for what is no document. */
+  readonly report?: Report
+  /** Printed for a document that did not pass. */
   readonly problem: string
-  readonly limitations: readonly Limitation[]
   /** The object of `--json`. */
   readonly json: () => JsonObject
 }
@@ -35,7 +36,24 @@ type LineResult = {
 const NO_VERDICT = "could not be verified"
 
 /** Counters over all lines so far. */
-type Tally = { documents: number; passed: number; exit: ExitCode; verdicts: Map<string, number>; limits: Set<string> }
+export type Tally = {
+  documents: number
+  passed: number
+  exit: ExitCode
+  readonly verdicts: Map<string, number>
+  readonly outcomes: Map<string, number>
+  readonly limits: Set<string>
+}
+
+/** Counters at zero. */
+export const createTally = (): Tally => ({
+  documents: 0,
+  passed: 0,
+  exit: 0,
+  verdicts: new Map(),
+  outcomes: new Map(),
+  limits: new Set(),
+})
 
 /**
  * Verifies every line and writes the results. Without `--json` only lines that did not pass are named; those that did
@@ -47,12 +65,14 @@ export async function verifyStream(
   flags: VerifyFlags,
   style: Style,
   write: Write,
+  progress: Progress,
 ): Promise<ExitCode> {
-  const tally: Tally = { documents: 0, passed: 0, exit: 0, verdicts: new Map(), limits: new Set() }
+  const tally = createTally()
   let buffer = ""
   for await (const line of lines) {
     const result = judgeLine(line, trusts, flags)
     count(tally, result)
+    progress.show(tally.documents)
     if (flags.json) buffer += printJsonLine({ line: line.number, ...result.json() })
     else if (result.exit !== 0) buffer += printLines([problemLine(line, result)], style)
     if (buffer.length < WRITE_LENGTH) continue
@@ -64,47 +84,59 @@ export async function verifyStream(
   return tally.exit
 }
 
-function judgeLine({ bytes }: NumberedLine, trusts: readonly TrustedKeys[], flags: VerifyFlags): LineResult {
-  if (bytes === undefined) return unreadableLine("the line is longer than a document may be")
-  const report = heldToClock(verifyText(bytes, trusts), flags.readAtMs)
-  if (isUnreadable(report)) return unreadableLine(report.unreadable)
+function judgeLine({ bytes }: NumberedLine, trusts: readonly TrustedKeys[], flags: VerifyFlags): DocumentResult {
+  if (bytes === undefined) return unreadableResult("the line is longer than a document may be")
+  return resultOf(verifyText(bytes, trusts), flags)
+}
+
+/** The result of a document that was verified. */
+export function resultOf(verified: Report | Unreadable, flags: VerifyFlags): DocumentResult {
+  const report = heldToClock(verified, flags.readAtMs)
+  if (isUnreadable(report)) return unreadableResult(report.unreadable)
   const judgement = judge(report, flags)
-  const { verdict, exit, refused } = judgement
-  const failed = report.checks.find(check => check.result === "fail")
+  const { verdict, exit, refused, expected } = judgement
+  const failed = [...report.checks, ...expected].find(({ result }) => result === "fail")
   const strict = refused[0]?.sentence ?? ""
   const problem = failed === undefined ? strict : `first failed check, ${failed.id}: ${failed.message}`
   const json = (): JsonObject => jsonAnswer({ report, judgement, evidence: [], trusted: false })
-  return { exit, verdict, problem, limitations: report.limitations, json }
+  return { exit, verdict, report, problem, json }
 }
 
-function unreadableLine(unreadable: string): LineResult {
-  const json = (): JsonObject => ({ exit_code: 2, unreadable })
-  return { exit: 2, verdict: NO_VERDICT, problem: unreadable, limitations: [], json }
+/** The result of something that is no document. */
+export function unreadableResult(unreadable: string): DocumentResult {
+  const json = (): JsonObject => ({ schema_version: SCHEMA_VERSION, exit_code: 2, unreadable })
+  return { exit: 2, verdict: NO_VERDICT, problem: unreadable, json }
 }
 
-function count(tally: Tally, { exit, verdict, limitations }: LineResult): void {
+/** Adds a result to the counters. */
+export function count(tally: Tally, { exit, verdict, report }: DocumentResult): void {
   tally.documents++
   if (exit === 0) tally.passed++
   if (exit > tally.exit) tally.exit = exit
   tally.verdicts.set(verdict, (tally.verdicts.get(verdict) ?? 0) + 1)
-  for (const { sentence } of limitations) tally.limits.add(sentence)
+  if (report === undefined) return
+  // The outcome of a record that failed is a claim.
+  if (report.outcome_kind !== undefined && report.verdict !== VERDICTS.failed)
+    tally.outcomes.set(report.outcome_kind, (tally.outcomes.get(report.outcome_kind) ?? 0) + 1)
+  for (const { sentence } of report.limitations) tally.limits.add(sentence)
 }
 
-function problemLine({ number }: NumberedLine, { verdict, problem }: LineResult): Line {
+function problemLine({ number }: NumberedLine, { verdict, problem }: DocumentResult): Line {
   const outcome: Span = { text: verdict, tone: "bad" }
   return problem === "" ? [`line ${number}: `, outcome] : [`line ${number}: `, outcome, "; ", problem]
 }
 
 /** The counts; the last line is the result of the stream, alone. */
-function summaryLines({ documents, passed, verdicts, limits }: Tally): readonly Line[] {
+export function summaryLines({ documents, passed, verdicts, outcomes, limits }: Tally): readonly Line[] {
   const all = passed === documents
   const noun = documents === 1 ? "DOCUMENT" : "DOCUMENTS"
   const strong = (text: string): Line => [{ text, tone: "strong" }]
   return [
     ...(all ? [] : [[]]),
     strong("Verdicts"),
-    ...[...verdicts].map(([verdict, times]): Line => [`${`${times}`.padStart(COUNT_WIDTH)}  ${verdict}`]),
+    ...countLines(verdicts),
     [],
+    ...(outcomes.size === 0 ? [] : [strong("Outcomes of verified runs"), ...countLines(outcomes), []]),
     ...(limits.size === 0
       ? []
       : [strong("Not verified, of some or all"), ...[...limits].map((limit): Line => [`  ${limit}`]), []]),
@@ -112,9 +144,15 @@ function summaryLines({ documents, passed, verdicts, limits }: Tally): readonly 
   ]
 }
 
-const jsonSummary = ({ documents, passed, exit, verdicts }: Tally): JsonObject => ({
+const countLines = (counts: ReadonlyMap<string, number>): readonly Line[] =>
+  [...counts].map(([name, times]) => [`${`${times}`.padStart(COUNT_WIDTH)}  ${name}`])
+
+/** The last object of `--json`. */
+export const jsonSummary = ({ documents, passed, exit, verdicts, outcomes }: Tally): JsonObject => ({
+  schema_version: SCHEMA_VERSION,
   documents,
   passed,
   exit_code: exit,
   verdicts: Object.fromEntries(verdicts),
+  outcomes: Object.fromEntries(outcomes),
 })

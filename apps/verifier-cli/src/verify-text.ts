@@ -55,12 +55,16 @@ export function answerOf(
   return { stdout: printJson(jsonAnswer(reading)), stderr: "", exit: judgement.exit }
 }
 
+/** Of every object that `--json` prints; it rises when a key changes its meaning or goes away. */
+export const SCHEMA_VERSION = 1
+
 /** The object of `--json`. Absent facts are absent keys. */
 export function jsonAnswer({ report, judgement, evidence }: Reading): JsonObject {
   const { service, document, run_id, outcome_kind, facts, statement, checks } = report
   const { limitations, withheld, anchors, key_notes } = report
-  const { verdict, exit, first_failure } = judgement
+  const { verdict, exit, first_failure, expected } = judgement
   return {
+    schema_version: SCHEMA_VERSION,
     verdict,
     exit_code: exit,
     ...(first_failure === undefined ? {} : { first_failure }),
@@ -71,10 +75,13 @@ export function jsonAnswer({ report, judgement, evidence }: Reading): JsonObject
     ...(facts === undefined ? {} : { facts }),
     ...(statement === undefined ? {} : { statement }),
     checks,
+    ...(expected.length === 0 ? {} : { expectations: expected }),
     limitations,
     withheld,
     anchors,
     ...(key_notes === undefined ? {} : { key_notes }),
-    ...(evidence.length === 0 ? {} : { evidence_summary: evidence }),
+    ...(evidence.length === 0
+      ? {}
+      : { evidence_summary: Object.fromEntries(evidence.map(({ key, value }) => [key, value])) }),
   }
 }

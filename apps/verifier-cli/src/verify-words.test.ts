@@ -16,7 +16,23 @@ async function readByCommander(words: readonly string[]): Promise<Verification |
 }
 
 const FLAGS = SWITCHES.map(([flag]) => flag)
-const ODD = ["", "-", "--", "-x", "-h", "-V", "-1", "--help", "--trust=a", "--json=yes", "--strict-not", "x=y", "add"]
+const ODD = [
+  "",
+  "-",
+  "--",
+  "-x",
+  "-h",
+  "-V",
+  "-1",
+  "--help",
+  "--trust=a",
+  "--json=yes",
+  "--strict-not",
+  "--strict=chain_tail",
+  "--table",
+  "x=y",
+  "add",
+]
 const words = fc.array(
   fc.oneof(
     fc.constantFrom("run.json", "b.ndjson", "--trust"),
@@ -38,10 +54,10 @@ test("a plain verification is the one that Commander reads from the same words",
 
 test("a document, its trust documents and switches are plain", () => {
   expect(plainVerification(["--trust", "a.json", "run.json", ...FLAGS, "--trust", "-"])).toEqual({
-    document: "run.json",
+    documents: ["run.json"],
     options: { ...Object.fromEntries(SWITCHES.map(([, name]) => [name, true])), trust: ["a.json", "-"] },
   })
-  expect(plainVerification(["-"])?.document).toBe("-")
+  expect(plainVerification(["-"])?.documents).toEqual(["-"])
 })
 
 test.each<[string, readonly string[]]>([

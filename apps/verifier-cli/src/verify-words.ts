@@ -3,11 +3,17 @@
  * verify. Any other arguments, and wrong ones, are left to Commander.
  */
 
+import type { ExpectationOptions } from "./expected-facts.ts"
+
 /** Options without a value: the flag, its name among the options, and its help text. */
 export const SWITCHES = [
   ["--allow-unanchored", "allowUnanchored", "exit 0 for a document without log entry; never for one that FAILED"],
   ["--show-evidence-summary", "showEvidenceSummary", "also print the facts that a bundle states about its run"],
-  ["--strict", "strict", "also fail on disclosed limitations, such as a software-only attestation"],
+  [
+    "--strict",
+    "strict",
+    "also fail on disclosed limitations that not every record has; --strict=LIST: on these, with commas",
+  ],
   ["--json", "json", "print one JSON object instead of text"],
   ["--ndjson", "ndjson", "the input holds one document a line; a file named .ndjson needs no option"],
   ["--complete", "complete", "the input is an export: also prove that no record of it is missing"],
@@ -20,8 +26,23 @@ export type VerifyOptions = Readonly<Record<Switch, boolean>> & { readonly trust
 /** First arguments that name a command, not a document. */
 export const COMMANDS: ReadonlySet<string> = new Set(["export", "log", "trust", "help"])
 
-/** A document to verify, with its options. */
-export type Verification = { readonly document: string; readonly options: VerifyOptions }
+/** How several documents, or the verdict alone, are printed. */
+export type OutputFormat = "table" | "csv" | "quiet"
+
+/** Options that only Commander parses. */
+export type MoreOptions = {
+  readonly format?: OutputFormat
+  /** Codes of limitations, with commas. */
+  readonly strictList?: string
+  readonly expectations?: ExpectationOptions
+}
+
+/** Documents to verify, with the options. */
+export type Verification = {
+  readonly documents: readonly string[]
+  readonly options: VerifyOptions
+  readonly more?: MoreOptions
+}
 
 /** The verification that the arguments ask for; undefined when Commander has to parse them. */
 export function plainVerification(words: readonly string[]): Verification | undefined {
@@ -49,7 +70,7 @@ export function plainVerification(words: readonly string[]): Verification | unde
     ascii: false,
   }
   for (const [flag, name] of SWITCHES) options[name] = switched.delete(flag)
-  return switched.size === 0 ? { document, options: { ...options, trust } } : undefined
+  return switched.size === 0 ? { documents, options: { ...options, trust } } : undefined
 }
 
 /** Whether an argument names a file or an address, and is no option; `-` is standard input. */

@@ -337,15 +337,31 @@ describe("a log that is not what was signed", () => {
 })
 
 describe("progress", () => {
-  test("is one line on a terminal, and nothing elsewhere", () => {
+  test("is one line on a terminal once a second has passed, and nothing elsewhere", () => {
     for (const isTTY of [true, false]) {
       let written = ""
-      const { show, end } = createProgress({ isTTY, write: text => (written += text) })
-      show(256, 700)
-      show(700, 700)
+      let clock = 0
+      const { show, end } = createProgress({ isTTY, write: text => (written += text) }, "entries", () => clock)
+      for (const [now, done] of [
+        [999, 100],
+        [1000, 256],
+        [1500, 300],
+        [2100, 700],
+      ] as const) {
+        clock = now
+        show(done, 700)
+      }
       end()
       expect(written).toBe(isTTY ? "\r256 of 700 entries\r700 of 700 entries\n" : "")
     }
+  })
+
+  test("of a command that takes less than a second is nothing", () => {
+    let written = ""
+    const { show, end } = createProgress({ isTTY: true, write: text => (written += text) }, "documents", () => 0)
+    show(3)
+    end()
+    expect(written).toBe("")
   })
 })
 

@@ -99,7 +99,7 @@ describe("a report", () => {
     expect(checks.find(({ id }) => id === "decision")?.result).toBe("withheld")
   })
 
-  test("marks as strict what is weaker than a record of now, backed by hardware, with a real review and all its content", () => {
+  test("marks as strict what is weaker than a record of now with a real review and all its content, and not what every software-only record discloses", () => {
     const strict = Object.entries(LIMITATIONS).flatMap(([code, { strict }]) => (strict ? [code] : []))
     expect(strict.sort()).toEqual([
       "builtin_reviewer",
@@ -107,7 +107,6 @@ describe("a report", () => {
       "key_revoked_later",
       "repeats_beyond",
       "review_disabled",
-      "software_attestation",
       "withheld_section",
     ])
     expect(limitation("withheld_section")).toMatchObject({ code: "withheld_section", strict: true })

@@ -6,10 +6,16 @@ import type { RunStatement } from "../artifacts/run-statement.ts"
 import { parseDocument, readDocument } from "./read-document.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
 
-export type EvidenceLine = { readonly label: string; readonly value: string }
+/** A fact: `label` for people, `key` for programs. */
+export type EvidenceLine = { readonly key: string; readonly label: string; readonly value: string }
 
-const line = (label: string, value: string | number | undefined): readonly EvidenceLine[] =>
-  value === undefined ? [] : [{ label, value: `${value}` }]
+const LABELS: Readonly<Record<string, string>> = {
+  payload_hash: "payload SHA-256",
+  ai_output_hash: "AI output SHA-256",
+  complete_record_entry: "complete-record entry",
+}
+const line = (key: string, value: string | number | undefined): readonly EvidenceLine[] =>
+  value === undefined ? [] : [{ key, label: LABELS[key] ?? key.replaceAll("_", " "), value: `${value}` }]
 
 /** The summary of a text that was verified; empty for other documents. @throws StrictJsonError when it is no JSON */
 export function evidenceOf(input: Uint8Array): readonly EvidenceLine[] {
@@ -24,19 +30,19 @@ function statementSummary({ subject, predicate }: RunStatement): readonly Eviden
   return [
     ...line("run", predicate.run_id),
     ...line("outcome", predicate.outcome_kind),
-    ...line("created at", predicate.created_at),
+    ...line("created_at", predicate.created_at),
     ...line("tenant", predicate.tenant_id),
     ...line("program", predicate.program_id),
     ...line("route", predicate.route_id),
     ...line("region", predicate.execution_region),
-    ...line("payload SHA-256", predicate.payload_hash),
-    ...line("AI output SHA-256", predicate.ai_output_hash),
-    ...line("policy hash", predicate.policy_hash),
-    ...line("manifest hash", predicate.manifest_hash),
-    ...line("receipt hash", predicate.receipt_hash),
-    ...line("log entry", anchors.pre_anchor?.log_index ?? anchors.receipt?.log_index),
-    ...line("complete-record entry", anchors.complete_record.log_index),
-    ...line("bundle hash", subject[0]?.digest.sha256),
+    ...line("payload_hash", predicate.payload_hash),
+    ...line("ai_output_hash", predicate.ai_output_hash),
+    ...line("policy_hash", predicate.policy_hash),
+    ...line("manifest_hash", predicate.manifest_hash),
+    ...line("receipt_hash", predicate.receipt_hash),
+    ...line("log_entry", anchors.pre_anchor?.log_index ?? anchors.receipt?.log_index),
+    ...line("complete_record_entry", anchors.complete_record.log_index),
+    ...line("bundle_hash", subject[0]?.digest.sha256),
   ]
 }
 
@@ -51,29 +57,29 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
   return [
     ...line("run", run.run_id),
     ...line("outcome", run.outcome_kind),
-    ...line("failed step", run.outcome_kind === "stage_error" ? run.error_stage : undefined),
-    ...line("refused before", refusalBeforeFailure(bundle)),
-    ...line("created at", run.created_at),
+    ...line("failed_step", run.outcome_kind === "stage_error" ? run.error_stage : undefined),
+    ...line("refused_before", refusalBeforeFailure(bundle)),
+    ...line("created_at", run.created_at),
     ...line("tenant", run.tenant_id),
     ...line("program", run.program_id),
     ...line("route", run.route_id),
     ...line("region", run.execution_region),
-    ...line("payload SHA-256", sections.payload.payload_hash),
-    ...line("policy rule", sections.policy_evaluation?.fired_rule_id),
-    ...line("declared tokens", sections.budget_snapshot?.declared_tokens),
-    ...line("window total after", sections.budget_snapshot?.window?.total_after),
+    ...line("payload_hash", sections.payload.payload_hash),
+    ...line("policy_rule", sections.policy_evaluation?.fired_rule_id),
+    ...line("declared_tokens", sections.budget_snapshot?.declared_tokens),
+    ...line("window_total_after", sections.budget_snapshot?.window?.total_after),
     ...line(
-      "governance review",
+      "governance_review",
       review === undefined ? undefined : `${review.decision_kind} by ${review.adapter_id} (${review.decision_reason})`,
     ),
-    ...line("kernel findings", findings === undefined ? undefined : findings.join(", ") || "none"),
-    ...line("declared sections", DECLARED_NAMES.map(name => declaredState(bundle, name)).join(", ")),
-    ...line("manifest hash", manifest?.ManifestHash ?? bundle.partial_manifest?.ManifestHash),
-    ...line("receipt hash", found?.receipt.hash),
-    ...line("log entry", anchors.pre_anchor?.entry.logIndex ?? anchors.receipt?.entry.logIndex),
-    ...line("complete-record entry", anchors.complete_record?.entry.logIndex),
-    ...line("tenant ordinal", anchors.complete_record?.leaf.tenant_ordinal),
-    ...line("bundle hash", bundle.bundle_hash),
+    ...line("kernel_findings", findings === undefined ? undefined : findings.join(", ") || "none"),
+    ...line("declared_sections", DECLARED_NAMES.map(name => declaredState(bundle, name)).join(", ")),
+    ...line("manifest_hash", manifest?.ManifestHash ?? bundle.partial_manifest?.ManifestHash),
+    ...line("receipt_hash", found?.receipt.hash),
+    ...line("log_entry", anchors.pre_anchor?.entry.logIndex ?? anchors.receipt?.entry.logIndex),
+    ...line("complete_record_entry", anchors.complete_record?.entry.logIndex),
+    ...line("tenant_ordinal", anchors.complete_record?.leaf.tenant_ordinal),
+    ...line("bundle_hash", bundle.bundle_hash),
   ]
 }
 

@@ -117,7 +117,7 @@ export const LIMITATIONS = {
     sentence: "Without a complete-record anchor nothing binds the run number, the duration or the tenant's salt.",
     strict: false,
   },
-  software_attestation: { sentence: "The attestation is software only: no hardware quote backs it.", strict: true },
+  software_attestation: { sentence: "The attestation is software only: no hardware quote backs it.", strict: false },
   builtin_reviewer: {
     sentence: "The governance review was made by built-in deterministic rules, not by a model or a person.",
     strict: true,

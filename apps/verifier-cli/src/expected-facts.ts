@@ -1,0 +1,149 @@
+/** What the user expects of a record, by options such as `--require-outcome ok`: each is a check of its own. Loaded only when one is given. */
+import { sha256Hex } from "@runseal/canonical"
+import { LIMITATION_CODES, type LimitationCode, type Report } from "@runseal/core/verify/report"
+import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
+import { clockMillis } from "@runseal/core/vocabulary/scalars"
+import { InputError } from "./input-error.ts"
+import type { Expectation, ExpectationId, Expected } from "./judgement.ts"
+import { readInput } from "./read-input.ts"
+
+/** The options as they were given. */
+export type ExpectationOptions = {
+  readonly requireOutcome?: string
+  readonly payload?: string
+  readonly aiOutput?: string
+  readonly program?: string
+  readonly route?: string
+  readonly tenant?: string
+  readonly policyHash?: string
+  readonly notBefore?: string
+  readonly maxAge?: string
+}
+
+/** The options' flags with their help. */
+export const EXPECTATION_FLAGS: readonly (readonly [flag: string, help: string])[] = [
+  ["--require-outcome <kinds>", "expect one of these outcomes, such as ok; several with commas"],
+  ["--payload <file>", "expect the run of exactly this payload"],
+  ["--ai-output <file>", "expect the run of exactly this AI output"],
+  ["--program <sha256>", "expect this program_id"],
+  ["--route <id>", "expect this route_id"],
+  ["--tenant <id>", "expect this tenant_id"],
+  ["--policy-hash <sha256>", "expect a decision under this policy"],
+  ["--not-before <time>", "expect a record of this RFC 3339 time or date, or later"],
+  ["--max-age <duration>", "expect a record no older than this, such as 90s, 15m, 24h or 7d"],
+]
+
+type Fact = "program_id" | "route_id" | "tenant_id" | "policy_hash"
+
+/** The expectations of these options. Reads the files they name. Throws InputError. @param readAtMs clock, milliseconds since the epoch */
+export async function readExpectations(options: ExpectationOptions, readAtMs: number): Promise<readonly Expectation[]> {
+  const { requireOutcome, payload, aiOutput, program, route, tenant, policyHash, notBefore, maxAge } = options
+  return [
+    ...(requireOutcome === undefined ? [] : [outcomeExpectation(requireOutcome)]),
+    ...(payload === undefined ? [] : [await fileExpectation("expected_payload", "payload_hash", payload)]),
+    ...(aiOutput === undefined ? [] : [await fileExpectation("expected_ai_output", "ai_output_hash", aiOutput)]),
+    ...(program === undefined ? [] : [factExpectation("expected_program", "program_id", hashOf("--program", program))]),
+    ...(route === undefined ? [] : [factExpectation("expected_route", "route_id", route)]),
+    ...(tenant === undefined ? [] : [factExpectation("expected_tenant", "tenant_id", tenant)]),
+    ...(policyHash === undefined
+      ? []
+      : [factExpectation("expected_policy_hash", "policy_hash", hashOf("--policy-hash", policyHash))]),
+    ...(notBefore === undefined
+      ? []
+      : [timeExpectation("expected_not_before", timeOf(notBefore), `${notBefore} or later was expected`)]),
+    ...(maxAge === undefined
+      ? []
+      : [timeExpectation("expected_max_age", readAtMs - durationOf(maxAge), `at most ${maxAge} ago was expected`)]),
+  ]
+}
+
+/** The limitations of `--strict=LIST`. Throws InputError. */
+export function readStrictList(list: string): ReadonlySet<LimitationCode> {
+  const codes = list.split(",").map(name => {
+    const code = LIMITATION_CODES.find(known => known === name)
+    if (code !== undefined) return code
+    throw new InputError(
+      `--strict knows no limitation ${name}: it takes codes as --json shows them, such as software_attestation,chain_tail.`,
+    )
+  })
+  return new Set(codes)
+}
+
+const passed = (id: ExpectationId, message: string): Expected => ({ id, result: "pass", message })
+const failed = (id: ExpectationId, message: string): Expected => ({ id, result: "fail", message })
+
+function outcomeExpectation(kinds: string): Expectation {
+  const expected = kinds.split(",")
+  const unknown = expected.find(kind => !OUTCOME_KINDS.some(known => known === kind))
+  if (unknown !== undefined)
+    throw new InputError(`--require-outcome knows no outcome ${unknown}: use ${OUTCOME_KINDS.join(", ")}.`)
+  return ({ outcome_kind: found = "no outcome" }) =>
+    expected.includes(found)
+      ? passed("expected_outcome", found)
+      : failed("expected_outcome", `the outcome is ${found}, and ${expected.join(" or ")} was expected`)
+}
+
+function factExpectation(id: ExpectationId, fact: Fact, expected: string): Expectation {
+  return ({ facts }) => {
+    const found = facts?.[fact]
+    if (found === expected) return passed(id, `${fact} is ${found}`)
+    return failed(
+      id,
+      `${found === undefined ? `the document states no ${fact}` : `${fact} is ${found}`}, and ${expected} was expected`,
+    )
+  }
+}
+
+async function fileExpectation(
+  id: ExpectationId,
+  fact: "payload_hash" | "ai_output_hash",
+  file: string,
+): Promise<Expectation> {
+  const bytes = await readInput(file)
+  const trimmed = bytes.subarray(0, bytes.at(-1) === LINE_FEED ? -1 : bytes.length)
+  return ({ facts }: Report): Expected => {
+    const found = facts?.[fact]
+    if (found === sha256Hex(bytes)) return passed(id, `${fact} is the SHA-256 of ${file}`)
+    if (found === undefined) return failed(id, `the document states no ${fact}`)
+    const hint = found === sha256Hex(trimmed) ? "; without its last newline it would be" : ""
+    return failed(id, `${fact} is not the SHA-256 of ${file}${hint}`)
+  }
+}
+const LINE_FEED = 0x0a
+
+/** @param earliest milliseconds since the epoch */
+const timeExpectation =
+  (id: ExpectationId, earliest: number, expected: string): Expectation =>
+  ({ clock, anchors: [anchor] }) => {
+    const logged = anchor === undefined ? undefined : new Date(Number(anchor.integrated_time) * 1000).toISOString()
+    const time = clock ?? logged
+    const millis = time === undefined ? undefined : clockMillis(time)
+    if (time === undefined || millis === undefined) return failed(id, "the document states no time")
+    return millis >= earliest
+      ? passed(id, `the record is of ${time}`)
+      : failed(id, `the record is of ${time}, and ${expected}`)
+  }
+
+function hashOf(flag: string, text: string): string {
+  if (!/^[0-9a-f]{64}$/i.test(text)) throw new InputError(`${flag} takes a SHA-256 of 64 hex digits.`)
+  return text.toLowerCase()
+}
+
+/** An RFC 3339 time or a date, which is its first instant in UTC. */
+function timeOf(text: string): number {
+  const isTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)
+  const millis = isTime ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(millis)) throw new InputError("--not-before takes a date or an RFC 3339 time, such as 2026-01-15.")
+  return millis
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Milliseconds of a duration such as `24h`. */
+function durationOf(text: string): number {
+  const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
+  const unitMs = UNITS[unit]
+  if (count === undefined || unitMs === undefined)
+    throw new InputError("--max-age takes a number with s, m, h or d, such as 24h.")
+  return Number(count) * unitMs
+}

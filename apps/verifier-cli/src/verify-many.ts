@@ -1,0 +1,151 @@
+/** Verifies several documents and folders of them: one line each, as a table, CSV or JSON. Loaded only for several. */
+import { readdirSync } from "node:fs"
+import { join } from "node:path"
+import { outcomeHeadline } from "@runseal/core/presentation/account"
+import { escapeControls } from "@runseal/core/presentation/printable"
+import { VERDICTS } from "@runseal/core/verify/report"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import type { Answer } from "./exit-answer.ts"
+import { InputError } from "./input-error.ts"
+import { type Line, printJsonLine, printLines, type Style, type Tone } from "./print.ts"
+import { createProgress } from "./progress.ts"
+import { isFolder, isStream, readInput } from "./read-input.ts"
+import { verifyAny } from "./verify-any.ts"
+import {
+  count,
+  createTally,
+  type DocumentResult,
+  jsonSummary,
+  resultOf,
+  summaryLines,
+  unreadableResult,
+  type Write,
+} from "./verify-stream.ts"
+import type { VerifyFlags } from "./verify-text.ts"
+import type { OutputFormat } from "./verify-words.ts"
+
+/** Documents of one command: a row of each is held until the table is printed. */
+const MAX_DOCUMENTS = 100_000
+/** Files of a folder that are documents, by their names; those of folders within it are not looked for. */
+const DOCUMENT_NAME = /\.(?:json|pdf)$/i
+
+/** Verifies every document; the worst exit code is that of all. Throws InputError. @param format absent: a table, or JSON with `--json` */
+export async function verifyMany(
+  documents: readonly string[],
+  trusts: readonly TrustedKeys[],
+  flags: VerifyFlags,
+  format: OutputFormat | undefined,
+  style: Style,
+  write: Write,
+): Promise<Answer> {
+  if (flags.showEvidenceSummary) throw new InputError("--show-evidence-summary speaks of one document, not of several.")
+  const files = documents.flatMap(filesOf)
+  if (files.length > MAX_DOCUMENTS) throw new InputError(`At most ${MAX_DOCUMENTS} documents are verified at once.`)
+  const tally = createTally()
+  const rows: Row[] = []
+  const progress = createProgress(process.stderr, "documents")
+  if (format === "csv") await write(csvLine(COLUMNS))
+  for (const file of files) {
+    const result = await resultOfFile(file, trusts, flags)
+    count(tally, result)
+    if (flags.json) await write(printJsonLine({ file, ...result.json() }))
+    else if (format === "csv") await write(csvLine(csvValues(file, result)))
+    else rows.push(rowOf(file, result))
+    progress.show(tally.documents, files.length)
+  }
+  progress.end()
+  return { stdout: closing(), stderr: "", exit: tally.exit }
+
+  function closing(): string {
+    if (flags.json) return printJsonLine(jsonSummary(tally))
+    const gap = tally.passed === tally.documents ? [[]] : []
+    return format === "csv" ? "" : printLines([...tableLines(rows), ...gap, ...summaryLines(tally)], style)
+  }
+}
+
+/** The documents behind an argument: those of a folder by name, in order. Throws InputError. */
+function filesOf(argument: string): readonly string[] {
+  if (isStream(argument)) throw new InputError(`${argument} holds one document a line: verify it by itself.`)
+  if (!isFolder(argument)) return [argument]
+  try {
+    const names = readdirSync(argument).filter(name => DOCUMENT_NAME.test(name))
+    if (names.length > 0) return names.sort().map(name => join(argument, name))
+  } catch {
+    throw new InputError(`The folder ${argument} could not be read.`)
+  }
+  throw new InputError(`The folder ${argument} holds no .json and no .pdf file.`)
+}
+
+/** One that cannot be read is a result as well: it does not hide the others. */
+async function resultOfFile(file: string, trusts: readonly TrustedKeys[], flags: VerifyFlags): Promise<DocumentResult> {
+  try {
+    const { report } = await verifyAny(await readInput(file), trusts)
+    return resultOf(report, flags)
+  } catch (error) {
+    if (error instanceof InputError) return unreadableResult(error.message)
+    throw error
+  }
+}
+
+type Row = { readonly cells: readonly string[]; readonly tone: Tone; readonly problem: string }
+
+/** The run and its outcome; of a record that failed both are claims and left out. */
+function runOf({ report }: DocumentResult): { readonly run: string; readonly outcome: string; readonly cause: string } {
+  if (report === undefined || report.verdict === VERDICTS.failed) return { run: "", outcome: "", cause: "" }
+  return { run: `${report.run_id ?? ""}`, outcome: report.outcome_kind ?? "", cause: report.facts?.cause ?? "" }
+}
+
+/** A run that was refused is not shown as a success. */
+const toneOf = ({ exit, report }: DocumentResult): Tone =>
+  exit === 0 ? ((report === undefined ? undefined : outcomeHeadline(report)?.tone) ?? "good") : "bad"
+
+function rowOf(file: string, result: DocumentResult): Row {
+  const { run, outcome } = runOf(result)
+  return { cells: [file, run, outcome, result.verdict], tone: toneOf(result), problem: result.problem }
+}
+
+function tableLines(rows: readonly Row[]): readonly Line[] {
+  const heads = ["DOCUMENT", "RUN", "OUTCOME", "VERDICT"]
+  const cells = rows.map(row => row.cells.map(escapeControls))
+  const widths = heads.map((head, at) =>
+    cells.reduce((most, row) => Math.max(most, (row[at] ?? "").length), head.length),
+  )
+  const line = (row: readonly string[]): string => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("  ")
+  return [
+    [{ text: line(heads).trimEnd(), tone: "strong" }],
+    ...rows.flatMap(({ tone, problem }, at): readonly Line[] => [
+      [{ text: line(cells[at] ?? []).trimEnd(), tone }],
+      ...(problem === "" ? [] : [[`  ${problem}`]]),
+    ]),
+  ]
+}
+
+const COLUMNS = [
+  "document",
+  "exit_code",
+  "verdict",
+  "run_id",
+  "outcome_kind",
+  "cause",
+  "service",
+  "tenant_id",
+  "clock",
+  "problem",
+] as const
+
+function csvValues(file: string, result: DocumentResult): readonly string[] {
+  const { run, outcome, cause } = runOf(result)
+  const isGood = result.report?.verdict !== VERDICTS.failed
+  const { service = "", facts, clock = "" } = result.report ?? {}
+  const tenant = facts?.tenant_id ?? ""
+  const ownFacts = isGood ? [service, tenant, clock] : ["", "", ""]
+  return [file, `${result.exit}`, result.verdict, run, outcome, cause, ...ownFacts, result.problem]
+}
+
+/** RFC 4180. A text that a spreadsheet would run as a formula begins with an apostrophe. */
+const csvLine = (values: readonly string[]): string =>
+  `${values
+    .map(escapeControls)
+    .map(value => (/^[=+\-@]/.test(value) ? `'${value}` : value))
+    .map(value => (/[",]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value))
+    .join(",")}\r\n`
