@@ -58,7 +58,7 @@ test("a server takes its database's address from the file and says nothing of it
   const options = ["--port", "0", "--data-dir", join(folder, "data")]
   const { code, stdout, stderr } = await runToEnd(options, { RUNSEAL_DATABASE_URL_FILE: path })
   expect(code).toBe(1)
-  expect(stderr).toBe("runseal: PostgreSQL at 127.0.0.1:1 could not be reached.\n")
+  expect(stderr).toBe("runseal: PostgreSQL at 127.0.0.1:1 could not be reached (ECONNREFUSED).\n")
   expect(`${stdout}${stderr}`).not.toContain("s3cret")
 })
 

@@ -257,10 +257,12 @@ describe.skipIf(postgresStart.kind === "absent")(`a PostgreSQL server ${postgres
       if (!(error instanceof StartupError)) throw error
       return error.message
     }
-    expect(await refused({ port: "1" })).toBe("PostgreSQL at 127.0.0.1:1 could not be reached.")
-    expect(await refused({ pathname: "/nowhere" })).toBe(`${at} has no database of the given name.`)
+    expect(await refused({ port: "1" })).toBe("PostgreSQL at 127.0.0.1:1 could not be reached (ECONNREFUSED).")
+    expect(await refused({ pathname: "/nowhere" })).toBe(
+      `${at} has no database of the given name: database "nowhere" does not exist (SQLSTATE 3D000).`,
+    )
     expect(await refused({ username: GUARDED_USER, password: "wrong" })).toBe(
-      `${at} refused the user name or password.`,
+      `${at} refused the user name or password: password authentication failed for user "…" (SQLSTATE 28P01).`,
     )
     await expect(open("mysql://root@localhost/x")).rejects.toThrow("The database address is not a postgres:// URL.")
   })

@@ -4,8 +4,8 @@ import type { Duplex } from "node:stream"
 import postgres from "postgres"
 import { StartupError } from "../../options/startup-error.ts"
 import type { AnswerBounds, ConnectionEvents, OpenClient, OpenedClient } from "./connection-pool.ts"
+import { refusalSentence } from "./server-refusal.ts"
 import { int8, type StoreClient } from "./session.ts"
-import { driverCode, isConnectionFailure } from "./store-errors.ts"
 
 /** Connections of one process: the sealer and the budget ledger hold one each while they commit, the rest serve reads. */
 export const SERVER_CONNECTIONS = 8
@@ -137,7 +137,7 @@ export async function checkServer(sql: StoreClient, log: (sentence: string) => v
     select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
       current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
       current_setting('synchronous_standby_names') as standbys`.catch(error => {
-    throw new StartupError(refusal(at, error))
+    throw new StartupError(refusalSentence(at, error, sql.options))
   })
   if (server === undefined) throw new StartupError(`${at} gave no answer.`)
   const major = Math.floor(server.version / 10_000)
@@ -152,19 +152,4 @@ export async function checkServer(sql: StoreClient, log: (sentence: string) => v
       `${at} acknowledges commits that a failover may lose: it has synchronous_standby_names, but synchronous_commit is ${server.commit}; set it to on.`,
     )
   }
-}
-
-/** SQLSTATEs of a refused connection, PostgreSQL documentation "Error Codes". */
-const REFUSALS: Readonly<Record<string, string>> = {
-  "28P01": "refused the user name or password",
-  "28000": "refused the user",
-  "3D000": "has no database of the given name",
-  "53300": "has no connection left",
-  "57P03": "is not ready to accept connections",
-}
-
-function refusal(at: string, error: unknown): string {
-  const code = driverCode(error) ?? ""
-  if (REFUSALS[code] !== undefined) return `${at} ${REFUSALS[code]}.`
-  return isConnectionFailure(error) ? `${at} could not be reached.` : `${at} could not be used.`
 }
