@@ -5,7 +5,7 @@
 import type { McdSeverity } from "./decision-codes.ts"
 
 /** Digest of the shipped library. */
-export const SHIPPED_LIBRARY_HASH = "b6e9d5db3edd51786f7621a9d01cea006510242f903784a85725b7261d3073c8"
+export const SHIPPED_LIBRARY_HASH = "a966eef852c3687ce2bb01511fcba0990c2570a1638aad4a77132420d8ec574f"
 
 const SHIPPED: Readonly<Record<McdSeverity, string>> = {
   low: "DA-022",

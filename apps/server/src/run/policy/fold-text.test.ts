@@ -94,20 +94,20 @@ describe("JSON escapes", () => {
 
 describe("the forms to search", () => {
   test("plain text has one, as given in lowercase", () => {
-    expect(searchForms("Order 8812:\n2 × A".replace("×", "x"))).toEqual(["\norder 8812:\n2 x a"])
+    expect(searchForms("Order 8812:\n2 × A".replace("×", "x"))).toEqual(["\norder 8812:\n2 x a\n"])
   })
 
   test("any other text has two, the second folded", () => {
-    expect(searchForms("Café")).toEqual(["\ncafé", "\ncafe"])
-    expect(searchForms("C:\\new")).toEqual(["\nc:\\new", "\nc:\new"])
+    expect(searchForms("Café")).toEqual(["\ncafé\n", "\ncafe\n"])
+    expect(searchForms("C:\\new")).toEqual(["\nc:\\new\n", "\nc:\new\n"])
   })
 
   test("for one form the folded one would be the same", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme-ascii" }), text => {
         const [given, folded = given] = searchForms(text)
-        expect(given).toBe(`\n${text.toLowerCase()}`)
-        expect(folded).toBe(`\n${foldText(text)}`)
+        expect(given).toBe(`\n${text.toLowerCase()}\n`)
+        expect(folded).toBe(`\n${foldText(text)}\n`)
       }),
     )
   })

@@ -54,8 +54,8 @@ export const foldText = (text: string): string => latinized(unmaskText(text).toL
 /** Whether `unmaskText` would give the text back unchanged, by one test of each character. */
 export const isPlain = (text: string): boolean => PLAIN.test(text)
 
-/** The forms to search: one for plain text, else two. Each begins as a new line, for signatures that ask for one. */
+/** The forms to search: one for plain text, else two. Each is a whole line, for signatures that ask where one begins or ends. */
 export function searchForms(text: string): readonly [given: string] | readonly [given: string, folded: string] {
-  const given = `\n${text.toLowerCase()}`
-  return isPlain(text) ? [given] : [given, `\n${foldText(text)}`]
+  const given = `\n${text.toLowerCase()}\n`
+  return isPlain(text) ? [given] : [given, `\n${foldText(text)}\n`]
 }

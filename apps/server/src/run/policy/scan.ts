@@ -70,8 +70,8 @@ function joinedForms(texts: readonly ScanText[], harmless: ReadonlySet<string>):
   let given = ""
   let folded = ""
   for (const text of distinct) {
-    given += `${SEPARATOR}\n${text}`
-    if (!isPlain(text)) folded += `${SEPARATOR}\n${foldText(text)}`
+    given += `${SEPARATOR}\n${text}\n`
+    if (!isPlain(text)) folded += `${SEPARATOR}\n${foldText(text)}\n`
   }
   return [given.toLowerCase(), folded].filter(form => form !== "").map(form => form.slice(SEPARATOR.length))
 }

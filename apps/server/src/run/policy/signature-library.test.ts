@@ -4,6 +4,7 @@ import { SHIPPED_LIBRARY_HASH, SHIPPED_SEVERITIES } from "@runseal/core/vocabula
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { searchForms } from "./fold-text.ts"
+import harmless from "./harmless-sentences.json" with { type: "json" }
 import { scanTexts } from "./scan.ts"
 import libraryDocument from "./signature-library.json" with { type: "json" }
 import { compileSignatureLibrary, FIELD_NAMES } from "./signature-library.ts"
@@ -60,6 +61,17 @@ describe.each(Object.entries(samples))("%s", (id, { positive, negative }) => {
   test.each(negative)("does not match the near miss %j, nor does any other", text => {
     expect(scanTexts(single, [{ location: "payload", text: sample(text) }])).toBeUndefined()
     expect(matching(sample(text))).toEqual([])
+  })
+})
+
+describe("a harmless sentence matches no signature", () => {
+  test("there are 500 of them, in many languages and trades", () => {
+    expect(Object.values(harmless).flat().length).toBeGreaterThanOrEqual(500)
+  })
+
+  test.each(Object.entries(harmless))("of %s", (_, sentences) => {
+    const matched = sentences.filter(text => scanTexts(library, [{ location: "payload", text }]) !== undefined)
+    expect(matched).toEqual([])
   })
 })
 
