@@ -37,9 +37,17 @@ export function onceCall(settings: Settings, path: string, body: string, options
 }
 
 /** A query string of the parameters that are defined. @throws InvalidArgumentError */
-export function query(parameters: Readonly<Record<string, string | number | undefined>>): string {
-  const given = Object.entries(parameters).filter(([, value]) => value !== undefined)
-  return `?${given.map(([name, value]) => `${encodeURIComponent(name)}=${encode(name, `${value}`)}`).join("&")}`
+export function query(parameters: Readonly<Record<string, string | number | Date | undefined>>): string {
+  const pairs = Object.entries(parameters).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${encodeURIComponent(name)}=${encode(name, textOf(name, value))}`],
+  )
+  return `?${pairs.join("&")}`
+}
+
+function textOf(name: string, value: string | number | Date): string {
+  if (!(value instanceof Date)) return `${value}`
+  if (Number.isNaN(value.getTime())) throw new InvalidArgumentError(`${name} is an invalid date.`)
+  return value.toISOString()
 }
 
 function encode(name: string, value: string): string {

@@ -11,7 +11,6 @@ import {
   determinismAnswerSchema,
   REPORT_FORMATS,
   type ReportFormat,
-  type RunFilters,
   type RunRecord,
   type RunsPage,
   runRecordSchema,
@@ -33,7 +32,7 @@ import type { ExecuteRequest } from "./execute-arguments.ts"
 import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
 import { type ExportCalls, exportCalls } from "./export-calls.ts"
 import { lenient } from "./lenient.ts"
-import { listItems, type PageOptions, RUN_LISTING, type RunList } from "./list-pages.ts"
+import { listItems, type PageOptions, RUN_LISTING, type RunFilters, type RunList } from "./list-pages.ts"
 import { writeFile } from "./local-files.ts"
 import { jsonText } from "./plain-json.ts"
 import { okObject, okPdf, okText, type Received } from "./read-reply.ts"

@@ -1,14 +1,14 @@
 /** A caller's export, line by line as it arrives. docs/api.md, "GET /runs/export". */
 import { concatBytes, utf8Decode } from "@runseal/canonical"
-import type { RunFilters } from "@runseal/core/wire/run-summaries"
 import { query } from "./calls.ts"
 import { addCall, NetworkError, ProtocolError } from "./client-errors.ts"
 import { withDeadline } from "./deadline.ts"
 import { type Call, openAnswer, readReply, shownCall } from "./exchange.ts"
+import type { RunFilters } from "./list-pages.ts"
 import { refusal } from "./read-reply.ts"
 import { type CallOptions, readLimits, type Settings } from "./settings.ts"
 
-/** When the records were admitted, RFC 3339, both ends included; absent: unbounded. */
+/** When the records were admitted, a `Date` or RFC 3339, both ends included; absent: unbounded. */
 export type ExportRange = Pick<RunFilters, "from" | "to">
 
 export type ExportCalls = {

@@ -29,7 +29,6 @@ export type {
   DcaeAnswer,
   DeterminismAnswer,
   ReportFormat,
-  RunFilters,
   RunRecord,
   RunSummary,
   RunsPage,
@@ -77,7 +76,7 @@ export type {
 } from "./execute-arguments.ts"
 export type { ExecuteResult } from "./execute-result.ts"
 export type { ExportCalls, ExportRange } from "./export-calls.ts"
-export type { AttestationList, List, PageOptions, RunList } from "./list-pages.ts"
+export type { AttestationList, List, PageOptions, RunFilters, RunList } from "./list-pages.ts"
 export { hashFile } from "./local-files.ts"
 export type { Fetch, Platform } from "./platform.ts"
 export type { Received } from "./read-reply.ts"

@@ -58,9 +58,11 @@ test("a page is fetched only when it is wanted, and every loop begins anew", asy
 test("search sends the filters it is given, encoded", async () => {
   const status = "ccv_halt"
   expect(await idsOf(client.search({ status }))).toEqual([OUTCOME_KINDS.indexOf(status) + 1])
+  await idsOf(client.search({ from: new Date("2026-01-01T00:00:00Z"), to: undefined }))
   await idsOf(client.search({ route_id: "a&b=c/é", from: "2026-01-01T00:00:00Z", manifest_hash: "0a" }))
   expect(paths()).toEqual([
     "/runs/search?status=ccv_halt&limit=50&offset=0",
+    "/runs/search?from=2026-01-01T00%3A00%3A00.000Z&limit=50&offset=0",
     "/runs/search?route_id=a%26b%3Dc%2F%C3%A9&from=2026-01-01T00%3A00%3A00Z&manifest_hash=0a&limit=50&offset=0",
   ])
 })
@@ -72,6 +74,7 @@ test.each([{ pageSize: 0 }, { pageSize: 501 }, { limit: 1.5 }, { offset: -1 }])(
 
 test("a filter that no address can carry is refused", async () => {
   await expect(idsOf(client.search({ route_id: "\udc00" }))).rejects.toThrow(InvalidArgumentError)
+  await expect(idsOf(client.search({ from: new Date("soon") }))).rejects.toThrow("from is an invalid date.")
 })
 
 const summary = (id: number): RunSummary => ({

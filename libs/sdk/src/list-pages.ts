@@ -1,7 +1,14 @@
 /** Lists that are fetched page by page. docs/api.md, "GET /runs"; attestations are listed the same way. */
 import type { ListedAttestation } from "@runseal/core/artifacts/attestation-answer"
 import type { AttestationsPage } from "@runseal/core/wire/attestation-requests"
-import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type RunSummary, type RunsPage } from "@runseal/core/wire/run-summaries"
+import {
+  PAGE_LIMIT_DEFAULT,
+  PAGE_LIMIT_MAX,
+  type RunSummary,
+  type RunsPage,
+  type RunFilters as WireFilters,
+} from "@runseal/core/wire/run-summaries"
+import type { TimeInput } from "./execute-arguments.ts"
 import { type CallOptions, integerWithin } from "./settings.ts"
 
 /** Bounds of a list; the signal, timeout and deadline apply to each page. */
@@ -26,6 +33,11 @@ export type List<Page, Item> = AsyncIterable<Item> & {
 }
 export type RunList = List<RunsPage, RunSummary>
 export type AttestationList = List<AttestationsPage, ListedAttestation>
+
+/** Filters of `search`, all of which a run must fit. Times are both included. */
+export type RunFilters = {
+  readonly [Name in keyof WireFilters]: (Name extends "from" | "to" ? TimeInput : WireFilters[Name]) | undefined
+}
 
 /** How to read the items of a page. */
 type Listing<Page, Item> = {
