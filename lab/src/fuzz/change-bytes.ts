@@ -1,6 +1,7 @@
 /** Mutates an input as bytes, as a broken disk or an editor would. */
+
+import type { Seeded } from "../seeded.ts"
 import { bytesOf } from "./fuzz-target.ts"
-import type { Random } from "./random.ts"
 
 /** Longest mutated input: a longer one reaches no new code in a parser, and slows the loop. */
 export const MAX_INPUT_BYTES = 262_144
@@ -20,9 +21,9 @@ const WORDS: readonly string[] = [
 const cut = (input: Uint8Array, from: number, to: number, between: Uint8Array = new Uint8Array()): Uint8Array =>
   Buffer.concat([input.subarray(0, from), between, input.subarray(to)])
 
-type Change = (input: Uint8Array, random: Random, other: Uint8Array, words: readonly string[]) => Uint8Array
+type Change = (input: Uint8Array, random: Seeded, other: Uint8Array, words: readonly string[]) => Uint8Array
 
-const range = (input: Uint8Array, random: Random): readonly [number, number] => {
+const range = (input: Uint8Array, random: Seeded): readonly [number, number] => {
   const from = random.below(input.length + 1)
   return [from, Math.min(input.length, from + 1 + random.below(random.once(4) ? input.length : LONGEST_INSERT))]
 }
@@ -38,9 +39,9 @@ const CHANGES: readonly Change[] = [
   (input, random) => input.subarray(0, random.below(input.length)),
   (input, random, _other, words) => {
     const at = random.below(input.length + 1)
-    return cut(input, at, at, bytesOf(random.pick(words) ?? ""))
+    return cut(input, at, at, bytesOf(random.pickIfAny(words) ?? ""))
   },
-  (input, random, _other, words) => cut(input, ...range(input, random), bytesOf(random.pick(words) ?? "")),
+  (input, random, _other, words) => cut(input, ...range(input, random), bytesOf(random.pickIfAny(words) ?? "")),
   (input, random) => {
     const [from, to] = range(input, random)
     return cut(input, to, to, input.subarray(from, to))
@@ -62,16 +63,16 @@ const CHANGES: readonly Change[] = [
 ]
 
 /** Replaces one of the numbers written in the input. */
-function changeNumber(input: Uint8Array, random: Random): Uint8Array {
+function changeNumber(input: Uint8Array, random: Seeded): Uint8Array {
   const numbers = [
     ...Buffer.from(input)
       .toString("latin1")
       .matchAll(/\d{1,20}/g),
   ]
-  const found = random.pick(numbers)
+  const found = random.pickIfAny(numbers)
   if (found === undefined) return input
   const value = BigInt(found[0])
-  const made = random.pick([
+  const made = random.pickIfAny([
     value + 1n,
     value - 1n,
     value * 2n,
@@ -89,13 +90,13 @@ function changeNumber(input: Uint8Array, random: Random): Uint8Array {
 /** The input with one to four changes. @param other another input, from which pieces are copied */
 export function changeBytes(
   input: Uint8Array,
-  random: Random,
+  random: Seeded,
   other: Uint8Array,
   words: readonly string[] = [],
 ): Uint8Array {
   let changed = input
   const known = [...WORDS, ...words, ...words]
   for (let left = 1 + random.below(MAX_CHANGES); left > 0; left--)
-    changed = random.pick(CHANGES)?.(changed, random, other, known) ?? changed
+    changed = random.pickIfAny(CHANGES)?.(changed, random, other, known) ?? changed
   return changed.subarray(0, MAX_INPUT_BYTES)
 }

@@ -1,6 +1,6 @@
 /** Mutates a JSON input as a tree, as a forger who knows the format would. */
 import type { JsonValue } from "@runseal/canonical"
-import type { Random } from "./random.ts"
+import type { Seeded } from "../seeded.ts"
 
 /** Replaces the part at a place; undefined removes it. */
 type Replace = (part: JsonValue | undefined) => void
@@ -11,13 +11,13 @@ const MAX_CHANGES = 3
 const STRANGERS: readonly string[] = ["", ..."__proto__ constructor prototype toString 0 10 hash kind".split(" ")]
 
 /** The text with one to three changes of its tree; undefined when it is no JSON. */
-export function changeJson(text: string, random: Random, other: string): string | undefined {
+export function changeJson(text: string, random: Seeded, other: string): string | undefined {
   const tree = readTree(text)
   if (tree === undefined) return undefined
   const taken = placesOf(readTree(other) ?? null)
   const root: Members = { root: tree }
   for (let left = 1 + random.below(MAX_CHANGES); left > 0; left--) {
-    const place = random.pick(placesOf(root).slice(1))
+    const place = random.pickIfAny(placesOf(root).slice(1))
     if (place !== undefined) place.replace(structuredClone(changed(place, random, taken)))
   }
   return root.root === undefined ? undefined : JSON.stringify(root.root)
@@ -62,24 +62,24 @@ function setMember(members: Members, key: string, value: JsonValue): void {
   Object.defineProperty(members, key, { value, enumerable: true, configurable: true, writable: true })
 }
 
-function changed({ key, part }: Place, random: Random, taken: readonly Place[]): JsonValue | undefined {
+function changed({ key, part }: Place, random: Seeded, taken: readonly Place[]): JsonValue | undefined {
   const same = taken.filter(place => place.key === key)
   switch (random.below(7)) {
     case 0:
       return undefined
     case 1:
-      return random.pick(same)?.part ?? null
+      return random.pickIfAny(same)?.part ?? null
     case 2:
-      return random.pick(taken)?.part ?? null
+      return random.pickIfAny(taken)?.part ?? null
     case 3:
-      return random.pick<JsonValue>([null, true, 0, 1.5, "", [], {}, [part], { [key]: part }])
+      return random.pickIfAny<JsonValue>([null, true, 0, 1.5, "", [], {}, [part], { [key]: part }])
     default:
       return changedHere(structuredClone(part), random)
   }
 }
 
-function changedHere(part: JsonValue, random: Random): JsonValue {
-  if (typeof part === "number") return random.pick([part + 1, part - 1, -part, part * 2, 0]) ?? 0
+function changedHere(part: JsonValue, random: Seeded): JsonValue {
+  if (typeof part === "number") return random.pickIfAny([part + 1, part - 1, -part, part * 2, 0]) ?? 0
   if (typeof part === "string") return changedText(part, random)
   if (typeof part === "boolean" || part === null) return !part
   if (isList(part)) {
@@ -91,9 +91,10 @@ function changedHere(part: JsonValue, random: Random): JsonValue {
     return part
   }
   if (!isMembers(part)) return part
-  const key = random.pick(Object.keys(part))
-  const stranger = random.pick(STRANGERS) ?? ""
-  if (key === undefined || random.once(2)) setMember(part, stranger, random.pick<JsonValue>(["x", 1, {}, []]) ?? "x")
+  const key = random.pickIfAny(Object.keys(part))
+  const stranger = random.pickIfAny(STRANGERS) ?? ""
+  if (key === undefined || random.once(2))
+    setMember(part, stranger, random.pickIfAny<JsonValue>(["x", 1, {}, []]) ?? "x")
   else {
     setMember(part, random.once(2) ? stranger : `${key}_`, part[key] ?? null)
     Reflect.deleteProperty(part, key)
@@ -102,10 +103,10 @@ function changedHere(part: JsonValue, random: Random): JsonValue {
 }
 
 /** Digits stay digits and letters letters, so that hashes, times and base64 stay well-formed. */
-function changedText(text: string, random: Random): string {
+function changedText(text: string, random: Seeded): string {
   const at = random.below(text.length)
   if (text === "" || random.once(4))
-    return random.pick([`${text} `, "", text.slice(1), text.toUpperCase(), `${text}\0`]) ?? ""
+    return random.pickIfAny([`${text} `, "", text.slice(1), text.toUpperCase(), `${text}\0`]) ?? ""
   const unit = text.charAt(at)
   const next = /[0-8a-eg-yA-Y]/.test(unit) ? String.fromCharCode(unit.charCodeAt(0) + 1) : "0"
   return text.slice(0, at) + next + text.slice(at + 1)

@@ -1,9 +1,10 @@
 /** The loop: choose an input, mutate it, run it; add it to the inputs if it reached new code, report it if it broke a promise. */
+
+import type { Seeded } from "../seeded.ts"
 import { changeBytes, MAX_INPUT_BYTES } from "./change-bytes.ts"
 import { changeJson } from "./change-json.ts"
 import type { Coverage } from "./coverage.ts"
 import { bytesOf, type FuzzTarget, textOf } from "./fuzz-target.ts"
-import type { Random } from "./random.ts"
 import { sealAgain } from "./seal-again.ts"
 
 export type Find = { readonly input: Uint8Array; readonly problem: string }
@@ -12,7 +13,7 @@ export type FuzzRun = {
   readonly target: FuzzTarget
   /** Inputs in addition to the target's seeds. */
   readonly corpus: readonly Uint8Array[]
-  readonly random: Random
+  readonly random: Seeded
   /** Without it no input is added: only seeds and corpus are mutated. */
   readonly coverage?: Coverage
   /** Whether to continue after so many inputs. */
@@ -80,9 +81,9 @@ export async function problemOf({ run }: FuzzTarget, input: Uint8Array): Promise
   }
 }
 
-function changedInput(target: FuzzTarget, inputs: readonly Uint8Array[], random: Random): Uint8Array {
-  const parent = random.pick(random.once(3) ? inputs.slice(-RECENT) : inputs) ?? new Uint8Array()
-  const other = random.pick(inputs) ?? parent
+function changedInput(target: FuzzTarget, inputs: readonly Uint8Array[], random: Seeded): Uint8Array {
+  const parent = random.pickIfAny(random.once(3) ? inputs.slice(-RECENT) : inputs) ?? new Uint8Array()
+  const other = random.pickIfAny(inputs) ?? parent
   if (target.json !== true || random.once(4)) return changeBytes(parent, random, other, target.words)
   const text = changeJson(textOf(parent), random, textOf(other))
   if (text === undefined || text.length > MAX_INPUT_BYTES) return changeBytes(parent, random, other, target.words)

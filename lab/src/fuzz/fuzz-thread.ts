@@ -1,8 +1,8 @@
 /** The loop in a thread of its own, so that it can be terminated when an input hangs. */
 import { parentPort, workerData } from "node:worker_threads"
+import { seeded } from "../seeded.ts"
 import { countCoverage } from "./coverage.ts"
 import { fuzz } from "./fuzz-loop.ts"
-import { randomOf } from "./random.ts"
 import { TARGETS } from "./targets.ts"
 import { type ThreadJob, type ThreadMessage, writeInput } from "./thread-job.ts"
 
@@ -15,7 +15,7 @@ const coverage = countCoverage()
 const runs = await fuzz({
   target,
   corpus: job.corpus,
-  random: randomOf(job.seed),
+  random: seeded(job.seed),
   coverage,
   goesOn: () => Date.now() < job.until,
   before: input => writeInput(job, input),

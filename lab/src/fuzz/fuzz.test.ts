@@ -1,11 +1,11 @@
 import { readdirSync } from "node:fs"
 import { describe, expect, test } from "vitest"
+import { seeded } from "../seeded.ts"
 import { authenticity, vectors } from "./authentic.ts"
 import { CORPUS, corpusInputs } from "./corpus.ts"
 import { countCoverage } from "./coverage.ts"
 import { type Find, fuzz, problemOf } from "./fuzz-loop.ts"
 import { type FuzzTarget, promise, seedsOf, textOf } from "./fuzz-target.ts"
-import { randomOf } from "./random.ts"
 import { sealAgain } from "./seal-again.ts"
 import { TARGETS } from "./targets.ts"
 import { watchedFuzz } from "./watched-fuzz.ts"
@@ -45,7 +45,7 @@ describe("untrusted input", () => {
       await fuzz({
         target,
         corpus: corpusInputs(name).map(({ bytes }) => bytes),
-        random: randomOf(SEED),
+        random: seeded(SEED),
         goesOn: runs => runs < limit,
         found: ({ problem, input }) => finds.push(`${problem}: ${textOf(input).slice(0, 2000)}`),
       })
@@ -108,7 +108,7 @@ describe("the fuzzer", () => {
   const findsOf = async (target: FuzzTarget, limit = 20_000): Promise<readonly Find[]> => {
     const finds: Find[] = []
     const goesOn = (runs: number): boolean => runs < limit && finds.length === 0
-    await fuzz({ target, corpus: [], random: randomOf(SEED), goesOn, found: find => finds.push(find) })
+    await fuzz({ target, corpus: [], random: seeded(SEED), goesOn, found: find => finds.push(find) })
     return finds
   }
   const parsed = (input: Uint8Array): unknown => {
@@ -134,7 +134,7 @@ describe("the fuzzer", () => {
     const seen = async (): Promise<readonly string[]> => {
       const inputs: string[] = []
       const target = planted(input => void inputs.push(textOf(input)), true)
-      await fuzz({ target, corpus: [], random: randomOf(7), goesOn: runs => runs < 200, found: () => undefined })
+      await fuzz({ target, corpus: [], random: seeded(7), goesOn: runs => runs < 200, found: () => undefined })
       return inputs
     }
     expect(await seen()).toEqual(await seen())

@@ -6,9 +6,9 @@ import type { Submission } from "@runseal/core/wire/submission"
 import { HttpError } from "@runseal/server/http-error"
 import { StoreError } from "@runseal/server/store/driver/store-errors"
 import type { KeyClaim } from "@runseal/server/store/tables/idempotency-keys"
+import type { Seeded } from "../seeded.ts"
 import type { Sealed } from "./check.ts"
 import type { SimulatedProcess } from "./process.ts"
-import type { Seeded } from "./seeded.ts"
 
 /** Token budget of one window and of one run: some drawn runs exceed either. */
 export const TOKEN_BUDGET = 1000

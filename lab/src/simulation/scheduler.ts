@@ -3,7 +3,7 @@
  * is a step here, and between two steps only the code runs that the first one resumed.
  */
 import { setImmediate as macrotask } from "node:timers/promises"
-import type { Seeded } from "./seeded.ts"
+import type { Seeded } from "../seeded.ts"
 
 export type PendingStep = {
   /** The process that makes the step, or the database. */

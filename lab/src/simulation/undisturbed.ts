@@ -4,11 +4,11 @@ import { sha256Hex } from "@runseal/canonical"
 import type { Prepared } from "@runseal/server/boot"
 import type { Config } from "@runseal/server/options/config"
 import { StartupError } from "@runseal/server/options/startup-error"
+import { seeded } from "../seeded.ts"
 import { simulatedServer, UNDISTURBED } from "./database/server.ts"
 import { emptyDatabase, type Snapshot } from "./database/simulated-rows.ts"
 import { type Remember, type SimulatedProcess, startProcess } from "./process.ts"
 import { createScheduler } from "./scheduler.ts"
-import { seeded } from "./seeded.ts"
 import { NOON_MS } from "./world.ts"
 
 type Deployed = { readonly config: Config; readonly prepared: Prepared }

@@ -4,6 +4,7 @@ import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import type { Prepared } from "@runseal/server/boot"
 import type { Config } from "@runseal/server/options/config"
 import { type LogHeadRow, log_head } from "@runseal/server/store/tables/log-store"
+import type { Seeded } from "../seeded.ts"
 import type { Promised } from "./check.ts"
 import { type SimulatedServer, simulatedServer } from "./database/server.ts"
 import { decoded, type Snapshot } from "./database/simulated-rows.ts"
@@ -12,7 +13,6 @@ import { type Asked, attempt, drawRequest, isOpen } from "./drawn-requests.ts"
 import { drawClockStep, drawFaults, drawMishap, type Faults, NO_FAULTS } from "./faults.ts"
 import { createProcessSlots, type ProcessSlot, type SlotParts } from "./process-slots.ts"
 import { createScheduler, type Scheduler } from "./scheduler.ts"
-import type { Seeded } from "./seeded.ts"
 
 /** The time at which a world starts. */
 export const NOON_MS = Date.parse("2026-05-04T12:00:00.000Z")

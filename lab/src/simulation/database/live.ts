@@ -2,8 +2,8 @@
 import { setImmediate as macrotask } from "node:timers/promises"
 import { createConnectionPool } from "@runseal/server/store/driver/connection-pool"
 import { type Database, databaseOver } from "@runseal/server/store/driver/database"
+import { seeded } from "../../seeded.ts"
 import { createScheduler } from "../scheduler.ts"
-import { seeded } from "../seeded.ts"
 import { simulatedServer, UNDISTURBED } from "./server.ts"
 
 const CONNECTIONS = 8

@@ -4,13 +4,26 @@
  */
 import { decodeBase64, equalBytes } from "@runseal/canonical"
 import { digest, verifySignature } from "#signatures"
-import { readingDer } from "../keys/der.ts"
+import { formatDer, readingDer, TAG } from "../keys/der.ts"
 import { lowSOf } from "../keys/ecdsa-der.ts"
+import { SHA256_ALGORITHM } from "../keys/signer-key.ts"
 import { storedForm, type Timestamp, timestampIn } from "./rfc3161-token.ts"
 import { type OpenAuthority, openAuthority, type TimestampAuthority } from "./timestamp-authority.ts"
 
 /** Largest TimeStampResp read, in bytes: one with four certificates takes some 6,000. */
 export const MAX_TIMESTAMP_BYTES = 12_288
+
+const REQUEST_VERSION = 1
+
+/**
+ * A request for a timestamp over bytes, RFC 3161 §2.4.1. It does not ask for the signer's certificate, which the trust document lists.
+ * @param nonce its first bit is clear, its first byte not 0
+ */
+export function timestampRequest(bytes: Uint8Array, nonce: Uint8Array): Uint8Array {
+  const imprint = formatDer(TAG.sequence, SHA256_ALGORITHM, formatDer(TAG.octetString, digest("sha256", bytes)))
+  const version = formatDer(TAG.integer, Uint8Array.of(REQUEST_VERSION))
+  return formatDer(TAG.sequence, version, imprint, formatDer(TAG.integer, nonce))
+}
 
 /** What a timestamp proves. */
 export interface TimestampFacts {

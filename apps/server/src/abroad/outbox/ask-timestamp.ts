@@ -1,9 +1,8 @@
 /** One request to a timestamp authority: an RFC 3161 timestamp over some bytes, verified. */
 import { randomBytes } from "node:crypto"
 import { encodeBase64 } from "@runseal/canonical"
-import { storedTimestamp, verifyTimestamp } from "@runseal/log/timestamps/timestamp"
+import { storedTimestamp, timestampRequest, verifyTimestamp } from "@runseal/log/timestamps/timestamp"
 import type { TimestampAuthority } from "@runseal/log/timestamps/timestamp-authority"
-import { timestampRequest } from "@runseal/log/timestamps/timestamp-exchange"
 import { type Answer, ask } from "../ask.ts"
 import { MAX_ANSWER_BYTES, type Refusal, refusalOf } from "./ask-log.ts"
 
