@@ -113,7 +113,10 @@ eachDatabase("the log", open => {
       const response = await ask(FULL, coding)
       expect(response.status).toBe(406)
       expect(response.headers.get("vary")).toBe("Accept-Encoding")
-      expect(await response.json()).toEqual({ ok: false, error: expect.stringMatching(/^An entry bundle .*\.$/) })
+      expect(await response.json()).toMatchObject({
+        error: expect.stringMatching(/^An entry bundle .*\.$/),
+        code: "not_acceptable",
+      })
     })
 
     test("that the log does not hold is told so, compressed or not", async () => {

@@ -1,8 +1,10 @@
 /** The HTTP application: the order of middleware, which routes need a key, and the one place where errors are rendered. */
-import { randomUUID } from "node:crypto"
-import type { Context } from "hono"
+
+import { REQUEST_ID_HEADER, REQUEST_ID_MAX_LENGTH } from "@runseal/core/wire/error-codes"
+import type { Context, MiddlewareHandler } from "hono"
 import { Hono } from "hono"
 import { HTTPException } from "hono/http-exception"
+import { requestId } from "hono/request-id"
 import { matchedRoutes } from "hono/route"
 import type { Deps } from "./deps.ts"
 import { adminOnly, authenticate } from "./front/access/authentication.ts"
@@ -10,6 +12,7 @@ import { limitNameOf, limitRequests } from "./front/access/rate-limit.ts"
 import { knownParameters } from "./front/discovery/known-parameters.ts"
 import { createBodyRoom } from "./front/http/body-room.ts"
 import { holdBodies } from "./front/http/json-body.ts"
+import { nearMiss } from "./front/http/route-methods.ts"
 import { securityHeaders } from "./front/http/security-headers.ts"
 import { attestationRoutes } from "./front/routes/attestations-routes.ts"
 import { discoveryRoutes } from "./front/routes/discovery-routes.ts"
@@ -23,7 +26,7 @@ import { reportRoutes } from "./front/routes/report-routes.ts"
 import { publicStatementRoutes, runStatementRoutes } from "./front/routes/run-statement-route.ts"
 import { runRoutes } from "./front/routes/runs-routes.ts"
 import { verifyPageRoutes } from "./front/routes/verify-page-route.ts"
-import { HttpError, unavailable } from "./http-error.ts"
+import { errorAnswer, HttpError, unavailable } from "./http-error.ts"
 import { SignerFailure } from "./keys/remote-signer.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
 import type { Route } from "./telemetry.ts"
@@ -39,7 +42,7 @@ const PUBLIC_ROUTES: readonly Routes[] = [
   verifyPageRoutes,
   discoveryRoutes,
 ]
-/** Under /admin/: answered to admin keys, and to the anonymous caller of open mode. */
+/** Under /admin/: for admin keys, and for the anonymous caller of open mode. */
 const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, publicationRoutes]
 /** Answered to every authenticated caller, with the caller's own records only. */
 const CALLER_ROUTES: readonly Routes[] = [
@@ -54,21 +57,21 @@ const CALLER_ROUTES: readonly Routes[] = [
 /** The application over its parts; `app.request()` takes the same way as a request from the socket. */
 export function createApp(deps: Deps): Hono {
   const app = new Hono()
+  app.use(requestId({ headerName: REQUEST_ID_HEADER, limitLength: REQUEST_ID_MAX_LENGTH }))
   app.use(securityHeaders)
   app.use(holdBodies(createBodyRoom()))
-  app.use(async (c, next) => {
-    await next()
-    deps.telemetry.answered(routeOf(c), c.res.status)
-    if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store")
-  })
+  app.use(reportAnswers(deps))
   app.use(knownParameters("public"))
-  for (const routes of PUBLIC_ROUTES) app.route("/", routes(deps))
+  const everybody = new Hono()
+  for (const routes of PUBLIC_ROUTES) everybody.route("/", routes(deps))
+  app.route("/", everybody)
+  app.use((c, next) => Promise.resolve(nearMiss(everybody, c) ?? next()))
   app.use("/admin/*", authenticate(deps), adminOnly, knownParameters("admin"))
   for (const routes of ADMIN_ROUTES) app.route("/", routes(deps))
   app.all("/admin/*", c => c.notFound())
   app.use(authenticate(deps, limitNameOf), limitRequests(deps), knownParameters("key"))
   for (const routes of CALLER_ROUTES) app.route("/", routes(deps))
-  app.notFound(c => c.json({ ok: false, error: "There is no such endpoint." }, 404))
+  app.notFound(c => nearMiss(app, c) ?? renderRefusal(noSuchEndpoint(), c, deps))
   app.onError((error, c) => {
     if (error instanceof StoreError) {
       deps.telemetry.storeFailed(error)
@@ -79,19 +82,42 @@ export function createApp(deps: Deps): Hono {
   return app
 }
 
-/** The registered route of a request, also of one that was refused before its handler ran. The path as sent never becomes a metric label. */
+/** Reports each answer to the metrics and the access log. */
+const reportAnswers =
+  ({ telemetry }: Deps): MiddlewareHandler =>
+  async (c, next) => {
+    const since = performance.now()
+    await next()
+    if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store")
+    telemetry.answered({
+      request_id: c.get("requestId"),
+      method: c.req.method,
+      route: routeOf(c),
+      status: c.res.status,
+      ms: performance.now() - since,
+      key_id: c.get("caller")?.api_key_id,
+    })
+  }
+
+/** The registered route of a request, also of one that was refused before its handler ran. The path as sent is in no metric and no log. */
 const routeOf = (c: Context): Route | undefined => matchedRoutes(c).find(({ method }) => method !== "ALL")
 
-/** Renders a refused request or a failure as `{ok:false,error}`. The cause of an unexpected failure goes to the process log only. */
+const noSuchEndpoint = (): HttpError => new HttpError("endpoint_not_found", "There is no such endpoint.")
+
+/** Renders a refused request or a failure. The cause of an unexpected failure goes to the process log alone. */
 function renderError(error: unknown, c: Context, deps: Deps): Response {
   const known = asHttpError(error)
-  if (known !== undefined) return c.json({ ok: false, error: known.message }, known.status, known.headers)
-  const request_id = randomUUID()
+  if (known !== undefined) return renderRefusal(known, c, deps)
+  const request_id = c.get("requestId")
   deps.telemetry.requestFailed(error, request_id, routeOf(c))
-  return c.json(
-    { ok: false, error: `The server failed; the operator finds the cause under request ${request_id}.` },
-    500,
-  )
+  const sentence = `The server failed; the operator finds the cause under request ${request_id}.`
+  return renderRefusal(new HttpError("internal_error", sentence), c, deps)
+}
+
+/** The one form of a refusal; its Link leads to the list of codes. */
+function renderRefusal({ code, message, status, headers }: HttpError, c: Context, { baseUrl = "" }: Deps): Response {
+  const help = { Link: `<${baseUrl}/docs>; rel="help"` }
+  return c.json(errorAnswer(code, message, c.get("requestId")), status, { ...help, ...headers })
 }
 
 const OUTCOME_UNKNOWN =
@@ -99,13 +125,14 @@ const OUTCOME_UNKNOWN =
 
 function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
-  if (error instanceof StoreError && error.code === "outcome_unknown") return unavailable(OUTCOME_UNKNOWN)
+  if (error instanceof StoreError && error.code === "outcome_unknown")
+    return unavailable(OUTCOME_UNKNOWN, "outcome_unknown")
   if (error instanceof StoreError && error.code !== "corrupt")
     return unavailable(
       error.callerMessage ?? "The record store is not available now; nothing was acknowledged. Try again.",
     )
   if (error instanceof SignerFailure)
     return unavailable("The service key cannot sign now; nothing was acknowledged. Try again.")
-  if (error instanceof HTTPException) return new HttpError(400, "The request cannot be read.")
+  if (error instanceof HTTPException) return new HttpError("malformed_http", "The request cannot be read.")
   return undefined
 }

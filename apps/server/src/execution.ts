@@ -1,7 +1,7 @@
 /** A run from submission to sealed record, and its rehearsal. docs/architecture.md, "POST /execute, from socket to answer". */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { Deps } from "./deps.ts"
-import { HttpError } from "./http-error.ts"
+import { badRequest, type HttpError } from "./http-error.ts"
 import { type AskReview, askReviewer } from "./run/pipeline/gates/aivp-t4.ts"
 import type { MakeCharge } from "./run/pipeline/gates/macc.ts"
 import { type PipelineContext, runToLog } from "./run/pipeline/pipeline.ts"
@@ -27,7 +27,7 @@ export type ExecutionParts = {
 }
 
 const overflow = (): HttpError =>
-  new HttpError(400, "request_substance.cost.total_tokens would take the window's total beyond 2^53 − 1.")
+  badRequest("request_substance.cost.total_tokens would take the window's total beyond 2^53 − 1.")
 
 /** Caches the first result of an asynchronous function. */
 function once<Input, Output>(work: (input: Input) => Promise<Output>): (input: Input) => Promise<Output> {

@@ -1,23 +1,37 @@
-/** A refused request: status and one sentence for the caller. Thrown anywhere, rendered once, in app.ts. */
-export type ErrorStatus = 400 | 401 | 403 | 404 | 406 | 409 | 413 | 429 | 500 | 503
+/** A refused request: code, status and one sentence for the caller. Thrown anywhere, rendered once, in app.ts. */
+import { ERROR_CODES, type ErrorCode, type ErrorStatus } from "@runseal/core/wire/error-codes"
+import type { ErrorAnswer } from "@runseal/core/wire/service-answers"
 
 export class HttpError extends Error {
   override readonly name = "HttpError"
+  readonly code: ErrorCode
   readonly status: ErrorStatus
   readonly headers: Readonly<Record<string, string>>
 
   /** @param message shown to the caller: it never quotes what was received, nor anything of the inside. */
-  constructor(status: ErrorStatus, message: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(code: ErrorCode, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message)
-    this.status = status
+    this.code = code
+    this.status = ERROR_CODES[code].status
     this.headers = headers
   }
 }
 
-export const badRequest = (message: string): HttpError => new HttpError(400, message)
-export const notFound = (message: string): HttpError => new HttpError(404, message)
+/** 400 for a body whose member is missing, wrong or not accepted. */
+export const badRequest = (message: string): HttpError => new HttpError("invalid_field", message)
+export const notFound = (message: string): HttpError => new HttpError("not_found", message)
 
 /** Seconds after which a caller may retry when sealing is not possible now. */
 const RETRY_AFTER_SECONDS = "1"
-export const unavailable = (message: string): HttpError =>
-  new HttpError(503, message, { "Retry-After": RETRY_AFTER_SECONDS })
+export const unavailable = (
+  message: string,
+  code: "unavailable" | "overloaded" | "outcome_unknown" = "unavailable",
+): HttpError => new HttpError(code, message, { "Retry-After": RETRY_AFTER_SECONDS })
+
+/** The body of a refused request. */
+export const errorAnswer = (code: ErrorCode, error: string, request_id: string): ErrorAnswer => ({
+  ok: false,
+  error,
+  code,
+  request_id,
+})

@@ -13,6 +13,19 @@ import { StoreError, type StoreErrorCode } from "./store/driver/store-errors.ts"
 /** A route as it was registered, such as `GET /runs/:id`. */
 export type Route = { readonly method: string; readonly path: string }
 
+/** An answer as the access log has it: no path, query, address or body, which may hold what is secret or personal. */
+type RequestAnswer = {
+  readonly request_id: string
+  readonly method: string
+  /** As it was registered; undefined for what is no endpoint. */
+  readonly route: Route | undefined
+  readonly status: number
+  /** From the request's head to the head of the answer, in milliseconds. */
+  readonly ms: number
+  /** 0 for the anonymous caller; undefined before authentication. */
+  readonly key_id: number | undefined
+}
+
 /** What is counted: the metrics. */
 export type Counters = {
   /** A request was answered; undefined for what is no endpoint. */
@@ -37,6 +50,8 @@ export type Counters = {
 
 /** Events that become a line of the process log; some are counted too. */
 type Lines = {
+  /** A request was answered: a line of the access log, where there is one. */
+  readonly answered: (answer: RequestAnswer) => void
   /** A request ended in an unexpected failure: a 500. */
   readonly requestFailed: (error: unknown, request_id: string, route: Route | undefined) => void
   /** The record store failed a request. */
@@ -108,11 +123,19 @@ type TelemetryParts = {
   readonly counters?: Counters | undefined
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
+  /** Whether each answer has a line. */
+  readonly accessLog?: boolean
 }
 
-export function createTelemetry({ logger, counters = UNCOUNTED, nowMs }: TelemetryParts): Telemetry {
+export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog }: TelemetryParts): Telemetry {
   return {
     ...counters,
+    answered: ({ request_id, method, route, status, ms, key_id }) => {
+      counters.answered(route, status)
+      if (accessLog !== true) return
+      const duration_ms = Math.round(ms * 1000) / 1000
+      logger.info({ request_id, method, route: route?.path, status, duration_ms, key_id }, "answered")
+    },
     requestFailed: (err, request_id, route) =>
       logger.error({ err, request_id, method: route?.method, route: route?.path }, "request failed"),
     storeFailed: openStoreFailures(logger, nowMs),

@@ -1,6 +1,7 @@
 /** Bytes sent and received as they are: what no HTTP client would send, and all that comes back. */
 import { connect, type Socket } from "node:net"
 import { parseStrictJson } from "@runseal/canonical"
+import { ERROR_CODE_NAMES, ERROR_CODES } from "@runseal/core/wire/error-codes"
 import { expect } from "vitest"
 import { createApp } from "../../src/app.ts"
 import { type ConnectionLimits, type Listening, listen } from "../../src/front/http/listen.ts"
@@ -55,7 +56,9 @@ export function expectRefusal(answer: string, status: number): string {
   expect(head).toMatch(/^connection: close$/im)
   expect(head).toMatch(new RegExp(`^content-length: ${Buffer.byteLength(body)}$`, "im"))
   const value = objectAt(parseStrictJson(body))
-  expect(Object.keys(value).sort()).toEqual(["error", "ok"])
+  expect(Object.keys(value).sort()).toEqual(["code", "error", "ok", "request_id"])
+  expect(ERROR_CODE_NAMES.filter(code => ERROR_CODES[code].status === status)).toContain(value.code)
+  expect(head).toContain(`X-Request-Id: ${value.request_id}`)
   expect(value.ok).toBe(false)
   expect(value.error).toMatch(/^[A-Z].{10,}\.$/)
   return String(value.error)

@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { parseStrictJson } from "@runseal/canonical"
 import { isObject, member } from "@runseal/core/vocabulary/json-members"
+import { ERROR_CODE_NAMES, ERROR_CODES, type ErrorCode, REQUEST_ID_HEADER } from "@runseal/core/wire/error-codes"
 import { expect } from "vitest"
 
 export type Answer = {
@@ -56,14 +57,20 @@ export function listAt(value: JsonValue | undefined, ...path: readonly (string |
 /** The keys of an object, sorted. */
 export const keysOf = (value: JsonValue | undefined): readonly string[] => Object.keys(objectAt(value)).sort()
 
-/** The envelope of a refused request: exactly `ok` false and one sentence. */
-export function expectRefused(answer: Answer, status: number): string {
-  expect({ status: answer.status, ok: answer.body.ok, keys: keysOf(answer.body) }, answer.text.slice(0, 300)).toEqual({
+/** The envelope of a refused request: `ok` false, one sentence, a code of the list for its status, and the request id. */
+export function expectRefused(answer: Answer, status: number, code?: ErrorCode): string {
+  const { body, headers, text } = answer
+  expect({ status: answer.status, ok: body.ok, keys: keysOf(body) }, text.slice(0, 300)).toEqual({
     status,
     ok: false,
-    keys: ["error", "ok"],
+    keys: ["code", "error", "ok", "request_id"],
   })
-  const error = textAt(answer.body, "error")
+  expect(ERROR_CODE_NAMES.filter(name => ERROR_CODES[name].status === status)).toContain(code ?? body.code)
+  expect({ code: body.code, request_id: body.request_id }).toEqual({
+    code: code ?? body.code,
+    request_id: headers.get(REQUEST_ID_HEADER),
+  })
+  const error = textAt(body, "error")
   expect(error.length, "a sentence says why").toBeGreaterThan(10)
   return error
 }

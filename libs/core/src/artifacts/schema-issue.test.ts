@@ -2,6 +2,7 @@
 import * as v from "valibot"
 import { expect, test } from "vitest"
 import { ATTESTED_FIELDS } from "../vocabulary/decision-codes.ts"
+import { jsonObjectSchema } from "./json-object-schema.ts"
 import { parseExact } from "./parse-exact.ts"
 import { issueText } from "./schema-issue.ts"
 
@@ -12,6 +13,7 @@ const schema = v.strictObject({
   count: v.pipe(v.number(), v.integer("must be an integer")),
   kind: v.picklist(["a", "b"]),
   field: v.picklist(ATTESTED_FIELDS),
+  either: v.exactOptional(v.union([v.number(), jsonObjectSchema])),
   parts: v.array(v.strictObject({ name: v.string() })),
 })
 const fitting = { text: "t", count: 1, kind: "a", field: "attested", parts: [{ name: "n" }] }
@@ -21,12 +23,13 @@ const CASES: readonly Case[] = [
   ["a missing member", { ...fitting, text: undefined }, "text: is required"],
   ["another type", { ...fitting, text: 7 }, "text: must be a string"],
   ["a rule of ours", { ...fitting, count: 0.5 }, "count: must be an integer"],
-  ["a word of no list", { ...fitting, kind: RECEIVED }, 'kind: must be ("a" | "b")'],
+  ["a word of no list", { ...fitting, kind: RECEIVED }, 'kind: must be "a" or "b"'],
   [
     "a word of no list, which is long",
     { ...fitting, field: RECEIVED },
     "field: must be one of the words that are listed for it",
   ],
+  ["neither of two types", { ...fitting, either: [RECEIVED] }, "either: must be a number or an object"],
   ["a list that is none", { ...fitting, parts: RECEIVED }, "parts: must be a list"],
   ["a member of a list", { ...fitting, parts: [{ name: null }] }, "parts.0.name: must be a string"],
   [

@@ -21,6 +21,8 @@ const EXPECTED: Readonly<Record<string, string>> = {
   number: "a number",
   Array: "a list",
   Object: "an object",
+  // Every schema that is a function alone describes a JSON object.
+  unknown: "an object",
 }
 
 /** Longest list of allowed words that a message contains, in UTF-16 units: a longer one would not be read. */
@@ -31,6 +33,15 @@ export function issueReason(issue: v.BaseIssue<unknown>): string {
   if (isForeignKey(issue)) return FOREIGN_KEY
   if (!/\breceived\b/i.test(issue.message)) return issue.message
   if (issue.received === "undefined") return "is required"
-  const expected = EXPECTED[issue.expected ?? ""] ?? issue.expected ?? "something else"
+  const expected = expectedWords(issue.expected ?? "")
   return `must be ${expected.length > QUOTED_LIST_MAX ? "one of the words that are listed for it" : expected}`
+}
+
+/** valibot's list `(number | "a")` as words: `a number or "a"`. */
+function expectedWords(expected: string): string {
+  const words = expected
+    .replace(/^\((.*)\)$/, "$1")
+    .split(" | ")
+    .map(word => EXPECTED[word] ?? word)
+  return [words.slice(0, -1).join(", "), ...words.slice(-1)].filter(part => part !== "").join(" or ")
 }

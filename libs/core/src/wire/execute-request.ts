@@ -142,17 +142,25 @@ function objectOf<T>(shape: v.GenericSchema<unknown, unknown>): v.GenericSchema<
   return v.pipe(v.custom<T>(isJsonObject, "must be an object"), fitting(shape), v.metadata({ [SHAPE]: shape }))
 }
 
+/** Text that is spelt as names of fields are: any other key may be a secret in the wrong place, and is not repeated. */
+const FIELD_NAME = /^[a-z][a-z0-9_]{0,63}$/
+
+/** Which key of an object is refused, and which are accepted. Only shapes without inner strict objects refuse keys. */
+function foreignField(issue: v.BaseIssue<unknown>, shape: v.GenericSchema<unknown, unknown>): string {
+  const name = v.getDotPath(issue) ?? ""
+  const accepted = "entries" in shape ? Object.keys(shape.entries ?? {}).join(", ") : ""
+  return `${FIELD_NAME.test(name) ? `has no field ${name}` : "has a field that it does not accept"}; its fields are ${accepted}`
+}
+
 /** Checks a value against a shape and leaves the value as it is. */
 function fitting<T>(shape: v.GenericSchema<unknown, unknown>): v.RawCheckAction<T> {
   return v.rawCheck<T>(({ dataset, addIssue }) => {
     if (!dataset.typed) return
     const [issue] = v.safeParse(shape, dataset.value, FIRST_ISSUE).issues ?? []
     if (issue === undefined) return
-    // The name of a refused key may be a secret: the message says only in which object it was.
-    const foreign = isForeignKey(issue)
-    const [first, ...rest] = foreign ? (issue.path ?? []).slice(0, -1) : (issue.path ?? [])
-    const message = foreign ? "holds a field that is not accepted" : issueReason(issue)
-    addIssue({ message, ...(first === undefined ? {} : { path: [first, ...rest] }) })
+    if (isForeignKey(issue)) return addIssue({ message: foreignField(issue, shape) })
+    const [first, ...rest] = issue.path ?? []
+    addIssue({ message: issueReason(issue), ...(first === undefined ? {} : { path: [first, ...rest] }) })
   })
 }
 

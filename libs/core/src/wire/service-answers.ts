@@ -1,6 +1,7 @@
 /** What the service says of itself, and how it refuses. docs/api.md, "GET /health". */
 import * as v from "valibot"
 import { clockSchema, countSchema, nonEmptySchema, ordinalSchema, type Shape } from "../vocabulary/scalars.ts"
+import { ERROR_CODE_NAMES, REQUEST_ID_PATTERN } from "./error-codes.ts"
 import { OUTSIDE_FAULTS } from "./log-answers.ts"
 
 const release = {
@@ -42,8 +43,14 @@ export const readyAnswerSchema = v.strictObject({
 /** Status 200 of `GET /ready`: the database answers and the log could take an entry. */
 export type ReadyAnswer = Shape<typeof readyAnswerSchema>
 
-/** Every refused request: one sentence that quotes nothing of what was received. */
+/** Every refused request. A run that was refused or failed has the body of its outcome instead. */
 export const errorAnswerSchema = v.strictObject({
   ok: v.literal(false),
+  /** One sentence, which quotes nothing of what was received. */
   error: nonEmptySchema,
+  /** What a program decides by: docs/api.md, "Errors". */
+  code: v.picklist(ERROR_CODE_NAMES),
+  /** The id under which the operator finds the request in the process log; also in the header X-Request-Id. */
+  request_id: v.pipe(v.string(), v.regex(REQUEST_ID_PATTERN)),
 })
+export type ErrorAnswer = Shape<typeof errorAnswerSchema>

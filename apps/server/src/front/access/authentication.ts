@@ -19,7 +19,7 @@ const BREAK_GLASS = "where none is left, the operator makes one on the server's 
 /** The same sentence for every reason, so that it does not reveal whether a key ever existed. */
 export const unauthorized = (): HttpError =>
   new HttpError(
-    401,
+    "key_required",
     `A valid key is required in the header ${KEY_HEADER}. An admin key makes keys; ${BREAK_GLASS}`,
     CHALLENGE,
   )
@@ -42,13 +42,17 @@ export function authenticate({ keys }: Pick<Deps, "keys">, limitOf?: (c: Context
 /** Refuses customer keys before anything else of the request is read. In open mode the anonymous caller administers. */
 export const adminOnly: MiddlewareHandler = async (c, next) => {
   if (callerOf(c).scope === "customer")
-    throw new HttpError(403, `This endpoint needs an admin key, and this is a customer key; ${BREAK_GLASS}`)
+    throw new HttpError(
+      "admin_key_required",
+      `This endpoint needs an admin key, and this is a customer key; ${BREAK_GLASS}`,
+    )
   await next()
 }
 
 /** The id of the caller's admin key. @throws HttpError 403 for the anonymous caller of open mode */
 export function adminKeyOf(c: Context): number {
   const { scope, api_key_id } = callerOf(c)
-  if (scope !== "admin") throw new HttpError(403, "This endpoint needs an admin key; in open mode there is none.")
+  if (scope !== "admin")
+    throw new HttpError("admin_key_required", "This endpoint needs an admin key; in open mode there is none.")
   return api_key_id
 }

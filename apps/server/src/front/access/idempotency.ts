@@ -10,7 +10,7 @@ import {
   parseIdempotencyKey,
 } from "@runseal/core/wire/idempotency-key"
 import type { Context } from "hono"
-import { badRequest, HttpError } from "../../http-error.ts"
+import { HttpError } from "../../http-error.ts"
 import type { Database } from "../../store/driver/database.ts"
 import { createGroupCommit, type Upstream } from "../../store/driver/group-commit.ts"
 import { StoreError } from "../../store/driver/store-errors.ts"
@@ -42,7 +42,8 @@ export function claimOf(c: Context, body: Uint8Array): KeyClaim | undefined {
   if (field === undefined) return undefined
   const key = parseIdempotencyKey(field)
   if (key === undefined)
-    throw badRequest(
+    throw new HttpError(
+      "invalid_idempotency_key",
       `${IDEMPOTENCY_KEY_HEADER} must be one string of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters, in double quotes.`,
     )
   const request = utf8Encode(`${c.req.method} ${c.req.path}\n`)
@@ -122,9 +123,16 @@ export const replayedField = (settled: Settled<unknown>): Record<string, string>
 
 /** Without Retry-After: no retry of this request under this key succeeds. */
 const anotherRequest = (): HttpError =>
-  new HttpError(409, `This ${IDEMPOTENCY_KEY_HEADER} was used with another body; a new request needs a new key.`)
+  new HttpError(
+    "idempotency_key_reused",
+    `This ${IDEMPOTENCY_KEY_HEADER} was used with another body; a new request needs a new key.`,
+  )
 
 const stillUnderWay = (): HttpError =>
-  new HttpError(409, `A request with this ${IDEMPOTENCY_KEY_HEADER} is still under way; its answer comes on a retry.`, {
-    "Retry-After": RETRY_AFTER_SECONDS,
-  })
+  new HttpError(
+    "request_in_progress",
+    `A request with this ${IDEMPOTENCY_KEY_HEADER} is still under way; its answer comes on a retry.`,
+    {
+      "Retry-After": RETRY_AFTER_SECONDS,
+    },
+  )

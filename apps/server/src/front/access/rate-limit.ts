@@ -103,7 +103,7 @@ const rateLimitFields = ({ name, limit, remaining, seconds }: Allowance): Record
 function tooManyRequests(allowance: Allowance): HttpError {
   const { limit, seconds } = allowance
   const sentence = `Too many requests: at most ${limit} a minute are answered; try again in ${seconds} s.`
-  return new HttpError(429, sentence, { "Retry-After": `${seconds}`, ...rateLimitFields(allowance) })
+  return new HttpError("rate_limited", sentence, { "Retry-After": `${seconds}`, ...rateLimitFields(allowance) })
 }
 
 /** The limit that counts an authenticated request. */

@@ -80,7 +80,7 @@ function quotaExceeded(wait_ms: number): HttpError {
   const seconds = Math.max(1, Math.ceil(wait_ms / 1000))
   const days = TRIAL_CAP.period_ms / DAY_MS
   const sentence = `trial_quota_exceeded: a trial key is admitted to ${TRIAL_CAP.runs} runs in ${days} days.`
-  return new HttpError(429, sentence, { "Retry-After": `${seconds}` })
+  return new HttpError("trial_quota_exceeded", sentence, { "Retry-After": `${seconds}` })
 }
 
 /** Where it is not known whether there is a record, the run stays counted. */

@@ -2,6 +2,7 @@
  * The OpenAPI 3.1 document, made of the schemas the server enforces. The tests hold every route, every status and every
  * answer of the whole suite against it.
  */
+import { ERROR_CODE_NAMES, ERROR_CODES, REQUEST_ID_HEADER, REQUEST_ID_MAX_LENGTH } from "@runseal/core/wire/error-codes"
 import {
   IDEMPOTENCY_KEY_HEADER,
   IDEMPOTENCY_KEY_MAX_LENGTH,
@@ -33,9 +34,14 @@ export const OPERATIONS: readonly Operation[] = [
 const DESCRIPTION = `Executes payloads through a nine-stage pipeline and seals every outcome into a record that verifies offline.
 
 While no key was ever created every caller is anonymous; afterwards \`${KEY_HEADER}\` is needed wherever an endpoint says so. A
-refused request is \`{"ok": false, "error": "<one sentence>"}\`; so is any endpoint or method that is not here, with status 404.
-A query parameter that an endpoint does not have, or that is given twice, is refused with 400; unknown top-level members of a body are
-ignored.`
+refused request is \`{"ok": false, "error": "<one sentence>", "code": "<one of the list>", "request_id": "<id>"}\`; so is an unknown
+endpoint, with status 404, and a method that an endpoint does not have, with status 405. Every answer has \`${REQUEST_ID_HEADER}\`: the
+caller's, where it sent one of 1 to ${REQUEST_ID_MAX_LENGTH} letters, digits, \`_\`, \`-\` and \`=\`, otherwise a UUID. A query parameter that an endpoint does
+not have, or that is given twice, is refused with 400; unknown top-level members of a body are ignored.
+
+| code | status | meaning |
+|---|---|---|
+${ERROR_CODE_NAMES.map(code => `| \`${code}\` | ${ERROR_CODES[code].status} | ${ERROR_CODES[code].meaning} |`).join("\n")}`
 
 const SCHEME = "service_key"
 

@@ -1,6 +1,7 @@
 /** An endpoint as the OpenAPI document describes it: what it takes, and every status it can answer. */
+
+import type { ErrorCode, ErrorStatus } from "@runseal/core/wire/error-codes"
 import { errorAnswerSchema } from "@runseal/core/wire/service-answers"
-import type { ErrorStatus } from "../../http-error.ts"
 import type { QuerySchema } from "../http/query.ts"
 import type { AnySchema } from "./json-schema.ts"
 
@@ -9,6 +10,9 @@ import type { AnySchema } from "./json-schema.ts"
  * all. A test compares it with the middleware of the application.
  */
 export type Access = "public" | "key" | "admin"
+
+/** Statuses of the refusals that an endpoint can answer; the others are answered before a request reaches one. */
+export type RefusalStatus = Exclude<ErrorStatus, 405 | 408 | 417 | 431 | 501>
 
 export type AnswerHeader = { readonly description: string; readonly schema: object; readonly required?: boolean }
 
@@ -49,7 +53,7 @@ export type Operation = {
   /** Answered from memory, by code that cannot fail: no status 500. */
   readonly unfailing?: true
   /** Refusals beside those that follow from access, limit, parameters and body. */
-  readonly refusals?: readonly ErrorStatus[]
+  readonly refusals?: readonly RefusalStatus[]
 }
 
 const JSON_TYPE = "application/json"
@@ -68,9 +72,9 @@ export const bytes = (type: string, description: string, headers?: Answer["heade
   ...(headers === undefined ? {} : { headers }),
 })
 
-/** The envelope of a refused request. */
-export const refusal = (description: string, headers?: Answer["headers"]): Answer =>
-  json(errorAnswerSchema, description, headers)
+/** The envelope of a refused request. @param codes those that it can have, for the description */
+export const refusal = (description: string, codes: readonly ErrorCode[], headers?: Answer["headers"]): Answer =>
+  json(errorAnswerSchema, `${description} \`code\`: ${codes.map(code => `\`${code}\``).join(", ")}.`, headers)
 
 const MAX_ID = Number.MAX_SAFE_INTEGER
 export const RUN_ID: PathParameter = {

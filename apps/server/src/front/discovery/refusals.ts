@@ -1,6 +1,6 @@
 /** The refusals that an endpoint can answer, derived from its parameters and access. docs/api.md has the table. */
-import type { ErrorStatus } from "../../http-error.ts"
-import { type Answer, type AnswerHeader, type Operation, refusal } from "./operation.ts"
+import { ERROR_CODE_NAMES, ERROR_CODES, type ErrorCode, type ErrorStatus } from "@runseal/core/wire/error-codes"
+import { type Answer, type AnswerHeader, type Operation, type RefusalStatus, refusal } from "./operation.ts"
 
 const SECONDS: AnswerHeader = {
   description: "Seconds after which to try again.",
@@ -22,58 +22,62 @@ export const RATE_LIMIT_HEADERS: Readonly<Record<string, AnswerHeader>> = {
   },
 }
 
+const codesOf = (status: ErrorStatus): readonly ErrorCode[] =>
+  ERROR_CODE_NAMES.filter(code => ERROR_CODES[code].status === status)
+
+const refused = (
+  status: RefusalStatus,
+  name: string,
+  description: string,
+  headers?: Answer["headers"],
+): { readonly name: string; readonly answer: Answer } => ({
+  name,
+  answer: refusal(description, codesOf(status), headers),
+})
+
+const CHALLENGE: AnswerHeader = {
+  description: "The header that a key is sent in.",
+  schema: { type: "string" },
+  required: true,
+}
+
+const optional = (header: AnswerHeader): AnswerHeader => ({ ...header, required: false })
+
 /** Every refusal by its status: `components.responses` of the document. */
-export const REFUSALS: Readonly<Record<ErrorStatus, { readonly name: string; readonly answer: Answer }>> = {
-  400: {
-    name: "BadRequest",
-    answer: refusal("The request is invalid: the sentence names the field, never its value."),
-  },
-  401: {
-    name: "Unauthorized",
-    answer: refusal("The deployment is locked and the key is absent, unknown or revoked.", {
-      "WWW-Authenticate": {
-        description: "The header that a key is sent in.",
-        schema: { type: "string" },
-        required: true,
-      },
-    }),
-  },
-  403: { name: "Forbidden", answer: refusal("An admin key is needed.") },
-  404: { name: "NotFound", answer: refusal("There is no such thing, or it belongs to another key.") },
-  406: { name: "NotAcceptable", answer: refusal("Accept-Encoding leaves neither plain bytes nor gzip.") },
-  409: {
-    name: "KeyInUse",
-    answer: refusal(
-      "The idempotency key was used with another body; with Retry-After, its first request is still under way.",
-      { "Retry-After": { ...SECONDS, required: false } },
-    ),
-  },
-  413: { name: "TooLarge", answer: refusal("The body is too large.") },
-  429: {
-    name: "TooManyRequests",
-    answer: refusal("A limit is reached: the rate limit, or a trial key's runs in 30 days.", {
-      "Retry-After": SECONDS,
-      ...Object.fromEntries(
-        Object.entries(RATE_LIMIT_HEADERS).map(([name, header]) => [name, { ...header, required: false }]),
-      ),
-    }),
-  },
-  500: { name: "Fault", answer: refusal("A fault of the server; the sentence names a request id for the operator.") },
-  503: {
-    name: "Unavailable",
-    answer: refusal(
-      "Database or log cannot serve now; nothing was acknowledged. The error says so when it is not known whether the request took effect.",
-      { "Retry-After": SECONDS },
-    ),
-  },
+export const REFUSALS: Readonly<Record<RefusalStatus, { readonly name: string; readonly answer: Answer }>> = {
+  400: refused(400, "BadRequest", "The request is invalid: the sentence names the field, never its value."),
+  401: refused(401, "Unauthorized", "The deployment is locked and the key is absent, unknown or revoked.", {
+    "WWW-Authenticate": CHALLENGE,
+  }),
+  403: refused(403, "Forbidden", "An admin key is needed."),
+  404: refused(404, "NotFound", "There is no such thing, or it belongs to another key."),
+  406: refused(406, "NotAcceptable", "Accept-Encoding leaves neither plain bytes nor gzip."),
+  409: refused(
+    409,
+    "KeyInUse",
+    "The idempotency key was used with another body; with Retry-After, its first request is still under way.",
+    { "Retry-After": optional(SECONDS) },
+  ),
+  413: refused(413, "TooLarge", "The body is too large."),
+  429: refused(429, "TooManyRequests", "A limit is reached: the rate limit, or a trial key's runs in 30 days.", {
+    "Retry-After": SECONDS,
+    ...Object.fromEntries(Object.entries(RATE_LIMIT_HEADERS).map(([name, header]) => [name, optional(header)])),
+  }),
+  500: refused(500, "Fault", "A fault of the server; the operator finds its cause by the request id."),
+  503: refused(
+    503,
+    "Unavailable",
+    "The request cannot be served now; nothing was acknowledged. The code says when it is not known whether it took effect.",
+    { "Retry-After": SECONDS },
+  ),
 }
 
 /** Statuses of an operation's refusals, ascending, without those it describes itself. */
-export function refusalsOf(operation: Operation): readonly ErrorStatus[] {
+export function refusalsOf(operation: Operation): readonly RefusalStatus[] {
   const { access, limit, idempotent, body, answers, unfailing, refusals = [] } = operation
   // The key is read from the database, which can fail.
-  const authenticated: readonly ErrorStatus[] = access === "public" ? [] : [401, 503]
-  const found = new Set<ErrorStatus>([
+  const authenticated: readonly RefusalStatus[] = access === "public" ? [] : [401, 503]
+  const found = new Set<RefusalStatus>([
     ...authenticated,
     ...(access === "admin" ? ([403] as const) : []),
     ...(limit === undefined ? [] : ([429] as const)),

@@ -63,8 +63,10 @@ export type BodyHold = {
 
 export type BodyRoom = { readonly open: () => BodyHold }
 
-const full = (): HttpError => unavailable("Too many large requests are under way; nothing was recorded. Try again.")
-const busy = (): HttpError => unavailable("Too many requests are under way; nothing was recorded. Try again.")
+const full = (): HttpError =>
+  unavailable("Too many large requests are under way; nothing was recorded. Try again.", "overloaded")
+const busy = (): HttpError =>
+  unavailable("Too many requests are under way; nothing was recorded. Try again.", "overloaded")
 
 /** A budget in bytes. More than its limit is taken only by one holder alone. */
 function createBudget(limit: number) {

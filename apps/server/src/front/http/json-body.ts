@@ -5,7 +5,7 @@ import type { JsonObject, StrictJsonLimits } from "@runseal/canonical"
 import { concatBytes, countNodes, MAX_NODES, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import type { Context, MiddlewareHandler } from "hono"
-import { badRequest, HttpError } from "../../http-error.ts"
+import { HttpError } from "../../http-error.ts"
 import type { BodyHold, BodyRoom } from "./body-room.ts"
 
 /** Largest request body in bytes. docs/api.md, "POST /execute". */
@@ -66,8 +66,10 @@ export const roomForAnswer = (c: Context, units: number): Promise<void> => holdO
 /** Resolves when long work on the request's body may start; at once unless the body is large. */
 export const queueWork = (c: Context): Promise<void> => holdOf(c).queueWork()
 
+const invalidBody = (message: string): HttpError => new HttpError("invalid_body", message)
+
 const cutShort = (): never => {
-  throw badRequest("The body ended before it was complete.")
+  throw invalidBody("The body ended before it was complete.")
 }
 
 /** Bodies with a Content-Length up to this many bytes are read at once: a socket gives no more than was declared. */
@@ -81,7 +83,7 @@ export type ReceivedBody = {
 }
 
 async function readBytes(request: Request, maxBytes: number, hold: BodyHold): Promise<Uint8Array> {
-  const tooLarge = (): HttpError => new HttpError(413, `The body is larger than ${maxBytes} bytes.`)
+  const tooLarge = (): HttpError => new HttpError("body_too_large", `The body is larger than ${maxBytes} bytes.`)
   const declared = request.headers.get("content-length")
   if (declared !== null) {
     if (Number(declared) > maxBytes) throw tooLarge()
@@ -129,13 +131,13 @@ export const readJsonObject = async (c: Context, limits?: BodyLimits): Promise<J
 export async function receiveJson(c: Context, limits: BodyLimits): Promise<ReceivedBody> {
   const { headers } = c.req.raw
   // Required also because a browser sends it to another origin only after a CORS preflight.
-  if (!isJson(headers.get("content-type"))) throw badRequest("Content-Type must be application/json.")
-  if (!isPlain(headers.get("content-encoding"))) throw badRequest("Content-Encoding is not supported.")
+  if (!isJson(headers.get("content-type"))) throw invalidBody("Content-Type must be application/json.")
+  if (!isPlain(headers.get("content-encoding"))) throw invalidBody("Content-Encoding is not supported.")
   const hold = holdOf(c)
   const bytes = await readBytes(c.req.raw, limits.maxBytes, hold)
   await hold.queueWork()
   const nodes = countNodes(bytes, limits.maxNodes + 1)
-  if (nodes > limits.maxNodes) throw badRequest(`The body has more than ${limits.maxNodes} values and keys.`)
+  if (nodes > limits.maxNodes) throw invalidBody(`The body has more than ${limits.maxNodes} values and keys.`)
   return { bytes, large: await hold.admit(bytes.length, nodes) }
 }
 
@@ -153,10 +155,10 @@ export async function readJsonBody(c: Context, limits: BodyLimits = REQUEST_LIMI
 export function parseObject(bytes: Uint8Array, limits: BodyLimits): JsonObject {
   try {
     const object = parseStrictJson(bytes, limits)
-    if (!isObject(object)) throw badRequest("The body must be a JSON object.")
+    if (!isObject(object)) throw invalidBody("The body must be a JSON object.")
     return object
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error
-    throw badRequest(`The body is not strict JSON: ${error.message}`)
+    throw invalidBody(`The body is not strict JSON: ${error.message}`)
   }
 }

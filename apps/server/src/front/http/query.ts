@@ -15,7 +15,7 @@ import {
   type RunFilters,
 } from "@runseal/core/wire/run-summaries"
 import * as v from "valibot"
-import { badRequest, type HttpError, notFound } from "../../http-error.ts"
+import { HttpError, notFound } from "../../http-error.ts"
 
 /** Schema of an endpoint's parameters. */
 export type QuerySchema<T> = v.GenericSchema<unknown, T> & { readonly entries: Readonly<Record<string, unknown>> }
@@ -111,24 +111,36 @@ export const reportQuerySchema: QuerySchema<{ readonly format?: ReportFormat }> 
   ),
 })
 
+<<<<<<< HEAD
 /** The parameters of a URL's query, of which `refuseUnknown` has refused those that the schema does not name. @throws HttpError 400 naming the parameter, never its value */
 export function readQuery<T>(schema: QuerySchema<T>, url: string): T {
   const values: Record<string, string> = {}
   for (const [name, value] of queryPairs(url)) {
-    if (Object.hasOwn(values, name)) throw badRequest(`${name} must be given once.`)
+    if (Object.hasOwn(values, name)) throw invalidParameter(`${name} must be given once.`)
+=======
+/** 400 for a query that an endpoint does not accept. */
+export const invalidParameter = (message: string): HttpError => new HttpError("invalid_parameter", message)
+
+/** The parameters of a URL's query that a schema names. @throws HttpError 400 naming the parameter, never its value */
+export function readQuery<T>(schema: QuerySchema<T>, url: string): T {
+  const values: Record<string, string> = {}
+  for (const [name, value] of queryPairs(url)) {
+    if (!Object.hasOwn(schema.entries, name)) continue
+    if (Object.hasOwn(values, name)) throw invalidParameter(`${name} must be given once.`)
+>>>>>>> 40d9011 (front: every refusal has a code and a request id; 405 with Allow, trailing slashes redirect)
     values[name] = value
   }
   const parsed = v.safeParse(schema, values, FIRST_ISSUE)
   if (parsed.success) return parsed.output
   const [issue] = parsed.issues
-  throw badRequest(`${v.getDotPath(issue)} ${issue.message}.`)
+  throw invalidParameter(`${v.getDotPath(issue)} ${issue.message}.`)
 }
 
 /** @param schema absent for an endpoint without parameters. @throws HttpError 400 naming those that there are, never the one given */
 export function refuseUnknown(schema: QuerySchema<unknown> | undefined, url: string): void {
   const known = Object.keys(schema?.entries ?? {})
   if (queryPairs(url).every(([name]) => known.includes(name))) return
-  throw badRequest(
+  throw invalidParameter(
     known.length === 0
       ? "This endpoint takes no query parameters."
       : `An unknown query parameter was given; this endpoint takes ${known.join(", ")}.`,
@@ -155,7 +167,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "))
   } catch {
-    throw badRequest("The query is not percent-encoded UTF-8.")
+    throw invalidParameter("The query is not percent-encoded UTF-8.")
   }
 }
 
@@ -189,14 +201,24 @@ export function readSearch(url: string): { readonly filters: SearchFilters; read
   return { filters, page: asPage(query) }
 }
 
+<<<<<<< HEAD
 /** When the records of an export were admitted. */
 export const readExportRange = (url: string): Pick<SearchFilters, "from_ms" | "to_ms"> =>
   asRange(readQuery(exportQuerySchema, url))
+=======
+/** When the records of an export were admitted. @throws HttpError 400 for a range that ends before it starts */
+export function readExportRange(url: string): Pick<SearchFilters, "from_ms" | "to_ms"> {
+  const range = asRange(readQuery(exportQuerySchema, url))
+  const { from_ms = Number.NEGATIVE_INFINITY, to_ms = Number.POSITIVE_INFINITY } = range
+  if (from_ms >= to_ms) throw invalidParameter("from must not be later than to.")
+  return range
+}
+>>>>>>> 40d9011 (front: every refusal has a code and a request id; 405 with Allow, trailing slashes redirect)
 
 /** Both ends are included. @throws HttpError 400 for a range that ends before it starts */
 function asRange(query: { readonly from?: string; readonly to?: string }): Pick<SearchFilters, "from_ms" | "to_ms"> {
   const [from, to] = [startMillis(query.from ?? ""), endMillis(query.to ?? "")]
-  if (from !== undefined && to !== undefined && from >= to) throw badRequest("from must not be later than to.")
+  if (from !== undefined && to !== undefined && from >= to) throw invalidParameter("from must not be later than to.")
   return {
     ...(from === undefined ? {} : { from_ms: from }),
     ...(to === undefined ? {} : { to_ms: to }),

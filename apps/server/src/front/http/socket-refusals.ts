@@ -2,9 +2,12 @@
  * Refuses what does not become a request: bytes that are not HTTP/1.1 (RFC 9112), heads that are too large, clients that are too slow.
  * The application does not see them; they get the same error envelope as every other refusal.
  */
-import type { IncomingMessage, ServerResponse } from "node:http"
+import { randomUUID } from "node:crypto"
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { RequestError } from "@hono/node-server"
+import { ERROR_CODES, type ErrorCode, REQUEST_ID_HEADER } from "@runseal/core/wire/error-codes"
+import { errorAnswer } from "../../http-error.ts"
 import { createConnectionQueues, type Exchange } from "./connection-queues.ts"
 
 /** Largest head of a request, its request line and all header fields, in bytes. */
@@ -13,37 +16,31 @@ export const HEAD_MAX_BYTES = 16_384
 /** How long a refused client has to read the answer before the connection is destroyed, in milliseconds. */
 const LINGER_MS = 1_000
 
-type Refusal = { readonly status: string; readonly error: string }
+type Refusal = { readonly code: ErrorCode; readonly error: string }
 
-const MALFORMED: Refusal = { status: "400 Bad Request", error: "The request is not well-formed HTTP/1.1." }
-const NO_HOST: Refusal = { status: "400 Bad Request", error: "A request must have exactly one Host header field." }
-const DOTTED: Refusal = { status: "400 Bad Request", error: "A path has no dot segments and no backslash." }
-const OLD_CODING: Refusal = { status: "400 Bad Request", error: "HTTP/1.0 has no Transfer-Encoding." }
-const NO_CODING: Refusal = { status: "501 Not Implemented", error: "No transfer coding but chunked is understood." }
-const UPGRADE_IN_CHUNKS: Refusal = {
-  status: "400 Bad Request",
-  error: "A request with Upgrade has a Content-Length or no body.",
-}
-const NO_TUNNEL: Refusal = { status: "501 Not Implemented", error: "CONNECT is not understood: this is no proxy." }
-const UNADDRESSED = "The request's target and Host header field are not an address."
-const UNMET: Refusal = { status: "417 Expectation Failed", error: "Nothing can be expected but 100-continue." }
+const malformed = (error: string): Refusal => ({ code: "malformed_http", error })
+const MALFORMED = malformed("The request is not well-formed HTTP/1.1.")
+const NO_HOST = malformed("A request must have exactly one Host header field.")
+const DOTTED = malformed("A path has no dot segments and no backslash.")
+const OLD_CODING = malformed("HTTP/1.0 has no Transfer-Encoding.")
+const UPGRADE_IN_CHUNKS = malformed("A request with Upgrade has a Content-Length or no body.")
+const UNADDRESSED = malformed("The request's target and Host header field are not an address.")
+const NO_CODING: Refusal = { code: "not_implemented", error: "No transfer coding but chunked is understood." }
+const NO_TUNNEL: Refusal = { code: "not_implemented", error: "CONNECT is not understood: this is no proxy." }
+const UNMET: Refusal = { code: "expectation_failed", error: "Nothing can be expected but 100-continue." }
+const FAILED: Refusal = { code: "internal_error", error: "The server failed." }
 
 /** Node's codes for failures before a request was complete; every other code is a malformed request. */
 const REFUSALS: Readonly<Record<string, Refusal>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: { status: "408 Request Timeout", error: "The request did not arrive in time." },
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
-    status: "413 Content Too Large",
-    error: "The body's chunk extensions are too large.",
-  },
+  ERR_HTTP_REQUEST_TIMEOUT: { code: "request_timeout", error: "The request did not arrive in time." },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { code: "body_too_large", error: "The body's chunk extensions are too large." },
   HPE_HEADER_OVERFLOW: {
-    status: "431 Request Header Fields Too Large",
+    code: "head_too_large",
     error: `The head of the request is larger than ${HEAD_MAX_BYTES} bytes.`,
   },
 }
 
 const codeOf = (error: Error): string => ("code" in error && typeof error.code === "string" ? error.code : "")
-
-const bodyOf = ({ error }: Refusal): string => JSON.stringify({ ok: false, error })
 
 const HEADERS = {
   "Content-Type": "application/json",
@@ -52,18 +49,24 @@ const HEADERS = {
   Connection: "close",
 } as const
 
+/** Status, header fields and body of a refusal. The application has not read a request id, so that it gets a new one. */
+function answerOf({ code, error }: Refusal) {
+  const request_id = randomUUID()
+  const body = JSON.stringify(errorAnswer(code, error, request_id))
+  const headers = { ...HEADERS, [REQUEST_ID_HEADER]: request_id, "Content-Length": `${Buffer.byteLength(body)}` }
+  return { status: ERROR_CODES[code].status, headers, body }
+}
+
 function messageOf(refusal: Refusal): string {
-  const body = bodyOf(refusal)
-  const headers = { ...HEADERS, "Content-Length": `${Buffer.byteLength(body)}` }
+  const { status, headers, body } = answerOf(refusal)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  return [`HTTP/1.1 ${refusal.status}`, ...lines, "", body].join("\r\n")
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, "", body].join("\r\n")
 }
 
 /** Answers a request that was read but is refused before the application, and ends its connection. */
 function refuse(outgoing: ServerResponse, refusal: Refusal): void {
-  const [code = "400"] = refusal.status.split(" ")
-  const body = bodyOf(refusal)
-  outgoing.writeHead(Number(code), { ...HEADERS, "Content-Length": Buffer.byteLength(body) }).end(body)
+  const { status, headers, body } = answerOf(refusal)
+  outgoing.writeHead(status, headers).end(body)
 }
 
 /** HTTP/1.1 asks for exactly one Host (RFC 9112 §3.2); HTTP/1.0, which some health checks still speak, for none. */
@@ -101,8 +104,8 @@ function unclear(incoming: IncomingMessage): Refusal | undefined {
 
 /** The answer to a request that cannot be passed to the application: its Host or target makes no address. */
 export function refuseUnreadable(error: unknown): Response {
-  const [status, sentence] = error instanceof RequestError ? [400, UNADDRESSED] : [500, "The server failed."]
-  return Response.json({ ok: false, error: sentence }, { status, headers: HEADERS })
+  const { status, headers, body } = answerOf(error instanceof RequestError ? UNADDRESSED : FAILED)
+  return new Response(body, { status, headers })
 }
 
 type SocketRefusals = {

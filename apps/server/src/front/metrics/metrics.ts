@@ -2,9 +2,11 @@
  * Prometheus metrics. No label comes from a caller: outcomes, limits, registered routes, classes of status and the operator's
  * witnesses are closed lists, so that no request can create a time series.
  */
+import { randomUUID } from "node:crypto"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { OUTSIDE_FAULTS, type OutsideStanding } from "@runseal/core/wire/log-answers"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
+import { errorAnswer } from "../../http-error.ts"
 import type { Counters, Readiness } from "../../telemetry.ts"
 import { type Listening, listen } from "../http/listen.ts"
 
@@ -183,7 +185,10 @@ const HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosnif
 async function answer(metrics: Metrics, request: Request): Promise<Response> {
   const { pathname } = new URL(request.url)
   if (pathname !== "/metrics" || (request.method !== "GET" && request.method !== "HEAD"))
-    return Response.json({ ok: false, error: "There is only GET /metrics here." }, { status: 404, headers: HEADERS })
+    return Response.json(errorAnswer("endpoint_not_found", "There is only GET /metrics here.", randomUUID()), {
+      status: 404,
+      headers: HEADERS,
+    })
   const { text, type } = await metrics.expose()
   return new Response(text, { headers: { ...HEADERS, "Content-Type": type } })
 }

@@ -10,7 +10,7 @@ import type { Submission } from "@runseal/core/wire/submission"
 import type { Context } from "hono"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
-import { badRequest, unavailable } from "../../http-error.ts"
+import { HttpError, unavailable } from "../../http-error.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
 import { JobError } from "../../threads/job-thread.ts"
 import { callerOf, originOf } from "../access/caller.ts"
@@ -72,7 +72,7 @@ async function executeOnce(c: Context, deps: Deps, object: JsonObject, claim: Ke
 
 const notChecked = (error: unknown): never => {
   if (!(error instanceof JobError) || error.problem === "failed") throw error
-  throw unavailable("Too many large documents are being verified. Try again.")
+  throw unavailable("Too many large documents are being verified. Try again.", "overloaded")
 }
 
 const verifyReceived = async (deps: Deps, { bytes, large }: ReceivedBody): Promise<Report | Unreadable> =>
@@ -83,7 +83,8 @@ const verifyReceived = async (deps: Deps, { bytes, large }: ReceivedBody): Promi
 /** The core verifier over HTTP, with the server's own trust: a convenience, not third-party evidence. */
 async function dcaeAnswer(c: Context, deps: Deps): Promise<DcaeAnswer> {
   const report = heldToClock(await verifyReceived(deps, await receiveJson(c, DOCUMENT_LIMITS)), deps.nowMs())
-  if (isUnreadable(report)) throw badRequest(`The document cannot be verified: ${report.unreadable}`)
+  if (isUnreadable(report))
+    throw new HttpError("unreadable_document", `The document cannot be verified: ${report.unreadable}`)
   const { verdict, checks, outcome_kind, statement, withheld, limitations } = report
   return {
     ok: true,

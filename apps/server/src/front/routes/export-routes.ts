@@ -18,7 +18,10 @@ export function exportRoutes(deps: Deps): Hono {
     if (c.req.raw.method === "HEAD") return c.body(null, 200, HEADERS)
     const lines = await deps.openExport(callerOf(c).tenant, range)
     if (lines === undefined)
-      throw unavailable("The export cannot be made now: too many are being read. Try again when one of them is done.")
+      throw unavailable(
+        "The export cannot be made now: too many are being read. Try again when one of them is done.",
+        "overloaded",
+      )
     return c.body(lines, 200, HEADERS)
   })
   return app

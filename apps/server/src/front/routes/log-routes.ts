@@ -10,13 +10,13 @@ import { parseTilePath, TILE_WIDTH, type TileAddress, tileWidth } from "@runseal
 import { Hono } from "hono"
 import { readStandings } from "../../abroad/outbox/delivery-state.ts"
 import type { Deps } from "../../deps.ts"
-import { badRequest, HttpError, notFound } from "../../http-error.ts"
+import { HttpError, notFound } from "../../http-error.ts"
 import type { Session } from "../../store/driver/session.ts"
 import { type LogNodes, readTileThrough, rememberNodes } from "../../store/tables/log-nodes.ts"
 import { readEntries, readHead } from "../../store/tables/log-store.ts"
 import { readWitnessed } from "../../store/tables/witnessed-checkpoint.ts"
 import { acceptedCoding } from "../http/content-coding.ts"
-import { consistencyQuerySchema, readQuery } from "../http/query.ts"
+import { consistencyQuerySchema, invalidParameter, readQuery } from "../http/query.ts"
 import { createBundleCompressor } from "./packed-bundles.ts"
 
 const IMMUTABLE = { "Cache-Control": "public, max-age=31536000, immutable" }
@@ -65,7 +65,7 @@ async function consistencyAnswer({ db, nodes }: Log, url: string): Promise<objec
   return db.read(async session => {
     const { size } = await readHead(session)
     if (first > second || second > size)
-      throw badRequest(`first and second must be tree sizes with 1 ≤ first ≤ second ≤ ${size}.`)
+      throw invalidParameter(`first and second must be tree sizes with 1 ≤ first ≤ second ≤ ${size}.`)
     return { ok: true, first, second, hashes: await proof(nodes, session, consistencyPath(first, second), second) }
   })
 }
@@ -106,7 +106,7 @@ export function logRoutes(deps: Deps): Hono {
     const varying = { ...headers, Vary: "Accept-Encoding" }
     const coding = acceptedCoding(c.req.header("accept-encoding"))
     if (coding === undefined)
-      throw new HttpError(406, "An entry bundle is sent plain or with gzip.", { Vary: "Accept-Encoding" })
+      throw new HttpError("not_acceptable", "An entry bundle is sent plain or with gzip.", { Vary: "Accept-Encoding" })
     if (coding === "identity") return c.body(await tileBytes(log, address), 200, varying)
     return c.body(await packed(address), 200, { ...varying, "Content-Encoding": "gzip" })
   })

@@ -5,7 +5,7 @@ import type { PublishedRun, UnpublishedRun } from "@runseal/core/wire/key-reques
 import type { Context } from "hono"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
-import { type HttpError, notFound } from "../../http-error.ts"
+import { HttpError } from "../../http-error.ts"
 import { findPublished, isPublished, publishRun, unpublishRun } from "../../store/tables/publications-table.ts"
 import { adminKeyOf } from "../access/authentication.ts"
 import { roomForAnswer } from "../http/json-body.ts"
@@ -21,7 +21,8 @@ const TOKEN = /^[0-9a-f]{32}$/
 const CACHE_SECONDS = 3600
 
 /** Refuses a token under which nothing is published. */
-export const noSuchPublication = (): HttpError => notFound("No run is published under this address.")
+export const noSuchPublication = (): HttpError =>
+  new HttpError("not_published", "No run is published under this address.")
 
 /** Whether a run is published under a token, which may be any text. */
 export const hasPublication = async ({ db }: Pick<Deps, "db">, token: string): Promise<boolean> =>
@@ -53,7 +54,10 @@ export function publicBundleRoutes(deps: Deps): Hono {
   const app = new Hono()
   // No run is public under its number. Nothing is looked up, so that the answer does not reveal which runs exist.
   app.get("/runs/:id/bundle.json", () => {
-    throw notFound("No bundle is served at this address; a published run is read under its token.")
+    throw new HttpError(
+      "not_published",
+      "No bundle is served at this address; a published run is read under its token.",
+    )
   })
   app.get("/public/runs/:token/bundle.json", c =>
     sendPublished(c, deps, async sealed => (await deps.showOutside([sealed]))[0] ?? sealed),

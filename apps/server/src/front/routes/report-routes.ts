@@ -12,7 +12,7 @@ import { ownRun } from "./own-run.ts"
 /** 503 when the queue of reports is full or the service stops: nothing is wrong with the run. */
 function refusalOf(error: unknown): unknown {
   if (!(error instanceof JobError) || error.problem === "failed") return error
-  return unavailable("The report cannot be made now: too many are being made. Try again.")
+  return unavailable("The report cannot be made now: too many are being made. Try again.", "overloaded")
 }
 
 export function reportRoutes(deps: Deps): Hono {

@@ -1,7 +1,7 @@
 /** The in-toto statement of a run, for in-toto tools: for the key that made the run, and for everybody where it is published. */
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
-import { notFound } from "../../http-error.ts"
+import { HttpError } from "../../http-error.ts"
 import type { NoStatement } from "../../sealing/seal-run-statement.ts"
 import { ownRun } from "./own-run.ts"
 import { sendPublished } from "./publications-routes.ts"
@@ -34,6 +34,7 @@ export function publicStatementRoutes(deps: Deps): Hono {
 
 async function statementOf({ stateRun }: Pick<Deps, "stateRun">, bundle: string): Promise<string> {
   const statement = await stateRun(bundle)
-  if ("absent" in statement) throw notFound(`There is no statement of this run: ${REASONS[statement.absent]}`)
-  return statement.envelope
+  if (!("absent" in statement)) return statement.envelope
+  const code = statement.absent === "stage_error" ? "other_outcome" : "not_found"
+  throw new HttpError(code, `There is no statement of this run: ${REASONS[statement.absent]}`)
 }

@@ -6,7 +6,7 @@ import { type RunsPage, serveReceiptAnchor } from "@runseal/core/wire/run-summar
 import type { Context } from "hono"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
-import { notFound } from "../../http-error.ts"
+import { HttpError } from "../../http-error.ts"
 import { listRuns, type RunPage, type RunRow, searchRuns } from "../../store/tables/runs-table.ts"
 import { callerOf } from "../access/caller.ts"
 import { type Page, readPage, readSearch } from "../http/query.ts"
@@ -53,7 +53,8 @@ async function sendBundle(c: Context, { showOutside }: Deps, row: RunRow): Promi
 
 function artifactAnswer(row: RunRow, kind: OutcomeKind, key: ArtifactKey): object {
   if (row.outcome_kind !== kind)
-    throw notFound(
+    throw new HttpError(
+      "other_outcome",
       `Run ${row.run_id} ended as ${row.outcome_kind}; ${key} exists only for a run that ended as ${kind}.`,
     )
   const bundle = storedBundle(row)

@@ -14,5 +14,5 @@ const RETRY_AFTER_SECONDS = "5"
 export async function untilOutside({ outside }: Pick<Deps, "outside">, what: string, logIndex: number): Promise<void> {
   if (outside === undefined || outside.log.mode === "async" || (await outside.untilPassed(logIndex))) return
   const sentence = `${what} is sealed, and its entry in the outside log is still on its way; a repeat under the same Idempotency-Key waits for it.`
-  throw new HttpError(503, sentence, { "Retry-After": RETRY_AFTER_SECONDS })
+  throw new HttpError("entry_pending", sentence, { "Retry-After": RETRY_AFTER_SECONDS })
 }

@@ -74,7 +74,7 @@ export function openInspection(library: SignatureLibrary, bounds: Partial<Inspec
     scan: texts =>
       scanned(texts).catch((cause: unknown) => {
         if (isOverload(cause))
-          throw unavailable("Too many large texts wait to be scanned; nothing was recorded. Try again.")
+          throw unavailable("Too many large texts wait to be scanned; nothing was recorded. Try again.", "overloaded")
         throw new StageFailure({ stage: "PEPG", message: SCAN_FAILED }, cause)
       }),
     review: text =>

@@ -112,7 +112,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
       200: bytes("text/html", "The page of /verify, which fetches the bundle and verifies it."),
       304: { description: "Unchanged since the ETag of If-None-Match." },
       404: {
-        ...refusal("No run is published under this token: the envelope, or to a browser the page."),
+        ...refusal("No run is published under this token: the envelope, or to a browser the page.", ["not_published"]),
         or_page: true,
       },
     },

@@ -1,0 +1,201 @@
+/** docs/api.md, "Errors": codes, request ids, methods and trailing slashes. */
+import { ERROR_CODE_NAMES, ERROR_CODES, type ErrorCode } from "@runseal/core/wire/error-codes"
+import { beforeAll, describe, expect, test } from "vitest"
+import { ADMIN, CUSTOMER, caller, type Holder, mint } from "./harness/key-holders.ts"
+import { at, expectRefused } from "./harness/read-answer.ts"
+import { EICAR, request } from "./harness/sample-requests.ts"
+import { standingService } from "./harness/test-service.ts"
+
+const open = standingService()
+const locked = standingService()
+let admin: Holder
+let customer: Holder
+
+beforeAll(async () => {
+  admin = await mint(locked(), ADMIN)
+  customer = await mint(locked(), CUSTOMER, admin)
+})
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const JSON_TYPE = { "Content-Type": "application/json" }
+
+describe("the code of a refusal", () => {
+  const refusals: readonly (readonly [code: ErrorCode, path: string, init: RequestInit])[] = [
+    ["invalid_body", "/execute", { method: "POST", body: "{}" }],
+    ["invalid_body", "/execute", { method: "POST", body: "{", headers: JSON_TYPE }],
+    ["invalid_field", "/execute", { method: "POST", body: "{}", headers: JSON_TYPE }],
+    ["invalid_field", "/attest", { method: "POST", body: "{}", headers: JSON_TYPE }],
+    ["invalid_parameter", "/runs?limit=x", {}],
+    ["invalid_parameter", "/log/consistency?first=2&second=1", {}],
+    [
+      "invalid_idempotency_key",
+      "/execute",
+      { method: "POST", body: JSON.stringify(request()), headers: { ...JSON_TYPE, "Idempotency-Key": "a b" } },
+    ],
+    ["unreadable_document", "/dcae/verify", { method: "POST", body: "{}", headers: JSON_TYPE }],
+    ["endpoint_not_found", "/nowhere", {}],
+    ["not_found", "/runs/999", {}],
+    ["not_found", "/log/entry/999", {}],
+    ["not_published", `/public/runs/${"0".repeat(32)}`, {}],
+    ["not_published", "/runs/1/bundle.json", {}],
+    ["method_not_allowed", "/execute", {}],
+    ["not_acceptable", "/log/tile/entries/000.p/1", { headers: { "Accept-Encoding": "identity;q=0" } }],
+  ]
+  test.each(refusals)("%s of %s", async (code, path, init) => {
+    const response = await open().request(path, init)
+    const answer = { status: response.status, headers: response.headers, ...(await read(response)) }
+    expectRefused(answer, ERROR_CODES[code].status, code)
+    expect(response.headers.get("link")).toBe('</docs>; rel="help"')
+  })
+
+  test("is the same for every reason for which a key is not valid", async () => {
+    for (const key of ["", "rsk_x", `rsk_${"0".repeat(48)}`]) {
+      const response = await locked().request("/runs", { headers: { "X-Service-Key": key } })
+      expect(response.headers.get("www-authenticate")).toContain("ApiKey")
+      expectRefused(
+        { status: response.status, headers: response.headers, ...(await read(response)) },
+        401,
+        "key_required",
+      )
+    }
+  })
+
+  test("tells a customer key from an admin key, and a run from its artifact", async () => {
+    expectRefused(await customer.get("/admin/keys"), 403, "admin_key_required")
+    const denied = await admin.execute(request({ payload: EICAR }))
+    expectRefused(await admin.get(`/runs/${denied.body.run_id}/allow-token`), 404, "other_outcome")
+    expectRefused(await customer.get(`/runs/${denied.body.run_id}`), 404, "not_found")
+  })
+
+  test("is not in a body whose run was refused: that is the outcome's own", async () => {
+    const { status, body } = await open().execute(request({ payload: EICAR }))
+    expect(status).toBe(422)
+    expect(Object.keys(body)).not.toContain("code")
+    expect(Object.keys(body)).not.toContain("request_id")
+  })
+
+  test("is one of the list of the OpenAPI document, which says what each means", async () => {
+    const { body } = await open().get("/openapi.json")
+    expect(at(body, "components", "schemas", "Error", "properties", "code", "enum")).toEqual(ERROR_CODE_NAMES)
+    for (const code of ERROR_CODE_NAMES)
+      expect(at(body, "info", "description")).toContain(`| \`${code}\` | ${ERROR_CODES[code].status} | `)
+  })
+})
+
+describe("a 400", () => {
+  const refusalOf = async (body: Record<string, unknown>): Promise<string> => {
+    const answer = await open().postRaw("/execute", JSON.stringify({ ...request(), ...body }), JSON_TYPE)
+    return expectRefused(answer, 400, "invalid_field")
+  }
+
+  test("names the refused field and the accepted ones", async () => {
+    const error = await refusalOf({ attested_context: { attested: true, actor: "ada" } })
+    expect(error).toMatch(/^attested_context: has no field actor; its fields are attested, actor_id, actor_role, .*\.$/)
+  })
+
+  test("repeats no name that is not spelt as a field is", async () => {
+    const error = await refusalOf({ attested_context: { "Bearer 4711": 1 } })
+    expect(error).toMatch(/^attested_context: has a field that it does not accept; its fields are attested, .*\.$/)
+  })
+
+  test.each([
+    [{ latency: true }, "request_substance.latency: must be a number or an object."],
+    [{ post_processing: 7 }, "request_substance.post_processing: must be a list or an object."],
+    [{ cost: { total_tokens: "7" } }, "request_substance.cost.total_tokens: must be a number."],
+  ])("says in plain words what is expected: %j", async (request_substance, error) => {
+    expect(await refusalOf({ request_substance })).toBe(error)
+  })
+})
+
+describe("a request id", () => {
+  const sent = async (id?: string) => {
+    const response = await open().request("/runs/999", id === undefined ? {} : { headers: { "X-Request-Id": id } })
+    const { body } = await read(response)
+    expect(body.request_id).toBe(response.headers.get("x-request-id"))
+    return response.headers.get("x-request-id")
+  }
+
+  test("is the caller's, where it is of letters, digits, _, - and =", async () => {
+    for (const id of ["order-4711", "a".repeat(128), "AAA_b=="]) expect(await sent(id)).toBe(id)
+  })
+
+  test("is otherwise a UUID", async () => {
+    for (const id of [undefined, "", "a b", "a".repeat(129), 'a"b', "a;b", "../x", "é"])
+      expect(await sent(id)).toMatch(UUID)
+  })
+
+  test("is in every answer, also of success and of what is not changed", async () => {
+    for (const path of [
+      "/health",
+      "/openapi.json",
+      "/docs",
+      "/verify",
+      "/log/checkpoint",
+      "/runs",
+      "/nowhere",
+      "/runs/",
+    ]) {
+      const { headers } = await open().request(path, { headers: { "X-Request-Id": "mine" } })
+      expect(headers.get("x-request-id"), path).toBe("mine")
+    }
+  })
+})
+
+describe("a method that an endpoint does not have", () => {
+  test.each([
+    ["GET", "/execute", "POST"],
+    ["PUT", "/execute", "POST"],
+    ["DELETE", "/runs/1", "GET, HEAD"],
+    ["POST", "/runs", "GET, HEAD"],
+    ["PATCH", "/health", "GET, HEAD"],
+    ["POST", "/log/tile/0/000", "GET, HEAD"],
+    ["OPTIONS", "/runs", "GET, HEAD"],
+    ["PUT", "/admin/keys", "GET, HEAD, POST"],
+    ["GET", "/admin/keys/1", "DELETE"],
+  ])("%s %s is a 405 with Allow: %s", async (method, path, allow) => {
+    const response = await open().request(path, { method })
+    expect(response.headers.get("allow")).toBe(allow)
+    expectRefused({ status: response.status, headers: response.headers, ...(await read(response)) }, 405)
+  })
+
+  test("is told without a key only where the endpoint needs none", async () => {
+    expect((await locked().request("/health", { method: "POST" })).status).toBe(405)
+    expect((await locked().request("/runs", { method: "POST" })).status).toBe(401)
+    expectRefused(await customer.post("/runs", {}), 405)
+    expectRefused(await customer.post("/admin/keys/1", {}), 403)
+  })
+})
+
+describe("a trailing slash", () => {
+  test.each([
+    ["/health/", "../health"],
+    ["/runs/?limit=1", "../runs?limit=1"],
+    ["/runs/1/verify/", "../verify"],
+    ["/public/runs/%C3%A9/", "../%C3%A9"],
+    ["/admin/keys/", "../keys"],
+  ])("%s leads to %s with 308", async (path, location) => {
+    for (const method of ["GET", "POST"]) {
+      const response = await open().request(path, { method })
+      expect([response.status, response.headers.get("location")]).toEqual([308, location])
+    }
+  })
+
+  test("is followed without a key only where the endpoint needs none", async () => {
+    expect((await locked().request("/health/")).status).toBe(308)
+    expectRefused(await caller(locked()).get("/runs/"), 401)
+    expectRefused(await customer.get("/admin/keys/"), 403)
+  })
+
+  test.each(["/nowhere/", "//health/", "/health//", "//evil.example/", "/%0d%0aSet-Cookie:x/"])(
+    "of no endpoint is not followed: %s",
+    async path => {
+      const response = await open().request(`http://localhost${path}`)
+      expectRefused({ status: response.status, headers: response.headers, ...(await read(response)) }, 404)
+    },
+  )
+})
+
+async function read(response: Response) {
+  const text = await response.text()
+  return { text, body: JSON.parse(text) }
+}

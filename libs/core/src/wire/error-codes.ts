@@ -1,0 +1,84 @@
+/**
+ * Codes of refused requests: the closed list that the service answers with. docs/api.md, "Errors", and the OpenAPI document have the same
+ * rows. A program decides by the code, a person reads the sentence beside it.
+ */
+
+type Row = { readonly status: number; readonly meaning: string }
+
+export const ERROR_CODES = {
+  malformed_http: {
+    status: 400,
+    meaning: "The request is not HTTP/1.1 with one Host header field, or its path has dot segments or a backslash.",
+  },
+  invalid_body: {
+    status: 400,
+    meaning: "The body is not sent as application/json, is not strict JSON, is not an object, or has too many values.",
+  },
+  invalid_field: {
+    status: 400,
+    meaning: "A member of the body is missing, has a wrong value or is not accepted. The sentence names it.",
+  },
+  invalid_parameter: {
+    status: 400,
+    meaning: "A query parameter is missing, unknown, given twice or has a wrong value. The sentence names it.",
+  },
+  invalid_idempotency_key: { status: 400, meaning: "The header Idempotency-Key is malformed." },
+  unreadable_document: { status: 400, meaning: "The document to verify is none of this service's kinds." },
+  key_required: {
+    status: 401,
+    meaning: "The deployment is locked, and the key is missing, malformed, unknown or revoked.",
+  },
+  admin_key_required: { status: 403, meaning: "The endpoint needs an admin key." },
+  endpoint_not_found: { status: 404, meaning: "There is no such endpoint." },
+  not_found: {
+    status: 404,
+    meaning: "There is no such run, key, tile, entry or file, or it belongs to another key.",
+  },
+  other_outcome: { status: 404, meaning: "The run ended with an outcome that has no such artifact or statement." },
+  not_published: { status: 404, meaning: "No run is published under this address." },
+  method_not_allowed: { status: 405, meaning: "The endpoint has no such method. The header Allow lists those it has." },
+  not_acceptable: { status: 406, meaning: "Accept-Encoding allows neither plain bytes nor gzip." },
+  request_timeout: { status: 408, meaning: "The request did not arrive before the timeout." },
+  idempotency_key_reused: { status: 409, meaning: "The idempotency key was used with another body." },
+  request_in_progress: {
+    status: 409,
+    meaning: "The first request under this idempotency key is not answered yet. Retry after Retry-After.",
+  },
+  body_too_large: { status: 413, meaning: "The body is too large. The sentence has the limit." },
+  expectation_failed: { status: 417, meaning: "The header Expect asks for something other than 100-continue." },
+  rate_limited: { status: 429, meaning: "The rate limit is reached. Retry after Retry-After." },
+  trial_quota_exceeded: { status: 429, meaning: "The trial key has used up its runs. Retry after Retry-After." },
+  head_too_large: { status: 431, meaning: "The request line and header fields are larger than 16 KiB." },
+  internal_error: { status: 500, meaning: "A fault of the server. The operator finds its cause by the request id." },
+  not_implemented: { status: 501, meaning: "CONNECT, or a transfer coding other than chunked." },
+  unavailable: {
+    status: 503,
+    meaning: "Database, log or signer cannot serve now. Nothing was acknowledged. Retry after Retry-After.",
+  },
+  overloaded: {
+    status: 503,
+    meaning: "Too many requests are under way. Nothing was recorded. Retry after Retry-After.",
+  },
+  outcome_unknown: {
+    status: 503,
+    meaning: "It is not known whether the request took effect. Retry under the same Idempotency-Key, or check first.",
+  },
+  entry_pending: {
+    status: 503,
+    meaning: "The record is sealed, and its entry is not in the outside log yet. Retry under the same Idempotency-Key.",
+  },
+} as const satisfies Readonly<Record<string, Row>>
+
+export type ErrorCode = keyof typeof ERROR_CODES
+export type ErrorStatus = (typeof ERROR_CODES)[ErrorCode]["status"]
+
+const isCode = (name: string): name is ErrorCode => Object.hasOwn(ERROR_CODES, name)
+/** Every code, in the order of the table: by status. */
+export const ERROR_CODE_NAMES: readonly ErrorCode[] = Object.keys(ERROR_CODES).filter(isCode)
+
+/** Longest request id, in characters. */
+export const REQUEST_ID_MAX_LENGTH = 128
+/** The header that carries a request id in and out. */
+export const REQUEST_ID_HEADER = "X-Request-Id"
+/** What a request id consists of: a caller's with any other character is replaced by a UUID. */
+export const REQUEST_ID_PATTERN: RegExp = /^[\w=-]{1,128}$/
