@@ -163,7 +163,7 @@ function openReports({ keys, origin, genesisAt, signingKeys }: Deployment, db: D
 /** @throws StartupError with one sentence for the operator when the service must not start */
 export async function boot(parts: BootParts): Promise<Service> {
   const { config, db, nowMs } = parts
-  const telemetry = createTelemetry(parts)
+  const telemetry = createTelemetry({ ...parts, accessLog: config.accessLog === "on" })
   const heads = openHeadGuard({ ...headsOf(config, db), nowMs, report: telemetry.headsHeld })
   try {
     return await bootOver({ ...parts, telemetry, heads })

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url"
 import { FINDING_CODES } from "@runseal/core/vocabulary/kernel-findings"
 import { GATES, OUTCOME_KINDS, OUTCOMES, STAGES } from "@runseal/core/vocabulary/outcomes"
 import { PIPELINE_PATH } from "@runseal/core/vocabulary/pipeline-path"
+import { ERROR_CODE_NAMES, ERROR_CODES } from "@runseal/core/wire/error-codes"
 import { describe, expect, test } from "vitest"
 import { repositoryPaths } from "../rooms/repository-files.ts"
 import { unlinkedTerms } from "./concept-links.ts"
@@ -106,4 +107,12 @@ describe("docs/pipeline.md", () => {
     for (const gate of GATES) expect(pipeline).toContain(`| \`${gate}\` |`)
     for (const code of FINDING_CODES) expect(pipeline).toContain(`| \`${code}\` |`)
   })
+})
+
+test("docs/api.md has the table of the codes of refused requests", () => {
+  const rows = ERROR_CODE_NAMES.map(
+    code => `| \`${code}\` | ${ERROR_CODES[code].status} | ${ERROR_CODES[code].meaning} |`,
+  )
+  const section = read("docs/api.md").split("\n## Errors\n")[1]?.split("\n## ")[0] ?? ""
+  expect(section.split("\n").filter(line => line.startsWith("| `"))).toEqual(rows)
 })

@@ -42,6 +42,8 @@ function command(take: (found: Commands) => void): Command {
     if (variable !== undefined) option.env(variable)
     if (fallback !== undefined) option.default(fallback)
     if (choices !== undefined) option.choices(choices)
+    // The value may be left out.
+    if (option.optional) option.preset("on")
     if (repeatable)
       option.argParser((value: string, before?: string) => (before === undefined ? value : `${before} ${value}`))
     program.addOption(option)

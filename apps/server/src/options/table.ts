@@ -50,6 +50,7 @@ export const ANCHOR_MODES = ["async", "sync"] as const
 export type AnchorMode = (typeof ANCHOR_MODES)[number]
 const ANCHORS = ["embedded", "rekor"] as const
 const REKOR_VERSIONS = ["1", "2"] as const
+const ON_OFF = ["on", "off"] as const
 const LOG_LEVELS = ["silent", "error", "warn", "info", "debug"] as const
 
 const MAX_PORT = 65_535
@@ -244,6 +245,12 @@ export const OPTIONS = v.object({
   logLevel: option("--log-level <level>", "what the process log holds", v.optional(v.picklist(LOG_LEVELS), "info"), {
     choices: LOG_LEVELS,
   }),
+  accessLog: option(
+    "--access-log [on]",
+    "a line of the process log for [each answer](#access-log): request id, method, route, status, time, key",
+    v.optional(v.picklist(ON_OFF), "off"),
+    { choices: ON_OFF },
+  ),
   mintAdminKey: option(
     "--mint-admin-key <name>",
     "make an admin key of this name in the database, print its secret once and exit without starting the server",

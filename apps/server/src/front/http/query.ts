@@ -111,23 +111,14 @@ export const reportQuerySchema: QuerySchema<{ readonly format?: ReportFormat }> 
   ),
 })
 
-<<<<<<< HEAD
+/** 400 for a query that an endpoint does not accept. */
+export const invalidParameter = (message: string): HttpError => new HttpError("invalid_parameter", message)
+
 /** The parameters of a URL's query, of which `refuseUnknown` has refused those that the schema does not name. @throws HttpError 400 naming the parameter, never its value */
 export function readQuery<T>(schema: QuerySchema<T>, url: string): T {
   const values: Record<string, string> = {}
   for (const [name, value] of queryPairs(url)) {
     if (Object.hasOwn(values, name)) throw invalidParameter(`${name} must be given once.`)
-=======
-/** 400 for a query that an endpoint does not accept. */
-export const invalidParameter = (message: string): HttpError => new HttpError("invalid_parameter", message)
-
-/** The parameters of a URL's query that a schema names. @throws HttpError 400 naming the parameter, never its value */
-export function readQuery<T>(schema: QuerySchema<T>, url: string): T {
-  const values: Record<string, string> = {}
-  for (const [name, value] of queryPairs(url)) {
-    if (!Object.hasOwn(schema.entries, name)) continue
-    if (Object.hasOwn(values, name)) throw invalidParameter(`${name} must be given once.`)
->>>>>>> 40d9011 (front: every refusal has a code and a request id; 405 with Allow, trailing slashes redirect)
     values[name] = value
   }
   const parsed = v.safeParse(schema, values, FIRST_ISSUE)
@@ -201,19 +192,9 @@ export function readSearch(url: string): { readonly filters: SearchFilters; read
   return { filters, page: asPage(query) }
 }
 
-<<<<<<< HEAD
 /** When the records of an export were admitted. */
 export const readExportRange = (url: string): Pick<SearchFilters, "from_ms" | "to_ms"> =>
   asRange(readQuery(exportQuerySchema, url))
-=======
-/** When the records of an export were admitted. @throws HttpError 400 for a range that ends before it starts */
-export function readExportRange(url: string): Pick<SearchFilters, "from_ms" | "to_ms"> {
-  const range = asRange(readQuery(exportQuerySchema, url))
-  const { from_ms = Number.NEGATIVE_INFINITY, to_ms = Number.POSITIVE_INFINITY } = range
-  if (from_ms >= to_ms) throw invalidParameter("from must not be later than to.")
-  return range
-}
->>>>>>> 40d9011 (front: every refusal has a code and a request id; 405 with Allow, trailing slashes redirect)
 
 /** Both ends are included. @throws HttpError 400 for a range that ends before it starts */
 function asRange(query: { readonly from?: string; readonly to?: string }): Pick<SearchFilters, "from_ms" | "to_ms"> {

@@ -25,7 +25,8 @@ export function nearMiss(app: Hono, c: Context): Response | undefined {
   }
   // A wildcard matches with the slash too, and judges its path itself.
   const isEndpoint = (route: string): boolean => !route.endsWith("*")
-  if (path === "/" || !path.endsWith("/") || methodsAt(app, path.slice(0, -1), isEndpoint).length === 0) return undefined
+  if (path === "/" || !path.endsWith("/") || methodsAt(app, path.slice(0, -1), isEndpoint).length === 0)
+    return undefined
   const { pathname, search } = new URL(c.req.url)
   return c.redirect(`../${pathname.split("/").at(-2)}${search}`, 308)
 }
