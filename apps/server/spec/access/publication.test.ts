@@ -53,11 +53,11 @@ eachDatabase("publication", open => {
     })
 
     test("is for the admin key that made the run: for every other run there is no such run", async () => {
-      const absent = (await publish(999_999)).text
+      const absent = (await publish(999_999)).body.error
       for (const id of [await runOf(second), await runOf(customer), anonymousRun]) {
         const answer = await publish(id)
         expectRefused(answer, 404)
-        expect(answer.text).toBe(absent)
+        expect(answer.body.error).toBe(absent)
       }
       for (const id of ["0", "x", "01", "1.5"]) expectRefused(await admin.post(`/admin/runs/${id}/publish`), 404)
     })
