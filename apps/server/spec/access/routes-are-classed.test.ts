@@ -84,12 +84,14 @@ describe("routes", () => {
     expect(routes.filter(isAdministrative).sort()).toEqual([...ADMINISTRATIVE].sort())
   })
 
-  test("answer 401 to every other method, also on the path of a public one", async () => {
+  test("answer 401 to every other method, and 405 on the path of a public one", async () => {
     for (const route of routes)
       for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE-ME"]) {
         const [, path] = call(route)
         if (routes.some(known => known.startsWith(`${method} `) && call(known)[1] === path)) continue
-        expectRefused(await caller(service()).send(method, path), 401)
+        const known = routes.filter(each => call(each)[1] === path)
+        const isPublic = known.some(each => (PUBLIC as readonly string[]).includes(each))
+        expectRefused(await caller(service()).send(method, path), isPublic ? 405 : 401)
       }
   })
 })
