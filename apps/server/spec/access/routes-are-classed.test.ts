@@ -4,6 +4,7 @@
  */
 import { beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
+import { endpointOf } from "../harness/described.ts"
 import { ADMIN, caller, mint } from "../harness/key-holders.ts"
 import { expectRefused } from "../harness/read-answer.ts"
 import { standingService } from "../harness/test-service.ts"
@@ -89,9 +90,11 @@ describe("routes", () => {
       for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE-ME"]) {
         const [, path] = call(route)
         if (routes.some(known => known.startsWith(`${method} `) && call(known)[1] === path)) continue
-        const known = routes.filter(each => call(each)[1] === path)
-        const isPublic = known.some(each => (PUBLIC as readonly string[]).includes(each))
-        expectRefused(await caller(service()).send(method, path), isPublic ? 405 : 401)
+        const operations = ["GET", "POST", "DELETE"].map(each => endpointOf(each, path)?.operation)
+        const isPublic = operations.some(operation => operation?.security.length === 0)
+        const answer = await caller(service()).send(method, path)
+        expect([method, path, answer.status]).toEqual([method, path, isPublic ? 405 : 401])
+        expectRefused(answer, answer.status)
       }
   })
 })

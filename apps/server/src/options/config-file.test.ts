@@ -55,7 +55,7 @@ describe("is refused, with an error that quotes no value:", () => {
     [
       "an unknown name",
       "prot: 8080",
-      /runseal\.yaml: unknown option prot; the options are host, port, data-dir, .*log-level$/,
+      /runseal\.yaml: unknown option prot; the options are host, port, data-dir, .*access-log$/,
     ],
     [
       "an unknown name that may be a secret",
