@@ -7,6 +7,7 @@ import { evidenceSummary } from "../src/verify/evidence-summary.ts"
 import { collectFindings } from "../src/verify/examination.ts"
 import { absent, CHECK_IDS, exitCode, LIMITATIONS, limitation, VERDICTS } from "../src/verify/report.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
+import { asJson } from "./fixtures/json-values.ts"
 import type { RunSpec } from "./fixtures/run-spec.ts"
 import { RELEASED } from "./fixtures/samples.ts"
 
@@ -143,6 +144,8 @@ describe("a document that is none of ours", () => {
   test("gets advice on what to save instead", () => {
     expect(sentence({ ok: true, run_id: 1, allow_token: {} })).toContain("save the run's bundle")
     expect(sentence({ ok: false, error: "no" })).toContain("this is an error answer")
+    expect(sentence(asJson(a.trustDocument))).toBe("this is a trust document, not a record: pass it with --trust FILE")
+    expect(sentence({ ok: true, total: 1, limit: 50, offset: 0, runs: [] })).toContain("this is a list of runs")
     expect(sentence({})).toContain("not a Runseal document")
     expect(sentence([])).toContain("not a JSON object")
   })

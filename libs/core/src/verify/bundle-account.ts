@@ -34,7 +34,7 @@ export function passedChecks(bundle: Bundle): PassedChecks {
       owner: "the record",
       none: NO_ANCHOR,
     }),
-    bundle_hash: "the bundle hash covers everything shown",
+    bundle_hash: "the bundle hash covers the hashes of all parts",
     complete_record: anchors.complete_record
       ? `log entry ${anchors.complete_record.entry.logIndex} holds the whole record`
       : absent("complete_record", NO_ANCHOR),

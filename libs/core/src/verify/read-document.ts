@@ -1,6 +1,7 @@
 /** Recognizes our documents and reads their shape. What they say is for the checks. */
 import type { JsonObject, JsonValue, KnownTexts } from "@runseal/canonical"
 import { parseStrictJson, readCanonical } from "@runseal/canonical"
+import { TRUST_DOCUMENT_KIND } from "@runseal/log/trust/trust-document"
 import type { AttestationDocument } from "../artifacts/attestation-answer.ts"
 import { type Bundle, bundleSchema } from "../artifacts/bundle-schema.ts"
 import { type ExportStatement, exportStatementSchema } from "../artifacts/export-statement.ts"
@@ -89,6 +90,9 @@ const parseBundle = (value: JsonObject): Parsed<Bundle> =>
 function adviceFor(value: JsonObject): string {
   if (Object.hasOwn(value, "allow_token"))
     return "an allow token is not checked alone: save the run's bundle from /runs/{id}/artifacts and verify that"
+  if (value.kind === TRUST_DOCUMENT_KIND) return "this is a trust document, not a record: pass it with --trust FILE"
+  if (Array.isArray(value.runs))
+    return "this is a list of runs, not a record: save the bundle of one from /runs/{id}/artifacts and verify that"
   if (value.ok === false)
     return "this is an error answer, not a sealed record: save the run's bundle or receipt and verify that"
   return "not a Runseal document: expected an audit bundle, a receipt answer, an attestation, an export statement or a run statement"
