@@ -4,8 +4,9 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { Command, CommanderError, Option } from "commander"
 import type { Answer } from "./exit-answer.ts"
 import { EXPECTATION_FLAGS, type ExpectationOptions } from "./expected-facts.ts"
+import { AUDIT_HELP, EXPORT_HELP, TRUST_HELP, VERIFY_HELP } from "./help-texts.ts"
 import { InputError } from "./input-error.ts"
-import type { Style } from "./print.ts"
+import { printJson, type Style } from "./print.ts"
 import { createProgress } from "./progress.ts"
 import { addTrust, listTrust, removeTrust } from "./trust-command.ts"
 import { trustFolder } from "./trust-store.ts"
@@ -26,40 +27,6 @@ type AuditFlags = {
   readonly witnessesNeeded?: string
   readonly holds: readonly string[]
 }
-
-const EXIT_CODES = `
-Examples:
-  verifier bundle.json --trust runseal-trust.json
-  verifier bundle.json --require-outcome ok --payload payload.txt --max-age 24h
-  verifier records/ --csv > records.csv
-  verifier export.ndjson --complete
-
-Exit codes:
-  0  verified and anchored
-  1  FAILED, not as expected, or not anchored (0 with --allow-unanchored)
-  2  not readable, not a document of ours, wrong usage, or the verifier itself failed
-
-Nothing goes to the network unless a document is an address.`
-
-const EXPORT_OPTIONS = `
-The record is verified first; --trust, --strict and --ascii mean what they mean there. A record that FAILED or is not
-anchored is not exported, and the exit code is 1.
-
-Examples:
-  verifier export bundle.json --sigstore anchors
-  verifier export bundle.json --in-toto statement --envelope statement.intoto.json`
-
-const AUDIT_OPTIONS = `
---trust, --json and --ascii mean what they mean for a verification. With --witnesses-needed alone, the witnesses are those
-of the trust document. Exit codes:
-  0  the log is whole and still holds every checkpoint seen before
-  1  FAILED: it is not signed with a key you trust, not cosigned by enough witnesses, contradicts itself, is not the
-     log that was seen before, or lacks a document's entry
-  2  it could not be read
-
-Examples:
-  verifier log audit https://runs.example.com
-  verifier log audit ./log-copy --quick --holds bundle.json`
 
 /** Runs a command line. @param verify verifies the document it names. Throws InputError. */
 export async function commandLineAnswer(
@@ -117,7 +84,7 @@ function commandLine(
   for (const [flag, description] of EXPECTATION_FLAGS) program.option(flag, description)
   program
     .addOption(new Option("--strict-list <limitations>").hideHelp())
-    .addHelpText("after", EXIT_CODES)
+    .addHelpText("after", VERIFY_HELP)
     .action(async (documents: readonly string[], options: RootOptions) =>
       setAnswer(await verify(verificationOf(documents, options))),
     )
@@ -129,7 +96,7 @@ function commandLine(
     .option("--in-toto <dir>", "write the run statement of --envelope to this folder; created if missing")
     .option("--envelope <envelope>", "the service's run statement: a file, - or an https address")
     .option("--force", "overwrite files of the same names", false)
-    .addHelpText("after", EXPORT_OPTIONS)
+    .addHelpText("after", EXPORT_HELP)
     .action(async (argument: string, options: ExportOptions) => {
       const { trust, strict, ...others } = program.opts<VerifyOptions>()
       if (areGiven({ ...others, ascii: false }))
@@ -139,6 +106,7 @@ function commandLine(
   program
     .command("log")
     .description("audit the log of a service")
+    .addHelpText("after", "\nExample:\n  verifier log audit https://runs.example.com")
     .command("audit")
     .description("rebuild the whole log and compare it with every checkpoint seen before")
     .argument("<log>", "a service's address, or a folder with a copy of its log")
@@ -146,7 +114,7 @@ function commandLine(
     .option("--witness <vkey>", "verifier key of a witness who should have cosigned the log (repeatable)", appended, [])
     .option("--witnesses-needed <count>", "how many of the witnesses must have cosigned it (default: all)")
     .option("--holds <document>", "a document whose log entries must be in this log (repeatable)", appended, [])
-    .addHelpText("after", AUDIT_OPTIONS)
+    .addHelpText("after", AUDIT_HELP)
     .action(async (argument: string, { quick, witness, witnessesNeeded: needed, holds: documents }: AuditFlags) => {
       const { auditCommand } = await import("./log-command.ts")
       const { trust, json, ascii, ...others } = program.opts<VerifyOptions>()
@@ -164,7 +132,38 @@ function commandLine(
       )
     })
   trustCommands(program, folder, style, setAnswer)
+  printingCommands(program, setAnswer)
   return program
+}
+
+/** Commands that print what other programs read. */
+function printingCommands(program: Command, setAnswer: (answer: Answer) => void): void {
+  const print = (stdout: string): void => setAnswer({ stdout, stderr: "", exit: 0 })
+  program
+    .command("completion")
+    .description("print the completion script of a shell")
+    .argument("<shell>", "bash, zsh or fish")
+    .addHelpText("after", "\nExample:\n  source <(verifier completion bash)")
+    .action(async (shell: string) => {
+      const { completionScript } = await import("./shell-completion.ts")
+      print(completionScript(program, shell))
+    })
+  program
+    .command("manual")
+    .description("print the manual page")
+    .addHelpText("after", "\nExample:\n  verifier manual | man -l -")
+    .action(async () => {
+      const { manualPage } = await import("./shell-completion.ts")
+      print(manualPage(program, VERSION))
+    })
+  program
+    .command("json-schema")
+    .description("print the JSON Schema of what --json prints")
+    .addHelpText("after", "\nExample:\n  verifier json-schema > verifier.schema.json")
+    .action(async () => {
+      const { JSON_SCHEMA } = await import("./output-schema.ts")
+      print(printJson(JSON_SCHEMA))
+    })
 }
 
 /** Options of a verification as Commander gives them. */
@@ -222,12 +221,6 @@ async function exportAnswer(
   throw new InputError("An export takes either --sigstore, or --in-toto with --envelope.")
 }
 
-const TRUST_EXAMPLES = `
-Examples:
-  verifier trust add https://runs.example.com
-  verifier trust add runseal-trust.json --replace
-  verifier trust remove "Example Run Service"`
-
 /** The commands under `verifier trust`. */
 function trustCommands(
   program: Command,
@@ -238,13 +231,13 @@ function trustCommands(
   const trust = program
     .command("trust")
     .description("the services whose records you trust")
-    .addHelpText("after", TRUST_EXAMPLES)
+    .addHelpText("after", TRUST_HELP)
   trust
     .command("add")
     .description("pin a service's trust document, from a file or its address")
     .argument("<document>", "a file, - or an https address; a bare https://host means its well-known trust document")
     .option("--replace", "replace another document of the same service", false)
-    .addHelpText("after", TRUST_EXAMPLES)
+    .addHelpText("after", TRUST_HELP)
     .action(async (argument: string, { replace }: { readonly replace: boolean }) => {
       setAnswer(await addTrust(argument, replace, folder(), style))
     })
@@ -257,7 +250,7 @@ function trustCommands(
     .command("remove")
     .description("remove the trust document of a service")
     .argument("<service>", "its name as trust list shows it")
-    .addHelpText("after", TRUST_EXAMPLES)
+    .addHelpText("after", TRUST_HELP)
     .action((service: string) => setAnswer(removeTrust(service, folder(), style)))
 }
 

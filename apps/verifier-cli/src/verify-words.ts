@@ -24,7 +24,15 @@ type Switch = (typeof SWITCHES)[number][1]
 export type VerifyOptions = Readonly<Record<Switch, boolean>> & { readonly trust: readonly string[] }
 
 /** First arguments that name a command, not a document. */
-export const COMMANDS: ReadonlySet<string> = new Set(["export", "log", "trust", "help"])
+export const COMMANDS: ReadonlySet<string> = new Set([
+  "export",
+  "log",
+  "trust",
+  "completion",
+  "manual",
+  "json-schema",
+  "help",
+])
 
 /** How several documents, or the verdict alone, are printed. */
 export type OutputFormat = "table" | "csv" | "quiet"

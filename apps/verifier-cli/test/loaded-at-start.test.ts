@@ -32,6 +32,6 @@ test("what reads PDFs, what exports, what holds records together and what reads 
   expect(loaded).toContain("src/verify-command.ts")
   expect(loaded).toContain("../../libs/core/src/verify/document.ts")
   const late =
-    /report-file|^src\/export-|command-line|trust-command|commander|complete|export-records|sigstore|report-pdf\/(?!is-pdf)/
+    /report-file|^src\/export-|command-line|trust-command|expected-facts|verify-many|output-schema|shell-completion|help-texts|commander|complete|export-records|sigstore|report-pdf\/(?!is-pdf)/
   expect(loaded.filter(path => late.test(path))).toEqual([])
 })

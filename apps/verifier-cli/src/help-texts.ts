@@ -1,0 +1,41 @@
+/** Help after the options: examples, exit codes, and what the options of a verification mean for other commands. */
+
+export const VERIFY_HELP = `
+Examples:
+  verifier bundle.json --trust runseal-trust.json
+  verifier bundle.json --require-outcome ok --payload payload.txt --max-age 24h
+  verifier records/ --csv > records.csv
+  verifier export.ndjson --complete
+
+Exit codes:
+  0  verified and anchored
+  1  FAILED, not as expected, or not anchored (0 with --allow-unanchored)
+  2  not readable, not a document of ours, wrong usage, or the verifier itself failed
+
+Nothing goes to the network unless a document is an address.`
+
+export const EXPORT_HELP = `
+The record is verified first; --trust, --strict and --ascii mean what they mean there. A record that FAILED or is not
+anchored is not exported, and the exit code is 1.
+
+Examples:
+  verifier export bundle.json --sigstore anchors
+  verifier export bundle.json --in-toto statement --envelope statement.intoto.json`
+
+export const AUDIT_HELP = `
+--trust, --json and --ascii mean what they mean for a verification. With --witnesses-needed alone, the witnesses are those
+of the trust document. Exit codes:
+  0  the log is whole and still holds every checkpoint seen before
+  1  FAILED: it is not signed with a key you trust, not cosigned by enough witnesses, contradicts itself, is not the
+     log that was seen before, or lacks a document's entry
+  2  it could not be read
+
+Examples:
+  verifier log audit https://runs.example.com
+  verifier log audit ./log-copy --quick --holds bundle.json`
+
+export const TRUST_HELP = `
+Examples:
+  verifier trust add https://runs.example.com
+  verifier trust add runseal-trust.json --replace
+  verifier trust remove "Example Run Service"`

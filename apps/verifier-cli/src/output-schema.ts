@@ -1,0 +1,157 @@
+/** The JSON Schema of what `--json` prints, made of the tables that the verifier answers from. `verifier json-schema` prints it. */
+import type { JsonObject, JsonValue } from "@runseal/canonical"
+import { COMPLETENESS_VERDICTS } from "@runseal/core/verify/completeness"
+import {
+  FINDING_IDS,
+  LIMITATION_CODES,
+  PRINTED_HASHES_ID,
+  REPORT_SIGNATURE_ID,
+  VERDICTS,
+} from "@runseal/core/verify/report"
+import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
+import { EXPECTATION_IDS } from "./judgement.ts"
+import { AUDIT_CHECKS } from "./log-failure.ts"
+import { SCHEMA_VERSION } from "./verify-text.ts"
+
+const TEXT = { type: "string" }
+const COUNT = { type: "integer", minimum: 0 }
+const YES_OR_NO = { type: "boolean" }
+const ANY_EXIT = { enum: [0, 1, 2] }
+const EXIT = { enum: [0, 1] }
+const DIGITS = { type: "string", pattern: "^[0-9]+$" }
+
+const oneOf = (values: readonly JsonValue[]): JsonObject => ({ enum: [...values] })
+const list = (items: JsonObject): JsonObject => ({ type: "array", items })
+const mapOf = (values: JsonObject): JsonObject => ({ type: "object", additionalProperties: values })
+
+/** An object of exactly these members; `optional` ones may be absent. */
+const object = (required: JsonObject, optional: JsonObject = {}): JsonObject => ({
+  type: "object",
+  properties: { ...required, ...optional },
+  required: Object.keys(required),
+  additionalProperties: false,
+})
+
+const LIMITATION = object({ code: oneOf(LIMITATION_CODES), sentence: TEXT, strict: YES_OR_NO })
+const CHECK_IDS = [...FINDING_IDS, REPORT_SIGNATURE_ID, PRINTED_HASHES_ID]
+const FACTS = ["cause", "tenant_id", "program_id", "route_id", "policy_hash", "payload_hash", "ai_output_hash"]
+const ANCHOR = object(
+  { slot: TEXT, leaf_version: TEXT, log_index: DIGITS, integrated_time: DIGITS },
+  { outside_log: TEXT, timestamp_authority: TEXT, late: { const: true } },
+)
+
+/** One document. `file` and `line` say which of several it is. */
+const DOCUMENT = object(
+  {
+    schema_version: { const: SCHEMA_VERSION },
+    verdict: oneOf(Object.values(VERDICTS)),
+    exit_code: EXIT,
+    document: oneOf(["bundle", "receipt", "attestation", "export_statement", "run_statement"]),
+    checks: list(
+      object({ id: oneOf(CHECK_IDS), result: oneOf(["pass", "fail", "absent", "withheld"]), message: TEXT }),
+    ),
+    limitations: list(LIMITATION),
+    withheld: list(TEXT),
+    anchors: list(ANCHOR),
+  },
+  {
+    file: TEXT,
+    line: COUNT,
+    first_failure: oneOf([...CHECK_IDS, ...EXPECTATION_IDS, "strict"]),
+    service: TEXT,
+    run_id: COUNT,
+    outcome_kind: oneOf(OUTCOME_KINDS),
+    facts: object({}, Object.fromEntries(FACTS.map(name => [name, TEXT]))),
+    statement: TEXT,
+    expectations: list(object({ id: oneOf(EXPECTATION_IDS), result: oneOf(["pass", "fail"]), message: TEXT })),
+    key_notes: list(object({ role: oneOf(["service", "log"]), key_id: TEXT, code: TEXT, sentence: TEXT })),
+    evidence_summary: mapOf(TEXT),
+  },
+)
+
+/** One of several that is no document. */
+const UNREADABLE = object(
+  { schema_version: { const: SCHEMA_VERSION }, exit_code: { const: 2 }, unreadable: TEXT },
+  { file: TEXT, line: COUNT },
+)
+
+/** The last object of several. */
+const SUMMARY = object({
+  schema_version: { const: SCHEMA_VERSION },
+  documents: COUNT,
+  passed: COUNT,
+  exit_code: ANY_EXIT,
+  verdicts: mapOf(COUNT),
+  outcomes: mapOf(COUNT),
+})
+
+const PROBLEM = object({ sentence: TEXT }, { line: COUNT, tenant_ordinal: COUNT, run_id: COUNT })
+/** An export with `--complete`. */
+const EXPORT = object(
+  {
+    schema_version: { const: SCHEMA_VERSION },
+    verdict: oneOf(Object.values(COMPLETENESS_VERDICTS)),
+    exit_code: EXIT,
+    records: COUNT,
+    records_outside_time: COUNT,
+    problems: list(PROBLEM),
+    problem_count: COUNT,
+    notes: list(PROBLEM),
+    note_count: COUNT,
+    limitations: list(LIMITATION),
+  },
+  {
+    service: TEXT,
+    refused: list(LIMITATION),
+    tenant_id: TEXT,
+    export_clock: TEXT,
+    from: TEXT,
+    to: TEXT,
+    first_ordinal: COUNT,
+    last_ordinal: COUNT,
+    previous_record: TEXT,
+    last_record: TEXT,
+    head_ordinal: COUNT,
+    head: TEXT,
+    log_index: DIGITS,
+    integrated_time: DIGITS,
+  },
+)
+
+/** `log audit`. */
+const AUDIT = object(
+  {
+    schema_version: { const: SCHEMA_VERSION },
+    verdict: oneOf(["LOG VERIFIED", "LOG EXTENSION VERIFIED", "FAILED"]),
+    exit_code: EXIT,
+    limitations: list(TEXT),
+  },
+  {
+    first_failure: oneOf(AUDIT_CHECKS),
+    message: TEXT,
+    service: TEXT,
+    origin: TEXT,
+    tree_size: COUNT,
+    root_hash: TEXT,
+    checkpoint: TEXT,
+    witnessed: object({
+      tree_size: COUNT,
+      checkpoint: TEXT,
+      witnesses: COUNT,
+      needed: COUNT,
+      cosigned: list(object({ witness: TEXT, time: COUNT })),
+    }),
+    rebuilt_from: COUNT,
+    checkpoints_seen_before: COUNT,
+    contradicts: object({ seen_at: TEXT, checkpoint: TEXT }),
+  },
+)
+
+/** Of every object that `--json` prints. */
+export const JSON_SCHEMA: JsonObject = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  $id: `urn:runseal:verifier-json:v${SCHEMA_VERSION}`,
+  title: "An object that verifier --json prints",
+  $defs: { document: DOCUMENT, unreadable: UNREADABLE, summary: SUMMARY, export: EXPORT, audit: AUDIT },
+  anyOf: ["document", "unreadable", "summary", "export", "audit"].map(name => ({ $ref: `#/$defs/${name}` })),
+}

@@ -1,0 +1,100 @@
+/** Shell completion and the manual page, made of the commands and options that Commander knows. */
+import type { Command, Option } from "commander"
+import { InputError } from "./input-error.ts"
+
+const SHELLS = ["bash", "zsh", "fish"] as const
+type Shell = (typeof SHELLS)[number]
+
+/** A command with the words before it, such as `log audit`. */
+type NamedCommand = { readonly name: string; readonly command: Command }
+
+/** Every command that takes options, the program itself last. */
+function commandsOf(command: Command, name = ""): readonly NamedCommand[] {
+  const below = command.commands.flatMap(sub => commandsOf(sub, `${name} ${sub.name()}`.trim()))
+  return [...below, { name, command }]
+}
+
+const optionsOf = (command: Command): readonly Option[] => command.options.filter(({ hidden }) => !hidden)
+
+/** The script that a shell reads. Throws InputError for another shell. */
+export function completionScript(program: Command, shell: string): string {
+  const known = SHELLS.find(name => name === shell)
+  if (known === undefined) throw new InputError(`There is completion for ${SHELLS.join(", ")}, and not for ${shell}.`)
+  return SCRIPTS[known](commandsOf(program))
+}
+
+const SCRIPTS: Readonly<Record<Shell, (commands: readonly NamedCommand[]) => string>> = {
+  bash: bashScript,
+  zsh: commands => `autoload -U +X bashcompinit && bashcompinit\n${bashScript(commands)}`,
+  fish: fishScript,
+}
+
+/** After the words of a command its own words are offered, and file names in any case. */
+function bashScript(commands: readonly NamedCommand[]): string {
+  const cases = commands.map(({ name, command }) => {
+    const words = [...command.commands.map(sub => sub.name()), ...optionsOf(command).map(({ long }) => long)].join(" ")
+    return `    ${name === "" ? "*" : `*" ${name} "*`}) words="${words}" ;;`
+  })
+  return [
+    "_verifier() {",
+    "  local words",
+    '  case " $' + '{COMP_WORDS[*]:1:COMP_CWORD-1} " in',
+    ...cases,
+    "  esac",
+    '  COMPREPLY=($(compgen -W "$words" -- "$' + '{COMP_WORDS[COMP_CWORD]}"))',
+    "}",
+    "complete -o default -F _verifier verifier",
+    "",
+  ].join("\n")
+}
+
+function fishScript(commands: readonly NamedCommand[]): string {
+  const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`
+  const lines = commands.flatMap(({ name, command }) => {
+    const last = name.split(" ").at(-1)
+    const condition = last ? `'__fish_seen_subcommand_from ${last}'` : "__fish_use_subcommand"
+    const start = `complete -c verifier -n ${condition}`
+    return [
+      ...command.commands.map(sub => `${start} -a ${sub.name()} -d ${quoted(sub.description())}`),
+      ...optionsOf(command).map(
+        ({ long, description, required }) =>
+          `${start} -l ${long?.slice(2)}${required ? " -r" : ""} -d ${quoted(description)}`,
+      ),
+    ]
+  })
+  return `${lines.join("\n")}\n`
+}
+
+/** The manual page in the man macros of roff: the help of every command. */
+export function manualPage(program: Command, version: string): string {
+  const sections = commandsOf(program)
+    .filter(({ command }) => command.commands.length === 0 || command === program)
+    .toReversed()
+    .flatMap(({ name, command }) => [`.SS verifier ${name}`.trim(), ".nf", escapeRoff(helpOf(command)), ".fi"])
+  return [
+    `.TH VERIFIER 1 "" "verifier ${version}"`,
+    ".SH NAME",
+    "verifier \\- verify records of a Runseal service offline",
+    ".SH COMMANDS",
+    ...sections,
+    "",
+  ].join("\n")
+}
+
+function helpOf(command: Command): string {
+  let text = ""
+  command.configureOutput({
+    writeOut: part => {
+      text += part
+    },
+  })
+  command.outputHelp()
+  return text.trim()
+}
+
+/** Text in which no line is a macro and no hyphen is a typographic one. */
+const escapeRoff = (text: string): string =>
+  text
+    .replaceAll("\\", "\\e")
+    .replaceAll("-", "\\-")
+    .replace(/^([.'])/gm, "\\&$1")
