@@ -283,6 +283,9 @@ describe("limits of the evidence", () => {
         found === "none" ? [] : [found],
       )
     expect(findings(found)).toEqual([expect.stringMatching(/^COST_DOES_NOT_ADD_UP.*fewer than/)])
+    const opener = " The kernels recorded 1 finding, which stops no run: COST_DOES_NOT_ADD_UP."
+    for (const format of REPORT_FORMATS)
+      expect(reportText(makeReport(found, contextOf(found), format))).toContain(opener)
     for (const text of findings(sealed("ok"))) expect(FINDING_CODES.some(code => text.startsWith(code))).toBe(true)
   })
 })

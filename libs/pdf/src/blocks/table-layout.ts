@@ -4,7 +4,7 @@ import { type Column, HAIRLINE, PAGE, RULE, type Style, WASH } from "../page/sty
 import type { Setting } from "../text/setting.ts"
 
 /** A table up to this height is not split. */
-const SHORT_TABLE: number = PAGE.height / 12
+const SHORT_TABLE: number = PAGE.height / 8
 /** So many first rows of a longer table stay on one page, and so many last rows. */
 const TOGETHER = 3
 

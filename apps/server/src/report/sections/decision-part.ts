@@ -5,7 +5,7 @@ import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { TranscriptStep } from "@runseal/core/vocabulary/pipeline-path"
 import type { Line, Span } from "@runseal/pdf/block"
 import { CALLERS_WORD } from "../declared.ts"
-import { count, fact, facts, line, mono, muted, quote, remark, subsection, table, timeOr } from "../spans.ts"
+import { count, fact, facts, line, mono, quote, remark, subsection, table, timeOr } from "../spans.ts"
 import type { Part } from "../subject.ts"
 import { attestedFacts, DECISION_FIELDS } from "./declared-content.ts"
 import { factsBeside } from "./receipt-part.ts"
@@ -33,7 +33,7 @@ export const decision: Part = ({ bundle }) => {
   ]
 }
 
-/** What each gate looked at; undefined where the record holds nothing of it. */
+/** What each gate decided on; undefined where the record holds nothing of it, because the gate failed. */
 const GATE_REASONS: Readonly<Partial<Record<TranscriptStep, (bundle: Bundle) => Line | undefined>>> = {
   PEPG_ADMISSION: bundle => {
     const { attestation_gap_receipt: gap } = bundle
@@ -79,7 +79,7 @@ export const course: Part = ({ bundle }) => {
     line(mono(code)),
     line(label),
     line(gateResult(state, bundle)),
-    GATE_REASONS[code]?.(bundle) ?? line(muted("–")),
+    GATE_REASONS[code]?.(bundle) ?? quote(bundle.run.error_message ?? "–"),
   ])
   return [
     timeline(bundle),

@@ -30,7 +30,7 @@ export const proof: Part = subject => {
       ...(bundle.partial_manifest === undefined
         ? []
         : [fact("Partial manifest hash", mono(bundle.partial_manifest.ManifestHash))]),
-      fact("Bundle hash", mono(bundle.bundle_hash)),
+      ...(proofHash(subject) === bundle.bundle_hash ? [] : [fact("Bundle hash", mono(bundle.bundle_hash))]),
     ]),
     ...(inBrief ? [] : anchors),
   ]

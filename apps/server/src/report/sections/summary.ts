@@ -1,10 +1,11 @@
 /** Part 1: the Executive Summary, exactly two paragraphs: this run, then what its outcome means and where it is anchored. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Line } from "@runseal/pdf/block"
-import { count, heading, line, mono, paragraph, quote, readableTime, shortQuote } from "../spans.ts"
+import { count, countOf, heading, line, mono, paragraph, quote, readableTime, shortQuote } from "../spans.ts"
 import { type Part, wordsOf } from "../subject.ts"
 import { anchorSentence } from "./anchors.ts"
 
@@ -29,7 +30,19 @@ function opener(bundle: Bundle): Line {
     ". ",
   )
   const payload = `Its payload of ${count(sections.payload.payload_bytes)} bytes is recorded only as a hash. `
-  return line(requested, payload, `${OUTCOMES[run.outcome_kind].sentence} `, because(bundle))
+  return line(requested, payload, `${OUTCOMES[run.outcome_kind].sentence} `, because(bundle), findings(bundle))
+}
+
+/** The findings of the kernels, which stop no run. */
+function findings({ sections }: Bundle): Line {
+  const found = recordFindings(sections)
+  if (found.length === 0) return []
+  const codes = found.map(({ code }) => code).join(", ")
+  return line(
+    ` The kernels recorded ${countOf(found.length, "finding")}, which ${found.length === 1 ? "stops" : "stop"} no run: `,
+    mono(codes),
+    ".",
+  )
 }
 
 /** What decided the outcome, from the sealed decision. */
