@@ -56,8 +56,8 @@ const VOUCHED: readonly (readonly [what: string, who: string])[] = [
 /** Whose word each part of a record is. */
 function declarations(): readonly Block[] {
   const columns = [
-    { title: "Part of the record", share: 55 },
-    { title: "Whose word it is", share: 45 },
+    { title: "Part of the record", share: 60 },
+    { title: "Whose word it is", share: 40 },
   ]
   return table(
     "Whose word",
