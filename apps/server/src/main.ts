@@ -5,7 +5,7 @@ import { boot, prepare, type Service } from "./boot.ts"
 import { type Listening, listen, tryToListen } from "./front/http/listen.ts"
 import { createMetrics, listenForMetrics, type Metrics } from "./front/metrics/metrics.ts"
 import { runCommand } from "./operator-commands.ts"
-import { type Config, readConfig } from "./options/config.ts"
+import { type Config, originWarning, readConfig } from "./options/config.ts"
 import { readSecretFiles, removeSecrets, SECRET_VARIABLES } from "./options/secrets.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { createLogger, errorFacts } from "./process-log.ts"
@@ -22,6 +22,9 @@ function openStore(
       : ({ kind: "postgres", url: databaseUrl } as const)
   return openDatabase(place, log, ifMissing)
 }
+
+/** The process that started this one, read before it can end. */
+const PARENT = process.ppid
 
 const printToOperator = (sentence: string): void => void process.stderr.write(`runseal: ${sentence}\n`)
 
@@ -65,6 +68,8 @@ async function main(): Promise<void> {
   // Both refuse a start before anything is made.
   const prepared = prepare(config)
   await refuseUsedPorts(config)
+  const warning = originWarning(config)
+  if (warning !== undefined) logger.warn(warning)
   const db = await openStore(config, sentence => logger.info(sentence))
   const metrics = config.metricsPort === undefined ? undefined : createMetrics()
   const service = await boot({ config, prepared, db, logger, nowMs: Date.now, counters: metrics?.counters }).catch(
@@ -89,13 +94,28 @@ async function main(): Promise<void> {
     await listeners.metrics?.stop()
     logger.info("stopped")
   }
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
-    process.on(signal, () => {
-      stop(signal).catch((error: unknown) => {
-        logger.error({ err: error }, "the stop failed")
-        process.exitCode = 1
-      })
+  const stopFor = (reason: string): void => {
+    stop(reason).catch((error: unknown) => {
+      logger.error({ err: error }, "the stop failed")
+      process.exitCode = 1
     })
+  }
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopFor(signal))
+  if (NPM_STARTS.has(process.env.npm_lifecycle_event ?? "")) whenParentEnds(() => stopFor("npm ended"))
+}
+
+/** Commands of npm that run the service in the foreground: `npm start` and `npx`. */
+const NPM_STARTS: ReadonlySet<string> = new Set(["start", "npx"])
+const PARENT_POLL_MS = 1000
+
+/** npm that is killed, and the shell of npx that gets a signal, end without their child. Polled: no signal reports the end of a parent. */
+function whenParentEnds(stop: () => void): void {
+  const timer = setInterval(() => {
+    if (process.ppid === PARENT) return
+    clearInterval(timer)
+    stop()
+  }, PARENT_POLL_MS)
+  timer.unref()
 }
 
 try {

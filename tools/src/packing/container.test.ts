@@ -99,6 +99,10 @@ describe("compose.yaml", () => {
     expect(server?.image).toBe(`runseal/server:${rootManifest.version}`)
   })
 
+  test("the log has no default name", () => {
+    expect(server?.environment.RUNSEAL_LOG_ORIGIN).toMatch(/^\$\{RUNSEAL_LOG_ORIGIN:\?/)
+  })
+
   test("secrets are files, and no variable holds one", () => {
     for (const { environment } of Object.values(compose.services))
       for (const [name, value] of Object.entries(environment))

@@ -7,9 +7,11 @@ import { Command, CommanderError, Option } from "commander"
 import * as v from "valibot"
 import { addCommands, type Commands } from "./commands.ts"
 import { nameInFile, readConfigFile } from "./config-file.ts"
+import { isLoopback } from "./operator-url.ts"
 import { rekorOf } from "./rekor-options.ts"
 import { StartupError } from "./startup-error.ts"
 import {
+  DEFAULT_ORIGIN,
   flagIn,
   OPTION_ROWS,
   OPTIONS,
@@ -150,6 +152,16 @@ function witnessesNeeded({ witnesses = [], witnessesNeeded: needed }: OptionValu
   if (most === 0) throw new StartupError("--witnesses-needed needs --witness")
   if (needed > most) throw new StartupError(`--witnesses-needed must be an integer from 1 to ${most}`)
   return needed
+}
+
+/**
+ * A warning for a log with the default name where other machines use the service: readers tell logs apart by their names, and the name can
+ * never be changed. Undefined on one machine, as for a trial.
+ */
+export function originWarning({ logOrigin, host, databaseUrl, baseUrl }: Config): string | undefined {
+  if (logOrigin !== DEFAULT_ORIGIN) return undefined
+  if (databaseUrl === undefined && baseUrl === undefined && isLoopback(host)) return undefined
+  return `the log has the default name ${DEFAULT_ORIGIN}, as other logs have: give --log-origin a host name of yours before the first start; an existing log keeps its name`
 }
 
 /** Text of the policy file; undefined when the built-in policy is in force. */

@@ -1,6 +1,9 @@
 /** Addresses from the operator's options. The service sends requests to no others. */
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]|::1)$/
+
+/** Whether only this machine reaches a host. */
+export const isLoopback = (host: string): boolean => LOOPBACK.test(host)
 
 /**
  * Reads an http or https address. Undefined for another scheme, and for an address with credentials, a query or a fragment.
@@ -10,7 +13,7 @@ export function operatorUrl(text: string, http: "anywhere" | "this machine" = "t
   const url = URL.parse(text)
   if (url === null || `${url.username}${url.password}` !== "" || /[?#]/.test(text)) return undefined
   if (url.protocol === "https:") return url
-  return url.protocol === "http:" && (http === "anywhere" || LOOPBACK.test(url.hostname)) ? url : undefined
+  return url.protocol === "http:" && (http === "anywhere" || isLoopback(url.hostname)) ? url : undefined
 }
 
 /** The same address with a slash at its end, so that relative paths are resolved below it. */

@@ -53,6 +53,7 @@ const REKOR_VERSIONS = ["1", "2"] as const
 const ON_OFF = ["on", "off"] as const
 const LOG_LEVELS = ["silent", "error", "warn", "info", "debug"] as const
 
+export const DEFAULT_ORIGIN = "runseal.local"
 const MAX_PORT = 65_535
 const PORT = integer(0, MAX_PORT)
 const TOKENS = Number.MAX_SAFE_INTEGER
@@ -90,7 +91,7 @@ export const OPTIONS = v.object({
   logOrigin: option(
     "--log-origin <host>",
     "host name of the transparency log, without port; it can never be changed",
-    v.optional(HOST_NAME, "runseal.local"),
+    v.optional(HOST_NAME, DEFAULT_ORIGIN),
   ),
   databaseUrl: option(
     "--database-url <url>",
