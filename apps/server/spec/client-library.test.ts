@@ -1,4 +1,7 @@
 /** docs/sdk.md: the SDK against the real service, its fetch calls the application directly. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { inflateSync } from "node:zlib"
 import { readReportPdf } from "@runseal/core/report-pdf/verify-report-pdf"
 import { publicOrigin } from "@runseal/log/notes/checkpoint"
@@ -7,6 +10,7 @@ import {
   type Client,
   createClient,
   type ExecuteRequest,
+  hashFile,
   InvalidArgumentError,
   isUnreadable,
   NotFoundError,
@@ -20,6 +24,7 @@ import { beforeEach, expect, test } from "vitest"
 import { CASES, REQUESTS, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
 
 const { service, answers, runId } = standingSevenStates()
+const IDENTITY = { route_id: "claims/triage", registry_record_hash: "b".repeat(64) }
 
 let client: Client
 let sent = 0
@@ -89,14 +94,41 @@ test("run, bundle, artifact, health, version, checkpoint and trust are read", as
   expect((await client.trust()).document.kind).toBe("vfa.trust.v1")
 })
 
-test("a report is a PDF that carries the bundle; another format is refused before anything is sent", async () => {
-  const pdf = await client.report(runId("ok"), { format: "brief" })
+/** The bundle in a report. */
+async function recordIn(pdf: Uint8Array): Promise<string> {
   const file = await readReportPdf(pdf, async (data, maxBytes) => inflateSync(data, { maxOutputLength: maxBytes }))
   if ("unreadable" in file) throw new Error(file.unreadable)
-  expect(new TextDecoder().decode(file.record)).toBe((await client.bundle(runId("ok"))).text)
+  return new TextDecoder().decode(file.record)
+}
+
+test("a report is a PDF that carries the bundle; another format is refused before anything is sent", async () => {
+  const pdf = await client.report(runId("ok"), { format: "brief" })
+  expect(await recordIn(pdf)).toBe((await client.bundle(runId("ok"))).text)
   const unknown: ReportOptions = JSON.parse('{"format":"short"}')
   await expect(client.report(runId("ok"), unknown)).rejects.toThrow(InvalidArgumentError)
   await expect(client.report(999_999)).rejects.toThrow(NotFoundError)
+})
+
+test("a run of a hashed program is sealed with that hash, and its report is saved with the evidence in it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "runseal-sdk-report-"))
+  try {
+    const [agent, report] = [join(folder, "agent.tgz"), join(folder, "report.pdf")]
+    writeFileSync(agent, "a packed agent")
+    const program_id = await hashFile(agent)
+    const { run_id } = await client.execute({
+      ...IDENTITY,
+      program_id,
+      payload: "Approve claim 4711?",
+      authorization_chain: { approvers: [{ actor_id: "m.okafor", approved_at: new Date(0), comment: undefined }] },
+    })
+    expect(await client.run(run_id)).toMatchObject({ program_id })
+    const { document } = await client.bundle(run_id)
+    expect(JSON.stringify(document)).toContain('{"actor_id":"m.okafor","approved_at":"1970-01-01T00:00:00.000Z"}')
+    await client.saveReport(run_id, report)
+    expect(await recordIn(readFileSync(report))).toBe((await client.bundle(run_id)).text)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
 
 test.each(CASES)("the bundle of %s is verified offline as it was received", async name => {

@@ -60,6 +60,15 @@ test("the compiler accepts a run and refuses one without a payload or with a wro
   expect(Object.values(DOES_NOT_COMPILE)).not.toContain(true)
 })
 
+test("every member of a request has a description", () => {
+  const lines = readFileSync(new URL("execute-arguments.ts", import.meta.url), "utf8").split("\n")
+  const members = lines.flatMap((line, at) =>
+    /^ +(?:readonly )?[a-z_A-Z]+\??: /.test(line) ? [{ line, before: lines[at - 1] }] : [],
+  )
+  expect(members.length).toBeGreaterThan(60)
+  expect(members.filter(({ before }) => !before?.endsWith("*/")).map(({ line }) => line.trim())).toEqual([])
+})
+
 describe("the JSON of a request", () => {
   let service: Service
   let client: Client
