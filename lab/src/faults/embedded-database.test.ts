@@ -76,7 +76,7 @@ test("a folder in use is refused, in the same process and from another, and free
   const charging = startCharging()
   await charging.reached(1)
   await expect(open(dataDir)).rejects.toThrow(
-    new StartupError(`The data folder ${dataDir} is in use by another process.`),
+    new StartupError(`The data folder ${dataDir} is in use by another process: stop that first.`),
   )
   charging.process.kill("SIGKILL")
   await once(charging.process, "exit")

@@ -111,7 +111,6 @@ describe("nesting", () => {
 describe("a body that is no object", () => {
   const whole = JSON.stringify(request())
   test.each([
-    ["nothing", ""],
     ["a word", CANARY],
     ["a cut object", whole.slice(0, -1)],
     ["two objects", `${whole}${whole}`],
@@ -129,6 +128,10 @@ describe("a body that is no object", () => {
     ["a boolean", "true"],
   ])("JSON that is no object: %s", async (_name, body) => {
     expect(await refuse(body)).toContain("JSON object")
+  })
+
+  test("an empty body is named as such", async () => {
+    expect(await refuse("")).toBe("The body is empty; it must be a JSON object.")
   })
 
   test("the error says where, by line and column", async () => {

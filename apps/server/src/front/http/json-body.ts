@@ -153,6 +153,7 @@ export async function readJsonBody(c: Context, limits: BodyLimits = REQUEST_LIMI
 
 /** A received body as a JSON object. @throws HttpError 400 for what is not strict JSON or no object */
 export function parseObject(bytes: Uint8Array, limits: BodyLimits): JsonObject {
+  if (bytes.length === 0) throw invalidBody("The body is empty; it must be a JSON object.")
   try {
     const object = parseStrictJson(bytes, limits)
     if (!isObject(object)) throw invalidBody("The body must be a JSON object.")

@@ -56,7 +56,7 @@ export function publicBundleRoutes(deps: Deps): Hono {
   app.get("/runs/:id/bundle.json", () => {
     throw new HttpError(
       "not_published",
-      "No bundle is served at this address; a published run is read under its token.",
+      "No bundle is served at this address. Its owner reads it from /runs/{id}/artifacts; a published run is read under its token.",
     )
   })
   app.get("/public/runs/:token/bundle.json", c =>

@@ -36,7 +36,8 @@ export function lockFolder(dataDir: string): FileLock {
   } catch (cause) {
     throw unusable(dataDir, cause)
   }
-  if (lock === undefined) throw new StartupError(`The data folder ${dataDir} is in use by another process.`)
+  if (lock === undefined)
+    throw new StartupError(`The data folder ${dataDir} is in use by another process: stop that first.`)
   return lock
 }
 
