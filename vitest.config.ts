@@ -6,7 +6,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config
 const pathOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 const propertySeed = pathOf("tools/src/properties/property-seed.ts")
 
-/** What `npm test` runs: each package by itself, but for the folders below. */
+/** The projects of `npm test`: one for each package, without the folders below. */
 const PACKAGES: Readonly<Record<string, string>> = {
   canonical: "libs/canonical",
   log: "libs/log",
@@ -18,36 +18,36 @@ const PACKAGES: Readonly<Record<string, string>> = {
   tools: "tools",
 }
 
-/** What takes minutes or needs other programs has a command of its own: `npm run test:<name>` runs these, and `npm test` does not. */
+/** Tests that take minutes or need other programs: `npm run test:<name>` runs them, and `npm test` does not. */
 const APART: Readonly<Record<string, readonly string[]>> = {
-  /** Servers and verifiers as processes: their options, starts, ends, kills; and outside logs that fail in every way. */
+  /** Servers and verifiers as processes: options, starts, stops, kills; and outside logs with all kinds of faults. */
   process: [
     "apps/server/spec/process",
     "apps/server/spec/outbox",
     "apps/verifier-cli/test/process",
     "tools/src/demo/demo.test.ts",
   ],
-  /** Kills, full disks, stepped clocks, failovers. */
+  /** Kills, full disks, clocks that are set, failovers. */
   faults: ["lab/src/faults"],
   /** Sealer, ledger and log in many orders of events. */
   simulation: ["lab/src/simulation"],
-  /** Every value of every kind of record, changed. */
+  /** Every kind of record, with each of its values changed. */
   mutation: ["libs/core/test/mutation"],
-  /** What is published, packed and installed. */
+  /** The published packages, packed and installed. */
   packages: ["tools/src/packing", "tools/src/supply-chain", "libs/sdk/test"],
   /** The verify page in Chromium. */
   browser: ["apps/server/spec/browser"],
-  /** Regular expressions that an attacker could make slow. */
+  /** Regular expressions, checked for input that makes them slow. */
   patterns: ["tools/src/patterns"],
-  /** Inputs that strangers could send. */
+  /** Mutated untrusted input. */
   fuzz: ["lab/src/fuzz"],
   /** The tests of bench, load and gallery. */
   lab: ["lab/src/bench", "lab/src/load", "lab/src/gallery"],
-  /** Programs of others: cosign, sigstore-go, Rekor, log auditors, witnesses. */
+  /** Third-party programs: cosign, sigstore-go, Rekor, log auditors, witnesses. */
   interop: ["apps/server/spec/interop", "apps/verifier-cli/test/interop"],
 }
 
-/** `npm run test:postgres` runs suites of the server a second time, which `npm test` runs on the embedded database. */
+/** `npm run test:postgres` runs those suites of the server on PostgreSQL that `npm test` runs on the embedded database. */
 const POSTGRES = "postgres"
 const ON_EACH_DATABASE = globSync("apps/server/spec/**/*.test.ts", { cwd: pathOf(".") }).filter(path =>
   readFileSync(pathOf(path), "utf8").includes("eachDatabase("),
@@ -58,19 +58,19 @@ const ON_POSTGRES = ["server", POSTGRES, "process", "faults", "simulation"]
 const postgresSetup = pathOf("apps/server/spec/database/one-cluster.ts")
 const globalSetup = (name: string): string[] => (ON_POSTGRES.includes(name) ? [postgresSetup] : [])
 
-/** Suites that keep nothing in their modules share them: loading a server takes longer than many a suite. */
+/** Suites without state in their modules share them, since loading a server takes longer than many suites. */
 const SHARED_MODULES = { isolate: false }
 
-/** Suites whose servers mostly wait: more of them at a time than there are processors. */
+/** Suites whose servers mostly wait: more of them run at a time than there are processors. */
 const WAITING = ["process"]
 const PROCESSORS = availableParallelism()
 
-/** Deadlines are for what hangs: no test comes near them, also on a machine that is several times slower. */
+/** Timeouts only end tests that hang: no test comes near them, also on a machine that is several times slower. */
 const COMMON = { hookTimeout: 240_000, setupFiles: [propertySeed] }
 const SERVER_TIMEOUT_MS = 240_000
 const TIMEOUT_MS = 120_000
 
-/** The tests of a folder, or a single one. */
+/** The pattern for the tests of a folder; the path of a single test. */
 const testsOf = (place: string): string => (place.endsWith(".ts") ? place : `${place}/**/*.test.ts`)
 
 const ofPackage = ([name, folder]: readonly [string, string]): TestProjectInlineConfiguration => ({
