@@ -57,7 +57,7 @@ export function tiledBody(body: Uint8Array): Uint8Array | undefined {
   if (members === undefined) return undefined
   const data = { algorithm: "SHA2_256", digest: members.digest }
   const { kind, version } = TILED_ENTRY_KIND
-  const spec = { hashedRecordV002: { data, signature: members.signature } }
+  const spec = { hashedRekordV002: { data, signature: members.signature } }
   return utf8Encode(canonicalize({ apiVersion: version, kind, spec }))
 }
 
