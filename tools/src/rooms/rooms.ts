@@ -124,7 +124,8 @@ export const ROOMS: readonly Room[] = [
   },
   {
     path: server("report"),
-    enters: [...GIVEN, PDF, server("threads")],
+    // A report names the signature that matched, as the shipped library does.
+    enters: [...GIVEN, PDF, server("threads"), server("run/policy/signature-name.ts")],
     testsEnter: ["libs/core/test", "libs/pdf/test"],
   },
   // What is described is what http and access enforce.

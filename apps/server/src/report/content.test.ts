@@ -243,6 +243,21 @@ describe("what is absent or kept back", () => {
   })
 })
 
+describe("a signature that matched", () => {
+  const bundle = sealed("pepg_deny", { denied_by: "mcd" })
+  const id = bundle.sections.mcd_finding?.matched_signature_id ?? ""
+
+  test("is shown in every format, with its name and source when the shipped library is the record's", () => {
+    for (const format of REPORT_FORMATS) {
+      const context = contextOf(bundle, { signature: { name: "A known attack", source: "CWE-78" } })
+      const facts = new Map(factsIn(makeReport(bundle, context, format).blocks))
+      expect(facts.get("Signature")).toBe(`${id} A known attack`)
+      expect(facts.get("Source")).toBe("CWE-78")
+      expect(new Map(factsIn(makeReport(bundle, contextOf(bundle), format).blocks)).get("Signature")).toBe(id)
+    }
+  })
+})
+
 describe("limits of the evidence", () => {
   test("a record that does not verify says so first, and attests nothing", () => {
     const bundle = { ...sealed("ok"), bundle_hash: "0".repeat(64) }
@@ -283,7 +298,7 @@ describe("limits of the evidence", () => {
         found === "none" ? [] : [found],
       )
     expect(findings(found)).toEqual([expect.stringMatching(/^COST_DOES_NOT_ADD_UP.*fewer than/)])
-    const opener = " The kernels recorded 1 finding, which stops no run: COST_DOES_NOT_ADD_UP."
+    const opener = " The record has 1 finding, which stops no run: COST_DOES_NOT_ADD_UP."
     for (const format of REPORT_FORMATS)
       expect(reportText(makeReport(found, contextOf(found), format))).toContain(opener)
     for (const text of findings(sealed("ok"))) expect(FINDING_CODES.some(code => text.startsWith(code))).toBe(true)

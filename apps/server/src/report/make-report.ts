@@ -53,16 +53,16 @@ const COMPLETED: readonly Section[] = [
 const ENDED: readonly Section[] = [
   ["", course, REPORT_FORMATS],
   ["", gauges, BRIEF],
-  ["Sealed Receipt", sealedReceipt, REPORT_FORMATS],
-  ["Required Attested Fields", missingFields, CLAIMED],
-  ["What Failed", diagnosis, REPORT_FORMATS],
-  ["Signature Match", signatureMatch, CLAIMED],
+  ["Sealed receipt", sealedReceipt, REPORT_FORMATS],
+  ["Required attested fields", missingFields, CLAIMED],
+  ["What failed", diagnosis, REPORT_FORMATS],
+  ["Signature match", signatureMatch, REPORT_FORMATS],
   ["Policy Evaluation", policyEvaluation, CLAIMED],
   ["Kernels", kernels, CLAIMED],
   ["Budgets", budgets, CLAIMED],
-  ["Governance Review", governanceReview, CLAIMED],
-  ["Declared by the Caller", declaredByCaller, CLAIMED],
-  ["Request, Tenant and Service", requestAndTenant, WHOLE],
+  ["Governance review", governanceReview, CLAIMED],
+  ["Declared by the caller", declaredByCaller, CLAIMED],
+  ["Request, tenant and service", requestAndTenant, WHOLE],
 ]
 
 /** Part 4: the sections of this outcome and format. */

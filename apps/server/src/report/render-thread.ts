@@ -6,6 +6,7 @@ import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
 import type { ReportFormat } from "@runseal/core/wire/run-summaries"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { drawReport } from "@runseal/pdf/draw-report"
+import { signatureName } from "../run/policy/signature-name.ts"
 import { answerJobs } from "../threads/answer-jobs.ts"
 import { makeReport } from "./make-report.ts"
 
@@ -36,9 +37,12 @@ async function render({
   const bundle = isObject(value) ? readBundle(value) : { unreadable: "not an object" }
   const verification = verifyDocument(value, [trust])
   if ("unreadable" in bundle || isUnreadable(verification)) throw new Error("the stored bundle is unreadable")
+  const { mcd_finding: finding } = bundle.sections
+  const signature = finding && signatureName(finding.library_hash, finding.matched_signature_id)
   const context = {
     base_url,
     ...(public_url === undefined ? {} : { public_url }),
+    ...(signature === undefined ? {} : { signature }),
     verifier_url: `${base_url}/verify`,
     key_valid_from,
     engine_version: ENGINE_VERSION,

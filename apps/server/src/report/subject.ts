@@ -6,6 +6,7 @@ import type { OutcomeWords } from "@runseal/core/vocabulary/outcome-words"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { ReportFormat } from "@runseal/core/wire/run-summaries"
 import type { Block, Tone } from "@runseal/pdf/block"
+import type { SignatureName } from "../run/policy/signature-name.ts"
 
 /** Facts of a run when its report is made, which are not in its bundle. */
 export type ReportContext = {
@@ -19,6 +20,8 @@ export type ReportContext = {
   readonly key_valid_from: number
   /** Release of the verification engine that made `verification`. */
   readonly engine_version: string
+  /** Name and source of the signature that matched, from the library that the service ships; absent for another library. */
+  readonly signature?: SignatureName
   /** The service's own verification of this bundle, under its own trust. It is no third-party evidence. */
   readonly verification: Verification
 }

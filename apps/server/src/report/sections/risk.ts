@@ -26,11 +26,12 @@ const signatureScan: Part = subject => {
 }
 
 /** The signature of Malicious Code Defense that matched; no block when none did. */
-export const signatureMatch: Part = ({ bundle: { sections } }) => {
+export const signatureMatch: Part = ({ bundle: { sections }, context: { signature } }) => {
   const { mcd_finding: finding } = sections
   if (finding === undefined) return []
   return facts([
-    fact("Signature", mono(finding.matched_signature_id)),
+    fact("Signature", mono(finding.matched_signature_id), signature === undefined ? [] : ` ${signature.name}`),
+    ...(signature === undefined ? [] : [fact("Source", signature.source)]),
     fact("Category", mono(finding.category)),
     fact("Severity", mono(finding.severity)),
     fact("Found at", timeOr(finding.finding_clock)),

@@ -33,13 +33,13 @@ function opener(bundle: Bundle): Line {
   return line(requested, payload, `${OUTCOMES[run.outcome_kind].sentence} `, because(bundle), findings(bundle))
 }
 
-/** The findings of the kernels, which stop no run. */
+/** The findings of the record, which stop no run. */
 function findings({ sections }: Bundle): Line {
   const found = recordFindings(sections)
   if (found.length === 0) return []
   const codes = found.map(({ code }) => code).join(", ")
   return line(
-    ` The kernels recorded ${countOf(found.length, "finding")}, which ${found.length === 1 ? "stops" : "stop"} no run: `,
+    ` The record has ${countOf(found.length, "finding")}, which ${found.length === 1 ? "stops" : "stop"} no run: `,
     mono(codes),
     ".",
   )
