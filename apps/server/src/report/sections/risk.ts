@@ -34,7 +34,7 @@ export const signatureMatch: Part = ({ bundle: { sections }, context: { signatur
     ...(signature === undefined ? [] : [fact("Source", signature.source)]),
     fact("Category", mono(finding.category)),
     fact("Severity", mono(finding.severity)),
-    fact("Found at", timeOr(finding.finding_clock)),
+    fact("Scanned at", timeOr(finding.finding_clock)),
     fact("Payload fingerprint", mono(finding.payload_fingerprint)),
     fact("Library hash", mono(finding.library_hash)),
     fact("Finding hash", mono(finding.hash)),
