@@ -322,26 +322,30 @@ describe("@runseal/core", () => {
     const read = (text: string): string => `new TextEncoder().encode(${JSON.stringify(text)})`
     const body = program.replace(/await readFile\("trust.json", "utf8"\)/, JSON.stringify(trust))
     folder.write("page.ts", `${body}document.title = JSON.stringify(verifyText(${read(bundle)}, [trust]))\n`)
-    const { outputFiles } = await build({
-      ...BUNDLING,
-      format: "iife",
-      absWorkingDir: folder.path,
-      entryPoints: ["page.ts"],
-    })
-    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] })
-    try {
-      const page = await browser.newPage()
-      await page.addScriptTag({ content: outputFiles[0]?.text ?? "" })
-      expect(JSON.parse(await page.title())).toMatchObject({
-        verdict: "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED",
-      })
-    } finally {
-      await browser.close()
-    }
+    expect(await titleOfPage(folder)).toMatchObject({ verdict: "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED" })
   })
 })
 
 const BUNDLING = { bundle: true, write: false, metafile: true, platform: "browser", logLevel: "silent" } as const
+
+/** The JSON that the program page.ts, bundled for browsers, writes into the title of its page in Chromium. */
+async function titleOfPage(folder: EmptyFolder): Promise<unknown> {
+  const { outputFiles } = await build({
+    ...BUNDLING,
+    format: "iife",
+    absWorkingDir: folder.path,
+    entryPoints: ["page.ts"],
+  })
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] })
+  try {
+    const page = await browser.newPage()
+    await page.addScriptTag({ content: outputFiles[0]?.text ?? "" })
+    await page.waitForFunction(() => document.title !== "")
+    return JSON.parse(await page.title())
+  } finally {
+    await browser.close()
+  }
+}
 
 /** What a browser's bundle of a file would still have to import. */
 async function bundledImports(folder: EmptyFolder, file: string): Promise<readonly string[]> {
@@ -391,6 +395,22 @@ export async function check(baseUrl: string, trust: string): Promise<string> {
 
   test("is bundled for browsers without a module of Node", async () => {
     expect(await bundledImports(folder, "check.mts")).toEqual([])
+  })
+
+  test.skipIf(!existsSync(CHROMIUM))(`has no environment and no paths in ${CHROMIUM}, and hashes a File`, async () => {
+    folder.write(
+      "page.ts",
+      `import { createClient, hashFile } from "@runseal/sdk"
+const messageOf = async (work: () => unknown) => { try { return await work() } catch (error) { return String(error) } }
+const works = [() => createClient(), () => hashFile("agent.tgz"), () => hashFile(new File(["abc"], "agent.tgz"))]
+Promise.all(works.map(messageOf)).then(shown => { document.title = JSON.stringify(shown) })
+`,
+    )
+    expect(await titleOfPage(folder)).toEqual([
+      "InvalidArgumentError: baseUrl is missing: pass it, or set RUNSEAL_URL.",
+      expect.stringMatching(/^UnsupportedOperationError: A file needs Node/),
+      "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    ])
   })
 })
 
