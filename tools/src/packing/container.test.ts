@@ -61,7 +61,7 @@ describe("the Dockerfile", () => {
   })
 })
 
-test("nothing installed, built, needed or secret is sent to the builder", () => {
+test("nothing installed, built, stored or secret is sent to the builder", () => {
   const ignored = read(".dockerignore").split("\n")
   expect(ignored).toEqual(expect.arrayContaining(["**/node_modules", "**/dist", ".git", "data", "secrets"]))
 })

@@ -20,7 +20,7 @@ export type Cosigner = Pick<NoteKey, "name" | "algorithm">
  * @param time in Unix seconds
  * @param noteText the checkpoint body
  * @returns undefined where ML-DSA-44 cannot sign it: for text that is no checkpoint, has extension lines, which it would leave out,
-   or too long a name; and for a key that is no witness's
+ *   or too long a name; and for a key that is no witness's
  */
 export function cosignatureMessage(
   { name, algorithm }: Cosigner,
