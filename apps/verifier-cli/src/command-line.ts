@@ -75,7 +75,7 @@ function commandLine(
     )
     .version(VERSION)
     .argument("<documents...>", "files, folders, - for standard input, or https addresses")
-    .option("--trust <file>", "believe this trust document instead of the pinned ones (repeatable)", appended, [])
+    .option("--trust <file>", "use this trust document instead of the pinned ones (repeatable)", appended, [])
   for (const [flag, , description] of SWITCHES) program.option(flag, description, false)
   for (const name of FORMATS)
     program.addOption(

@@ -5,7 +5,7 @@ import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { clockMillis } from "@runseal/core/vocabulary/scalars"
 import { InputError } from "./input-error.ts"
 import type { Expectation, ExpectationId, Expected } from "./judgement.ts"
-import { readInput } from "./read-input.ts"
+import { DOCUMENT_LIMITS, readFile } from "./read-input.ts"
 
 /** The options as they were given. */
 export type ExpectationOptions = {
@@ -99,7 +99,7 @@ async function fileExpectation(
   fact: "payload_hash" | "ai_output_hash",
   file: string,
 ): Promise<Expectation> {
-  const bytes = await readInput(file)
+  const bytes = await readFile(file, DOCUMENT_LIMITS)
   const trimmed = bytes.subarray(0, bytes.at(-1) === LINE_FEED ? -1 : bytes.length)
   return ({ facts }: Report): Expected => {
     const found = facts?.[fact]

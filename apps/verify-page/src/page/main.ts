@@ -106,7 +106,7 @@ function hinted(unreadable: string, bytes: Uint8Array): { readonly unreadable: s
   const isTrust = bytes.length <= MAX_TRUST_BYTES && !("problem" in readTrust(bytes))
   return {
     unreadable: isTrust
-      ? "it is a trust document, no record; load it under “Keys you believe” if you trust where it came from"
+      ? "it is a trust document, no record; load it under “Keys you trust” if you trust where it came from"
       : unreadable,
   }
 }
