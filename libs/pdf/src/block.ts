@@ -83,9 +83,6 @@ export type GaugeBlock = {
   readonly tone: Tone
 }
 
-/** Text set line by line as it is: commands. */
-export type CodeBlock = { readonly kind: "code"; readonly lines: readonly string[] }
-
 /** The outcome at a glance: the head of the first page. */
 export type CoverBlock = {
   readonly kind: "cover"
@@ -106,7 +103,6 @@ export type Block =
   | TableBlock
   | TimelineBlock
   | GaugeBlock
-  | CodeBlock
 
 /** Everything that a PDF is made from; the same report always gives the same bytes. */
 export type Report = {

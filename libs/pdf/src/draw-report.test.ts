@@ -98,7 +98,6 @@ describe("the file", () => {
       "TH",
       "TD",
       "Figure",
-      "Code",
     ]) {
       expect(text).toMatch(new RegExp(`^ *${node}\\b`, "m"))
     }

@@ -60,7 +60,6 @@ function everywhere(text: string): Block[] {
     { kind: "timeline", alternative: text, steps: [{ kind: "gate", code: text, label: text, state: "stopped" }] },
     { kind: "gauge", label: text, before: Number.NaN, used: -1, limit: 0, unit: text, tone: "warn" },
     { kind: "callout", tone: "accent", title: text, lines: [line], code: text },
-    { kind: "code", lines: [text] },
   ]
 }
 

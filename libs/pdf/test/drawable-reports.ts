@@ -72,7 +72,6 @@ export function everyKind(): Block[] {
       lines: [lineOf("beside the code")],
       code: "https://runs.example.com/verify",
     },
-    { kind: "code", lines: ["verifier report.pdf", "  --trust trust.json"] },
     { kind: "heading", level: 3, text: "Smallest part" },
     { kind: "paragraph", line: [{ text: "last words", style: "italic", tone: "muted" }] },
   ]

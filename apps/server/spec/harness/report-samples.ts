@@ -72,8 +72,6 @@ export function linesOf(block: Block): readonly Line[] {
       return plain(block.alternative)
     case "gauge":
       return plain(block.label)
-    case "code":
-      return plain(...block.lines)
   }
 }
 

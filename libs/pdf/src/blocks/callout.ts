@@ -1,4 +1,4 @@
-import type { CalloutBlock, CodeBlock, Line } from "../block.ts"
+import type { CalloutBlock, Line } from "../block.ts"
 import type { Strip } from "../page/flow.ts"
 import { passageStrips } from "../page/passage.ts"
 import { addNode } from "../tags/structure.ts"
@@ -62,20 +62,4 @@ function besides(strips: readonly Strip[], size: number, drawBeside: Strip["draw
     ...rest,
     ...(left > 0 ? [{ height: left, gap: 0, keepWithNext: false, draw: () => undefined }] : []),
   ]
-}
-
-export function codeStrips(block: CodeBlock, place: Place): Strip[] {
-  const { style } = place
-  const node = addNode(place.node, "P")
-  const panel = panelIn(style, "muted")
-  const strips = block.lines.flatMap(text =>
-    passageStrips({
-      line: [{ text, style: "mono" }],
-      setting: style.settings.code,
-      node: addNode(node, "Code"),
-      column: textIn(panel),
-      ground: ground(panel),
-    }),
-  )
-  return framed(panel, strips, style.gaps.block)
 }

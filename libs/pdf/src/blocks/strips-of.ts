@@ -1,7 +1,7 @@
 import type { Block } from "../block.ts"
 import type { Strip } from "../page/flow.ts"
 import type { Place } from "./bookmark-place.ts"
-import { calloutStrips, codeStrips } from "./callout.ts"
+import { calloutStrips } from "./callout.ts"
 import { coverStrips } from "./cover-block.ts"
 import { factsStrips } from "./facts.ts"
 import { gaugeStrips } from "./gauge.ts"
@@ -30,7 +30,5 @@ export function stripsOf(block: Block, place: Place): Strip[] {
       return timelineStrips(block, place)
     case "gauge":
       return gaugeStrips(block, place)
-    case "code":
-      return codeStrips(block, place)
   }
 }

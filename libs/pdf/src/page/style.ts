@@ -58,7 +58,6 @@ type SettingName =
   | "dense_cell"
   | "dense_label"
   | "label"
-  | "code"
   | "running"
   | "step_code"
   | "step_label"
@@ -79,7 +78,6 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   dense_cell: setting(7.2, 9.6, "regular"),
   dense_label: setting(7.2, 9.6, "bold", "muted"),
   label: setting(8.4, 12, "bold", "muted"),
-  code: setting(7.8, 11.6, "mono"),
   running: setting(7.6, 10, "regular", "muted"),
   step_code: setting(6.6, 8.6, "mono"),
   step_label: setting(6.8, 8.8, "regular", "muted"),
@@ -100,7 +98,6 @@ const COMPACT_SETTINGS: Readonly<Record<SettingName, Setting>> = {
   cell: setting(7.2, 9.6, "regular"),
   column_title: setting(7.2, 9.6, "bold", "muted"),
   label: setting(7.2, 9.6, "bold", "muted"),
-  code: setting(7.4, 10.4, "mono"),
   running: setting(7.2, 9.6, "regular", "muted"),
 }
 

@@ -19,7 +19,6 @@ type StructureType =
   | "TH"
   | "TD"
   | "Figure"
-  | "Code"
 
 /** A node of the logical structure: the content in reading order, for screen readers. */
 export type StructureNode = {
