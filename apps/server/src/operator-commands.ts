@@ -1,4 +1,4 @@
-/** What an operator asks for instead of a start: `keys …`, `heads …`, and an admin key. Answers are words or JSON. */
+/** What an operator asks for instead of a start: `keys …`, `heads …`, `search-index clear`, and an admin key. Answers are words or JSON. */
 import type { JsonObject } from "@runseal/canonical"
 import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { formatUtcSeconds } from "@runseal/log/keys/validity"
@@ -6,7 +6,7 @@ import { formatVkey } from "@runseal/log/notes/signed-note"
 import type { Logger } from "pino"
 import { mintKey } from "./front/access/api-key.ts"
 import { checkpointNoteKey } from "./keys/ecdsa-keys.ts"
-import type { HeadsCommand, KeysCommand } from "./options/commands.ts"
+import type { HeadsCommand, IndexCommand, KeysCommand } from "./options/commands.ts"
 import type { Config } from "./options/config.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { createLogger } from "./process-log.ts"
@@ -20,6 +20,7 @@ import {
 } from "./sealing/key-change.ts"
 import { forgetFolder, type ListedFolder, listFolders } from "./sealing/registered-folders.ts"
 import type { Database, IfMissing } from "./store/driver/database.ts"
+import { clearDeclaredTerms } from "./store/tables/run-terms.ts"
 import type { SigningKeyRow } from "./store/tables/signing-keys.ts"
 
 type Output = { readonly json: JsonObject; readonly lines: readonly string[] }
@@ -34,15 +35,16 @@ type Printed = { readonly out: string; readonly err?: string }
  * @throws StartupError with one sentence
  */
 export async function runCommand(config: Config, open: (ifMissing: IfMissing) => Promise<Database>): Promise<boolean> {
-  const { mintAdminKey: name, keysCommand, headsCommand } = config
+  const { mintAdminKey: name, keysCommand, headsCommand, indexCommand } = config
   const logger = createLogger(config.logLevel, process.stderr)
   const answer = async (db: Database): Promise<Printed> => {
     if (name !== undefined) return mintAdminKey(db, name)
     if (keysCommand !== undefined)
       return printed(keysCommand, await doWithKeys({ db, config, nowMs: Date.now }, keysCommand))
+    if (indexCommand !== undefined) return printed(indexCommand, await clearIndex(db, indexCommand))
     return headsCommand === undefined ? { out: "" } : printed(headsCommand, await doWithHeads(db, headsCommand, logger))
   }
-  if ((name ?? keysCommand ?? headsCommand) === undefined) return false
+  if ((name ?? keysCommand ?? headsCommand ?? indexCommand) === undefined) return false
   // A first admin key may come before the first start of the service.
   const db = await open(name === undefined ? "refuse" : "make")
   const { out, err = "" } = await answer(db).finally(db.close)
@@ -51,7 +53,7 @@ export async function runCommand(config: Config, open: (ifMissing: IfMissing) =>
   return true
 }
 
-const printed = ({ json: asJson }: KeysCommand | HeadsCommand, { json, lines }: Output): Printed => ({
+const printed = ({ json: asJson }: KeysCommand | HeadsCommand | IndexCommand, { json, lines }: Output): Printed => ({
   out: asJson ? `${JSON.stringify(json, undefined, 2)}\n` : `${lines.join("\n")}\n`,
 })
 
@@ -156,6 +158,12 @@ const WORTH: Readonly<Record<KeyRole, readonly string[]>> = {
 }
 
 /** What an operator gives up is logged: standard error has the line, since standard output has the answer. */
+async function clearIndex(db: Database, { before, keyId }: IndexCommand): Promise<Output> {
+  const { cleared, remaining } = await clearDeclaredTerms(db, before ?? Number.MAX_SAFE_INTEGER, keyId)
+  const lines = [`${cleared} entries of declared sections were deleted from the search index; ${remaining} remain.`]
+  return { json: { cleared, remaining }, lines }
+}
+
 async function doWithHeads(db: Database, command: HeadsCommand, logger: Logger): Promise<Output> {
   if (command.action === "forget") {
     const { folder_id, label, size: log_size } = await forgetFolder(db, command.folderId)

@@ -22,14 +22,34 @@ export type HeadsCommand = { readonly json: boolean } & (
   | { readonly action: "forget"; readonly folderId: string }
 )
 
-export type Commands = { readonly keysCommand?: KeysCommand; readonly headsCommand?: HeadsCommand }
+/** Clears the search index of declared sections. */
+export type IndexCommand = {
+  readonly json: boolean
+  /** Only of runs admitted before; milliseconds since the epoch. Absent: of all. */
+  readonly before?: number
+  /** Only of the runs of this API key; 0: of open mode. */
+  readonly keyId?: number
+}
 
-type Flags = { readonly json?: boolean; readonly from?: string; readonly signer?: string }
+export type Commands = {
+  readonly keysCommand?: KeysCommand
+  readonly headsCommand?: HeadsCommand
+  readonly indexCommand?: IndexCommand
+}
 
-/** Adds the commands `keys` and `heads`. @param take receives the command that was given, if one was */
+type Flags = {
+  readonly json?: boolean
+  readonly before?: string
+  readonly key?: string
+  readonly from?: string
+  readonly signer?: string
+}
+
+/** Adds the commands `keys`, `heads` and `search-index`. @param take receives the command that was given, if one was */
 export function addCommands(program: Command, take: (found: Commands) => void): void {
   addKeysCommands(program, keysCommand => take({ keysCommand }))
   addHeadsCommands(program, headsCommand => take({ headsCommand }))
+  addIndexCommand(program, indexCommand => take({ indexCommand }))
 }
 
 /** Adds a command that prints text or, with `--json`, JSON. */
@@ -76,14 +96,30 @@ function addHeadsCommands(program: Command, take: (command: HeadsCommand) => voi
   })
 }
 
+function addIndexCommand(program: Command, take: (command: IndexCommand) => void): void {
+  const index = program.command("search-index").description("the search index of what callers declared")
+  const clear = "delete its actors, models and approvers; the records stay, and a search finds them by these no more"
+  addPrinting(index, "clear", clear)
+    .option("--before <time>", "only of runs admitted before: RFC 3339 in UTC, to the second")
+    .option("--key <id>", "only of the runs of this API key; 0 for those of open mode")
+    .action(({ before, key, json = false }: Flags) => {
+      if (key !== undefined && !/^\d{1,15}$/.test(key)) throw new StartupError("--key must be the number of a key")
+      take({
+        json,
+        ...(before === undefined ? {} : { before: seconds(before, "--before") * 1000 }),
+        ...(key === undefined ? {} : { keyId: Number(key) }),
+      })
+    })
+}
+
 function signerAddress(text: string): string {
   const parsed = v.safeParse(SIGNER_URL, text)
   if (!parsed.success) throw new StartupError(`--signer ${parsed.issues[0].message}`)
   return parsed.output
 }
 
-function seconds(text: string): number {
+function seconds(text: string, option = "--from"): number {
   const time = parseUtcSeconds(text)
-  if (time === undefined) throw new StartupError("--from must be a time such as 2026-11-21T09:57:00Z")
+  if (time === undefined) throw new StartupError(`${option} must be a time such as 2026-11-21T09:57:00Z`)
   return time
 }

@@ -18,10 +18,12 @@ import { type AttestationRow, countAttestations, insertAttestations } from "../s
 import { packBundle } from "../store/tables/bundle-text.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
+import { insertTerms, type TermsOfRun } from "../store/tables/run-terms.ts"
 import { insertRuns, type NewRunRow } from "../store/tables/runs-table.ts"
 import { findTenants, lockTenants, type TenantClaim, type TenantOwner, updateTenants } from "../store/tables/tenants.ts"
 import type { Telemetry } from "../telemetry.ts"
 import type { SealingHeads } from "./head-guard.ts"
+import { indexedTerms } from "./indexed-terms.ts"
 import { type KeyedItem, lockClaims, recordSealed, withoutTaken } from "./keyed-items.ts"
 import { nextLogTime } from "./log-clock.ts"
 import type { AttestationDraft, SealedAttestation } from "./seal-attestation.ts"
@@ -253,6 +255,7 @@ function writeBatch(
   return [
     appendEntries(tx, { entries, tiles: batch.log.tiles(), head: next }),
     insertRuns(tx, runs.map(runRow)),
+    insertTerms(tx, runs.map(termsOfRun)),
     insertAttestations(
       tx,
       attestations.map(sealed => attestationRow(sealed, time)),
@@ -275,6 +278,12 @@ const runRow = ({ draft, bundle, text, packed, tenant_ordinal }: SealedRun): New
   duration_us: bundle.run.duration_us,
   bundle: packed ?? packBundle(text),
   disclosure_seed: Buffer.from(draft.moment.seed, "hex"),
+})
+
+const termsOfRun = ({ draft, bundle, tenant_ordinal }: SealedRun): TermsOfRun => ({
+  owner: draft.tenant.owner,
+  owner_ordinal: tenant_ordinal,
+  terms: indexedTerms(bundle.sections),
 })
 
 const attestationRow = ({ owner, owner_ordinal, document, text }: SealedAttestation, time: number): AttestationRow => ({

@@ -28,6 +28,7 @@ const TABLES = [
   "log_entry",
   "log_tile",
   "run",
+  "run_term",
   "attestation",
   "tenant",
   "tenant_window",

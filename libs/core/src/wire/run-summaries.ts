@@ -9,7 +9,15 @@ import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"
 import { FINDING_IDS, LIMITATION_CODES, VERDICTS } from "../verify/report.ts"
-import { type ArtifactKey, GATES, OUTCOME_KINDS, type OutcomeKind, STAGES } from "../vocabulary/outcomes.ts"
+import {
+  type ArtifactKey,
+  GATES,
+  type Gate,
+  OUTCOME_KINDS,
+  type OutcomeKind,
+  STAGES,
+  type Stage,
+} from "../vocabulary/outcomes.ts"
 import {
   clockSchema,
   countSchema,
@@ -35,9 +43,24 @@ export type RunFilters = {
   readonly program_id?: string
   readonly route_id?: string
   readonly status?: OutcomeKind
-  /** RFC 3339, included. */
+  /** The same as `status`. */
+  readonly outcome_kind?: OutcomeKind
+  /** The gate or stage at which the run ended. */
+  readonly error_stage?: Gate | Stage
+  /** Id of the rule or signature that decided: `policy_evaluation.fired_rule_id`. */
+  readonly rule_id?: string
+  /** SHA-256 of the payload's UTF-8 bytes. */
+  readonly payload_hash?: string
+  readonly envelope_id?: string
+  /** `attested_context.actor_id`. */
+  readonly actor_id?: string
+  /** `attested_context.model_name`. */
+  readonly model_name?: string
+  /** `actor_id` of one of `authorization_chain.approvers`. */
+  readonly approver?: string
+  /** RFC 3339, included; or a day of UTC (`2026-05-06`), from its start. */
   readonly from?: string
-  /** RFC 3339, included. */
+  /** RFC 3339, included; or a day of UTC, to its end. */
   readonly to?: string
 }
 

@@ -4,8 +4,8 @@
  */
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { rfc3339Millis } from "@runseal/core/kernels/tok"
-import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import { clockMillis, ROUTE_ID_MAX_LENGTH, sha256Schema } from "@runseal/core/vocabulary/scalars"
+import { GATES, OUTCOME_KINDS, type OutcomeKind, STAGES } from "@runseal/core/vocabulary/outcomes"
+import { clockMillis, envelopeIdSchema, ROUTE_ID_MAX_LENGTH, sha256Schema } from "@runseal/core/vocabulary/scalars"
 import {
   PAGE_LIMIT_DEFAULT,
   PAGE_LIMIT_MAX,
@@ -46,14 +46,19 @@ const page = {
 }
 export const pageQuerySchema: QuerySchema<Partial<Page>> = v.object(page)
 
-const ROUTE_RULE = `must be 1 to ${ROUTE_ID_MAX_LENGTH} characters`
-const routeIdText = v.pipe(
-  v.string(),
-  v.minLength(1, ROUTE_RULE),
-  v.maxLength(ROUTE_ID_MAX_LENGTH, ROUTE_RULE),
-  v.check(text => !text.includes("\u0000") && text.isWellFormed(), ROUTE_RULE),
-  v.description("Length in UTF-16 units; U+0000 is refused."),
-)
+/** An exact text, as sealed records hold it. */
+const exactText = (description: string): v.GenericSchema<string> => {
+  const rule = `must be 1 to ${ROUTE_ID_MAX_LENGTH} characters`
+  return v.pipe(
+    v.string(),
+    v.minLength(1, rule),
+    v.maxLength(ROUTE_ID_MAX_LENGTH, rule),
+    v.check(text => !text.includes("\u0000") && text.isWellFormed(), rule),
+    v.description(`${description} Length in UTF-16 units; U+0000 is refused.`),
+  )
+}
+const outcome = v.picklist(OUTCOME_KINDS, `must be one of ${OUTCOME_KINDS.join(", ")}`)
+const ERROR_STAGES = [...GATES, ...STAGES] as const
 const DAY_MS = 86_400_000
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 /** The first millisecond of a timestamp, or of a day in UTC; undefined for other texts. */
@@ -77,8 +82,21 @@ export const searchQuerySchema: QuerySchema<Partial<Page> & RunFilters> = v.obje
   ...page,
   manifest_hash: opt(hexPrefix),
   program_id: opt(sha256Schema),
-  route_id: opt(routeIdText),
-  status: opt(v.picklist(OUTCOME_KINDS, `must be one of ${OUTCOME_KINDS.join(", ")}`)),
+  route_id: opt(exactText("")),
+  status: opt(outcome),
+  outcome_kind: opt(v.pipe(outcome, v.description("The same as status."))),
+  error_stage: opt(
+    v.pipe(
+      v.picklist(ERROR_STAGES, `must be one of ${ERROR_STAGES.join(", ")}`),
+      v.description("The gate or stage at which the run ended."),
+    ),
+  ),
+  rule_id: opt(exactText("Id of the policy rule or signature that decided.")),
+  payload_hash: opt(sha256Schema),
+  envelope_id: opt(envelopeIdSchema),
+  actor_id: opt(exactText("actor_id of attested_context.")),
+  model_name: opt(exactText("model_name of attested_context.")),
+  approver: opt(exactText("actor_id of one of the first 64 approvers of authorization_chain.")),
   from: opt(instantText),
   to: opt(instantText),
 })
@@ -172,21 +190,32 @@ type SearchFilters = {
   readonly program_id?: string
   readonly route_id?: string
   readonly status?: OutcomeKind
+  readonly error_stage?: string
+  readonly terms?: readonly RunTerm[]
   /** Milliseconds since the epoch, included. */
   readonly from_ms?: number
   /** Milliseconds since the epoch, excluded: one later than `to`, which is included. */
   readonly to_ms?: number
 }
 
-/** Filters and page of `GET /runs/search`. */
+/** Filters that the index of values answers. */
+const TERMS = ["rule_id", "payload_hash", "envelope_id", "actor_id", "model_name", "approver"] as const
+type RunTerm = { readonly field: (typeof TERMS)[number]; readonly value: string }
+
+/** Filters and page of `GET /runs/search`. @throws HttpError 400 */
 export function readSearch(url: string): { readonly filters: SearchFilters; readonly page: Page } {
   const query = readQuery(searchQuerySchema, url)
-  const { manifest_hash, program_id, route_id, status } = query
+  const { manifest_hash, program_id, route_id, outcome_kind, error_stage, status = outcome_kind } = query
+  if (status !== (outcome_kind ?? status))
+    throw invalidParameter("status and outcome_kind must be equal when both are given.")
+  const terms = TERMS.flatMap(field => (query[field] === undefined ? [] : [{ field, value: query[field] }]))
   const filters = {
     ...(manifest_hash === undefined ? {} : { manifest_hash_prefix: manifest_hash }),
     ...(program_id === undefined ? {} : { program_id }),
     ...(route_id === undefined ? {} : { route_id }),
     ...(status === undefined ? {} : { status }),
+    ...(error_stage === undefined ? {} : { error_stage }),
+    ...(terms.length === 0 ? {} : { terms }),
     ...asRange(query),
   }
   return { filters, page: asPage(query) }

@@ -6,6 +6,7 @@ import { insertRows } from "../driver/insert-rows.ts"
 import type { Source, Tx } from "../driver/session.ts"
 import { packBundle, unpackBundle } from "./bundle-text.ts"
 import { bytes, number, packedBundle, type RowOf } from "./column-types.ts"
+import { hasTerm, type RunTerm } from "./run-terms.ts"
 
 /** Every index serves one read within an owner, newest first, and counts without reading the rows; each costs every sealed run. */
 export const run = pgTable(
@@ -65,6 +66,10 @@ export type RunFilters = {
   readonly program_id?: string | undefined
   readonly route_id?: string | undefined
   readonly status?: OutcomeKind | undefined
+  /** Of a run that is not completed. */
+  readonly error_stage?: string | undefined
+  /** Values that all have to be in the record; at least one. */
+  readonly terms?: readonly RunTerm[] | undefined
   /** Created at or after, milliseconds since the epoch. */
   readonly from_ms?: number | undefined
   /** Created before, milliseconds since the epoch. */
@@ -141,8 +146,10 @@ export function searchRuns(
 ): Promise<RunPage> {
   const values: (string | number)[] = []
   const place = (value: string | number): string => `$${values.push(value)}`
-  const own = `owner = ${place(owner)}::bigint`
-  const matching = [own, ...conditions(filters, place)].join(" and ")
+  const caller = `${place(owner)}::bigint`
+  const own = `owner = ${caller}`
+  const withTerms = (filters.terms ?? []).map(term => hasTerm(caller, term, place))
+  const matching = [own, ...conditions(filters, place), ...withTerms].join(" and ")
   const text = `
     select counted.total, page.* from (${countOf(own, matching, filters)}) as counted left join lateral (
       select ${SUMMARY_COLUMNS} from run join (
@@ -169,14 +176,16 @@ function countOf(own: string, matching: string, filters: RunFilters): string {
 }
 
 function conditions(filters: RunFilters, place: (value: string | number) => string): readonly string[] {
-  const { manifest_hash_prefix: prefix, program_id, route_id, status, from_ms, to_ms } = filters
+  const { manifest_hash_prefix: prefix, program_id, route_id, status, error_stage, from_ms, to_ms } = filters
+  const isRefused = error_stage !== undefined || (status !== undefined && status !== "ok")
   return [
     ...(prefix === undefined ? [] : [`manifest_hash like ${place(`${literally(prefix)}%`)}`]),
     ...(program_id === undefined ? [] : [`program_id = ${place(program_id)}`]),
     ...(route_id === undefined ? [] : [`route_id = ${place(route_id)}`]),
     ...(status === undefined ? [] : [`outcome_kind = ${place(status)}`]),
+    ...(error_stage === undefined ? [] : [`error_stage = ${place(error_stage)}`]),
     // The planner uses the partial index of refused runs only if the statement holds its condition.
-    ...(status === undefined || status === "ok" ? [] : ["outcome_kind <> 'ok'"]),
+    ...(isRefused ? ["outcome_kind <> 'ok'"] : []),
     ...(from_ms === undefined ? [] : [`created_at >= ${place(from_ms)}`]),
     ...(to_ms === undefined ? [] : [`created_at < ${place(to_ms)}`]),
   ]
