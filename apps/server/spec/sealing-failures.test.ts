@@ -169,7 +169,7 @@ bothDatabases("sealing", open => {
       service().clock.advance(STORE_LINE_EVERY_MS)
       const [first = 0, later] = [service().logLines.length, 5]
       await runSql(service().db, "alter table run rename to run_hidden")
-      for (let i = 0; i <= later; i++) await service().get(`/runs?${CANARY}`)
+      for (let i = 0; i <= later; i++) await service().get(`/runs/search?route_id=${CANARY}`)
       service().clock.advance(STORE_LINE_EVERY_MS)
       await service().get("/runs")
       await runSql(service().db, "alter table run_hidden rename to run")

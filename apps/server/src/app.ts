@@ -15,6 +15,7 @@ import { holdBodies } from "./front/http/json-body.ts"
 import { nearMiss } from "./front/http/route-methods.ts"
 import { securityHeaders } from "./front/http/security-headers.ts"
 import { attestationRoutes } from "./front/routes/attestations-routes.ts"
+import { claimRoutes } from "./front/routes/claim-routes.ts"
 import { discoveryRoutes } from "./front/routes/discovery-routes.ts"
 import { executeRoutes } from "./front/routes/execute-routes.ts"
 import { exportRoutes } from "./front/routes/export-routes.ts"
@@ -43,7 +44,7 @@ const PUBLIC_ROUTES: readonly Routes[] = [
   discoveryRoutes,
 ]
 /** Under /admin/: for admin keys, and for the anonymous caller of open mode. */
-const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, publicationRoutes]
+const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, claimRoutes, publicationRoutes]
 /** Answered to every authenticated caller, with the caller's own records only. */
 const CALLER_ROUTES: readonly Routes[] = [
   executeRoutes,

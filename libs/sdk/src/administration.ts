@@ -1,5 +1,7 @@
 /** Keys and publications. Every call needs an admin key. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
 import {
+  type ClaimedRuns,
+  claimedRunsSchema,
   type KeyList,
   keyListSchema,
   type MintedKey,
@@ -27,7 +29,9 @@ export type Administration = {
   readonly listKeys: (options?: CallOptions) => Promise<KeyList>
   /** Ends a key: its next call is refused. */
   readonly revokeKey: (keyId: number, options?: CallOptions) => Promise<RevokedKey>
-  /** Publishes the bundle of a run that the calling key made, at an address that needs no key. */
+  /** Gives the runs of open mode to a key, once: it reads, searches, reports and exports them from then on. A retry changes nothing. */
+  readonly claimRuns: (keyId: number, options?: CallOptions) => Promise<ClaimedRuns>
+  /** Publishes the bundle of a run that the calling key reads, at an address that needs no key. */
   readonly publish: (runId: number, options?: CallOptions) => Promise<PublishedRun>
   /** Ends a publication. Caches may serve copies for an hour. */
   readonly unpublish: (runId: number, options?: CallOptions) => Promise<UnpublishedRun>
@@ -42,6 +46,11 @@ export const administration = (send: Send): Administration => ({
   listKeys: options => send({ path: "/admin/keys", repeatable: true }, as(keyListSchema), options),
   revokeKey: async (keyId, options) =>
     await send({ method: "DELETE", path: keyPath(keyId), repeatable: true }, as(revokedKeySchema), options),
+  claimRuns: async (keyId, options) => {
+    const key_id = integerWithin("The key id", keyId, 1, Number.MAX_SAFE_INTEGER)
+    const body = jsonText({ key_id })
+    return await send({ path: "/admin/runs/claim", body, repeatable: true }, as(claimedRunsSchema), options)
+  },
   publish: async (runId, options) => {
     const path = `/admin${runPath(runId)}/publish`
     return await send({ method: "POST", path, repeatable: true }, as(publishedRunSchema), options)

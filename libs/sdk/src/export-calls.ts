@@ -9,7 +9,10 @@ import { refusal } from "./read-reply.ts"
 import { type CallOptions, readLimits, type Settings } from "./settings.ts"
 
 /** When the records were admitted, a `Date` or RFC 3339, both ends included; absent: unbounded. */
-export type ExportRange = Pick<RunFilters, "from" | "to">
+export type ExportRange = Pick<RunFilters, "from" | "to"> & {
+  /** The records of open mode, for the key that they were given to; absent: the calling key's own. */
+  readonly tenant?: "anonymous" | undefined
+}
 
 export type ExportCalls = {
   /**
@@ -27,8 +30,10 @@ const PARTS_MAX = 1024
 export const exportCalls = (settings: Settings): ExportCalls => ({
   exportRuns: async function* (range = {}, options = {}) {
     const { timeoutMs } = readLimits(options, settings)
-    const { from, to } = range
-    const path = from === undefined && to === undefined ? "/runs/export" : `/runs/export${query({ from, to })}`
+    const { from, to, tenant } = range
+    const path = [from, to, tenant].every(value => value === undefined)
+      ? "/runs/export"
+      : `/runs/export${query({ from, to, tenant })}`
     const call: Call = { path, repeatable: false }
     const over = new AbortController()
     const within = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> =>

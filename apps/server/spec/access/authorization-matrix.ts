@@ -126,6 +126,11 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     { path: ({ key }) => `/admin/keys/${key}` },
     { open: 404, admin: 200, other_admin: 200 },
   ),
+  "POST /admin/runs/claim": administrative(at("/admin/runs/claim", { key_id: 999_999 }), {
+    open: 403,
+    admin: 404,
+    other_admin: 404,
+  }),
   "POST /admin/runs/{id}/publish": administrative(
     { path: run => `/admin/runs/${run.to_publish}/publish` },
     { open: 403, admin: 200, other_admin: 404 },

@@ -52,6 +52,7 @@ const ADMINISTRATIVE: readonly string[] = [
   "GET /admin/keys",
   "POST /admin/keys",
   "DELETE /admin/keys/:id",
+  "POST /admin/runs/claim",
   "POST /admin/runs/:id/publish",
   "POST /admin/runs/:id/unpublish",
 ]

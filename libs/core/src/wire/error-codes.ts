@@ -44,6 +44,8 @@ export const ERROR_CODES = {
     status: 409,
     meaning: "The first request under this idempotency key is not answered yet. Retry after Retry-After.",
   },
+  already_claimed: { status: 409, meaning: "The runs of open mode were given to another key." },
+  nothing_to_claim: { status: 409, meaning: "No run was made in open mode." },
   body_too_large: { status: 413, meaning: "The body is too large. The sentence has the limit." },
   expectation_failed: { status: 417, meaning: "The header Expect asks for something other than 100-continue." },
   rate_limited: { status: 429, meaning: "The rate limit is reached. Retry after Retry-After." },

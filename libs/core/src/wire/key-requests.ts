@@ -100,6 +100,8 @@ export const listedKeySchema = v.strictObject({
   last_used_at: v.nullable(clockSchema),
   run_count: countSchema,
   revoked: v.boolean(),
+  /** Of the key that reads the runs of open mode: since when, and which admin key gave them. */
+  claim: v.exactOptional(v.strictObject({ claimed_at: clockSchema, claimed_by: ordinalSchema })),
 })
 export type ListedKey = Shape<typeof listedKeySchema>
 
@@ -117,6 +119,25 @@ export const revokedKeySchema = v.strictObject({
 })
 /** `DELETE /admin/keys/{id}`. */
 export type RevokedKey = Shape<typeof revokedKeySchema>
+
+/** The body of `POST /admin/runs/claim`. Unknown keys are ignored. */
+export const claimRequestSchema = v.object({
+  /** The key that reads the runs of open mode from then on. */
+  key_id: v.pipe(v.number("must be the id of a key"), v.safeInteger(), v.minValue(1, "must be the id of a key")),
+})
+export type ClaimRequest = Shape<typeof claimRequestSchema>
+
+export const claimedRunsSchema = v.strictObject({
+  ok: okSchema,
+  key_id: ordinalSchema,
+  claimed_at: clockSchema,
+  /** Id of the admin key that gave them. */
+  claimed_by: ordinalSchema,
+  /** Number of runs of open mode. */
+  runs: ordinalSchema,
+})
+/** `POST /admin/runs/claim`. */
+export type ClaimedRuns = Shape<typeof claimedRunsSchema>
 
 /** A publication's token: 32 lowercase hex digits from a cryptographic random source. */
 export const publicationTokenSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/))

@@ -55,7 +55,7 @@ export const REFUSALS: Readonly<Record<RefusalStatus, { readonly name: string; r
   409: refused(
     409,
     "KeyInUse",
-    "The idempotency key was used with another body; with Retry-After, its first request is still under way.",
+    "The idempotency key was used with another body; with Retry-After, its first request is still under way. Of a claim: the runs were given to another key, or there are none.",
     { "Retry-After": optional(SECONDS) },
   ),
   413: refused(413, "TooLarge", "The body is too large."),

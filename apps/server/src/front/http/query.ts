@@ -108,9 +108,17 @@ const clockText = v.pipe(
   v.description("RFC 3339, included, or a day in UTC; in the years 0000 to 9999 of UTC."),
 )
 const clockOf = (millis: number | undefined): string => (millis === undefined ? "" : new Date(millis).toISOString())
-export const exportQuerySchema: QuerySchema<{ readonly from?: string; readonly to?: string }> = v.object({
+const OPEN_MODE = "anonymous"
+type ExportQuery = { readonly from?: string; readonly to?: string; readonly tenant?: typeof OPEN_MODE }
+export const exportQuerySchema: QuerySchema<ExportQuery> = v.object({
   from: opt(clockText),
   to: opt(clockText),
+  tenant: opt(
+    v.pipe(
+      v.literal(OPEN_MODE, `must be ${OPEN_MODE}`),
+      v.description("The records of open mode, for the key that they were given to; absent: the caller's own."),
+    ),
+  ),
 })
 
 /** Tree sizes of `GET /log/consistency`. */
@@ -221,9 +229,13 @@ export function readSearch(url: string): { readonly filters: SearchFilters; read
   return { filters, page: asPage(query) }
 }
 
-/** When the records of an export were admitted. */
-export const readExportRange = (url: string): Pick<SearchFilters, "from_ms" | "to_ms"> =>
-  asRange(readQuery(exportQuerySchema, url))
+type Export = { readonly range: Pick<SearchFilters, "from_ms" | "to_ms">; readonly ofOpenMode: boolean }
+
+/** When the records of an export were admitted, and whose they are. */
+export function readExport(url: string): Export {
+  const query = readQuery(exportQuerySchema, url)
+  return { range: asRange(query), ofOpenMode: query.tenant === OPEN_MODE }
+}
 
 /** Both ends are included. @throws HttpError 400 for a range that ends before it starts */
 function asRange(query: { readonly from?: string; readonly to?: string }): Pick<SearchFilters, "from_ms" | "to_ms"> {

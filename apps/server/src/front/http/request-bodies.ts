@@ -1,4 +1,4 @@
-/** Validates the bodies of `POST /execute`, `POST /attest` and `POST /admin/keys`; declared members go on as received, but for nulls. */
+/** Validates the bodies of `POST /execute`, `POST /attest` and those below `/admin/`; declared members go on as received, but for nulls. */
 import type { JsonObject } from "@runseal/canonical"
 import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
@@ -6,7 +6,12 @@ import { issueText } from "@runseal/core/artifacts/schema-issue"
 import { dropNullMembers, holdsNul, isObject } from "@runseal/core/vocabulary/json-members"
 import { type AttestRequest, attestRequestSchema } from "@runseal/core/wire/attestation-requests"
 import { declaredTokens, executeRequestSchema } from "@runseal/core/wire/execute-request"
-import { type MintKeyRequest, mintKeyRequestSchema } from "@runseal/core/wire/key-requests"
+import {
+  type ClaimRequest,
+  claimRequestSchema,
+  type MintKeyRequest,
+  mintKeyRequestSchema,
+} from "@runseal/core/wire/key-requests"
 import type { SubmittedRun } from "@runseal/core/wire/submission"
 import * as v from "valibot"
 import { badRequest } from "../../http-error.ts"
@@ -26,6 +31,9 @@ function readBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObje
 
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export const readMintBody = (body: JsonObject): MintKeyRequest => readBody(mintKeyRequestSchema, body)
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export const readClaimBody = (body: JsonObject): ClaimRequest => readBody(claimRequestSchema, body)
 
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export function readAttestBody(body: JsonObject): AttestRequest {

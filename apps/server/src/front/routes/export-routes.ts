@@ -1,9 +1,10 @@
 /** The caller's records with a statement that proves them complete. docs/formats.md section 13; docs/api.md, "GET /runs/export". */
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
-import { unavailable } from "../../http-error.ts"
-import { callerOf } from "../access/caller.ts"
-import { readExportRange } from "../http/query.ts"
+import { notFound, unavailable } from "../../http-error.ts"
+import { ANONYMOUS, callerOf } from "../access/caller.ts"
+import { readExport } from "../http/query.ts"
+import { hasClaim } from "./claim-routes.ts"
 
 const HEADERS = {
   "Content-Type": "application/x-ndjson",
@@ -13,10 +14,15 @@ const HEADERS = {
 export function exportRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.get("/runs/export", async c => {
-    const range = readExportRange(c.req.url)
+    const { range, ofOpenMode } = readExport(c.req.url)
+    const caller = callerOf(c)
+    if (ofOpenMode && caller.scope !== "anonymous" && !(await hasClaim(deps, caller.api_key_id)))
+      throw notFound("No runs of open mode were given to this key.")
+    // Each tenant has a chain of its own, and an export is of one chain.
+    const { tenant } = ofOpenMode ? ANONYMOUS : caller
     // An export seals a statement; a request for the head alone does not.
     if (c.req.raw.method === "HEAD") return c.body(null, 200, HEADERS)
-    const lines = await deps.openExport(callerOf(c).tenant, range)
+    const lines = await deps.openExport(tenant, range)
     if (lines === undefined)
       throw unavailable(
         "The export cannot be made now: too many are being read. Try again when one of them is done.",

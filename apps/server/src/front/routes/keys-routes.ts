@@ -4,6 +4,7 @@ import type { Context } from "hono"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { type KeyFacts, listKeys, type Minter, revokeKey } from "../../store/tables/api-keys.ts"
+import { findClaim, type RunClaimRow } from "../../store/tables/run-claims.ts"
 import { mintKey } from "../access/api-key.ts"
 import { unauthorized } from "../access/authentication.ts"
 import { callerOf } from "../access/caller.ts"
@@ -18,16 +19,10 @@ function minterOf(c: Context): Minter {
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 
-const listedKey = ({
-  key_id,
-  name,
-  scope,
-  tier,
-  created_at,
-  last_used_at,
-  revoked_at,
-  run_count,
-}: KeyFacts): ListedKey => ({
+const listedKey = (
+  { key_id, name, scope, tier, created_at, last_used_at, revoked_at, run_count }: KeyFacts,
+  claim: RunClaimRow | undefined,
+): ListedKey => ({
   id: key_id,
   name,
   scope,
@@ -36,6 +31,9 @@ const listedKey = ({
   last_used_at: last_used_at === 0 ? null : timestamp(last_used_at),
   run_count,
   revoked: revoked_at !== 0,
+  ...(claim?.key_id === key_id
+    ? { claim: { claimed_at: timestamp(claim.claimed_at), claimed_by: claim.claimed_by } }
+    : {}),
 })
 
 export function keyRoutes(deps: Deps): Hono {
@@ -50,7 +48,8 @@ export function keyRoutes(deps: Deps): Hono {
     await deps.keys.usesNoted()
     // An anonymous caller was admitted because there was no key.
     const keys = callerOf(c).scope === "anonymous" ? [] : await listKeys(deps.db)
-    return c.json({ ok: true, keys: keys.map(listedKey) } satisfies KeyList)
+    const claim = await findClaim(deps.db)
+    return c.json({ ok: true, keys: keys.map(key => listedKey(key, claim)) } satisfies KeyList)
   })
   app.delete("/admin/keys/:id", async c => {
     const id = readKeyId(c.req.param("id"))

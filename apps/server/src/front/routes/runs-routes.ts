@@ -10,6 +10,7 @@ import { HttpError } from "../../http-error.ts"
 import { listRuns, type RunPage, type RunRow, searchRuns } from "../../store/tables/runs-table.ts"
 import { callerOf } from "../access/caller.ts"
 import { type Page, readPage, readSearch } from "../http/query.ts"
+import { readablePage } from "./claim-routes.ts"
 import { ownRun } from "./own-run.ts"
 import { runRecord, runSummary, selfCheck, storedBundle } from "./run-views.ts"
 
@@ -25,11 +26,17 @@ export function runRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.get("/runs", async c => {
     const page = readPage(c.req.url)
-    return c.json(pageAnswer(await listRuns(deps.db, callerOf(c).api_key_id, page), page))
+    const found = await readablePage(deps, callerOf(c).api_key_id, page, (owner, some) =>
+      listRuns(deps.db, owner, some),
+    )
+    return c.json(pageAnswer(found, page))
   })
   app.get("/runs/search", async c => {
     const { filters, page } = readSearch(c.req.url)
-    return c.json(pageAnswer(await searchRuns(deps.db, callerOf(c).api_key_id, filters, page), page))
+    const found = await readablePage(deps, callerOf(c).api_key_id, page, (owner, some) =>
+      searchRuns(deps.db, owner, filters, some),
+    )
+    return c.json(pageAnswer(found, page))
   })
   app.get("/runs/:id", async c => c.json(runRecord(await ownRun(c, deps))))
   app.get("/runs/:id/verify", async c => c.json(selfCheck(await ownRun(c, deps), new Date(deps.nowMs()).toISOString())))

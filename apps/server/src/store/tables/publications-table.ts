@@ -4,6 +4,7 @@ import { pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { Sink, Source } from "../driver/session.ts"
 import { number, type RowOf } from "./column-types.ts"
+import { isReadable } from "./run-claims.ts"
 import { type RunRow, run } from "./runs-table.ts"
 
 /** A published run; the row goes when it is unpublished, so that a later publication has another token. */
@@ -20,9 +21,9 @@ export type PublicationRow = RowOf<typeof publication>
 const { token } = publication
 
 /**
- * Publishes a run of this owner. A published run keeps its token, also when it is published twice at the same time.
+ * Publishes a run that this key reads. A published run keeps its token, also when it is published twice at the same time.
  * @param candidate the token of a new publication
- * @returns undefined when the owner has no such run
+ * @returns undefined when the key reads no such run
  */
 export function publishRun(
   sink: Sink,
@@ -37,7 +38,7 @@ export function publishRun(
         published_at: fragment<number>`${published_at}::bigint`.as("published_at"),
       })
       .from(run)
-      .where(and(eq(run.run_id, run_id), eq(run.owner, owner)))
+      .where(and(eq(run.run_id, run_id), fragment.raw(isReadable(`${owner}::bigint`))))
     const [published] = await orm
       .insert(publication)
       .select(own)

@@ -6,6 +6,7 @@ import { insertRows } from "../driver/insert-rows.ts"
 import type { Source, Tx } from "../driver/session.ts"
 import { packBundle, unpackBundle } from "./bundle-text.ts"
 import { bytes, number, packedBundle, type RowOf } from "./column-types.ts"
+import { isReadable } from "./run-claims.ts"
 import { hasTerm, type RunTerm } from "./run-terms.ts"
 
 /** Every index serves one read within an owner, newest first, and counts without reading the rows; each costs every sealed run. */
@@ -96,9 +97,9 @@ const SUMMARY_COLUMNS = RUN_COLUMNS.filter(name => name !== "bundle" && name !==
 /** The server caches the plan of a prepared statement; statements of the query builder are not prepared. */
 const PREPARED = { prepare: true }
 
-const FIND = `select ${RUN_COLUMNS.join(", ")} from run where run_id = $1 and owner = $2`
+const FIND = `select ${RUN_COLUMNS.join(", ")} from run where run_id = $1 and ${isReadable("$2::bigint")}`
 
-/** A run of this owner; undefined when there is none, also when it is another's. */
+/** A run that this key reads: its own, or one of open mode that was given to it; undefined when there is none. */
 export function findRun(source: Source, owner: number, runId: number): Promise<RunRow | undefined> {
   return source.read(async ({ sql }) => {
     const [found] = await sql.unsafe<StoredRun[]>(FIND, [runId, owner], PREPARED)

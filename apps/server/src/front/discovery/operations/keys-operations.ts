@@ -1,6 +1,8 @@
 /** Keys, publication, and what is published. */
 import { bundleSchema } from "@runseal/core/artifacts/bundle-schema"
 import {
+  claimedRunsSchema,
+  claimRequestSchema,
   keyListSchema,
   mintedKeySchema,
   mintKeyRequestSchema,
@@ -55,9 +57,21 @@ export const KEY_OPERATIONS: readonly Operation[] = [
   {
     ...ADMIN,
     method: "post",
+    path: "/admin/runs/claim",
+    id: "claim_runs",
+    summary: "Give the runs of open mode to a key, once",
+    description:
+      "From then on the key reads, searches, reports, exports and publishes them. Their records still name the tenant `anonymous`. A retry with the same key is answered like the first call; 409 for another key, and when there are no such runs.",
+    body: { schema: claimRequestSchema, max_bytes: BODY_MAX_BYTES, example: { key_id: 2 } },
+    answers: { 200: json(claimedRunsSchema, "The key reads the runs of open mode.") },
+    refusals: [404, 409],
+  },
+  {
+    ...ADMIN,
+    method: "post",
     path: "/admin/runs/{id}/publish",
     id: "publish_run",
-    summary: "Publish a run of the calling admin key",
+    summary: "Publish a run that the calling admin key reads",
     path_parameters: { id: RUN_ID },
     answers: { 200: json(publishedRunSchema, "Where anybody reads the bundle.") },
     refusals: [404],

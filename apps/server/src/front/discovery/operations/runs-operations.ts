@@ -54,6 +54,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     description:
       "One JSON document a line: an export statement, anchored in the log, then the bundles that it names. They are the shortest part of the caller's chain that holds every record admitted from `from` to `to`. An answer that ends early lacks records, and `verifier export.ndjson --complete` says which. 503 also when too many exports are being read.",
     query: exportQuerySchema,
+    refusals: [404],
     answers: { 200: bytes("application/x-ndjson", "The statement and the records.", SAVED_AS) },
   },
   {

@@ -1,0 +1,53 @@
+/** Giving the runs of open mode to a key, and the lists of a key that has them. docs/api.md, "POST /admin/runs/claim". Decision 0125. */
+import type { ClaimedRuns } from "@runseal/core/wire/key-requests"
+import { Hono } from "hono"
+import type { Deps } from "../../deps.ts"
+import { HttpError } from "../../http-error.ts"
+import { claimRuns, findClaim } from "../../store/tables/run-claims.ts"
+import type { RunPage } from "../../store/tables/runs-table.ts"
+import { adminKeyOf, unauthorized } from "../access/authentication.ts"
+import { ANONYMOUS_KEY_ID } from "../access/caller.ts"
+import { readJsonObject } from "../http/json-body.ts"
+import { noSuchKey, type Page } from "../http/query.ts"
+import { readClaimBody } from "../http/request-bodies.ts"
+
+/** For admin keys. */
+export function claimRoutes({ db, nowMs }: Deps): Hono {
+  const app = new Hono()
+  app.post("/admin/runs/claim", async c => {
+    const claimed_by = adminKeyOf(c)
+    const { key_id } = readClaimBody(await readJsonObject(c))
+    const claim = await claimRuns(db, { key_id, claimed_by, claimed_at: nowMs() })
+    if (claim === "nobody") throw unauthorized()
+    if (claim === "absent") throw noSuchKey()
+    if (claim === "nothing")
+      throw new HttpError("nothing_to_claim", "No run was made in open mode: there is nothing to give.")
+    if (claim.key_id !== key_id)
+      throw new HttpError("already_claimed", `The runs of open mode were given to key ${claim.key_id} already.`)
+    // A retry finds the claim of its first attempt, whose commit may not be confirmed yet.
+    await db.confirm()
+    return c.json({ ok: true, ...claim, claimed_at: new Date(claim.claimed_at).toISOString() } satisfies ClaimedRuns)
+  })
+  return app
+}
+
+/** Whether a key reads the runs of open mode. */
+export const hasClaim = async ({ db }: Pick<Deps, "db">, keyId: number): Promise<boolean> =>
+  keyId !== ANONYMOUS_KEY_ID && (await findClaim(db.quick))?.key_id === keyId
+
+/**
+ * A page of all runs that a key reads: its own, then those of open mode if it has the claim. Those are older: the first key ended open mode.
+ * @param read a page of one owner's runs; a limit is at least 1
+ */
+export async function readablePage(
+  deps: Pick<Deps, "db">,
+  owner: number,
+  { limit, offset }: Page,
+  read: (owner: number, page: Page) => Promise<RunPage>,
+): Promise<RunPage> {
+  const own = await read(owner, { limit, offset })
+  if (!(await hasClaim(deps, owner))) return own
+  const missing = limit - own.runs.length
+  const claimed = await read(ANONYMOUS_KEY_ID, { limit: Math.max(missing, 1), offset: Math.max(offset - own.total, 0) })
+  return { total: own.total + claimed.total, runs: [...own.runs, ...claimed.runs.slice(0, missing)] }
+}

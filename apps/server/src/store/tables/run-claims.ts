@@ -1,0 +1,63 @@
+/** Which key reads the runs of open mode. They are given once, and never taken back. Decision 0125. */
+import { pgTable } from "drizzle-orm/pg-core"
+import type { Database } from "../driver/database.ts"
+import type { Source } from "../driver/session.ts"
+import { number, onlyRow, type RowOf } from "./column-types.ts"
+
+/** The one claim of a deployment; no row before it. */
+export const run_claim = pgTable("run_claim", {
+  only: onlyRow(),
+  /** The key that reads the runs. */
+  key_id: number(),
+  /** The admin key that gave them. */
+  claimed_by: number(),
+  /** Milliseconds since the epoch. */
+  claimed_at: number(),
+})
+
+export type RunClaimRow = RowOf<typeof run_claim>
+
+/**
+ * - `absent`: there is no such key, or it is revoked
+ * - `nothing`: no run was made in open mode
+ * - `nobody`: the admin key is revoked
+ */
+export type ClaimResult = (RunClaimRow & { readonly runs: number }) | "absent" | "nothing" | "nobody"
+
+/**
+ * Gives the runs of open mode to a key, unless they were given before: then the stored claim is returned. Both keys are locked
+ * against a revocation until the claim is committed.
+ */
+export function claimRuns(db: Database, claim: RunClaimRow): Promise<ClaimResult> {
+  const { key_id, claimed_by, claimed_at } = claim
+  return db.transaction(async ({ sql }) => {
+    const [found] = await sql<{ runs: number; is_admin: boolean; is_key: boolean }[]>`
+      with admin as (
+        select from api_key where key_id = ${claimed_by}::bigint and scope = 'admin' and revoked_at = 0 for share
+      ), key as (
+        select from api_key where key_id = ${key_id}::bigint and revoked_at = 0 for share
+      )
+      select coalesce((select max(owner_ordinal) from run where owner = 0), 0) as runs,
+        exists(select from admin) as is_admin, exists(select from key) as is_key`
+    if (found === undefined || !found.is_admin) return "nobody"
+    if (!found.is_key) return "absent"
+    if (found.runs === 0) return "nothing"
+    await sql`
+      insert into run_claim ("only", key_id, claimed_by, claimed_at)
+      values (true, ${key_id}::bigint, ${claimed_by}::bigint, ${claimed_at}::bigint) on conflict do nothing`
+    const [stored = claim] = await sql<RunClaimRow[]>`select key_id, claimed_by, claimed_at from run_claim`
+    return { ...stored, runs: found.runs }
+  })
+}
+
+/** The claim; undefined before one is made. */
+export function findClaim(source: Source): Promise<RunClaimRow | undefined> {
+  return source.read(async ({ sql }) => {
+    const [found] = await sql<RunClaimRow[]>`select key_id, claimed_by, claimed_at from run_claim`
+    return found
+  })
+}
+
+/** SQL condition on `run`: its owner is the caller, or it is a run of open mode and the caller has the claim. */
+export const isReadable = (caller: string): string =>
+  `(owner = ${caller} or (owner = 0 and exists(select from run_claim where key_id = ${caller})))`
