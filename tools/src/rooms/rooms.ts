@@ -99,10 +99,10 @@ export const ROOMS: readonly Room[] = [
   { path: SERVER, enters: [...LIBS, SERVER], testsEnter: [SDK], flat: true },
   { path: server("options"), enters: [...LIBS] },
   { path: ABROAD, enters: [] },
-  { path: server("front/http"), enters: [...GIVEN, server("wire/submission.ts")] },
+  { path: server("front/http"), enters: GIVEN },
   {
     path: server("front/access"),
-    enters: [...GIVEN, server("front/http"), server("store"), server("wire/submission.ts")],
+    enters: [...GIVEN, server("front/http"), server("store")],
   },
   { path: server("run/policy"), enters: GIVEN },
   // Built-in rules see through the same disguises as the signatures.
