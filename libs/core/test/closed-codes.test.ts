@@ -1,7 +1,7 @@
 import { sha256Hex } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { seededHex } from "../../log/test/seeded-keys.ts"
-import { dcaeClosure, kernelInputHash, kernelRecord } from "../src/formulas/kernels.ts"
+import { dcaeClosure, kernelRecord } from "../src/formulas/kernels.ts"
 import { withhold } from "../src/formulas/pre-execution.ts"
 import { isUnreadable, verifyDocument, verifyText } from "../src/verify/document.ts"
 import { VERDICTS } from "../src/verify/report.ts"
@@ -359,15 +359,15 @@ describe("a kernel that reads what is withheld", () => {
     const { sections } = sealRun(makeDeployment(), spec).bundle
     const { envelope, efa } = sections
     if (envelope === undefined || efa === undefined) throw new Error("an ok run has kernels")
+    const sources = { ...sections, envelope }
     const made = efa.kernels.map((record, at) => {
       if (at !== kernel) return record
-      const { input_hash, output, findings } = { ...record, ...Object(values) }
-      return { ...kernelRecord(record.kernel, input_hash, output, findings), ...pickVersion(values) }
+      const { output, findings } = { ...record, ...Object(values) }
+      return { ...kernelRecord(record.kernel, sources, output, findings), ...pickVersion(values) }
     })
-    const outputs = made.slice(0, -1).map(record => record.output_hash)
     if (kernel === made.length - 1) return asJson(made)
-    const input = kernelInputHash("DCAE", { ...sections, envelope }, outputs)
-    const closing = kernelRecord("DCAE", input, { closure: dcaeClosure(outputs) }, efa.kernels.at(-1)?.findings ?? [])
+    const closure = dcaeClosure(made.slice(0, -1).map(record => record.execution_id))
+    const closing = kernelRecord("DCAE", sources, { closure }, efa.kernels.at(-1)?.findings ?? [])
     return asJson([...made.slice(0, -1), closing])
   }
   const pickVersion = ({ kernel_version }: Readonly<Record<string, Json>>): object =>

@@ -175,11 +175,7 @@ describe("a forger without keys cannot alter what the service computed", () => {
   const alterations: readonly (readonly [name: string, check: CheckId, alterations: Alterations])[] = [
     ["a kernel's finding", "executions", { efa: part => withValue(part, "/kernels/3/findings", []) }],
     ["a kernel's output", "executions", { efa: part => withValue(part, "/kernels/1/output/timestamp_count", 0) }],
-    [
-      "an event of the transcript",
-      "transcript",
-      { transcript: part => withValue(part, "/events/7/output_hash", hash("x")) },
-    ],
+    ["an event of the transcript", "transcript", { transcript: part => withValue(part, "/events/7/hash", hash("x")) }],
     ["the charge", "decision", { budget_snapshot: part => withValue(part, "/window/tokens", 1) }],
     ["the review's output", "decision", { governance_review: part => withValue(part, "/ai_output_hash", hash("x")) }],
     ["the allow token", "decision", { allow_token: part => withValue(part, "/fired_rule_id", "other") }],

@@ -213,10 +213,8 @@ describe("the sentence on an unreadable document", () => {
   )
 
   test("is one printable line whatever a key is", () => {
-    for (const key of [steering, "__proto__", "x".repeat(10_000)]) {
+    for (const key of [steering, "__proto__", "x".repeat(10_000)])
       expect(answer(withValue(ok, `/run/${key}`, 1))).toMatch(/^[^\p{C}\p{Zl}\p{Zp}]{1,300}$/u)
-      expect(answer(withValue(ok, `/sections/final_vfa/section_hashes/${key}`, 1))).toMatch(/^[^\p{C}]{1,300}$/u)
-    }
   })
 })
 

@@ -3,16 +3,7 @@ import canonicalize from "canonicalize"
 import { describe, expect, test } from "vitest"
 import { makeDeployment } from "./fixtures/deployment.ts"
 import type { Json, JsonMembers } from "./fixtures/json-values.ts"
-import {
-  asJson,
-  isItems,
-  isMembers,
-  itemsOf,
-  membersOf,
-  valueAt,
-  withMember,
-  withoutMember,
-} from "./fixtures/json-values.ts"
+import { asJson, isItems, isMembers, itemsOf, membersOf, valueAt, withoutMember } from "./fixtures/json-values.ts"
 import { sealCorpus } from "./fixtures/sample-corpus.ts"
 
 // Written from docs/formats.md, RFC 8785 and RFC 6962 without a line of the library: another canonicaliser, Node's SHA-256 and
@@ -116,21 +107,23 @@ describe.each(bundles)("the bundle $name, computed a second time", ({ document }
       expect(digest(withoutMember(membersOf(manifest), "ManifestHash"))).toBe(membersOf(manifest).ManifestHash)
   })
 
-  test("has six ExecutionIDs over kernel, version, input and output", () => {
-    for (const record of itemsOf(valueAt(sections, "/efa/kernels")).map(membersOf)) {
-      const { kernel = null, kernel_version = null, input_hash = null, output_hash = null } = record
-      const { output = null, findings = null } = record
-      expect(digest({ kind: "vfa.kernel_output.v1", kernel, output, findings })).toBe(output_hash)
-      const run = { kind: "vfa.kernel.v1", kernel, kernel_version, input_hash, output_hash }
-      expect(digest(run)).toBe(record.execution_id)
+  test("has six ExecutionIDs over kernel, version, output, findings and what the kernel read", () => {
+    const hash = (name: string): Json => membersOf(sections[name]).hash ?? ""
+    const [declared_sections, request_substance] = [
+      valueAt(sections, "/envelope/declared_sections_hash") ?? "",
+      hash("request_substance"),
+    ]
+    const inputs: Readonly<Record<string, Json>> = {
+      DSE: { envelope: hash("envelope"), payload: hash("payload") },
+      TOK: { envelope: hash("envelope"), declared_sections },
+      DSC: { declared_sections, causal_graph: hash("causal_graph") },
+      NREP: { request_substance, attested_context: hash("attested_context") },
+      AIVP: { payload: hash("payload"), attested_context: hash("attested_context"), request_substance },
+      DCAE: { request_substance },
     }
-  })
-
-  test("chains its transcript", () => {
-    let previous = "0".repeat(64)
-    for (const event of itemsOf(valueAt(sections, "/transcript/events")).map(membersOf)) {
-      expect(event.input_hash).toBe(previous)
-      previous = digest(withMember(event, "kind", "vfa.transcript_event.v1"))
+    for (const record of itemsOf(valueAt(sections, "/efa/kernels")).map(membersOf)) {
+      const { execution_id, ...rest } = record
+      expect(digest({ kind: "vfa.kernel.v2", ...rest, inputs: inputs[`${record.kernel}`] ?? null })).toBe(execution_id)
     }
   })
 

@@ -23,10 +23,8 @@ export const recordFindingsSchema: v.GenericSchema<unknown, KernelFinding[]> = v
 export type KernelRecord = {
   readonly kernel: Kernel
   readonly kernel_version: string
-  readonly input_hash: string
   readonly output: JsonObject
   readonly findings: readonly KernelFinding[]
-  readonly output_hash: string
   readonly execution_id: string
 }
 
@@ -45,10 +43,8 @@ const kernelRecord = <const Name extends Kernel, const Entries extends v.ObjectE
   v.strictObject({
     kernel: v.literal(kernel),
     kernel_version: v.literal(KERNEL_VERSION),
-    input_hash: sha256Schema,
     output: v.strictObject(output),
     findings: findingsSchema(kernel),
-    output_hash: sha256Schema,
     execution_id: sha256Schema,
   })
 

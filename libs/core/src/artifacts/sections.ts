@@ -122,7 +122,7 @@ const execution = {
     allow_token_hash: sha256Schema,
   }),
   /** Execution facts attestation: what the six kernels computed. */
-  efa: section("vfa.efa.v1", {
+  efa: section("vfa.efa.v2", {
     envelope_id,
     epa_hash: sha256Schema,
     leakage_bundle_hash: sha256Schema,
@@ -169,10 +169,8 @@ const execution = {
 const transcriptEvent = v.strictObject({
   step: v.picklist([...STAGES, ...GATES]),
   result: v.picklist(STEP_RESULTS),
-  /** Digest of the event before; 64 zeros for the first. */
-  input_hash: sha256Schema,
-  /** Digest of the names and hashes of what the step produced. */
-  output_hash: sha256Schema,
+  /** Digest of the step, its result, the names and hashes of its products, and the hash of the event before: 64 zeros for the first. */
+  hash: sha256Schema,
 })
 export type TranscriptEvent = Shape<typeof transcriptEvent>
 
@@ -213,7 +211,7 @@ const evidence = {
     input_fingerprint: sha256Schema,
     aer_hash: sha256Schema,
   }),
-  transcript: section("vfa.transcript.v1", {
+  transcript: section("vfa.transcript.v2", {
     envelope_id,
     events: v.pipe(v.array(transcriptEvent), v.maxLength(STAGES.length + GATES.length)),
   }),
@@ -232,9 +230,8 @@ const ledger = {
     /** Sorted by name. */
     artifacts: v.array(v.strictObject({ name: nonEmptySchema, hash: sha256Schema })),
   }),
-  final_vfa: section("vfa.final_vfa.v1", {
+  final_vfa: section("vfa.final_vfa.v2", {
     envelope_id,
-    section_hashes: v.record(nonEmptySchema, sha256Schema),
     registry_hash: sha256Schema,
     declared_sections_hash: sha256Schema,
   }),

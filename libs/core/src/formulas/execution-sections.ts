@@ -59,7 +59,7 @@ export const efaSection = (
   leakage: LeakageBundleSection,
   kernels: readonly KernelRecord[],
 ): Unsealed<EfaSection> => ({
-  kind: "vfa.efa.v1",
+  kind: "vfa.efa.v2",
   envelope_id: envelope.envelope_id,
   epa_hash: epa.hash,
   leakage_bundle_hash: leakage.hash,

@@ -12,8 +12,8 @@ export type KernelSources = DeclaredSections & {
   readonly payload: PayloadSection
 }
 
-/** What each kernel read, named by hash; DCAE reads the five outputs before it. */
-const INPUTS: Readonly<Record<Kernel, (sources: KernelSources, outputs: readonly string[]) => JsonObject>> = {
+/** What each kernel read, named by hash. The output of DCAE names the five executions before it. */
+const INPUTS: Readonly<Record<Kernel, (sources: KernelSources) => JsonObject>> = {
   DSE: s => ({ envelope: s.envelope.hash, payload: s.payload.hash }),
   TOK: s => ({ envelope: s.envelope.hash, declared_sections: s.envelope.declared_sections_hash }),
   DSC: s => ({ declared_sections: s.envelope.declared_sections_hash, causal_graph: s.causal_graph.hash }),
@@ -23,35 +23,20 @@ const INPUTS: Readonly<Record<Kernel, (sources: KernelSources, outputs: readonly
     attested_context: s.attested_context.hash,
     request_substance: s.request_substance.hash,
   }),
-  DCAE: (s, outputs) => ({ request_substance: s.request_substance.hash, outputs }),
+  DCAE: s => ({ request_substance: s.request_substance.hash }),
 }
 
-export const kernelInputHash = (kernel: Kernel, sources: KernelSources, outputs: readonly string[]): string =>
-  digest({ kind: "vfa.kernel_input.v1", kernel, inputs: INPUTS[kernel](sources, outputs) })
-
-const kernelOutputHash = (kernel: Kernel, output: JsonObject, findings: readonly KernelFinding[]): string =>
-  digest({ kind: "vfa.kernel_output.v1", kernel, output, findings })
-
-/** ExecutionID of a kernel run. */
-export const executionId = (kernel: Kernel, version: string, inputHash: string, outputHash: string): string =>
-  digest({ kind: "vfa.kernel.v1", kernel, kernel_version: version, input_hash: inputHash, output_hash: outputHash })
-
-/** One kernel's sealed record. */
+/** One kernel's record. Its ExecutionID is the digest of the record without it and of what the kernel read. */
 export function kernelRecord(
   kernel: Kernel,
-  inputHash: string,
+  sources: KernelSources,
   output: JsonObject,
   findings: readonly KernelFinding[],
 ): KernelRecord {
-  const outputHash = kernelOutputHash(kernel, output, findings)
+  const record = { kernel, kernel_version: KERNEL_VERSION, output, findings }
   return {
-    kernel,
-    kernel_version: KERNEL_VERSION,
-    input_hash: inputHash,
-    output,
-    findings,
-    output_hash: outputHash,
-    execution_id: executionId(kernel, KERNEL_VERSION, inputHash, outputHash),
+    ...record,
+    execution_id: digest({ kind: "vfa.kernel.v2", ...record, inputs: INPUTS[kernel](sources) }),
   }
 }
 
@@ -94,5 +79,6 @@ export const aivpModel = (salt: string, model: JsonObject, aiOutputHash: string 
     ...(aiOutputHash === undefined ? {} : { ai_output_hash: aiOutputHash }),
   })
 
-/** DCAE: closes over the five outputs before it. */
-export const dcaeClosure = (outputs: readonly string[]): string => digest({ kind: "vfa.dcae_closure.v1", outputs })
+/** DCAE: closes over the five executions before it. */
+export const dcaeClosure = (executionIds: readonly string[]): string =>
+  digest({ kind: "vfa.dcae_closure.v2", execution_ids: executionIds })

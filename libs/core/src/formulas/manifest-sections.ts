@@ -5,7 +5,13 @@ import type { Anchor, PreAnchorLeaf } from "../artifacts/anchor.ts"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
 import type { AllowToken, Receipt } from "../artifacts/sealed-artifacts.ts"
-import type { FinalVfaSection, PoteProofSection, RegistrySection, Sections } from "../artifacts/sections.ts"
+import type {
+  EnvelopeSection,
+  FinalVfaSection,
+  PoteProofSection,
+  RegistrySection,
+  Sections,
+} from "../artifacts/sections.ts"
 import type { Kernel, OutcomeMarker } from "../vocabulary/outcomes.ts"
 import { FORMULA_VERSION } from "../vocabulary/versions.ts"
 import type { PreAnchorSections } from "./leaves.ts"
@@ -29,31 +35,26 @@ export function poteProofSection(
 }
 
 /** Stage 8, REGISTRY: name and hash of every artifact that exists before it. */
-export function registrySection(envelopeId: string, sections: Sections, token: AllowToken): Unsealed<RegistrySection> {
+export function registrySection(
+  envelope: EnvelopeSection,
+  sections: Sections,
+  token: AllowToken,
+): Unsealed<RegistrySection> {
   const { registry: _registry, final_vfa: _final, ...existing } = sections
   const hashes: Record<string, string> = { ...sectionHashes(existing), allow_token: token.hash }
   const artifacts = Object.keys(hashes)
     .sort()
     .map(name => ({ name, hash: hashes[name] ?? "" }))
-  return { kind: "vfa.registry.v1", envelope_id: envelopeId, artifacts }
+  return { kind: "vfa.registry.v1", envelope_id: envelope.envelope_id, artifacts }
 }
 
-/** Stage 9, DLA: one hash over every section. */
-export function finalVfaSection(
-  envelopeId: string,
-  sections: Sections,
-  registry: RegistrySection,
-  declared: string,
-): Unsealed<FinalVfaSection> {
-  const { final_vfa: _, ...before } = sections
-  return {
-    kind: "vfa.final_vfa.v1",
-    envelope_id: envelopeId,
-    section_hashes: sectionHashes({ ...before, registry }),
-    registry_hash: registry.hash,
-    declared_sections_hash: declared,
-  }
-}
+/** Stage 9, DLA: one hash over the registry, which lists every other section. */
+export const finalVfaSection = (envelope: EnvelopeSection, registry: RegistrySection): Unsealed<FinalVfaSection> => ({
+  kind: "vfa.final_vfa.v2",
+  envelope_id: envelope.envelope_id,
+  registry_hash: registry.hash,
+  declared_sections_hash: envelope.declared_sections_hash,
+})
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "")
 const kernelOutput = (sections: PreAnchorSections, kernel: Kernel, field: string): string =>

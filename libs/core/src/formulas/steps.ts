@@ -9,7 +9,7 @@ import type { Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { SectionName, TranscriptEvent, TranscriptSection } from "../artifacts/sections.ts"
 import type { Gate, OutcomeKind, ReceiptKey } from "../vocabulary/outcomes.ts"
 import { OUTCOMES } from "../vocabulary/outcomes.ts"
-import type { StepResult, TranscriptStep } from "../vocabulary/pipeline-path.ts"
+import type { TranscriptStep } from "../vocabulary/pipeline-path.ts"
 import { PIPELINE_PATH, WHOLE_PATH } from "../vocabulary/pipeline-path.ts"
 import { ZERO_HASH } from "../vocabulary/scalars.ts"
 import { sectionHashes } from "./leaves.ts"
@@ -80,14 +80,9 @@ export function buildTranscript(
     const result = stops ? place.stop : "stop" in place ? "pass" : "done"
     const ofStop = stops ? [...(STOP_PRODUCTS[step] ?? []), artifact?.key ?? ""] : []
     const products = productsOf([...(PRODUCTS[step] ?? []), ...ofStop], hashes)
-    events.push({ step, result, input_hash: eventHash(events.at(-1)), output_hash: outputHash(step, result, products) })
+    const previous = events.at(-1)?.hash ?? ZERO_HASH
+    events.push({ step, result, hash: digest({ kind: "vfa.transcript_event.v2", previous, step, result, products }) })
     if (stops) break
   }
-  return { kind: "vfa.transcript.v1", envelope_id: sections.envelope?.envelope_id ?? "", events }
+  return { kind: "vfa.transcript.v2", envelope_id: sections.envelope?.envelope_id ?? "", events }
 }
-
-const outputHash = (step: TranscriptStep, result: StepResult, products: ArtifactHashes): string =>
-  digest({ kind: "vfa.step_output.v1", step, result, products })
-
-const eventHash = (event: TranscriptEvent | undefined): string =>
-  event === undefined ? ZERO_HASH : digest({ kind: "vfa.transcript_event.v1", ...event })

@@ -14,7 +14,7 @@ import { FINDING_CODES, type FindingCode } from "../vocabulary/kernel-findings.t
 type KernelResult = { readonly output: JsonObject; readonly findings: readonly KernelFinding[] }
 
 /** A kernel; undefined when a section it reads is withheld, so that it cannot be run again. */
-export type KernelFunction = (sources: KernelSources, outputs: readonly string[]) => KernelResult | undefined
+export type KernelFunction = (sources: KernelSources, executionIds: readonly string[]) => KernelResult | undefined
 
 /** Counts codes into findings, in the vocabulary's order. */
 export function countFindings(codes: readonly FindingCode[]): readonly KernelFinding[] {

@@ -3,14 +3,7 @@ import { type JsonValue, sha256Hex } from "@runseal/canonical"
 import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
 import type { KernelRecord } from "../artifacts/kernel-schemas.ts"
 import type { KernelSources } from "../formulas/kernels.ts"
-import {
-  dcaeClosure,
-  dscFinalState,
-  dseCommitment,
-  kernelInputHash,
-  kernelRecord,
-  nrepCaller,
-} from "../formulas/kernels.ts"
+import { dcaeClosure, dscFinalState, dseCommitment, kernelRecord, nrepCaller } from "../formulas/kernels.ts"
 import { isObject, member, textMember } from "../vocabulary/json-members.ts"
 import type { FindingCode } from "../vocabulary/kernel-findings.ts"
 import type { Kernel } from "../vocabulary/outcomes.ts"
@@ -70,12 +63,12 @@ function costFindings(cost: JsonValue | undefined): readonly FindingCode[] {
   return parts.length === 2 && sum < BigInt(total) ? ["COST_DOES_NOT_ADD_UP"] : []
 }
 
-/** DCAE, closure: closes over the five outputs before it and checks the declared cost. */
-const dcae: KernelFunction = (sources, outputs) => {
+/** DCAE, closure: closes over the five executions before it and checks the declared cost. */
+const dcae: KernelFunction = (sources, executionIds) => {
   const substance = shown(sources.request_substance)
   if (substance === undefined) return undefined
   return {
-    output: { closure: dcaeClosure(outputs) },
+    output: { closure: dcaeClosure(executionIds) },
     findings: countFindings(costFindings(member(substance.declared, "cost"))),
   }
 }
@@ -96,10 +89,10 @@ const FUNCTIONS: Readonly<Record<Kernel, KernelFunction>> = {
 export function runKernels(sources: KernelSources, recorded: readonly KernelRecord[] = []): readonly KernelRecord[] {
   const records: KernelRecord[] = []
   for (const kernel of KERNELS) {
-    const outputs = records.map(record => record.output_hash)
-    const result = FUNCTIONS[kernel](sources, outputs) ?? recorded.find(record => record.kernel === kernel)
+    const executionIds = records.map(record => record.execution_id)
+    const result = FUNCTIONS[kernel](sources, executionIds) ?? recorded.find(record => record.kernel === kernel)
     if (result === undefined) throw new Error(`kernel ${kernel} needs a section that is withheld`)
-    records.push(kernelRecord(kernel, kernelInputHash(kernel, sources, outputs), result.output, result.findings))
+    records.push(kernelRecord(kernel, sources, result.output, result.findings))
   }
   return records
 }

@@ -16,8 +16,8 @@ import { shownTimes } from "./tok.ts"
 /** What a kernel's record is compared with. */
 export type RecordContext = {
   readonly sources: KernelSources
-  /** Output hashes of the kernels before it. */
-  readonly outputs: readonly string[]
+  /** ExecutionIDs of the kernels before it. */
+  readonly execution_ids: readonly string[]
   /** Scalars sealed in each declared section, as the leakage bundle counts them; undefined when there is none. */
   readonly values: Readonly<Record<DeclaredName, number>> | undefined
 }
@@ -34,10 +34,10 @@ const RULES: Readonly<Record<Kernel, (record: KernelRecord, context: RecordConte
   DSC: () => true,
   NREP: isCallerRecord,
   AIVP: isModelRecord,
-  DCAE: (record, { outputs, values }) =>
+  DCAE: (record, { execution_ids, values }) =>
     atMostOnce(record) &&
     record.findings.length <= 1 &&
-    member(record.output, "closure") === dcaeClosure(outputs) &&
+    member(record.output, "closure") === dcaeClosure(execution_ids) &&
     record.findings.every(({ code }) => (values?.request_substance ?? 3) >= leastValues(code)),
 }
 

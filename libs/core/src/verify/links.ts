@@ -73,13 +73,8 @@ const REBUILD: ReadonlyMap<SectionName, (sources: Sources) => JsonObject | undef
     ({ examined: { bundle, known } }) =>
       bundle.anchors.pre_anchor && poteProofSection(bundle.anchors.pre_anchor, known),
   ],
-  ["registry", ({ envelope, sections, token }) => token && registrySection(envelope.envelope_id, sections, token)],
-  [
-    "final_vfa",
-    ({ envelope, sections }) =>
-      sections.registry &&
-      finalVfaSection(envelope.envelope_id, sections, sections.registry, envelope.declared_sections_hash),
-  ],
+  ["registry", ({ envelope, sections, token }) => token && registrySection(envelope, sections, token)],
+  ["final_vfa", ({ envelope, sections: { registry } }) => registry && finalVfaSection(envelope, registry)],
 ])
 
 function rebuiltEnvelope({ examined: { bundle }, sections, envelope }: Sources): JsonObject {
@@ -158,7 +153,7 @@ function checkKernels(sections: Sections & { readonly envelope: EnvelopeSection 
   const inOrder = KERNELS.every((kernel, i) => efa.kernels[i]?.kernel === kernel)
   findings.require("executions", inOrder, "the kernels are not the six in their order")
   if (!inOrder) return
-  const outputs = efa.kernels.map(record => record.output_hash)
+  const executionIds = efa.kernels.map(record => record.execution_id)
   const unrepeatable = unrepeatableKernels(sections)
   for (const [i, rebuilt] of runKernels(sections, efa.kernels).entries()) {
     const { kernel } = rebuilt
@@ -166,7 +161,7 @@ function checkKernels(sections: Sections & { readonly envelope: EnvelopeSection 
     const same = found !== undefined && isSameJson(found, rebuilt)
     findings.require("executions", same, `kernel ${kernel} does not give what is recorded`)
     if (found === undefined || !unrepeatable.includes(kernel)) continue
-    const context = { sources: sections, outputs: outputs.slice(0, i), values: leakage?.declared_values }
+    const context = { sources: sections, execution_ids: executionIds.slice(0, i), values: leakage?.declared_values }
     findings.require("executions", isPossibleRecord(found, context), `kernel ${kernel} cannot give what is recorded`)
   }
 }

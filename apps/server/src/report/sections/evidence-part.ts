@@ -80,13 +80,13 @@ function transcript({ bundle }: Subject): readonly Block[] {
     { title: "#", share: 4, align: "end" as const },
     { title: "Step", share: 30 },
     { title: "Result", share: 9 },
-    { title: "Output hash", share: 57 },
+    { title: "Event hash", share: 57 },
   ]
-  const rows = sealed.events.map(({ step, result, output_hash }, i) => [
+  const rows = sealed.events.map(({ step, result, hash }, i) => [
     line(count(i + 1)),
     line(mono(step), ` ${STEP_LABELS[step]}`),
     line(result),
-    line(mono(output_hash)),
+    line(mono(hash)),
   ])
   return [
     heading(2, "Transcript"),

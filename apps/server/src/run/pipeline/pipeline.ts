@@ -169,11 +169,10 @@ export function runAfterLog(
   anchor: Anchor<PreAnchorLeaf>,
   texts: WrittenTexts,
 ): SealedSections & Sections {
-  const { envelope_id, declared_sections_hash } = sections.envelope
   const pote_proof = inStage("LEDGER", () => texts.seal(ledger(anchor, texts)))
   const logged = { ...sections, pote_proof }
-  const list = inStage("REGISTRY", () => texts.seal(registry(envelope_id, logged, token)))
+  const list = inStage("REGISTRY", () => texts.seal(registry(sections.envelope, logged, token)))
   const listed = { ...logged, registry: list }
-  const final_vfa = inStage("DLA", () => texts.seal(dla(envelope_id, listed, list, declared_sections_hash)))
+  const final_vfa = inStage("DLA", () => texts.seal(dla(sections.envelope, list)))
   return { ...listed, final_vfa }
 }
