@@ -164,23 +164,26 @@ function fitting<T>(shape: v.GenericSchema<unknown, unknown>): v.RawCheckAction<
   })
 }
 
+/** The members of the request body. */
+const executeRequestObject = v.object({
+  program_id: sha256Schema,
+  route_id: routeIdSchema,
+  registry_record_hash: sha256Schema,
+  payload: v.exactOptional(text),
+  /** Alternative name; used when both are there. */
+  payload_text: v.exactOptional(text),
+  attested_context: v.exactOptional(attestedContextSchema),
+  request_substance: v.exactOptional(declared(requestSubstanceSchema)),
+  authorization_chain: v.exactOptional(declared(authorizationChainSchema)),
+  regulatory_scaffolding: v.exactOptional(declared(regulatoryScaffoldingSchema)),
+  causal_graph: v.exactOptional(declared(causalGraphSchema)),
+  reproducibility_context: v.exactOptional(jsonObjectSchema),
+  ai_output_text: v.exactOptional(text),
+})
+
 /** The request body, without top-level members that are null. Unknown top-level keys are ignored and not sealed. */
 export const executeRequestSchema = v.pipe(
-  v.object({
-    program_id: sha256Schema,
-    route_id: routeIdSchema,
-    registry_record_hash: sha256Schema,
-    payload: v.exactOptional(text),
-    /** Alternative name; used when both are there. */
-    payload_text: v.exactOptional(text),
-    attested_context: v.exactOptional(attestedContextSchema),
-    request_substance: v.exactOptional(declared(requestSubstanceSchema)),
-    authorization_chain: v.exactOptional(declared(authorizationChainSchema)),
-    regulatory_scaffolding: v.exactOptional(declared(regulatoryScaffoldingSchema)),
-    causal_graph: v.exactOptional(declared(causalGraphSchema)),
-    reproducibility_context: v.exactOptional(jsonObjectSchema),
-    ai_output_text: v.exactOptional(text),
-  }),
+  executeRequestObject,
   v.check(
     request => request.payload !== undefined || request.payload_text !== undefined,
     "payload or payload_text is required",
@@ -192,6 +195,16 @@ export const executeRequestSchema = v.pipe(
   }),
 )
 export type ExecuteRequest = Shape<typeof executeRequestSchema>
+
+/** Most names of ignored members in an answer, and the longest, in UTF-16 units. */
+export const IGNORED_NAMES_MAX = 16
+export const IGNORED_NAME_MAX_LENGTH = 64
+
+/** Names of the top-level members of a body that are ignored, such as `ai_output` for `ai_output_text`; the first few, and no long ones. */
+export const ignoredMembers = (body: JsonObject): readonly string[] =>
+  Object.keys(body)
+    .filter(name => !Object.hasOwn(executeRequestObject.entries, name) && name.length <= IGNORED_NAME_MAX_LENGTH)
+    .slice(0, IGNORED_NAMES_MAX)
 
 /** Declared tokens of a request; zero when it declares none. */
 export function declaredTokens(substance: JsonObject | undefined): number {

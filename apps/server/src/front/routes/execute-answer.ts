@@ -3,13 +3,24 @@ import { canonicalize, type JsonObject } from "@runseal/canonical"
 import { type Bundle, durationMs, receiptOf, sealedHash } from "@runseal/core/artifacts/bundle-schema"
 import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { ignoredMembers } from "@runseal/core/wire/execute-request"
 import type { DeterminismAnswer } from "@runseal/core/wire/run-summaries"
 
-export function executeAnswer(bundle: Bundle): { readonly status: 200 | 422 | 500; readonly body: JsonObject } {
+/** @param request the body, whose unknown members the answer names: a misspelt `ai_output_text` is reviewed by nobody */
+export function executeAnswer(
+  bundle: Bundle,
+  request: JsonObject,
+): { readonly status: 200 | 422 | 500; readonly body: JsonObject } {
   const { run, sections, manifest, partial_manifest, allow_token } = bundle
   const { http_status: status, sentence } = OUTCOMES[run.outcome_kind]
   const findings = recordFindings(sections)
-  const base = { run_id: run.run_id, duration_ms: durationMs(run), ...(findings.length === 0 ? {} : { findings }) }
+  const ignored = ignoredMembers(request)
+  const base = {
+    run_id: run.run_id,
+    duration_ms: durationMs(run),
+    ...(findings.length === 0 ? {} : { findings }),
+    ...(ignored.length === 0 ? {} : { ignored }),
+  }
   if (manifest !== undefined && allow_token !== undefined)
     return { status, body: { ok: true, ...base, manifest, allow_token } }
   const found = receiptOf(bundle)
