@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { inflateSync } from "node:zlib"
 import { readReportPdf } from "@runseal/core/report-pdf/verify-report-pdf"
+import { ERROR_CODE_NAMES } from "@runseal/core/wire/error-codes"
 import { publicOrigin } from "@runseal/log/notes/checkpoint"
 import {
   BadRequestError,
@@ -159,6 +160,21 @@ test("refusals are typed errors that carry the service's sentence", async () => 
   await expect(client.artifact(runId("ok"), "deny_receipt")).rejects.toThrow(/ok.*pepg_deny/)
   const bad = { ...REQUESTS.ok, route_id: "" } as unknown as ExecuteRequest
   await expect(client.execute(bad)).rejects.toBeInstanceOf(BadRequestError)
+})
+
+test("an error has the service's code, and the request id that the answer's header and the log have", async () => {
+  let header: string | null | undefined
+  const watched = createClient({
+    baseUrl: "http://runseal.test",
+    fetch: async (url, init) => {
+      const answer = await service().request(url.slice("http://runseal.test".length), init)
+      header = answer.headers.get("x-request-id")
+      return answer
+    },
+  })
+  const error = await watched.run(999_999).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ status: 404, method: "GET", url: "http://runseal.test/runs/999999", requestId: header })
+  expect(ERROR_CODE_NAMES).toContain(Reflect.get(Object(error), "code"))
 })
 
 test("the export of all runs is complete, and one without its last record is not", async () => {

@@ -1,5 +1,7 @@
 /** Everything the client throws: one class for each reaction a caller may have. Outcomes of a run are never errors. */
 
+import type { ErrorCode } from "@runseal/core/wire/error-codes"
+
 /** Base class of all of them. */
 export class RunsealError extends Error {
   override readonly name: string = "RunsealError"
@@ -67,7 +69,7 @@ export class HttpStatusError extends RunsealError {
   /** Seconds after which the service asked for a retry (RFC 9110 §10.2.3); undefined when it named none. */
   readonly retryAfterSeconds: number | undefined
   /** The service's code for this refusal, for programs; undefined when the answer has none, such as a proxy's. */
-  readonly code: string | undefined
+  readonly code: RefusalCode | undefined
   /** Identifies the request in the service's log; undefined when the answer has none. */
   readonly requestId: string | undefined
 
@@ -80,10 +82,13 @@ export class HttpStatusError extends RunsealError {
   }
 }
 
+/** A code of this release, or one of a later release. */
+export type RefusalCode = ErrorCode | (string & Record<never, never>)
+
 /** What an answer states besides status and sentence. */
 export type RefusalDetails = {
   readonly retryAfterSeconds?: number | undefined
-  readonly code?: string | undefined
+  readonly code?: RefusalCode | undefined
   readonly requestId?: string | undefined
 }
 

@@ -13,7 +13,9 @@ export type {
 } from "@runseal/core/artifacts/sealed-artifacts"
 export { type ArtifactKey, OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 export type { AttestationsPage } from "@runseal/core/wire/attestation-requests"
+export type { ErrorCode } from "@runseal/core/wire/error-codes"
 export type {
+  ClaimedRuns,
   KeyList,
   KeyScope,
   KeyTier,
