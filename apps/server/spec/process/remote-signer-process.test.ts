@@ -67,7 +67,7 @@ test("records are sealed with it, nothing is lost while it is away, and it is ch
 
   const without = await runToEnd([...data, "--port", "0"])
   expect(without).toMatchObject({ code: 1 })
-  expect(without.stderr).toMatch(/^runseal: The service key is kept by a signer: --signer-url must say where\.\n$/)
+  expect(without.stderr).toMatch(/^runseal: The service key is at a signer: --signer-url must give its address\.\n$/)
 
   const changed = await runToEnd([...at(signer.url), "keys", "rotate", "service", "--signer", next.url, "--json"])
   expect(changed, changed.stderr).toMatchObject({ code: 0 })
