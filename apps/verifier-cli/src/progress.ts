@@ -6,7 +6,7 @@ type Terminal = { readonly isTTY?: boolean; readonly write: (text: string) => un
 export type Progress = {
   /** Units done, of all where that is known. */
   readonly show: (done: number, total?: number) => void
-  /** Ends the line, also when the command failed. */
+  /** Ends the line: before other output, and also when the command failed. */
   readonly end: () => void
 }
 
@@ -26,6 +26,7 @@ export function createProgress(terminal: Terminal, unit: string, now: () => numb
     },
     end: () => {
       if (shown) terminal.write("\n")
+      shown = false
     },
   }
 }

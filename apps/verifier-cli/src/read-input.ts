@@ -1,5 +1,5 @@
 /** Reads a document: a file, standard input, or an https address. Every read is bounded. */
-import { closeSync, lstatSync, openSync, readSync } from "node:fs"
+import { closeSync, openSync, readSync, statSync } from "node:fs"
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
 import { InputError } from "./input-error.ts"
 
@@ -53,7 +53,7 @@ export const isStream = (argument: string): boolean => argument.endsWith(".ndjso
 /** Whether an argument names a folder; not one that cannot be read. */
 export function isFolder(argument: string): boolean {
   try {
-    return lstatSync(argument).isDirectory()
+    return statSync(argument).isDirectory()
   } catch {
     return false
   }

@@ -50,8 +50,11 @@ export async function verifyMany(
     count(tally, result)
     if (flags.json) await write(printJsonLine({ file, ...result.json() }))
     else if (format === "csv") await write(csvLine(csvValues(file, result)))
-    else rows.push(rowOf(file, result))
-    progress.show(tally.documents, files.length)
+    else {
+      // Rows that are printed at once show by themselves how far it is.
+      rows.push(rowOf(file, result))
+      progress.show(tally.documents, files.length)
+    }
   }
   progress.end()
   return { stdout: closing(), stderr: "", exit: tally.exit }

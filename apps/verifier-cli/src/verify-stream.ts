@@ -76,10 +76,12 @@ export async function verifyStream(
     if (flags.json) buffer += printJsonLine({ line: line.number, ...result.json() })
     else if (result.exit !== 0) buffer += printLines([problemLine(line, result)], style)
     if (buffer.length < WRITE_LENGTH) continue
+    progress.end()
     await write(buffer)
     buffer = ""
   }
   if (tally.documents === 0) throw new InputError("The stream holds no document: expected one JSON object a line.")
+  progress.end()
   await write(buffer + (flags.json ? printJsonLine(jsonSummary(tally)) : printLines(summaryLines(tally), style)))
   return tally.exit
 }

@@ -352,6 +352,8 @@ describe("progress", () => {
         show(done, 700)
       }
       end()
+      // Again: the line is left already.
+      end()
       expect(written).toBe(isTTY ? "\r256 of 700 entries\r700 of 700 entries\n" : "")
     }
   })
