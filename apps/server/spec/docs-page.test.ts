@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../src/app.ts"
 import { readPageFiles } from "../src/front/discovery/docs-page.ts"
 import { ENDPOINTS } from "./harness/described.ts"
-import { expectRefused } from "./harness/read-answer.ts"
+import { type Answer, expectRefused } from "./harness/read-answer.ts"
 import { standingService } from "./harness/test-service.ts"
 
 const service = standingService()
@@ -34,7 +34,7 @@ describe("the page", () => {
     )
   })
 
-  test.each(["package.json", "index.html", "index.js", "..%2fpackage.json", "swagger-ui.js", "__proto__", "%2e%2e"])(
+  test.each(["package.json", "index.html", "index.js", "..%2fpackage.json", "swagger-ui.js", "__proto__"])(
     "serves no file but those on its list: %s",
     async name => {
       expectRefused(await service().get(`/docs/${name}`), 404)
@@ -44,6 +44,26 @@ describe("the page", () => {
   test("names every file that is served", async () => {
     for (const name of readPageFiles().files.keys())
       expect((await service().get(`/docs/${name}`)).status, name).toBe(200)
+  })
+})
+
+describe("the examples of POST /execute", () => {
+  const fresh = standingService()
+  const { operation } = ENDPOINTS.find(({ operation: { operationId } }) => operationId === "execute") ?? {}
+  const examples = operation?.requestBody?.content["application/json"]?.examples ?? {}
+
+  test("end as they are named", async () => {
+    expect(Object.keys(examples)).toEqual(["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt"])
+    // The one that uses up the window's tokens comes last.
+    const inOrder = Object.entries(examples).toSorted(
+      ([a], [b]) => Number(a === "macc_halt") - Number(b === "macc_halt"),
+    )
+    for (const [name, { value }] of inOrder) {
+      const answers: Answer[] = []
+      for (let i = 0; i < (name === "macc_halt" ? 10 : 1); i++) answers.push(await fresh().post("/execute", value))
+      const { body } = await fresh().get(`/runs/${answers.at(-1)?.body.run_id}`)
+      expect(body.outcome_kind).toBe(name)
+    }
   })
 })
 
@@ -89,10 +109,20 @@ describe.skipIf(!existsSync(CHROMIUM))(`in ${CHROMIUM}`, () => {
     expect(await answer.innerText()).toContain('"service": "runseal"')
   })
 
+  test("follows the dark theme of the system", async () => {
+    await page.emulateMedia({ colorScheme: "dark" })
+    await page.locator("html.dark-mode").waitFor()
+    if (process.env.RUNSEAL_SCREENSHOTS) await page.screenshot({ path: `${process.env.RUNSEAL_SCREENSHOTS}/docs.png` })
+    await page.emulateMedia({ colorScheme: "light" })
+    await page.locator("html:not(.dark-mode)").waitFor()
+  })
+
   test("a request with a body shows its schema and its example", async () => {
     const block = page.locator("#operations-Runs-execute")
     await block.locator(".opblock-summary").click()
     await block.getByText("greeter/welcome").first().waitFor()
+    await block.locator(".try-out__btn").click()
+    expect(await block.locator('tr[data-param-name="Idempotency-Key"] input').inputValue()).toBe("")
   })
 
   test("no other host is asked and the console is quiet", async () => {

@@ -83,7 +83,9 @@ describe("the document", () => {
 
   test("asks for a key where the door does", async () => {
     for (const { template, operation } of ENDPOINTS) {
-      const open = /^\/(health|ready|version|openapi|docs|verify|log|public|\.well-known)|bundle\.json$/.test(template)
+      const open = /^\/($|health|ready|version|openapi|docs|verify|log|public|\.well-known)|bundle\.json$/.test(
+        template,
+      )
       expect(operation.security, template).toEqual(open ? [] : [{ service_key: [] }, {}])
       expect(Object.keys(operation.responses).includes("401"), template).toBe(!open)
     }
@@ -200,25 +202,40 @@ describe("an answer that is not as described is found", () => {
   })
 })
 
-test("no answer carries an Access-Control field, and none decides on TLS", async () => {
-  const origin = { Origin: "https://elsewhere.example", "Access-Control-Request-Method": "GET" }
-  for (const [path, method] of [
-    ["/health", "GET"],
-    ["/runs", "GET"],
-    ["/runs", "OPTIONS"],
-    ["/docs", "GET"],
-    ["/openapi.json", "GET"],
-    ["/log/checkpoint", "GET"],
-    ["/execute", "OPTIONS"],
-    ["/nowhere", "GET"],
-  ] as const) {
-    const { headers } = await service().request(path, { method, headers: origin })
-    expect(
-      [...headers.keys()].filter(name => name.startsWith("access-control")),
-      path,
-    ).toEqual([])
-    expect(headers.has("strict-transport-security"), path).toBe(false)
-    expect(headers.get("x-frame-options"), path).toBe("DENY")
-    expect(headers.get("referrer-policy"), path).toBe("no-referrer")
-  }
+const FOREIGN = { Origin: "https://elsewhere.example", "Access-Control-Request-Method": "GET" }
+
+test.each([
+  ["/health", "GET"],
+  ["/", "GET"],
+  ["/runs", "GET"],
+  ["/runs", "OPTIONS"],
+  ["/docs", "GET"],
+  ["/openapi.json", "GET"],
+  ["/verify", "GET"],
+  ["/log/checkpoint", "OPTIONS"],
+  ["/log/checkpoint", "POST"],
+  ["/execute", "OPTIONS"],
+  ["/nowhere", "GET"],
+  [`/public/runs/${"0".repeat(32)}`, "GET"],
+])("no script of another origin may read %s by %s, and no answer decides on TLS", async (path, method) => {
+  const { headers } = await service().request(path, { method, headers: FOREIGN })
+  expect([...headers.keys()].filter(name => name.startsWith("access-control"))).toEqual([])
+  expect(headers.has("strict-transport-security")).toBe(false)
+  expect(headers.get("x-frame-options")).toBe("DENY")
+  expect(headers.get("referrer-policy")).toBe("no-referrer")
+})
+
+test.each([
+  "/log/checkpoint",
+  "/log/entry/0",
+  "/log/tile/0/000.p/1",
+  "/.well-known/runseal-trust.json",
+  "/.well-known/trusted-root.json",
+  "/.well-known/service.pub",
+  `/public/runs/${"0".repeat(32)}/bundle.json`,
+  `/public/runs/${"0".repeat(32)}/statement.intoto.json`,
+])("a script of any origin may read the public document %s, without credentials", async path => {
+  const { headers } = await service().request(path, { headers: FOREIGN })
+  expect(headers.get("access-control-allow-origin")).toBe("*")
+  expect([...headers.keys()].filter(name => name.startsWith("access-control"))).toHaveLength(1)
 })

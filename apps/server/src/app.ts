@@ -20,6 +20,7 @@ import { discoveryRoutes } from "./front/routes/discovery-routes.ts"
 import { executeRoutes } from "./front/routes/execute-routes.ts"
 import { exportRoutes } from "./front/routes/export-routes.ts"
 import { healthRoutes } from "./front/routes/health-routes.ts"
+import { indexRoutes } from "./front/routes/index-route.ts"
 import { keyRoutes } from "./front/routes/keys-routes.ts"
 import { logRoutes } from "./front/routes/log-routes.ts"
 import { publicationRoutes, publicBundleRoutes } from "./front/routes/publications-routes.ts"
@@ -36,6 +37,7 @@ type Routes = (deps: Deps) => Hono
 
 /** Answered without a key. Every other route needs an authenticated caller. */
 const PUBLIC_ROUTES: readonly Routes[] = [
+  indexRoutes,
   healthRoutes,
   logRoutes,
   publicBundleRoutes,

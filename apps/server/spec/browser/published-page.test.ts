@@ -22,10 +22,16 @@ beforeAll(async () => {
 })
 
 describe("the page of a published run", () => {
-  test("is the page of /verify, with its policy, for anybody", async () => {
+  test("is the page of /verify, with its policy, and names run, outcome, publisher and time", async () => {
     const verify = await service().get("/verify")
     const { status, headers, text } = await service().get(`/public/runs/${token}`)
-    expect({ status, text }).toEqual({ status: 200, text: verify.text })
+    expect(status).toBe(200)
+    const day = new Date(service().clock.nowMs()).toISOString().slice(0, 10)
+    expect(text).toContain(`<title>Run ${run_id} was admitted, executed and sealed, published by ops, ${day} `)
+    expect(text).toContain(`<h1>Run ${run_id} was admitted, executed and sealed</h1>`)
+    expect(text).toMatch(/<meta name="description" content="[^"]*published by ops \d{4}-\d\d-\d\d \d\d:\d\d UTC\.">/)
+    const body = (page: string): string | undefined => page.split("<noscript>")[1]
+    expect(body(text)).toBe(body(verify.text))
     expect(headers.get("content-security-policy")).toBe(verify.headers.get("content-security-policy"))
     expect(Number(/^public, max-age=(\d+)$/.exec(headers.get("cache-control") ?? "")?.[1])).toBeLessThanOrEqual(3600)
     expect(headers.get("vary")).toBe("Accept")
@@ -48,7 +54,8 @@ describe("the page of a published run", () => {
       const page = await service().request(path, BROWSER)
       expect(page.status).toBe(404)
       expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8")
-      expect(page.headers.get("content-security-policy")).toContain("script-src 'sha256-")
+      expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-/)
+      expect(await page.text()).toContain("<h1>Nothing is published here</h1>")
       expect(page.headers.get("cache-control")).toBe("no-store")
     },
   )
@@ -78,14 +85,22 @@ describe.skipIf(!HAS_CHROMIUM)(`in ${CHROMIUM}`, () => {
     expect(complaints).toEqual([])
   })
 
+  test("shows the verdict on a phone without scrolling", async () => {
+    const { page } = await visit(`${PREFIX}/public/runs/${token}`, { viewport: { width: 390, height: 844 } })
+    await shown(page, "The published bundle")
+    const verdict = await page.locator("#result .verdict").boundingBox()
+    expect((verdict?.y ?? Number.POSITIVE_INFINITY) + (verdict?.height ?? 0)).toBeLessThan(844)
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
+    if (process.env.RUNSEAL_SCREENSHOTS) await page.screenshot({ path: `${process.env.RUNSEAL_SCREENSHOTS}/phone.png` })
+  })
+
   test("says that nothing is published there, also after the run was withdrawn", async () => {
     await admin.post(`/admin/runs/${run_id}/unpublish`)
     for (const gone of [token, UNKNOWN]) {
       const { page } = await visit(`${PREFIX}/public/runs/${gone}`)
-      const found = await shown(page, "The published bundle")
-      expect(found.verdict).toBe("NOTHING WAS VERIFIED")
-      expect(found.text).toContain("There is nothing at this address")
-      expect(await page.getByRole("link").count()).toBe(0)
+      expect(await page.title()).toBe("Nothing is published here")
+      await page.getByRole("link", { name: "verify it in your browser" }).click()
+      expect(new URL(page.url()).pathname).toBe(`${PREFIX}/verify`)
     }
   })
 })

@@ -3,6 +3,7 @@
  * each status and each body that was ever seen is described.
  */
 
+import type { JsonObject } from "@runseal/canonical"
 import { openApiDocument } from "../../src/front/discovery/openapi.ts"
 import { Ajv2020, addFormats } from "./ajv.ts"
 
@@ -33,7 +34,11 @@ export type OperationObject = {
   readonly operationId: string
   readonly security: readonly object[]
   readonly parameters?: readonly Parameter[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, { schema: object; example?: object }>> }
+  readonly requestBody?: {
+    readonly content: Readonly<
+      Record<string, { schema: object; example?: object; examples?: Readonly<Record<string, { value: JsonObject }>> }>
+    >
+  }
   readonly responses: Readonly<Record<string, ResponseObject>>
 }
 export type Document = {

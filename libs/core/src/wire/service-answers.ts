@@ -1,6 +1,13 @@
 /** What the service says of itself, and how it refuses. docs/api.md, "GET /health". */
 import * as v from "valibot"
-import { clockSchema, countSchema, nonEmptySchema, ordinalSchema, type Shape } from "../vocabulary/scalars.ts"
+import {
+  clockSchema,
+  countSchema,
+  nonEmptySchema,
+  ordinalSchema,
+  type Shape,
+  sha256Schema,
+} from "../vocabulary/scalars.ts"
 import { ERROR_CODE_NAMES, REQUEST_ID_PATTERN } from "./error-codes.ts"
 import { OUTSIDE_FAULTS } from "./log-answers.ts"
 
@@ -42,6 +49,28 @@ export const readyAnswerSchema = v.strictObject({
 })
 /** Status 200 of `GET /ready`: the database answers and the log could take an entry. */
 export type ReadyAnswer = Shape<typeof readyAnswerSchema>
+
+export const indexAnswerSchema = v.strictObject({
+  ok: v.literal(true),
+  service: nonEmptySchema,
+  version: nonEmptySchema,
+  /** Whether requests need a key: from the first key on, for ever. */
+  mode: v.picklist(["open", "locked"]),
+  log: v.strictObject({ origin: nonEmptySchema, size: ordinalSchema }),
+  /** SHA-256 of each service key of the trust document, to be compared with the operator by another way. */
+  fingerprints: v.array(sha256Schema),
+  links: v.strictObject({
+    docs: nonEmptySchema,
+    openapi: nonEmptySchema,
+    verify: nonEmptySchema,
+    trust: nonEmptySchema,
+    checkpoint: nonEmptySchema,
+    health: nonEmptySchema,
+    ready: nonEmptySchema,
+  }),
+})
+/** `GET /` for programs: where everything is. */
+export type IndexAnswer = Shape<typeof indexAnswerSchema>
 
 /** Every refused request. A run that was refused or failed has the body of its outcome instead. */
 export const errorAnswerSchema = v.strictObject({

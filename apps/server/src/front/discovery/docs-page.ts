@@ -14,6 +14,7 @@ const HTML = `<!doctype html>
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
     <title>Runseal API</title>
     <link rel="icon" type="image/png" href="docs/favicon-32x32.png" />
     <link rel="stylesheet" href="docs/swagger-ui.css" />
@@ -27,7 +28,11 @@ const HTML = `<!doctype html>
 `
 
 /** Without a validator badge: it would send the address of this service to another host. */
-const PAGE_SCRIPT = `SwaggerUIBundle({
+const PAGE_SCRIPT = `const dark = matchMedia("(prefers-color-scheme: dark)")
+const followTheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches)
+dark.addEventListener("change", followTheme)
+followTheme()
+SwaggerUIBundle({
   url: "openapi.json",
   dom_id: "#api",
   deepLinking: true,

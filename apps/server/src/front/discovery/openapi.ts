@@ -102,9 +102,8 @@ const IDEMPOTENCY_KEY = {
   name: IDEMPOTENCY_KEY_HEADER,
   in: "header",
   required: false,
-  description: `Makes the request safe to send again: a later one with this key and the same body gets the first answer. One string of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters, in double quotes.`,
+  description: `Makes the request safe to send again: a later one with this key and the same body gets the first answer. One string of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters, in double quotes; a new one, such as a UUID, for each new run.`,
   schema: { type: "string" },
-  example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
 }
 const REPLAYED: Answer["headers"] = {
   [IDEMPOTENCY_REPLAYED_HEADER]: {
@@ -135,10 +134,15 @@ function queryParameters({ query }: Operation, write: SchemaWriter): readonly ob
   }))
 }
 
-const bodyObject = ({ schema, max_bytes, example }: NonNullable<Operation["body"]>, write: SchemaWriter): object => ({
+const bodyObject = (
+  { schema, max_bytes, example, examples }: NonNullable<Operation["body"]>,
+  write: SchemaWriter,
+): object => ({
   required: true,
   description: `Strict JSON (I-JSON) of at most ${max_bytes} bytes.`,
-  content: { "application/json": { schema: write.document(schema), ...(example === undefined ? {} : { example }) } },
+  content: {
+    "application/json": { schema: write.document(schema), ...(example && { example }), ...(examples && { examples }) },
+  },
 })
 
 function responsesObject(operation: Operation, write: SchemaWriter): object {

@@ -48,7 +48,13 @@ export type Operation = {
   readonly idempotent?: true
   readonly path_parameters?: Readonly<Record<string, PathParameter>>
   readonly query?: QuerySchema<unknown>
-  readonly body?: { readonly schema: AnySchema; readonly max_bytes: number; readonly example?: object }
+  readonly body?: {
+    readonly schema: AnySchema
+    readonly max_bytes: number
+    readonly example?: object
+    /** Instead of one: several by name, with what each shows. */
+    readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: object }>>
+  }
   readonly answers: Readonly<Partial<Record<number, Answer>>>
   /** Answered from memory, by code that cannot fail: no status 500. */
   readonly unfailing?: true

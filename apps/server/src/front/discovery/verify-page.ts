@@ -5,6 +5,7 @@ import type { ServedFile } from "../http/served-file.ts"
 import { entityTag } from "../http/served-file.ts"
 
 type VerifyPageFile = ServedFile & {
+  readonly html: string
   /** Content-Security-Policy: the page's own, and that no other page frames it. */
   readonly policy: string
 }
@@ -13,6 +14,7 @@ async function load(): Promise<VerifyPageFile> {
   const { html, policy } = await loadPage()
   const bytes = new Uint8Array(utf8Encode(html))
   return {
+    html,
     type: "text/html; charset=utf-8",
     bytes,
     etag: entityTag(bytes),

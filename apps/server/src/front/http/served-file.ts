@@ -12,6 +12,9 @@ export function namesEtag(ifNoneMatch: string | undefined, etag: string): boolea
   return ifNoneMatch.split(",").some(tag => tag.trim() === "*" || strong(tag) === strong(etag))
 }
 
+/** Whether a browser asks, to show a page to a person; programs get JSON. */
+export const readsPages = (c: Context): boolean => c.req.header("Accept")?.includes("text/html") === true
+
 export type ServedFile = { readonly type: string; readonly bytes: Uint8Array<ArrayBuffer>; readonly etag: string }
 
 /** How long a browser may use its cached copy without a request, in seconds. */

@@ -6,7 +6,13 @@ import type { Context } from "hono"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
-import { findPublished, isPublished, publishRun, unpublishRun } from "../../store/tables/publications-table.ts"
+import {
+  describePublished,
+  findPublished,
+  type PublishedFacts,
+  publishRun,
+  unpublishRun,
+} from "../../store/tables/publications-table.ts"
 import { adminKeyOf } from "../access/authentication.ts"
 import { roomForAnswer } from "../http/json-body.ts"
 import { noSuchRun, readRunId } from "../http/query.ts"
@@ -24,9 +30,9 @@ const CACHE_SECONDS = 3600
 export const noSuchPublication = (): HttpError =>
   new HttpError("not_published", "No run is published under this address.")
 
-/** Whether a run is published under a token, which may be any text. */
-export const hasPublication = async ({ db }: Pick<Deps, "db">, token: string): Promise<boolean> =>
-  TOKEN.test(token) && (await isPublished(db, token))
+/** The run published under a token, which may be any text; undefined when none is. */
+export const publishedFacts = async ({ db }: Pick<Deps, "db">, token: string): Promise<PublishedFacts | undefined> =>
+  TOKEN.test(token) ? describePublished(db, token) : undefined
 
 /** For admin keys. A key publishes only runs that it made, and withdraws any run. */
 export function publicationRoutes(deps: Deps): Hono {

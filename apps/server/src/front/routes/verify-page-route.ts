@@ -1,31 +1,69 @@
 /** `GET /verify` and `GET /public/runs/{token}`: one page, which verifies in the visitor's browser. */
+import { utf8Encode } from "@runseal/canonical"
+import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { Context } from "hono"
 import { Hono } from "hono"
+import { html } from "hono/html"
 import type { Deps } from "../../deps.ts"
+import type { PublishedFacts } from "../../store/tables/publications-table.ts"
+import { plainPage } from "../discovery/plain-page.ts"
 import { verifyPage } from "../discovery/verify-page.ts"
-import { sendFile } from "../http/served-file.ts"
-import { hasPublication, noSuchPublication } from "./publications-routes.ts"
+import { entityTag, readsPages, sendFile } from "../http/served-file.ts"
+import { noSuchPublication, publishedFacts } from "./publications-routes.ts"
 
 /** For everybody, without a key. */
 export function verifyPageRoutes(deps: Deps): Hono {
   const app = new Hono()
-  app.get("/verify", sendPage)
+  app.get("/verify", async c => {
+    const page = await verifyPage()
+    c.header("Content-Security-Policy", page.policy)
+    return sendFile(c, page)
+  })
   app.get("/public/runs/:token", async c => {
     c.header("Vary", "Accept")
-    if (await hasPublication(deps, c.req.param("token"))) return await sendPage(c)
+    const facts = await publishedFacts(deps, c.req.param("token"))
+    if (facts !== undefined) return await sendPublishedPage(c, facts)
     if (!readsPages(c)) throw noSuchPublication()
-    // The page itself shows a person that nothing is published.
-    const { type, bytes, policy } = await verifyPage()
-    return c.body(bytes, 404, { "Content-Type": type, "Content-Security-Policy": policy })
+    const page = await nothingPublished()
+    return c.body(page.html, 404, {
+      "Content-Type": "text/html; charset=utf-8",
+      "Content-Security-Policy": page.policy,
+    })
   })
   return app
 }
 
-async function sendPage(c: Context): Promise<Response> {
+const minuteOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`
+
+/**
+ * The page of /verify with the run in its title, its description and its heading: what the server states, for previews of links and while
+ * the record is being verified. The page itself says below what the record proves.
+ */
+async function sendPublishedPage(c: Context, facts: PublishedFacts): Promise<Response> {
+  const { run_id, outcome_kind, created_at, published_at, publisher } = facts
+  const { sentence, words } = OUTCOMES[outcome_kind]
+  const title = `Run ${run_id} ${words.ending}`
+  const published = `Made ${minuteOf(created_at)}, published by ${publisher} ${minuteOf(published_at)}.`
+  const named = `${title}, published by ${publisher}, ${minuteOf(published_at)}`
+  const head = await html`<title>${named}</title>
+<meta name="description" content="${`${sentence} ${published}`}">
+<meta property="og:title" content="${named}">
+<meta property="og:description" content="${sentence}">`
+  const heading = await html`<h1>${title}</h1>
+<p class="hint">${published}</p>`
   const page = await verifyPage()
+  const text = page.html
+    .replace(/<title>[^<]*<\/title>/, () => head.toString())
+    .replace(/<h1>[^<]*<\/h1>/, () => heading.toString())
+  const bytes = new Uint8Array(utf8Encode(text))
   c.header("Content-Security-Policy", page.policy)
-  return sendFile(c, page)
+  return sendFile(c, { type: page.type, bytes, etag: entityTag(bytes) })
 }
 
-/** Whether a browser asks, to show it to a person; programs get the error envelope. */
-const readsPages = (c: Context): boolean => c.req.header("Accept")?.includes("text/html") === true
+const nothingPublished = () =>
+  plainPage(
+    "Nothing is published here",
+    html`<h1>Nothing is published here</h1>
+<p>No run is published under this address: it was mistyped, or the run was withdrawn. Ask the person who sent you the address.</p>
+<p>If you have the record as a file, <a href="../../verify">verify it in your browser</a>.</p>`,
+  )

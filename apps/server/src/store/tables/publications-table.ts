@@ -3,9 +3,10 @@ import { and, eq, sql as fragment } from "drizzle-orm"
 import { pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { Sink, Source } from "../driver/session.ts"
+import { api_key } from "./api-keys.ts"
 import { number, type RowOf } from "./column-types.ts"
-import { isReadable } from "./run-claims.ts"
-import { type RunRow, run } from "./runs-table.ts"
+import { isReadable, run_claim } from "./run-claims.ts"
+import { type RunRow, type RunSummaryRow, run } from "./runs-table.ts"
 
 /** A published run; the row goes when it is unpublished, so that a later publication has another token. */
 export const publication = pgTable("publication", {
@@ -74,11 +75,27 @@ export function findPublished(source: Source, publicToken: string): Promise<RunR
   })
 }
 
-/** Whether a run is published under a token. */
-export function isPublished(source: Source, publicToken: string): Promise<boolean> {
+/** What the page of a published run says of it. */
+export type PublishedFacts = Pick<RunSummaryRow, "run_id" | "outcome_kind" | "created_at"> & {
+  /** Milliseconds since the epoch. */
+  readonly published_at: number
+  /** Name of the admin key that published it. */
+  readonly publisher: string
+}
+
+/** The run published under a token; undefined when none is. */
+export function describePublished(source: Source, publicToken: string): Promise<PublishedFacts | undefined> {
   return source.read(async ({ orm }) => {
-    const found = await orm.select({ token }).from(publication).where(eq(token, publicToken))
-    return found.length === 1
+    const { run_id, outcome_kind, created_at } = run
+    const [found] = await orm
+      .select({ run_id, outcome_kind, created_at, published_at: publication.published_at, publisher: api_key.name })
+      .from(publication)
+      .innerJoin(run, eq(run.run_id, publication.run_id))
+      // Runs of open mode belong to the key that they were given to.
+      .leftJoin(run_claim, eq(run.owner, 0))
+      .innerJoin(api_key, eq(api_key.key_id, fragment`coalesce(${run_claim.key_id}, ${run.owner})`))
+      .where(eq(token, publicToken))
+    return found
   })
 }
 

@@ -1,11 +1,26 @@
 /** The service about itself: health, readiness, release, and these descriptions. */
-import { healthAnswerSchema, readyAnswerSchema, versionAnswerSchema } from "@runseal/core/wire/service-answers"
+import {
+  healthAnswerSchema,
+  indexAnswerSchema,
+  readyAnswerSchema,
+  versionAnswerSchema,
+} from "@runseal/core/wire/service-answers"
 import * as v from "valibot"
 import { bytes, json, type Operation } from "../operation.ts"
 
 const SERVICE = { method: "get", tag: "Service", access: "public" } as const
 
 export const SERVICE_OPERATIONS: readonly Operation[] = [
+  {
+    ...SERVICE,
+    path: "/",
+    id: "index",
+    summary: "What this service is and where everything is",
+    answers: {
+      200: { ...json(indexAnswerSchema, "Links, mode, log and fingerprints; to a browser a page."), or_page: true },
+    },
+    refusals: [503],
+  },
   {
     ...SERVICE,
     path: "/health",
