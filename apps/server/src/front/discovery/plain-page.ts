@@ -1,5 +1,5 @@
 /** Pages that the server renders: text and links, one style sheet, no script. */
-import { createHash } from "node:crypto"
+import { encodeBase64, sha256, utf8Encode } from "@runseal/canonical"
 import { html, raw } from "hono/html"
 
 export type PlainPage = {
@@ -23,7 +23,7 @@ pre code{overflow-wrap:normal}`
 
 const POLICY = [
   "default-src 'none'",
-  `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
+  `style-src 'sha256-${encodeBase64(sha256(utf8Encode(STYLE)))}'`,
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

@@ -39,7 +39,11 @@ const EXAMPLES = {
   },
   aivp_t4_halt: {
     summary: "aivp_t4_halt: the review does not release an AI output with a private key",
-    value: { ...REQUEST, ai_output_text: "-----BEGIN PRIVATE KEY-----\nbm90IGEga2V5\n-----END PRIVATE KEY-----" },
+    value: {
+      ...REQUEST,
+      ai_output_text:
+        "-----BEGIN PRIVATE KEY-----\nVGhpcyBpcyBhbiBleGFtcGxlIGFuZCBubyBrZXkuIEl0IHdhcyB0eXBlZCBieSBo\n-----END PRIVATE KEY-----",
+    },
   },
 }
 
