@@ -88,7 +88,10 @@ function queries({ operation }: Endpoint): fc.Arbitrary<string> {
       { weight: 1, arbitrary: twice },
     )
   })
-  const noise = fc.constantFrom([], [], [], [], [], ["unknown=1"], ["%ff"], ["__proto__=1"], ["=&&="])
+  const noise = fc.oneof(
+    { weight: 16, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.constantFrom(["unknown=1"], ["%ff"], ["__proto__=1"], ["=&&="]) },
+  )
   return fc.tuple(...pairs, noise).map(found => found.flat().join("&"))
 }
 
@@ -131,7 +134,7 @@ const requests = (endpoint: Endpoint): fc.Arbitrary<Sent> =>
   }))
 
 /** Served only for a state or a number that chance does not meet, or with witnesses. */
-const RARELY_SERVED = /receipt$|run_bundle|docs_file|tile$|witnessed_checkpoint$/
+const RARELY_SERVED = /receipt$|run_bundle|claim_runs|docs_file|tile$|witnessed_checkpoint$/
 
 /** Revoking comes last: it takes the callers' own keys too. */
 const inOrder = ENDPOINTS.toSorted((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))
@@ -154,7 +157,8 @@ describe("no request makes the service fail, and every answer is described", () 
         { numRuns },
       )
       const documented = Object.keys(operation.responses).map(Number)
-      for (const status of seen) expect([400, 401, 403, 404, ...documented]).toContain(status)
+      // An empty last segment is a trailing slash, which redirects.
+      for (const status of seen) expect([308, 400, 401, 403, 404, ...documented]).toContain(status)
       if (!RARELY_SERVED.test(operation.operationId))
         expect(
           [...seen].some(status => status < 300),

@@ -46,7 +46,10 @@ export function fitting(schema: Schema): fc.Arbitrary<unknown> {
     case "integer":
       return fc.integer({ min: schema.minimum ?? -1000, max: schema.maximum ?? 1000 })
     case "number":
-      return fc.double({ noNaN: true, noDefaultInfinity: true })
+      // Strict JSON has no integers beyond 2^53 − 1, which most doubles are.
+      return fc.double({ min: -1e12, max: 1e12, noNaN: true })
+    case "null":
+      return fc.constant(null)
     case "boolean":
       return fc.boolean()
     case "array":
