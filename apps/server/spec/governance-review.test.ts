@@ -85,6 +85,8 @@ describe.each(WIRES)("reviewer $kind", ({ kind, base, adapter, path, key }) => {
       const record = (await service().get(`/runs/${body.run_id}`)).body
       expect(record).toMatchObject({ outcome_kind: "stage_error", error_stage: "AIVP_T4", manifest_hash: "" })
       expect(record).not.toHaveProperty("manifest")
+      const lines = service().logLines.map(line => JSON.parse(line))
+      expect(lines.findLast(({ stage }) => stage === "AIVP_T4")).toMatchObject({ level: 50, run_id: body.run_id })
     },
   )
 

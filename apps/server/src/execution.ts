@@ -5,9 +5,11 @@ import { badRequest, type HttpError } from "./http-error.ts"
 import { type AskReview, askReviewer } from "./run/pipeline/gates/aivp-t4.ts"
 import type { MakeCharge } from "./run/pipeline/gates/macc.ts"
 import { type PipelineContext, runToLog } from "./run/pipeline/pipeline.ts"
+import type { StageFailure } from "./run/pipeline/stage-failure.ts"
 import type { Reviewer } from "./run/review/reviewer.ts"
 import { createMomentSource } from "./sealing/moment-source.ts"
 import { createRehearsal } from "./sealing/rehearsal.ts"
+import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { Sealer } from "./sealing/sealer.ts"
 import type { Database } from "./store/driver/database.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
@@ -52,8 +54,19 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
     }
   const context = { ...pipeline, askReview }
   return {
-    execute: async (submission, claim) =>
-      sealer.seal(await runToLog(submission, mint(), { ...context, makeCharge: chargeAs(claim) }), claim),
+    execute: async (submission, claim) => {
+      const failures: StageFailure[] = []
+      const reportFault = (failure: StageFailure): void => void failures.push(failure)
+      const draft = await runToLog(submission, mint(), { ...context, makeCharge: chargeAs(claim), reportFault })
+      let sealed: SealedRun | undefined
+      try {
+        sealed = await sealer.seal(draft, claim)
+        return sealed
+      } finally {
+        // The run has its number once it is sealed.
+        for (const failure of failures) pipeline.reportFault(failure, sealed?.bundle.run.run_id)
+      }
+    },
     rehearse: async submission => {
       const moment = mint()
       const wouldBe: MakeCharge = once(async ({ tenant_id, window_seconds, window_start, tokens }) => {

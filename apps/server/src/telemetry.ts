@@ -7,7 +7,7 @@ import type { OutsideFault } from "@runseal/core/wire/log-answers"
 import type { Logger } from "pino"
 import type { Refusal as OutsideRefusal } from "./abroad/outbox/ask-log.ts"
 import type { WitnessFault, Refusal as WitnessRefusal } from "./abroad/witnessing/ask-witness.ts"
-import type { StageFailure } from "./run/pipeline/stage-failure.ts"
+import type { ReportFault } from "./run/pipeline/stage-failure.ts"
 import { StoreError, type StoreErrorCode } from "./store/driver/store-errors.ts"
 
 /** A route as it was registered, such as `GET /runs/:id`. */
@@ -56,7 +56,7 @@ type Lines = {
   readonly requestFailed: (error: unknown, request_id: string, route: Route | undefined) => void
   /** The record store failed a request. */
   readonly storeFailed: (error: StoreError) => void
-  readonly stageFailed: (failure: StageFailure) => void
+  readonly stageFailed: ReportFault
   readonly batchFailed: (error: unknown) => void
   /** An export ended before its last line. */
   readonly exportCut: (error: unknown) => void
@@ -139,7 +139,7 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
     requestFailed: (err, request_id, route) =>
       logger.error({ err, request_id, method: route?.method, route: route?.path }, "request failed"),
     storeFailed: openStoreFailures(logger, nowMs),
-    stageFailed: ({ fault, cause }) => logger.error({ stage: fault.stage, err: cause }, fault.message),
+    stageFailed: ({ fault, cause }, run_id) => logger.error({ run_id, stage: fault.stage, err: cause }, fault.message),
     batchFailed: err => {
       counters.batchFailed()
       logger.error({ err }, "a batch was not sealed")

@@ -13,7 +13,7 @@ import { signAndAppend } from "../keys/embedded-log.ts"
 import { growLog } from "../keys/log-builder.ts"
 import { scratchTrust } from "../keys/published-trust.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
-import type { StageFailure } from "../run/pipeline/stage-failure.ts"
+import type { ReportFault } from "../run/pipeline/stage-failure.ts"
 import { buildBatch } from "./seal-batch.ts"
 import { verifyHere } from "./verification.ts"
 
@@ -34,10 +34,7 @@ function remembering(key: OwnEcdsaKey): OwnEcdsaKey {
 }
 
 /** A function that seals drafts of one Moment, all on the same scratch log. */
-export function createRehearsal(
-  at: string,
-  reportFault: (failure: StageFailure) => void,
-): (draft: Draft) => Promise<Bundle> {
+export function createRehearsal(at: string, reportFault: ReportFault): (draft: Draft) => Promise<Bundle> {
   const time = clockSeconds(at) ?? 0
   const log: LogIdentity = {
     keys: { service: remembering(newEcdsaKey()), log: remembering(newEcdsaKey()) },

@@ -22,7 +22,7 @@ import {
 import type { LogBuilder, LogFrontier } from "../keys/log-builder.ts"
 import { growLog } from "../keys/log-builder.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
-import type { StageFailure } from "../run/pipeline/stage-failure.ts"
+import type { ReportFault, StageFailure } from "../run/pipeline/stage-failure.ts"
 import { createStepRunner, type Failed, type Slot } from "./batch-steps.ts"
 import { type Finished, finishDocuments } from "./finish-documents.ts"
 import type { KeyedItem } from "./keyed-items.ts"
@@ -46,7 +46,7 @@ export type BatchContext = {
   /** Verifies every document before the batch is committed. */
   readonly verify: VerifyTexts
   /** Called with the cause of every failure of stages 7–9 and of every refusal. */
-  readonly reportFault: (failure: StageFailure) => void
+  readonly reportFault: ReportFault
 }
 
 /** The items of a batch. */
@@ -111,12 +111,14 @@ export async function buildBatch(work: Round, start: BatchStart, context: BatchC
   const failures: Failures = { runs: new Map(), attestations: new Map(), statements: new Map() }
   const batch = await attempt(work, start, context, failures)
   if (batch !== undefined) return batch
-  for (const failed of [failures.runs, failures.attestations, failures.statements])
+  for (const failed of [failures.attestations, failures.statements])
     for (const failure of failed.values()) context.reportFault(failure)
   const drafts = work.drafts.map((draft, at) => afterFailure(draft, failures.runs.get(at)))
   const attestations = work.attestations.map((draft, at) => (failures.attestations.has(at) ? undefined : draft))
   const statements = work.statements?.map((draft, at) => (failures.statements.has(at) ? undefined : draft)) ?? []
-  return buildBatch({ drafts, attestations, statements }, start, context)
+  const rebuilt = await buildBatch({ drafts, attestations, statements }, start, context)
+  for (const [at, failure] of failures.runs) context.reportFault(failure, rebuilt.runs[at]?.bundle.run.run_id)
+  return rebuilt
 }
 
 function afterFailure(draft: Draft | undefined, failure: StageFailure | undefined): Draft | undefined {

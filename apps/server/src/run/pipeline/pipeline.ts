@@ -23,7 +23,7 @@ import type { Budgets, MakeCharge } from "./gates/macc.ts"
 import { maccGate } from "./gates/macc.ts"
 import type { PepgContext, PepgPass } from "./gates/pepg.ts"
 import { pepgGate } from "./gates/pepg.ts"
-import { inStage, StageFailure } from "./stage-failure.ts"
+import { inStage, type ReportFault, StageFailure } from "./stage-failure.ts"
 import { aer, dkec, dla, dog, dtl, ledger, phase4, registry, zksp } from "./stages.ts"
 
 export type PipelineContext = PepgContext & {
@@ -32,7 +32,7 @@ export type PipelineContext = PepgContext & {
   readonly makeCharge: MakeCharge
   readonly askReview: AskReview
   /** Logs the cause of a stage failure; the record holds only its sentence. */
-  readonly reportFault: (failure: StageFailure) => void
+  readonly reportFault: ReportFault
 }
 
 /** The sections of the run so far: a stage_error records those that were completed before the failing stage. */

@@ -14,6 +14,9 @@ export class StageFailure extends Error {
   }
 }
 
+/** Logs a stage failure. @param run_id of the run that became a stage_error; absent where it has no record */
+export type ReportFault = (failure: StageFailure, run_id?: number) => void
+
 /** Runs a stage; whatever it throws becomes the failure of that stage. */
 export function inStage<T>(stage: Stage, work: () => T): T {
   try {
