@@ -32,6 +32,16 @@ describe("findings of a run", () => {
     expect(JSON.stringify(at(await bundleOf(answer), "sections", "efa", "kernels"))).toContain(code)
   })
 
+  test("are in lists and in the run's record", async () => {
+    const { body } = await service().execute(request({ payload: "" }))
+    const listed = (await service().get("/runs?limit=1")).body
+    expect(at(listed, "runs", 0, "findings")).toEqual(found("PAYLOAD_EMPTY"))
+    expect((await service().get("/runs/search?limit=1")).body.runs).toEqual(listed.runs)
+    expect((await service().get(`/runs/${body.run_id}`)).body.findings).toEqual(found("PAYLOAD_EMPTY"))
+    await service().execute(request())
+    expect(at((await service().get("/runs?limit=1")).body, "runs", 0)).not.toHaveProperty("findings")
+  })
+
   test("a halted run has them too", async () => {
     const { status, body } = await service().execute(spending(1_000_001, { payload: "" }))
     expect(status).toBe(422)

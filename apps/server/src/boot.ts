@@ -3,6 +3,7 @@ import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { SystemProvenanceSection } from "@runseal/core/artifacts/sections"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { seal } from "@runseal/core/formulas/seal"
+import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import { LEDGER_BACKEND } from "@runseal/core/vocabulary/versions"
 import { spkiToPem } from "@runseal/log/keys/spki"
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
@@ -65,12 +66,20 @@ export type Prepared = {
   readonly outside: OutsideLog | undefined
 }
 
+/** How the operator set the signature scan. @throws StartupError for a signature that the library does not have */
+function signatureScanOf({ mcdMode, mcdScope, mcdDisable = [] }: Config, library: SignatureLibrary): SignatureScan {
+  const unknown = mcdDisable.find(id => !library.ids.has(id))
+  if (unknown !== undefined)
+    throw new StartupError(`--mcd-disable ${unknown}: the signature library has no such signature`)
+  return { mode: mcdMode, scope: mcdScope, disabled: mcdDisable }
+}
+
 /** Reads the policy and the outside log's key, and makes the reviewer. @throws StartupError naming what is wrong with one of them */
 export function prepare(config: Config): Prepared {
   try {
     const text = readPolicyText(config)
-    const policy = loadPolicy(text === undefined ? undefined : parseStrictJson(text))
     const library = compileSignatureLibrary()
+    const policy = loadPolicy(text === undefined ? undefined : parseStrictJson(text), signatureScanOf(config, library))
     const inspection = openInspection(library)
     const reviewer = createReviewer(config.reviewer, PROCESS_WORLD, inspection.review)
     const outside = config.rekor && openOutsideLog(config.rekor)

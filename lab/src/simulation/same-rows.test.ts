@@ -92,6 +92,7 @@ const STEPS = {
         manifest_hash: hex("m"),
         execution_region: "eu",
         duration_us: b,
+        findings: "",
         bundle: `{"run":${a}}`,
         disclosure_seed: HASH,
       },

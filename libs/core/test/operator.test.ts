@@ -27,8 +27,11 @@ const ADMITTED = [
   ...within("request_substance", ["origin/authentication/api_key_name"]),
   ...within("system_provenance", ["service", "service_version", "orchestrator_version", "runtime_version", "platform"]),
 ]
-const EVALUATED = within("policy_evaluation", ["policy_id", "policy_name", "profile_tag", "policy_hash"])
-const DECIDED = [...EVALUATED, ...within("policy_evaluation", ["signature_library_hash"])]
+const EVALUATED = [
+  ...within("policy_evaluation", ["policy_id", "policy_name", "profile_tag", "policy_hash"]),
+  ...within("policy_evaluation", ["signature_scan/scope"]),
+]
+const DECIDED = [...EVALUATED, ...within("policy_evaluation", ["signature_library_hash", "signature_scan/mode"])]
 const CHARGED = within("budget_snapshot", ["run_limit", "window/cap", "window/total_after"])
 const HALTED = within("governance_review", ["adapter_id", "model", "decision_kind"])
 

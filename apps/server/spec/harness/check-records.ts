@@ -2,13 +2,14 @@
 import type { JsonObject } from "@runseal/canonical"
 import type { Anchor, Leaf } from "@runseal/core/artifacts/anchor"
 import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle-schema"
+import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import { chainProblems } from "@runseal/core/verify/chain"
 import { readBundle } from "@runseal/core/verify/document"
 import { compareRecords } from "@runseal/core/verify/export-contradictions"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { expect } from "vitest"
-import type { RunRow } from "../../src/store/tables/runs-table.ts"
+import { findingsText, type RunRow } from "../../src/store/tables/runs-table.ts"
 import { type Auditor, referenceDigest } from "./auditor.ts"
 import type { Tables } from "./read-tables.ts"
 import type { TestService } from "./test-service.ts"
@@ -98,6 +99,7 @@ function checkSummary(row: RunRow, bundle: Bundle): void {
     manifest_hash: hash,
     execution_region: run.execution_region,
     duration_us: run.duration_us,
+    findings: findingsText(recordFindings(bundle.sections)),
   })
   if (run.outcome_kind !== "stage_error") expect(columns.error_stage).toBe(OUTCOMES[run.outcome_kind].error_stage)
   expect(disclosure_seed).toHaveLength(32)

@@ -2,14 +2,18 @@
  * Every option of the server, in the order of `--help` and of the table in docs/operations.md, which are both made of these rows.
  * The variable of `--port` is RUNSEAL_PORT, and so on.
  */
+import { MCD_MODES, MCD_SCOPES } from "@runseal/core/vocabulary/decision-codes"
 import { REGION_PATTERN } from "@runseal/core/vocabulary/scalars"
 import { adminNameSchema } from "@runseal/core/wire/key-requests"
 import * as v from "valibot"
+import { type OptionText, option } from "./option-row.ts"
 import {
   DATABASE_URL,
   HOST_NAME,
   integer,
   LISTEN_HOST,
+  MCD_DISABLED,
+  MCD_SCOPE,
   PUBLIC_URL,
   REKOR_URL,
   REVIEWER_URL,
@@ -19,29 +23,6 @@ import {
   word,
 } from "./values.ts"
 import { MAX_WITNESSES } from "./witness.ts"
-
-/** The documentation of an option. */
-type OptionText = {
-  /** The flag and a name for its value: the unit, where it has one. */
-  readonly flag: string
-  /** In Markdown, for the table of docs/operations.md; `--help` shows it as plain text. */
-  readonly help: string
-  /** The default in words, where it is no fixed value. */
-  readonly otherwise?: string
-  readonly choices?: readonly string[]
-  /** May be given several times; its variable holds the values with spaces between them. */
-  readonly repeatable?: true
-  /** An action, done once: it has no variable, because a variable would stay set. */
-  readonly once?: true
-}
-
-/** One row: the documentation of an option, and the schema that parses its text. */
-const option = <Schema extends v.GenericSchema<string | undefined, unknown>>(
-  flag: string,
-  help: string,
-  schema: Schema,
-  notes: Omit<OptionText, "flag" | "help"> = {},
-) => v.pipe(schema, v.metadata<v.InferOutput<Schema>, OptionText>({ flag, help, ...notes }))
 
 export const REVIEWER_KINDS = ["none", "builtin", "openai", "anthropic"] as const
 export type ReviewerKind = (typeof REVIEWER_KINDS)[number]
@@ -111,6 +92,23 @@ export const OPTIONS = v.object({
   policyFile: option("--policy <file>", "[policy document](policy-and-review.md), JSON", v.optional(v.string()), {
     otherwise: "the built-in policy that admits every run",
   }),
+  mcdMode: option(
+    "--mcd-mode <mode>",
+    "what a [signature match](policy-and-review.md#the-signature-scan) does: `enforce` denies the run, `observe` records a finding; part of `policy_hash`",
+    v.optional(v.picklist(MCD_MODES), "enforce"),
+    { choices: MCD_MODES },
+  ),
+  mcdScope: option(
+    "--mcd-scope <parts>",
+    "what the signature scan searches, with commas between: `payload`, `ai_output`, `declared` (the route and the declared sections); part of `policy_hash`",
+    v.optional(MCD_SCOPE, MCD_SCOPES.join(",")),
+  ),
+  mcdDisable: option(
+    "--mcd-disable <id>",
+    "signature that is not searched for, such as `MCD-FE-005`; repeatable, the variable holds several with spaces between; part of `policy_hash`",
+    v.optional(MCD_DISABLED),
+    { repeatable: true },
+  ),
   runTokenBudget: option(
     "--run-token-budget <tokens>",
     "most tokens one run may declare",

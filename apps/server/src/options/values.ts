@@ -1,4 +1,5 @@
 /** Schemas that parse the texts of options into values. Each message continues a sentence that begins with the option's name. */
+import { MCD_SCOPES, signatureIdSchema } from "@runseal/core/vocabulary/decision-codes"
 import { MAX_URI_LENGTH } from "@runseal/log/trust/trusted-root"
 import * as v from "valibot"
 import { asFolder, operatorUrl } from "./operator-url.ts"
@@ -67,6 +68,22 @@ export const TSA_URL = readBy(text => {
   const url = operatorUrl(text, "anywhere")
   return url === undefined || url.href.length > MAX_URI_LENGTH ? undefined : url
 }, `an https or http address of at most ${MAX_URI_LENGTH} characters, without credentials, query and fragment`)
+
+/** Parts of the signature scan's scope, in whatever order; returned in that of `MCD_SCOPES`. */
+export const MCD_SCOPE = readBy(
+  text => {
+    const parts = new Set(text.split(","))
+    const scope = MCD_SCOPES.filter(part => parts.delete(part))
+    return scope.length > 0 && parts.size === 0 ? scope : undefined
+  },
+  `one or more of ${MCD_SCOPES.join(", ")}, with commas between`,
+)
+
+/** Ids of signatures, sorted and each once. Whether the library has them is checked when it is loaded. */
+export const MCD_DISABLED = readBy(text => {
+  const ids = text.split(/\s+/).filter(one => one !== "")
+  return ids.every(id => v.is(signatureIdSchema, id)) ? [...new Set(ids)].toSorted() : undefined
+}, "ids of signatures, such as MCD-FE-005")
 
 export const WITNESSES = v.pipe(
   v.string(),

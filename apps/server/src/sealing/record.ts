@@ -1,11 +1,12 @@
 /** Finishes one record: stages 7–9, manifest, bundle. docs/formats.md sections 5, 6 and 9. */
 import type { Anchor, PreAnchorLeaf, ReceiptLeaf } from "@runseal/core/artifacts/anchor"
 import type { Anchors, BundleBody, RunFacts } from "@runseal/core/artifacts/bundle-schema"
+import { refusalSentence } from "@runseal/core/artifacts/outcome-sentence"
 import type { Sections } from "@runseal/core/artifacts/sections"
 import { preAnchorLeaf, preAnchorSections, receiptLeaf } from "@runseal/core/formulas/leaves"
 import { executionManifest, partialManifest } from "@runseal/core/formulas/manifest-sections"
 import { sealManifest } from "@runseal/core/formulas/seal"
-import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { isRefused, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { RECORD_UNVERIFIED } from "@runseal/core/vocabulary/stage-faults"
 import { BUNDLE_KIND, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
 import type { Draft, StageFault } from "../run/pipeline/draft.ts"
@@ -25,7 +26,9 @@ type RecordPlace = { readonly run_id: number; readonly tenant_salt: string }
 function runFacts(draft: Draft, place: RecordPlace, leafVersion: RunFacts["leaf_version"]): RunFacts {
   const { outcome_kind, fault, tenant } = draft
   const stage = fault?.stage ?? OUTCOMES[outcome_kind].error_stage
-  const message = fault?.message ?? OUTCOMES[outcome_kind].sentence
+  const message =
+    fault?.message ??
+    (isRefused(outcome_kind) ? refusalSentence(outcome_kind, draft.sections) : OUTCOMES[outcome_kind].sentence)
   return {
     run_id: place.run_id,
     outcome_kind,

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto"
 import { equalBytes } from "@runseal/canonical"
 import { sealedHash } from "@runseal/core/artifacts/bundle-schema"
+import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import { rootOf } from "@runseal/log/merkle/compact-range"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { LogFrontier } from "../keys/log-builder.ts"
@@ -19,7 +20,7 @@ import { packBundle } from "../store/tables/bundle-text.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
 import { insertTerms, type TermsOfRun } from "../store/tables/run-terms.ts"
-import { insertRuns, type NewRunRow } from "../store/tables/runs-table.ts"
+import { findingsText, insertRuns, type NewRunRow } from "../store/tables/runs-table.ts"
 import { findTenants, lockTenants, type TenantClaim, type TenantOwner, updateTenants } from "../store/tables/tenants.ts"
 import type { Telemetry } from "../telemetry.ts"
 import type { SealingHeads } from "./head-guard.ts"
@@ -276,6 +277,7 @@ const runRow = ({ draft, bundle, text, packed, tenant_ordinal }: SealedRun): New
   manifest_hash: sealedHash(bundle),
   execution_region: bundle.run.execution_region,
   duration_us: bundle.run.duration_us,
+  findings: findingsText(recordFindings(bundle.sections)),
   bundle: packed ?? packBundle(text),
   disclosure_seed: Buffer.from(draft.moment.seed, "hex"),
 })

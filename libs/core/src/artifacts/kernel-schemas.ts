@@ -12,12 +12,6 @@ import { countSchema, ordinalSchema, sha256Schema } from "../vocabulary/scalars.
 import { KERNEL_VERSION } from "../vocabulary/versions.ts"
 
 export type KernelFinding = { readonly code: FindingCode; readonly count: number }
-/** The findings of a record, where an answer has any. */
-export const recordFindingsSchema: v.GenericSchema<unknown, KernelFinding[]> = v.pipe(
-  v.array(v.strictObject({ code: v.picklist(FINDING_CODES), count: ordinalSchema })),
-  v.minLength(1),
-  v.maxLength(FINDING_CODES.length),
-)
 
 /** What a kernel computed, whichever kernel it is. */
 export type KernelRecord = {

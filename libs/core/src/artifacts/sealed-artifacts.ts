@@ -8,6 +8,7 @@ import {
   firedRuleIdSchema,
   MCD_CATEGORIES,
   MCD_SEVERITIES,
+  matchedInSchema,
   pepgReasonSchema,
   policyIdSchema,
   policyNameSchema,
@@ -130,13 +131,16 @@ const attestationGapReceiptSchema = v.strictObject({
 export type AttestationGapReceipt = Shape<typeof attestationGapReceiptSchema>
 
 export const mcdFindingSchema = v.strictObject({
-  version: v.literal("vfa.mcd_finding.v1"),
+  version: v.literal("vfa.mcd_finding.v2"),
   category: v.picklist(MCD_CATEGORIES),
   envelope_id: envelopeIdSchema,
   finding_clock: clockSchema,
   library_hash: sha256Schema,
   matched_signature_id: signatureIdSchema,
-  payload_fingerprint: sha256Schema,
+  /** `payload`, `ai_output`, or the pointer of the declared text. */
+  matched_in: matchedInSchema,
+  /** Of that text. */
+  text_fingerprint: sha256Schema,
   severity: v.picklist(MCD_SEVERITIES),
   hash: sha256Schema,
 })

@@ -11,6 +11,7 @@ import {
   policyNameSchema,
   profileTagSchema,
   ruleIdSchema,
+  signatureScanSchema,
 } from "../vocabulary/decision-codes.ts"
 import { GATES, KERNELS, STAGES } from "../vocabulary/outcomes.ts"
 import { STEP_RESULTS } from "../vocabulary/pipeline-path.ts"
@@ -73,7 +74,7 @@ const preExecution = {
     envelope_hash: sha256Schema,
     channel: v.literal("http"),
   }),
-  policy_evaluation: section("vfa.policy_evaluation.v1", {
+  policy_evaluation: section("vfa.policy_evaluation.v2", {
     envelope_id,
     policy_id: policyIdSchema,
     policy_name: policyNameSchema,
@@ -84,6 +85,7 @@ const preExecution = {
     decision_reason_code: pepgReasonSchema,
     matched_rule_ids: v.pipe(v.array(ruleIdSchema), v.maxLength(MAX_RULES)),
     signature_library_hash: sha256Schema,
+    signature_scan: signatureScanSchema,
     mcd_finding_hash: v.exactOptional(sha256Schema),
     evaluation_clock: clockSchema,
     evaluator_version: v.literal(EVALUATORS.pepg),

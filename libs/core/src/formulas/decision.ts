@@ -17,7 +17,12 @@ import type {
   GovernanceReviewSection,
   PolicyEvaluationSection,
 } from "../artifacts/sections.ts"
-import type { AttestedField, PepgReasonCode } from "../vocabulary/decision-codes.ts"
+import {
+  type AttestedField,
+  MCD_REASON_CODE,
+  type PepgReasonCode,
+  type SignatureScan,
+} from "../vocabulary/decision-codes.ts"
 import { AIVP_HALT_CODES } from "../vocabulary/review-codes.ts"
 import { EVALUATORS } from "../vocabulary/versions.ts"
 import type { Unsealed } from "./seal.ts"
@@ -44,36 +49,51 @@ const identity = (policy: PolicyIdentity): PolicyIdentity => ({
   ...(policy.profile_tag === undefined ? {} : { profile_tag: policy.profile_tag }),
 })
 
+/** A policy that runs are evaluated by. */
+export type EvaluatedPolicy = PolicyIdentity & { readonly signature_scan: SignatureScan }
+
 /** What the PEPG gate decided and why. */
 export const policyEvaluationSection = (
   envelope: EnvelopeSection,
-  policy: PolicyIdentity,
+  policy: EvaluatedPolicy,
   decision: PepgDecision,
   libraryHash: string,
   finding: McdFinding | undefined,
 ): Unsealed<PolicyEvaluationSection> => ({
-  kind: "vfa.policy_evaluation.v1",
+  kind: "vfa.policy_evaluation.v2",
   envelope_id: envelope.envelope_id,
   ...identity(policy),
   ...decision,
   signature_library_hash: libraryHash,
+  signature_scan: policy.signature_scan,
   ...(finding === undefined ? {} : { mcd_finding_hash: finding.hash }),
   evaluation_clock: envelope.admission_clock,
   evaluator_version: EVALUATORS.pepg,
 })
 
-export type SignatureMatchFacts = Pick<McdFinding, "category" | "severity" | "library_hash" | "matched_signature_id">
+export type SignatureMatchFacts = Pick<
+  McdFinding,
+  "category" | "severity" | "library_hash" | "matched_signature_id" | "matched_in" | "text_fingerprint"
+>
+
+/**
+ * Fingerprint of a declared text that matched: with its section's salt, since it could be guessed from a bare hash when the section is
+ * withheld.
+ */
+export const declaredTextFingerprint = (salt: string, text: string): string =>
+  digest({ kind: "vfa.matched_text.v1", salt, text })
 
 /** A signature match of Malicious Code Defense. */
 export const mcdFinding = (envelope: EnvelopeSection, match: SignatureMatchFacts): Unsealed<McdFinding> => ({
-  version: "vfa.mcd_finding.v1",
+  version: "vfa.mcd_finding.v2",
   category: match.category,
   severity: match.severity,
   library_hash: match.library_hash,
   matched_signature_id: match.matched_signature_id,
+  matched_in: match.matched_in,
+  text_fingerprint: match.text_fingerprint,
   envelope_id: envelope.envelope_id,
   finding_clock: envelope.admission_clock,
-  payload_fingerprint: envelope.payload_hash,
 })
 
 const decided = (
@@ -100,7 +120,7 @@ export const allowToken = (evaluation: PolicyEvaluationSection): Unsealed<AllowT
 /** Every receipt of ours requires its log entry. */
 const REQUIRED = { anchor_required: true } as const
 
-/** Receipt of a refusal by the policy gate; a rule's deny carries no finding. */
+/** Receipt of a refusal by the policy gate; a rule's deny names no finding, also where a match was observed. */
 export const denyReceipt = (
   evaluation: PolicyEvaluationSection,
   finding: McdFinding | undefined,
@@ -108,7 +128,9 @@ export const denyReceipt = (
   version: "vfa.deny_receipt.v1",
   ...REQUIRED,
   ...decided(evaluation),
-  ...(finding === undefined ? {} : { mcd_finding_hash: finding.hash }),
+  ...(finding === undefined || evaluation.decision_reason_code !== MCD_REASON_CODE
+    ? {}
+    : { mcd_finding_hash: finding.hash }),
   deny_clock: evaluation.evaluation_clock,
 })
 

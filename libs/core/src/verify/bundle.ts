@@ -4,6 +4,8 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Bundle, RunFacts } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
+import { refusalSentence } from "../artifacts/outcome-sentence.ts"
+import type { Sections } from "../artifacts/sections.ts"
 import { tenantCommitment } from "../formulas/decision.ts"
 import { completeRecordLeaf, preAnchorLeaf, preAnchorSections, recordSeal } from "../formulas/leaves.ts"
 import { bundleHash, executionManifest, partialManifest } from "../formulas/manifest-sections.ts"
@@ -73,9 +75,9 @@ export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[], kno
 /** The anchors of a record in the service's own log, in the order in which they were made. */
 export const bundleAnchors = ({ anchors }: Bundle): readonly SlottedAnchor[] => slotted(anchors)
 
-function checkRunFacts({ bundle: { run, anchors }, findings }: ExaminedBundle): void {
+function checkRunFacts({ bundle: { run, anchors, sections }, findings }: ExaminedBundle): void {
   const { outcome_kind: outcome } = run
-  checkRunEnd(run, findings)
+  checkRunEnd(run, sections, findings)
   const expected = (anchors.pre_anchor ?? anchors.receipt)?.leaf.leaf_version
   findings.require("shape", run.leaf_version === expected, "leaf_version is not that of the record's first anchor")
   findings.require("shape", anchors.pre_anchor === undefined || outcome === "ok", "only an ok run has a pre-anchor")
@@ -86,6 +88,7 @@ function checkRunFacts({ bundle: { run, anchors }, findings }: ExaminedBundle): 
 /** How the run ended. Only the operator knows how a stage failed, and may choose among closed sentences. */
 function checkRunEnd(
   { outcome_kind: outcome, error_stage: stage, error_message: message }: RunFacts,
+  sections: Sections,
   findings: Findings,
 ): void {
   if (outcome === "stage_error") {
@@ -97,9 +100,9 @@ function checkRunEnd(
     }
     return
   }
-  const { error_stage, sentence } = OUTCOMES[outcome]
+  const { error_stage } = OUTCOMES[outcome]
   findings.require("shape", (stage ?? "") === error_stage, "error_stage does not fit the outcome")
-  const expected = outcome === "ok" ? undefined : sentence
+  const expected = outcome === "ok" ? undefined : refusalSentence(outcome, sections)
   findings.require("shape", message === expected, "error_message is not the outcome's sentence")
 }
 

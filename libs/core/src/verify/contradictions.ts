@@ -12,7 +12,7 @@ import type {
   Sections,
 } from "../artifacts/sections.ts"
 import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"
-import { categoryOf, MCD_REASON_CODE, PEPG_REASONS } from "../vocabulary/decision-codes.ts"
+import { categoryOf, MCD_REASON_CODE, MCD_SCOPES, PEPG_REASONS } from "../vocabulary/decision-codes.ts"
 import {
   AIVP_HALT_CODES,
   type AivpHaltKind,
@@ -97,9 +97,15 @@ const reasonRules = (
 export function evaluationContradictions(evaluation: PolicyEvaluationSection): readonly string[] {
   const { decision, fired_rule_id: fired, matched_rule_ids: matched, decision_reason_code: code } = evaluation
   const { determined } = PEPG_REASONS[code]
+  const { signature_scan: scan } = evaluation
   return brokenRules([
     ...reasonRules(evaluation, decision),
     [rises(matched), "the matched rules are not sorted, or one is there twice"],
+    [rises(scan.disabled), "the disabled signatures are not sorted, or one is there twice"],
+    [
+      rises(scan.scope.map(part => `${MCD_SCOPES.indexOf(part)}`)),
+      "the scope of the scan is out of order, or repeats a part",
+    ],
     [
       determined ? matched[0] === fired : matched.length === 0,
       "the rule that fired is not the first of those that matched",

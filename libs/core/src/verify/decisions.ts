@@ -1,13 +1,16 @@
 /** Tokens, receipts, the finding, budgets and the review, each against the sections that it follows from. docs/formats.md section 16, check 3. */
-import type { JsonObject } from "@runseal/canonical"
+import { type JsonObject, sha256Hex } from "@runseal/canonical"
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
-import type { BudgetWindow, EnvelopeSection } from "../artifacts/sections.ts"
+import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
+import type { McdFinding } from "../artifacts/sealed-artifacts.ts"
+import type { BudgetWindow, EnvelopeSection, Sections } from "../artifacts/sections.ts"
 import {
   aivpT4HaltReceipt,
   allowToken,
   attestationGapReceipt,
   ccvHaltReceipt,
+  declaredTextFingerprint,
   denyReceipt,
   maccHaltReceipt,
   windowStart,
@@ -16,7 +19,8 @@ import { chargeId } from "../formulas/moment.ts"
 import { isSealOf, sealHash } from "../formulas/seal.ts"
 import { shown } from "../kernels/kernel.ts"
 import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
-import { ATTESTED_FIELDS, MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
+import { ATTESTED_FIELDS, MCD_REASON_CODE, scopeOf } from "../vocabulary/decision-codes.ts"
+import { textsAt } from "../vocabulary/declared-places.ts"
 import { isSameJson, member } from "../vocabulary/json-members.ts"
 import type { ReceiptKey } from "../vocabulary/outcomes.ts"
 import { clockMillis } from "../vocabulary/scalars.ts"
@@ -81,19 +85,43 @@ function checkToken({ bundle: { allow_token: token, sections }, known, findings 
   findings.require("decision", linked, "the allow token is not the one the policy evaluation gives")
 }
 
-function checkFinding({ bundle: { sections }, findings }: ExaminedBundle): void {
+/** Whether the text at the place that a finding names has the fingerprint; a withheld section shows no texts, and is believed. */
+function isFingerprint(
+  { matched_in: place, text_fingerprint: fingerprint }: McdFinding,
+  sections: Sections,
+  routeId: string,
+): boolean {
+  if (place === "payload") return fingerprint === sections.payload.payload_hash
+  if (place === "ai_output") return fingerprint === sections.payload.ai_output_hash
+  if (place === "/route_id") return fingerprint === sha256Hex(routeId)
+  const [, name, ...segments] = place.split("/")
+  const declared = DECLARED_NAMES.find(each => each === name)
+  if (declared === undefined) return false
+  const section = shown(sections[declared])
+  if (section === undefined) return true
+  const texts = textsAt(section.declared, segments).filter(text => text !== "")
+  return texts.some(text => declaredTextFingerprint(section.salt, text) === fingerprint)
+}
+
+function checkFinding({ bundle: { sections, run }, findings }: ExaminedBundle): void {
   const { mcd_finding: finding, policy_evaluation: evaluation, envelope } = sections
   if (evaluation === undefined || envelope === undefined) return
-  const matched = evaluation.decision_reason_code === MCD_REASON_CODE
-  findings.require("decision", matched === (finding !== undefined), "finding and reason code do not agree")
+  const { mode, disabled, scope } = evaluation.signature_scan
+  const denied = evaluation.decision_reason_code === MCD_REASON_CODE
+  // A scan that enforces denies on every match; one that observes denies on none.
+  const agree = mode === "enforce" ? denied === (finding !== undefined) : !denied
+  findings.require("decision", agree, "finding, reason code and mode of the scan do not agree")
   findings.require("decision", evaluation.mcd_finding_hash === finding?.hash, "the evaluation names another finding")
   if (finding === undefined) return
+  const searched = scope.includes(scopeOf(finding.matched_in)) && !disabled.includes(finding.matched_signature_id)
+  findings.require("decision", searched, "the finding is of a text or a signature that was not searched")
+  const found = isFingerprint(finding, sections, run.route_id)
+  findings.require("decision", found, "no text at the finding's place has its fingerprint")
   const own =
     finding.envelope_id === envelope.envelope_id &&
     finding.finding_clock === envelope.admission_clock &&
-    finding.payload_fingerprint === envelope.payload_hash &&
     finding.library_hash === evaluation.signature_library_hash &&
-    finding.matched_signature_id === evaluation.fired_rule_id
+    (!denied || finding.matched_signature_id === evaluation.fired_rule_id)
   findings.require("decision", own, "the finding speaks of another run, library or signature")
   findings.fail("decision", ...findingContradictions(finding))
 }

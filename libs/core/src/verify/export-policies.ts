@@ -46,7 +46,9 @@ function policyFacts({ sections, attestation_gap_receipt: gap }: Bundle): readon
     contradicts: earlier => `gives the policy ${hash} another ${what} than ${earlier}`,
   })
   const required = gap === undefined ? [] : [another("list of required fields", canonicalize(gap.required_fields))]
-  return [another("name", canonicalize(identity)), ...required]
+  const scan = sections.policy_evaluation?.signature_scan
+  const scanned = scan === undefined ? [] : [another("signature scan", canonicalize(scan))]
+  return [another("name", canonicalize(identity)), ...required, ...scanned]
 }
 
 /** A run that was admitted shows which fields its policy does not require. */

@@ -85,6 +85,40 @@ export function categoryOf(signatureId: string): McdCategory | undefined {
   return Object.hasOwn(CATEGORY_OF_LETTERS, letters) ? CATEGORY_OF_LETTERS[letters] : undefined
 }
 
+/** What the signature scan searches; `declared` is the route and the six declared sections. */
+export const MCD_SCOPES = ["payload", "ai_output", "declared"] as const
+export type McdScope = (typeof MCD_SCOPES)[number]
+/** Whether a match denies the run, or is recorded only. */
+export const MCD_MODES = ["enforce", "observe"] as const
+export type McdMode = (typeof MCD_MODES)[number]
+/** Signatures in one library. */
+export const MAX_SIGNATURES = 1024
+
+/** How the operator set the signature scan. The policy's hash covers it. */
+export type SignatureScan = {
+  readonly mode: McdMode
+  /** In the order of `MCD_SCOPES`, at least one. */
+  readonly scope: readonly McdScope[]
+  /** Signatures that are not searched for, sorted. */
+  readonly disabled: readonly string[]
+}
+export const DEFAULT_SIGNATURE_SCAN: SignatureScan = { mode: "enforce", scope: MCD_SCOPES, disabled: [] }
+
+export const signatureScanSchema = v.strictObject({
+  mode: v.picklist(MCD_MODES),
+  scope: v.pipe(v.array(v.picklist(MCD_SCOPES)), v.minLength(1), v.maxLength(MCD_SCOPES.length)),
+  disabled: v.pipe(v.array(signatureIdSchema), v.maxLength(MAX_SIGNATURES)),
+})
+
+/** Where a text is that matched: the payload, the AI output, the route, or the pointer of a declared text or key. */
+const MATCHED_IN =
+  /^(?:payload|ai_output|\/route_id|\/(?:attested_context|request_substance|authorization_chain|regulatory_scaffolding|causal_graph|reproducibility_context)(?:\/(?:[\w.-]{1,64}|#\d{1,7})){1,64})$/
+export const matchedInSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(MATCHED_IN))
+
+/** The part of the scan's scope that a place belongs to. */
+export const scopeOf = (matchedIn: string): McdScope =>
+  matchedIn === "payload" || matchedIn === "ai_output" ? matchedIn : "declared"
+
 /** The fields `attested_context` accepts, and so those that a policy can require. docs/api.md, "POST /execute". */
 export const ATTESTED_FIELDS = [
   "attested",

@@ -129,6 +129,10 @@ export const OUTCOMES: Readonly<Record<OutcomeKind, Outcome>> = {
   },
 }
 
+/** Sentence of the `error` field of a run that a signature match denied: which signature, and where. */
+export const matchSentence = (signatureId: string, matchedIn: string): string =>
+  `Signature ${signatureId} matched in ${matchedIn}: the run was denied before any kernel ran.`
+
 /** The outcome that carries a receipt key; used to read receipt documents. */
 export const RECEIPT_KINDS: Readonly<Record<ReceiptKey, RefusedKind>> = {
   deny_receipt: "pepg_deny",

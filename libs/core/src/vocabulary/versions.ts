@@ -16,7 +16,7 @@ export const ENGINE_VERSION = "runseal-verify-1.0.0"
 /** Evaluator releases: each names the rules that made a decision. */
 export const EVALUATORS = {
   admission: "pepg-admission-1.1.0",
-  pepg: "pepg-1.0.0",
+  pepg: "pepg-1.1.0",
   mcd: "mcd-1.0.0",
   ccv: "ccv-1.0.0",
   macc: "macc-1.0.0",

@@ -1,7 +1,7 @@
 /** Schemas of what `POST /execute` answers, one for each state. docs/api.md, "POST /execute". */
 import * as v from "valibot"
-import { recordFindingsSchema } from "../artifacts/kernel-schemas.ts"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
+import { recordFindingsSchema } from "../artifacts/record-findings.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"
 import { GATES, STAGES } from "../vocabulary/outcomes.ts"
 import { countSchema, nonEmptySchema, ordinalSchema } from "../vocabulary/scalars.ts"

@@ -7,6 +7,7 @@ import type { Anchor, ReceiptLeaf, ServedReceiptAnchor } from "../artifacts/anch
 import { servedReceiptAnchorSchema } from "../artifacts/anchor.ts"
 import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
+import { recordFindingsSchema } from "../artifacts/record-findings.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"
 import { FINDING_IDS, LIMITATION_CODES, VERDICTS } from "../verify/report.ts"
 import {
@@ -83,6 +84,8 @@ const summary = {
   outcome_kind: v.picklist(OUTCOME_KINDS),
   error_stage: errorStageSchema,
   execution_region: v.string(),
+  /** Absent when the record has none. */
+  findings: opt(recordFindingsSchema),
 }
 export const runSummarySchema = v.strictObject(summary)
 export type RunSummary = Shape<typeof runSummarySchema>

@@ -2,6 +2,7 @@
 import { type JsonObject, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { durationMs } from "@runseal/core/artifacts/bundle-schema"
+import { RECORD_FINDING_CODES } from "@runseal/core/artifacts/record-findings"
 import { manifestHash, sealHash } from "@runseal/core/formulas/seal"
 import { parseDocument, readBundle } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
@@ -21,7 +22,18 @@ export const runSummary = (row: RunSummaryRow): RunSummary => ({
   outcome_kind: row.outcome_kind,
   error_stage: row.error_stage,
   execution_region: row.execution_region,
+  ...storedFindings(row.findings),
 })
+
+/** The findings of a row, `CODE:count` with spaces between; a code that this release does not know was written by another. */
+function storedFindings(text: string): Pick<RunSummary, "findings"> {
+  const findings = text.split(" ").flatMap(one => {
+    const [name, count] = one.split(":")
+    const code = RECORD_FINDING_CODES.find(known => known === name)
+    return code === undefined ? [] : [{ code, count: Number(count) }]
+  })
+  return findings.length === 0 ? {} : { findings }
+}
 
 /** The stored bundle of a row. @throws Error when the stored text is no bundle: the database was changed from outside */
 export function storedBundle(row: RunRow): Bundle {

@@ -35,7 +35,8 @@ export const signatureMatch: Part = ({ bundle: { sections }, context: { signatur
     fact("Category", mono(finding.category)),
     fact("Severity", mono(finding.severity)),
     fact("Scanned at", timeOr(finding.finding_clock)),
-    fact("Payload fingerprint", mono(finding.payload_fingerprint)),
+    fact("Matched in", mono(finding.matched_in)),
+    fact("Text fingerprint", mono(finding.text_fingerprint)),
     fact("Library hash", mono(finding.library_hash)),
     fact("Finding hash", mono(finding.hash)),
   ])

@@ -11,7 +11,7 @@ type PackedTexts = {
 }
 
 export type InspectJob =
-  | { readonly kind: "scan"; readonly texts: readonly PackedTexts[] }
+  | { readonly kind: "scan"; readonly texts: readonly PackedTexts[]; readonly disabled: readonly string[] }
   | { readonly kind: "review"; readonly text: string }
 
 export type Inspected = { readonly match: SignatureMatch | undefined } | { readonly review: ReviewResult }

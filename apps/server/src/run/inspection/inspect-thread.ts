@@ -8,6 +8,8 @@ import { type Inspected, type InspectJob, unpackTexts } from "./inspect-job.ts"
 const library = compileSignatureLibrary()
 
 const inspect = async (job: InspectJob): Promise<Inspected> =>
-  job.kind === "scan" ? { match: scanTexts(library, unpackTexts(job.texts)) } : { review: reviewText(job.text) }
+  job.kind === "scan"
+    ? { match: scanTexts(library, unpackTexts(job.texts), new Set(job.disabled)) }
+    : { review: reviewText(job.text) }
 
 answerJobs(inspect)

@@ -57,10 +57,10 @@ export function openInspection(library: SignatureLibrary, bounds: Partial<Inspec
     }
   }
 
-  const scanned: Scan = async texts => {
+  const scanned: Scan = async (texts, disabled = []) => {
     const units = texts.reduce((sum, { text }) => sum + text.length, 0)
-    if (units <= largeUnits) return scanTexts(library, texts)
-    const found = await inThread(units, () => ({ kind: "scan", texts: packTexts(texts) }))
+    if (units <= largeUnits) return scanTexts(library, texts, new Set(disabled))
+    const found = await inThread(units, () => ({ kind: "scan", texts: packTexts(texts), disabled }))
     if ("match" in found) return found.match
     throw new Error("a scan was answered by a review")
   }
@@ -71,8 +71,8 @@ export function openInspection(library: SignatureLibrary, bounds: Partial<Inspec
     throw new Error("a review was answered by a scan")
   }
   return {
-    scan: texts =>
-      scanned(texts).catch((cause: unknown) => {
+    scan: (texts, disabled) =>
+      scanned(texts, disabled).catch((cause: unknown) => {
         if (isOverload(cause))
           throw unavailable("Too many large texts wait to be scanned; nothing was recorded. Try again.", "overloaded")
         throw new StageFailure({ stage: "PEPG", message: SCAN_FAILED }, cause)

@@ -103,10 +103,10 @@ async function walk(
 
   const gap = admissionGate(submission, envelope, context.policy, seal)
   if (gap !== undefined) return stopped(gap)
-  const pepg = await pepgGate(submission, envelope, base.payload, context, seal)
+  const pepg = await pepgGate(submission, envelope, base, context, seal)
   if ("stop" in pepg) return stopped(pepg.stop)
   const { allow_token } = pepg.pass
-  const { policy_evaluation } = done({ policy_evaluation: pepg.pass.policy_evaluation })
+  const { policy_evaluation } = done(pepg.pass.sections)
 
   const inputs = { base, envelope, transport, policy_evaluation, allow_token }
   const executed = done(inStage("DKEC", () => dkec(inputs, seal)))

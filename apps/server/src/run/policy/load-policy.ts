@@ -12,7 +12,7 @@ import {
   validate,
 } from "@cedar-policy/cedar-wasm/nodejs"
 import { digest, type JsonObject, type JsonValue } from "@runseal/canonical"
-import type { AttestedField } from "@runseal/core/vocabulary/decision-codes"
+import { type AttestedField, DEFAULT_SIGNATURE_SCAN, type SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import { type PolicyDecision, ruled } from "./policy-decision.ts"
 import {
   BUILT_IN_POLICY,
@@ -34,6 +34,7 @@ export interface CompiledPolicy {
   /** Sorted. */
   readonly required_attested_fields: readonly AttestedField[]
   readonly policy_hash: string
+  readonly signature_scan: SignatureScan
   /** Rules that mention `model_temperature`, sorted: they must not be asked when the number cannot be given exactly. */
   readonly temperature_rule_ids: readonly string[]
   /** The decision on every run, when no rule has a condition: the engine would only repeat it. */
@@ -42,15 +43,16 @@ export interface CompiledPolicy {
 
 const byId = (a: PolicyRule, b: PolicyRule): number => (a.id < b.id ? -1 : 1)
 
-/** What `policy_hash` commits to: `{kind, policy_id, policy_name, profile_tag?, fields and rules sorted, engine}`. */
-export function policyPreimage(document: PolicyDocument): JsonObject {
+/** What `policy_hash` commits to: `{kind, policy_id, policy_name, profile_tag?, fields and rules sorted, signature_scan, engine}`. */
+export function policyPreimage(document: PolicyDocument, scan: SignatureScan = DEFAULT_SIGNATURE_SCAN): JsonObject {
   return {
-    kind: "vfa.policy.v1",
+    kind: "vfa.policy.v2",
     policy_id: document.policy_id,
     policy_name: document.policy_name,
     ...(document.profile_tag === undefined ? {} : { profile_tag: document.profile_tag }),
     required_attested_fields: document.required_attested_fields.toSorted(),
     rules: document.rules.toSorted(byId).map(rule => ({ ...rule })),
+    signature_scan: scan,
     engine: POLICY_ENGINE,
     engine_version: getCedarSDKVersion(),
   }
@@ -122,14 +124,15 @@ function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyD
 
 /**
  * Compiles a policy document, by default the built-in one.
+ * @param scan how the operator set the signature scan
  * @throws PolicyError with one sentence for the operator
  */
-export function loadPolicy(json?: JsonValue): CompiledPolicy {
+export function loadPolicy(json?: JsonValue, scan: SignatureScan = DEFAULT_SIGNATURE_SCAN): CompiledPolicy {
   const document = json === undefined ? BUILT_IN_POLICY : parsePolicyDocument(json)
   const parsed = document.rules.map(rule => ({ id: rule.id, policy: parseRule(rule) }))
   const texts = Object.fromEntries(document.rules.map(rule => [rule.id, cedarText(rule)]))
   validateRules(texts)
-  const policy_hash = digest(policyPreimage(document))
+  const policy_hash = digest(policyPreimage(document, scan))
   const prepared = preparsePolicySet(policy_hash, { staticPolicies: texts })
   if (prepared.type === "failure") throw new PolicyError(`The policy does not parse: ${firstMessage(prepared.errors)}.`)
   return {
@@ -138,6 +141,7 @@ export function loadPolicy(json?: JsonValue): CompiledPolicy {
     ...(document.profile_tag === undefined ? {} : { profile_tag: document.profile_tag }),
     required_attested_fields: document.required_attested_fields.toSorted(),
     policy_hash,
+    signature_scan: scan,
     temperature_rule_ids: parsed
       .filter(({ policy }) => JSON.stringify(policy).includes('"model_temperature"'))
       .map(({ id }) => id)

@@ -65,7 +65,7 @@ describe("the match", () => {
       signature_id: "MCD-DA-001",
       category: "dangerous_api",
       severity: "critical",
-      location: "payload",
+      index: 2,
     })
     expect(scan(sampleLow, injection)?.severity).toBe("high")
     expect(scan(sampleLow)?.severity).toBe("low")
@@ -82,7 +82,7 @@ describe("the match", () => {
       { location: "ai_output_text", text: injection },
       { location: "causal_graph", text: injection },
     ]
-    expect(scanTexts(library, texts)?.location).toBe("ai_output_text")
+    expect(scanTexts(library, texts)?.index).toBe(1)
   })
 
   test("never spans two texts", () => {
@@ -184,7 +184,7 @@ describe("the texts of a declared value", () => {
       "f",
       "g",
     ])
-    expect(texts("x")).toEqual([{ location: "causal_graph", text: "x" }])
+    expect(texts("x")).toMatchObject([{ location: "causal_graph", text: "x" }])
     expect(texts(7)).toEqual([])
   })
 
@@ -200,7 +200,7 @@ describe("the texts of a declared value", () => {
   test("a hostile key is found as well as a hostile value", () => {
     expect(scanTexts(library, texts({ "<|im_start|>": 1 }))).toMatchObject({
       signature_id: "MCD-PI-006",
-      location: "causal_graph",
+      index: 0,
     })
   })
 })

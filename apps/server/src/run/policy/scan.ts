@@ -1,11 +1,11 @@
 /** The Malicious Code Defense scan: which signature, if any, a run's texts carry. Linear in their size. */
 import { type JsonValue, sha256Hex } from "@runseal/canonical"
 import type { McdCategory, McdSeverity } from "@runseal/core/vocabulary/decision-codes"
-import { isObject } from "@runseal/core/vocabulary/json-members"
+import { type Place, requestPlace, visitTexts } from "@runseal/core/vocabulary/declared-places"
 import { foldText, isPlain } from "./fold-text.ts"
 import { matches, type PatternSignature, type PayloadSignature, type SignatureLibrary } from "./signature-library.ts"
 
-/** A text to scan and the request field it comes from; the location is a name of ours, never the caller's. */
+/** A text to scan, and the member of the request that it is in. */
 export interface ScanText {
   readonly location: string
   readonly text: string
@@ -15,12 +15,12 @@ export interface SignatureMatch {
   readonly signature_id: string
   readonly category: McdCategory
   readonly severity: McdSeverity
-  /** `location` of the first text that carries it. */
-  readonly location: string
+  /** Index of the first text that carries it. */
+  readonly index: number
 }
 
 /** Scans the texts of a run; rejects when it could not. */
-export type Scan = (texts: readonly ScanText[]) => Promise<SignatureMatch | undefined>
+export type Scan = (texts: readonly ScanText[], disabled?: readonly string[]) => Promise<SignatureMatch | undefined>
 
 /** Separates joined texts; no signature matches it (`signature-library.ts`), so none matches across two. */
 const SEPARATOR = "\u0000"
@@ -28,29 +28,23 @@ const SEPARATOR = "\u0000"
 /** A UTF-16 code unit becomes at most this many bytes of UTF-8. */
 const MAX_UTF8_BYTES_PER_UNIT = 3
 
+/** A declared text, and where it is. */
+export interface DeclaredText extends ScanText {
+  readonly place: Place
+}
+
 /**
  * Every string of a declared value, keys and values, as texts of one location.
  * @throws RangeError beyond `maxCodeUnits`, the size of the largest body the server accepts: never a silent cut
  */
-export function declaredTexts(location: string, value: JsonValue, maxCodeUnits: number): readonly ScanText[] {
-  const texts: ScanText[] = []
+export function declaredTexts(location: string, value: JsonValue, maxCodeUnits: number): readonly DeclaredText[] {
+  const texts: DeclaredText[] = []
   let left = maxCodeUnits
-  const add = (text: string): void => {
+  visitTexts(value, requestPlace(location), (text, place) => {
     left -= text.length
     if (left < 0) throw new RangeError("The declared strings exceed the size of a request body.")
-    if (text.length > 0) texts.push({ location, text })
-  }
-  const visit = (part: JsonValue): void => {
-    if (typeof part === "string") add(part)
-    else if (Array.isArray(part)) part.forEach(visit)
-    else if (isObject(part)) {
-      for (const key of Object.keys(part)) {
-        add(key)
-        visit(part[key] ?? null)
-      }
-    }
-  }
-  visit(value)
+    if (text.length > 0) texts.push({ location, text, place })
+  })
   return texts
 }
 
@@ -77,10 +71,16 @@ function joinedForms(texts: readonly ScanText[], harmless: ReadonlySet<string>):
 }
 
 /** The first pattern by rank that matches any form; only those whose trigger occurs are tried. */
-function firstPattern(library: SignatureLibrary, texts: readonly ScanText[]): PatternSignature | undefined {
+function firstPattern(
+  library: SignatureLibrary,
+  texts: readonly ScanText[],
+  disabled: ReadonlySet<string>,
+): PatternSignature | undefined {
   const forms = joinedForms(texts, library.harmless_names)
   const triggered = new Set(forms.flatMap(form => library.triggers.match(form)))
-  return library.patterns.find(({ pattern }, index) => triggered.has(index) && forms.some(form => pattern.test(form)))
+  return library.patterns.find(
+    ({ id, pattern }, index) => triggered.has(index) && !disabled.has(id) && forms.some(form => pattern.test(form)),
+  )
 }
 
 const carries = (signature: PatternSignature | PayloadSignature, text: string): boolean =>
@@ -89,13 +89,23 @@ const carries = (signature: PatternSignature | PayloadSignature, text: string): 
 /**
  * The match of the highest severity, then of the lowest id, or undefined when no text carries a signature.
  * Each text is searched as given and folded (see `foldText`); a known bad payload must be the whole text.
+ * @param disabled ids of signatures that are not searched for
  */
-export function scanTexts(library: SignatureLibrary, texts: readonly ScanText[]): SignatureMatch | undefined {
-  const payload = library.payloads.find(signature => texts.some(({ text }) => isPayload(signature, text)))
-  const pattern = firstPattern(library, texts)
+export function scanTexts(
+  library: SignatureLibrary,
+  texts: readonly ScanText[],
+  disabled: ReadonlySet<string> = new Set(),
+): SignatureMatch | undefined {
+  const payload = library.payloads.find(
+    signature => !disabled.has(signature.id) && texts.some(({ text }) => isPayload(signature, text)),
+  )
+  const pattern = firstPattern(library, texts, disabled)
   const first = pattern === undefined || (payload !== undefined && payload.rank < pattern.rank) ? payload : pattern
   if (first === undefined) return undefined
   const { id, category, severity } = first
-  const location = texts.find(({ text }) => carries(first, text))?.location ?? "request"
-  return { signature_id: id, category, severity, location }
+  const index = Math.max(
+    texts.findIndex(({ text }) => carries(first, text)),
+    0,
+  )
+  return { signature_id: id, category, severity, index }
 }

@@ -6,6 +6,7 @@ import { digest, isJsonValue } from "@runseal/canonical"
 import {
   ATTESTED_FIELDS,
   categoryOf,
+  MAX_SIGNATURES,
   MCD_CATEGORIES,
   MCD_SEVERITIES,
   type McdCategory,
@@ -33,8 +34,7 @@ export const FIELD_NAMES: readonly string[] = [
   ...["runtime", "dependencies", "seeds", "platform"],
 ]
 
-/** Signatures in one library and code units of one pattern: the automaton's size follows them. */
-const MAX_SIGNATURES = 1024
+/** Code units of one pattern: the automaton's size follows them. */
 const MAX_PATTERN_LENGTH = 2048
 /** Bytes of the lazily built automaton of all triggers; beyond, the engine simulates it, slower but still linear. */
 const TRIGGER_AUTOMATON_BYTES = 16 * 1024 * 1024
@@ -114,6 +114,7 @@ export interface SignatureLibrary {
   /** Digest of the library document. */
   readonly library_hash: string
   readonly count: number
+  readonly ids: ReadonlySet<string>
   /** By rank, in the order of the triggers' indices. */
   readonly patterns: readonly PatternSignature[]
   /** Finds in one pass which patterns can match at all. One automaton of the patterns themselves would explode. */
@@ -149,6 +150,7 @@ export function compileSignatureLibrary(document: unknown = builtInDocument): Si
     }
   })
   triggers.compile()
+  const ids = new Set(signatures.map(({ id }) => id))
   const harmless_names = new Set(FIELD_NAMES.filter(name => !patterns.some(({ pattern }) => matches(pattern, name))))
-  return { library_hash: digest(document), count: signatures.length, patterns, triggers, payloads, harmless_names }
+  return { library_hash: digest(document), count: signatures.length, ids, patterns, triggers, payloads, harmless_names }
 }

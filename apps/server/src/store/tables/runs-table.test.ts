@@ -18,6 +18,7 @@ const row = (run_id: number, changes: Partial<RunRow> = {}): RunRow => ({
   manifest_hash: hash(run_id),
   execution_region: "eu",
   duration_us: 1_500,
+  findings: "PAYLOAD_EMPTY:1",
   bundle: `{"kind":"vfa.audit_bundle.v1","run":${run_id}}`,
   disclosure_seed: new Uint8Array(32).fill(run_id),
   ...changes,

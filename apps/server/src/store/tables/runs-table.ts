@@ -29,6 +29,8 @@ export const run = pgTable(
     manifest_hash: text().notNull(),
     execution_region: text().notNull(),
     duration_us: number(),
+    /** Codes of the record's findings with their counts, `CODE:count` with spaces between; "" for none. */
+    findings: text().notNull().default(""),
     /** The bundle's RFC 8785 text. */
     bundle: packedBundle().notNull(),
     /** Secret from which the declared sections' salts come; never shown. */
@@ -45,6 +47,10 @@ export const run = pgTable(
       .where(fragment`${table.outcome_kind} <> 'ok'`),
   ],
 )
+
+/** Findings as the column holds them. */
+export const findingsText = (findings: readonly { readonly code: string; readonly count: number }[]): string =>
+  findings.map(({ code, count }) => `${code}:${count}`).join(" ")
 
 /** A run with its sealed document. */
 export type RunRow = RowOf<typeof run>

@@ -1,17 +1,26 @@
-/** Gate PEPG: signature scan, then policy. A match or a deny stops the run before any kernel. */
+/** Gate PEPG: signature scan, then policy. A deny stops the run before any kernel, and so does a match unless the scan only observes. */
+import { sha256Hex } from "@runseal/canonical"
+import { DECLARED_NAMES, type DeclaredName, isShown } from "@runseal/core/artifacts/declared-sections"
 import type { AllowToken, McdFinding } from "@runseal/core/artifacts/sealed-artifacts"
-import type { EnvelopeSection, PayloadSection, PolicyEvaluationSection } from "@runseal/core/artifacts/sections"
+import type { EnvelopeSection, Sections } from "@runseal/core/artifacts/sections"
 import type { PepgDecision } from "@runseal/core/formulas/decision"
-import { allowToken, denyReceipt, mcdFinding, policyEvaluationSection } from "@runseal/core/formulas/decision"
+import {
+  allowToken,
+  declaredTextFingerprint,
+  denyReceipt,
+  mcdFinding,
+  policyEvaluationSection,
+} from "@runseal/core/formulas/decision"
 import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
 import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
+import { placePointer } from "@runseal/core/vocabulary/declared-places"
 import type { Submission } from "@runseal/core/wire/submission"
 import { evaluatePolicy } from "../../policy/evaluate-policy.ts"
 import type { CompiledPolicy } from "../../policy/load-policy.ts"
 import type { Scan, ScanText } from "../../policy/scan.ts"
 import { declaredTexts } from "../../policy/scan.ts"
 import type { SignatureLibrary } from "../../policy/signature-library.ts"
-import type { Stop } from "../draft.ts"
+import type { BaseSections, Stop } from "../draft.ts"
 import { policyInput } from "./policy-facts.ts"
 
 export type PepgContext = {
@@ -23,31 +32,61 @@ export type PepgContext = {
   /** Bound on the declared strings scanned: the largest body the server accepts. */
   readonly max_scan_units: number
 }
-export type PepgPass = { readonly policy_evaluation: PolicyEvaluationSection; readonly allow_token: AllowToken }
+export type PepgPass = {
+  /** The finding is one that was observed. */
+  readonly sections: Pick<Sections, "mcd_finding"> & Required<Pick<Sections, "policy_evaluation">>
+  readonly allow_token: AllowToken
+}
 type PepgResult = { readonly pass: PepgPass } | { readonly stop: Stop }
 
-function scanned(submission: Submission, maxUnits: number): readonly ScanText[] {
-  const { payload, ai_output_text: output, declared } = submission
+/** A text that is scanned, and how a finding names and fingerprints it. */
+type ScannedText = ScanText & { readonly found: () => Pick<McdFinding, "matched_in" | "text_fingerprint"> }
+
+function scannedTexts(submission: Submission, base: BaseSections, context: PepgContext): readonly ScannedText[] {
+  const { payload, ai_output_text: output, route_id, declared } = submission
+  const { scope } = context.policy.signature_scan
+  const whole = (matched_in: string, text: string): ScannedText => ({
+    location: matched_in,
+    text,
+    found: () => ({ matched_in, text_fingerprint: sha256Hex(text) }),
+  })
+  const inSection = (name: DeclaredName): readonly ScannedText[] => {
+    const [content, section] = [declared[name], base[name]]
+    if (content === undefined || !isShown(section)) return []
+    return declaredTexts(name, content, context.max_scan_units).map(({ place, ...scanned }) => ({
+      ...scanned,
+      found: () => ({
+        matched_in: placePointer(place),
+        text_fingerprint: declaredTextFingerprint(section.salt, scanned.text),
+      }),
+    }))
+  }
   return [
-    { location: "payload", text: payload },
-    ...(output === undefined ? [] : [{ location: "ai_output_text", text: output }]),
-    { location: "route_id", text: submission.route_id },
-    ...Object.entries(declared).flatMap(([name, value]) => declaredTexts(name, value, maxUnits)),
+    ...(scope.includes("payload") ? [whole("payload", payload)] : []),
+    ...(scope.includes("ai_output") && output !== undefined ? [whole("ai_output", output)] : []),
+    ...(scope.includes("declared") ? [whole("/route_id", route_id), ...DECLARED_NAMES.flatMap(inSection)] : []),
   ]
 }
 
 async function find(
   submission: Submission,
   envelope: EnvelopeSection,
+  base: BaseSections,
   context: PepgContext,
 ): Promise<Unsealed<McdFinding> | undefined> {
-  const match = await context.scan(scanned(submission, context.max_scan_units))
-  if (match === undefined) return undefined
+  const texts = scannedTexts(submission, base, context)
+  const match = await context.scan(
+    texts.map(({ location, text }) => ({ location, text })),
+    context.policy.signature_scan.disabled,
+  )
+  const found = match && texts[match.index]?.found()
+  if (match === undefined || found === undefined) return undefined
   return mcdFinding(envelope, {
     category: match.category,
     severity: match.severity,
     library_hash: context.library.library_hash,
     matched_signature_id: match.signature_id,
+    ...found,
   })
 }
 
@@ -61,21 +100,20 @@ const matched = (finding: McdFinding): PepgDecision => ({
 export async function pepgGate(
   submission: Submission,
   envelope: EnvelopeSection,
-  payload: PayloadSection,
+  base: BaseSections,
   context: PepgContext,
   seal: Seal,
 ): Promise<PepgResult> {
   const { policy, library } = context
-  const found = await find(submission, envelope, context)
+  const found = await find(submission, envelope, base, context)
   const finding = found && seal(found)
   const decision =
-    finding === undefined
-      ? (policy.fixed_decision ?? evaluatePolicy(policy, policyInput(submission, envelope, payload)))
+    finding === undefined || policy.signature_scan.mode === "observe"
+      ? (policy.fixed_decision ?? evaluatePolicy(policy, policyInput(submission, envelope, base.payload)))
       : matched(finding)
   const evaluation = seal(policyEvaluationSection(envelope, policy, decision, library.library_hash, finding))
-  if (decision.decision === "allow")
-    return { pass: { policy_evaluation: evaluation, allow_token: seal(allowToken(evaluation)) } }
-  const receipt = seal(denyReceipt(evaluation, finding))
   const sections = { policy_evaluation: evaluation, ...(finding === undefined ? {} : { mcd_finding: finding }) }
+  if (decision.decision === "allow") return { pass: { sections, allow_token: seal(allowToken(evaluation)) } }
+  const receipt = seal(denyReceipt(evaluation, finding))
   return { stop: { outcome: "pepg_deny", key: "deny_receipt", receipt, sections } }
 }
