@@ -253,9 +253,24 @@ describe("a signature that matched", () => {
       const facts = new Map(factsIn(makeReport(bundle, context, format).blocks))
       expect(facts.get("Signature")).toBe(`${id} A known attack`)
       expect(facts.get("Source")).toBe("CWE-78")
+      expect(facts.get("Matched in")).toBe("the payload")
       expect(new Map(factsIn(makeReport(bundle, contextOf(bundle), format).blocks)).get("Signature")).toBe(id)
     }
   })
+})
+
+test("the summary of a denial by signature says where the text is that matched", () => {
+  const place = "/causal_graph/effect_log/0/target"
+  for (const [matched_in, words] of [
+    ["payload", "the payload"],
+    [place, `the declared text ${place}`],
+  ] as const)
+    for (const format of REPORT_FORMATS) {
+      const bundle = sealed("pepg_deny", { denied_by: "mcd", matched_in })
+      expect(reportText(makeReport(bundle, contextOf(bundle), format))).toContain(
+        `: the signature matched in ${words}.`,
+      )
+    }
 })
 
 describe("limits of the evidence", () => {

@@ -1,4 +1,5 @@
 /** Risk assessment: what was searched for, found and declared. */
+import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
 import type { Block } from "@runseal/pdf/block"
 import { CALLERS_WORD } from "../declared.ts"
 import { count, fact, facts, mono, paragraph, quote, remark, subsection, timeOr } from "../spans.ts"
@@ -25,21 +26,34 @@ const signatureScan: Part = subject => {
   ]
 }
 
-/** The signature of Malicious Code Defense that matched; no block when none did. */
+const PLACES: Readonly<Record<string, string>> = {
+  payload: "the payload",
+  ai_output: "the AI output",
+  "/route_id": "the route",
+}
+
+/** Where a text is that matched, in words. */
+export const placeOf = (matchedIn: string): string =>
+  Object.hasOwn(PLACES, matchedIn) ? (PLACES[matchedIn] ?? matchedIn) : `the declared text ${matchedIn}`
+
+/** The signature of Malicious Code Defense that matched, and where; no block when none did. */
 export const signatureMatch: Part = ({ bundle: { sections }, context: { signature } }) => {
   const { mcd_finding: finding } = sections
   if (finding === undefined) return []
-  return facts([
+  const rows = [
     fact("Signature", mono(finding.matched_signature_id), signature === undefined ? [] : ` ${signature.name}`),
     ...(signature === undefined ? [] : [fact("Source", signature.source)]),
     fact("Category", mono(finding.category)),
     fact("Severity", mono(finding.severity)),
+    fact("Matched in", placeOf(finding.matched_in)),
     fact("Scanned at", timeOr(finding.finding_clock)),
-    fact("Matched in", mono(finding.matched_in)),
     fact("Text fingerprint", mono(finding.text_fingerprint)),
     fact("Library hash", mono(finding.library_hash)),
     fact("Finding hash", mono(finding.hash)),
-  ])
+  ]
+  // Only a scan that enforces denies.
+  const observed = sections.policy_evaluation?.decision_reason_code !== MCD_REASON_CODE
+  return [...(observed ? [remark("The scan observes only: the match denied nothing.")] : []), ...facts(rows)]
 }
 
 /** Who reviewed the AI output, and what was decided. */

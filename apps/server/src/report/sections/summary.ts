@@ -2,12 +2,14 @@
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
+import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Line } from "@runseal/pdf/block"
 import { count, countOf, heading, line, mono, paragraph, quote, readableTime, shortQuote } from "../spans.ts"
 import { type Part, wordsOf } from "../subject.ts"
 import { anchorSentence } from "./anchors.ts"
+import { placeOf } from "./risk.ts"
 
 export const executiveSummary: Part = subject => {
   const { bundle } = subject
@@ -71,8 +73,17 @@ function failed(bundle: Bundle): Line {
 
 /** What each receipt gives as its reason; a bundle holds one receipt at most. */
 const REASONS: readonly ((bundle: Bundle) => Line | undefined)[] = [
-  ({ deny_receipt: receipt }) =>
-    receipt && line("The reason is ", mono(receipt.decision_reason_code), ", by ", mono(receipt.fired_rule_id), "."),
+  ({ deny_receipt: receipt, sections: { mcd_finding: finding } }) =>
+    receipt &&
+    line(
+      "The reason is ",
+      mono(receipt.decision_reason_code),
+      ", by ",
+      mono(receipt.fired_rule_id),
+      finding === undefined || receipt.decision_reason_code !== MCD_REASON_CODE
+        ? "."
+        : `: the signature matched in ${placeOf(finding.matched_in)}.`,
+    ),
   ({ ccv_halt_receipt: receipt }) =>
     receipt &&
     line(
