@@ -113,9 +113,9 @@ eachDatabase("attestations", open => {
       await refusal(service(), to => to.post("/attest", attesting({ note: "n".repeat(1_048_576) })), 413)
     })
 
-    test("GET /attest and POST /attestations are no endpoints", async () => {
-      expectRefused(await service().get("/attest"), 404)
-      await refusal(service(), to => to.post("/attestations", attesting()), 404)
+    test("GET /attest and POST /attestations are methods that these endpoints do not have", async () => {
+      expectRefused(await service().get("/attest"), 405)
+      await refusal(service(), to => to.post("/attestations", attesting()), 405)
     })
 
     test("while log time would differ from the clock by more than 60 s it answers 503, and nothing is anchored", async () => {

@@ -93,6 +93,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /log/tile/{level}/{index}.p/{width}": open(at("/log/tile/0/000.p/1")),
   "GET /log/entry/{index}": open(at("/log/entry/0")),
   "GET /log/consistency": open(at("/log/consistency?first=1&second=1")),
+  "GET /": open(at("/")),
   "GET /.well-known/runseal-trust.json": open(at("/.well-known/runseal-trust.json")),
   "GET /.well-known/trusted-root.json": open(at("/.well-known/trusted-root.json")),
   "GET /.well-known/service.pub": open(at("/.well-known/service.pub")),

@@ -1,18 +1,21 @@
 /** docs/api.md, "Keys": lists show the caller's runs alone; a run of others is answered as one that does not exist. */
 import type { JsonValue } from "@runseal/canonical"
 import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { REQUEST_ID_HEADER } from "@runseal/core/wire/error-codes"
 import { beforeAll, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
 import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/key-holders.ts"
-import { type Answer, expectRefused, listAt, numberAt } from "../harness/read-answer.ts"
+import { type Answer, expectRefused, listAt, numberAt, withoutRequestId } from "../harness/read-answer.ts"
 import { CASES, type CaseName, executeEvery, STATE_OF, standingSevenStates } from "../harness/seven-states.ts"
 
 const ARTIFACT_PATHS = OUTCOME_KINDS.flatMap(kind => OUTCOMES[kind].artifact?.path ?? [])
 const PER_RUN = ["", "/verify", "/artifacts", ...ARTIFACT_PATHS.map(path => `/${path}`)]
 
-/** All but what counts the requests made. */
+/** All but what counts and names the requests made. */
 const headersOf = ({ headers }: Answer): readonly (readonly [string, string])[] =>
-  [...headers].filter(([name]) => name !== "ratelimit")
+  [...headers].filter(([name]) => name !== "ratelimit" && name !== REQUEST_ID_HEADER.toLowerCase())
+
+const textOf = (answer: Answer): string => withoutRequestId(answer.text, answer)
 
 type RunIds = Readonly<Record<CaseName, number>>
 
@@ -48,7 +51,7 @@ eachDatabase("ownership", open => {
           const refused = await stranger.get(`/runs/${id}${path}`)
           const unknown = await stranger.get(`/runs/999999${path}`)
           expectRefused(refused, 404)
-          expect([refused.text, headersOf(refused)], path).toEqual([unknown.text, headersOf(unknown)])
+          expect([textOf(refused), headersOf(refused)], path).toEqual([textOf(unknown), headersOf(unknown)])
         }
       }
     },

@@ -57,6 +57,10 @@ export function listAt(value: JsonValue | undefined, ...path: readonly (string |
 /** The keys of an object, sorted. */
 export const keysOf = (value: JsonValue | undefined): readonly string[] => Object.keys(objectAt(value)).sort()
 
+/** A text of an answer without the id of its request, which differs from answer to answer. */
+export const withoutRequestId = (text: string, { headers }: Pick<Answer, "headers">): string =>
+  text.replaceAll(headers.get(REQUEST_ID_HEADER) ?? "", "")
+
 /** The envelope of a refused request: `ok` false, one sentence, a code of the list for its status, and the request id. */
 export function expectRefused(answer: Answer, status: number, code?: ErrorCode): string {
   const { body, headers, text } = answer

@@ -28,7 +28,7 @@ describe("whatever single value of a completed run's bundle is changed, it does 
   test.each(completed)("$name", { timeout: TIMEOUT_MS }, ({ name, document }) => {
     const { count, survivors } = tryChanges(document, known, trust)
     expect(survivors).toEqual(PERMITTED[name] ?? [])
-    expect(count).toBeGreaterThan(16_000)
+    expect(count).toBeGreaterThan(14_000)
   })
 
   test("with every declared section withheld", { timeout: TIMEOUT_MS }, () => {
