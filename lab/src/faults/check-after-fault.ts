@@ -2,10 +2,12 @@
  * What must hold after every fault, checked over HTTP: the log only grew, every record is complete and in
  * its place, and every acknowledged record exists as it was answered.
  */
+
 import { decodeBase64 } from "@runseal/canonical"
 import { listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
+import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import { chainProblems } from "@runseal/core/verify/chain"
 import { isUnreadable, readBundle, verifyJson, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
@@ -182,7 +184,9 @@ function expectAttested({ name }: Sent, { body }: Answer, { attestations }: Memo
 
 /** The run exists, and every document of its answer is in the record. */
 function expectStored({ name }: Sent, { body }: Answer, bundle: Bundle | undefined): void {
-  const { run_id, ok: _ok, duration_ms: _duration, error: _error, error_stage: _stage, ...documents } = body
-  if (bundle?.run.run_id !== run_id) throw new Error(`${name} was acknowledged as run ${run_id} and is not there`)
+  const { run_id, ok: _ok, duration_ms: _duration, error: _error, error_stage: _stage, findings, ...documents } = body
+  if (bundle === undefined || bundle.run.run_id !== run_id)
+    throw new Error(`${name} was acknowledged as run ${run_id} and is not there`)
   expect(bundle, name).toMatchObject(documents)
+  expect(recordFindings(bundle.sections), name).toEqual(findings ?? [])
 }

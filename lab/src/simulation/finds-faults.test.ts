@@ -37,7 +37,7 @@ const FAULTS: readonly Fault[] = [
         to: "      context.rememberHead(batch.log.size(), batch.log.root()).catch(() => {})\n",
       },
     ],
-    found: /no head beside the keys holds it/,
+    found: /no head file covers it/,
   },
   {
     name: "a log of the same process is gone on with although the store's has moved",
@@ -48,7 +48,7 @@ const FAULTS: readonly Fault[] = [
         to: "known !== undefined",
       },
     ],
-    found: /seals again when all is well|is answered when all is well/,
+    found: /(?:seals again|is answered) without faults/,
   },
   {
     name: "a charge under a key is made without its window's lock",
@@ -71,19 +71,19 @@ const FAULTS: readonly Fault[] = [
         to: 'throw new StoreError("unavailable", { late: error.late })',
       },
     ],
-    found: /was told that nothing was written/,
+    found: /was answered that nothing was written/,
   },
   {
     name: "a transaction whose BEGIN failed goes on",
     changes: [{ file: "store/driver/transaction.ts", from: "[begin,", to: "[begin.catch(() => undefined)," }],
-    found: /AssertionError/,
+    found: /AssertionError|a start was refused/,
   },
   {
     name: "a lost connection is used again",
     changes: [
       { file: "store/driver/connection-pool.ts", from: "() => live.delete(connection))", to: "() => undefined)" },
     ],
-    found: /when all is well|does not start again|never answered/,
+    found: /without faults|does not start again|never answered/,
   },
   {
     name: "a batch neither locks idempotency keys nor looks at them",

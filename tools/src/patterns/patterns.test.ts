@@ -17,6 +17,9 @@ const SLOW_PATTERNS: Readonly<Record<string, string>> = {
   "/\\\\[xpP]\\{[^}]*\\}|\\\\./g": "A signature of the operator's library.",
   "/.*?[A-Za-z0-9]-(?=[A-Za-z])|.+/g": "Whatever the first half passes over in vain, the second half takes whole.",
   '/<meta http-equiv="Content-Security-Policy" content="([^"]+)"/': "A page of our own.",
+  "/<title>[^<]*<\\/title>/": "A page of our own.",
+  "/<h1>[^<]*<\\/h1>/": "A page of our own.",
+  "/\\{(\\w+)\\}/": "A path of our own description.",
   "/^ +| +$/g": "A header field of at most 1024 characters.",
   "/\\[([^\\]]*)\\]\\([^)]*\\)/g": "A help text of our own.",
   "/^ +at .*\\/(?:apps|libs|@runseal)\\/([\\w-]+)\\/(?:src|dist)\\/([\\w./-]+):(\\d+):\\d+\\)?$/":
@@ -54,8 +57,11 @@ describe("no text of a stranger keeps a regular expression busy", () => {
 
   test("patterns put together at run time are known", () => {
     const made = sources.filter(({ code }) => /\bnew RegExp\(|(?<![.\w])RegExp\(/.test(code)).map(({ path }) => path)
-    // A prefix of our own and a count of hex digits.
-    expect(made).toEqual(["apps/server/src/front/access/api-key.ts"])
+    // A prefix of our own and a count of hex digits; paths of our own description, a segment of which is `[^/]+`.
+    expect(made).toEqual([
+      "apps/server/src/front/access/api-key.ts",
+      "apps/server/src/front/discovery/known-parameters.ts",
+    ])
   })
 })
 

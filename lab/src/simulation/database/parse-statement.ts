@@ -70,6 +70,7 @@ const FORMS = {
   insert: new RegExp(
     String.raw`^insert into (?<table>${NAME})(?: as ${NAME})? \((?<columns>.*?)\) select (?<distinct>distinct )?(?<items>.*?) from ${RECORDSET} as ${NAME}\(.*?\)(?: order by (?<order>.*?))? on conflict(?: \(.*?\))? do (?<action>nothing|update set (?<same>${NAME}) = stored\.\k<same>)(?: returning (?<returning>.*))?$`,
   ),
+  arrays: /^insert into (?<table>[a-z_]+) \((?<columns>.*?)\) select \* from unnest\([^()]*\)$/,
   update: /^update (?<table>[a-z_]+) set (?<set>[^()]*?) where (?<where>.*)$/,
   updateFrom: new RegExp(
     String.raw`^update (?<table>${NAME}) set (?<set>.*?) from ${RECORDSET} as (?<alias>${NAME})\(.*?\) where (?<where>.*)$`,
@@ -111,6 +112,7 @@ function parseForm(text: string): Statement | undefined {
   const forms = [
     [FORMS.values, insertValues],
     [FORMS.insert, insertSelect],
+    [FORMS.arrays, insertArrays],
     [FORMS.updateFrom, updateFrom],
     [FORMS.update, updateWhere],
     [FORMS.select, select],
@@ -213,6 +215,18 @@ function insertValues(groups: Groups, text: string): Statement {
     conflict: { kind: groups.skip === undefined ? "refuse" : "skip" },
     returning: [],
   }
+}
+
+/** One parameter a column, each an array of PostgreSQL without quotes: `{1,2}`. */
+function insertArrays(groups: Groups): Statement {
+  const columns = list(groups.columns ?? "")
+  const made = (parameters: readonly Cell[]): readonly Row[] => {
+    const arrays = parameters.map(array => String(array).slice(1, -1).split(","))
+    const rows = arrays[0]?.map((_, row) => columns.map((column, at) => [column, arrays[at]?.[row] ?? ""]))
+    return rows?.map(cells => Object.fromEntries(cells)) ?? []
+  }
+  const shape = shapeNamed(groups.table ?? "")
+  return { kind: "insert", shape, source: { rows: made }, conflict: { kind: "refuse" }, returning: [] }
 }
 
 function insertSelect(groups: Groups, text: string): Statement {

@@ -5,6 +5,7 @@ import { attestation } from "@runseal/server/store/tables/attestations-table"
 import { deployment } from "@runseal/server/store/tables/deployment-table"
 import { idempotency_key } from "@runseal/server/store/tables/idempotency-keys"
 import { log_entry, log_head, log_tile } from "@runseal/server/store/tables/log-store"
+import { run_term } from "@runseal/server/store/tables/run-terms"
 import { run } from "@runseal/server/store/tables/runs-table"
 import { key_change, signing_key } from "@runseal/server/store/tables/signing-keys"
 import { tenant_window, token_charge } from "@runseal/server/store/tables/tenant-windows"
@@ -55,6 +56,7 @@ const TABLES: readonly PgTable[] = [
   log_entry,
   log_tile,
   run,
+  run_term,
   signing_key,
   tenant,
   tenant_window,
