@@ -1,8 +1,8 @@
 /** Kinds and probabilities of faults. Most worlds have a few kinds only, since many faults at once hide the effect of each. */
 
 import type { Seeded } from "../seeded.ts"
-import type { Statement } from "./database/parse-statement.ts"
 import type { Mishap } from "./database/server.ts"
+import type { Statement } from "./database/sql-statement.ts"
 
 /** Probabilities: per statement, commit, write of a head, or step of the scheduler. */
 export type Faults = {

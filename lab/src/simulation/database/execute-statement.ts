@@ -1,7 +1,7 @@
 /** Executes a statement in a transaction. */
 
-import type { Statement } from "./parse-statement.ts"
 import { type Cell, type Row, shapeNamed, sorted, valuesOf } from "./simulated-rows.ts"
+import type { Statement } from "./sql-statement.ts"
 import { DatabaseError, type Transaction, type Transactions } from "./transactions.ts"
 
 /** A statement's result: rows, their number, and the command's name. */

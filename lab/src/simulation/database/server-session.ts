@@ -1,7 +1,7 @@
 /** A session of the simulated server: one connection, its queue of statements, and its transaction. */
 
-import type { Statement } from "./parse-statement.ts"
 import type { Cell } from "./simulated-rows.ts"
+import type { Statement } from "./sql-statement.ts"
 import type { Transaction } from "./transactions.ts"
 
 export type Request = {

@@ -5,10 +5,11 @@
 import type { StoreClient } from "@runseal/server/store/driver/session"
 import type { Scheduler } from "../scheduler.ts"
 import { type Answer, execute } from "./execute-statement.ts"
-import { parseStatement, type Statement } from "./parse-statement.ts"
+import { parseStatement } from "./parse-statement.ts"
 import { commits, describe, newSession, type Request, type Session } from "./server-session.ts"
 import { clientOf, resultOf } from "./simulated-client.ts"
 import { type Cell, emptyDatabase, type Snapshot } from "./simulated-rows.ts"
+import type { Statement } from "./sql-statement.ts"
 import { DatabaseError, type Defect, MustWait, openTransactions } from "./transactions.ts"
 
 /** A fault of a statement on its way to the server, or of its answer on the way back. */

@@ -27,14 +27,23 @@ export function bundleFacts(bundle: Bundle): RecordFacts {
   return {
     ...(receipt === undefined ? {} : receiptFacts(receipt)),
     ...(run.outcome_kind === "stage_error" ? { cause: failureCause(bundle) } : {}),
-    tenant_id,
-    program_id,
-    route_id,
-    ...(policy_hash === undefined ? {} : { policy_hash }),
-    payload_hash,
-    ...(ai_output_hash === undefined ? {} : { ai_output_hash }),
+    ...runFacts({ tenant_id, program_id, route_id, policy_hash, payload_hash, ai_output_hash }),
   }
 }
+
+type FactsOfRun = Required<Pick<RecordFacts, "tenant_id" | "program_id" | "route_id" | "payload_hash">> & {
+  readonly policy_hash?: string | undefined
+  readonly ai_output_hash?: string | undefined
+}
+
+const runFacts = ({ tenant_id, program_id, route_id, policy_hash, payload_hash, ai_output_hash }: FactsOfRun) => ({
+  tenant_id,
+  program_id,
+  route_id,
+  ...(policy_hash === undefined ? {} : { policy_hash }),
+  payload_hash,
+  ...(ai_output_hash === undefined ? {} : { ai_output_hash }),
+})
 
 const failureCause = (bundle: Bundle): string => refusalBeforeFailure(bundle) ?? `stage ${bundle.run.error_stage}`
 
@@ -72,14 +81,4 @@ const DENIALS: Readonly<Record<PepgReasonCode, (receipt: DenyReceipt) => string>
 }
 
 /** The facts of a run statement, which states no cause. */
-export function statementFacts({ predicate }: RunStatement): RecordFacts {
-  const { tenant_id, program_id, route_id, policy_hash, payload_hash, ai_output_hash } = predicate
-  return {
-    tenant_id,
-    program_id,
-    route_id,
-    ...(policy_hash === undefined ? {} : { policy_hash }),
-    payload_hash,
-    ...(ai_output_hash === undefined ? {} : { ai_output_hash }),
-  }
-}
+export const statementFacts = ({ predicate }: RunStatement): RecordFacts => runFacts(predicate)
