@@ -182,6 +182,14 @@ export async function boot(parts: BootParts): Promise<Service> {
   }
 }
 
+/** What the sealer reports of batches and records. */
+const reportsTo = ({ stageFailed, batchFailed, sealed, lockHeld }: Deps["telemetry"]) => ({
+  reportFault: stageFailed,
+  reportFailure: batchFailed,
+  reportSealed: sealed,
+  reportLockHeld: lockHeld,
+})
+
 async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly heads: HeadGuard }): Promise<Service> {
   const { config, prepared, db, nowMs, telemetry, heads } = parts
   const deployment = await openDeployment(db, config, heads, nowMs)
@@ -203,11 +211,9 @@ async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly 
     epoch,
     verify: verification.verify,
     nowMs,
-    reportFault: telemetry.stageFailed,
+    ...reportsTo(telemetry),
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     ...heads,
-    reportFailure: telemetry.batchFailed,
-    reportSealed: telemetry.sealed,
     reportCommitted: records => {
       doubt.settle()
       telemetry.committed(records)

@@ -34,6 +34,8 @@ export type Counters = {
   readonly sealed: (kind: OutcomeKind | "attestation", seconds: number) => void
   /** A batch of so many records was committed. */
   readonly committed: (records: number) => void
+  /** A batch held the lock of the log's head for so many seconds: nobody else could seal meanwhile. */
+  readonly lockHeld: (seconds: number) => void
   /** A batch was not committed, and everything in it refused. */
   readonly batchFailed: () => void
   /** A request was refused because a limit was reached. */
@@ -89,6 +91,7 @@ const UNCOUNTED: Counters = {
   answered: ignore,
   sealed: ignore,
   committed: ignore,
+  lockHeld: ignore,
   batchFailed: ignore,
   limited: ignore,
   cosigned: ignore,

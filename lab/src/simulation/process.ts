@@ -82,6 +82,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     reportFailure: () => undefined,
     reportSealed: () => undefined,
     reportCommitted: () => undefined,
+    reportLockHeld: () => undefined,
   })
   const { execute } = openExecution({
     db,

@@ -65,6 +65,8 @@ describe("with --metrics-port", () => {
     expect(value(after, "runseal_sealing_seconds_count")).toBe(4)
     expect(value(after, "runseal_sealing_seconds_sum")).toBeGreaterThan(0)
     expect(value(after, "runseal_batch_records_sum")).toBe(4)
+    expect(value(after, "runseal_log_lock_seconds_count")).toBe(4)
+    expect(value(after, "runseal_log_lock_seconds_sum")).toBeGreaterThan(0)
     expect(value(after, "runseal_batch_failures_total")).toBe(0)
     expect(value(after, "runseal_sealing_queue_records")).toBe(0)
     expect(value(after, "runseal_log_entries")).toBeGreaterThanOrEqual(1)

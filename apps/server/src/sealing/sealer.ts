@@ -25,12 +25,13 @@ import { findTenants, lockTenants, type TenantClaim, type TenantOwner, updateTen
 import type { Telemetry } from "../telemetry.ts"
 import type { SealingHeads } from "./head-guard.ts"
 import { indexedTerms } from "./indexed-terms.ts"
-import { type KeyedItem, lockClaims, recordSealed, withoutTaken } from "./keyed-items.ts"
+import { lockClaims, recordSealed, withoutTaken } from "./keyed-items.ts"
 import { nextLogTime } from "./log-clock.ts"
 import type { AttestationDraft, SealedAttestation } from "./seal-attestation.ts"
 import type { Batch, BatchContext, BatchWork, Round, SealedRun } from "./seal-batch.ts"
 import { buildBatch } from "./seal-batch.ts"
 import { type ExportDraft, type SealedStatement, stateExports } from "./seal-export-statement.ts"
+import { type Item, partition } from "./sealing-items.ts"
 
 /** Most runs and attestations in one transaction. */
 export const BATCH_MAX_ITEMS = 256
@@ -75,6 +76,8 @@ type SealerContext = BatchContext &
     readonly reportSealed: Telemetry["sealed"]
     /** Called for each committed batch. */
     readonly reportCommitted: Telemetry["committed"]
+    /** Called for each batch that locked the log's head, committed or not. */
+    readonly reportLockHeld: Telemetry["lockHeld"]
   }
 
 const UNREMEMBERED =
@@ -83,14 +86,6 @@ const UNREMEMBERED =
 const KEYS_CHANGED =
   "The log's signing keys were changed or one was revoked since this process started; start it again."
 
-type Item = (
-  | { readonly run: Draft }
-  | { readonly attestation: AttestationDraft }
-  | { readonly export: ExportDraft }
-) & {
-  /** Of an item under an idempotency key. */
-  readonly claim: KeyClaim | undefined
-}
 /** A batch, and the index of an item's document in it: among the runs, the attestations or the statements. */
 type Sealed = { readonly batch: Batch; readonly at: number }
 
@@ -151,22 +146,6 @@ export function openSealer(context: SealerContext): Sealer {
 
 const secondsSince = (since: number): number => (performance.now() - since) / 1000
 
-/** The items by kind, and the index of each within its kind. */
-function partition(items: readonly Item[]): { readonly work: BatchWork; readonly indices: readonly number[] } {
-  const drafts: Draft[] = []
-  const attestations: AttestationDraft[] = []
-  const exports: ExportDraft[] = []
-  const keyed: KeyedItem[] = []
-  const indices = items.map(item => {
-    if ("export" in item) return exports.push(item.export) - 1
-    const isRun = "run" in item
-    const at = isRun ? drafts.push(item.run) - 1 : attestations.push(item.attestation) - 1
-    if (item.claim !== undefined) keyed.push({ kind: isRun ? "run" : "attestation", at, claim: item.claim })
-    return at
-  })
-  return { work: { drafts, attestations, exports, keyed }, indices }
-}
-
 /** @throws StoreError when the batch was sealed without the item, which is then refused alone */
 function sealedAt<T>(sealed: readonly (T | undefined)[], at: number): T {
   const found = sealed[at]
@@ -178,11 +157,12 @@ function sealedAt<T>(sealed: readonly (T | undefined)[], at: number): T {
  * One transaction: lock the log's head, build on it, write everything.
  * @param known the log's last frontier; it is read from the store when the stored head is another one
  */
-const commitBatch = (work: BatchWork, known: LogFrontier | undefined, context: SealerContext): Promise<Batch> => {
+async function commitBatch(work: BatchWork, known: LogFrontier | undefined, context: SealerContext): Promise<Batch> {
   const { exports = [] } = work
+  let lockedSince: number | undefined
   const owners = ownersOf([...work.drafts, ...exports])
   const attesting = [...new Set(work.attestations.map(({ owner }) => owner))]
-  return context.db.transactionFrom(
+  const sealing = context.db.transactionFrom(
     // In this order: what is read behind the head's lock is final.
     tx =>
       sentTogether([
@@ -192,6 +172,7 @@ const commitBatch = (work: BatchWork, known: LogFrontier | undefined, context: S
         lockClaims(tx, work, context.nowMs()),
       ]),
     async (tx, [head, found, attested, keys]) => {
+      lockedSince = performance.now()
       await context.checkHead(tx, head)
       if (head.epoch !== context.epoch) throw new StoreError("unavailable", { message: KEYS_CHANGED })
       const time = nextLogTime(head.log_time, context.nowMs())
@@ -212,6 +193,9 @@ const commitBatch = (work: BatchWork, known: LogFrontier | undefined, context: S
       return batch
     },
   )
+  return sealing.finally(() => {
+    if (lockedSince !== undefined) context.reportLockHeld(secondsSince(lockedSince))
+  })
 }
 
 const hasItems = ({ drafts, attestations }: Round): boolean =>

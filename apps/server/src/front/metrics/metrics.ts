@@ -75,6 +75,11 @@ function createCounters(registry: Registry): Counters {
     SEALING_BUCKETS,
   )
   const batches = histogram("runseal_batch_records", "Runs and attestations of one transaction.", BATCH_BUCKETS)
+  const locked = histogram(
+    "runseal_log_lock_seconds",
+    "From the lock of the log's head to the end of the transaction, for each batch.",
+    SEALING_BUCKETS,
+  )
   const failures = counter(
     "runseal_batch_failures_total",
     "Batches that were not committed; everything in them was refused.",
@@ -100,6 +105,7 @@ function createCounters(registry: Registry): Counters {
       else runs.inc({ outcome: kind })
     },
     committed: records => batches.observe(records),
+    lockHeld: seconds => locked.observe(seconds),
     batchFailed: () => failures.inc(),
     limited: limit => refusals.inc({ limit }),
     ...countWitnesses(registry),
