@@ -76,5 +76,6 @@ export function expectRefused(answer: Answer, status: number, code?: ErrorCode):
   })
   const error = textAt(body, "error")
   expect(error.length, "a sentence says why").toBeGreaterThan(10)
+  expect(error, "in the service's own words").not.toMatch(/\bexpected \S+ but received\b|must be \./i)
   return error
 }

@@ -33,7 +33,8 @@ export function issueReason(issue: v.BaseIssue<unknown>): string {
   if (isForeignKey(issue)) return FOREIGN_KEY
   if (!/\breceived\b/i.test(issue.message)) return issue.message
   if (issue.received === "undefined") return "is required"
-  const expected = expectedWords(issue.expected ?? "")
+  if (issue.expected === null) return "has a value that is not accepted"
+  const expected = expectedWords(issue.expected)
   return `must be ${expected.length > QUOTED_LIST_MAX ? "one of the words that are listed for it" : expected}`
 }
 

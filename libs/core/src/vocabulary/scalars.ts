@@ -46,7 +46,11 @@ export const countSchema: v.GenericSchema<number> = v.pipe(
   v.minValue(0, "must not be negative"),
 )
 /** Positive integer that JSON carries exactly. */
-export const ordinalSchema: v.GenericSchema<number> = v.pipe(v.number(), v.safeInteger(), v.minValue(1))
+export const ordinalSchema: v.GenericSchema<number> = v.pipe(
+  v.number(),
+  v.safeInteger("must be an integer that JSON carries exactly"),
+  v.minValue(1, "must be positive"),
+)
 export const textSchema: v.GenericSchema<string> = v.string()
 export const nonEmptySchema: v.GenericSchema<string> = v.pipe(v.string(), v.minLength(1, "must not be empty"))
 /** One line of 1 to `maxLength` UTF-16 units, without control characters. */
@@ -73,7 +77,10 @@ export const routeIdSchema: v.GenericSchema<string> = v.pipe(
 )
 /** A commit, or that none is known. */
 export const revisionSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^([0-9a-f]{40}|unknown)$/))
-export const envelopeIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^env-[0-9a-f]{16}$/))
+export const envelopeIdSchema: v.GenericSchema<string> = v.pipe(
+  v.string(),
+  v.regex(/^env-[0-9a-f]{16}$/, "must be env- and 16 lowercase hex digits"),
+)
 export const sequenceIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^seq-[0-9a-f]{16}$/))
 export const chargeIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^chg-[0-9a-f]{32}$/))
 const DECIMAL = /^(0|[1-9]\d{0,15})$/

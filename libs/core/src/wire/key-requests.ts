@@ -120,10 +120,11 @@ export const revokedKeySchema = v.strictObject({
 /** `DELETE /admin/keys/{id}`. */
 export type RevokedKey = Shape<typeof revokedKeySchema>
 
+const NO_KEY_ID = "must be the id of a key"
 /** The body of `POST /admin/runs/claim`. Unknown keys are ignored. */
 export const claimRequestSchema = v.object({
   /** The key that reads the runs of open mode from then on. */
-  key_id: v.pipe(v.number("must be the id of a key"), v.safeInteger(), v.minValue(1, "must be the id of a key")),
+  key_id: v.pipe(v.number(NO_KEY_ID), v.safeInteger(NO_KEY_ID), v.minValue(1, NO_KEY_ID)),
 })
 export type ClaimRequest = Shape<typeof claimRequestSchema>
 

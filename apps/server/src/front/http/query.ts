@@ -3,6 +3,7 @@
  * given twice and one that the endpoint does not have are each a 400, never silently another value.
  */
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
+import { issueReason } from "@runseal/core/artifacts/schema-issue"
 import { rfc3339Millis } from "@runseal/core/kernels/tok"
 import { GATES, OUTCOME_KINDS, type OutcomeKind, STAGES } from "@runseal/core/vocabulary/outcomes"
 import { clockMillis, envelopeIdSchema, ROUTE_ID_MAX_LENGTH, sha256Schema } from "@runseal/core/vocabulary/scalars"
@@ -150,7 +151,7 @@ export function readQuery<T>(schema: QuerySchema<T>, url: string): T {
   const parsed = v.safeParse(schema, values, FIRST_ISSUE)
   if (parsed.success) return parsed.output
   const [issue] = parsed.issues
-  throw invalidParameter(`${v.getDotPath(issue)} ${issue.message}.`)
+  throw invalidParameter(`${v.getDotPath(issue)} ${issueReason(issue)}.`)
 }
 
 /** @param schema absent for an endpoint without parameters. @throws HttpError 400 naming those that there are, never the one given */
