@@ -4,7 +4,14 @@ import { readOptions } from "./bench-options.ts"
 const PARTS = ["execute", "memory"]
 
 test("without options all usual parts are measured and nothing is written", () => {
-  expect(readOptions([], PARTS)).toEqual({ quick: false, write: false, help: false, minutes: 10, parts: [] })
+  expect(readOptions([], PARTS)).toEqual({
+    quick: false,
+    write: false,
+    help: false,
+    peers: false,
+    minutes: 10,
+    parts: [],
+  })
 })
 
 test("parts are chosen by their names, beside options", () => {

@@ -5,6 +5,8 @@ export type Options = {
   readonly quick: boolean
   readonly write: boolean
   readonly help: boolean
+  /** Whether others' programs are measured too. */
+  readonly peers: boolean
   /** Minutes of the part `memory`. */
   readonly minutes: number
   /** Names of parts; empty: all but those that run only by name. */
@@ -25,6 +27,7 @@ export function readOptions(argv: readonly string[], known: readonly string[]): 
         quick: { type: "boolean", default: false },
         write: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
+        peers: { type: "boolean", default: false },
         minutes: { type: "string", default: USUAL_MINUTES },
       },
     })

@@ -12,7 +12,9 @@ export type Plan = {
   /** Seconds of each count. */
   readonly seconds: number
   readonly connections: readonly number[]
-  /** Rounds in which two sides are measured alternately. */
+  /** Numbers of server processes on one database; the first is what the others are compared with. */
+  readonly processes: readonly number[]
+  /** Rounds in which all loads of a part are measured in turn. */
   readonly rounds: number
   /** Seconds of the long count; 0 for none. */
   readonly sustainedSeconds: number
@@ -31,6 +33,7 @@ export const WHOLE: Omit<Plan, "memoryMinutes"> = {
   warmSeconds: 1,
   seconds: 5,
   connections: [1, 8, 64, 256],
+  processes: [1, 2, 4],
   rounds: 3,
   sustainedSeconds: 60,
   storedRuns: 2400,
@@ -42,6 +45,7 @@ export const QUICK: Omit<Plan, "memoryMinutes"> = {
   warmSeconds: 0.3,
   seconds: 1.5,
   connections: [8, 64],
+  processes: [1, 2],
   rounds: 1,
   sustainedSeconds: 0,
   storedRuns: 500,
@@ -51,6 +55,8 @@ export type Bench = {
   readonly plan: Plan
   /** The bench's own PostgreSQL; undefined when this machine has none. */
   readonly database: DatabaseServer | undefined
+  /** Whether others' programs are measured too, which are downloaded and built. */
+  readonly peers: boolean
   /** Prints a line of progress. */
   readonly say: (line: string) => void
 }

@@ -130,6 +130,18 @@ const overBudget = (number: number): LoadRequest =>
 export const EICAR: string = ["X5O!P%@AP[4\\PZX54(P^)7CC)7}", "$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"].join("")
 const denied = (number: number): LoadRequest => execute({ ...full(number), payload: EICAR }, 422)
 
+export const ATTESTATIONS: readonly LoadRequest[] = numbers.map(number => ({
+  method: "POST",
+  path: "/attest",
+  body: JSON.stringify({ digest: `${1000 + number}${hash("a").slice(4)}`, algorithm: "sha256" }),
+  status: 201,
+}))
+
+/** The same entries for a Tessera log, by when it answers. */
+const tesseraEntries = (path: string): readonly LoadRequest[] =>
+  ATTESTATIONS.map(request => ({ ...request, path, status: 200 }))
+export const TESSERA_ENTRIES = { published: tesseraEntries("/published"), integrated: tesseraEntries("/integrated") }
+
 /** One run in ten is refused: half by policy, half by a budget. */
 export const MIXED: readonly LoadRequest[] = numbers.map(number => {
   if (number % 20 === 7) return overBudget(number)

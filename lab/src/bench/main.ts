@@ -6,10 +6,11 @@ import { keepOnPage, machine, markdown } from "./page.ts"
 import { PARTS } from "./parts/all.ts"
 import { startDatabaseServer } from "./servers/database-server.ts"
 
-const HELP = `npm run bench -- [--quick] [--write] [--minutes <number>] [part …]
+const HELP = `npm run bench -- [--quick] [--write] [--peers] [--minutes <number>] [part …]
 
   --quick             shorter counts, fewer kinds of load: orientation in about two minutes
   --write             writes the tables of the measured parts into docs/performance.md; those of other parts stay
+  --peers             measures a Tessera POSIX log too: Go downloads and builds it
   --minutes <number>  how long memory is sampled (default: 10)
 
 ${PARTS.map(({ name, about }) => `  ${name.padEnd(14)}${about}`).join("\n")}
@@ -58,7 +59,7 @@ async function main(argv: readonly string[]): Promise<void> {
   try {
     await measureAll(
       chosen,
-      { plan, database, say },
+      { plan, database, peers: options.peers, say },
       `\`${command}\` on ${machine(database?.version)}`,
       (name, tables) => {
         if (options.write) keepOnPage(tables, `npm run bench -- ${name}`)

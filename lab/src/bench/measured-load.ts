@@ -1,25 +1,34 @@
-/** A load and its cost: processor time, WAL, syncs and disk space per run. */
-
+/** A load and its cost: processor time, time under the log's lock, WAL, syncs and disk space per run. */
+import { readFileSync } from "node:fs"
 import { type LoadJob, type LoadResult, load } from "./load/load.ts"
 import type { DatabaseLook } from "./servers/database-server.ts"
-import type { ServerProcess } from "./servers/measured-server.ts"
-import type { Look } from "./servers/probe.ts"
+import type { ServerLook, ServerProcess } from "./servers/measured-server.ts"
+import { verificationMicros } from "./yardstick.ts"
 
-/** Per answer; undefined where it is unknown. */
+/** Per answer; NaN where it is unknown. */
 export type Cost = {
   readonly serverMicros: number
   /** Of these, the main threads'. */
   readonly mainMicros: number
-  /** … and those of their worker threads. Both NaN where the system does not count them. */
+  /** … and those of their worker threads. */
   readonly workerMicros: number
-  readonly databaseMicros: number | undefined
-  readonly walBytes: number | undefined
-  readonly walSyncs: number | undefined
-  readonly diskBytes: number | undefined
+  readonly databaseMicros: number
+  /** Time that the lock of the log's head was held. */
+  readonly lockMicros: number
+  /** Canonical texts that the main threads wrote, and their bytes; 0 where they are not counted. */
+  readonly texts: number
+  readonly textBytes: number
+  readonly walBytes: number
+  readonly walSyncs: number
+  readonly diskBytes: number
 }
 
 export type Measured = LoadResult & {
   readonly cost: Cost
+  /** Share of all processors of the machine that was idle; other programs use them too. */
+  readonly idle: number
+  /** Of one ECDSA P-256 verification, measured right before. */
+  readonly verificationMicros: number
   /** Of the slowest server, milliseconds. */
   readonly loopDelayP99: number
   /** Bytes, of all servers, at the end. */
@@ -38,29 +47,46 @@ export async function measure(
   lookAtDatabase?: () => Promise<DatabaseLook>,
 ): Promise<Measured> {
   const urls = servers.map(({ url }) => url)
+  const verification = verificationMicros()
   if (job.warmSeconds > 0) await load({ ...job, urls, seconds: job.warmSeconds, warmSeconds: 0 })
   const look = () => Promise.all(servers.map(server => server.look()))
-  const [before, databaseBefore] = [await look(), await lookAtDatabase?.()]
+  const [before, databaseBefore, machineBefore] = [await look(), await lookAtDatabase?.(), machineTicks()]
   const result = await load({ ...job, urls, warmSeconds: 0 })
-  const [after, databaseAfter] = [await look(), await lookAtDatabase?.()]
-  const spent = (of: (database: DatabaseLook) => number | undefined): number | undefined => {
-    const [from, to] = [databaseBefore && of(databaseBefore), databaseAfter && of(databaseAfter)]
-    return from === undefined || to === undefined ? undefined : (to - from) / result.answers
-  }
-  const used = (of: (server: Look) => number | undefined): number =>
-    (sum(after.map(look => of(look) ?? Number.NaN)) - sum(before.map(look => of(look) ?? Number.NaN))) / result.answers
+  const [machineAfter, after, databaseAfter] = [machineTicks(), await look(), await lookAtDatabase?.()]
+  const spent = (of: (database: DatabaseLook) => number | undefined): number =>
+    ((databaseAfter && of(databaseAfter)) ?? Number.NaN) - ((databaseBefore && of(databaseBefore)) ?? Number.NaN)
+  const used = (of: (server: ServerLook) => number | undefined): number =>
+    sum(after.map(server => of(server) ?? Number.NaN)) - sum(before.map(server => of(server) ?? Number.NaN))
+  const each = (spent: number): number => spent / result.answers
   return {
     ...result,
     cost: {
-      serverMicros: used(({ micros }) => micros),
-      mainMicros: used(({ threads }) => threads?.main),
-      workerMicros: used(({ threads }) => threads?.workers),
-      databaseMicros: spent(({ micros }) => micros),
-      walBytes: spent(({ walBytes }) => walBytes),
-      walSyncs: spent(({ walSyncs }) => walSyncs),
-      diskBytes: spent(({ size }) => size),
+      serverMicros: each(used(({ micros }) => micros)),
+      mainMicros: each(used(({ threads }) => threads?.main)),
+      workerMicros: each(used(({ threads }) => threads?.workers)),
+      databaseMicros: each(spent(({ micros }) => micros)),
+      lockMicros: each(used(({ lockSeconds }) => lockSeconds)) * 1_000_000,
+      texts: each(used(({ texts }) => texts.count)),
+      textBytes: each(used(({ texts }) => texts.bytes)),
+      walBytes: each(spent(({ walBytes }) => walBytes)),
+      walSyncs: each(spent(({ walSyncs }) => walSyncs)),
+      diskBytes: each(spent(({ size }) => size)),
     },
+    idle: (machineAfter.idle - machineBefore.idle) / (machineAfter.all - machineBefore.all),
+    verificationMicros: verification,
     loopDelayP99: Math.max(...after.map(({ loopDelayP99 }) => loopDelayP99)),
     memory: sum(after.map(({ memory }) => memory)),
+  }
+}
+
+/** Time of all processors since the machine started, in the kernel's ticks; NaN where the system does not count it. proc(5), /proc/stat. */
+function machineTicks(): { readonly idle: number; readonly all: number } {
+  try {
+    const [first = ""] = readFileSync("/proc/stat", "utf8").split("\n")
+    // user, nice, system, idle, iowait, irq, softirq, steal; guests are counted in the first two.
+    const ticks = first.split(/ +/).slice(1, 9).map(Number)
+    return { idle: (ticks[3] ?? Number.NaN) + (ticks[4] ?? Number.NaN), all: sum(ticks) }
+  } catch {
+    return { idle: Number.NaN, all: Number.NaN }
   }
 }

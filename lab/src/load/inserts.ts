@@ -3,8 +3,8 @@
 import { USUAL_CONNECTIONS } from "../bench/bench-plan.ts"
 import { FULL } from "../bench/bodies.ts"
 import { type Measured, measure } from "../bench/measured-load.ts"
-import { median, type Row, readable, type Section } from "../bench/page.ts"
-import { loadSection, times } from "../bench/parts/loads.ts"
+import { type Row, readable, type Section } from "../bench/page.ts"
+import { type LoadRow, loadSection, middle, times } from "../bench/parts/loads.ts"
 import { mintKeys, startService } from "../bench/servers/bench-deployment.ts"
 import type { Target } from "./target.ts"
 
@@ -56,11 +56,10 @@ export async function compareInserts(
     }
   }
   for (const { service } of running) await service.stop()
-  const [full, none] = running.map(({ what, rounds }) => ({ what, measured: middleOf(rounds) }))
+  const [full, none] = running.map(({ what, rounds }) => ({ what, rounds }))
   if (full === undefined || none === undefined) throw new Error("two databases are compared")
-  const wal = ({ measured }: typeof full): string =>
-    `${readable(measured.cost.walBytes ?? Number.NaN)} bytes of WAL a run`
-  const ratio = `${times(full.measured, none.measured)} the empty one, the median of ${ROUNDS} alternating rounds`
+  const wal = (row: LoadRow): string => `${readable(middle(row, ({ cost }) => cost.walBytes))} bytes of WAL a run`
+  const ratio = `${times(full, none)} the empty one, the median of ${ROUNDS} alternating rounds`
   const title = `Inserts: POST /execute with ${connections} connections, ${callers.length} keys in rotation`
   return {
     section: loadSection(title, [
@@ -68,25 +67,5 @@ export async function compareInserts(
       { ...none, note: wal(none) },
     ]),
     starts,
-  }
-}
-
-/** The median of each value over the rounds: on a busy machine no single round is the median in all values. */
-function middleOf(rounds: readonly Measured[]): Measured {
-  const [first] = rounds
-  if (first === undefined) throw new Error("nothing was measured")
-  const middle = (of: (round: Measured) => number | undefined): number =>
-    median(rounds.map(round => of(round) ?? Number.NaN))
-  return {
-    ...first,
-    perSecond: middle(round => round.perSecond),
-    p50: middle(round => round.p50),
-    p99: middle(round => round.p99),
-    cost: {
-      ...first.cost,
-      serverMicros: middle(({ cost }) => cost.serverMicros),
-      databaseMicros: middle(({ cost }) => cost.databaseMicros),
-      walBytes: middle(({ cost }) => cost.walBytes),
-    },
   }
 }

@@ -37,7 +37,7 @@ export async function measureFlatness(
   for (const { what, paths, note = "" } of kinds) {
     say(what)
     const job = { requests: gets(paths), secrets, connections: READERS, warmSeconds: WARM_SECONDS, seconds: SECONDS }
-    rows.push({ what, note, measured: await measure([service], job, () => look(target.url)) })
+    rows.push({ what, note, rounds: [await measure([service], job, () => look(target.url))] })
   }
   const { memory } = await service.look()
   await service.stop()

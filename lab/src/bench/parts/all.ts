@@ -1,5 +1,6 @@
 /** Every part of the bench, in the order of docs/performance.md. */
 import type { Part } from "../bench-plan.ts"
+import { attest } from "./attest-rates.ts"
 import { execute } from "./execute-rates.ts"
 import { memory } from "./memory.ts"
 import { reads } from "./reads.ts"
@@ -7,4 +8,4 @@ import { reports } from "./reports.ts"
 import { embedded, processes } from "./several.ts"
 import { verification } from "./verification-rates.ts"
 
-export const PARTS: readonly Part[] = [execute, processes, embedded, reads, reports, verification, memory]
+export const PARTS: readonly Part[] = [execute, attest, processes, embedded, reads, reports, verification, memory]

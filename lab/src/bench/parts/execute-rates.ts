@@ -1,26 +1,31 @@
-/** `POST /execute` on PostgreSQL: an echo server as the ceiling and the service alternately, then other loads. */
+/** `POST /execute` on PostgreSQL: an echo server as the ceiling and the service under several loads, in turn. */
 
 import { type Bench, type Part, USUAL_CONNECTIONS } from "../bench-plan.ts"
 import { FULL, MINIMAL, MIXED, meanBytes } from "../bodies.ts"
-import type { Measured } from "../measured-load.ts"
-import { readable, type Section, sectionOf } from "../page.ts"
-import { openDeployment } from "../servers/bench-deployment.ts"
+import { type Row, readable, type Section, sectionOf } from "../page.ts"
+import { readStored, readText } from "../reads-of-caller.ts"
+import { type Deployment, openDeployment } from "../servers/bench-deployment.ts"
 import type { DatabaseServer } from "../servers/database-server.ts"
 import { ECHO, type ServerProcess, startServer } from "../servers/measured-server.ts"
 import {
-  connectionRows,
-  halfLoadRow,
+  connectionSides,
+  inRounds,
   inTurn,
+  joined,
   type LoadRow,
   type Loads,
   loadSection,
   loads,
+  lockRows,
+  middle,
+  range,
+  saturatedAndHalf,
   times,
-  whichRound,
 } from "./loads.ts"
 
 const MEBIBYTE = 2 ** 20
-const SERVICE = "the service"
+/** Runs whose canonical texts are counted. */
+const COUNTED_RUNS = 640
 
 export const execute: Part = {
   name: "execute",
@@ -36,71 +41,109 @@ async function measureExecute(bench: Bench, database: DatabaseServer): Promise<r
   bench.say("service and ceiling: heating")
   await asked.heat([service])
   await asked.heat([echo])
-  const { one: ceiling, other: usual } = await inTurn(
-    bench,
-    "ceiling and service",
-    () => asked.usual([echo]),
-    () => asked.usual([service]),
-  )
+  const rows = await inTurn(bench, [
+    {
+      what: "the ceiling: Hono echoes the body",
+      note: `${USUAL_CONNECTIONS} connections`,
+      once: () => asked.usual([echo]),
+    },
+    ...saturatedAndHalf(asked, service),
+    ...connectionSides(bench, asked, service),
+    { what: "one run in ten refused", once: () => asked.usual([service], { requests: MIXED }) },
+    { what: `bodies of ${meanBytes(MINIMAL)} bytes`, once: () => asked.usual([service], { requests: MINIMAL }) },
+  ])
   await echo.stop()
-  const shapes = [
-    ...(await connectionRows(bench, asked, service, SERVICE)),
-    await halfLoadRow(asked, service, SERVICE, usual),
-    ...(await otherBodies(bench, asked, service, usual)),
-  ]
+  const [ceiling, usual] = rows
+  if (ceiling === undefined || usual === undefined) throw new Error("the service is measured beside the ceiling")
+  const long = await sustained(bench, asked, service, usual)
   await service.stop()
   deployment.remove()
-  const round = `${USUAL_CONNECTIONS} connections, ${whichRound(bench.plan)}`
+  const title = `POST /execute on PostgreSQL, bodies of ${meanBytes(FULL)} bytes, ${inRounds(bench.plan)}`
   return [
-    loadSection(`POST /execute on PostgreSQL, bodies of ${meanBytes(FULL)} bytes`, [
-      { what: "the ceiling: Hono echoes the body", measured: ceiling, note: round },
-      { what: SERVICE, measured: usual, note: `${round}; ${times(usual, ceiling)} the ceiling` },
-      ...shapes,
+    loadSection(
+      title,
+      rows.map(row => (row === usual ? { ...row, note: `${times(usual, ceiling)} the ceiling` } : row)).concat(long),
+    ),
+    sectionOf(`What one run costs, at ${USUAL_CONNECTIONS} connections on PostgreSQL`, [
+      ...costRows(usual),
+      ...(await countRows(bench, database)),
     ]),
-    costSection(usual),
   ]
 }
 
-/** Other bodies, and a long load. */
-async function otherBodies(
+/** A long load. */
+async function sustained(
   { plan, say }: Bench,
   { usual }: Loads,
   service: ServerProcess,
-  saturated: Measured,
+  short: LoadRow,
 ): Promise<readonly LoadRow[]> {
-  say("other bodies")
-  const mixed = await usual([service], { requests: MIXED })
-  const least = await usual([service], { requests: MINIMAL })
-  const rows: readonly LoadRow[] = [
-    { what: `${SERVICE}, one run in ten refused`, measured: mixed },
-    { what: `${SERVICE}, bodies of ${meanBytes(MINIMAL)} bytes`, measured: least },
-  ]
-  if (plan.sustainedSeconds === 0) return rows
+  if (plan.sustainedSeconds === 0) return []
   say(`${plan.sustainedSeconds} seconds without a pause`)
-  const sustained = await usual([service], { seconds: plan.sustainedSeconds })
-  const memory = `${readable(sustained.memory / MEBIBYTE)} MiB at the end, ${readable(saturated.memory / MEBIBYTE)} before`
-  const note = `${times(sustained, saturated)} the short run; memory ${memory}`
-  return [...rows, { what: `${SERVICE} for ${plan.sustainedSeconds} s`, measured: sustained, note }]
+  const { memory: before } = await service.look()
+  const rounds = [await usual([service], { seconds: plan.sustainedSeconds })]
+  const long = { what: `${plan.sustainedSeconds} s without a pause`, rounds }
+  const memory = [middle(long, round => round.memory), before].map(bytes => readable(bytes / MEBIBYTE))
+  const rate = `${readable(middle(long, ({ perSecond }) => perSecond) / middle(short, ({ perSecond }) => perSecond))} × the short load`
+  return [{ ...long, note: `${rate}; memory ${memory[0]} MiB at the end, ${memory[1]} before` }]
 }
 
-function costSection({ cost, loopDelayP99 }: Measured): Section {
-  const { serverMicros, mainMicros, workerMicros, databaseMicros = Number.NaN, walBytes = Number.NaN } = cost
-  const engineMicros = serverMicros - mainMicros - workerMicros
-  const { walSyncs = Number.NaN, diskBytes = Number.NaN } = cost
-  return sectionOf("What one run costs, at 64 connections on PostgreSQL", [
-    { what: "processor time of the service", value: serverMicros, unit: "µs", note: "all threads, user and system" },
-    { what: "… of its main thread", value: mainMicros, unit: "µs", note: "" },
-    { what: "… of its worker threads", value: workerMicros, unit: "µs", note: "which verify" },
-    { what: "… of the engine's own threads", value: engineMicros, unit: "µs", note: "compiling, collecting, files" },
-    {
-      what: "processor time of the database",
-      value: databaseMicros,
-      unit: "µs",
-      note: "all processes, user and system",
-    },
-    { what: "write-ahead log", value: walBytes, unit: "bytes", note: "pg_stat_wal" },
-    { what: "syncs of the write-ahead log", value: walSyncs, unit: "", note: `one in ${readable(1 / walSyncs)} runs` },
-    { what: "growth of the database", value: diskBytes, unit: "bytes", note: "tables and indexes, as allocated" },
-    { what: "event-loop delay of the service, p99", value: loopDelayP99, unit: "ms", note: "at saturation" },
-  ])
+function costRows(usual: LoadRow): readonly Row[] {
+  const row = (what: string, of: Parameters<typeof range>[1], unit: string, note = ""): Row => ({
+    what,
+    value: middle(usual, of),
+    unit,
+    note: joined(range(usual, of), note),
+  })
+  const runsPerSync = 1 / middle(usual, ({ cost }) => cost.walSyncs)
+  return [
+    row("processor time of the service", ({ cost }) => cost.serverMicros, "µs", "all threads, user and system"),
+    row("… of its main thread", ({ cost }) => cost.mainMicros, "µs"),
+    row("… of its worker threads", ({ cost }) => cost.workerMicros, "µs", "which verify"),
+    row(
+      "… of the engine's own threads",
+      ({ cost }) => cost.serverMicros - cost.mainMicros - cost.workerMicros,
+      "µs",
+      "compiling, collecting, files",
+    ),
+    row("processor time of the database", ({ cost }) => cost.databaseMicros, "µs", "all processes, user and system"),
+    row("processors idle meanwhile", ({ idle }) => idle * 100, "%", "of all; other programs use them too"),
+    ...lockRows(usual, "runs"),
+    row("write-ahead log", ({ cost }) => cost.walBytes, "bytes", "pg_stat_wal"),
+    row("syncs of the write-ahead log", ({ cost }) => cost.walSyncs, "", `one in ${readable(runsPerSync)} runs`),
+    row("growth of the database", ({ cost }) => cost.diskBytes, "bytes", "tables and indexes, as allocated"),
+    row("event-loop delay of the service, p99", ({ loopDelayP99 }) => loopDelayP99, "ms"),
+  ]
+}
+
+/** What does not depend on the machine: counted in a deployment of its own, since counting takes time. */
+async function countRows(bench: Bench, database: DatabaseServer): Promise<readonly Row[]> {
+  bench.say("canonical texts are counted")
+  const deployment = await openDeployment("texts", bench.plan.keys, database)
+  const service = await deployment.start("texts")
+  const { cost, answers } = await loads(bench, deployment).usual([service], {
+    requestsMax: COUNTED_RUNS,
+    warmSeconds: 0,
+    seconds: 60,
+  })
+  const record = await sizesOf(deployment, service)
+  await service.stop()
+  deployment.remove()
+  const counted = `of ${answers} runs`
+  return [
+    { what: "canonical texts written on the main thread", value: cost.texts, unit: "", note: counted },
+    { what: "… their bytes", value: cost.textBytes, unit: "bytes", note: counted },
+    { what: "a record, as served", value: record.served, unit: "bytes", note: "of these" },
+    { what: "… as stored", value: record.stored, unit: "bytes", note: `the mean ${counted}` },
+  ]
+}
+
+async function sizesOf(
+  { secrets, meanStored }: Deployment,
+  { url }: ServerProcess,
+): Promise<{ readonly served: number; readonly stored: number }> {
+  const [secret = ""] = secrets()
+  const [newest] = (await readStored(url, secret)).ids
+  const text = await readText(url, `/runs/${newest}/artifacts`, secret)
+  return { served: Buffer.byteLength(text), stored: (await meanStored?.()) ?? Number.NaN }
 }

@@ -39,7 +39,7 @@ async function measureReads({ plan, database, say }: Bench): Promise<Section> {
     say(`reads: ${what}`)
     const counted = { warmSeconds: plan.warmSeconds, seconds: plan.seconds / 3 }
     const job = { requests: gets(paths), secrets, connections: READERS, ...counted }
-    rows.push({ what, note, measured: await measure([service], job, deployment.lookAtDatabase) })
+    rows.push({ what, note, rounds: [await measure([service], job, deployment.lookAtDatabase)] })
   }
   await service.stop()
   deployment.remove()

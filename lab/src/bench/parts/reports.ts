@@ -48,13 +48,13 @@ async function measureReports({ plan, database, say }: Bench): Promise<readonly 
     loadSection("Reports", [
       {
         what: "GET /runs/{id}/report.pdf, comprehensive",
-        measured: drawn,
+        rounds: [drawn],
         note: `${READERS} readers, nothing else asked`,
       },
-      { what: "POST /execute, no reports", measured: alone, note: due },
+      { what: "POST /execute, no reports", rounds: [alone], note: due },
       {
         what: "POST /execute, reports drawn all the time",
-        measured: both.running,
+        rounds: [both.running],
         note: `${due}; service µs include the reports'`,
       },
     ]),

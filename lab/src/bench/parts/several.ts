@@ -1,40 +1,49 @@
-/** Two processes on one PostgreSQL, and the embedded database, each against one process on PostgreSQL. */
+/** Several processes on one PostgreSQL, and the embedded database, each against one process on PostgreSQL. */
 
 import { type Bench, type Part, USUAL_CONNECTIONS } from "../bench-plan.ts"
-import type { Measured } from "../measured-load.ts"
-import type { Section } from "../page.ts"
+import { type Section, sectionOf } from "../page.ts"
 import { openDeployment } from "../servers/bench-deployment.ts"
 import type { DatabaseServer } from "../servers/database-server.ts"
 import type { ServerProcess } from "../servers/measured-server.ts"
-import { connectionRows, halfLoadRow, inTurn, type Loads, loadSection, loads, times } from "./loads.ts"
+import {
+  connectionSides,
+  inRounds,
+  inTurn,
+  loadSection,
+  loads,
+  lockRows,
+  type Side,
+  saturatedAndHalf,
+  times,
+} from "./loads.ts"
 
 export const processes: Part = {
   name: "processes",
-  about: "two processes on one PostgreSQL against one",
-  run: async bench => (bench.database === undefined ? [] : [await measureProcesses(bench, bench.database)]),
+  about: "two and four processes on one PostgreSQL against one",
+  run: async bench => (bench.database === undefined ? [] : measureProcesses(bench, bench.database)),
 }
 
-async function measureProcesses(bench: Bench, database: DatabaseServer): Promise<Section> {
+async function measureProcesses(bench: Bench, database: DatabaseServer): Promise<readonly Section[]> {
   const deployment = await openDeployment("processes", bench.plan.keys, database)
-  const first = await deployment.start()
-  const second = await deployment.start()
+  const servers: ServerProcess[] = []
+  for (const most = Math.max(...bench.plan.processes); servers.length < most; ) servers.push(await deployment.start())
   const { heat, usual } = loads(bench, deployment)
-  bench.say("one and two processes: heating")
-  await heat([first, second])
-  const measured = await inTurn(
-    bench,
-    "one and two processes",
-    () => usual([first]),
-    () => usual([first, second]),
-  )
-  await second.stop()
-  await first.stop()
+  bench.say("processes: heating")
+  await heat(servers)
+  const sides = bench.plan.processes.map(count => ({
+    what: count === 1 ? "one process" : `${count} processes`,
+    once: () => usual(servers.slice(0, count)),
+  }))
+  const rows = await inTurn(bench, sides)
+  for (const server of servers) await server.stop()
   deployment.remove()
-  const { one, other: two } = measured
-  return loadSection("Processes on one PostgreSQL", [
-    { what: "one process", measured: one, note: `${USUAL_CONNECTIONS} connections` },
-    { what: "two processes", measured: two, note: `the same connections, shared out; ${times(two, one)} one process` },
-  ])
+  const [one] = rows
+  const compared = rows.map(row =>
+    one === undefined || row === one ? row : { ...row, note: `${times(row, one)} one process` },
+  )
+  const title = `Processes on one PostgreSQL, ${USUAL_CONNECTIONS} connections shared out, ${inRounds(bench.plan)}`
+  const locks = rows.flatMap(row => lockRows(row, "runs").map(line => ({ ...line, what: `${row.what}: ${line.what}` })))
+  return [loadSection(title, compared), sectionOf("The log's lock, a run", locks)]
 }
 
 export const embedded: Part = {
@@ -43,46 +52,39 @@ export const embedded: Part = {
   run: async bench => [await measureEmbedded(bench)],
 }
 
-const EMBEDDED = "embedded database"
-
 async function measureEmbedded(bench: Bench): Promise<Section> {
   const deployment = await openDeployment("embedded", bench.plan.keys)
   const service = await deployment.start()
   const asked = loads(bench, deployment)
-  bench.say(`${EMBEDDED}: heating`)
+  bench.say("embedded database: heating")
   await asked.heat([service])
-  const { usual, note } = await besidePostgres(bench, bench.database, asked, service)
-  const rows = [
-    ...(await connectionRows(bench, asked, service, EMBEDDED)),
-    await halfLoadRow(asked, service, EMBEDDED, usual),
-  ]
+  const beside = await besidePostgres(bench, bench.database)
+  const own = [...saturatedAndHalf(asked, service), ...connectionSides(bench, asked, service)]
+  const [usual, ...others] = await inTurn(bench, [...own, ...beside.sides])
   await service.stop()
   deployment.remove()
-  return loadSection("POST /execute on the embedded database", [
-    { what: `${EMBEDDED}, ${USUAL_CONNECTIONS} connections`, measured: usual, note },
-    ...rows,
-  ])
+  await beside.remove()
+  const postgres = others[own.length - 1]
+  if (usual === undefined) throw new Error("the embedded database is measured")
+  const compared = postgres === undefined ? usual : { ...usual, note: `${times(usual, postgres)} PostgreSQL` }
+  return loadSection(`POST /execute on the embedded database, ${inRounds(bench.plan)}`, [compared, ...others])
 }
 
-/** The usual load, in turn with the same service on PostgreSQL where there is one. */
+/** The usual load of the same service on PostgreSQL, where there is one. */
 async function besidePostgres(
   bench: Bench,
   database: DatabaseServer | undefined,
-  { usual }: Loads,
-  service: ServerProcess,
-): Promise<{ readonly usual: Measured; readonly note: string }> {
-  if (database === undefined) return { usual: await usual([service]), note: "one round" }
+): Promise<{ readonly sides: readonly Side[]; readonly remove: () => Promise<void> }> {
+  if (database === undefined) return { sides: [], remove: async () => undefined }
   const deployment = await openDeployment("beside", bench.plan.keys, database)
-  const beside = await deployment.start()
-  const other = loads(bench, deployment)
-  await other.heat([beside])
-  const measured = await inTurn(
-    bench,
-    "embedded database and PostgreSQL",
-    () => usual([service]),
-    () => other.usual([beside]),
-  )
-  await beside.stop()
-  deployment.remove()
-  return { usual: measured.one, note: `${times(measured.one, measured.other)} PostgreSQL in turn` }
+  const service = await deployment.start()
+  const { heat, usual } = loads(bench, deployment)
+  await heat([service])
+  return {
+    sides: [{ what: `PostgreSQL, ${USUAL_CONNECTIONS} connections`, once: () => usual([service]) }],
+    remove: async () => {
+      await service.stop()
+      deployment.remove()
+    },
+  }
 }

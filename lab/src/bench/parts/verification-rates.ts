@@ -3,7 +3,6 @@
  * are the published vectors. One ECDSA verification is the unit, since ratios to it can be compared between machines.
  */
 import { execFileSync, spawnSync } from "node:child_process"
-import { generateKeyPairSync, sign, verify } from "node:crypto"
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -15,6 +14,7 @@ import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Part } from "../bench-plan.ts"
 import { median, type Row, sectionOf } from "../page.ts"
+import { microsOf, verifyOnce } from "../yardstick.ts"
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url))
 const VECTORS = `${ROOT}libs/core/vectors/`
@@ -50,7 +50,7 @@ function libraryRows(): readonly Row[] {
   const known = trust()
   const [ecdsa = Number.NaN, bundle = Number.NaN, unseen = Number.NaN, other = Number.NaN, ...formulas] = microsPerCall(
     [
-      ecdsaWork(),
+      repeated(verifyOnce),
       verifyWork(text, () => known),
       verifyWork(text, trust),
       verifyWork(refused, () => known),
@@ -86,10 +86,8 @@ function microsPerCall(works: readonly Work[]): readonly number[] {
   const found: number[][] = works.map(() => [])
   for (let round = 0; round < WARM_ROUNDS + COUNTED_ROUNDS; round++) {
     works.forEach(({ calls, run }, work) => {
-      const before = process.cpuUsage()
-      run()
-      const { user, system } = process.cpuUsage(before)
-      if (round >= WARM_ROUNDS) found[work]?.push((user + system) / calls)
+      const micros = microsOf(calls, run)
+      if (round >= WARM_ROUNDS) found[work]?.push(micros)
     })
   }
   return found.map(median)
@@ -116,15 +114,6 @@ const verifyWork = (text: Uint8Array, keys: () => TrustedKeys): Work =>
     const report = verifyText(text, [keys()])
     if (isUnreadable(report) || report.verdict !== VERDICTS.complete) throw new Error("A vector did not verify.")
   })
-
-function ecdsaWork(): Work {
-  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
-  const message = Buffer.alloc(500, 7)
-  const signature = sign("sha256", message, privateKey)
-  return repeated(() => {
-    if (!verify("sha256", message, publicKey, signature)) throw new Error("A signature did not verify.")
-  })
-}
 
 /** As many of the bundle's sections as fit into the size. */
 function partOf(value: JsonValue, bytes: number): JsonValue {

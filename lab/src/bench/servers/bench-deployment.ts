@@ -6,20 +6,23 @@ import { parseStrictJson } from "@runseal/canonical"
 import { textMember } from "@runseal/core/vocabulary/json-members"
 import { SERVICE } from "../../../../tools/src/demo/server-process.ts"
 import type { DatabaseLook, DatabaseServer } from "./database-server.ts"
-import { type ServerProcess, startServer } from "./measured-server.ts"
+import { type PROBES, type ServerProcess, startServer } from "./measured-server.ts"
 
 /** Limits that no bench reaches, so that no request is refused. */
 const NO_LIMITS = ["--rate-limit", "1000000000", "--window-token-budget", `${Number.MAX_SAFE_INTEGER}`]
+const OPTIONS = ["--port", "0", "--metrics-port", "0", ...NO_LIMITS]
 /** Concurrent requests for new keys. */
 const MINTS_AT_ONCE = 16
 
 export type Deployment = {
   /** Starts one more process of it. */
-  readonly start: () => Promise<ServerProcess>
+  readonly start: (probe?: keyof typeof PROBES) => Promise<ServerProcess>
   /** Secrets of customer keys, in production tier. Made with the first process. */
   readonly secrets: () => readonly string[]
   /** Absent for an embedded database. */
   readonly lookAtDatabase?: () => Promise<DatabaseLook>
+  /** Bytes of a stored bundle, the mean over all. Absent for an embedded database. */
+  readonly meanStored?: () => Promise<number>
   /** After its processes have stopped. */
   readonly remove: () => void
 }
@@ -35,13 +38,15 @@ export async function openDeployment(name: string, keys: number, server?: Databa
   const url = await server?.createDatabase(name)
   const secrets: string[] = []
   return {
-    start: async () => {
-      const started = await startService(folder, url)
+    start: async probe => {
+      const started = await startService(folder, url, probe)
       if (secrets.length === 0) secrets.push(...(await mintKeys(started.url, keys)))
       return started
     },
     secrets: () => secrets,
-    ...(server === undefined || url === undefined ? {} : { lookAtDatabase: () => server.look(url) }),
+    ...(server === undefined || url === undefined
+      ? {}
+      : { lookAtDatabase: () => server.look(url), meanStored: () => server.meanStored(url) }),
     remove: () => {
       process.off("exit", clear)
       clear()
@@ -50,9 +55,13 @@ export async function openDeployment(name: string, keys: number, server?: Databa
 }
 
 /** Starts the service, without limits, on a data folder and a database; absent: the embedded one. */
-export const startService = (folder: string, databaseUrl?: string): Promise<ServerProcess> => {
+export const startService = (
+  folder: string,
+  databaseUrl?: string,
+  probe?: keyof typeof PROBES,
+): Promise<ServerProcess> => {
   const database = databaseUrl === undefined ? [] : ["--database-url", databaseUrl]
-  return startServer(SERVICE, ["--port", "0", "--data-dir", folder, ...NO_LIMITS, ...database])
+  return startServer(SERVICE, [...OPTIONS, "--data-dir", folder, ...database], probe)
 }
 
 /** Makes customer keys in production tier, on a service that has no keys yet. @returns their secrets */

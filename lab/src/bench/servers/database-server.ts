@@ -18,6 +18,8 @@ export type DatabaseServer = {
   readonly version: string
   readonly createDatabase: PostgresCluster["createDatabase"]
   readonly look: (databaseUrl: string) => Promise<DatabaseLook>
+  /** Bytes of a stored bundle, the mean over all. */
+  readonly meanStored: (databaseUrl: string) => Promise<number>
   readonly stop: () => Promise<void>
 }
 
@@ -34,6 +36,11 @@ export async function startDatabaseServer(): Promise<DatabaseServer | { readonly
     version,
     createDatabase: cluster.createDatabase,
     look: url => lookAt(url, cluster.pid()),
+    meanStored: url =>
+      withClient(url, async sql => {
+        const [row] = await sql<{ bytes: string }[]>`select avg(octet_length(bundle))::text as bytes from run`
+        return Number(row?.bytes)
+      }),
     stop: cluster.stop,
   }
 }
@@ -71,7 +78,7 @@ export const lookAt = (url: string, pid: number): Promise<DatabaseLook> =>
 const MICROS_PER_TICK = 10_000
 
 /** Processor time of a process, its children and those that have ended. */
-function processorMicros(parent: number): number | undefined {
+export function processorMicros(parent: number): number | undefined {
   try {
     const all = readdirSync("/proc")
       .filter(name => /^\d+$/.test(name))

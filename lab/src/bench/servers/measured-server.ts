@@ -1,33 +1,59 @@
-/** Servers under measurement, each a process of its own that reports its usage over IPC. */
+/** Servers under measurement, each a process of its own that reports its usage over IPC and in its metrics. */
+import { parseStrictJson } from "@runseal/canonical"
+import { textMember } from "@runseal/core/vocabulary/json-members"
 import { startServer as startProcess } from "../../../../tools/src/demo/server-process.ts"
 import type { Look } from "./probe.ts"
 
-const PROBE = new URL("probe.ts", import.meta.url).href
+/** What is loaded into a server before its script. */
+export const PROBES = {
+  usage: new URL("probe.ts", import.meta.url).href,
+  /** Counts canonical texts too, which costs time. */
+  texts: new URL("text-counter.ts", import.meta.url).href,
+} as const
 
 export const ECHO = "lab/src/bench/servers/echo-server.ts"
 
+export type ServerLook = Look & {
+  /** How long it held the lock of the log's head; NaN for a server without metrics. */
+  readonly lockSeconds: number
+}
+
 export type ServerProcess = {
   readonly url: string
-  readonly look: () => Promise<Look>
+  readonly look: () => Promise<ServerLook>
   /** Sends SIGTERM and waits for the end. @throws Error when it had to be killed */
   readonly stop: () => Promise<void>
 }
 
 /** Starts a script, named from the repository's root. @throws Error with what it wrote when it does not listen */
-export async function startServer(script: string, options: readonly string[]): Promise<ServerProcess> {
-  const { url, child, stop } = await startProcess(["--import", PROBE, script, ...options])
+export async function startServer(
+  script: string,
+  options: readonly string[],
+  probe: keyof typeof PROBES = "usage",
+): Promise<ServerProcess> {
+  let metrics: string | undefined
+  const { url, child, stop } = await startProcess(["--import", PROBES[probe], script, ...options], line => {
+    if (line.includes('"msg":"metrics"')) metrics = textMember(parseStrictJson(line), "url")
+  })
+  const use = (): Promise<Look> =>
+    new Promise((resolve, reject) => {
+      child.once("message", (look: Look) => resolve(look))
+      child.send("look", error => {
+        if (error !== null) reject(error)
+      })
+    })
   return {
     url,
-    look: () =>
-      new Promise((resolve, reject) => {
-        child.once("message", (look: Look) => resolve(look))
-        child.send("look", error => {
-          if (error !== null) reject(error)
-        })
-      }),
+    look: async () => ({ ...(await use()), lockSeconds: await lockSeconds(metrics) }),
     stop: async () => {
       const code = await stop()
       if (code !== 0) throw new Error(`a server did not stop by itself: ${code}`)
     },
   }
+}
+
+async function lockSeconds(metrics: string | undefined): Promise<number> {
+  if (metrics === undefined) return Number.NaN
+  const text = await (await fetch(`${metrics}/metrics`)).text()
+  return Number(/^runseal_log_lock_seconds_sum (\S+)$/m.exec(text)?.[1])
 }

@@ -14,7 +14,12 @@ export type Look = {
   readonly heap: number
   /** Milliseconds, 99th percentile, less the monitor's resolution of 1 ms. */
   readonly loopDelayP99: number
+  /** Canonical texts that the main thread wrote; none where they are not counted. */
+  readonly texts: { readonly count: number; readonly bytes: number }
 }
+
+/** Raised by text-counter.ts, where that is loaded. */
+export const counted: { -readonly [Name in keyof Look["texts"]]: number } = { count: 0, bytes: 0 }
 
 const NANOS_PER_MILLI = 1_000_000
 const NANOS_PER_MICRO = 1000
@@ -44,7 +49,8 @@ process.on("message", () => {
   const loopDelayP99 = Math.max(0, delay.percentile(99) / NANOS_PER_MILLI - 1)
   delay.reset()
   const { rss: memory, heapUsed: heap } = process.memoryUsage()
-  process.send?.({ micros: user + system, threads: threadTimes(), memory, heap, loopDelayP99 } satisfies Look)
+  const look: Look = { micros: user + system, threads: threadTimes(), memory, heap, loopDelayP99, texts: counted }
+  process.send?.(look)
 })
 // The listener must not keep the process alive when the server stops.
 process.channel?.unref()
