@@ -18,6 +18,7 @@ import type { Config } from "../options/config.ts"
 import { StartupError } from "../options/startup-error.ts"
 import type { RemoteSigner } from "../options/table.ts"
 import type { Database } from "../store/driver/database.ts"
+import { RECORD_FORMAT } from "../store/driver/record-format.ts"
 import type { Source, Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
 import { type DeploymentRow, pinDeployment, readDeployment } from "../store/tables/deployment-table.ts"
@@ -157,6 +158,7 @@ async function readOrCreateLog(tx: Tx, keys: SigningKeys, config: Config, now: n
     log_key_id: keys.log.keyId,
     checkpoint_key_id: keys.checkpoint.keyId,
     genesis_at: now,
+    record_format: RECORD_FORMAT,
   }
   const row = await pinDeployment(tx, facts)
   if (!sameIds(await readIdsInForce(tx, row), idsOf(keys))) return undefined

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url"
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator"
 import { StartupError } from "../../options/startup-error.ts"
 import type { Connection } from "./connection-pool.ts"
+import { refuseOtherRecords } from "./record-format.ts"
 import type { StoreClient, Tx } from "./session.ts"
 import { StoreError } from "./store-errors.ts"
 import { runTransaction } from "./transaction.ts"
@@ -28,7 +29,7 @@ export async function refuseUnmigrated(sql: StoreClient): Promise<void> {
 
 /**
  * Applies the missing migrations, all or none. A process that starts at the same time waits for the first.
- * @throws StartupError when the database was made by a newer release or by other migrations, or refuses these
+ * @throws StartupError when the database was made by a newer release or by other migrations, refuses these, or holds records of another format
  */
 export async function migrateDatabase(connection: Connection): Promise<void> {
   try {
@@ -51,6 +52,8 @@ async function applyMissing({ sql }: Tx): Promise<void> {
     for (const statement of migration.sql) await sql.unsafe(statement)
     await sql`insert into migration (step, hash) values (${step}, ${migration.hash})`
   }
+  // Before the migrations are committed, so that the release that made the records can still start.
+  await refuseOtherRecords(sql)
 }
 
 type Hashed = { readonly hash: string }

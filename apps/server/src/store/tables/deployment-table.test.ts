@@ -9,6 +9,7 @@ const facts = (mark: string, genesis_at: number) => ({
   log_key_id: "b".repeat(64),
   checkpoint_key_id: "c".repeat(64),
   genesis_at,
+  record_format: "format",
 })
 
 bothDatabases("the deployment", open => {

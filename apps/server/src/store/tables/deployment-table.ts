@@ -18,6 +18,8 @@ export const deployment = pgTable(
     checkpoint_key_id: text().notNull(),
     /** Milliseconds since the epoch. */
     genesis_at: number(),
+    /** `RECORD_FORMAT` of the release that made the log; empty: of one before there was this mark. */
+    record_format: text().notNull().default(""),
   },
   table => [check("deployment_one_row", fragment`${table.only}`)],
 )

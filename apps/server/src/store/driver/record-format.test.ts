@@ -1,0 +1,86 @@
+/** A database whose records have another format is refused, before its schema is changed. Decision 0145. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { describe, expect, onTestFinished, test } from "vitest"
+import {
+  newPostgresUrl,
+  postgresStart,
+  postgresTitle,
+  unmigratedPostgresUrl,
+} from "../../../spec/database/databases.ts"
+import { StartupError } from "../../options/startup-error.ts"
+import { pinDeployment } from "../tables/deployment-table.ts"
+import { createConnectionPool } from "./connection-pool.ts"
+import { type Database, openDatabase } from "./database.ts"
+import { knownMigrations } from "./migrate.ts"
+import { startingClient } from "./postgres-client.ts"
+import { RECORD_FORMAT } from "./record-format.ts"
+
+const facts = {
+  origin: "log.example - 1",
+  tree_id: "1",
+  service_key_id: "a".repeat(64),
+  log_key_id: "b".repeat(64),
+  checkpoint_key_id: "c".repeat(64),
+  genesis_at: 5,
+}
+
+type Open = () => Promise<Database>
+
+/** Makes a deployment of this format and opens its database again. */
+async function openedAgain(open: Open, record_format: string): Promise<Database> {
+  const made = await open()
+  await made.transaction(tx => pinDeployment(tx, { ...facts, record_format }))
+  await made.close()
+  return open()
+}
+
+const REFUSED =
+  "The records in this database have another format than this release reads: start the release that made them, or give this one a new data folder or database."
+
+test("a data folder of another format is refused", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "runseal-format-"))
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
+  const refused = openedAgain(() => openDatabase({ kind: "pglite", dataDir }), "vfa.audit_bundle.v0")
+  await expect(refused).rejects.toThrow(REFUSED)
+})
+
+describe.skipIf(postgresStart.kind === "absent")(`a PostgreSQL database ${postgresTitle}`, () => {
+  const onServer = (url: string) => () => openDatabase({ kind: "postgres", url })
+
+  test("of this release's format is opened", async () => {
+    const db = await openedAgain(onServer(await newPostgresUrl()), RECORD_FORMAT)
+    await db.close()
+  })
+
+  test.each(["vfa.audit_bundle.v0", ""])("of the format %j is refused", async format => {
+    const refused = openedAgain(onServer(await newPostgresUrl()), format)
+    await expect(refused).rejects.toBeInstanceOf(StartupError)
+    await expect(refused).rejects.toThrow(REFUSED)
+  })
+
+  test("of a release before there was this mark is refused, and its schema stays as it was", async () => {
+    const url = await unmigratedPostgresUrl()
+    const steps = knownMigrations()
+    const mark = steps.findIndex(({ sql }) => sql.join().includes("record_format"))
+    const pool = createConnectionPool(1, startingClient(url))
+    const run = (...statements: readonly string[]) =>
+      pool.lease(async ({ client }) => {
+        for (const statement of statements) await client.unsafe(statement)
+      })
+    await run(
+      "create table migration (step bigint primary key, hash text not null)",
+      ...steps
+        .slice(0, mark)
+        .flatMap(({ sql, hash }, at) => [...sql, `insert into migration values (${at}, '${hash}')`]),
+      "insert into deployment (origin, tree_id, service_key_id, log_key_id, checkpoint_key_id, genesis_at) values ('o', '1', 'a', 'b', 'c', 5)",
+    )
+    await expect(openDatabase({ kind: "postgres", url })).rejects.toThrow(REFUSED)
+    const [found] = await pool.lease(
+      ({ client }) => client<{ last: number }[]>`select max(step) as last from migration`,
+    )
+    expect(found?.last).toBe(mark - 1)
+    await pool.close()
+  })
+})

@@ -1,0 +1,1 @@
+ALTER TABLE "deployment" ADD COLUMN "record_format" text DEFAULT '' NOT NULL;
