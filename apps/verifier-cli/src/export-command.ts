@@ -34,7 +34,7 @@ export async function exportSigstore(
 ): Promise<Answer> {
   const { report, record } = await verifyAny(await readInput(argument), trusts)
   const flags = { allowUnanchored: false, showEvidenceSummary: false, json: false, strict, readAtMs: Date.now() }
-  const answer = answerOf(report, record, trusts, flags, style)
+  const answer = answerOf(report, record, flags, style)
   if (isUnreadable(report) || answer.exit === 2) return answer
   const exported = answer.exit === 0 ? sigstoreExport(anchorsOf(record), trusts, bundleOf(record)) : undefined
   if (exported === undefined) {

@@ -40,6 +40,14 @@ const ANCHOR = object(
   { outside_log: TEXT, timestamp_authority: TEXT, late: { const: true } },
 )
 
+/** What a document states of its run. */
+const RUN_FACTS: JsonObject = {
+  run_id: COUNT,
+  outcome_kind: oneOf(OUTCOME_KINDS),
+  facts: object({}, Object.fromEntries(FACTS.map(name => [name, TEXT]))),
+  statement: TEXT,
+}
+
 /** One document. `file` and `line` say which of several it is. */
 const DOCUMENT = object(
   {
@@ -58,11 +66,10 @@ const DOCUMENT = object(
     file: TEXT,
     line: COUNT,
     first_failure: oneOf([...CHECK_IDS, ...EXPECTATION_IDS, "strict"]),
+    not_trusted: { const: true },
     service: TEXT,
-    run_id: COUNT,
-    outcome_kind: oneOf(OUTCOME_KINDS),
-    facts: object({}, Object.fromEntries(FACTS.map(name => [name, TEXT]))),
-    statement: TEXT,
+    ...RUN_FACTS,
+    claims: object({}, RUN_FACTS),
     expectations: list(object({ id: oneOf(EXPECTATION_IDS), result: oneOf(["pass", "fail"]), message: TEXT })),
     key_notes: list(object({ role: oneOf(["service", "log"]), key_id: TEXT, code: TEXT, sentence: TEXT })),
     evidence_summary: mapOf(TEXT),

@@ -10,9 +10,9 @@ import {
   unanchoredMeaning,
   verdictTone,
 } from "@runseal/core/presentation/account"
-import { adviceOf, NOT_TRUSTED, remedyFor } from "@runseal/core/presentation/advice"
+import { adviceOf, faultText, NOT_TRUSTED, remedyFor } from "@runseal/core/presentation/advice"
 import type { EvidenceLine } from "@runseal/core/verify/evidence-summary"
-import type { AnchorFacts, Check, CheckResult, Report } from "@runseal/core/verify/report"
+import { type AnchorFacts, type Check, type CheckResult, firstFault, type Report } from "@runseal/core/verify/report"
 import type { Expected, Judgement } from "./judgement.ts"
 import { paragraph } from "./paragraph.ts"
 import type { Line, Span, Tone } from "./print.ts"
@@ -29,8 +29,6 @@ export type Reading = {
   readonly judgement: Judgement
   /** Facts of the record; empty without `--show-evidence-summary`. */
   readonly evidence: readonly EvidenceLine[]
-  /** Whether one of the user's trust documents is of the record's service. */
-  readonly trusted: boolean
 }
 
 /** The whole answer; the last line is the verdict, alone (docs/verifier.md, "Verdict and exit code"). */
@@ -83,7 +81,7 @@ const anchorLine = (anchor: AnchorFacts): Line => [`  ${anchor.slot.padEnd(CHECK
 
 const evidenceLine = ({ label, value }: EvidenceLine): Line => [`  ${label.padEnd(LABEL_WIDTH)} `, value]
 
-function failure({ report, judgement, trusted }: Reading): readonly Line[] {
+function failure({ report, judgement }: Reading): readonly Line[] {
   if (judgement.first_failure === "strict") {
     const refused = judgement.refused.map((limit): Line => ["  ", mark("fail"), ` ${limit.sentence}`])
     return [
@@ -96,7 +94,8 @@ function failure({ report, judgement, trusted }: Reading): readonly Line[] {
     return [[], ["Every check of the record passed, but it is not what you expected."], firstFailure(unmet)]
   const failed = report.checks.find(check => check.result === "fail")
   if (failed === undefined) return []
-  const remedy = remedyFor(report, failed.id, trusted)
+  const remedy = remedyFor(report) ?? "altered"
+  const fault = firstFault(report)
   const advice =
     remedy === "untrusted"
       ? HOW_TO_PIN
@@ -105,6 +104,7 @@ function failure({ report, judgement, trusted }: Reading): readonly Line[] {
     ...section("What to do", advice),
     [],
     firstFailure(failed),
+    ...(fault === undefined || fault === failed ? [] : [[faultText(fault)]]),
     ...(remedy === "untrusted" ? [[], [{ text: NOT_TRUSTED, tone: "warn" as const }]] : []),
   ]
 }

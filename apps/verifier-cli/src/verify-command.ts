@@ -47,7 +47,7 @@ async function verifyDocuments(
   if (complete || ndjson || isStream(document))
     return await verifyLines(document, complete, trusts, flags, style, write)
   const { report, record } = await verifyAny(await readInput(document), trusts)
-  return answerOf(report, record, trusts, flags, style)
+  return answerOf(report, record, flags, style)
 }
 
 /** What the options add that only Commander parses. */

@@ -37,11 +37,11 @@ export async function exportStatement(
   if (argument === "-" && envelope === "-") throw new InputError("Of record and envelope only one is standard input.")
   const flags = { allowUnanchored: false, showEvidenceSummary: false, json: false, strict, readAtMs: Date.now() }
   const { report, record } = await verifyAny(await readInput(argument), trusts)
-  const answer = answerOf(report, record, trusts, flags, style)
+  const answer = answerOf(report, record, flags, style)
   if (isUnreadable(report) || answer.exit !== 0) return withoutExport(answer, style)
   const text = await readInput(envelope)
   const statement = verifyText(text, trusts)
-  const statementAnswer = answerOf(statement, text, trusts, { ...flags, strict: false, allowUnanchored: true }, style)
+  const statementAnswer = answerOf(statement, text, { ...flags, strict: false, allowUnanchored: true }, style)
   if (isUnreadable(statement) || statementAnswer.exit !== 0) return withoutExport(statementAnswer, style)
   const files = filesOf(record, text, trusts)
   if ("problem" in files) return { stdout: "", ...nothing(`: ${files.problem}`, style) }

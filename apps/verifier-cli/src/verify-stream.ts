@@ -100,7 +100,7 @@ export function resultOf(verified: Report | Unreadable, flags: VerifyFlags): Doc
   const failed = [...report.checks, ...expected].find(({ result }) => result === "fail")
   const strict = refused[0]?.sentence ?? ""
   const problem = failed === undefined ? strict : `first failed check, ${failed.id}: ${failed.message}`
-  const json = (): JsonObject => jsonAnswer({ report, judgement, evidence: [], trusted: false })
+  const json = (): JsonObject => jsonAnswer({ report, judgement, evidence: [] })
   return { exit, verdict, report, problem, json }
 }
 

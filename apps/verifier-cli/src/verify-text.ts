@@ -3,7 +3,7 @@ import type { JsonObject } from "@runseal/canonical"
 import { isUnreadable, type Unreadable, verifyText } from "@runseal/core/verify/document"
 import { evidenceOf } from "@runseal/core/verify/evidence-summary"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
-import type { Report } from "@runseal/core/verify/report"
+import { isUntrusted, type Report, VERDICTS } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 
 import type { Answer } from "./exit-answer.ts"
@@ -34,23 +34,16 @@ export function verifyInput(
   flags: VerifyFlags,
   style: Style,
 ): Answer {
-  return answerOf(verifyText(input, trusts), input, trusts, flags, style)
+  return answerOf(verifyText(input, trusts), input, flags, style)
 }
 
 /** Prints a report. @param input the bytes of the record it is about */
-export function answerOf(
-  verified: Report | Unreadable,
-  input: Uint8Array,
-  trusts: readonly TrustedKeys[],
-  flags: VerifyFlags,
-  style: Style,
-): Answer {
+export function answerOf(verified: Report | Unreadable, input: Uint8Array, flags: VerifyFlags, style: Style): Answer {
   const report = heldToClock(verified, flags.readAtMs)
   if (isUnreadable(report)) return refused(`this cannot be verified: ${report.unreadable}`, style)
   const judgement = judge(report, flags)
   const evidence = flags.showEvidenceSummary ? evidenceOf(input) : []
-  const trusted = trusts.some(({ service }) => service === report.service)
-  const reading = { report, judgement, evidence, trusted }
+  const reading = { report, judgement, evidence }
   if (!flags.json) return printed(reportLines(reading), style, judgement.exit)
   return { stdout: printJson(jsonAnswer(reading)), stderr: "", exit: judgement.exit }
 }
@@ -58,9 +51,19 @@ export function answerOf(
 /** Of every object that `--json` prints; it rises when a key changes its meaning or goes away. */
 export const SCHEMA_VERSION = 1
 
-/** The object of `--json`. Absent facts are absent keys. */
+/** What a document states of its run. */
+const runFactsOf = ({ run_id, outcome_kind, facts, statement }: Report): JsonObject => ({
+  ...(run_id === undefined ? {} : { run_id }),
+  ...(outcome_kind === undefined ? {} : { outcome_kind }),
+  ...(facts === undefined ? {} : { facts }),
+  ...(statement === undefined ? {} : { statement }),
+})
+
+/** The object of `--json`. Absent facts are absent keys; those of a record that FAILED by itself are claims, and apart. */
 export function jsonAnswer({ report, judgement, evidence }: Reading): JsonObject {
-  const { service, document, run_id, outcome_kind, facts, statement, checks } = report
+  const { service, document, checks } = report
+  const ofRun = runFactsOf(report)
+  const isClaim = report.verdict === VERDICTS.failed && Object.keys(ofRun).length > 0
   const { limitations, withheld, anchors, key_notes } = report
   const { verdict, exit, first_failure, expected } = judgement
   return {
@@ -68,12 +71,10 @@ export function jsonAnswer({ report, judgement, evidence }: Reading): JsonObject
     verdict,
     exit_code: exit,
     ...(first_failure === undefined ? {} : { first_failure }),
+    ...(isUntrusted(report) ? { not_trusted: true } : {}),
     ...(service === undefined ? {} : { service }),
     document,
-    ...(run_id === undefined ? {} : { run_id }),
-    ...(outcome_kind === undefined ? {} : { outcome_kind }),
-    ...(facts === undefined ? {} : { facts }),
-    ...(statement === undefined ? {} : { statement }),
+    ...(isClaim ? { claims: ofRun } : ofRun),
     checks,
     ...(expected.length === 0 ? {} : { expectations: expected }),
     limitations,

@@ -69,7 +69,7 @@ async function verify(): Promise<void> {
   if ("unreadable" in judged)
     return show(name, "nothing was verified", ...unreadablePieces(hinted(judged.unreadable, content)))
   const { report } = judged
-  const headline = headlineOf(report, believed)?.text
+  const headline = headlineOf(report)?.text
   if (headline !== undefined && place.service?.bundle !== undefined) document.title = printable(headline)
   show(
     name,

@@ -11,20 +11,13 @@ import {
   unanchoredMeaning,
   verdictTone,
 } from "@runseal/core/presentation/account"
-import {
-  adviceOf,
-  NOT_TRUSTED,
-  type Remedy,
-  remedyFor,
-  SAME_ADDRESS,
-  UNVOUCHED,
-} from "@runseal/core/presentation/advice"
+import { adviceOf, faultText, NOT_TRUSTED, remedyFor, SAME_ADDRESS, UNVOUCHED } from "@runseal/core/presentation/advice"
 import { TRUST_PATH } from "@runseal/core/presentation/trust-rows"
 import type { Unreadable } from "@runseal/core/verify/document"
-import type { Check, CheckResult, Report } from "@runseal/core/verify/report"
+import { type Check, type CheckResult, firstFault, isUntrusted, type Report } from "@runseal/core/verify/report"
 import { element, facts, list, type Piece, paragraphs, section } from "./elements.ts"
 import type { Reading } from "./judge-document.ts"
-import { type Believed, keysOf } from "./page-trust.ts"
+import type { Believed } from "./page-trust.ts"
 
 const RESULTS: Readonly<Record<CheckResult, string>> = {
   pass: "passed",
@@ -40,7 +33,7 @@ export function reportPieces({ report, evidence }: Reading, believed: Believed):
   const tone = verdictTone(verdict)
   const meaning = unanchoredMeaning(verdict)
   const sameAddress = report.service !== undefined && believed.from === "service"
-  const outcome = headlineOf(report, believed)
+  const outcome = headlineOf(report)
   const genuine = genuineMeaning(report)
   const statement = statementText(report)
   return [
@@ -51,7 +44,7 @@ export function reportPieces({ report, evidence }: Reading, believed: Believed):
     element("p", "", `${titleOf(report)}${sameAddress ? ", as this address publishes them" : ""}.`),
     ...(statement === undefined ? [] : [element("p", "", statement)]),
     ...(meaning === undefined ? [] : [element("p", "note warn", meaning)]),
-    ...failurePieces(report, believed),
+    ...failurePieces(report),
     ...section("Checked", element("ul", "checks", ...checks.map(checkItem))),
     ...section("Not verified", ...list(limitations.map(({ sentence }) => sentence))),
     ...section("Log entries", ...facts(anchors.map(anchor => ({ label: anchor.slot, value: anchorText(anchor) })))),
@@ -61,8 +54,8 @@ export function reportPieces({ report, evidence }: Reading, believed: Believed):
 }
 
 /** The first line of a result; undefined when it is the verdict. */
-export const headlineOf = (report: Report, believed: Believed): Headline | undefined =>
-  remedyOf(report, believed) === "untrusted" ? { text: NOT_TRUSTED, tone: "warn" } : outcomeHeadline(report)
+export const headlineOf = (report: Report): Headline | undefined =>
+  isUntrusted(report) ? { text: NOT_TRUSTED, tone: "warn" } : outcomeHeadline(report)
 
 /** Shown when nothing could be verified. */
 export const unreadablePieces = ({ unreadable }: Unreadable): readonly Piece[] => [
@@ -82,22 +75,15 @@ const checkItem = ({ id, result, message }: Check): HTMLElement => {
   )
 }
 
-function failurePieces(report: Report, believed: Believed): readonly Piece[] {
-  const failed = failedCheck(report)
-  const remedy = remedyOf(report, believed)
+function failurePieces(report: Report): readonly Piece[] {
+  const failed = report.checks.find(({ result }) => result === "fail")
+  const remedy = remedyFor(report)
   if (failed === undefined || remedy === undefined) return []
   const first = element("p", "note bad", `First failed check, ${failed.id}: ${shortMessage(failed.message)}`)
+  const fault = firstFault(report)
+  const besides = fault === undefined || fault === failed ? [] : [element("p", "note bad", faultText(fault))]
   const advice = remedy === "untrusted" ? HOW_TO_LOAD : adviceOf(remedy, "load it on this page")
-  return [first, ...section("What to do", ...paragraphs(advice))]
-}
-
-const failedCheck = ({ checks }: Report): Check | undefined => checks.find(({ result }) => result === "fail")
-
-/** The remedy for a report that failed. */
-function remedyOf(report: Report, believed: Believed): Remedy | undefined {
-  const failed = failedCheck(report)
-  const isTrusted = keysOf(believed).some(({ service }) => service === report.service)
-  return failed === undefined ? undefined : remedyFor(report, failed.id, isTrusted)
+  return [first, ...besides, ...section("What to do", ...paragraphs(advice))]
 }
 
 /** What to do when no trusted key vouches for the document. */

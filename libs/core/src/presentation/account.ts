@@ -17,9 +17,10 @@ const NAMES: Readonly<Record<Report["document"], string>> = {
 /** The sign before a check. */
 export const MARKS: Readonly<Record<CheckResult, string>> = { pass: "✓", fail: "✗", absent: "–", withheld: "◐" }
 
-/** What was verified, and with whose keys. */
-export function titleOf({ document, run_id, outcome_kind, service, anchors }: Report): string {
-  const run = run_id === undefined ? "" : ` of run ${run_id}`
+/** What was verified, and with whose keys. Run and outcome of a document that failed are its claims. */
+export function titleOf({ document, verdict, run_id, outcome_kind, service, anchors }: Report): string {
+  const of = verdict === VERDICTS.failed ? " that claims to be of" : " of"
+  const run = run_id === undefined ? "" : `${of} run ${run_id}`
   const outcome = outcome_kind === undefined ? "" : `, outcome ${outcome_kind}`
   const named = anchors.length > 0 || document === "run_statement"
   const untrusted = named ? ", held against no key you trust" : ""

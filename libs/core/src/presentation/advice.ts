@@ -1,5 +1,5 @@
 /** What to do when a document did not verify. Programs differ only in how a user gives them a trust document. */
-import type { CheckId, Report } from "../verify/report.ts"
+import { type Check, type CheckId, firstFault, isUntrusted, type Report } from "../verify/report.ts"
 
 /** Why a check failed, by what can be done about it. */
 type Cause = "altered" | "keys" | "time" | "entry_missing"
@@ -25,15 +25,23 @@ const CAUSES: Readonly<Record<CheckId, Cause>> = {
   signature: "keys",
 }
 
-/** The remedy for the first failed check. @param trusted whether a trust document of the reader's was used */
-export function remedyFor({ anchors, document }: Report, failed: CheckId, trusted: boolean): Remedy {
-  const cause = CAUSES[failed]
+/** The remedy for a report that failed; undefined for one that did not. */
+export function remedyFor(report: Report): Remedy | undefined {
+  if (isUntrusted(report)) return "untrusted"
+  const fault = firstFault(report)
+  if (fault === undefined) return undefined
+  const { anchors, document, unvouched } = report
+  const cause = CAUSES[fault.id]
   // An attestation has no clock of its own: its time was changed.
   if (cause === "time" && document === "attestation") return "altered"
   if (cause !== "keys") return cause
   if (anchors.length === 0 && document !== "run_statement") return "entry_missing"
-  return trusted ? "keys" : "untrusted"
+  // Without any key of the service, what failed besides is wrong in the document itself.
+  return unvouched === undefined ? "keys" : "altered"
 }
+
+/** A fault of a document of which the reader also trusts no key. */
+export const faultText = ({ id, message }: Check): string => `Wrong whatever keys you trust, ${id}: ${message}`
 
 /** The advice in paragraphs. @param takeUp how to give this program another trust document, such as "load it on this page" */
 export function adviceOf(remedy: Cause, takeUp: string): readonly string[] {

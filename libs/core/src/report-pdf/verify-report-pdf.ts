@@ -8,6 +8,7 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { isUnreadable, type Unreadable, verifyText } from "../verify/document.ts"
 import {
   type Check,
+  type CheckId,
   limitation,
   PRINTED_HASHES_ID,
   REPORT_SIGNATURE_ID,
@@ -76,7 +77,9 @@ export function verifyReportFile(file: ReportFile, trusts: readonly TrustedKeys[
   if (report.document !== "bundle") return { unreadable: "the PDF carries no audit bundle" }
   const { seal, madeAt } = factsOf(file.record)
   const signature = signatureCheck(file, signers, madeAt)
-  return withChecks(report, [signature, hashCheck(file, seal)])
+  // A record whose service is trusted, in a report that this service did not sign, is more than a want of keys.
+  const isUnvouched = file.signature !== undefined && signers.length === 0 && report.unvouched !== undefined
+  return withChecks(report, [signature, hashCheck(file, seal)], isUnvouched ? [REPORT_SIGNATURE_ID] : [])
 }
 
 type Signers = ReturnType<typeof signersOf>
@@ -117,7 +120,8 @@ function factsOf(record: Uint8Array): { readonly seal: string | undefined; reado
   return { seal: typeof seal === "string" ? seal : undefined, madeAt: madeAt ?? 0 }
 }
 
-function withChecks(report: Report, added: readonly Check[]): Report {
+/** @param unvouched the added checks that failed for want of a trusted key */
+function withChecks(report: Report, added: readonly Check[], unvouched: readonly CheckId[]): Report {
   const checks = [...report.checks, ...added]
   const limitations = [...report.limitations, limitation("pages_rendered")]
   const failed = added.find(({ result }) => result === "fail")
@@ -128,5 +132,6 @@ function withChecks(report: Report, added: readonly Check[]): Report {
     limitations,
     verdict: VERDICTS.failed,
     first_failure: report.first_failure ?? failed.id,
+    ...(unvouched.length === 0 ? {} : { unvouched: [...(report.unvouched ?? []), ...unvouched] }),
   }
 }

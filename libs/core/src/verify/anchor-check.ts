@@ -46,6 +46,17 @@ const CONTENT_CHECKS: ReadonlySet<EntryCheckId> = new Set<EntryCheckId>([
   "entry.body_signature",
 ])
 
+/** The entry checks that no entry of an unknown log or service can pass; all others hold whatever keys the reader trusts. */
+const KEY_CHECKS: ReadonlySet<EntryCheckId> = new Set<EntryCheckId>([
+  "entry.body_key",
+  "entry.checkpoint_signature",
+  "entry.set",
+])
+
+/** Whether a failed entry check shows only that the reader trusts no key. The public Rekor log is known and is no service. */
+const lacksKey = (id: EntryCheckId, trust: TrustedKeys | undefined): boolean =>
+  trust === undefined ? KEY_CHECKS.has(id) : id === "entry.body_key" && trust.serviceKeys.length === 0
+
 type ExpectedAnchor = {
   /** The leaf as rebuilt from the record; undefined where the record cannot give it, and the anchor's own leaf is taken. */
   readonly leaf: Leaf | undefined
@@ -67,10 +78,13 @@ export function checkAnchor(
   const idOf = (own: CheckId): CheckId => reportedAs ?? own
   if (leaf !== undefined)
     findings.require(idOf("leaf"), isSameJson(leaf, anchor.leaf), "the leaf is not the one this record gives")
-  findings.require(idOf("entry"), trust !== undefined, UNTRUSTED_ADVICE)
+  if (trust === undefined) findings.lack(idOf("entry"), UNTRUSTED_ADVICE)
   const report = checkEntry(anchor.entry, { preimage: leafBytes(anchor.leaf, known), trust: trust ?? NO_TRUST })
-  for (const check of report.checks)
-    findings.require(idOf(CONTENT_CHECKS.has(check.id) ? "entry" : "inclusion"), check.ok, check.message)
+  for (const { id, ok, message } of report.checks) {
+    if (ok) continue
+    const add = lacksKey(id, trust) ? findings.lack : findings.fail
+    add(idOf(CONTENT_CHECKS.has(id) ? "entry" : "inclusion"), message)
+  }
   const isBirth = report.logIndex === 0 && trust?.rekor === false
   findings.require(idOf("inclusion"), !isBirth, "entry 0 of a log is its birth, and holds no record")
   const { leaf_version: version } = anchor.leaf

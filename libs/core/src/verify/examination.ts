@@ -37,6 +37,10 @@ export type Findings = {
   readonly fail: (id: CheckId, ...messages: readonly string[]) => void
   /** Adds a failure unless the condition holds. */
   readonly require: (id: CheckId, holds: boolean, message: string) => void
+  /** Adds a failure for want of a trusted key: it shows nothing against the document. */
+  readonly lack: (id: CheckId, message: string) => void
+  /** The checks that failed for want of a trusted key and for nothing else. */
+  readonly lacking: () => readonly CheckId[]
   /** Results in the order of the report: each check that failed, and each that `passed` names, with its message or its own result. */
   readonly checks: (passed: PassedChecks) => readonly Check[]
 }
@@ -47,6 +51,7 @@ export type PassedChecks = Readonly<Partial<Record<CheckId, Check | string>>>
 /** A new collector. */
 export function collectFindings(): Findings {
   const failures = new Map<CheckId, string[]>()
+  const lacks = new Map<CheckId, string[]>()
   const fail = (id: CheckId, ...messages: readonly string[]): void => {
     if (messages.length > 0) failures.set(id, [...(failures.get(id) ?? []), ...messages])
   }
@@ -55,9 +60,11 @@ export function collectFindings(): Findings {
     require: (id, holds, message) => {
       if (!holds) fail(id, message)
     },
+    lack: (id, message) => void lacks.set(id, [...(lacks.get(id) ?? []), message]),
+    lacking: () => [...lacks.keys()].filter(id => !failures.has(id)),
     checks: passed =>
       FINDING_IDS.flatMap(id => {
-        const [first, ...rest] = failures.get(id) ?? []
+        const [first, ...rest] = [...(failures.get(id) ?? []), ...(lacks.get(id) ?? [])]
         if (first !== undefined) {
           const message = rest.length === 0 ? first : `${first} (and ${rest.length} more)`
           return [{ id, result: "fail" as const, message }]
@@ -72,7 +79,7 @@ export function collectFindings(): Findings {
 /** What a kind of document adds to its report. */
 type Conclusion = Omit<
   Report,
-  "verdict" | "first_failure" | "checks" | "statement" | "service" | "anchors" | "key_notes"
+  "verdict" | "first_failure" | "checks" | "unvouched" | "statement" | "service" | "anchors" | "key_notes"
 > & {
   readonly statement?: string | undefined
   /** The verdict when no check failed. */
@@ -90,11 +97,13 @@ export function conclude(
 ): Report {
   const checks = findings.checks(passed)
   const failed = checks.find(check => check.result === "fail")
+  const unvouched = findings.lacking()
   const report: Report = {
     document,
     verdict: failed === undefined ? good : VERDICTS.failed,
     ...(failed === undefined ? {} : { first_failure: failed.id }),
     checks,
+    ...(unvouched.length === 0 ? {} : { unvouched }),
     ...(statement === undefined ? {} : { statement }),
     ...(trust === undefined ? {} : { service: trust.service }),
     ...facts,

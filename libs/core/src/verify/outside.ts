@@ -87,7 +87,7 @@ function checkLog(anchors: OutsideAnchors, { bundle, trust, findings }: Examined
   const ids = new Set(found.map(({ anchor }) => anchor.entry.logId.keyId))
   findings.require("outside", ids.size === 1, "anchors of several logs are listed as one outside log")
   const log = trustedLog(ids, trust)
-  findings.require("outside", log !== undefined, UNKNOWN_LOG)
+  if (log === undefined) (trust === undefined ? findings.lack : findings.fail)("outside", UNKNOWN_LOG)
   for (const { slot, anchor } of found) {
     const same = bundle.anchors[slot]
     if (same === undefined) continue

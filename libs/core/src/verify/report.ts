@@ -173,6 +173,8 @@ export type Report = {
   readonly verdict: Verdict
   readonly checks: readonly Check[]
   readonly first_failure?: CheckId
+  /** Checks that failed only because the reader trusts no key of the service; absent when there are none. */
+  readonly unvouched?: readonly CheckId[]
   /** What the record says happened, in one sentence, when that is not a completed run. */
   readonly statement?: string
   /** The service named by the trust document whose keys were used. */
@@ -189,6 +191,14 @@ export type Report = {
   /** On keys that are no longer in force; absent when all are. */
   readonly key_notes?: readonly KeyNote[]
 }
+
+/** The first check that failed whatever keys the reader trusts; undefined when nothing speaks against the document itself. */
+export const firstFault = ({ checks, unvouched = [] }: Pick<Report, "checks" | "unvouched">): Check | undefined =>
+  checks.find(({ id, result }) => result === "fail" && !unvouched.includes(id))
+
+/** Whether a document failed only because the reader trusts no key of the service. */
+export const isUntrusted = (report: Pick<Report, "checks" | "unvouched">): boolean =>
+  report.unvouched !== undefined && firstFault(report) === undefined
 
 /** The checks of every document but a report in PDF, in their order. */
 export const FINDING_IDS: readonly CheckId[] = [...CHECK_IDS, SIGNATURE_ID]

@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest"
+import { outcomeHeadline, titleOf } from "../src/presentation/account.ts"
+import { remedyFor } from "../src/presentation/advice.ts"
+import { isUnreadable, verifyText } from "../src/verify/document.ts"
+import { firstFault, isUntrusted, type Report, VERDICTS } from "../src/verify/report.ts"
+import { attest, makeDeployment, sealRun } from "./fixtures/deployment.ts"
+
+// A reader who trusts no key of a service must not take its records for forgeries, nor a forgery for a record that only lacks a key.
+const { bundle } = sealRun(makeDeployment(), { outcome: "ok" })
+const { bundle: denied, receipt } = sealRun(makeDeployment(), { outcome: "pepg_deny" })
+const attestation = attest(makeDeployment(), { digest: "0".repeat(64) })
+const FALSE_HASH = "1".repeat(64)
+
+function unheld(document: object): Report {
+  const report = verifyText(JSON.stringify(document), [])
+  if (isUnreadable(report)) throw new Error(report.unreadable)
+  return report
+}
+
+test.each([bundle, denied, receipt!, attestation])("a genuine document fails for want of a key alone", document => {
+  const report = unheld(document)
+  expect(report.verdict).toBe(VERDICTS.failed)
+  expect(isUntrusted(report)).toBe(true)
+  expect(firstFault(report)).toBeUndefined()
+  expect(remedyFor(report)).toBe("untrusted")
+})
+
+const { pre_anchor, complete_record } = bundle.anchors
+const FORGED: readonly (readonly [name: string, document: object, fault: string])[] = [
+  ["a bundle of another run", { ...bundle, run: { ...bundle.run, run_id: 77 } }, "bundle_hash"],
+  ["a bundle with another hash", { ...bundle, bundle_hash: FALSE_HASH }, "bundle_hash"],
+  ["a bundle without its last anchor", { ...bundle, anchors: { pre_anchor } }, "complete_record"],
+  [
+    "a bundle with another last leaf",
+    {
+      ...bundle,
+      anchors: {
+        pre_anchor,
+        complete_record: { ...complete_record!, leaf: { ...complete_record!.leaf, bundle_hash: FALSE_HASH } },
+      },
+    },
+    "complete_record",
+  ],
+  [
+    "a receipt whose proof ends in another root",
+    JSON.parse(JSON.stringify(receipt).replace(/"rootHash":"[^"]+"/, `"rootHash":"${btoa("x".repeat(32))}"`)),
+    "inclusion",
+  ],
+  [
+    "an attestation of another digest",
+    { ...attestation, digest: FALSE_HASH, leaf: { ...attestation.leaf, digest: FALSE_HASH } },
+    "entry",
+  ],
+]
+
+describe.each(FORGED)("%s, held against no key", (_, document, fault) => {
+  test("is wrong whatever keys one trusts, and not only for want of one", () => {
+    const report = unheld(document)
+    expect(report.verdict).toBe(VERDICTS.failed)
+    expect(isUntrusted(report)).toBe(false)
+    expect(firstFault(report)?.id).toBe(fault)
+    expect(remedyFor(report)).toBe("altered")
+  })
+})
+
+test("what a record that FAILED says of its run is given as its claim", () => {
+  const report = unheld({ ...denied, run: { ...denied.run, outcome_kind: "ok" } })
+  expect(report.verdict).toBe(VERDICTS.failed)
+  expect(outcomeHeadline(report)).toBeUndefined()
+  expect(titleOf(report)).toContain("that claims to be of run")
+})
