@@ -5,7 +5,7 @@
 import type { McdSeverity } from "./decision-codes.ts"
 
 /** Digest of the shipped library. */
-export const SHIPPED_LIBRARY_HASH = "a966eef852c3687ce2bb01511fcba0990c2570a1638aad4a77132420d8ec574f"
+export const SHIPPED_LIBRARY_HASH = "0974f5047372cca51de705724552ab33d8bfb0090f2d63c999634858b81700cf"
 
 const SHIPPED: Readonly<Record<McdSeverity, string>> = {
   low: "DA-022",
