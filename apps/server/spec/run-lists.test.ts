@@ -145,8 +145,13 @@ eachDatabase("run lists", open => {
       expect(expectRefused(twice, 400)).toMatch(/^status must be given once/)
     })
 
-    test("a parameter that an endpoint does not have is a 400 that names those it has, and not the one given", async () => {
-      for (const name of ["page", "Limit", "constructor", "__proto__", "status", "rsk_5ec2e7"]) {
+    test("a parameter that an endpoint does not have is a 400 that names it and those it has", async () => {
+      for (const name of ["page", "constructor", "status"]) {
+        const error = expectRefused(await service().get(`/runs?limit=1&${name}=1`), 400)
+        expect(error).toBe(`There is no query parameter ${name}; this endpoint takes limit, offset.`)
+      }
+      // What is not spelt like a parameter, or could be a secret, is not repeated.
+      for (const name of ["Limit", "__proto__", "rsk_5ec2e7", `p${"a".repeat(32)}`, "a%0ab"]) {
         const error = expectRefused(await service().get(`/runs?limit=1&${name}=1`), 400)
         expect(error).toBe("An unknown query parameter was given; this endpoint takes limit, offset.")
       }

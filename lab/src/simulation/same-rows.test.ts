@@ -51,7 +51,7 @@ const byHash = <Keyed extends { readonly key_hash: string }>(keys: readonly Keye
 const STEPS = {
   pin: async (tx: Tx, a: number) => {
     const key_id = hex(`${a}`)
-    const facts = { origin: `log ${a}`, tree_id: `${a}`, genesis_at: a }
+    const facts = { origin: `log ${a}`, tree_id: `${a}`, genesis_at: a, record_format: "format" }
     return pinDeployment(tx, { ...facts, service_key_id: key_id, log_key_id: key_id, checkpoint_key_id: key_id })
   },
   append: async (tx: Tx, a: number, b: number) => {

@@ -74,6 +74,20 @@ eachDatabase("keys", open => {
       expect(await listed(id)).toMatchObject({ ...expected, run_count: 0, last_used_at: null, revoked: false })
     })
 
+    test("whose request has unknown members names them", async () => {
+      const { status, body } = await admin.post("/admin/keys", {
+        name: "acme",
+        teir: "production",
+        Scope: "admin",
+        x: null,
+      })
+      expect({ status, tier: body.tier, ignored: body.ignored }).toEqual({
+        status: 201,
+        tier: "trial",
+        ignored: ["teir", "Scope"],
+      })
+    })
+
     test.each<readonly [string, JsonValue]>([
       ["no name", {}],
       ["an empty name", { name: "" }],

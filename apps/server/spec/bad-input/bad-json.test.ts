@@ -85,6 +85,11 @@ describe("U+0000 anywhere but in payload and AI output", () => {
   ])("%s", async (_name, body) => {
     await refuse(body)
   })
+
+  test("is told with the name of its member", async () => {
+    const refused = await refuse(starting('"causal_graph":{"effect_log":[{"target":"\\u0000"}]}'))
+    expect(refused).toBe("causal_graph: U+0000 is accepted in payload and ai_output_text only.")
+  })
 })
 
 describe("nesting", () => {

@@ -14,6 +14,19 @@ export function issueText(issue: v.BaseIssue<unknown>): string {
 export const isForeignKey = (issue: v.BaseIssue<unknown>): boolean =>
   issue.type === "strict_object" && issue.expected === "never"
 
+/** Text that is spelt as names of fields are: any other may be a secret in the wrong place, and is not repeated. */
+const FIELD_NAME = /^(?!rsk_)[a-z][a-z0-9_]{0,31}$/
+
+/** The name that a caller gave to a field or parameter, or undefined for one that is not shown. */
+export const shownName = (name: string): string | undefined => (FIELD_NAME.test(name) ? name : undefined)
+
+/** Which key of an object is refused, and which are accepted. Only for shapes without inner strict objects. */
+export function foreignField(issue: v.BaseIssue<unknown>, shape: v.GenericSchema<unknown, unknown>): string {
+  const name = shownName(v.getDotPath(issue) ?? "")
+  const accepted = "entries" in shape ? Object.keys(shape.entries ?? {}).join(", ") : ""
+  return `has ${name === undefined ? "a field that it does not accept" : `no field ${name}`}; its fields are ${accepted}`
+}
+
 /** valibot's words for what it expected, as a reader knows them. */
 const EXPECTED: Readonly<Record<string, string>> = {
   string: "a string",

@@ -11,8 +11,8 @@ import { PAGE_LIMIT_MAX } from "./run-summaries.ts"
 /** The digest algorithms that are attested. */
 export const ATTESTED_ALGORITHM = "sha256"
 
-/** The request body. Unknown top-level keys are ignored and not sealed. */
-export const attestRequestSchema = v.object({
+/** The request body. Other members are refused: an attestation without the name that was meant cannot be taken back. */
+export const attestRequestSchema = v.strictObject({
   /** 64 lowercase hex digits. */
   digest: sha256Schema,
   algorithm: v.literal(ATTESTED_ALGORITHM),

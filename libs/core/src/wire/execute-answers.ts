@@ -5,23 +5,14 @@ import { recordFindingsSchema } from "../artifacts/record-findings.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"
 import { GATES, STAGES } from "../vocabulary/outcomes.ts"
 import { countSchema, nonEmptySchema, ordinalSchema } from "../vocabulary/scalars.ts"
-import { IGNORED_NAME_MAX_LENGTH, IGNORED_NAMES_MAX } from "./execute-request.ts"
+import { ignoredSchema } from "./ignored-members.ts"
 
 /** `findings` is absent when the record has none, `ignored` when every member of the body is known. */
 const answered = {
   run_id: ordinalSchema,
   duration_ms: countSchema,
   findings: v.exactOptional(recordFindingsSchema),
-  ignored: v.exactOptional(
-    v.pipe(
-      v.array(v.pipe(v.string(), v.maxLength(IGNORED_NAME_MAX_LENGTH))),
-      v.minLength(1),
-      v.maxLength(IGNORED_NAMES_MAX),
-      v.metadata({
-        description: "Names of top-level members of the body that are unknown, and were neither used nor sealed.",
-      }),
-    ),
-  ),
+  ignored: ignoredSchema,
 }
 const refused = { ok: v.literal(false), ...answered, error: nonEmptySchema }
 const halted = { ...refused, partial_manifest: partialManifestSchema }

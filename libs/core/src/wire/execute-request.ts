@@ -6,7 +6,7 @@ import { BASE64_PATTERN, decodeBase64, type JsonObject, type JsonValue } from "@
 import * as v from "valibot"
 import { isJsonObject, jsonObjectSchema, SHAPE } from "../artifacts/json-object-schema.ts"
 import { FIRST_ISSUE } from "../artifacts/parse-exact.ts"
-import { isForeignKey, issueReason } from "../artifacts/schema-issue.ts"
+import { foreignField, isForeignKey, issueReason } from "../artifacts/schema-issue.ts"
 import { member } from "../vocabulary/json-members.ts"
 import { countSchema, routeIdSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 
@@ -142,16 +142,6 @@ function objectOf<T>(shape: v.GenericSchema<unknown, unknown>): v.GenericSchema<
   return v.pipe(v.custom<T>(isJsonObject, "must be an object"), fitting(shape), v.metadata({ [SHAPE]: shape }))
 }
 
-/** Text that is spelt as names of fields are: any other key may be a secret in the wrong place, and is not repeated. */
-const FIELD_NAME = /^[a-z][a-z0-9_]{0,63}$/
-
-/** Which key of an object is refused, and which are accepted. Only shapes without inner strict objects refuse keys. */
-function foreignField(issue: v.BaseIssue<unknown>, shape: v.GenericSchema<unknown, unknown>): string {
-  const name = v.getDotPath(issue) ?? ""
-  const accepted = "entries" in shape ? Object.keys(shape.entries ?? {}).join(", ") : ""
-  return `${FIELD_NAME.test(name) ? `has no field ${name}` : "has a field that it does not accept"}; its fields are ${accepted}`
-}
-
 /** Checks a value against a shape and leaves the value as it is. */
 function fitting<T>(shape: v.GenericSchema<unknown, unknown>): v.RawCheckAction<T> {
   return v.rawCheck<T>(({ dataset, addIssue }) => {
@@ -195,16 +185,6 @@ export const executeRequestSchema = v.pipe(
   }),
 )
 export type ExecuteRequest = Shape<typeof executeRequestSchema>
-
-/** Most names of ignored members in an answer, and the longest, in UTF-16 units. */
-export const IGNORED_NAMES_MAX = 16
-export const IGNORED_NAME_MAX_LENGTH = 64
-
-/** Names of the top-level members of a body that are ignored, such as `ai_output` for `ai_output_text`; the first few, and no long ones. */
-export const ignoredMembers = (body: JsonObject): readonly string[] =>
-  Object.keys(body)
-    .filter(name => !Object.hasOwn(executeRequestObject.entries, name) && name.length <= IGNORED_NAME_MAX_LENGTH)
-    .slice(0, IGNORED_NAMES_MAX)
 
 /** Declared tokens of a request; zero when it declares none. */
 export function declaredTokens(substance: JsonObject | undefined): number {

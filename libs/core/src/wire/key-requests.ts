@@ -1,6 +1,7 @@
 /** API keys and publications on the wire. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
 import * as v from "valibot"
 import { clockSchema, countSchema, ordinalSchema, type Shape, textSchema } from "../vocabulary/scalars.ts"
+import { ignoredSchema } from "./ignored-members.ts"
 
 /** Longest name of a key, in UTF-16 units. */
 const KEY_NAME_MAX_LENGTH = 128
@@ -42,7 +43,7 @@ const scopeSchema = v.picklist(KEY_SCOPES)
 const tierSchema = v.picklist(KEY_TIERS, "must be trial or production")
 const okSchema = v.literal(true)
 
-/** The body of `POST /admin/keys`. Unknown keys are ignored. */
+/** The body of `POST /admin/keys`. Unknown members are ignored, and the answer names them. */
 export const mintKeyRequestSchema = v.pipe(
   v.object({
     name: keyNameSchema,
@@ -86,6 +87,7 @@ export const mintedKeySchema = v.strictObject({
   tier: tierSchema,
   /** How to store the secret; of the first key also that the service is locked from now on, and how to get an admin key. */
   hint: textSchema,
+  ignored: ignoredSchema,
 })
 /** Status 201 of `POST /admin/keys`. */
 export type MintedKey = Shape<typeof mintedKeySchema>

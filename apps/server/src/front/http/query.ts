@@ -3,7 +3,7 @@
  * given twice and one that the endpoint does not have are each a 400, never silently another value.
  */
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
-import { issueReason } from "@runseal/core/artifacts/schema-issue"
+import { issueReason, shownName } from "@runseal/core/artifacts/schema-issue"
 import { rfc3339Millis } from "@runseal/core/kernels/tok"
 import { GATES, OUTCOME_KINDS, type OutcomeKind, STAGES } from "@runseal/core/vocabulary/outcomes"
 import { clockMillis, envelopeIdSchema, ROUTE_ID_MAX_LENGTH, sha256Schema } from "@runseal/core/vocabulary/scalars"
@@ -154,14 +154,17 @@ export function readQuery<T>(schema: QuerySchema<T>, url: string): T {
   throw invalidParameter(`${v.getDotPath(issue)} ${issueReason(issue)}.`)
 }
 
-/** @param schema absent for an endpoint without parameters. @throws HttpError 400 naming those that there are, never the one given */
+/** @param schema absent for an endpoint without parameters. @throws HttpError 400 naming those that there are, and the one given if it is spelt like one */
 export function refuseUnknown(schema: QuerySchema<unknown> | undefined, url: string): void {
   const known = Object.keys(schema?.entries ?? {})
-  if (queryPairs(url).every(([name]) => known.includes(name))) return
+  const unknown = queryPairs(url).find(([name]) => !known.includes(name))
+  if (unknown === undefined) return
+  const name = shownName(unknown[0])
+  const given = name === undefined ? "An unknown query parameter was given" : `There is no query parameter ${name}`
   throw invalidParameter(
     known.length === 0
       ? "This endpoint takes no query parameters."
-      : `An unknown query parameter was given; this endpoint takes ${known.join(", ")}.`,
+      : `${given}; this endpoint takes ${known.join(", ")}.`,
   )
 }
 

@@ -2,7 +2,7 @@
 import type { JsonObject } from "@runseal/canonical"
 import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
-import { issueText } from "@runseal/core/artifacts/schema-issue"
+import { foreignField, isForeignKey, issueText, shownName } from "@runseal/core/artifacts/schema-issue"
 import { dropNullMembers, holdsNul, isObject } from "@runseal/core/vocabulary/json-members"
 import { type AttestRequest, attestRequestSchema } from "@runseal/core/wire/attestation-requests"
 import { declaredTokens, executeRequestSchema } from "@runseal/core/wire/execute-request"
@@ -24,7 +24,10 @@ import { badRequest } from "../../http-error.ts"
 function readBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObject): v.InferOutput<Schema> {
   for (const [name, value] of Object.entries(body)) if (value === null) Reflect.deleteProperty(body, name)
   const parsed = v.safeParse(schema, body, FIRST_ISSUE)
-  if (!parsed.success) throw badRequest(`${issueText(parsed.issues[0])}.`)
+  if (!parsed.success) {
+    const [issue] = parsed.issues
+    throw badRequest(isForeignKey(issue) ? `The body ${foreignField(issue, schema)}.` : `${issueText(issue)}.`)
+  }
   dropNullMembers(body)
   return parsed.output
 }
@@ -38,7 +41,7 @@ export const readClaimBody = (body: JsonObject): ClaimRequest => readBody(claimR
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export function readAttestBody(body: JsonObject): AttestRequest {
   const request = readBody(attestRequestSchema, body)
-  if (holdsNul(body)) throw badRequest("U+0000 is accepted in no text.")
+  refuseNul(body, "U+0000 is accepted in no text.")
   return request
 }
 
@@ -47,7 +50,7 @@ export function readExecuteBody(body: JsonObject): SubmittedRun {
   const request = readBody(executeRequestSchema, body)
   const { program_id, route_id, registry_record_hash, payload, payload_text, ai_output_text } = request
   const declared = declaredOf(body)
-  if (holdsNul(withoutTexts(body))) throw badRequest("U+0000 is accepted in payload and ai_output_text only.")
+  refuseNul(withoutTexts(body), "U+0000 is accepted in payload and ai_output_text only.")
   return {
     program_id,
     route_id,
@@ -57,6 +60,14 @@ export function readExecuteBody(body: JsonObject): SubmittedRun {
     declared,
     declared_tokens: declaredTokens(declared.request_substance),
   }
+}
+
+/** @throws HttpError 400 naming the member that contains U+0000 */
+function refuseNul(body: JsonObject, rule: string): void {
+  const found = Object.entries(body).find(([name, value]) => holdsNul(name) || holdsNul(value))
+  if (found === undefined) return
+  const name = shownName(found[0])
+  throw badRequest(name === undefined ? rule : `${name}: ${rule}`)
 }
 
 /** The body without the texts of which only hashes are stored. */

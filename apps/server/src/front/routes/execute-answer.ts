@@ -3,7 +3,8 @@ import { canonicalize, type JsonObject } from "@runseal/canonical"
 import { type Bundle, durationMs, receiptOf, sealedHash } from "@runseal/core/artifacts/bundle-schema"
 import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
-import { ignoredMembers } from "@runseal/core/wire/execute-request"
+import { executeRequestSchema } from "@runseal/core/wire/execute-request"
+import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { DeterminismAnswer } from "@runseal/core/wire/run-summaries"
 
 /** @param request the body, whose unknown members the answer names: a misspelt `ai_output_text` is reviewed by nobody */
@@ -14,12 +15,11 @@ export function executeAnswer(
   const { run, sections, manifest, partial_manifest, allow_token } = bundle
   const { http_status: status, sentence } = OUTCOMES[run.outcome_kind]
   const findings = recordFindings(sections)
-  const ignored = ignoredMembers(request)
   const base = {
     run_id: run.run_id,
     duration_ms: durationMs(run),
     ...(findings.length === 0 ? {} : { findings }),
-    ...(ignored.length === 0 ? {} : { ignored }),
+    ...ignoredOf(request, executeRequestSchema),
   }
   if (manifest !== undefined && allow_token !== undefined)
     return { status, body: { ok: true, ...base, manifest, allow_token } }

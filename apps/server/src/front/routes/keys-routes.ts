@@ -1,5 +1,12 @@
 /** Making, listing and revoking keys. docs/api.md, "POST /admin/keys", "GET /admin/keys" and "DELETE /admin/keys/{id}". */
-import type { KeyList, ListedKey, RevokedKey } from "@runseal/core/wire/key-requests"
+import { ignoredOf } from "@runseal/core/wire/ignored-members"
+import {
+  type KeyList,
+  type ListedKey,
+  type MintedKey,
+  mintKeyRequestSchema,
+  type RevokedKey,
+} from "@runseal/core/wire/key-requests"
 import type { Context } from "hono"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
@@ -39,10 +46,11 @@ const listedKey = (
 export function keyRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.post("/admin/keys", async c => {
-    const minted = await mintKey(deps.db, readMintBody(await readJsonObject(c)), minterOf(c), deps.nowMs())
+    const body = await readJsonObject(c)
+    const minted = await mintKey(deps.db, readMintBody(body), minterOf(c), deps.nowMs())
     // Since the request was authenticated, the first key was made, or the caller's own was revoked.
     if (minted === undefined) throw unauthorized()
-    return c.json(minted, 201)
+    return c.json({ ...minted, ...ignoredOf(body, mintKeyRequestSchema) } satisfies MintedKey, 201)
   })
   app.get("/admin/keys", async c => {
     await deps.keys.usesNoted()
