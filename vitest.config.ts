@@ -101,7 +101,11 @@ const apart = ([name, places]: readonly [string, readonly string[]]): TestProjec
 })
 
 const onPostgres: TestProjectInlineConfiguration = {
-  test: { ...apart([POSTGRES, ON_EACH_DATABASE]).test, ...SHARED_MODULES, env: { RUNSEAL_DATABASES: POSTGRES } },
+  test: {
+    ...apart([POSTGRES, ON_EACH_DATABASE]).test,
+    ...SHARED_MODULES,
+    env: { RUNSEAL_DATABASES: process.env.RUNSEAL_DATABASES ?? POSTGRES },
+  },
 }
 
 export default defineConfig({

@@ -1,22 +1,11 @@
 /** A real PostgreSQL cluster for tests and benches: in a folder of its own, on a free loopback port, with fsync on. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
-import { once } from "node:events"
-import {
-  accessSync,
-  chownSync,
-  constants,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs"
-import { createServer } from "node:net"
+import { chownSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { delimiter, dirname, join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import postgres from "postgres"
+import { type Account, accountForServers, end, executable, freePort, guardFolder, hasEnded } from "./own-servers.ts"
 
 export type PostgresCluster = {
   /** Where a client connects: user "runseal", trusted from loopback, database "postgres". */
@@ -56,13 +45,9 @@ export type ClusterOptions = { readonly parent?: string; readonly settings?: Rea
 /** A user whom the server asks for a password. */
 export const GUARDED_USER = "guarded"
 
-/** Accounts that a root process may lend PostgreSQL, which refuses to run as root. */
-const UNPRIVILEGED_ACCOUNTS = ["postgres", "nobody"]
 /** After a crash all files are synced first, which takes its time on a busy disk. */
 const START_DEADLINE_MS = 120_000
 const POLL_MS = 50
-
-type Account = { readonly uid: number; readonly gid: number }
 
 /**
  * Starts a cluster, or says why this machine cannot. Anything but missing programs rejects: that is a fault, no absence.
@@ -75,10 +60,9 @@ export async function startPostgresCluster({
 }: ClusterOptions = {}): Promise<ClusterStart> {
   const bin = findBinaries()
   if (bin === undefined) return { kind: "absent", reason: "no initdb and postgres on this machine" }
-  const account = process.getuid?.() === 0 ? unprivilegedAccount() : undefined
-  if (process.getuid?.() === 0 && account === undefined) {
+  const account = accountForServers()
+  if (account === "none")
     return { kind: "absent", reason: "PostgreSQL does not run as root and there is no other account" }
-  }
   const folder = mkdtempSync(join(parent, "runseal-postgres-"))
   const release = guardFolder(folder)
   if (account !== undefined) chownSync(folder, account.uid, account.gid)
@@ -116,15 +100,6 @@ const urlAt = (port: number): string => `postgres://runseal@127.0.0.1:${port}/po
 
 /** The programs that were found may be links to where all of them are. */
 const programsAt = (bin: string): string => dirname(realpathSync(join(bin, "postgres")))
-
-const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null
-
-async function end(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (hasEnded(server)) return
-  const exit = once(server, "exit")
-  server.kill(signal)
-  await exit
-}
 
 type Standby = PostgresStandby & { readonly stop: () => Promise<void> }
 
@@ -188,30 +163,6 @@ async function runCluster(place: Place, data: string, release: () => void): Prom
   }
 }
 
-/**
- * Waits until the process that started the cluster is gone, however it ended, then stops the server and removes the folder: the
- * end of the pipe is seen also of a process that was killed, which no handler of its own would. A server that has not written
- * its id yet ends by itself once its folder is gone.
- */
-const GUARD = `
-read -r _
-pids=$(head -q -n 1 "$1"/*/postmaster.pid 2>/dev/null)
-for pid in $pids; do kill -QUIT "$pid" 2>/dev/null; done
-for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 $pids 2>/dev/null || break; sleep 0.1; done
-rm -rf "$1"
-`
-
-/** Starts the guard of a cluster's folder. Its process group is its own: what ends ours with a signal must not end it first. */
-function guardFolder(folder: string): () => void {
-  const guard = spawn("sh", ["-c", GUARD, "sh", folder], {
-    stdio: ["pipe", "ignore", "ignore"],
-    detached: true,
-    cwd: "/",
-  })
-  guard.unref()
-  return () => void guard.kill("SIGKILL")
-}
-
 async function untilReady(url: string, server: ChildProcess): Promise<void> {
   const deadline = Date.now() + START_DEADLINE_MS
   while (Date.now() < deadline) {
@@ -248,33 +199,4 @@ function listing(folder: string): string[] {
   } catch {
     return []
   }
-}
-
-function executable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function unprivilegedAccount(): Account | undefined {
-  const lines = readFileSync("/etc/passwd", "utf8").split("\n")
-  for (const name of UNPRIVILEGED_ACCOUNTS) {
-    const [, , uid, gid] = lines.find(line => line.startsWith(`${name}:`))?.split(":") ?? []
-    if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) }
-  }
-  return undefined
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  server.close()
-  await once(server, "close")
-  if (address === null || typeof address === "string") throw new Error("no free port")
-  return address.port
 }

@@ -148,10 +148,10 @@ eachDatabase("a key", open => {
     service().clock.advance(KEY_KEPT_MS - 60_000)
     expectReplayed(await sendKeyed(service(), "/execute", key, request()), first)
     service().clock.advance(61_000)
-    // Housekeeping takes its step behind a request's back.
-    await sendKeyed(service(), "/execute", newKey(), request())
     await until("the old key is removed", async () => {
       const { db, clock } = service()
+      // Housekeeping takes its step behind a request's back, unless the one before is still under way.
+      await sendKeyed(service(), "/execute", newKey(), request())
       return (await db.sql`select 1 from idempotency_key where kept_at < ${clock.nowMs() - KEY_KEPT_MS}`).length === 0
     })
     const second = await sendKeyed(service(), "/execute", key, request())

@@ -9,17 +9,18 @@ import { type Config, originWarning, readConfig } from "./options/config.ts"
 import { readSecretFiles, removeSecrets, SECRET_VARIABLES } from "./options/secrets.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { createLogger, errorFacts } from "./process-log.ts"
-import { type Database, type IfMissing, openDatabase } from "./store/driver/database.ts"
+import { type Database, openDatabase } from "./store/driver/database.ts"
+import type { IfMissing } from "./store/driver/server-start.ts"
 
 function openStore(
-  { databaseUrl, dataDir }: Config,
+  { database, dataDir }: Config,
   log: (sentence: string) => void,
   ifMissing: IfMissing = "make",
 ): Promise<Database> {
   const place =
-    databaseUrl === undefined
+    database === undefined
       ? ({ kind: "pglite", dataDir: join(dataDir, "db") } as const)
-      : ({ kind: "postgres", url: databaseUrl } as const)
+      : ({ kind: "postgres", ...database } as const)
   return openDatabase(place, log, ifMissing)
 }
 

@@ -19,7 +19,8 @@ import {
   revokeRetiredKey,
 } from "./sealing/key-change.ts"
 import { forgetFolder, type ListedFolder, listFolders } from "./sealing/registered-folders.ts"
-import type { Database, IfMissing } from "./store/driver/database.ts"
+import type { Database } from "./store/driver/database.ts"
+import type { IfMissing } from "./store/driver/server-start.ts"
 import { clearDeclaredTerms } from "./store/tables/run-terms.ts"
 import type { SigningKeyRow } from "./store/tables/signing-keys.ts"
 

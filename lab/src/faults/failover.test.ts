@@ -134,7 +134,7 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
     const world = await openWorld(true)
     const { keysDir, standby, primary } = world
     const way = await openSwitchingProxy(primary.url)
-    const a = await world.serve(keysDir, undefined, way.url)
+    const a = await world.serve(keysDir, undefined, { url: way.url })
     const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
     await a.execute(request())
     for (const service of [a, b]) await untilReady(service)

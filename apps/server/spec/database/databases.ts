@@ -8,6 +8,22 @@ import { TEMPLATE } from "./one-cluster.ts"
 /** The cluster of this run; absent where the machine has no PostgreSQL. */
 export const postgresStart = inject("postgres")
 
+/** The PgBouncer in front of it; absent where the machine has none. */
+const poolerStart = inject("pooler")
+
+/** Appended to the title of what needs PgBouncer. */
+export const poolerTitle: string =
+  poolerStart.kind === "started" ? "through PgBouncer" : `through PgBouncer (not present: ${poolerStart.reason})`
+
+/** Whether there is no PgBouncer here. */
+export const poolerIsAbsent: boolean = poolerStart.kind === "absent"
+
+/** The same database through PgBouncer. */
+export function throughPooler(url: string): string {
+  if (poolerStart.kind === "absent") throw new Error(poolerStart.reason)
+  return Object.assign(new URL(poolerStart.url), { pathname: new URL(url).pathname }).href
+}
+
 /** Appended to the title of what needs PostgreSQL. */
 export const postgresTitle: string =
   postgresStart.kind === "started" ? "on PostgreSQL" : `on PostgreSQL (not present: ${postgresStart.reason})`
@@ -40,6 +56,14 @@ function onPostgres(name: string, suite: Suite): void {
   })
 }
 
+function onPooler(name: string, suite: Suite): void {
+  describe.skipIf(poolerIsAbsent)(`${name} ${poolerTitle}`, () => {
+    const open = async () =>
+      openDatabase({ kind: "postgres", url: throughPooler(await newPostgresUrl()), pooling: "transaction" })
+    suite(closedAfterwards(open))
+  })
+}
+
 function closedAfterwards(open: () => Promise<Database>): () => Promise<Database> {
   const opened: Database[] = []
   afterAll(async () => {
@@ -58,12 +82,19 @@ export function bothDatabases(name: string, suite: Suite): void {
   onPostgres(name, suite)
 }
 
+/** The same, and through a pooler: for what depends on how a transaction begins and ends. */
+export function bothAndPooled(name: string, suite: Suite): void {
+  bothDatabases(name, suite)
+  onPooler(name, suite)
+}
+
 /**
- * Describes a suite of what the service answers, which is the same on both databases: on those that RUNSEAL_DATABASES names, `pglite`,
- * `postgres` or `both`; the first when it is absent. `npm run test:postgres` is the second.
+ * Describes a suite of what the service answers, which is the same on all databases: on those that RUNSEAL_DATABASES names, `pglite`,
+ * `postgres`, `pooled` or `both`; the first when it is absent. `npm run test:postgres` is the second.
  */
 export function eachDatabase(name: string, suite: Suite): void {
   const chosen = process.env.RUNSEAL_DATABASES ?? "pglite"
-  if (chosen !== "postgres") onPglite(name, suite)
-  if (chosen !== "pglite") onPostgres(name, suite)
+  if (chosen === "pglite" || chosen === "both") onPglite(name, suite)
+  if (chosen === "postgres" || chosen === "both") onPostgres(name, suite)
+  if (chosen === "pooled") onPooler(name, suite)
 }

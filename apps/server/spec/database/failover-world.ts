@@ -6,6 +6,7 @@ import { afterAll, onTestFinished } from "vitest"
 import { type PostgresCluster, type PostgresStandby, startPostgresCluster } from "../../cluster/postgres-cluster.ts"
 import { READINESS_CACHE_MS } from "../../src/sealing/readiness.ts"
 import { openDatabase } from "../../src/store/driver/database.ts"
+import type { ServerPlace } from "../../src/store/driver/server-start.ts"
 import { type Answer, expectRefused } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 import { openService, type TestService } from "../harness/test-service.ts"
@@ -21,7 +22,7 @@ export type World = {
   readonly standby: PostgresStandby
   readonly proxy: SwitchingProxy
   /** Starts a server with a keys folder. */
-  readonly serve: (keysDir: string, clock?: TestService["clock"], url?: string) => Promise<TestService>
+  readonly serve: (keysDir: string, clock?: TestService["clock"], place?: ServerPlace) => Promise<TestService>
   /** The primary is lost and the standby takes its place. */
   readonly failOver: () => Promise<void>
   /** A keys folder with the keys of another. */
@@ -54,8 +55,8 @@ export async function openWorld(synchronous = false): Promise<World> {
       else cpSync(join(keysDir, "signing-keys.json"), join(copy, "signing-keys.json"))
       return copy
     },
-    serve: async (keysDir, clock, url = proxy.url) => {
-      const open = () => openDatabase({ kind: "postgres", url })
+    serve: async (keysDir, clock, place = { url: proxy.url }) => {
+      const open = () => openDatabase({ kind: "postgres", ...place })
       const service = await openService({ open, keysDir, ...(clock === undefined ? {} : { clock }) })
       onTestFinished(() => service.close())
       return service

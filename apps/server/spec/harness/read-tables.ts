@@ -29,7 +29,8 @@ export type Tables = {
 /** One consistent view of the log's head and the rows that `read` reads: all in one transaction. */
 const consistently = <Rows>(db: Database, read: (tx: Tx) => Promise<Rows>): Promise<Rows & Pick<Tables, "head">> =>
   db.transaction(async tx => {
-    await tx.sql`set transaction isolation level repeatable read`
+    // Through a pooler the transaction has already asked something, and its isolation is settled.
+    await tx.sql.unsafe("rollback; begin isolation level repeatable read")
     const [head] = await tx.sql<LogHeadRow[]>`select * from log_head`
     if (head === undefined) throw new Error("there is no log head")
     return { ...(await read(tx)), head }

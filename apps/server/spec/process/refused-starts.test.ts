@@ -27,7 +27,19 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const dataDir = join(folder, "data")
 
 const OPTIONS = [
-  ...["host", "port", "data-dir", "keys-dir", "log-origin", "database-url", "region", "base-url", "policy"],
+  ...[
+    "database-direct-url",
+    "host",
+    "port",
+    "data-dir",
+    "keys-dir",
+    "log-origin",
+    "database-url",
+    "database-pooling",
+    "region",
+    "base-url",
+    "policy",
+  ],
   ...["run-token-budget", "window-token-budget", "window-seconds", "aivp", "aivp-base-url", "aivp-model"],
   ...[
     "aivp-timeout",
@@ -100,6 +112,18 @@ const BAD_OPTIONS: readonly Refused[] = [
   ["a log origin with a port", ["--log-origin", "log.example:80"], /--log-origin/],
   ["an empty log origin", ["--log-origin", ""], /--log-origin/],
   ["a database that is no PostgreSQL", ["--database-url", "mysql://localhost/x"], /--database-url/],
+  ["a pooler without an address", ["--database-pooling", "transaction"], /--database-pooling needs --database-url/],
+  [
+    "another kind of pooling",
+    ["--database-url", "postgres://u:geheim@x/y", "--database-pooling", "session"],
+    /--database-pooling .* choices/,
+  ],
+  [
+    "a direct address without a pooler",
+    ["--database-url", "postgres://u:geheim@x/y", "--database-direct-url", "postgres://u:geheim@z/y"],
+    /--database-direct-url needs --database-pooling/,
+  ],
+  ["a direct address that is none", ["--database-direct-url", "mysql://u:geheim@x"], /--database-direct-url/],
   ["a region with a slash", ["--region", "eu/1"], /--region/],
   ["a base address that is no web address", ["--base-url", "ftp://example.org"], /--base-url/],
   ["a negative run budget", ["--run-token-budget", "-1"], /--run-token-budget/],

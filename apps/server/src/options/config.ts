@@ -7,6 +7,7 @@ import { Command, CommanderError, Option } from "commander"
 import * as v from "valibot"
 import { addCommands, type Commands } from "./commands.ts"
 import { nameInFile, readConfigFile } from "./config-file.ts"
+import { databaseServerOf } from "./database-options.ts"
 import { isLoopback } from "./operator-url.ts"
 import { rekorOf } from "./rekor-options.ts"
 import { StartupError } from "./startup-error.ts"
@@ -116,6 +117,8 @@ function configOf(options: OptionValues, env: Environment) {
     ...options,
     keysDir: options.keysDir ?? join(dataDir, "keys"),
     anonymousRateLimit: options.anonymousRateLimit ?? rateLimit,
+    /** The PostgreSQL server; undefined: the embedded database. */
+    database: databaseServerOf(options),
     reviewer: reviewerOf(options, env),
     witnesses: options.witnesses ?? [],
     /** Cosignatures with which a checkpoint counts as witnessed. */
@@ -158,9 +161,9 @@ function witnessesNeeded({ witnesses = [], witnessesNeeded: needed }: OptionValu
  * A warning for a log with the default name where other machines use the service: readers tell logs apart by their names, and the name can
  * never be changed. Undefined on one machine, as for a trial.
  */
-export function originWarning({ logOrigin, host, databaseUrl, baseUrl }: Config): string | undefined {
+export function originWarning({ logOrigin, host, database, baseUrl }: Config): string | undefined {
   if (logOrigin !== DEFAULT_ORIGIN) return undefined
-  if (databaseUrl === undefined && baseUrl === undefined && isLoopback(host)) return undefined
+  if (database === undefined && baseUrl === undefined && isLoopback(host)) return undefined
   return `the log has the default name ${DEFAULT_ORIGIN}, as other logs have: give --log-origin a host name of yours before the first start; an existing log keeps its name`
 }
 

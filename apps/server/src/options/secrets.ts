@@ -6,7 +6,11 @@ import { closeSync, openSync, readFileSync, readSync, writeSync } from "node:fs"
 import { StartupError } from "./startup-error.ts"
 
 /** Variables whose values are secrets, or contain one. */
-export const SECRET_VARIABLES: readonly string[] = ["RUNSEAL_AIVP_API_KEY", "RUNSEAL_DATABASE_URL"]
+export const SECRET_VARIABLES: readonly string[] = [
+  "RUNSEAL_AIVP_API_KEY",
+  "RUNSEAL_DATABASE_URL",
+  "RUNSEAL_DATABASE_DIRECT_URL",
+]
 
 /** More than any address or key takes. */
 const MAX_SECRET_BYTES = 4096

@@ -6,9 +6,9 @@ import { MCD_MODES, MCD_SCOPES } from "@runseal/core/vocabulary/decision-codes"
 import { REGION_PATTERN } from "@runseal/core/vocabulary/scalars"
 import { adminNameSchema } from "@runseal/core/wire/key-requests"
 import * as v from "valibot"
+import { DATABASE_OPTIONS } from "./database-options.ts"
 import { type OptionText, option } from "./option-row.ts"
 import {
-  DATABASE_URL,
   HOST_NAME,
   integer,
   LISTEN_HOST,
@@ -74,11 +74,7 @@ export const OPTIONS = v.object({
     "host name of the transparency log, without port; it can never be changed",
     v.optional(HOST_NAME, DEFAULT_ORIGIN),
   ),
-  databaseUrl: option(
-    "--database-url <url>",
-    "`postgres://` address; without it the embedded database is used",
-    v.optional(DATABASE_URL),
-  ),
+  ...DATABASE_OPTIONS,
   region: option(
     "--region <name>",
     "execution region recorded in every run",

@@ -9,6 +9,7 @@
  */
 import { Duplex } from "node:stream"
 import { setImmediate as nextTurn } from "node:timers/promises"
+import type { Pooling } from "./pooling.ts"
 import type { StoreClient } from "./session.ts"
 import { connectionClosed, StoreError } from "./store-errors.ts"
 
@@ -41,6 +42,8 @@ export type Connection = {
   /** The same with a timeout in milliseconds, after which the connection is dropped. */
   readonly within: <T>(ms: number, answer: PromiseLike<T>) => Promise<T>
   readonly bounds: AnswerBounds
+  /** Absent: it is one connection of the server for as long as it lasts. */
+  readonly pooling: Pooling | undefined
   /** Ends the connection at once: nothing more is sent, and what is on its way back is not read. */
   readonly drop: () => void
   /** How many warnings the server has sent. */
@@ -80,6 +83,7 @@ export function createConnectionPool(
   size: number,
   openClient: OpenClient,
   bounds: AnswerBounds = UNBOUNDED,
+  pooling?: Pooling,
 ): ConnectionPool {
   const live = new Set<Connection>()
   const idle: Connection[] = []
@@ -88,7 +92,7 @@ export function createConnectionPool(
   let closed = false
 
   const open = (): Connection => {
-    const connection = openConnection(openClient, bounds, () => live.delete(connection))
+    const connection = openConnection({ openClient, bounds, pooling, gone: () => live.delete(connection) })
     live.add(connection)
     return connection
   }
@@ -132,7 +136,12 @@ export function createConnectionPool(
   }
 }
 
-function openConnection(openClient: OpenClient, bounds: AnswerBounds, gone: () => void): Connection {
+type ConnectionParts = Pick<Connection, "bounds" | "pooling"> & {
+  readonly openClient: OpenClient
+  readonly gone: () => void
+}
+
+function openConnection({ openClient, bounds, pooling, gone }: ConnectionParts): Connection {
   const waiting = new Set<(error: Error) => void>()
   let loss: Error | undefined
   let warnings = 0
@@ -177,7 +186,7 @@ function openConnection(openClient: OpenClient, bounds: AnswerBounds, gone: () =
       clearTimeout(timer)
     })
   }
-  return { client, orLost, within, bounds, drop: () => drop(), warnings: () => warnings }
+  return { client, orLost, within, bounds, pooling, drop: () => drop(), warnings: () => warnings }
 }
 
 /** A socket that fails as soon as it is open: the driver rejects its pending statements, one after the other. */

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { GUARDED_USER } from "../../../cluster/postgres-cluster.ts"
 import { startCuttingProxy } from "../../../spec/database/cutting-proxy.ts"
 import {
-  bothDatabases,
+  bothAndPooled,
   newPostgresUrl,
   postgresStart,
   postgresTitle,
@@ -21,7 +21,7 @@ import { sentTogether } from "./transaction.ts"
 
 const key = { tenant_id: "t", window_seconds: 60, window_start: 0 }
 
-bothDatabases("a database", open => {
+bothAndPooled("a database", open => {
   let db: Database
   beforeAll(async () => {
     db = await open()

@@ -2,18 +2,13 @@
 import type postgres from "postgres"
 import { type CommitGate, createCommitGate, OPEN_GATE } from "./commit-gate.ts"
 import { type ConnectionPool, createConnectionPool } from "./connection-pool.ts"
-import { knownMigrations, migrateDatabase, refuseUnmigrated } from "./migrate.ts"
+import { knownMigrations, migrateDatabase } from "./migrate.ts"
 import { lockFolder, prepareCluster, refuseMissing } from "./pglite/folder.ts"
 import { type PgliteThread, startPglite } from "./pglite/pglite-thread.ts"
 import { templateOf } from "./pglite/template.ts"
-import {
-  ANSWER_BOUNDS,
-  checkServer,
-  pgliteClient,
-  SERVER_CONNECTIONS,
-  serverClient,
-  startingClient,
-} from "./postgres-client.ts"
+import { pgliteClient } from "./postgres-client.ts"
+import type { Log } from "./server-checks.ts"
+import { type IfMissing, openServerPool, type ServerPlace } from "./server-start.ts"
 import type { Sink, Source, Tx } from "./session.ts"
 import { StoreError } from "./store-errors.ts"
 import { type Opening, runRead, runStatement, runTransaction, runTransactionFrom, type Work } from "./transaction.ts"
@@ -22,7 +17,7 @@ type DatabaseOptions =
   | { readonly kind: "pglite"; readonly dataDir: string }
   /** Gone with the process: for tests and trials. */
   | { readonly kind: "memory" }
-  | { readonly kind: "postgres"; readonly url: string }
+  | ({ readonly kind: "postgres" } & ServerPlace)
 
 /** The embedded database has one connection: inside `read` or `transaction` nothing may wait for another one. */
 export type Database = Source & {
@@ -60,19 +55,13 @@ export type Database = Source & {
   readonly close: () => Promise<void>
 }
 
-/** A line for the operator. */
-type StoreLog = (sentence: string) => void
-
-/** What is done where there is no deployment yet: a start makes one, a command that reads or changes one is refused. */
-export type IfMissing = "make" | "refuse"
-
 /**
  * Opens a database and migrates it.
  * @throws StartupError in one sentence when it cannot be used
  */
 export async function openDatabase(
   options: DatabaseOptions,
-  log: StoreLog = () => {},
+  log: Log = () => {},
   ifMissing: IfMissing = "make",
 ): Promise<Database> {
   switch (options.kind) {
@@ -82,26 +71,16 @@ export async function openDatabase(
     case "memory":
       return openMemory()
     case "postgres":
-      return openServer(options.url, log, ifMissing)
+      return openServer(options, log, ifMissing)
   }
 }
 
-async function openServer(url: string, log: StoreLog, ifMissing: IfMissing): Promise<Database> {
-  const start = createConnectionPool(1, startingClient(url))
-  try {
-    await start.lease(async connection => {
-      await checkServer(connection.client, log)
-      if (ifMissing === "refuse") await refuseUnmigrated(connection.client)
-      await migrateDatabase(connection)
-    })
-  } finally {
-    await start.close()
-  }
-  const pool = createConnectionPool(SERVER_CONNECTIONS, serverClient(url), ANSWER_BOUNDS)
+async function openServer(place: ServerPlace, log: Log, ifMissing: IfMissing): Promise<Database> {
+  const pool = await openServerPool(place, log, ifMissing)
   return databaseOver("postgres", pool, async () => {}, createCommitGate(pool))
 }
 
-async function openFolder(dataDir: string, log: StoreLog): Promise<Database> {
+async function openFolder(dataDir: string, log: Log): Promise<Database> {
   const lock = lockFolder(dataDir)
   try {
     const clusterDir = await prepareCluster(dataDir, log)

@@ -28,6 +28,27 @@ export async function refuseUnmigrated(sql: StoreClient): Promise<void> {
 }
 
 /**
+ * For a database that is reached through a pooler, which has its own opinion of how long a statement may take.
+ * @param migrated whether the database was migrated just now, past the pooler
+ * @throws StartupError when a migration is missing, or the records have another format; nothing is made
+ */
+export async function refuseOutdated(sql: StoreClient, migrated: boolean): Promise<void> {
+  const [found] = await sql<{ made: boolean }[]>`select to_regclass('migration') is not null as made`
+  const applied = found?.made === true ? await readApplied(sql) : []
+  const known = knownMigrations()
+  refuseForeignHistory(applied, known)
+  if (applied.length === known.length) return refuseOtherRecords(sql)
+  throw new StartupError(
+    migrated
+      ? "--database-direct-url leads to another database than --database-url."
+      : "The database must be brought up to date, which is not done through a pooler: give --database-direct-url, the address of PostgreSQL itself.",
+  )
+}
+
+const readApplied = (sql: Pick<StoreClient, "unsafe">): Promise<readonly Hashed[]> =>
+  sql.unsafe<{ hash: string }[]>("select hash from migration order by step")
+
+/**
  * Applies the missing migrations, all or none. A process that starts at the same time waits for the first.
  * @throws StartupError when the database was made by a newer release or by other migrations, refuses these, or holds records of another format
  */
@@ -44,7 +65,7 @@ export async function migrateDatabase(connection: Connection): Promise<void> {
 async function applyMissing({ sql }: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK}::bigint)`
   await sql`create table if not exists migration (step bigint primary key, hash text not null)`
-  const applied = await sql<{ hash: string }[]>`select hash from migration order by step`
+  const applied = await readApplied(sql)
   const known = knownMigrations()
   refuseForeignHistory(applied, known)
   for (const [step, migration] of known.entries()) {

@@ -1,10 +1,11 @@
 /** The postgres.js clients: one for the embedded database, one for a PostgreSQL server. Neither logs what it sends. */
+import { randomInt } from "node:crypto"
 import { connect as connectSocket, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import postgres from "postgres"
 import { StartupError } from "../../options/startup-error.ts"
 import type { AnswerBounds, ConnectionEvents, OpenClient, OpenedClient } from "./connection-pool.ts"
-import { refusalSentence } from "./server-refusal.ts"
+import type { Settings } from "./pooling.ts"
 import { int8, type StoreClient } from "./session.ts"
 
 /** Connections of one process: the sealer and the budget ledger hold one each while they commit, the rest serve reads. */
@@ -16,7 +17,7 @@ const STATEMENT_TIMEOUT_MS = 15_000
 const LOCK_TIMEOUT_MS = 7_000
 /** After this the server ends a transaction whose client sends nothing more, and releases its locks. */
 const IDLE_TRANSACTION_TIMEOUT_MS = 30_000
-/** Longest wait for another process that is migrating the same database. */
+/** Longest wait for another process that is migrating the same database; up to a second is added. */
 const MIGRATION_TIMEOUT_MS = 300_000
 /**
  * Timeouts on this side, for when those of the server have no effect: the server may hang, the network may drop everything, and no
@@ -27,7 +28,6 @@ export const ANSWER_BOUNDS: AnswerBounds = {
   statement: LOCK_TIMEOUT_MS + 1_000,
   commit: 5_000,
 }
-const OLDEST_POSTGRES_MAJOR = 13
 
 /** One connection that stays open and logs nothing of what it sends. */
 const LASTING = {
@@ -72,47 +72,47 @@ const listenersOf = ({ lost, warned }: ConnectionEvents) => ({
   },
 })
 
-/** Clients of the server at `url` for the store's work. */
-export function serverClient(url: string): OpenClient {
-  return clientOf(url, {
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    lock_timeout: LOCK_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
-  })
+/** In force on every connection for the store's work. Warnings are needed, whatever the settings of the user or the database are. */
+export const WORKING_SETTINGS: Settings = {
+  client_min_messages: "warning",
+  statement_timeout: STATEMENT_TIMEOUT_MS,
+  lock_timeout: LOCK_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
+}
+
+/** The settings of a start, which may wait for another process that migrates. Nothing else has set these very values. */
+export function startingSettings(): Settings {
+  const timeout = (): number => MIGRATION_TIMEOUT_MS + randomInt(1, 1000)
+  return {
+    client_min_messages: "warning",
+    statement_timeout: timeout(),
+    lock_timeout: timeout(),
+    idle_in_transaction_session_timeout: timeout(),
+  }
 }
 
 /**
- * Clients of the server at `url` for the start.
+ * Clients of the server at `url`, with settings for as long as a connection lasts.
  * @throws StartupError when opened for text that is no PostgreSQL URL
  */
-export function startingClient(url: string): OpenClient {
-  return clientOf(url, { statement_timeout: MIGRATION_TIMEOUT_MS })
-}
+export const serverClient = (url: string, settings: Settings = WORKING_SETTINGS): OpenClient =>
+  clientOf(url, settings, {})
 
-function clientOf(url: string, bounds: Readonly<Record<string, number>>): OpenClient {
+/** Clients of a pooler at `url`. They set nothing when they connect, and no statement has a name: those would outlast a transaction. */
+export const pooledClient = (url: string): OpenClient => clientOf(url, {}, { prepare: false })
+
+function clientOf(url: string, settings: Settings, naming: { readonly prepare?: false }): OpenClient {
   return events => {
     try {
       if (!/^postgres(ql)?:\/\//.test(url)) throw new TypeError("another scheme")
-      // Warnings are needed, whatever the settings of the user or the database are.
-      const connection = { application_name: "runseal", client_min_messages: "warning", ...bounds }
-      const options = { ...LASTING, connect_timeout: CONNECT_TIMEOUT_SECONDS, connection }
+      const connection = { application_name: "runseal", ...settings }
+      const options = { ...LASTING, ...naming, connect_timeout: CONNECT_TIMEOUT_SECONDS, connection }
       return open(events, serverSockets(), listeners => postgres(url, { ...options, ...listeners }))
     } catch {
       throw new StartupError("The database address is not a postgres:// URL.")
     }
   }
 }
-
-type ServerSettings = {
-  readonly version: number
-  readonly encoding: string
-  readonly fsync: string
-  readonly commit: string
-  readonly standbys: string
-}
-
-/** Levels of synchronous_commit that do not wait until a standby has the commit on its disk. */
-const UNREPLICATED: ReadonlySet<string> = new Set(["local", "remote_write"])
 
 /** Sockets to a server, which buffer writes until they are connected; several hosts are tried one after the other. */
 function serverSockets(): (options: SocketOptions) => Socket {
@@ -123,33 +123,5 @@ function serverSockets(): (options: SocketOptions) => Socket {
     const address = { host: host[at] ?? "", port: port[at] ?? 0 }
     // The driver reads from its socket which name the certificate must be for.
     return Object.assign(connectSocket(address), address)
-  }
-}
-
-/**
- * Connects and checks that the server will do; a server that may lose commits is logged, not refused.
- * @throws StartupError in one sentence that names neither user nor password
- */
-export async function checkServer(sql: StoreClient, log: (sentence: string) => void): Promise<void> {
-  const { host, port } = sql.options
-  const at = `PostgreSQL at ${host.join(",")}:${port.join(",")}`
-  const [server] = await sql<ServerSettings[]>`
-    select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
-      current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
-      current_setting('synchronous_standby_names') as standbys`.catch(error => {
-    throw new StartupError(refusalSentence(at, error, sql.options))
-  })
-  if (server === undefined) throw new StartupError(`${at} gave no answer.`)
-  const major = Math.floor(server.version / 10_000)
-  if (major < OLDEST_POSTGRES_MAJOR) {
-    throw new StartupError(`${at} is version ${major}; ${OLDEST_POSTGRES_MAJOR} or later is needed.`)
-  }
-  if (server.encoding !== "UTF8") throw new StartupError(`The database of ${at} is not encoded in UTF8.`)
-  if (server.fsync !== "on" || server.commit === "off") {
-    log(`${at} acknowledges commits that a crash may lose: set fsync and synchronous_commit to on.`)
-  } else if (server.standbys !== "" && UNREPLICATED.has(server.commit)) {
-    log(
-      `${at} acknowledges commits that a failover may lose: it has synchronous_standby_names, but synchronous_commit is ${server.commit}; set it to on.`,
-    )
   }
 }

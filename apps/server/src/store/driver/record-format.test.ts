@@ -5,8 +5,11 @@ import { join } from "node:path"
 import { describe, expect, onTestFinished, test } from "vitest"
 import {
   newPostgresUrl,
+  poolerIsAbsent,
+  poolerTitle,
   postgresStart,
   postgresTitle,
+  throughPooler,
   unmigratedPostgresUrl,
 } from "../../../spec/database/databases.ts"
 import { StartupError } from "../../options/startup-error.ts"
@@ -14,7 +17,7 @@ import { pinDeployment } from "../tables/deployment-table.ts"
 import { createConnectionPool } from "./connection-pool.ts"
 import { type Database, openDatabase } from "./database.ts"
 import { knownMigrations } from "./migrate.ts"
-import { startingClient } from "./postgres-client.ts"
+import { serverClient } from "./postgres-client.ts"
 import { RECORD_FORMAT } from "./record-format.ts"
 
 const facts = {
@@ -46,6 +49,15 @@ test("a data folder of another format is refused", async () => {
   await expect(refused).rejects.toThrow(REFUSED)
 })
 
+test.skipIf(poolerIsAbsent)(`a database of another format is refused ${poolerTitle}`, async () => {
+  const url = throughPooler(await newPostgresUrl())
+  const refused = openedAgain(
+    () => openDatabase({ kind: "postgres", url, pooling: "transaction" }),
+    "vfa.audit_bundle.v0",
+  )
+  await expect(refused).rejects.toThrow(REFUSED)
+})
+
 describe.skipIf(postgresStart.kind === "absent")(`a PostgreSQL database ${postgresTitle}`, () => {
   const onServer = (url: string) => () => openDatabase({ kind: "postgres", url })
 
@@ -64,7 +76,7 @@ describe.skipIf(postgresStart.kind === "absent")(`a PostgreSQL database ${postgr
     const url = await unmigratedPostgresUrl()
     const steps = knownMigrations()
     const mark = steps.findIndex(({ sql }) => sql.join().includes("record_format"))
-    const pool = createConnectionPool(1, startingClient(url))
+    const pool = createConnectionPool(1, serverClient(url))
     const run = (...statements: readonly string[]) =>
       pool.lease(async ({ client }) => {
         for (const statement of statements) await client.unsafe(statement)

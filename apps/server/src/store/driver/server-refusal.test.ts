@@ -34,7 +34,7 @@ const AT = "PostgreSQL at 127.0.0.1"
 
 test("PgBouncer that refuses statement_timeout is named as what it is", async () => {
   expect(await refusalOf("08P01", "unsupported startup parameter: statement_timeout")).toBe(
-    `${AT} could not be used: unsupported startup parameter: statement_timeout (SQLSTATE 08P01). Connect to PostgreSQL itself: a pooler such as PgBouncer does not pass on the timeouts that the service sets.`,
+    `${AT} could not be used: unsupported startup parameter: statement_timeout (SQLSTATE 08P01). A pooler such as PgBouncer does not pass on the timeouts that the service sets: give --database-pooling transaction, or the address of PostgreSQL itself.`,
   )
 })
 

@@ -38,7 +38,7 @@ export function refusalSentence(
 }
 
 const POOLER =
-  "Connect to PostgreSQL itself: a pooler such as PgBouncer does not pass on the timeouts that the service sets."
+  "A pooler such as PgBouncer does not pass on the timeouts that the service sets: give --database-pooling transaction, or the address of PostgreSQL itself."
 
 const masked = (text: string, names: readonly unknown[]): string =>
   names

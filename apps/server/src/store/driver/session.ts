@@ -26,7 +26,10 @@ export type Session = Source &
   Sink & {
     /** For hot statements. */
     readonly sql: postgres.ISql<StoreTypes>
-    /** The same for all sessions of one connection, and for those of no other: a reconnected client is another one. */
+    /**
+     * The same for all sessions of one connection of the server, and for those of no other: a reconnected client is another one. Of a
+     * transaction through a pooler it is known once BEGIN was answered.
+     */
     readonly connection: object
     /** For everything else. */
     readonly orm: PostgresJsDatabase
@@ -38,16 +41,20 @@ export type Tx = Session
 /**
  * A session on a connection, and the function that ends it: a late statement of a transaction must not reach the next one.
  * @param answerMs longest wait for the answer to a statement, from when it is sent; then the connection is dropped
+ * @param place the connection of the server
  */
 export function openSession(
   { client, within }: Connection,
   answerMs: number,
+  place: () => object = () => client,
 ): { readonly session: Session; readonly end: () => void } {
   const sent = (answer: PromiseLike<unknown>): void => void within(answerMs, answer).catch(() => {})
   const { proxy, revoke } = Proxy.revocable(client, answerMs === Number.POSITIVE_INFINITY ? {} : observing(sent))
   const session: Session = {
     sql: proxy,
-    connection: client,
+    get connection() {
+      return place()
+    },
     get orm() {
       return drizzle(proxy)
     },

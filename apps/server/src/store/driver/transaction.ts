@@ -15,7 +15,9 @@ export type Work<First, T> = (tx: Tx, first: First) => Promise<T>
  * @throws StoreError, or whatever else `work` rejected with
  */
 export const runTransaction = <T>(connection: Connection, work: (tx: Tx) => Promise<T>): Promise<T> =>
-  runTransactionFrom(connection, async () => undefined, work)
+  runTransactionFrom(connection, NOTHING, work)
+
+const NOTHING: Opening<undefined> = async () => undefined
 
 /** The same with first statements that are sent together with BEGIN. */
 export async function runTransactionFrom<First, T>(
@@ -23,18 +25,25 @@ export async function runTransactionFrom<First, T>(
   open: Opening<First>,
   work: Work<First, T>,
 ): Promise<T> {
-  const result = await beginAndWork(connection, open, work)
+  const result = await beginAndWork(connection, open, work, connection.bounds.statement)
   await commit(connection)
   return result
 }
 
-async function beginAndWork<First, T>(connection: Connection, open: Opening<First>, work: Work<First, T>): Promise<T> {
+async function beginAndWork<First, T>(
+  connection: Connection,
+  open: Opening<First>,
+  work: Work<First, T>,
+  answerMs: number,
+): Promise<T> {
   const { client, orLost, within, bounds, drop } = connection
-  const { session, end } = openSession(connection, bounds.statement)
+  let place: object = connection.pooling === undefined ? client : {}
+  const { session, end } = openSession(connection, answerMs, () => place)
   try {
     // The driver sends a statement once it is awaited: BEGIN before all others.
-    const begin = within(bounds.statement, client.unsafe("begin"))
-    const [, first] = await Promise.all([begin, orLost(open(session))])
+    const starting = within(answerMs, begin(connection))
+    const [at, first] = await Promise.all([starting, orLost(open(session))])
+    place = at
     return await orLost(work(session, first))
   } catch (error) {
     end()
@@ -45,6 +54,16 @@ async function beginAndWork<First, T>(connection: Connection, open: Opening<Firs
   } finally {
     end()
   }
+}
+
+/** @returns the connection of the server */
+async function begin({ client, pooling }: Connection): Promise<object> {
+  if (pooling === undefined) {
+    await client.unsafe("begin")
+    return client
+  }
+  const [, rows] = await client.unsafe<[unknown, { name: string }[]]>(pooling.begin)
+  return pooling.serverConnection(rows[0]?.name ?? "")
 }
 
 /** A statement's error, as it leaves the store; a connection that is of no more use is dropped. */
@@ -63,6 +82,11 @@ export async function runRead<T>(
   answerMs: number,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
+  if (connection.pooling !== undefined) {
+    const result = await beginAndWork(connection, NOTHING, work, answerMs)
+    await connection.within(answerMs, connection.client.unsafe("commit")).catch(connection.drop)
+    return result
+  }
   const { session, end } = openSession(connection, answerMs)
   try {
     return await connection.orLost(work(session))
@@ -93,6 +117,7 @@ export async function sentTogether<Sent extends readonly PromiseLike<unknown>[] 
  * @throws StoreError "outcome_unknown" when the commit was not confirmed; otherwise whatever `work` rejected with
  */
 export async function runStatement<T>(connection: Connection, work: (session: Session) => Promise<T>): Promise<T> {
+  if (connection.pooling !== undefined) return runTransaction(connection, work)
   const { session, end } = openSession(connection, connection.bounds.commit)
   try {
     return await confirmed(connection, connection.orLost(work(session)), isLoss)

@@ -1,0 +1,72 @@
+/** The start on a PostgreSQL server: connects, checks that the server will do and what is in front of it, and migrates. */
+import { type ConnectionPool, createConnectionPool } from "./connection-pool.ts"
+import { migrateDatabase, refuseOutdated, refuseUnmigrated } from "./migrate.ts"
+import { createPooling } from "./pooling.ts"
+import {
+  ANSWER_BOUNDS,
+  pooledClient,
+  SERVER_CONNECTIONS,
+  serverClient,
+  startingSettings,
+  WORKING_SETTINGS,
+} from "./postgres-client.ts"
+import { checkPooler, checkServer, type Log, refusePooler } from "./server-checks.ts"
+
+/** Where the server is, and how it is reached. */
+export type ServerPlace = {
+  readonly url: string
+  /** Present when a pooler is behind `url` that gives each transaction another connection of the server. */
+  readonly pooling?: "transaction" | undefined
+  /** Leads to the server itself, past the pooler, for migrations. */
+  readonly directUrl?: string | undefined
+}
+
+/** What is done where there is no deployment yet: a start makes one, a command that reads or changes one is refused. */
+export type IfMissing = "make" | "refuse"
+
+/**
+ * Migrates the database and opens the pool of connections for the store's work.
+ * @throws StartupError in one sentence that names neither user nor password
+ */
+export async function openServerPool(place: ServerPlace, log: Log, ifMissing: IfMissing): Promise<ConnectionPool> {
+  const { url, pooling, directUrl } = place
+  if (pooling === undefined) {
+    await prepareServer(url, log, ifMissing)
+    return createConnectionPool(SERVER_CONNECTIONS, serverClient(url), ANSWER_BOUNDS)
+  }
+  if (directUrl !== undefined) await prepareServer(directUrl, log, ifMissing)
+  const pool = createConnectionPool(
+    SERVER_CONNECTIONS,
+    pooledClient(url),
+    ANSWER_BOUNDS,
+    createPooling(WORKING_SETTINGS),
+  )
+  try {
+    await pool.lease(async connection => {
+      const { client } = connection
+      await checkServer(client, log)
+      await checkPooler(connection, WORKING_SETTINGS)
+      if (ifMissing === "refuse") await refuseUnmigrated(client)
+      await refuseOutdated(client, directUrl !== undefined)
+    })
+    return pool
+  } catch (error) {
+    await pool.close()
+    throw error
+  }
+}
+
+async function prepareServer(url: string, log: Log, ifMissing: IfMissing): Promise<void> {
+  const settings = startingSettings()
+  const start = createConnectionPool(1, serverClient(url, settings))
+  try {
+    await start.lease(async connection => {
+      await checkServer(connection.client, log)
+      await refusePooler(connection.client, settings)
+      if (ifMissing === "refuse") await refuseUnmigrated(connection.client)
+      await migrateDatabase(connection)
+    })
+  } finally {
+    await start.close()
+  }
+}
