@@ -170,6 +170,16 @@ eachDatabase("the log", open => {
     expect(headers.get("cache-control")).toContain("immutable")
   })
 
+  test("a full tile that is not full yet is a 404 that names the partial one", async () => {
+    for (const level of ["0", "1", "entries"]) {
+      const refused = expectRefused(await service().get(`/log/tile/${level}/${level === "1" ? "000" : "001"}`), 404)
+      const [partial] = /tile\/\w+\/00[01]\.p\/\d+/.exec(refused) ?? []
+      expect((await service().request(`/log/${partial}`)).status, refused).toBe(200)
+    }
+    const none = expectRefused(await service().get("/log/tile/0/002"), 404)
+    expect(none).toBe("The log has no such tile yet.")
+  })
+
   test.each(NO_TILES)("what is no tile of this log is a 404: %s", async path => {
     expectRefused(await service().get(`/log/tile/${path}`), 404)
   })

@@ -28,7 +28,7 @@ import { reportRoutes } from "./front/routes/report-routes.ts"
 import { publicStatementRoutes, runStatementRoutes } from "./front/routes/run-statement-route.ts"
 import { runRoutes } from "./front/routes/runs-routes.ts"
 import { verifyPageRoutes } from "./front/routes/verify-page-route.ts"
-import { errorAnswer, HttpError, unavailable } from "./http-error.ts"
+import { errorAnswer, HttpError, helpLink, unavailable } from "./http-error.ts"
 import { SignerFailure } from "./keys/remote-signer.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
 import type { Route } from "./telemetry.ts"
@@ -117,11 +117,9 @@ function renderError(error: unknown, c: Context, deps: Deps): Response {
   return renderRefusal(new HttpError("internal_error", sentence), c, deps)
 }
 
-/** The one form of a refusal; its Link leads to the list of codes. */
-function renderRefusal({ code, message, status, headers }: HttpError, c: Context, { baseUrl = "" }: Deps): Response {
-  const help = { Link: `<${baseUrl}/docs>; rel="help"` }
-  return c.json(errorAnswer(code, message, c.get("requestId")), status, { ...help, ...headers })
-}
+/** The one form of a refusal. */
+const renderRefusal = ({ code, message, status, headers }: HttpError, c: Context, { baseUrl }: Deps): Response =>
+  c.json(errorAnswer(code, message, c.get("requestId")), status, { ...helpLink(baseUrl), ...headers })
 
 const OUTCOME_UNKNOWN =
   "It is not known whether this took effect. Check that before you send it again, or retry it under the same Idempotency-Key."

@@ -35,3 +35,6 @@ export const errorAnswer = (code: ErrorCode, error: string, request_id: string):
   code,
   request_id,
 })
+
+/** The header field of a refusal that leads to the list of codes. @param baseUrl address of the service; absent: this host's */
+export const helpLink = (baseUrl = ""): { readonly Link: string } => ({ Link: `<${baseUrl}/docs>; rel="help"` })

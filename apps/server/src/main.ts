@@ -33,7 +33,7 @@ type Listeners = { readonly callers: Listening; readonly metrics: Listening | un
 
 /** Starts the metrics first, so that they are there as soon as the service answers. */
 async function startListening(
-  { host, port, metricsHost, metricsPort }: Config,
+  { host, port, metricsHost, metricsPort, baseUrl }: Config,
   service: Service,
   metrics?: Metrics,
 ): Promise<Listeners> {
@@ -42,9 +42,9 @@ async function startListening(
   const watched =
     metrics === undefined || metricsPort === undefined
       ? undefined
-      : await listenForMetrics(metrics, metricsHost, metricsPort)
+      : await listenForMetrics(metrics, { metricsHost, port: metricsPort, baseUrl })
   try {
-    return { callers: await listen({ fetch: createApp(deps).fetch, host, port }), metrics: watched }
+    return { callers: await listen({ fetch: createApp(deps).fetch, host, port, baseUrl }), metrics: watched }
   } catch (error) {
     await watched?.stop()
     throw error

@@ -54,6 +54,7 @@ export function expectRefusal(answer: string, status: number): string {
   expect(head).toMatch(/^content-type: application\/json/im)
   expect(head).toMatch(/^x-content-type-options: nosniff$/im)
   expect(head).toMatch(/^connection: close$/im)
+  expect(head).toMatch(/^link: <\/docs>; rel="help"$/im)
   expect(head).toMatch(new RegExp(`^content-length: ${Buffer.byteLength(body)}$`, "im"))
   const value = objectAt(parseStrictJson(body))
   expect(Object.keys(value).sort()).toEqual(["code", "error", "ok", "request_id"])

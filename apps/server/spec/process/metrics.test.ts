@@ -11,6 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), "runseal-metrics-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const CANARY = "canary-9d21-not-in-a-metric"
+const BASE_URL = "https://attest.example"
 /** What the test asks before it meets this limit. */
 const RATE_LIMIT = 12
 
@@ -29,7 +30,7 @@ describe("with --metrics-port", () => {
   }
 
   beforeAll(async () => {
-    const options = ["--metrics-port", "0", "--rate-limit", `${RATE_LIMIT}`]
+    const options = ["--metrics-port", "0", "--rate-limit", `${RATE_LIMIT}`, "--base-url", BASE_URL]
     child = await startChild(["--data-dir", join(folder, "data"), ...options])
     url = /"url":"([^"]+)","msg":"metrics"/.exec(child.stdout())?.[1] ?? ""
     before = await scrape()
@@ -105,7 +106,12 @@ describe("with --metrics-port", () => {
 
   test("the port has nothing else, and the callers' port has no metrics", async () => {
     for (const path of ["/", "/health", "/runs"]) expect((await fetch(`${url}${path}`)).status).toBe(404)
-    expect((await fetch(`${url}/metrics`, { method: "POST" })).status).toBe(404)
+    const posted = await fetch(`${url}/metrics`, { method: "POST" })
+    expect({ status: posted.status, allow: posted.headers.get("allow") }).toEqual({ status: 405, allow: "GET, HEAD" })
+    const refused = await fetch(`${url}/nothing`)
+    const request_id = refused.headers.get("x-request-id")
+    expect(await refused.json()).toMatchObject({ ok: false, code: "endpoint_not_found", request_id })
+    expect(refused.headers.get("link")).toBe(`<${BASE_URL}/docs>; rel="help"`)
     expect((await fetch(`${url}/metrics`)).headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/)
     expect((await fetch(`${child.url}/metrics`)).status).toBe(429)
   })

@@ -3,7 +3,7 @@ import { createServer } from "node:http"
 import { createServer as createSocketServer } from "node:net"
 import { getRequestListener } from "@hono/node-server"
 import { StartupError } from "../../options/startup-error.ts"
-import { HEAD_MAX_BYTES, refuseUnreadable, socketRefusals } from "./socket-refusals.ts"
+import { HEAD_MAX_BYTES, socketRefusals } from "./socket-refusals.ts"
 
 /** Timeouts of a connection in milliseconds, and how many connections there may be. */
 export type ConnectionLimits = {
@@ -49,6 +49,8 @@ type ListenOptions = {
   /** 0 lets the system choose. */
   readonly port: number
   readonly limits?: ConnectionLimits
+  /** Address under which callers reach the service, if the operator gave one. */
+  readonly baseUrl?: string | undefined
 }
 
 /** Why the system refuses an address, by its error code. */
@@ -75,7 +77,7 @@ export function tryToListen(host: string, port: number): Promise<void> {
 }
 
 /** @throws StartupError when the address cannot be listened on */
-export function listen({ fetch, host, port, limits = CONNECTION_LIMITS }: ListenOptions): Promise<Listening> {
+export function listen({ fetch, host, port, limits = CONNECTION_LIMITS, baseUrl }: ListenOptions): Promise<Listening> {
   const server = createServer({
     maxHeaderSize: HEAD_MAX_BYTES,
     headersTimeout: limits.headMs,
@@ -87,8 +89,8 @@ export function listen({ fetch, host, port, limits = CONNECTION_LIMITS }: Listen
   })
   server.timeout = limits.silentMs
   server.maxConnections = limits.connections
-  const refusals = socketRefusals()
-  const listener = getRequestListener(fetch, { hostname: host, errorHandler: refuseUnreadable })
+  const refusals = socketRefusals(baseUrl)
+  const listener = getRequestListener(fetch, { hostname: host, errorHandler: refusals.refuseUnreadable })
   server.on(
     "request",
     refusals.guard((incoming, outgoing) => void listener(incoming, outgoing)),

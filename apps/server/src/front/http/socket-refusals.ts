@@ -7,7 +7,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:ht
 import type { Duplex } from "node:stream"
 import { RequestError } from "@hono/node-server"
 import { ERROR_CODES, type ErrorCode, REQUEST_ID_HEADER } from "@runseal/core/wire/error-codes"
-import { errorAnswer } from "../../http-error.ts"
+import { errorAnswer, helpLink } from "../../http-error.ts"
 import { createConnectionQueues, type Exchange } from "./connection-queues.ts"
 
 /** Largest head of a request, its request line and all header fields, in bytes. */
@@ -49,25 +49,31 @@ const HEADERS = {
   Connection: "close",
 } as const
 
-/** Status, header fields and body of a refusal. The application has not read a request id, so that it gets a new one. */
-function answerOf({ code, error }: Refusal) {
-  const request_id = randomUUID()
-  const body = JSON.stringify(errorAnswer(code, error, request_id))
-  const headers = { ...HEADERS, [REQUEST_ID_HEADER]: request_id, "Content-Length": `${Buffer.byteLength(body)}` }
-  return { status: ERROR_CODES[code].status, headers, body }
+type RefusalAnswer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
 }
+type AnswerOf = (refusal: Refusal) => RefusalAnswer
 
-function messageOf(refusal: Refusal): string {
-  const { status, headers, body } = answerOf(refusal)
+/** Status, header fields and body of a refusal. The application has not read a request id, so that it gets a new one. */
+const answersWith =
+  (baseUrl: string | undefined): AnswerOf =>
+  ({ code, error }) => {
+    const request_id = randomUUID()
+    const body = JSON.stringify(errorAnswer(code, error, request_id))
+    const own = { [REQUEST_ID_HEADER]: request_id, "Content-Length": `${Buffer.byteLength(body)}` }
+    return { status: ERROR_CODES[code].status, headers: { ...HEADERS, ...helpLink(baseUrl), ...own }, body }
+  }
+
+function messageOf({ status, headers, body }: RefusalAnswer): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, "", body].join("\r\n")
 }
 
 /** Answers a request that was read but is refused before the application, and ends its connection. */
-function refuse(outgoing: ServerResponse, refusal: Refusal): void {
-  const { status, headers, body } = answerOf(refusal)
-  outgoing.writeHead(status, headers).end(body)
-}
+const refuse = (outgoing: ServerResponse, { status, headers, body }: RefusalAnswer): void =>
+  void outgoing.writeHead(status, headers).end(body)
 
 /** HTTP/1.1 asks for exactly one Host (RFC 9112 §3.2); HTTP/1.0, which some health checks still speak, for none. */
 function lacksHost({ httpVersion, headersDistinct }: IncomingMessage): boolean {
@@ -102,13 +108,9 @@ function unclear(incoming: IncomingMessage): Refusal | undefined {
   return coding.toLowerCase() === "chunked" ? undefined : NO_CODING
 }
 
-/** The answer to a request that cannot be passed to the application: its Host or target makes no address. */
-export function refuseUnreadable(error: unknown): Response {
-  const { status, headers, body } = answerOf(error instanceof RequestError ? UNADDRESSED : FAILED)
-  return new Response(body, { status, headers })
-}
-
 type SocketRefusals = {
+  /** The answer to a request that cannot be passed to the application: its Host or target makes no address. */
+  readonly refuseUnreadable: (error: unknown) => Response
   /** Receives every request first; passes to the application those it may see, one of a connection at a time. */
   readonly guard: (listener: RequestListener) => RequestListener
   /** Answers requests with an `Expect` other than `100-continue`. RFC 9110 §10.1.1. */
@@ -120,8 +122,9 @@ type SocketRefusals = {
 }
 type RequestListener = (incoming: IncomingMessage, outgoing: ServerResponse) => void
 
-/** The refusals of one server. */
-export function socketRefusals(): SocketRefusals {
+/** The refusals of one server. @param baseUrl address under which callers reach it, if the operator gave one */
+export function socketRefusals(baseUrl?: string): SocketRefusals {
+  const answerOf = answersWith(baseUrl)
   const queues = createConnectionQueues()
   /** Connections that are ending: what they still send is ignored. */
   const refused = new WeakSet<Duplex>()
@@ -156,7 +159,7 @@ export function socketRefusals(): SocketRefusals {
       last.add(socket)
       outgoing.shouldKeepAlive = false
     }
-    const answer = (): void => (refusal === undefined ? serve(incoming, outgoing) : refuse(outgoing, refusal))
+    const answer = (): void => (refusal === undefined ? serve(incoming, outgoing) : refuse(outgoing, answerOf(refusal)))
     if (queues.enqueue(exchange, answer)) return
     refused.add(socket)
     socket.pause()
@@ -164,6 +167,10 @@ export function socketRefusals(): SocketRefusals {
   }
 
   return {
+    refuseUnreadable: error => {
+      const { status, headers, body } = answerOf(error instanceof RequestError ? UNADDRESSED : FAILED)
+      return new Response(body, { status, headers })
+    },
     guard: listener => (incoming, outgoing) => take({ incoming, outgoing }, unclear(incoming), listener),
     refuseExpectation: (incoming, outgoing) => take({ incoming, outgoing }, UNMET, () => undefined),
     refuseConnect: (_incoming, socket) => {
@@ -171,12 +178,12 @@ export function socketRefusals(): SocketRefusals {
       for (const event of ["error", "timeout"]) socket.on(event, () => socket.destroy())
       if (refused.has(socket)) return
       refused.add(socket)
-      endAfterAnswers(socket, messageOf(NO_TUNNEL))
+      endAfterAnswers(socket, messageOf(answerOf(NO_TUNNEL)))
     },
     onClientError: (error, socket) => {
       if (refused.has(socket)) return
       refused.add(socket)
-      if (socket.writable) endAfterAnswers(socket, messageOf(REFUSALS[codeOf(error)] ?? MALFORMED))
+      if (socket.writable) endAfterAnswers(socket, messageOf(answerOf(REFUSALS[codeOf(error)] ?? MALFORMED)))
       else socket.destroy()
     },
   }

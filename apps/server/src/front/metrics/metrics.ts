@@ -4,9 +4,11 @@
  */
 import { randomUUID } from "node:crypto"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
+import { REQUEST_ID_HEADER } from "@runseal/core/wire/error-codes"
 import { OUTSIDE_FAULTS, type OutsideStanding } from "@runseal/core/wire/log-answers"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
-import { errorAnswer } from "../../http-error.ts"
+import { errorAnswer, HttpError, helpLink } from "../../http-error.ts"
+import type { Config } from "../../options/config.ts"
 import type { Counters, Readiness } from "../../telemetry.ts"
 import { type Listening, listen } from "../http/listen.ts"
 
@@ -186,19 +188,36 @@ function registerGauges(registry: Registry, { waiting, readiness, outside }: Gau
 }
 
 const HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" }
+const ALLOW = "GET, HEAD"
 
 /** The metrics have a port of their own, for the operator alone. */
-async function answer(metrics: Metrics, request: Request): Promise<Response> {
-  const { pathname } = new URL(request.url)
-  if (pathname !== "/metrics" || (request.method !== "GET" && request.method !== "HEAD"))
-    return Response.json(errorAnswer("endpoint_not_found", "There is only GET /metrics here.", randomUUID()), {
-      status: 404,
-      headers: HEADERS,
-    })
+async function answer(metrics: Metrics, baseUrl: string | undefined, request: Request): Promise<Response> {
+  if (new URL(request.url).pathname !== "/metrics")
+    return refusal(new HttpError("endpoint_not_found", "There is only GET /metrics here."), baseUrl)
+  if (!ALLOW.split(", ").includes(request.method))
+    return refusal(
+      new HttpError("method_not_allowed", `/metrics has no such method; it has ${ALLOW}.`, { Allow: ALLOW }),
+      baseUrl,
+    )
   const { text, type } = await metrics.expose()
   return new Response(text, { headers: { ...HEADERS, "Content-Type": type } })
 }
 
+/** The list of codes is at the service's address, not at this one. */
+function refusal({ code, message, status, headers }: HttpError, baseUrl: string | undefined): Response {
+  const request_id = randomUUID()
+  const help = baseUrl === undefined ? {} : helpLink(baseUrl)
+  return Response.json(errorAnswer(code, message, request_id), {
+    status,
+    headers: { ...HEADERS, ...help, ...headers, [REQUEST_ID_HEADER]: request_id },
+  })
+}
+
+type MetricsAddress = Pick<Config, "metricsHost" | "baseUrl"> & { readonly port: number }
+
 /** @throws StartupError when the address cannot be listened on */
-export const listenForMetrics = (metrics: Metrics, host: string, port: number): Promise<Listening> =>
-  listen({ fetch: request => answer(metrics, request), host, port })
+export const listenForMetrics = (
+  metrics: Metrics,
+  { metricsHost, port, baseUrl }: MetricsAddress,
+): Promise<Listening> =>
+  listen({ fetch: request => answer(metrics, baseUrl, request), host: metricsHost, port, baseUrl })

@@ -6,7 +6,7 @@ import { encodeBase64, utf8Encode } from "@runseal/canonical"
 import type { OutsideLogsAnswer } from "@runseal/core/wire/log-answers"
 import { encodeEntryBundle } from "@runseal/log/merkle/entry-bundle"
 import { assembleProof, consistencyPath, inclusionPath, type ProofPlan } from "@runseal/log/merkle/rfc6962"
-import { parseTilePath, TILE_WIDTH, type TileAddress, tileWidth } from "@runseal/log/merkle/tiles"
+import { parseTilePath, TILE_WIDTH, type TileAddress, tilePath, tileWidth } from "@runseal/log/merkle/tiles"
 import { Hono } from "hono"
 import { readStandings } from "../../abroad/outbox/delivery-state.ts"
 import type { Deps } from "../../deps.ts"
@@ -25,11 +25,16 @@ const FRESH = { "Cache-Control": "no-cache" }
 /** Where tiles, entries and proofs are read. Each answer reads on one connection. */
 type Log = Pick<Deps, "db" | "shownHead"> & { readonly nodes: LogNodes }
 
+/** @param there the part of the tile that the log has; its width is 0 where there is none */
+const noSuchTile = (there: TileAddress): HttpError =>
+  notFound(`The log has no such tile yet${there.width === 0 ? "" : `; it has ${tilePath(there)}`}.`)
+
 /** A tile or entry bundle that the current log holds. */
 const tileBytes = ({ db, nodes }: Log, { level, index, width }: TileAddress): Promise<Uint8Array<ArrayBuffer>> =>
   db.read(async session => {
     const { size } = await readHead(session)
-    if (width > tileWidth(level === "entries" ? 0 : level, index, size)) throw notFound("The log has no such tile yet.")
+    const there = tileWidth(level === "entries" ? 0 : level, index, size)
+    if (width > there) throw noSuchTile({ level, index, width: there })
     if (level !== "entries") return new Uint8Array(await readTileThrough(nodes, session, { level, index, width }, size))
     const entries = await readEntries(session, index * TILE_WIDTH, index * TILE_WIDTH + width)
     return new Uint8Array(encodeEntryBundle(entries.map(entry => utf8Encode(entry.body))))
