@@ -4,12 +4,36 @@ import { sha256Hex } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { everyKind, HASH, lineOf, reportWith } from "../test/drawable-reports.ts"
 import { askTool, hasTool } from "../test/pdf-tools.ts"
+import { wordsIn } from "../test/pdf-words.ts"
 import type { Block } from "./block.ts"
 import { drawReport } from "./draw-report.ts"
 
 const latin1 = (pdf: Uint8Array): string => Buffer.from(pdf).toString("latin1")
 const poppler = hasTool("pdftotext")
 const qpdf = hasTool("qpdf")
+
+test.skipIf(!poppler)(
+  "a heading and its remark stay with the first heading below them (skipped without poppler)",
+  async () => {
+    for (let lines = 20; lines < 50; lines += 1) {
+      const filler: Block[] = Array.from({ length: lines }, () => ({ kind: "paragraph", line: lineOf("filler") }))
+      const words = wordsIn(
+        await drawReport(
+          reportWith([
+            ...filler,
+            { kind: "heading", level: 2, text: "Outer" },
+            { kind: "paragraph", line: lineOf("Remark"), keepWithNext: true },
+            { kind: "heading", level: 3, text: "Inner" },
+            { kind: "facts", rows: Array.from({ length: 9 }, (_, i) => ({ label: `l${i}`, value: lineOf("v") })) },
+          ]),
+        ),
+      )
+      const pageOf = (text: string) => words.find(word => word.text === text)?.page
+      expect(pageOf("Outer")).toBe(pageOf("Inner"))
+      expect(pageOf("Remark")).toBe(pageOf("Inner"))
+    }
+  },
+)
 
 describe("the same report gives the same bytes", () => {
   const accents = reportWith([{ kind: "paragraph", line: lineOf("é: ï; Ǻ!?") }])

@@ -19,7 +19,7 @@ export async function drawReport(report: Report): Promise<Uint8Array> {
   const outline: Bookmark[] = []
   const style = STYLES[report.density]
   const strips = report.blocks.flatMap((block, index) =>
-    stripsOf(freeBeforeHeading(block, report.blocks[index + 1]), { node: root, outline, style }),
+    stripsOf(freeBeforeHeading(block, index, report.blocks), { node: root, outline, style }),
   )
   const pens: Pen[] = []
   flow(strips, style.area, () => {
@@ -32,7 +32,11 @@ export async function drawReport(report: Report): Promise<Uint8Array> {
   return writeDocument(report, { sheets: pens.map(({ sheet }) => sheet), fonts, root, outline })
 }
 
-/** A paragraph before a heading may end its page: the heading starts another part. */
-function freeBeforeHeading(block: Block, next: Block | undefined): Block {
-  return block.kind === "paragraph" && next?.kind === "heading" ? { kind: "paragraph", line: block.line } : block
+/** A paragraph before a heading may end its page: the heading starts another part, unless it is below the paragraph's own. */
+function freeBeforeHeading(block: Block, index: number, blocks: readonly Block[]): Block {
+  const next = blocks[index + 1]
+  if (block.kind !== "paragraph" || next?.kind !== "heading") return block
+  const above = blocks.slice(0, index).findLast(({ kind }) => kind !== "paragraph")
+  const opens = above?.kind === "heading" && above.level < next.level
+  return opens ? block : { kind: "paragraph", line: block.line }
 }

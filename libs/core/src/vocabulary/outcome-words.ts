@@ -139,7 +139,7 @@ export const ATTESTATION_GAP_WORDS: OutcomeWords = {
   verdict: "Not admitted: attested fields are missing",
   record_title: "Attestation Gap Receipt",
   framing:
-    "This is the record of a request that was not admitted, because it lacks attested fields that the policy requires. The attestation gap receipt is the seal of that finding, and attests no execution.",
+    "This is the record of a request that was not admitted, because attested fields that the policy requires are missing in it or say nothing. The attestation gap receipt is the seal of that finding, and attests no execution.",
   enforcement:
     "This run was refused at admission: the policy's rules were not evaluated, no allow token was issued, and no kernel ran.",
   proof: {
@@ -150,7 +150,7 @@ export const ATTESTATION_GAP_WORDS: OutcomeWords = {
   stages:
     "The run was not admitted. The record holds the request as an envelope and a transport record, which stages DOG and DTL made; the gate PEPG_ADMISSION stopped it there. No kernel ran, and there is neither an execution manifest nor a partial manifest.",
   statement:
-    "This record attests that the run was not admitted, because the request lacks the attested fields that the receipt names. The policy's rules were not evaluated and no kernel ran. The attestation gap receipt seals that finding. The record attests no execution.",
+    "This record attests that the run was not admitted, because the attested fields that the receipt names as missing are not in the request or say nothing. The policy's rules were not evaluated and no kernel ran. The attestation gap receipt seals that finding. The record attests no execution.",
 }
 
 export const STAGE_ERROR_WORDS: OutcomeWords = {

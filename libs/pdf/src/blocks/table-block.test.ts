@@ -38,6 +38,25 @@ describe.skipIf(!poppler).each(DENSITIES)("the columns of a %s table (skipped wi
     }
   })
 
+  test("break no number: a row that they cannot hold is set line by line below, each value behind its column's title", async () => {
+    const texts = ["a_check_of_a_day", "0.000001234567", "123456789012345", "EUR_per_day_and_account", "false"]
+    const wide = [...texts, "beyond".repeat(20), "1.5e-300"].map(lineOf)
+    const words = await wordsOf([["day", "1", "2", "EUR", "true", "no", "3"].map(lineOf), wide], density)
+    const found = words.map(({ text }) => text)
+    expect(found).toEqual(expect.arrayContaining([...texts, "1.5e-300"]))
+    const [at, title] = [found.indexOf("0.000001234567"), found.lastIndexOf("c1")]
+    expect(title).toBe(at - 1)
+    expect(words[at]?.top).toBeCloseTo(words[title]?.top ?? 0, 0)
+    expect(overlapsIn(words)).toEqual([])
+    expect(Math.max(...words.map(({ right }) => right))).toBeLessThan(PAGE.width - 40)
+  })
+
+  test("hold long words that break after a slash or a dash", async () => {
+    const address = "https://example.com/".padEnd(200, "path/")
+    const words = await wordsOf([[lineOf("1"), lineOf(address), lineOf(address)]], density)
+    expect(words.filter(({ text }) => text === "c1")).toHaveLength(1)
+  })
+
   test("are split by their shares when all words are short", async () => {
     const words = await wordsOf([["one", "two"].map(lineOf)], density)
     const leftOf = (text: string): number => words.find(word => word.text === text)?.left ?? 0

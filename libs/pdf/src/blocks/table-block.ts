@@ -2,26 +2,35 @@ import type { Line, TableBlock } from "../block.ts"
 import type { RepeatedHeader, Strip } from "../page/flow.ts"
 import { passageStrips } from "../page/passage.ts"
 import { type Cell, drawRow, heightOfCell, linesIn, type RowStyle, rowStrips } from "../page/row-strips.ts"
+import type { Column } from "../page/style.ts"
 import { addNode, type StructureNode } from "../tags/structure.ts"
 import type { Setting } from "../text/setting.ts"
-import { longestWord, wrap } from "../text/wrap.ts"
+import { holdsWords, longestWord, wrap } from "../text/wrap.ts"
 import type { Place } from "./bookmark-place.ts"
-import { columnsOf, rowStyles, wellSplit } from "./table-layout.ts"
+import { columnsOf, GUTTER, rowStyles, wellSplit } from "./table-layout.ts"
 
 export function tableStrips(block: TableBlock, place: Place): Strip[] {
   const { settings, gaps, column: whole } = place.style
   const styles = rowStyles(place.style, block.dense)
   const table = addNode(place.node, "Table")
-  const columns = columnsOf(
-    whole,
-    block.columns.map(({ share }) => share),
-    block.columns.map(({ title }, at) =>
-      Math.max(
-        longestWord([{ text: title }], settings.column_title),
-        ...block.rows.map(texts => longestWord(texts[at] ?? [], styles.cell)),
+  const columnsFor = (rows: TableBlock["rows"]): readonly Column[] =>
+    columnsOf(
+      whole,
+      block.columns.map(({ share }) => share),
+      block.columns.map(({ title }, at) =>
+        Math.max(
+          longestWord([{ text: title }], settings.column_title),
+          ...rows.map(texts => longestWord(texts[at] ?? [], styles.cell)),
+        ),
       ),
-    ),
-  )
+    )
+  const heldBy =
+    (columns: readonly Column[]) =>
+    (texts: readonly Line[]): boolean =>
+      columns.every(({ width }, at) => holdsWords(texts[at] ?? [], styles.cell, width))
+  // The widest rows take no room from the others: they are set across the columns.
+  const columns = columnsFor(block.rows.filter(heldBy(columnsFor(block.rows))))
+  const isHeld = heldBy(columns)
   const aligns = block.columns.map(({ align }) => align ?? "start")
   const rowOf = (row: StructureNode, type: "TH" | "TD", texts: readonly Line[], setting: Setting): Cell[] =>
     columns.map((column, index) => ({
@@ -45,14 +54,37 @@ export function tableStrips(block: TableBlock, place: Place): Strip[] {
   const body = addNode(table, "TBody")
   const head = rowStrips(headCells, styles.header)
   const header = repeated(headCells, styles.header)
-  const rows = block.rows.flatMap((texts, index) =>
-    afterHeader(rowStrips(rowOf(addNode(body, "TR"), "TD", texts, styles.cell), styles.row, header), index === 0),
-  )
+  const rows = block.rows.flatMap((texts, index) => {
+    const row = addNode(body, "TR")
+    const cells = isHeld(texts)
+      ? rowOf(row, "TD", texts, styles.cell)
+      : [acrossColumns(row, titles, texts, styles.cell, whole)]
+    return afterHeader(rowStrips(cells, styles.row, header), index === 0)
+  })
   return [
     ...caption,
     ...head.map((strip, index) => ({ ...strip, gap: index === 0 ? 3 : 0, keepWithNext: true })),
     ...wellSplit(rows),
   ]
+}
+
+/** The cells of a row one below the other, each behind the title of its column. */
+function acrossColumns(
+  row: StructureNode,
+  titles: readonly Line[],
+  texts: readonly Line[],
+  setting: Setting,
+  whole: Column,
+): Cell {
+  const column = { x: whole.x + GUTTER / 2, width: whole.width - GUTTER }
+  const lines = titles.flatMap(([title], index) => {
+    const [first, ...rest] = texts[index] ?? []
+    if (title === undefined || first === undefined) return []
+    const { newLine: _, ...inline } = first
+    const text: Line = [{ text: `${title.text} `, tone: "muted" }, inline, ...rest]
+    return linesIn(addNode(row, "TD"), wrap(text, setting, column.width))
+  })
+  return { column, align: "start", lines }
 }
 
 /** The header above the first row is the table's own. */

@@ -37,7 +37,7 @@ export function wellSplit(strips: readonly Strip[]): Strip[] {
 }
 
 /** Between the text of neighbouring columns. */
-const GUTTER = 10
+export const GUTTER = 10
 /** A column that has just the width of its word must hold it, in points. */
 const ROUNDING = 0.01
 /** A box for a character fits in a column of this width. */

@@ -21,6 +21,7 @@ const HASH = /^(?:[0-9a-z]{1,12}:)?[0-9a-f]{64}$/
 const HASH_PARTS = [32, 16, 8]
 /** A word too long for its column preferably breaks after one of these, if it comes late enough in the line. */
 const SOFT = /[/_.:,;=&?@|\\-]/
+const AFTER_SOFT = /(?<=[/_.:,;=&?@|\\-])/
 const SOFT_REACH = 0.5
 
 type Wrapping = {
@@ -48,6 +49,17 @@ export function longestWord(line: Line, setting: Setting): number {
     if (item.breakAfter || item.newline) width = 0
   }
   return longest
+}
+
+/** Whether a column of this width, in points, holds a passage without breaking a word where it cannot be broken well. */
+export function holdsWords(line: Line, setting: Setting, width: number): boolean {
+  if (longestWord(line, setting) <= width) return true
+  return itemsOf(line, setting).items.every(item => {
+    const widthOfText = (text: string): number => textBox(item, text, setting.size).width
+    if (item.kind !== "word" || widthOfText(item.text) <= width) return true
+    if (isHash(item)) return widthOfText(item.text.slice(0, HASH_PARTS[0])) <= width
+    return item.text.split(AFTER_SOFT).every(piece => widthOfText(piece) <= width * SOFT_REACH)
+  })
 }
 
 const isHash = ({ style, text }: Item): boolean => style === "mono" && HASH.test(text)

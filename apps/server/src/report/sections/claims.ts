@@ -69,7 +69,7 @@ const kernels = ({ sections: { efa } }: Bundle): Claim | undefined => {
 
 const budgets = ({ sections: { budget_snapshot: budget } }: Bundle): Claim | undefined => {
   if (budget === undefined) return undefined
-  const run = `${count(budget.declared_tokens)} tokens were declared, with a limit of ${count(budget.run_limit)} for one run`
+  const run = `The budgets counted ${countOf(budget.declared_tokens, "declared token")}, with a limit of ${count(budget.run_limit)} for one run`
   const { window } = budget
   const charged =
     window === undefined
@@ -101,7 +101,9 @@ const declaredCount =
 const ending = (bundle: Bundle): Claim => {
   const { run, manifest } = bundle
   const found = receiptOf(bundle)
-  return claim("decided", OUTCOMES[run.outcome_kind].sentence, [
+  // A step that failed is no decision of a gate.
+  const basis = run.outcome_kind === "stage_error" ? "operator" : "decided"
+  return claim(basis, OUTCOMES[run.outcome_kind].sentence, [
     ["manifest", manifest?.ManifestHash],
     [found?.key ?? "", found?.receipt.hash],
     ["bundle_hash", found === undefined && manifest === undefined ? bundle.bundle_hash : undefined],

@@ -5,7 +5,7 @@ import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { TranscriptStep } from "@runseal/core/vocabulary/pipeline-path"
 import type { Line, Span } from "@runseal/pdf/block"
 import { CALLERS_WORD } from "../declared.ts"
-import { count, fact, facts, line, mono, quote, remark, subsection, table, timeOr } from "../spans.ts"
+import { count, countOf, fact, facts, line, mono, quote, remark, subsection, table, timeOr } from "../spans.ts"
 import type { Part } from "../subject.ts"
 import { attestedFacts, DECISION_FIELDS } from "./declared-content.ts"
 import { factsBeside } from "./receipt-part.ts"
@@ -44,7 +44,7 @@ const GATE_REASONS: Readonly<Partial<Record<TranscriptStep, (bundle: Bundle) => 
   PEPG: ({ sections: { policy_evaluation: evaluation } }) =>
     evaluation && line(mono(evaluation.decision_reason_code), " by ", mono(evaluation.fired_rule_id)),
   CCV: ({ sections: { budget_snapshot: budget } }) =>
-    budget && line(`${count(budget.declared_tokens)} tokens declared; limit ${count(budget.run_limit)}`),
+    budget && line(`${countOf(budget.declared_tokens, "token")} declared; limit ${count(budget.run_limit)}`),
   MACC: ({ sections: { budget_snapshot: budget } }) =>
     budget?.window &&
     line(`window total ${count(budget.window.total_after)} with this run; cap ${count(budget.window.cap)}`),

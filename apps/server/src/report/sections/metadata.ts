@@ -95,9 +95,10 @@ type StageHashField = {
 
 export const pipelineHashes: Part = subject => {
   const { manifest } = subject.bundle
-  const opening = [heading(1, "Pipeline Stages"), paragraph(wordsOf(subject).stages)]
-  if (manifest === undefined) return opening
   const explained = subject.format !== "brief"
+  const elsewhere = manifest === undefined || explained ? "" : " The other formats say what each is a hash of."
+  const opening = [heading(1, "Pipeline Stages"), paragraph(`${wordsOf(subject).stages}${elsewhere}`)]
+  if (manifest === undefined) return opening
   const columns = [
     { title: "Stage", share: 10 },
     { title: explained ? "Manifest field, and what it is a hash of" : "Manifest field", share: explained ? 36 : 29 },

@@ -5,7 +5,7 @@ import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Block, Line } from "@runseal/pdf/block"
-import { joined, valueLine } from "../declared.ts"
+import { declaredIn, joined, valueLine } from "../declared.ts"
 import type { Fact } from "../spans.ts"
 import { count, fact, facts, fieldLabel, line, mono, muted, quote, remark, table, timeOr } from "../spans.ts"
 import type { Part } from "../subject.ts"
@@ -37,16 +37,22 @@ const fieldLine = (value: JsonValue | undefined): Line => {
   return typeof value === "string" && value !== "" ? timeOr(value) : valueLine(value)
 }
 
+const SAYS_NOTHING = ": declared, and its value says nothing"
+
 /** The attested fields of an attestation gap. */
-export const missingFields: Part = ({ bundle: { attestation_gap_receipt: gap } }) => {
+export const missingFields: Part = ({ bundle }) => {
+  const { attestation_gap_receipt: gap } = bundle
   if (gap === undefined) return []
+  const declared = declaredIn(bundle, "attested_context") ?? {}
   const columns = [
     { title: "Attested field", share: 60 },
     { title: "In the request", share: 40 },
   ]
   const rows = gap.required_fields.map(name => [
     quote(name),
-    gap.missing_fields.includes(name) ? line({ text: "missing", style: "bold", tone: "bad" }) : line("declared"),
+    gap.missing_fields.includes(name)
+      ? line({ text: "missing", style: "bold", tone: "bad" }, Object.hasOwn(declared, name) ? SAYS_NOTHING : [])
+      : line("declared"),
   ])
   return table("Attested fields that the policy requires", columns, rows)
 }

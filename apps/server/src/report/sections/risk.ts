@@ -1,8 +1,8 @@
 /** Risk assessment: what was searched for, found and declared. */
-import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
+import { MCD_REASON_CODE, MCD_SCOPES, type McdScope } from "@runseal/core/vocabulary/decision-codes"
 import type { Block } from "@runseal/pdf/block"
 import { CALLERS_WORD } from "../declared.ts"
-import { count, fact, facts, mono, paragraph, quote, remark, subsection, timeOr } from "../spans.ts"
+import { count, fact, facts, mono, muted, paragraph, quote, remark, subsection, timeOr } from "../spans.ts"
 import type { Part } from "../subject.ts"
 import { declaredContent } from "./declared-content.ts"
 import { factsBeside } from "./receipt-part.ts"
@@ -16,13 +16,24 @@ export const riskAssessment: Part = subject => {
   ]
 }
 
+const SCANNED: Readonly<Record<McdScope, string>> = {
+  payload: "the payload",
+  ai_output: "the AI output",
+  declared: "the route and the declared sections",
+}
+
 const signatureScan: Part = subject => {
   const match = signatureMatch(subject)
   if (match.length > 0) return match
+  const scan = subject.bundle.sections.policy_evaluation?.signature_scan
+  const { scope = [], disabled = [] } = scan ?? {}
+  const left = MCD_SCOPES.filter(part => !scope.includes(part))
   return [
     paragraph(
-      "No signature of Malicious Code Defense matched. A scan finds what its library knows; it does not show that a text is harmless.",
+      "Malicious Code Defense found none of its signatures in what it searched. A scan finds what its library knows; it does not show that a text is harmless.",
     ),
+    ...(left.length === 0 ? [] : [paragraph(`Not searched: ${left.map(part => SCANNED[part]).join(", ")}.`)]),
+    ...(disabled.length === 0 ? [] : [paragraph("Not searched for: ", mono(disabled.join(", ")), ".")]),
   ]
 }
 
@@ -36,6 +47,9 @@ const PLACES: Readonly<Record<string, string>> = {
 export const placeOf = (matchedIn: string): string =>
   Object.hasOwn(PLACES, matchedIn) ? (PLACES[matchedIn] ?? matchedIn) : `the declared text ${matchedIn}`
 
+/** Whether a place names a member by its position, because the member's name is not plain. */
+const hasPosition = (matchedIn: string): boolean => /\/#\d/.test(matchedIn)
+
 /** The signature of Malicious Code Defense that matched, and where; no block when none did. */
 export const signatureMatch: Part = ({ bundle: { sections }, context: { signature } }) => {
   const { mcd_finding: finding } = sections
@@ -45,7 +59,11 @@ export const signatureMatch: Part = ({ bundle: { sections }, context: { signatur
     ...(signature === undefined ? [] : [fact("Source", signature.source)]),
     fact("Category", mono(finding.category)),
     fact("Severity", mono(finding.severity)),
-    fact("Matched in", placeOf(finding.matched_in)),
+    fact(
+      "Matched in",
+      placeOf(finding.matched_in),
+      hasPosition(finding.matched_in) ? muted(" (#0 is the first member by name, #1 the second)") : [],
+    ),
     fact("Scanned at", timeOr(finding.finding_clock)),
     fact("Text fingerprint", mono(finding.text_fingerprint)),
     fact("Library hash", mono(finding.library_hash)),
@@ -55,6 +73,9 @@ export const signatureMatch: Part = ({ bundle: { sections }, context: { signatur
   const observed = sections.policy_evaluation?.decision_reason_code !== MCD_REASON_CODE
   return [...(observed ? [remark("The scan observes only: the match denied nothing.")] : []), ...facts(rows)]
 }
+
+/** The reviewer's name in a record whose review was switched off. */
+export const SWITCHED_OFF = "none"
 
 /** Who reviewed the AI output, and what was decided. */
 export const governanceReview: Part = ({ bundle }) => {
@@ -80,7 +101,7 @@ export const governanceReview: Part = ({ bundle }) => {
 
 const REVIEWER_REMARKS: Readonly<Record<string, string>> = {
   "builtin-rules": "Reviewed by built-in deterministic rules, not by a model or a person.",
-  none: "The review was switched off: AI output was present, and nobody reviewed it.",
+  [SWITCHED_OFF]: "The review was switched off: AI output was present, and nobody reviewed it.",
 }
 
 function reviewRemarks(adapter: string, output: boolean): readonly Block[] {

@@ -1,6 +1,6 @@
 /** Part 1: the Executive Summary, exactly two paragraphs: this run, then what its outcome means and where it is anchored. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
-import { recordFindings } from "@runseal/core/artifacts/record-findings"
+import { type RecordFinding, recordFindings } from "@runseal/core/artifacts/record-findings"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
@@ -9,7 +9,7 @@ import type { Line } from "@runseal/pdf/block"
 import { count, countOf, heading, line, mono, paragraph, quote, readableTime, shortQuote } from "../spans.ts"
 import { type Part, wordsOf } from "../subject.ts"
 import { anchorSentence } from "./anchors.ts"
-import { placeOf } from "./risk.ts"
+import { placeOf, SWITCHED_OFF } from "./risk.ts"
 
 export const executiveSummary: Part = subject => {
   const { bundle } = subject
@@ -31,7 +31,7 @@ function opener(bundle: Bundle): Line {
     shortQuote(run.execution_region),
     ". ",
   )
-  const payload = `Its payload of ${count(sections.payload.payload_bytes)} bytes is recorded only as a hash. `
+  const payload = `Its payload of ${countOf(sections.payload.payload_bytes, "byte")} is recorded only as a hash. `
   return line(requested, payload, `${OUTCOMES[run.outcome_kind].sentence} `, because(bundle), findings(bundle))
 }
 
@@ -39,13 +39,19 @@ function opener(bundle: Bundle): Line {
 function findings({ sections }: Bundle): Line {
   const found = recordFindings(sections)
   if (found.length === 0) return []
-  const codes = found.map(({ code }) => code).join(", ")
+  const total = found.reduce((sum, { count: times }) => sum + times, 0)
+  const { mcd_finding: match } = sections
+  const observed = found.some(({ code }) => code === "SIGNATURE_MATCH_OBSERVED") ? match : undefined
   return line(
-    ` The record has ${countOf(found.length, "finding")}, which ${found.length === 1 ? "stops" : "stop"} no run: `,
-    mono(codes),
-    ".",
+    ` The record has ${countOf(total, "finding")}, which ${total === 1 ? "stops" : "stop"} no run: `,
+    mono(found.map(codeOf).join(", ")),
+    observed === undefined
+      ? "."
+      : line(". ", mono(observed.matched_signature_id), ` matched in ${placeOf(observed.matched_in)}.`),
   )
 }
+
+const codeOf = ({ code, count: times }: RecordFinding): string => (times === 1 ? code : `${code} ×${count(times)}`)
 
 /** What decided the outcome, from the sealed decision. */
 function because(bundle: Bundle): Line {
@@ -58,10 +64,16 @@ function because(bundle: Bundle): Line {
   return line(
     "The rule ",
     mono(evaluation.fired_rule_id),
-    ` admitted it; it declared ${count(budget.declared_tokens)} tokens, within both budgets; the governance review recorded a release (`,
+    ` admitted it; the budgets counted ${countOf(budget.declared_tokens, "declared token")}, within both limits; the governance review ${released(review)} (`,
     mono(review.decision_reason),
     ").",
   )
+}
+
+/** What the governance review of a completed run came to. */
+function released({ adapter_id, ai_output_hash }: NonNullable<Bundle["sections"]["governance_review"]>): string {
+  if (ai_output_hash === undefined) return "had no AI output to review and recorded a release"
+  return adapter_id === SWITCHED_OFF ? "was switched off and recorded a release" : "recorded a release"
 }
 
 function failed(bundle: Bundle): Line {
@@ -87,12 +99,12 @@ const REASONS: readonly ((bundle: Bundle) => Line | undefined)[] = [
   ({ ccv_halt_receipt: receipt }) =>
     receipt &&
     line(
-      `It declared ${count(receipt.consumed_at_halt)} tokens; the limit of one run is ${count(receipt.budget_limit)}.`,
+      `It declared ${countOf(receipt.consumed_at_halt, "token")}; the limit of one run is ${count(receipt.budget_limit)}.`,
     ),
   ({ macc_halt_receipt: receipt }) =>
     receipt &&
     line(
-      `With its ${count(receipt.per_run_consumption)} tokens the window that began on ${readableTime(receipt.window_start)} holds ${count(receipt.cumulative_at_halt)}; the cap is ${count(receipt.budget_limit)}.`,
+      `With its ${countOf(receipt.per_run_consumption, "token")} the window that began on ${readableTime(receipt.window_start)} holds ${count(receipt.cumulative_at_halt)}; the cap is ${count(receipt.budget_limit)}.`,
     ),
   ({ aivp_t4_halt_receipt: receipt }) =>
     receipt &&
@@ -108,6 +120,6 @@ const REASONS: readonly ((bundle: Bundle) => Line | undefined)[] = [
   ({ attestation_gap_receipt: receipt }) =>
     receipt &&
     line(
-      `${count(receipt.missing_fields.length)} of ${count(receipt.required_fields.length)} required fields are missing.`,
+      `Of ${countOf(receipt.required_fields.length, "required field")} ${receipt.missing_fields.length === 1 ? "1 is" : `${count(receipt.missing_fields.length)} are`} missing.`,
     ),
 ]

@@ -40,9 +40,10 @@ export function timeline(bundle: TimedBundle): TimelineBlock {
   const steps = stepStates(bundle)
   const stops = steps.filter(({ state }) => state === "stopped").map(({ code, label }) => `${code} (${label})`)
   const passed = steps.filter(({ state }) => state === "passed").length
+  const left = steps.length - passed - stops.length
   const alternative =
     stops.length === 0
       ? `All ${steps.length} steps were passed: nine stages and five gates.`
-      : `${passed} of ${steps.length} steps were passed; the run ended at ${stops.join(" and then failed at ")}; ${steps.length - passed - stops.length} steps were not reached.`
+      : `${passed} of ${steps.length} steps ${passed === 1 ? "was" : "were"} passed; the run ended at ${stops.join(" and then failed at ")}; ${left === 1 ? "1 step was" : `${left} steps were`} not reached.`
   return { kind: "timeline", steps, alternative }
 }
