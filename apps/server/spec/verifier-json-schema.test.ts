@@ -1,8 +1,12 @@
 /** Every object that `verifier --json` prints of a service's records fits the schema that `verifier json-schema` prints. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { serve } from "@hono/node-server"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createApp } from "../src/app.ts"
 import { Ajv2020 } from "./harness/ajv.ts"
 import { CASES, standingSevenStates } from "./harness/seven-states.ts"
 import { runVerifier } from "./harness/verifier.ts"
@@ -26,6 +30,17 @@ beforeAll(async () => {
   const made = await service().post("/attest", { digest: "5e".repeat(32), algorithm: "sha256" })
   writeFileSync(join(folder, "attestation.json"), made.text)
 })
+
+/** Serves the service while `use` runs. */
+async function atAddress(use: (address: string) => Promise<void>): Promise<void> {
+  const listening = serve({ fetch: createApp(service().deps).fetch, port: 0, hostname: "127.0.0.1" })
+  await new Promise(resolve => listening.once("listening", resolve))
+  try {
+    await use(`http://127.0.0.1:${(listening.address() as AddressInfo).port}`)
+  } finally {
+    await new Promise(closed => listening.close(closed))
+  }
+}
 
 /** The objects of standard output, one a line or one in all. */
 async function printed(...args: readonly string[]): Promise<readonly unknown[]> {
@@ -56,6 +71,22 @@ describe("the schema fits", () => {
       validate(object)
       expect(validate.errors ?? []).toEqual([])
     }
+  })
+
+  const FOREIGN = fileURLToPath(new URL("../../../libs/core/vectors/bundles/valid/ok-full.json", import.meta.url))
+  test.each([
+    ["LOG VERIFIED", trust],
+    ["LOG EXTENSION VERIFIED", [...trust, "--quick"]],
+    ["LOG VERIFIED", [...trust, "--holds", "records/ok.json"]],
+    ["FAILED", [...trust, "--holds", FOREIGN]],
+    ["FAILED", []],
+  ])("an audit of the log: %s", async (verdict, args) => {
+    await atAddress(async address => {
+      const [object] = await printed("log", "audit", address, ...args)
+      expect(object).toMatchObject({ schema_version: 1, verdict })
+      validate(object)
+      expect(validate.errors ?? []).toEqual([])
+    })
   })
 
   test("and no object with another member, or without one", async () => {

@@ -42,10 +42,15 @@ export async function commandLineAnswer(
     return answer
   } catch (error) {
     // Commander has already printed the error, help or version.
-    if (error instanceof CommanderError) return { ...answer, exit: error.exitCode === 0 ? 0 : 2 }
+    if (error instanceof CommanderError)
+      return { ...answer, exit: error.exitCode === 0 || asksHelp(error, words) ? 0 : 2 }
     throw error
   }
 }
+
+/** Of help that was printed: whether the command asked for it, or lacked a word. Commander gives both the exit code of the process. */
+const asksHelp = ({ code }: CommanderError, words: readonly string[]): boolean =>
+  code === "commander.help" && words.includes("help")
 
 /** `--strict` takes no value of its own, since it would take the document behind it: a list is an option of its own. */
 const strictList = (word: string): string => word.replace(/^--strict=/, "--strict-list=")
@@ -74,6 +79,8 @@ function commandLine(
       "Verifies a sealed record offline: an audit bundle, a receipt, an attestation, a run statement, or a report in PDF.",
     )
     .version(VERSION)
+    // Else the word would be taken for a document: only a program without a task of its own has this command by itself.
+    .helpCommand("help [command]", "display help for command")
     .argument("<documents...>", "files, folders, - for standard input, or https addresses")
     .option("--trust <file>", "use this trust document instead of the pinned ones (repeatable)", appended, [])
   for (const [flag, , description] of SWITCHES) program.option(flag, description, false)
@@ -81,9 +88,10 @@ function commandLine(
     program.addOption(
       new Option(`--${name}`, FORMAT_HELP[name]).conflicts(["json", ...FORMATS.filter(other => other !== name)]),
     )
-  for (const [flag, description] of EXPECTATION_FLAGS) program.option(flag, description)
+  for (const [flag, description] of EXPECTATION_FLAGS)
+    program.addOption(new Option(flag, description).argParser(onlyValue(flag)))
   program
-    .addOption(new Option("--strict-list <limitations>").hideHelp())
+    .addOption(new Option("--strict-list <limitations>").hideHelp().argParser(joined))
     .addHelpText("after", VERIFY_HELP)
     .action(async (documents: readonly string[], options: RootOptions) =>
       setAnswer(await verify(verificationOf(documents, options))),
@@ -257,5 +265,19 @@ function trustCommands(
 /** Whether one of these options was given. */
 const areGiven = (options: Readonly<Record<string, unknown>>): boolean =>
   Object.values(options).some(value => value !== undefined && value !== false)
+
+/** Of two values one would be left out without a word, and an empty one is a variable of a script that is not set. */
+const onlyValue =
+  (flag: string) =>
+  (value: string, before: string | undefined): string => {
+    const [name = flag] = flag.split(" ")
+    if (before !== undefined) throw new InputError(`${name} is given twice: a record is compared with one value.`)
+    if (value === "") throw new InputError(`${name} is given an empty value.`)
+    return value
+  }
+
+/** Two lists are one. */
+const joined = (value: string, before: string | undefined): string =>
+  before === undefined ? value : `${before},${value}`
 
 const appended = (value: string, before: readonly string[]): readonly string[] => [...before, value]

@@ -2,7 +2,7 @@
 import { sha256Hex } from "@runseal/canonical"
 import { LIMITATION_CODES, type LimitationCode, type Report } from "@runseal/core/verify/report"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
-import { clockMillis } from "@runseal/core/vocabulary/scalars"
+import { CLOCK_TOLERANCE_SECONDS, clockMillis } from "@runseal/core/vocabulary/scalars"
 import { InputError } from "./input-error.ts"
 import type { Expectation, ExpectationId, Expected } from "./judgement.ts"
 import { DOCUMENT_LIMITS, readFile } from "./read-input.ts"
@@ -51,9 +51,7 @@ export async function readExpectations(options: ExpectationOptions, readAtMs: nu
     ...(notBefore === undefined
       ? []
       : [timeExpectation("expected_not_before", timeOf(notBefore), `${notBefore} or later was expected`)]),
-    ...(maxAge === undefined
-      ? []
-      : [timeExpectation("expected_max_age", readAtMs - durationOf(maxAge), `at most ${maxAge} ago was expected`)]),
+    ...(maxAge === undefined ? [] : [ageExpectation(maxAge, readAtMs)]),
   ]
 }
 
@@ -111,28 +109,47 @@ async function fileExpectation(
 }
 const LINE_FEED = 0x0a
 
-/** @param earliest milliseconds since the epoch */
+/** The time of a record: its own clock, or the log's where it has none. */
+function timeOfRecord({
+  clock,
+  anchors: [anchor],
+}: Report): { readonly text: string; readonly millis: number } | undefined {
+  const logged = anchor === undefined ? undefined : new Date(Number(anchor.integrated_time) * 1000).toISOString()
+  const text = clock ?? logged
+  const millis = text === undefined ? undefined : clockMillis(text)
+  return text === undefined || millis === undefined ? undefined : { text, millis }
+}
+
+/** @param earliest milliseconds since the epoch @param latest the same; a record that is dated later has no age that can be known */
 const timeExpectation =
-  (id: ExpectationId, earliest: number, expected: string): Expectation =>
-  ({ clock, anchors: [anchor] }) => {
-    const logged = anchor === undefined ? undefined : new Date(Number(anchor.integrated_time) * 1000).toISOString()
-    const time = clock ?? logged
-    const millis = time === undefined ? undefined : clockMillis(time)
-    if (time === undefined || millis === undefined) return failed(id, "the document states no time")
-    return millis >= earliest
-      ? passed(id, `the record is of ${time}`)
-      : failed(id, `the record is of ${time}, and ${expected}`)
+  (id: ExpectationId, earliest: number, expected: string, latest = Number.POSITIVE_INFINITY): Expectation =>
+  report => {
+    const time = timeOfRecord(report)
+    if (time === undefined) return failed(id, "the document states no time")
+    if (time.millis > latest) return failed(id, `the record is of ${time.text}, ahead of this machine's clock`)
+    return time.millis >= earliest
+      ? passed(id, `the record is of ${time.text}`)
+      : failed(id, `the record is of ${time.text}, and ${expected}`)
   }
+
+function ageExpectation(maxAge: string, readAtMs: number): Expectation {
+  const earliest = readAtMs - durationOf(maxAge)
+  const latest = readAtMs + CLOCK_TOLERANCE_SECONDS * 1000
+  return timeExpectation("expected_max_age", earliest, `at most ${maxAge} ago was expected`, latest)
+}
 
 function hashOf(flag: string, text: string): string {
   if (!/^[0-9a-f]{64}$/i.test(text)) throw new InputError(`${flag} takes a SHA-256 of 64 hex digits.`)
   return text.toLowerCase()
 }
 
-/** An RFC 3339 time or a date, which is its first instant in UTC. */
+/** An RFC 3339 time or a date, which is its first instant in UTC. A day that no month has is refused, and not counted on. */
 function timeOf(text: string): number {
-  const isTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)
-  const millis = isTime ? Date.parse(text) : Number.NaN
+  const [, date = ""] =
+    /^(\d{4}-\d\d-\d\d)(?:T(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))?$/.exec(text) ?? []
+  const day = new Date(`${date}T00:00:00Z`)
+  const isDay = !Number.isNaN(day.getTime()) && day.toISOString().startsWith(date)
+  const millis = isDay ? Date.parse(text) : Number.NaN
   if (Number.isNaN(millis)) throw new InputError("--not-before takes a date or an RFC 3339 time, such as 2026-01-15.")
   return millis
 }

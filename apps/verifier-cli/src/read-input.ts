@@ -1,5 +1,5 @@
 /** Reads a document: a file, standard input, or an https address. Every read is bounded. */
-import { closeSync, openSync, readSync, statSync } from "node:fs"
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs"
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
 import { InputError } from "./input-error.ts"
 
@@ -48,7 +48,10 @@ export async function* readChunks(argument: string, limits: ReadLimits = DOCUMEN
 export const isAddress = (argument: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(argument)
 
 /** Whether the file name says that it holds one document a line. */
-export const isStream = (argument: string): boolean => argument.endsWith(".ndjson")
+export const isStream = (argument: string): boolean => /\.ndjson$/i.test(argument)
+
+/** Whether an argument names something that is there. */
+export const isThere = (argument: string): boolean => existsSync(argument)
 
 /** Whether an argument names a folder; not one that cannot be read. */
 export function isFolder(argument: string): boolean {
@@ -65,9 +68,16 @@ export async function readFile(path: string, limits: ReadLimits): Promise<Uint8A
     return await collect(chunksOf(path), limits)
   } catch (error) {
     if (error instanceof InputError) throw error
-    throw new InputError(`${path} could not be read: ${fileProblem(errorCode(error))}.`)
+    throw new InputError(`${path} could not be read: ${fileProblem(errorCode(error))}${addressHint(path)}.`)
   }
 }
+
+/** A host with a port, or a name with a dot and something behind it. */
+const LIKE_ADDRESS = /^(?:[a-z0-9-]+(?:\.[a-z0-9-]+)*:\d+|[a-z0-9-]+(?:\.[a-z0-9-]+)+(?=\/))(?:\/|$)/i
+
+/** For a missing file whose name may be meant as an address. */
+const addressHint = (path: string): string =>
+  LIKE_ADDRESS.test(path) ? "; an address begins with https://, or http:// for this machine itself" : ""
 
 /** Synchronous reads: loading Node's streams takes longer than reading a bundle. */
 function* chunksOf(path: string): Generator<Uint8Array> {

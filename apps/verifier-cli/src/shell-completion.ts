@@ -29,19 +29,19 @@ const SCRIPTS: Readonly<Record<Shell, (commands: readonly NamedCommand[]) => str
   fish: fishScript,
 }
 
-/** After the words of a command its own words are offered, and file names in any case. */
+/** After the words of a command its own words are offered, and file names in any case. zsh runs it too, and has a variable `words` itself. */
 function bashScript(commands: readonly NamedCommand[]): string {
   const cases = commands.map(({ name, command }) => {
     const words = [...command.commands.map(sub => sub.name()), ...optionsOf(command).map(({ long }) => long)].join(" ")
-    return `    ${name === "" ? "*" : `*" ${name} "*`}) words="${words}" ;;`
+    return `    ${name === "" ? "*" : `*" ${name} "*`}) offered="${words}" ;;`
   })
   return [
     "_verifier() {",
-    "  local words",
-    '  case " $' + '{COMP_WORDS[*]:1:COMP_CWORD-1} " in',
+    "  local offered",
+    '  case " $' + '{COMP_WORDS[*]:1:$((COMP_CWORD-1))} " in',
     ...cases,
     "  esac",
-    '  COMPREPLY=($(compgen -W "$words" -- "$' + '{COMP_WORDS[COMP_CWORD]}"))',
+    '  COMPREPLY=($(compgen -W "$offered" -- "$' + '{COMP_WORDS[COMP_CWORD]}"))',
     "}",
     "complete -o default -F _verifier verifier",
     "",
@@ -50,9 +50,13 @@ function bashScript(commands: readonly NamedCommand[]): string {
 
 function fishScript(commands: readonly NamedCommand[]): string {
   const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`
+  const words = commands.flatMap(({ name }) => (name === "" || name.includes(" ") ? [] : [name]))
   const lines = commands.flatMap(({ name, command }) => {
     const last = name.split(" ").at(-1)
-    const condition = last ? `'__fish_seen_subcommand_from ${last}'` : "__fish_use_subcommand"
+    // A document before them ends no list of the program's own options.
+    const condition = last
+      ? `'__fish_seen_subcommand_from ${last}'`
+      : `'not __fish_seen_subcommand_from ${words.join(" ")}'`
     const start = `complete -c verifier -n ${condition}`
     return [
       ...command.commands.map(sub => `${start} -a ${sub.name()} -d ${quoted(sub.description())}`),

@@ -5,12 +5,21 @@ import type { Answer } from "./exit-answer.ts"
 import { InputError } from "./input-error.ts"
 import type { Style } from "./print.ts"
 import { createProgress } from "./progress.ts"
-import { DOCUMENT_LIMITS, isAddress, isFolder, isStream, readChunks, readFile, readInput } from "./read-input.ts"
+import {
+  DOCUMENT_LIMITS,
+  isAddress,
+  isFolder,
+  isStream,
+  isThere,
+  readChunks,
+  readFile,
+  readInput,
+} from "./read-input.ts"
 import { parseTrustFile, readPinned, TRUST_LIMITS } from "./trust-store.ts"
 import { verifyAny } from "./verify-any.ts"
 import { verifyStream, type Write } from "./verify-stream.ts"
 import { answerOf, type VerifyFlags } from "./verify-text.ts"
-import type { MoreOptions, Verification } from "./verify-words.ts"
+import { COMMANDS, type MoreOptions, type Verification } from "./verify-words.ts"
 
 /** Verifies the documents of the command line. @param folder of the trust store. Throws InputError. */
 export async function verifyCommand(
@@ -39,6 +48,7 @@ async function verifyDocuments(
   const trusts = await trustsOf(trust, folder)
   const flags: VerifyFlags = { ...asked, readAtMs, ...(await flagsOf(more, readAtMs)) }
   const [document = ""] = documents
+  await refuseMisspelt(document)
   if (documents.length > 1 || more?.format === "table" || more?.format === "csv" || isFolder(document)) {
     if (complete || ndjson) throw new InputError("--complete and --ndjson take one file.")
     const { verifyMany } = await import("./verify-many.ts")
@@ -48,6 +58,14 @@ async function verifyDocuments(
     return await verifyLines(document, complete, trusts, flags, style, write)
   const { report, record } = await verifyAny(await readInput(document), trusts)
   return answerOf(report, record, flags, style)
+}
+
+/** A word without a dot that is no file may be meant as a command. Throws InputError. */
+async function refuseMisspelt(word: string): Promise<void> {
+  if (!/^[a-z-]{3,16}$/.test(word) || isThere(word)) return
+  const { commandHint } = await import("./argument-hints.ts")
+  const hint = commandHint(word, COMMANDS)
+  if (hint !== undefined) throw new InputError(`${word} is no file and no command: ${hint}`)
 }
 
 /** What the options add that only Commander parses. */

@@ -1,15 +1,14 @@
 /** Verifies several documents and folders of them: one line each, as a table, CSV or JSON. Loaded only for several. */
-import { readdirSync } from "node:fs"
-import { join } from "node:path"
 import { outcomeHeadline } from "@runseal/core/presentation/account"
-import { escapeControls } from "@runseal/core/presentation/printable"
+import { codePoint, escapeControls } from "@runseal/core/presentation/printable"
 import { VERDICTS } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { Answer } from "./exit-answer.ts"
+import { type DocumentFile, documentFiles } from "./document-files.ts"
+import { type Answer, refused } from "./exit-answer.ts"
 import { InputError } from "./input-error.ts"
 import { type Line, printJsonLine, printLines, type Style, type Tone } from "./print.ts"
 import { createProgress } from "./progress.ts"
-import { isFolder, isStream, readInput } from "./read-input.ts"
+import { readInput } from "./read-input.ts"
 import { verifyAny } from "./verify-any.ts"
 import {
   count,
@@ -21,13 +20,8 @@ import {
   unreadableResult,
   type Write,
 } from "./verify-stream.ts"
-import type { VerifyFlags } from "./verify-text.ts"
+import { SCHEMA_VERSION, type VerifyFlags } from "./verify-text.ts"
 import type { OutputFormat } from "./verify-words.ts"
-
-/** Documents of one command: a row of each is held until the table is printed. */
-const MAX_DOCUMENTS = 100_000
-/** Files of a folder that are documents, by their names; those of folders within it are not looked for. */
-const DOCUMENT_NAME = /\.(?:json|pdf)$/i
 
 /** Verifies every document; the worst exit code is that of all. Throws InputError. @param format absent: a table, or JSON with `--json` */
 export async function verifyMany(
@@ -39,8 +33,7 @@ export async function verifyMany(
   write: Write,
 ): Promise<Answer> {
   if (flags.showEvidenceSummary) throw new InputError("--show-evidence-summary speaks of one document, not of several.")
-  const files = documents.flatMap(filesOf)
-  if (files.length > MAX_DOCUMENTS) throw new InputError(`At most ${MAX_DOCUMENTS} documents are verified at once.`)
+  const { files, others } = documentFiles(documents)
   const tally = createTally()
   const rows: Row[] = []
   const progress = createProgress(process.stderr, "documents")
@@ -48,16 +41,17 @@ export async function verifyMany(
   for (const file of files) {
     const result = await resultOfFile(file, trusts, flags)
     count(tally, result)
-    if (flags.json) await write(printJsonLine({ file, ...result.json() }))
-    else if (format === "csv") await write(csvLine(csvValues(file, result)))
+    const { path } = file
+    if (flags.json) await write(printJsonLine({ schema_version: SCHEMA_VERSION, file: path, ...result.json() }))
+    else if (format === "csv") await write(csvLine(csvValues(path, result)))
     else {
       // Rows that are printed at once show by themselves how far it is.
-      rows.push(rowOf(file, result))
+      rows.push(rowOf(path, result))
       progress.show(tally.documents, files.length)
     }
   }
   progress.end()
-  return { stdout: closing(), stderr: "", exit: tally.exit }
+  return { stdout: closing(), stderr: notVerified(others, style), exit: tally.exit }
 
   function closing(): string {
     if (flags.json) return printJsonLine(jsonSummary(tally))
@@ -66,28 +60,27 @@ export async function verifyMany(
   }
 }
 
-/** The documents behind an argument: those of a folder by name, in order. Throws InputError. */
-function filesOf(argument: string): readonly string[] {
-  if (isStream(argument)) throw new InputError(`${argument} holds one document a line: verify it by itself.`)
-  if (!isFolder(argument)) return [argument]
-  try {
-    const names = readdirSync(argument).filter(name => DOCUMENT_NAME.test(name))
-    if (names.length > 0) return names.sort().map(name => join(argument, name))
-  } catch {
-    throw new InputError(`The folder ${argument} could not be read.`)
-  }
-  throw new InputError(`The folder ${argument} holds no .json and no .pdf file.`)
-}
-
 /** One that cannot be read is a result as well: it does not hide the others. */
-async function resultOfFile(file: string, trusts: readonly TrustedKeys[], flags: VerifyFlags): Promise<DocumentResult> {
+async function resultOfFile(
+  { path, problem }: DocumentFile,
+  trusts: readonly TrustedKeys[],
+  flags: VerifyFlags,
+): Promise<DocumentResult> {
+  if (problem !== undefined) return unreadableResult(problem)
   try {
-    const { report } = await verifyAny(await readInput(file), trusts)
+    const { report } = await verifyAny(await readInput(path), trusts)
     return resultOf(report, flags)
   } catch (error) {
     if (error instanceof InputError) return unreadableResult(error.message)
     throw error
   }
+}
+
+/** A warning, lest a record under another name be thought verified. */
+function notVerified([first, ...rest]: readonly string[], style: Style): string {
+  if (first === undefined) return ""
+  const others = rest.length === 0 ? "" : ` and ${rest.length} more`
+  return refused(`not verified, since of a folder only .json and .pdf files are: ${first}${others}`, style).stderr
 }
 
 type Row = { readonly cells: readonly string[]; readonly tone: Tone; readonly problem: string }
@@ -104,11 +97,17 @@ const toneOf = ({ exit, report }: DocumentResult): Tone =>
 
 function rowOf(file: string, result: DocumentResult): Row {
   const { run, outcome } = runOf(result)
-  return { cells: [file, run, outcome, result.verdict], tone: toneOf(result), problem: result.problem }
+  return { cells: [result.verdict, run, outcome, shownName(file)], tone: toneOf(result), problem: result.problem }
 }
 
+/** A name that strangers chose must not pass for another cell: it comes last, and with quotes where it has spaces. */
+const shownName = (name: string): string =>
+  /^[^\s"]+$/.test(name)
+    ? name
+    : `"${name.replaceAll('"', '\\"').replace(/ {2,}/g, blanks => codePoint(" ").repeat(blanks.length))}"`
+
 function tableLines(rows: readonly Row[]): readonly Line[] {
-  const heads = ["DOCUMENT", "RUN", "OUTCOME", "VERDICT"]
+  const heads = ["VERDICT", "RUN", "OUTCOME", "DOCUMENT"]
   const cells = rows.map(row => row.cells.map(escapeControls))
   const widths = heads.map((head, at) =>
     cells.reduce((most, row) => Math.max(most, (row[at] ?? "").length), head.length),
@@ -145,10 +144,13 @@ function csvValues(file: string, result: DocumentResult): readonly string[] {
   return [file, `${result.exit}`, result.verdict, run, outcome, cause, ...ownFacts, result.problem]
 }
 
-/** RFC 4180. A text that a spreadsheet would run as a formula begins with an apostrophe. */
+/**
+ * RFC 4180. A text that a spreadsheet would run as a formula begins with an apostrophe: also behind a semicolon, which separates cells
+ * where a comma is the decimal sign, and in the wide forms of the signs.
+ */
 const csvLine = (values: readonly string[]): string =>
   `${values
     .map(escapeControls)
-    .map(value => (/^[=+\-@]/.test(value) ? `'${value}` : value))
-    .map(value => (/[",]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value))
+    .map(value => value.replace(/(^|;)(?=["'\s]*[=+\-@＝＋－＠])/g, "$1'"))
+    .map(value => (/[",;]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value))
     .join(",")}\r\n`

@@ -1,13 +1,14 @@
 /** Verifies a stream of documents, one a line (NDJSON): each is verified, and the worst exit code is that of the stream. */
 import type { JsonObject } from "@runseal/canonical"
+import { NOT_TRUSTED } from "@runseal/core/presentation/advice"
 import type { NumberedLine } from "@runseal/core/presentation/lines"
 import { isUnreadable, type Unreadable, verifyText } from "@runseal/core/verify/document"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
-import { type Report, VERDICTS } from "@runseal/core/verify/report"
+import { firstFault, isUntrusted, type Report, VERDICTS } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { ExitCode } from "./exit-answer.ts"
 import { InputError } from "./input-error.ts"
-import { judge } from "./judgement.ts"
+import { type Judgement, judge } from "./judgement.ts"
 import type { Line, Span, Style } from "./print.ts"
 import { printJsonLine, printLines } from "./print.ts"
 import type { Progress } from "./progress.ts"
@@ -73,7 +74,7 @@ export async function verifyStream(
     const result = judgeLine(line, trusts, flags)
     count(tally, result)
     progress.show(tally.documents)
-    if (flags.json) buffer += printJsonLine({ line: line.number, ...result.json() })
+    if (flags.json) buffer += printJsonLine({ schema_version: SCHEMA_VERSION, line: line.number, ...result.json() })
     else if (result.exit !== 0) buffer += printLines([problemLine(line, result)], style)
     if (buffer.length < WRITE_LENGTH) continue
     progress.end()
@@ -96,12 +97,16 @@ export function resultOf(verified: Report | Unreadable, flags: VerifyFlags): Doc
   const report = heldToClock(verified, flags.readAtMs)
   if (isUnreadable(report)) return unreadableResult(report.unreadable)
   const judgement = judge(report, flags)
-  const { verdict, exit, refused, expected } = judgement
-  const failed = [...report.checks, ...expected].find(({ result }) => result === "fail")
-  const strict = refused[0]?.sentence ?? ""
-  const problem = failed === undefined ? strict : `first failed check, ${failed.id}: ${failed.message}`
+  const { verdict, exit } = judgement
+  const problem = isUntrusted(report) ? NOT_TRUSTED : problemOf(judgement, report)
   const json = (): JsonObject => jsonAnswer({ report, judgement, evidence: [] })
   return { exit, verdict, report, problem, json }
+}
+
+/** Why a document did not pass, in a sentence. */
+function problemOf({ refused, expected }: Judgement, report: Report): string {
+  const failed = firstFault(report) ?? expected.find(({ result }) => result === "fail")
+  return failed === undefined ? (refused[0]?.sentence ?? "") : `first failed check, ${failed.id}: ${failed.message}`
 }
 
 /** The result of something that is no document. */

@@ -1,0 +1,49 @@
+import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import type { Report } from "@runseal/core/verify/report"
+import { expect, test } from "vitest"
+import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
+import { readExpectations } from "../src/expected-facts.ts"
+import { InputError } from "../src/input-error.ts"
+
+const deployment = makeDeployment()
+const { bundle } = sealRun(deployment, { outcome: "ok" })
+const clock = Date.parse(bundle.run.created_at)
+
+function reportOf(): Report {
+  const report = verifyText(JSON.stringify(bundle), [deployment.trust])
+  if (isUnreadable(report)) throw new Error(report.unreadable)
+  return report
+}
+
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+
+/** Whether a record of `clock` is no older than an hour for a reader so much later. */
+async function isYoung(laterMs: number): Promise<string | undefined> {
+  const [expectation] = await readExpectations({ maxAge: "1h" }, clock + laterMs)
+  return expectation?.(reportOf()).result
+}
+
+test("a record that is dated ahead of the reader is not young: its age is not known", async () => {
+  expect(await isYoung(HOUR_MS)).toBe("pass")
+  expect(await isYoung(HOUR_MS + 1)).toBe("fail")
+  expect(await isYoung(0)).toBe("pass")
+  expect(await isYoung(-5 * MINUTE_MS)).toBe("pass")
+  expect(await isYoung(-5 * MINUTE_MS - 1)).toBe("fail")
+  expect(await isYoung(-24 * HOUR_MS)).toBe("fail")
+})
+
+test.each([
+  "2025-02-29",
+  "2026-02-31T00:00:00Z",
+  "2026-13-01",
+  "2026-01-15T24:00:00Z",
+  "2026-1-15",
+  "2026-01-15 10:00",
+])("%s is no date", async notBefore => {
+  await expect(readExpectations({ notBefore }, 0)).rejects.toThrow(InputError)
+})
+
+test.each(["2024-02-29", "2024-02-29T23:59:59Z", "2024-02-29T00:00:00.5+14:00"])("%s is one", async notBefore => {
+  expect(await readExpectations({ notBefore }, 0)).toHaveLength(1)
+})
