@@ -39,16 +39,27 @@ describe.skipIf(!poppler).each(DENSITIES)("the columns of a %s table (skipped wi
   })
 
   test("break no number: a row that they cannot hold is set line by line below, each value behind its column's title", async () => {
-    const texts = ["a_check_of_a_day", "0.000001234567", "123456789012345", "EUR_per_day_and_account", "false"]
+    const texts = [
+      "a_check_of_a_day",
+      "0.000001234567890123",
+      "12345678901234567890",
+      "EUR_per_day_and_account",
+      "false",
+    ]
     const wide = [...texts, "beyond".repeat(20), "1.5e-300"].map(lineOf)
     const words = await wordsOf([["day", "1", "2", "EUR", "true", "no", "3"].map(lineOf), wide], density)
     const found = words.map(({ text }) => text)
     expect(found).toEqual(expect.arrayContaining([...texts, "1.5e-300"]))
-    const [at, title] = [found.indexOf("0.000001234567"), found.lastIndexOf("c1")]
+    const [at, title] = [found.indexOf("0.000001234567890123"), found.lastIndexOf("c1")]
     expect(title).toBe(at - 1)
     expect(words[at]?.top).toBeCloseTo(words[title]?.top ?? 0, 0)
     expect(overlapsIn(words)).toEqual([])
     expect(Math.max(...words.map(({ right }) => right))).toBeLessThan(PAGE.width - 40)
+  })
+
+  test("break a signature rather than set its row across them", async () => {
+    const words = await wordsOf([[lineOf("1"), lineOf("2"), lineOf("c2lnbmF0dXJl".repeat(20))]], density)
+    expect(words.filter(({ text }) => text === "c1")).toHaveLength(1)
   })
 
   test("hold long words that break after a slash or a dash", async () => {

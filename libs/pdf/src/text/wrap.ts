@@ -24,6 +24,9 @@ const SOFT = /[/_.:,;=&?@|\\-]/
 const AFTER_SOFT = /(?<=[/_.:,;=&?@|\\-])/
 const SOFT_REACH = 0.5
 
+/** Longer words are signatures and the like, which nobody reads as one; in UTF-16 units. */
+const LONGEST_NAME = 40
+
 type Wrapping = {
   readonly width: number
   readonly size: number
@@ -51,13 +54,14 @@ export function longestWord(line: Line, setting: Setting): number {
   return longest
 }
 
-/** Whether a column of this width, in points, holds a passage without breaking a word where it cannot be broken well. */
+/** Whether a column of this width, in points, holds a passage without breaking a number or name where it cannot be broken well. */
 export function holdsWords(line: Line, setting: Setting, width: number): boolean {
   if (longestWord(line, setting) <= width) return true
   return itemsOf(line, setting).items.every(item => {
     const widthOfText = (text: string): number => textBox(item, text, setting.size).width
     if (item.kind !== "word" || widthOfText(item.text) <= width) return true
     if (isHash(item)) return widthOfText(item.text.slice(0, HASH_PARTS[0])) <= width
+    if (item.text.length > LONGEST_NAME) return true
     return item.text.split(AFTER_SOFT).every(piece => widthOfText(piece) <= width * SOFT_REACH)
   })
 }
