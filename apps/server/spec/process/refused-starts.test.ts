@@ -424,7 +424,7 @@ describe("the process says the sentence and ends with exit code 1", () => {
   test("a bad option or variable, before the data folder is touched", async () => {
     const untouched = join(folder, "untouched")
     expectEnded(await runToEnd(["--data-dir", untouched, "--prot", "1"]), /--prot/)
-    expectEnded(await runToEnd(["--data-dir", untouched], { RUNSEAL_PORT: "http" }), /--port/)
+    expectEnded(await runToEnd(["--data-dir", untouched], { RUNSEAL_PORT: "http" }), /RUNSEAL_PORT must be/)
     expect(existsSync(untouched)).toBe(false)
   })
 })

@@ -5,6 +5,7 @@ import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { issueReason } from "@runseal/core/artifacts/schema-issue"
 import { Command, CommanderError, Option } from "commander"
 import * as v from "valibot"
+import { commandLineError } from "./command-line-errors.ts"
 import { addCommands, type Commands } from "./commands.ts"
 import { nameInFile, readConfigFile } from "./config-file.ts"
 import { databaseServerOf } from "./database-options.ts"
@@ -36,7 +37,7 @@ function command(take: (found: Commands) => void): Command {
   const program = new Command("runseal")
     .description("Run attestation service: executes, gates, seals and anchors runs.")
     .configureOutput({ writeErr: () => undefined })
-    .helpOption("--help", "show this help")
+    .helpOption("-h, --help", "show this help")
     .helpCommand(false)
     .exitOverride()
     .action(() => undefined)
@@ -72,21 +73,9 @@ export function readConfig(argv: readonly string[], env: Environment): Config | 
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return { ended: true }
-    throw new StartupError(withoutValues(error))
+    throw new StartupError(commandLineError(error, argv, program))
   }
   return { ...configOf(valuesOf(program), env), ...commands }
-}
-
-/** The parser's error without the values that were given: one of them may be a secret in the wrong place. */
-function withoutValues({ code, message }: CommanderError): string {
-  if (code === "commander.excessArguments" || code === "commander.unknownCommand")
-    return "a further word was given: only options and the commands keys and heads are accepted"
-  if (code === "commander.help") return "keys needs list, rotate or revoke; heads needs list or forget"
-  const [sentence = ""] = message.replace(/^error: /, "").split("\n", 1)
-  if (code === "commander.unknownOption") return sentence.replace(/=.*$/s, "'")
-  return sentence
-    .replace(/^command-argument value '.*' is invalid for argument/s, "a word was given that is no value of")
-    .replace(/ argument '.*' is invalid/s, " was given a value that is not one of its choices")
 }
 
 /** @param program that has parsed the command line */
@@ -95,8 +84,9 @@ function valuesOf(program: Command): OptionValues {
   const attributeOf = ({ flag }: OptionRow): string => new Option(flag).attributeName()
   const file = typeof texts.config === "string" ? texts.config : undefined
   const inFile = file === undefined ? undefined : readConfigFile(file)
+  const sourceOf = (row: OptionRow): string => program.getOptionValueSource(attributeOf(row)) ?? ""
   const isFromFile = (row: OptionRow): boolean =>
-    inFile?.has(row.name) === true && !["cli", "env"].includes(program.getOptionValueSource(attributeOf(row)) ?? "")
+    inFile?.has(row.name) === true && !["cli", "env"].includes(sourceOf(row))
   const given = OPTION_ROWS.map(
     row => [row.name, isFromFile(row) ? inFile?.get(row.name) : texts[attributeOf(row)]] as const,
   )
@@ -105,7 +95,8 @@ function valuesOf(program: Command): OptionValues {
   const [issue] = parsed.issues
   const row = OPTION_ROWS.find(({ name }) => name === issue.path?.[0].key)
   if (row === undefined) throw new Error("an issue of the options belongs to one of them")
-  const place = isFromFile(row) ? `${nameInFile(row)} in ${file}` : flagIn(row)
+  const variable = sourceOf(row) === "env" ? row.variable : undefined
+  const place = isFromFile(row) ? `${nameInFile(row)} in ${file}` : (variable ?? flagIn(row))
   throw new StartupError(`${place} ${issueReason(issue)}`)
 }
 
