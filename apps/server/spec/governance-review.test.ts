@@ -78,7 +78,7 @@ describe.each(WIRES)("reviewer $kind", ({ kind, base, adapter, path, key }) => {
   test.each(NO_VERDICTS)(
     "%s: no verdict is a stage error at AIVP_T4 with 500 and a run number, never a release",
     async word => {
-      const { status, body, text } = await reviewed(`${word} comes back`)
+      const { status, body, text, headers } = await reviewed(`${word} comes back`)
       expect({ status, stage: body.error_stage, ok: body.ok }).toEqual({ status: 500, stage: "AIVP_T4", ok: false })
       expect(Number.isSafeInteger(numberAt(body, "run_id"))).toBe(true)
       expect(text).not.toContain(REVIEWER_PROSE)
@@ -86,7 +86,11 @@ describe.each(WIRES)("reviewer $kind", ({ kind, base, adapter, path, key }) => {
       expect(record).toMatchObject({ outcome_kind: "stage_error", error_stage: "AIVP_T4", manifest_hash: "" })
       expect(record).not.toHaveProperty("manifest")
       const lines = service().logLines.map(line => JSON.parse(line))
-      expect(lines.findLast(({ stage }) => stage === "AIVP_T4")).toMatchObject({ level: 50, run_id: body.run_id })
+      expect(lines.findLast(({ stage }) => stage === "AIVP_T4")).toMatchObject({
+        level: 50,
+        run_id: body.run_id,
+        request_id: headers.get("x-request-id"),
+      })
     },
   )
 

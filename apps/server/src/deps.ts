@@ -41,7 +41,7 @@ export type Deps = {
    * Takes a submission through the pipeline and seals it, as the one run of its claim's key. Rejects with a 4xx or 503, never
    * with half a run.
    */
-  readonly execute: (submission: Submission, claim?: KeyClaim) => Promise<SealedRun>
+  readonly execute: (submission: Submission, claim?: KeyClaim, request_id?: string) => Promise<SealedRun>
   /** Runs a submission twice under one Moment; nothing is stored, charged or anchored. */
   readonly rehearse: (submission: Submission) => Promise<readonly [Bundle, Bundle]>
   /** Anchors a digest for a key's id (0 = anonymous). Rejects with a 503 when nothing was acknowledged. */

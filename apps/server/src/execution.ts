@@ -54,7 +54,7 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
     }
   const context = { ...pipeline, askReview }
   return {
-    execute: async (submission, claim) => {
+    execute: async (submission, claim, request_id) => {
       const failures: StageFailure[] = []
       const reportFault = (failure: StageFailure): void => void failures.push(failure)
       const draft = await runToLog(submission, mint(), { ...context, makeCharge: chargeAs(claim), reportFault })
@@ -64,7 +64,7 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
         return sealed
       } finally {
         // The run has its number once it is sealed.
-        for (const failure of failures) pipeline.reportFault(failure, sealed?.bundle.run.run_id)
+        for (const failure of failures) pipeline.reportFault(failure, { run_id: sealed?.bundle.run.run_id, request_id })
       }
     },
     rehearse: async submission => {

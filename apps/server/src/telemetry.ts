@@ -142,7 +142,8 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
     requestFailed: (err, request_id, route) =>
       logger.error({ err, request_id, method: route?.method, route: route?.path }, "request failed"),
     storeFailed: openStoreFailures(logger, nowMs),
-    stageFailed: ({ fault, cause }, run_id) => logger.error({ run_id, stage: fault.stage, err: cause }, fault.message),
+    stageFailed: ({ fault, cause }, failedFor) =>
+      logger.error({ ...failedFor, stage: fault.stage, err: cause }, fault.message),
     batchFailed: err => {
       counters.batchFailed()
       logger.error({ err }, "a batch was not sealed")

@@ -117,7 +117,8 @@ export async function buildBatch(work: Round, start: BatchStart, context: BatchC
   const attestations = work.attestations.map((draft, at) => (failures.attestations.has(at) ? undefined : draft))
   const statements = work.statements?.map((draft, at) => (failures.statements.has(at) ? undefined : draft)) ?? []
   const rebuilt = await buildBatch({ drafts, attestations, statements }, start, context)
-  for (const [at, failure] of failures.runs) context.reportFault(failure, rebuilt.runs[at]?.bundle.run.run_id)
+  for (const [at, failure] of failures.runs)
+    context.reportFault(failure, { run_id: rebuilt.runs[at]?.bundle.run.run_id })
   return rebuilt
 }
 

@@ -10,6 +10,7 @@ import { rootOf } from "@runseal/log/merkle/compact-range"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { LogFrontier } from "../keys/log-builder.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
+import type { ReportFault } from "../run/pipeline/stage-failure.ts"
 import type { Database } from "../store/driver/database.ts"
 import { createGroupCommit, type Upstream } from "../store/driver/group-commit.ts"
 import type { Tx } from "../store/driver/session.ts"
@@ -94,10 +95,12 @@ export function openSealer(context: SealerContext): Sealer {
 
   const sealItems = async (items: readonly Item[]): Promise<readonly Sealed[]> => {
     let committed = false
+    const faults: Parameters<ReportFault>[] = []
+    const reportFault: ReportFault = (...fault) => void faults.push(fault)
     try {
       const { work, indices } = partition(items)
       await context.readyToRemember()
-      const batch = await commitBatch(work, known, context)
+      const batch = await commitBatch(work, known, { ...context, reportFault })
       committed = true
       known = batch.log.frontier()
       await context.rememberHead(batch.log.size(), batch.log.root())
@@ -109,6 +112,9 @@ export function openSealer(context: SealerContext): Sealer {
       context.reportFailure(error)
       if (committed) throw new StoreError("outcome_unknown", { message: UNREMEMBERED })
       throw error instanceof StoreError ? error : new StoreError("unavailable")
+    } finally {
+      // A run has its number once it is committed.
+      for (const [failure, failedFor] of faults) context.reportFault(failure, committed ? failedFor : undefined)
     }
   }
   const weigh = (item: Item): number => ("run" in item ? item.run.texts.size() : 0)

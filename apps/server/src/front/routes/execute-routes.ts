@@ -11,6 +11,7 @@ import type { Context } from "hono"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError, unavailable } from "../../http-error.ts"
+import type { SealedRun } from "../../sealing/seal-batch.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
 import { JobError } from "../../threads/job-thread.ts"
 import { callerOf, originOf } from "../access/caller.ts"
@@ -48,7 +49,8 @@ async function executeBody(c: Context, deps: Deps, object: JsonObject, claim?: K
   await queueWork(c)
   const submission = submissionOf(c, deps, object)
   await queueWork(c)
-  const { bundle } = await deps.trialQuota.spend(callerOf(c), () => deps.execute(submission, claim))
+  const seal = (): Promise<SealedRun> => deps.execute(submission, claim, c.get("requestId"))
+  const { bundle } = await deps.trialQuota.spend(callerOf(c), seal)
   return bundle
 }
 

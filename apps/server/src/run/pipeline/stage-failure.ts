@@ -14,8 +14,11 @@ export class StageFailure extends Error {
   }
 }
 
-/** Logs a stage failure. @param run_id of the run that became a stage_error; absent where it has no record */
-export type ReportFault = (failure: StageFailure, run_id?: number) => void
+/** What a stage failed for. `run_id` is of the run that became a stage_error, and absent where it has no record. */
+export type FailedFor = { readonly run_id?: number | undefined; readonly request_id?: string | undefined }
+
+/** Logs a stage failure. */
+export type ReportFault = (failure: StageFailure, failedFor?: FailedFor) => void
 
 /** Runs a stage; whatever it throws becomes the failure of that stage. */
 export function inStage<T>(stage: Stage, work: () => T): T {
