@@ -9,7 +9,7 @@ const POOLING = ["off", "transaction"] as const
 export const DATABASE_OPTIONS = {
   databaseUrl: option(
     "--database-url <url>",
-    "`postgres://` address; without it the embedded database is used",
+    "`postgres://` address, with [several hosts](#several-hosts) if need be; without it the embedded database is used",
     v.optional(DATABASE_URL),
   ),
   databasePooling: option(

@@ -3,6 +3,7 @@ import { MCD_SCOPES, signatureIdSchema } from "@runseal/core/vocabulary/decision
 import { MAX_URI_LENGTH } from "@runseal/log/trust/trusted-root"
 import * as v from "valibot"
 import { asFolder, operatorUrl } from "./operator-url.ts"
+import { readServerAddress } from "./server-address.ts"
 import { areDistinct, MAX_WITNESSES, parseWitness } from "./witness.ts"
 
 /** A whole number within bounds, both included. */
@@ -43,10 +44,15 @@ export const HOST_NAME = word(
 
 const withoutFinalSlash = (text: string): string => text.replace(/\/+$/, "")
 
-export const DATABASE_URL = readBy(
-  text => (/^postgres(?:ql)?:/.test(URL.parse(text)?.protocol ?? "") ? withoutFinalSlash(text) : undefined),
-  "an address starting with postgres:// or postgresql://",
-)
+/** Values of `target_session_attrs` that name the one server that takes writes. */
+const PRIMARY = ["read-write", "primary"]
+
+export const DATABASE_URL = readBy(text => {
+  const address = readServerAddress(text)
+  return address !== undefined && (address.wanted === undefined || PRIMARY.includes(address.wanted))
+    ? withoutFinalSlash(text)
+    : undefined
+}, "an address starting with postgres:// or postgresql://, with target_session_attrs=read-write if with any")
 /** An address that everybody reads: in `GET /version`, in the API description and in the address of every published bundle. */
 export const PUBLIC_URL = readBy(
   text => operatorUrl(text, "anywhere") && withoutFinalSlash(text),

@@ -147,7 +147,7 @@ function openConnection({ openClient, bounds, pooling, gone }: ConnectionParts):
   let warnings = 0
   const lose = (error: Error): void => {
     if (loss !== undefined) return
-    Object.assign(client.options, { host: [], socket: failingSocket })
+    Object.assign(client.options, { host: [], socket: () => failingSocket() })
     loss = error
     gone()
     for (const reject of waiting) reject(loss)
@@ -190,8 +190,8 @@ function openConnection({ openClient, bounds, pooling, gone }: ConnectionParts):
 }
 
 /** A socket that fails as soon as it is open: the driver rejects its pending statements, one after the other. */
-function failingSocket(): Duplex {
+export function failingSocket(error: Error = connectionClosed()): Duplex {
   const socket = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() })
-  setImmediate(() => socket.destroy(connectionClosed()))
+  setImmediate(() => socket.destroy(error))
   return socket
 }

@@ -3,14 +3,26 @@ import { randomInt } from "node:crypto"
 import { connect as connectSocket, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import postgres from "postgres"
+import { asksForPrimary, readServerAddress, type ServerHost } from "../../options/server-address.ts"
 import { StartupError } from "../../options/startup-error.ts"
-import type { AnswerBounds, ConnectionEvents, OpenClient, OpenedClient } from "./connection-pool.ts"
+import {
+  type AnswerBounds,
+  type ConnectionEvents,
+  createConnectionPool,
+  failingSocket,
+  type OpenClient,
+  type OpenedClient,
+} from "./connection-pool.ts"
+import { createHostChoice } from "./host-choice.ts"
 import type { Settings } from "./pooling.ts"
 import { int8, type StoreClient } from "./session.ts"
+import { connectionClosed } from "./store-errors.ts"
 
 /** Connections of one process: the sealer and the budget ledger hold one each while they commit, the rest serve reads. */
 export const SERVER_CONNECTIONS = 8
 const CONNECT_TIMEOUT_SECONDS = 10
+/** Longest wait for one of several servers to say whether it takes writes. */
+const CHOICE_TIMEOUT_MS = 2_000
 /** The server cancels a statement that runs longer. */
 const STATEMENT_TIMEOUT_MS = 15_000
 /** Longest wait for a row another process has locked: several servers under load wait for each other's batches. */
@@ -45,24 +57,36 @@ export function pgliteClient(connect: () => Duplex): OpenClient {
   return events => open(events, connect, listeners => postgres({ ...LASTING, ...address, ...listeners }))
 }
 
-type Listeners = ReturnType<typeof listenersOf> & { readonly socket: (options: SocketOptions) => Duplex }
 type SocketOptions = Pick<postgres.ParsedOptions, "host" | "port" | "path">
+type Connect = (options: SocketOptions) => Duplex | Promise<Duplex>
+type Listeners = ReturnType<typeof listenersOf> & { readonly socket: (options: SocketOptions) => Promise<Duplex> }
 
 /** Opens a client whose sockets are made here, so that they can be ended here: the driver itself only drains them. */
 function open(
   events: ConnectionEvents,
-  connect: (options: SocketOptions) => Duplex,
+  connect: Connect,
   openClient: (listeners: Listeners) => StoreClient,
 ): OpenedClient {
   let socket: Duplex | undefined
+  let isCut = false
   const client = openClient({
     ...listenersOf(events),
-    socket: options => {
-      socket = connect(options)
-      return socket
+    socket: async options => {
+      socket = await Promise.resolve(connect(options)).catch((error: unknown) =>
+        failingSocket(error instanceof Error ? error : connectionClosed()),
+      )
+      if (!isCut) return socket
+      socket.destroy()
+      return failingSocket()
     },
   })
-  return { client, cut: () => void socket?.destroy() }
+  return {
+    client,
+    cut: () => {
+      isCut = true
+      socket?.destroy()
+    },
+  }
 }
 
 const listenersOf = ({ lost, warned }: ConnectionEvents) => ({
@@ -93,7 +117,7 @@ export function startingSettings(): Settings {
 
 /**
  * Clients of the server at `url`, with settings for as long as a connection lasts.
- * @throws StartupError when opened for text that is no PostgreSQL URL
+ * @throws StartupError for text that is no PostgreSQL URL
  */
 export const serverClient = (url: string, settings: Settings = WORKING_SETTINGS): OpenClient =>
   clientOf(url, settings, {})
@@ -102,26 +126,40 @@ export const serverClient = (url: string, settings: Settings = WORKING_SETTINGS)
 export const pooledClient = (url: string): OpenClient => clientOf(url, {}, { prepare: false })
 
 function clientOf(url: string, settings: Settings, naming: { readonly prepare?: false }): OpenClient {
+  const address = readServerAddress(url)
+  if (address === undefined) throw new StartupError("The database address is not a postgres:// URL.")
+  const connection = { application_name: "runseal", ...settings }
+  const options = { ...LASTING, ...naming, connect_timeout: CONNECT_TIMEOUT_SECONDS, connection }
+  const openWith = (events: ConnectionEvents, connect: Connect): OpenedClient =>
+    open(events, connect, listeners => postgres(address.hosts[0].url, { ...options, ...listeners }))
+  if (!asksForPrimary(address)) return events => openWith(events, connectToOnly)
+  const choice = createHostChoice(address.hosts, takesWrites)
   return events => {
-    try {
-      if (!/^postgres(ql)?:\/\//.test(url)) throw new TypeError("another scheme")
-      const connection = { application_name: "runseal", ...settings }
-      const options = { ...LASTING, ...naming, connect_timeout: CONNECT_TIMEOUT_SECONDS, connection }
-      return open(events, serverSockets(), listeners => postgres(url, { ...options, ...listeners }))
-    } catch {
-      throw new StartupError("The database address is not a postgres:// URL.")
+    const lost = (): void => {
+      choice.doubt()
+      events.lost()
     }
+    return openWith({ ...events, lost }, async () => connectTo(await choice.current()))
   }
 }
 
-/** Sockets to a server, which buffer writes until they are connected; several hosts are tried one after the other. */
-function serverSockets(): (options: SocketOptions) => Socket {
-  let attempts = 0
-  return ({ host, port, path }) => {
-    if (path) return connectSocket(path)
-    const at = attempts++ % host.length
-    const address = { host: host[at] ?? "", port: port[at] ?? 0 }
-    // The driver reads from its socket which name the certificate must be for.
-    return Object.assign(connectSocket(address), address)
+const connectToOnly: Connect = ({ host: [hostname = ""], port: [port = 0], path }) =>
+  path ? connectSocket(path) : connectTo({ hostname, port })
+
+/** A socket, which buffers writes until it is connected. The driver reads from it which name the certificate must be for. */
+const connectTo = ({ hostname: host, port }: Pick<ServerHost, "hostname" | "port">): Socket =>
+  Object.assign(connectSocket({ host, port }), { host, port })
+
+/** Asks a host on a connection of its own. */
+async function takesWrites({ url }: ServerHost): Promise<boolean> {
+  const pool = createConnectionPool(1, pooledClient(url))
+  try {
+    return await pool.lease(async ({ client, within }) => {
+      const asked = client<{ writable: boolean }[]>`select current_setting('transaction_read_only') = 'off' as writable`
+      const [found] = await within(CHOICE_TIMEOUT_MS, asked)
+      return found?.writable === true
+    })
+  } finally {
+    void pool.close()
   }
 }

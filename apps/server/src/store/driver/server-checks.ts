@@ -12,8 +12,8 @@ const OLDEST_POSTGRES_MAJOR = 13
 /** A line for the operator. */
 export type Log = (sentence: string) => void
 
-const addressOf = ({ options: { host, port } }: StoreClient): string =>
-  `PostgreSQL at ${host.join(",")}:${port.join(",")}`
+/** A client, and where it leads, for the operator. */
+export type Checked = { readonly client: StoreClient; readonly at: string }
 
 type ServerSettings = {
   readonly version: number
@@ -30,8 +30,7 @@ const UNREPLICATED: ReadonlySet<string> = new Set(["local", "remote_write"])
  * Connects and checks that the server will do; a server that may lose commits is logged, not refused.
  * @throws StartupError in one sentence that names neither user nor password
  */
-export async function checkServer(sql: StoreClient, log: Log): Promise<void> {
-  const at = addressOf(sql)
+export async function checkServer({ client: sql, at }: Checked, log: Log): Promise<void> {
   const [server] = await sql<ServerSettings[]>`
     select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
       current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
@@ -61,23 +60,20 @@ const REMEDY =
  * @param settings that were sent with the connection, of values that nothing else has set
  * @throws StartupError when there is one
  */
-export async function refusePooler(client: StoreClient, settings: Settings): Promise<void> {
+export async function refusePooler({ client, at }: Checked, settings: Settings): Promise<void> {
   const dropped = await droppedSettings(client, settings)
   if (dropped.length > 0)
-    throw new StartupError(
-      `${addressOf(client)} does not apply ${dropped.join(", ")} as the service sets it. ${REMEDY}`,
-    )
+    throw new StartupError(`${at} does not apply ${dropped.join(", ")} as the service sets it. ${REMEDY}`)
   const answer = await client<{ pid: number }[]>`select pg_backend_pid() as pid`
   if (answer[0]?.pid !== answer.state.pid)
-    throw new StartupError(`A pooler is in front of ${addressOf(client)}, and statements could get mixed up. ${REMEDY}`)
+    throw new StartupError(`A pooler is in front of ${at}, and statements could get mixed up. ${REMEDY}`)
 }
 
 /**
  * @param settings that each transaction begins with
  * @throws StartupError when they are not in force in one, or a transaction is refused
  */
-export async function checkPooler(connection: Connection, settings: Settings): Promise<void> {
-  const at = addressOf(connection.client)
+export async function checkPooler(connection: Connection, at: string, settings: Settings): Promise<void> {
   const dropped = await runRead(connection, connection.bounds.read, ({ sql }) => droppedSettings(sql, settings)).catch(
     (error: unknown) => {
       if (!(error instanceof StoreError)) throw error

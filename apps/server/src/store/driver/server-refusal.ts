@@ -27,6 +27,7 @@ export function refusalSentence(
   login: { readonly user: unknown; readonly pass: unknown },
 ): string {
   const code = driverCode(error) ?? ""
+  if (code === "NO_PRIMARY") return `${at}: no server takes writes.`
   if (isConnectionFailure(error)) return `${at} could not be reached (${code}).`
   if (!(error instanceof Error) || !SQLSTATE.test(code)) {
     const reason = /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? ` (${code})` : ""

@@ -1,4 +1,5 @@
 /** The start on a PostgreSQL server: connects, checks that the server will do and what is in front of it, and migrates. */
+import { readServerAddress } from "../../options/server-address.ts"
 import { type ConnectionPool, createConnectionPool } from "./connection-pool.ts"
 import { migrateDatabase, refuseOutdated, refuseUnmigrated } from "./migrate.ts"
 import { createPooling } from "./pooling.ts"
@@ -11,6 +12,7 @@ import {
   WORKING_SETTINGS,
 } from "./postgres-client.ts"
 import { checkPooler, checkServer, type Log, refusePooler } from "./server-checks.ts"
+import type { StoreClient } from "./session.ts"
 
 /** Where the server is, and how it is reached. */
 export type ServerPlace = {
@@ -44,8 +46,9 @@ export async function openServerPool(place: ServerPlace, log: Log, ifMissing: If
   try {
     await pool.lease(async connection => {
       const { client } = connection
-      await checkServer(client, log)
-      await checkPooler(connection, WORKING_SETTINGS)
+      const at = nameOf(url, client)
+      await checkServer({ client, at }, log)
+      await checkPooler(connection, at, WORKING_SETTINGS)
       if (ifMissing === "refuse") await refuseUnmigrated(client)
       await refuseOutdated(client, directUrl !== undefined)
     })
@@ -61,12 +64,19 @@ async function prepareServer(url: string, log: Log, ifMissing: IfMissing): Promi
   const start = createConnectionPool(1, serverClient(url, settings))
   try {
     await start.lease(async connection => {
-      await checkServer(connection.client, log)
-      await refusePooler(connection.client, settings)
+      const checked = { client: connection.client, at: nameOf(url, connection.client) }
+      await checkServer(checked, log)
+      await refusePooler(checked, settings)
       if (ifMissing === "refuse") await refuseUnmigrated(connection.client)
       await migrateDatabase(connection)
     })
   } finally {
     await start.close()
   }
+}
+
+/** Where a client leads, for the operator. */
+function nameOf(url: string, { options: { host, port } }: StoreClient): string {
+  const hosts = readServerAddress(url)?.hosts ?? []
+  return `PostgreSQL at ${hosts.length > 1 ? hosts.map(({ name }) => name).join(",") : `${host[0]}:${port[0]}`}`
 }

@@ -83,11 +83,17 @@ const CONNECTION_FAILURES: ReadonlySet<string> = new Set([
   "EAI_AGAIN",
   "EPIPE",
   "ETIMEDOUT",
+  "NO_PRIMARY",
 ])
 
 /** The error of a socket of ours that is gone, in postgres.js's terms. */
 export function connectionClosed(): Error {
   return Object.assign(new Error("The connection to the database is closed."), { code: "CONNECTION_CLOSED" })
+}
+
+/** Servers answered, and none of them takes writes. */
+export function noPrimary(): Error {
+  return Object.assign(new Error("No server of the database takes writes."), { code: "NO_PRIMARY" })
 }
 
 /** What the driver threw: drizzle wraps it in an error whose message is the statement. */

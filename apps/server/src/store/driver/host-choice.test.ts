@@ -1,0 +1,49 @@
+/** Which of several servers takes writes. */
+import { setTimeout } from "node:timers/promises"
+import { expect, test } from "vitest"
+import { createHostChoice } from "./host-choice.ts"
+
+const refused = (): Error => Object.assign(new Error("no"), { code: "ECONNREFUSED" })
+
+test("calls at a time share one search, its result is kept until it is doubted", async () => {
+  const asked: string[] = []
+  let primary = "b"
+  const choice = createHostChoice(["a", "b"], async host => {
+    asked.push(host)
+    await setTimeout(1)
+    return host === primary
+  })
+  expect(await Promise.all([choice.current(), choice.current()])).toEqual(["b", "b"])
+  expect(await choice.current()).toBe("b")
+  expect(asked).toEqual(["a", "b"])
+  primary = "a"
+  expect(await choice.current()).toBe("b")
+  choice.doubt()
+  const search = choice.current()
+  choice.doubt()
+  expect(await Promise.all([search, choice.current()])).toEqual(["a", "a"])
+  expect(asked).toEqual(["a", "b", "a", "b"])
+})
+
+test("does not wait for a host that hangs", async () => {
+  const choice = createHostChoice(["hangs", "b"], host =>
+    host === "b" ? Promise.resolve(true) : new Promise(() => {}),
+  )
+  expect(await choice.current()).toBe("b")
+})
+
+test("without such a host every call is refused for a while without asking again; a host that answered says why", async () => {
+  let searches = 0
+  const choice = createHostChoice(["dead", "standby"], async host => {
+    if (host === "standby") return false
+    searches++
+    throw refused()
+  })
+  for (let again = 0; again < 3; again++) {
+    choice.doubt()
+    await expect(choice.current()).rejects.toMatchObject({ code: "NO_PRIMARY" })
+  }
+  const alone = createHostChoice(["dead"], () => Promise.reject(refused()))
+  await expect(alone.current()).rejects.toMatchObject({ code: "ECONNREFUSED" })
+  expect(searches).toBe(1)
+})
