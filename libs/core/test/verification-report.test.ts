@@ -185,10 +185,14 @@ describe("the evidence summary", () => {
     const denied = bundleOf({ outcome: "pepg_deny" })
     expect(lines(denied)).toMatchObject({
       "policy rule": "MCD-PI-001",
+      "signature match": "MCD-PI-001 in payload",
       "receipt hash": denied.deny_receipt!.hash,
       "manifest hash": denied.partial_manifest!.ManifestHash,
     })
     const failed = lines(bundleOf({ outcome: "stage_error", failed_step: "DOG" }))
+    expect(lines(bundleOf({ outcome: "ok", observed: true }))["signature match"]).toBe(
+      "MCD-PI-001 in payload, observed only",
+    )
     for (const label of ["policy rule", "kernel findings", "manifest hash", "receipt hash", "log entry"])
       expect(failed).not.toHaveProperty(label)
     expect(lines(bundleOf({ outcome: "ok", minimal: true }))["kernel findings"]).toBe("none")

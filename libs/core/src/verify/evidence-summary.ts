@@ -3,6 +3,7 @@ import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
 import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
 import type { RunStatement } from "../artifacts/run-statement.ts"
+import { MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
 import { parseDocument, readDocument } from "./read-document.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
 
@@ -66,6 +67,7 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
     ...line("region", run.execution_region),
     ...line("payload_hash", sections.payload.payload_hash),
     ...line("policy_rule", sections.policy_evaluation?.fired_rule_id),
+    ...line("signature_match", signatureMatch(bundle)),
     ...line("declared_tokens", sections.budget_snapshot?.declared_tokens),
     ...line("window_total_after", sections.budget_snapshot?.window?.total_after),
     ...line(
@@ -81,6 +83,15 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
     ...line("tenant_ordinal", anchors.complete_record?.leaf.tenant_ordinal),
     ...line("bundle_hash", bundle.bundle_hash),
   ]
+}
+
+/** Which signature matched and where; beside a run that the match did not deny, that it was observed only. */
+function signatureMatch({
+  sections: { mcd_finding: match, policy_evaluation: evaluation },
+}: Bundle): string | undefined {
+  if (match === undefined) return undefined
+  const observed = evaluation?.decision_reason_code !== MCD_REASON_CODE
+  return `${match.matched_signature_id} in ${match.matched_in}${observed ? ", observed only" : ""}`
 }
 
 function declaredState({ sections }: Bundle, name: (typeof DECLARED_NAMES)[number]): string {

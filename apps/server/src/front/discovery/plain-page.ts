@@ -24,6 +24,7 @@ pre code{overflow-wrap:normal}`
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${encodeBase64(sha256(utf8Encode(STYLE)))}'`,
+  "img-src data:",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -40,6 +41,7 @@ export async function plainPage(title: string, body: Markup): Promise<PlainPage>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
 <title>${title}</title>
 <style>${raw(STYLE)}</style>
 </head>

@@ -51,7 +51,7 @@ const OPEN = (
   base: string,
 ) => html`<p><strong>Open mode:</strong> no key was created yet, and every caller reads and makes runs as the
 same anonymous tenant. Make an <strong>admin</strong> key first: from the first key on, every request needs a key, and only admin keys make keys.</p>
-<pre><code>${FIRST_KEY.replace("ADDRESS", base)}</code></pre>`
+<pre tabindex="0"><code>${FIRST_KEY.replace("ADDRESS", base)}</code></pre>`
 
 const LOCKED = html`<p><strong>Locked mode:</strong> requests need a key in the header <code>X-Service-Key</code>. An admin key makes
 keys; where none is left, the operator makes one on the server's machine with <code>--mint-admin-key NAME</code>.</p>`
