@@ -31,6 +31,8 @@ describe("the page", () => {
     expect(markup.match(/\b(?:src|srcset|action|style|on\w+)=/g) ?? []).toEqual([])
     expect([...markup.matchAll(/href="([^"]*)"/g)].map(([, address]) => address?.slice(0, 5))).toEqual(["data:"])
     expect(Buffer.byteLength(text)).toBeLessThan(MAX_PAGE_BYTES)
+    // It compares a record with nothing that a reader expects, and names the command that does.
+    expect(markup).toContain("verifier bundle.json --require-outcome ok --payload payload.txt")
   })
 
   test("runs its own script and style, and may ask this service alone", async () => {
@@ -228,6 +230,13 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
       bytes: JSON.stringify(sealRun(stranger, { outcome: "ok" }).bundle),
     })
     expect(foreign.verdict).toBe("FAILED")
+    // One that is wrong by itself is not called one that only lacks a key, nor is its outcome given as more than a claim.
+    const { bundle: denied } = sealRun(stranger, { outcome: "pepg_deny" })
+    const forged = { ...denied, bundle_hash: "0".repeat(64) }
+    const { text } = await verified(other, { name: "forged.json", bytes: JSON.stringify(forged) })
+    expect(text).not.toContain("NOT TRUSTED")
+    expect(text).toContain("Wrong whatever keys you trust, bundle_hash: the bundle does not match its hash")
+    expect(text).toContain(`that claims to be of run ${denied.run.run_id}, outcome pepg_deny`)
   })
 
   test("shows hostile text as text", async () => {
