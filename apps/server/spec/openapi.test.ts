@@ -1,6 +1,7 @@
 /** The OpenAPI document: complete, true, and able to find a wrong answer. */
 import type { JsonObject } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
+import { ERROR_CODE_NAMES, ERROR_CODES } from "@runseal/core/wire/error-codes"
 import { describe, expect, test } from "vitest"
 import { createApp } from "../src/app.ts"
 import { type Described, DOCUMENT, ENDPOINTS, endpointOf, expectDescribed, mismatch } from "./harness/described.ts"
@@ -97,6 +98,24 @@ describe("the document", () => {
       const place = ["paths", template, method.toLowerCase(), "requestBody", "content", "application/json", "schema"]
       if (body?.example !== undefined) expect(mismatch(body.example, ...place), template).toBeUndefined()
     }
+  })
+
+  test("has an example of every code of a refusal that an endpoint can answer", () => {
+    const shown = Object.entries(DOCUMENT.components.responses).flatMap(([name, { content }]) => {
+      const { examples = {} } = content?.["application/json"] ?? {}
+      return Object.entries(examples).map(([code, { value }]) => {
+        expect(
+          mismatch(value, "components", "responses", name, "content", "application/json", "schema"),
+          code,
+        ).toBeUndefined()
+        expect(value.code).toBe(code)
+        return code
+      })
+    })
+    const beforeAnEndpoint = [405, 408, 417, 431, 501]
+    expect(shown.toSorted()).toEqual(
+      ERROR_CODE_NAMES.filter(code => !beforeAnEndpoint.includes(ERROR_CODES[code].status)).toSorted(),
+    )
   })
 
   test("describes every request that the service takes", () => {

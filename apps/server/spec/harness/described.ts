@@ -17,7 +17,8 @@ export type Described = {
 }
 
 type Header = { readonly schema: object; readonly required?: boolean }
-type Media = { readonly schema?: object }
+type Examples = Readonly<Record<string, { readonly value: JsonObject }>>
+type Media = { readonly schema?: object; readonly examples?: Examples }
 export type ResponseObject = {
   readonly $ref?: string
   readonly headers?: Readonly<Record<string, Header>>
@@ -35,9 +36,7 @@ export type OperationObject = {
   readonly security: readonly object[]
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: {
-    readonly content: Readonly<
-      Record<string, { schema: object; example?: object; examples?: Readonly<Record<string, { value: JsonObject }>> }>
-    >
+    readonly content: Readonly<Record<string, { schema: object; example?: object; examples?: Examples }>>
   }
   readonly responses: Readonly<Record<string, ResponseObject>>
 }

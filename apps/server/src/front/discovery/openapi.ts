@@ -167,8 +167,8 @@ function answerObject({ description, content, or_page, headers = {} }: Answer, w
   }
 }
 
-function mediaType({ schema, binary }: NonNullable<Answer["content"]>, write: SchemaWriter): object {
-  if (schema !== undefined) return { schema: write.document(schema) }
+function mediaType({ schema, binary, examples }: NonNullable<Answer["content"]>, write: SchemaWriter): object {
+  if (schema !== undefined) return { schema: write.document(schema), ...(examples && { examples }) }
   // OpenAPI 3.1 says of raw bytes nothing but their media type.
   return binary === true ? {} : { schema: { type: "string" } }
 }

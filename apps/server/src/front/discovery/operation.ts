@@ -1,7 +1,8 @@
 /** An endpoint as the OpenAPI document describes it: what it takes, and every status it can answer. */
 
-import type { ErrorCode, ErrorStatus } from "@runseal/core/wire/error-codes"
+import { ERROR_CODES, type ErrorCode, type ErrorStatus } from "@runseal/core/wire/error-codes"
 import { errorAnswerSchema } from "@runseal/core/wire/service-answers"
+import { errorAnswer } from "../../http-error.ts"
 import type { QuerySchema } from "../http/query.ts"
 import type { AnySchema } from "./json-schema.ts"
 
@@ -16,10 +17,18 @@ export type RefusalStatus = Exclude<ErrorStatus, 405 | 408 | 417 | 431 | 501>
 
 export type AnswerHeader = { readonly description: string; readonly schema: object; readonly required?: boolean }
 
+/** By name, with what each shows. */
+type Examples = Readonly<Record<string, { readonly summary: string; readonly value: object }>>
+
 export type Answer = {
   readonly description: string
   /** Absent for an answer without a body. */
-  readonly content?: { readonly type: string; readonly schema?: AnySchema; readonly binary?: true }
+  readonly content?: {
+    readonly type: string
+    readonly schema?: AnySchema
+    readonly binary?: true
+    readonly examples?: Examples
+  }
   /** A browser gets a page instead. */
   readonly or_page?: true
   readonly headers?: Readonly<Record<string, AnswerHeader>>
@@ -53,7 +62,7 @@ export type Operation = {
     readonly max_bytes: number
     readonly example?: object
     /** Instead of one: several by name, with what each shows. */
-    readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: object }>>
+    readonly examples?: Examples
   }
   readonly answers: Readonly<Partial<Record<number, Answer>>>
   /** Answered from memory, by code that cannot fail: no status 500. */
@@ -78,9 +87,17 @@ export const bytes = (type: string, description: string, headers?: Answer["heade
   ...(headers === undefined ? {} : { headers }),
 })
 
-/** The envelope of a refused request. @param codes those that it can have, for the description */
-export const refusal = (description: string, codes: readonly ErrorCode[], headers?: Answer["headers"]): Answer =>
-  json(errorAnswerSchema, `${description} \`code\`: ${codes.map(code => `\`${code}\``).join(", ")}.`, headers)
+/** The envelope of a refused request. @param codes those that it can have: an example of each, in which the sentence is its meaning */
+export const refusal = (description: string, codes: readonly ErrorCode[], headers?: Answer["headers"]): Answer => {
+  const named = codes.map(code => `\`${code}\``).join(", ")
+  const { content, ...answer } = json(errorAnswerSchema, `${description} \`code\`: ${named}.`, headers)
+  const examples = codes.map(code => {
+    const { meaning } = ERROR_CODES[code]
+    return [code, { summary: code, value: errorAnswer(code, meaning, EXAMPLE_REQUEST_ID) }] as const
+  })
+  return { ...answer, content: { type: JSON_TYPE, ...content, examples: Object.fromEntries(examples) } }
+}
+const EXAMPLE_REQUEST_ID = "8e03978e-40d5-43dd-bc93-6894a57f9324"
 
 const MAX_ID = Number.MAX_SAFE_INTEGER
 export const RUN_ID: PathParameter = {

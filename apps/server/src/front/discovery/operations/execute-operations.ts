@@ -22,7 +22,7 @@ const REQUEST = {
 /** Cost of a run of so many tokens. */
 const costing = (total_tokens: number) => ({ request_substance: { cost: { total_tokens } } })
 
-/** A request for each outcome that a service with its default options can answer; a test sends them. */
+/** A request for each outcome, the last two with options of the service that are not the default; a test sends them. */
 const EXAMPLES = {
   ok: { summary: "ok: admitted, executed and sealed", value: REQUEST },
   pepg_deny: {
@@ -44,6 +44,14 @@ const EXAMPLES = {
       ai_output_text:
         "-----BEGIN PRIVATE KEY-----\nVGhpcyBpcyBhbiBleGFtcGxlIGFuZCBubyBrZXkuIEl0IHdhcyB0eXBlZCBieSBo\n-----END PRIVATE KEY-----",
     },
+  },
+  attestation_gap: {
+    summary: "attestation_gap: where the policy requires an attested field, a request without it",
+    value: REQUEST,
+  },
+  stage_error: {
+    summary: "stage_error: where the reviewer of AI output cannot be reached, a request with one",
+    value: { ...REQUEST, ai_output_text: "Welcome, Ada." },
   },
 }
 
