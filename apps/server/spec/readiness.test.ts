@@ -2,6 +2,7 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { NO_LINEAGE, type RememberedHead } from "../src/keys/head-file.ts"
 import { createDoubt, createReadiness, type Doubt, READINESS_CACHE_MS } from "../src/sealing/readiness.ts"
 import { type Database, openDatabase } from "../src/store/driver/database.ts"
 import { bothDatabases } from "./database/databases.ts"
@@ -69,7 +70,7 @@ describe("asking the database", () => {
   const nowMs = (): number => now
   const heads = {
     writable: () => true,
-    contradicts: () => false,
+    known: () => undefined,
     readyToRemember: async () => undefined,
     poll: async () => undefined,
     trouble: () => undefined,
@@ -106,6 +107,35 @@ describe("asking the database", () => {
     now += 1
     await readiness()
     expect(asked).toBe(2)
+  })
+
+  test("a head that was read before another was acknowledged is no older log; one read after it is", async () => {
+    let known: RememberedHead | undefined
+    const committing: Database = {
+      ...db,
+      quick: {
+        read: async work => {
+          const state = await db.read(work)
+          known = { size: 1000, root: "", lineage: NO_LINEAGE }
+          return state
+        },
+      },
+    }
+    const guarded = { ...heads, known: () => known }
+    const readiness = createReadiness({
+      db: committing,
+      heads: guarded,
+      nowMs,
+      epoch: 0,
+      telemetry,
+      doubt: settled(),
+    })
+    expect(await readiness()).toMatchObject({ ready: true })
+    now += READINESS_CACHE_MS
+    expect(await readiness()).toMatchObject({
+      ready: false,
+      reason: "The database holds an older log than was acknowledged, or another.",
+    })
   })
 
   test("a clock that was set back makes no finding stand longer", async () => {

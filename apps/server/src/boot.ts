@@ -200,7 +200,7 @@ async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly 
   const outside = await openOutside({ db, log: prepared.outside, nowMs, telemetry })
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
   const trust = trustedKeysOf(document)
-  const shownHead = openShownHead(db, heads.isKnown)
+  const shownHead = openShownHead(db, heads.known)
   const cosigner = openCosigner({ db, shownHead, config, nowMs, telemetry })
   const { directory, idempotencyKeys, trialQuota, rateLimits } = openAccess({ db, config, nowMs, telemetry, keys })
   const [ledger, verification] = [createBudgetLedger(db), openVerification(document)]

@@ -14,7 +14,7 @@ import {
   type FolderName,
   type FolderRegistration,
 } from "./folder-registration.ts"
-import { contradictsHead, type Head, headOf, notContained } from "./head-containment.ts"
+import { type Head, headOf, notContained } from "./head-containment.ts"
 import { createSerialQueue, openHeadPoll } from "./head-poll.ts"
 import { createHeadState, type HeadState, OLDER } from "./head-state.ts"
 
@@ -46,10 +46,8 @@ export type HeadGuard = SealingHeads & {
   readonly poll: () => Promise<void>
   /** Why nothing is sealed, by the last poll or batch; undefined when something would be. */
   readonly trouble: () => string | undefined
-  /** Whether a head is older than the last one that was checked or made here, or another of the same size. */
-  readonly contradicts: (size: number, root: Uint8Array) => boolean
-  /** Whether it is the last head that was acknowledged here, or found durable at the start. */
-  readonly isKnown: (size: number, root: Uint8Array) => boolean
+  /** The last head that was acknowledged here, or found durable at the start or at a registration. */
+  readonly known: () => RememberedHead | undefined
   readonly writable: () => boolean
   readonly close: () => Promise<void>
 }
@@ -94,11 +92,7 @@ export function openHeadGuard({ file, folder, nowMs, report = () => undefined }:
       state.know(head)
       await file.remember({ ...head, lineage: file.own().lineage })
     },
-    contradicts: (size, root) => {
-      const known = state.known()
-      return known !== undefined && contradictsHead(known, headOf({ size, root }))
-    },
-    isKnown: (size, root) => state.known()?.root === headOf({ size, root }).root,
+    known: state.known,
     writable: file.writable,
     close: async () => {
       await polling.close()
