@@ -114,6 +114,10 @@ describe.skipIf(!existsSync(CHROMIUM))(`in ${CHROMIUM}`, () => {
     expect(await page.locator(".opblock").count()).toBe(ENDPOINTS.length)
   })
 
+  test("the choice of a server has a name for people who do not see it", async () => {
+    expect(await page.getByRole("combobox", { name: "Server" }).count()).toBe(1)
+  })
+
   test("an endpoint can be opened and tried", async () => {
     const block = page.locator("#operations-Service-health")
     await block.locator(".opblock-summary").click()

@@ -38,6 +38,7 @@ SwaggerUIBundle({
   deepLinking: true,
   validatorUrl: null,
   defaultModelsExpandDepth: 0,
+  onComplete: () => document.querySelector("#servers")?.setAttribute("aria-label", "Server"),
 })
 `
 
