@@ -2,6 +2,7 @@
 import type { JsonObject } from "@runseal/canonical"
 import type { ExportStatement } from "@runseal/core/artifacts/export-statement"
 import { MARKS } from "@runseal/core/presentation/account"
+import { NOT_TRUSTED } from "@runseal/core/presentation/advice"
 import {
   type AccountRow,
   noteTexts,
@@ -76,6 +77,7 @@ function jsonAnswer({ found, verdict, exit, strict }: ExportResult): JsonObject 
     schema_version: SCHEMA_VERSION,
     verdict,
     exit_code: exit,
+    ...(found.untrusted === undefined ? {} : { not_trusted: true }),
     ...(service === undefined ? {} : { service }),
     ...(statement === undefined ? {} : jsonStatement(statement)),
     records,
@@ -112,6 +114,7 @@ function answerLines({ found, verdict, strict }: ExportResult): readonly Line[] 
     ),
     ...section("Refused by --strict", strict.flatMap(limitationLines)),
     ...section("Not shown by this", limitations.flatMap(limitationLines)),
+    ...(found.untrusted === undefined ? [] : [[], [{ text: NOT_TRUSTED, tone: "warn" as const }]]),
     [],
     [{ text: verdict, tone: verdict === COMPLETENESS_VERDICTS.failed ? "bad" : "good" }],
   ]

@@ -108,6 +108,7 @@ const EXPORT = object(
     limitations: list(LIMITATION),
   },
   {
+    not_trusted: { const: true },
     service: TEXT,
     refused: list(LIMITATION),
     tenant_id: TEXT,

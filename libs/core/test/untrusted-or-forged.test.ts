@@ -1,9 +1,14 @@
+import { utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
+import type { Bundle } from "../src/artifacts/bundle-schema.ts"
+import type { ExportStatement } from "../src/artifacts/export-statement.ts"
 import { outcomeHeadline, titleOf } from "../src/presentation/account.ts"
 import { remedyFor } from "../src/presentation/advice.ts"
+import { type Completeness, foldExport } from "../src/verify/completeness.ts"
 import { isUnreadable, verifyText } from "../src/verify/document.ts"
 import { firstFault, isUntrusted, type Report, VERDICTS } from "../src/verify/report.ts"
 import { attest, makeDeployment, sealRun } from "./fixtures/deployment.ts"
+import { stateExport } from "./fixtures/sample-exports.ts"
 
 // A reader who trusts no key of a service must not take its records for forgeries, nor a forgery for a record that only lacks a key.
 const { bundle } = sealRun(makeDeployment(), { outcome: "ok" })
@@ -68,4 +73,29 @@ test("what a record that FAILED says of its run is given as its claim", () => {
   expect(report.verdict).toBe(VERDICTS.failed)
   expect(outcomeHeadline(report)).toBeUndefined()
   expect(titleOf(report)).toContain("that claims to be of run")
+})
+
+describe("an export, held against no key", () => {
+  const deployment = makeDeployment()
+  const records = (["ok", "pepg_deny", "ccv_halt"] as const).map(outcome => sealRun(deployment, { outcome }).bundle)
+  const statement = stateExport(deployment, records)
+  const found = (...pieces: readonly (ExportStatement | Bundle)[]): Completeness => {
+    const fold = foldExport([])
+    for (const [at, piece] of pieces.entries()) fold.take(at + 1, utf8Encode(JSON.stringify(piece)))
+    const result = fold.end()
+    if ("unreadable" in result) throw new Error(result.unreadable)
+    return result
+  }
+
+  test("lacks nothing but the key when it is whole", () => {
+    expect(found(statement, ...records)).toMatchObject({ verdict: "FAILED", untrusted: true, problem_count: 4 })
+  })
+
+  test("is wrong by itself when a record is missing, or was changed", () => {
+    const [first, ...rest] = records
+    expect(found(statement, ...rest).untrusted).toBeUndefined()
+    const changed = found(statement, { ...first!, bundle_hash: FALSE_HASH }, ...rest)
+    expect(changed.untrusted).toBeUndefined()
+    expect(changed.problems[1]?.sentence).toContain("first failed check, bundle_hash")
+  })
 })

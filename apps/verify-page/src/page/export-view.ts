@@ -1,5 +1,6 @@
 /** The result of an export as the page shows it: verdict, problems, statement, limitations. */
 import { MARKS } from "@runseal/core/presentation/account"
+import { NOT_TRUSTED } from "@runseal/core/presentation/advice"
 import {
   type AccountRow,
   exportTitle,
@@ -15,12 +16,17 @@ import type { Believed } from "./page-trust.ts"
 import { HOW_TO_LOAD } from "./report-view.ts"
 
 export function exportPieces(found: Completeness, believed: Believed): readonly Piece[] {
-  const { verdict, statement, service, problems, limitations } = found
+  const { verdict, untrusted, statement, service, problems, limitations } = found
   const failed = verdict === COMPLETENESS_VERDICTS.failed
   const omitted = omittedText(found)
   const sameAddress = service !== undefined && believed.from === "service" ? ", as this address publishes them" : ""
   return [
-    element("h2", `verdict ${failed ? "bad" : "good"}`, `${failed ? MARKS.fail : MARKS.pass} ${verdict}`),
+    ...(untrusted === undefined ? [] : [element("h2", "outcome warn", NOT_TRUSTED)]),
+    element(
+      untrusted === undefined ? "h2" : "p",
+      `verdict ${failed ? "bad" : "good"}`,
+      `${failed ? MARKS.fail : MARKS.pass} ${verdict}`,
+    ),
     element("p", "", `${exportTitle(found)}${sameAddress}.`),
     ...section("Problems", ...list([...problems.map(problemText), ...(omitted === undefined ? [] : [omitted])])),
     ...(statement !== undefined && service === undefined ? section("What to do", ...paragraphs(HOW_TO_LOAD)) : []),

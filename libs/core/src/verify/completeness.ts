@@ -11,7 +11,16 @@ import { REMEMBERED_RECORDS_MAX } from "./export-identifiers.ts"
 import { foldRecords, type RecordsFold } from "./export-records.ts"
 import { type ParsedText, parseDocument, type ReadDocument, readDocument, type Unreadable } from "./read-document.ts"
 import { heldToClock } from "./reader-clock.ts"
-import { type Limitation, type LimitationCode, limitation, type Report, VERDICTS, type Verdict } from "./report.ts"
+import {
+  firstFault,
+  isUntrusted,
+  type Limitation,
+  type LimitationCode,
+  limitation,
+  type Report,
+  VERDICTS,
+  type Verdict,
+} from "./report.ts"
 
 export const COMPLETENESS_VERDICTS = {
   /** From the tenant's first record to the stated end of its chain. */
@@ -36,6 +45,8 @@ export type CompletenessProblem = ProblemPlace & { readonly sentence: string }
 
 export type Completeness = {
   readonly verdict: CompletenessVerdict
+  /** Set when every problem is for want of a trusted key. */
+  readonly untrusted?: true
   /** Absent when the export does not begin with one. */
   readonly statement?: ExportStatement
   /** The service named by the trust document that everything was held to. */
@@ -81,7 +92,11 @@ export function foldExport(trusts: readonly TrustedKeys[], readAtMs?: number): C
   let first: "expected" | "taken" | Unreadable = "expected"
   let current: OpenExport | undefined
 
+  /** Problems for want of a trusted key. */
+  let unvouched = 0
+
   const failureOf = (report: Report, expected: Verdict): string | undefined => {
+    if (isUntrusted(report)) unvouched++
     for (const { code } of heldToClock(report, readAtMs).limitations) codes.add(code)
     return failureSentence(report, expected)
   }
@@ -125,6 +140,7 @@ export function foldExport(trusts: readonly TrustedKeys[], readAtMs?: number): C
       for (const problem of current?.records.end() ?? []) problems.add(problem)
       return {
         verdict: problems.count() > 0 ? COMPLETENESS_VERDICTS.failed : goodVerdict(current),
+        ...(unvouched > 0 && unvouched === problems.count() ? { untrusted: true as const } : {}),
         ...(current === undefined ? {} : { statement: current.statement }),
         ...(current?.service === undefined ? {} : { service: current.service }),
         records: current?.records.found() ?? 0,
@@ -172,7 +188,7 @@ function readLine(text: Uint8Array | undefined): ReadLine | Unreadable {
 /** Why a document that must get one verdict does not get it. */
 function failureSentence(report: Report, expected: Verdict): string | undefined {
   if (report.verdict === expected) return undefined
-  const failed = report.checks.find(check => check.result === "fail")
+  const failed = firstFault(report) ?? report.checks.find(check => check.result === "fail")
   const why = failed === undefined ? report.verdict : `first failed check, ${failed.id}: ${failed.message}`
   return `does not verify; ${why}`
 }
