@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 import { createApp } from "../src/app.ts"
 import { CHROMIUM, HAS_CHROMIUM, standingVisitor } from "./harness/browser.ts"
 import { ADMIN, mint } from "./harness/key-holders.ts"
-import { listAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { expectRefused, listAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { standingService } from "./harness/test-service.ts"
 
 const service = standingService()
@@ -31,6 +31,15 @@ test("a browser gets a page without a script, which leads to an admin key while 
   expect(page).toContain('<pre tabindex="0"><code>curl')
   for (const [, href = ""] of page.matchAll(/<a href="([^"]+)"/g))
     expect((await service().get(`/${href}`)).status, href).toBe(200)
+})
+
+test("a link to the page may have parameters of others; a program is told that there are none", async () => {
+  const response = await service().request("/?utm_source=mail", BROWSER)
+  expect({ status: response.status, type: response.headers.get("content-type") }).toEqual({
+    status: 200,
+    type: "text/html; charset=utf-8",
+  })
+  expect(expectRefused(await service().get("/?utm_source=mail"), 400)).toBe("This endpoint takes no query parameters.")
 })
 
 test("once there is a key, both say that the service is locked", async () => {

@@ -4,6 +4,7 @@
  */
 import type { Context, MiddlewareHandler } from "hono"
 import { type QuerySchema, refuseUnknown } from "../http/query.ts"
+import { readsPages } from "../http/served-file.ts"
 import { OPERATIONS } from "./openapi.ts"
 import type { Access, Operation } from "./operation.ts"
 
@@ -12,6 +13,8 @@ type Endpoint = {
   readonly method: string
   readonly path: RegExp
   readonly query: QuerySchema<unknown> | undefined
+  /** Whether a browser gets a page in place of the answer. */
+  readonly orPage: boolean
 }
 
 const ENDPOINTS: readonly Endpoint[] = OPERATIONS.filter(operation => !isPage(operation)).map(operation => ({
@@ -19,6 +22,7 @@ const ENDPOINTS: readonly Endpoint[] = OPERATIONS.filter(operation => !isPage(op
   method: operation.method.toUpperCase(),
   path: pathPattern(operation),
   query: operation.query,
+  orPage: operation.answers[200]?.or_page === true,
 }))
 
 function isPage({ answers }: Operation): boolean {
@@ -46,7 +50,7 @@ export function knownParameters(access: Access): MiddlewareHandler {
   }
   return async (c, next) => {
     const endpoint = c.req.url.includes("?") ? endpointOf(c) : undefined
-    if (endpoint !== undefined) refuseUnknown(endpoint.query, c.req.url)
+    if (endpoint !== undefined && !(endpoint.orPage && readsPages(c))) refuseUnknown(endpoint.query, c.req.url)
     await next()
   }
 }
