@@ -8,7 +8,11 @@ import { isTest } from "../rooms/source-file.ts"
  * add a pattern to the code it is enough that it is not slow; to add one here it takes a reason.
  */
 const SLOW_PATTERNS: Readonly<Record<string, string>> = {
-  "/=.*$/s": "Of an option that the operator mistyped.",
+  "/\\n\\(Did you mean (.*)\\?\\)$/": "Of an option that the operator mistyped.",
+  "/^option '[^']*' value '.*' from env '(\\w+)' is invalid/s": "Of a variable that the operator mistyped.",
+  "/^(postgres(?:ql)?:\\/\\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s": "An option of the operator's.",
+  "/^(?:[a-z0-9-]+(?:\\.[a-z0-9-]+)*:\\d+|[a-z0-9-]+(?:\\.[a-z0-9-]+)+(?=\\/))(?:\\/|$)/i":
+    "An argument of the auditor's own command line.",
   "/ argument '.*' is invalid/s": "Of an option that the operator mistyped.",
   "/\\/+$/": "The address of a reviewer, an option of the operator's.",
   "/(?:^|,)[ \\t]*chunked$/i": "A comma ends every try; the header is bounded.",
