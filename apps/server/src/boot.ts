@@ -37,13 +37,13 @@ import type { Reviewer } from "./run/review/reviewer.ts"
 import { openDocumentCheck } from "./sealing/document-check.ts"
 import { openExports } from "./sealing/exports.ts"
 import { type HeadGuard, openHeadGuard } from "./sealing/head-guard.ts"
+import { openOwnVerification } from "./sealing/own-verification.ts"
 import { type Deployment, openDeployment } from "./sealing/pinned-deployment.ts"
 import { createDoubt, createReadiness } from "./sealing/readiness.ts"
 import { attestationDraft } from "./sealing/seal-attestation.ts"
 import { createRunStatements } from "./sealing/seal-run-statement.ts"
 import { openSealer } from "./sealing/sealer.ts"
 import { readyWithSigner } from "./sealing/signer-ready.ts"
-import { openVerification } from "./sealing/verification.ts"
 import { sourceRevision } from "./source-revision.ts"
 import type { Database } from "./store/driver/database.ts"
 import { createBudgetLedger } from "./store/tables/budget-ledger.ts"
@@ -152,6 +152,8 @@ const publishedOf = ({ keys, origin, genesis, keyChanges }: Deployment, config: 
   servicePublicKeyPem: spkiToPem(keys.service.spki),
 })
 
+type OverHeads = BootParts & Pick<Deps, "telemetry"> & { readonly heads: HeadGuard }
+
 type AccessParts = Pick<BootParts, "db" | "config" | "nowMs"> & Pick<Deployment, "keys"> & Pick<Deps, "telemetry">
 
 /** Who may come in, and how often. */
@@ -182,6 +184,13 @@ export async function boot(parts: BootParts): Promise<Service> {
   }
 }
 
+const openVerificationOf = (
+  { keys, origin }: Deployment,
+  document: TrustDocument,
+  { db, config: { keysDir }, heads, telemetry }: OverHeads,
+): ReturnType<typeof openOwnVerification> =>
+  openOwnVerification({ document, log: { keys, origin }, db, keysDir, ownSize: heads.ownSize, telemetry })
+
 /** What the sealer reports of batches and records. */
 const reportsTo = ({ stageFailed, batchFailed, sealed, lockHeld }: Deps["telemetry"]) => ({
   reportFault: stageFailed,
@@ -190,24 +199,27 @@ const reportsTo = ({ stageFailed, batchFailed, sealed, lockHeld }: Deps["telemet
   reportLockHeld: lockHeld,
 })
 
-async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly heads: HeadGuard }): Promise<Service> {
+async function bootOver(parts: OverHeads): Promise<Service> {
   const { config, prepared, db, nowMs, telemetry, heads } = parts
+  // Before the start tidies away files of processes that ended.
+  const left = heads.sizes()
   const deployment = await openDeployment(db, config, heads, nowMs)
   const { keys, origin, epoch } = deployment
   refuseOwnLog(config.witnesses, deployment)
-  const revision = sourceRevision()
-  const doubt = createDoubt()
+  const [revision, doubt, stop] = [sourceRevision(), createDoubt(), new AbortController()]
   const outside = await openOutside({ db, log: prepared.outside, nowMs, telemetry })
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
   const trust = trustedKeysOf(document)
   const shownHead = openShownHead(db, heads.known)
   const cosigner = openCosigner({ db, shownHead, config, nowMs, telemetry })
   const { directory, idempotencyKeys, trialQuota, rateLimits } = openAccess({ db, config, nowMs, telemetry, keys })
-  const [ledger, verification] = [createBudgetLedger(db), openVerification(document)]
+  const ledger = createBudgetLedger(db)
+  const verification = openVerificationOf(deployment, document, parts)
+  verification.takeOver(left)
   const sealer = openSealer({
     db,
     upstream: [directory, idempotencyKeys, trialQuota, ledger],
-    log: { keys, origin },
+    log: verification.log,
     epoch,
     verify: verification.verify,
     nowMs,
@@ -222,8 +234,6 @@ async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly 
     },
   })
   const [renderer, documents] = [openReports(deployment, db), openDocumentCheck(document)]
-  const signer = { key: keys.service, nowMs, telemetry }
-  const stop = new AbortController()
   const execution = openExecution({
     db,
     sealer,
@@ -233,6 +243,7 @@ async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly 
     signal: stop.signal,
     pipeline: pipelineOf(config, prepared, revision, telemetry.stageFailed),
   })
+  const readiness = verification.ready(createReadiness({ db, nowMs, heads, epoch, doubt, telemetry }))
   const deps: Deps = {
     db,
     shownHead,
@@ -248,7 +259,7 @@ async function bootOver(parts: BootParts & Pick<Deps, "telemetry"> & { readonly 
       .open,
     stateRun: createRunStatements(keys.service, trust),
     renderReport: renderer.render,
-    readiness: outside.ready(readyWithSigner(createReadiness({ db, nowMs, heads, epoch, doubt, telemetry }), signer)),
+    readiness: outside.ready(readyWithSigner(readiness, { key: keys.service, nowMs, telemetry })),
     sealingQueue: sealer.waiting,
     reportUnavailable: doubt.raise,
     telemetry,

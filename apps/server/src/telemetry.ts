@@ -38,6 +38,8 @@ export type Counters = {
   readonly lockHeld: (seconds: number) => void
   /** A batch was not committed, and everything in it refused. */
   readonly batchFailed: () => void
+  /** A signature or record that was committed does not verify. */
+  readonly signatureWrong: () => void
   /** A request was refused because a limit was reached. */
   readonly limited: (limit: "shared" | "attest" | "trial") => void
   /** A witness cosigned a tree of so many entries, at this time by its clock (Unix seconds). */
@@ -60,6 +62,12 @@ type Lines = {
   readonly storeFailed: (error: StoreError) => void
   readonly stageFailed: ReportFault
   readonly batchFailed: (error: unknown) => void
+  /** What was committed does not verify: a signature, by its key and the SHA-256 of its message, or a record, by what its verifier says. */
+  readonly signatureWrong: (
+    found: { readonly role: string; readonly message: string } | { readonly objection: string },
+  ) => void
+  /** What the last process may not have verified was not verified after the start either. */
+  readonly recentNotVerified: (error: unknown) => void
   /** An export ended before its last line. */
   readonly exportCut: (error: unknown) => void
   /** Why nothing is sealed: the database lacks records that the head files beside the keys remember. Undefined: it holds them all. */
@@ -93,6 +101,7 @@ const UNCOUNTED: Counters = {
   committed: ignore,
   lockHeld: ignore,
   batchFailed: ignore,
+  signatureWrong: ignore,
   limited: ignore,
   cosigned: ignore,
   notCosigned: ignore,
@@ -148,6 +157,16 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
       counters.batchFailed()
       logger.error({ err }, "a batch was not sealed")
     },
+    signatureWrong: found => {
+      counters.signatureWrong()
+      const facts =
+        "objection" in found ? { objection: found.objection } : { key: found.role, message_sha256: found.message }
+      logger.error(
+        facts,
+        "what was sealed does not verify: nothing is ready until the cause is known and the service started again",
+      )
+    },
+    recentNotVerified: err => logger.error({ err }, "what was sealed last before the start was not verified again"),
     exportCut: err => logger.error({ err }, "an export was cut off"),
     headsHeld: trouble =>
       trouble === undefined

@@ -96,7 +96,7 @@ describe("one deployment", () => {
       log_index: 5,
       resumed: false,
     })
-    expect(readdirSync(keysDir).sort()).toEqual(["heads", "lock", KEYS])
+    expect(readdirSync(keysDir).sort()).toEqual(["heads", "lock", KEYS, "verified-heads"])
     await start()
     await seal()
     for (const record of [1, 2]) {
@@ -159,7 +159,7 @@ describe("one deployment", () => {
     renameSync(join(keysDir, KEYS), join(keysDir, NEXT))
     writeFileSync(join(keysDir, KEYS), before, { mode: 0o600 })
     await start()
-    expect(readdirSync(keysDir).sort()).toEqual(["heads", "lock", KEYS])
+    expect(readdirSync(keysDir).sort()).toEqual(["heads", "lock", KEYS, "verified-heads"])
     await seal()
     await stop()
   })

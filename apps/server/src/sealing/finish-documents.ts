@@ -1,4 +1,5 @@
 /** The last step of a batch: makes the documents, and verifies their texts while the next ones are made. */
+import { randomInt } from "node:crypto"
 import type { Failed, RunSteps, Slot } from "./batch-steps.ts"
 import { unverified } from "./record.ts"
 import type { FinishedText, VerifyTexts } from "./verification.ts"
@@ -25,11 +26,14 @@ export async function finishDocuments<Item extends Slot, Document extends Pick<F
   { runSteps, verify }: Finishing,
   items: readonly Item[],
   failed: Failed,
-  wanted: Omit<FinishedText, "text">,
+  wanted: Pick<FinishedText, "verdict" | "pack">,
   make: (item: Item) => Document,
 ): Promise<readonly Finished<Document>[]> {
+  const sampled = items.length === 0 ? undefined : items[randomInt(items.length)]?.at
   const judgeAll = async (made: readonly (Slot & { readonly item: Document })[]): Promise<Finished<Document>[]> => {
-    const judgements = await verify(made.map(({ item }) => ({ ...wanted, text: item.text })))
+    const judgements = await verify(
+      made.map(({ at, item }) => ({ ...wanted, text: item.text, sampled: at === sampled })),
+    )
     return made.flatMap(({ at, item }, i) => {
       const judged = judgements[i]
       if (judged !== undefined && "packed" in judged) return [{ at, item, packed: judged.packed }]

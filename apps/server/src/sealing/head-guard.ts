@@ -40,6 +40,10 @@ export type HeadGuard = SealingHeads & {
    * @throws StartupError when the database holds an older log, or another
    */
   readonly start: (db: Database) => Promise<void>
+  /** Sizes of the log of all heads that are remembered beside the keys. @throws StartupError when a file is damaged */
+  readonly sizes: () => readonly number[]
+  /** Size of the last head that this process acknowledged; 0 before the first. */
+  readonly ownSize: () => number
   /** Whether anything was acknowledged on these keys. */
   readonly remembersAny: () => boolean
   /** Checks which database this is now, as is done every two seconds. Rejects when it cannot be asked. */
@@ -77,6 +81,8 @@ export function openHeadGuard({ file, folder, nowMs, report = () => undefined }:
       const { head, missing } = await polling.start(db)
       refuseStart(head, missing)
     },
+    sizes: () => state.remembered().map(({ size }) => size),
+    ownSize: () => file.own().size,
     remembersAny: () => file.all().length > 0,
     poll: polling.poll,
     trouble: state.trouble,

@@ -12,6 +12,7 @@ import { IN_TOTO_PAYLOAD_TYPE } from "@runseal/core/vocabulary/versions"
 import { preAuthenticationEncoding, signEnvelope } from "@runseal/log/entries/dsse"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type EcdsaKey, signOne } from "../keys/ecdsa-keys.ts"
+import { unrevoked } from "./verification.ts"
 
 /** Most statements in the cache, some 2 KB each: a cached one is neither verified nor signed again. */
 const CACHE_MAX_STATEMENTS = 256
@@ -72,13 +73,3 @@ function isComplete(parsed: ReturnType<typeof parseDocument>, trust: TrustedKeys
   const report = verifyParsed(parsed, [trust])
   return !isUnreadable(report) && report.verdict === VERDICTS.complete
 }
-
-/**
- * The same keys as if none were revoked: a record that verifies only with these was not changed. Of a log key the trust document
- * does not distinguish revocation from retirement.
- */
-const unrevoked = (trust: TrustedKeys): TrustedKeys => ({
-  ...trust,
-  serviceKeys: trust.serviceKeys.map(({ revokedFrom: _, ...key }) => key),
-  logKeys: trust.logKeys.map(({ validTo: _, ...key }) => key),
-})

@@ -1,6 +1,6 @@
 /** The worker's side of a job thread. */
 import { parentPort } from "node:worker_threads"
-import type { JobReply } from "./job-thread.ts"
+import type { JobReply, ThreadNotice } from "./job-thread.ts"
 
 /**
  * Runs `work` on every job, one after the other, and posts its result. An error it throws is posted too, and the main thread reports it.
@@ -27,4 +27,10 @@ export function answerJobs<Job, Result>(
   port.on("message", (job: Job) => {
     answered = answered.then(() => answer(job))
   })
+}
+
+/** Tells the main thread something that is no answer to a job. */
+export function postNotice<Notice>(notice: Notice): void {
+  const message: ThreadNotice<Notice> = { notice }
+  parentPort?.postMessage(message)
 }

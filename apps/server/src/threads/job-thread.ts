@@ -18,6 +18,16 @@ export type JobBounds = {
 /** The worker's answer to a job. Answers come in the order of the jobs. */
 export type JobReply<Result> = { readonly result: Result } | { readonly failure: ThrownError }
 
+/** What a worker tells of its own accord, between answers. */
+export type ThreadNotice<Notice> = { readonly notice: Notice }
+
+/** What the main thread hears of a worker besides answers. */
+export type ThreadEvents<Notice> = {
+  readonly notice?: (notice: Notice) => void
+  /** Called when a worker was lost, before the next one starts. */
+  readonly lost?: () => void
+}
+
 /** The parts of a thrown error that can be posted from one thread to another. */
 type ThrownError = Pick<Error, "name" | "message"> & { readonly stack: string }
 
@@ -58,7 +68,12 @@ type Started<Job, Result> = { readonly worker: Worker; readonly sentJobs: Waitin
  * @param module of the worker: it answers every message, a Job, with one JobReply
  * @param data the worker's `workerData`
  */
-export function openJobThread<Job, Result>(module: URL, bounds: JobBounds, data?: unknown): JobThread<Job, Result> {
+export function openJobThread<Job, Result, Notice = never>(
+  module: URL,
+  bounds: JobBounds,
+  data?: unknown,
+  events: ThreadEvents<Notice> = {},
+): JobThread<Job, Result> {
   const { ahead = 1, deadlineMs, heapMiB } = bounds
   const queue: Waiting<Job, Result>[] = []
   let current: Started<Job, Result> | undefined
@@ -76,6 +91,7 @@ export function openJobThread<Job, Result>(module: URL, bounds: JobBounds, data?
     current = undefined
     clearTimeout(deadline)
     lost.worker.terminate().catch(() => {})
+    events.lost?.()
     const [first, ...untouched] = lost.sentJobs
     first?.reject(error)
     queue.unshift(...untouched)
@@ -85,7 +101,8 @@ export function openJobThread<Job, Result>(module: URL, bounds: JobBounds, data?
     const resourceLimits = { maxOldGenerationSizeMb: heapMiB }
     const worker = new Worker(module, { execArgv: [], resourceLimits, workerData: data })
     const started: Started<Job, Result> = { worker, sentJobs: [] }
-    worker.on("message", (reply: JobReply<Result>) => {
+    worker.on("message", (reply: JobReply<Result> | ThreadNotice<Notice>) => {
+      if ("notice" in reply) return events.notice?.(reply.notice)
       if (current !== started) return
       const done = started.sentJobs.shift()
       if ("result" in reply) done?.resolve(reply.result)

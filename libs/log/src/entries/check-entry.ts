@@ -193,9 +193,9 @@ function serviceKeyProblem({ body, serviceKey, time, trust }: Facts): string | u
   return `Service key ${serviceKey.keyId} was revoked from ${formatUtcSeconds(revokedFrom)} on, and this was not logged before.`
 }
 
-function bodySignatureProblem({ body, preimage }: Facts): string | undefined {
+function bodySignatureProblem({ body, preimage, trust }: Facts): string | undefined {
   if (body?.spkiDer === undefined) return "The entry body names no public key."
-  return signatureProblem("service's signature", body.spkiDer, preimage, body.signatureDer, { rekor: false })
+  return signatureProblem("service's signature", body.spkiDer, preimage, body.signatureDer, { ...trust, rekor: false })
 }
 
 function proofIndexProblem({ entry, trust }: Facts): string | undefined {
@@ -234,7 +234,7 @@ function checkpointSignatureProblem({ entry, checkpoint, logKey, time, trust }: 
     return "The checkpoint names another key than the log's."
   }
   if (!trust.rekor && !isLowS(checkpoint.signature)) return "The checkpoint signature is not in its low-S DER form."
-  const signed = isSignedCheckpoint(entry.inclusionProof.checkpoint.envelope, checkpoint, logKey)
+  const signed = isSignedCheckpoint(entry.inclusionProof.checkpoint.envelope, checkpoint, logKey, trust)
   return signed ? undefined : "The checkpoint signature is not valid."
 }
 
@@ -258,11 +258,11 @@ function signatureProblem(
   spki: Uint8Array,
   message: Uint8Array,
   der: Uint8Array,
-  { rekor: mayBeHighS }: Pick<TrustedKeys, "rekor">,
+  { rekor: mayBeHighS, verifySignature = verifyEcdsaP256 }: Pick<TrustedKeys, "rekor" | "verifySignature">,
 ): string | undefined {
   if (!isStrictDerSignature(der)) return `The ${name} is not strict DER.`
   if (!mayBeHighS && !isLowS(der)) return `The ${name} is not in its low-S form.`
-  return verifyEcdsaP256(spki, message, der) ? undefined : `The ${name} is not valid.`
+  return verifySignature(spki, message, der) ? undefined : `The ${name} is not valid.`
 }
 
 /** −1, which is no index, no size and no time, for text outside the schema. */

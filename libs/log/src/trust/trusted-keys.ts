@@ -23,6 +23,9 @@ export interface LogKey extends Validity {
   readonly baseUrl: string
 }
 
+/** Whether the DER `signature` over SHA-256 of `message` verifies with the key. Never throws. */
+export type VerifyP256 = (spki: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
+
 /** The keys that a verifier trusts: all from one trust document, never from the document under test. Immutable. */
 export interface TrustedKeys {
   /** Name of the service, printed with the verdict. */
@@ -42,6 +45,11 @@ export interface TrustedKeys {
   readonly rekor: boolean
   /** The same service in the Rekor logs that also hold its entries, each on its own. */
   readonly outside?: readonly TrustedKeys[]
+  /**
+   * Judges ECDSA P-256 signatures of entries and their checkpoints in place of `verifyEcdsaP256`. No trust document can state it: only a
+   * service sets it, for signatures that it has just made.
+   */
+  readonly verifySignature?: VerifyP256
   /** Authorities whose timestamps count for entries of logs that sign no time. */
   readonly timestampAuthorities?: readonly TimestampAuthority[]
 }

@@ -86,6 +86,10 @@ function createCounters(registry: Registry): Counters {
     "runseal_batch_failures_total",
     "Batches that were not committed; everything in them was refused.",
   )
+  const wrong = counter(
+    "runseal_wrong_signatures_total",
+    "Signatures and records that were committed and do not verify. Any is an alarm.",
+  )
   const refusals = counter("runseal_limit_refusals_total", "Requests refused with 429, by limit.", "limit")
   const answers = counter(
     "runseal_http_answers_total",
@@ -109,6 +113,7 @@ function createCounters(registry: Registry): Counters {
     committed: records => batches.observe(records),
     lockHeld: seconds => locked.observe(seconds),
     batchFailed: () => failures.inc(),
+    signatureWrong: () => wrong.inc(),
     limited: limit => refusals.inc({ limit }),
     ...countWitnesses(registry),
     ...countOutside(registry),

@@ -1,0 +1,80 @@
+/**
+ * Records and attestations whose signatures a process may not have verified when it ended: those of its last minute. They are verified
+ * whole after a start, unless it is known that nothing was left. Decision 0155.
+ */
+import { setTimeout } from "node:timers/promises"
+import { VERDICTS } from "@runseal/core/verify/report"
+import type { VerifiedHeads } from "../keys/verified-heads.ts"
+import type { Database } from "../store/driver/database.ts"
+import { readEntries, readHead } from "../store/tables/log-store.ts"
+import { attestationsWithin, runsWithin, type Span } from "../store/tables/recent-documents.ts"
+import type { FinishedText, Verification } from "./verification.ts"
+
+/** Twice the minute after which a signature is verified: a run is admitted before it is sealed. */
+const BEFORE_MS = 120_000
+/** A batch that was committed after the head, and not remembered. */
+const AFTER_MS = 60_000
+/** Size of a log that holds its first entry alone, which is of no record. */
+const BIRTH = 1
+/** Longest wait for an idle moment before each page, in milliseconds. */
+const IDLE_WAIT_MS = 10
+
+type RecentParts = {
+  readonly db: Pick<Database, "read">
+  readonly verification: Pick<Verification, "verifyStored" | "isIdle">
+  /** Called for each document that does not verify. */
+  readonly wrong: (found: { readonly objection: string }) => void
+  /** Heads before which nothing was put off. */
+  readonly verified: VerifiedHeads
+  readonly signal: AbortSignal
+}
+
+/**
+ * Verifies what was sealed about the times of these heads and of the database's own. Rejects when the database cannot be read or the
+ * verifier not be asked, or not read a document.
+ * @param sizes of the log when processes had last acknowledged something
+ */
+export async function verifyRecent(
+  sizes: readonly number[],
+  { db, verification, wrong, verified, signal }: RecentParts,
+): Promise<void> {
+  const head = await readHead(db)
+  const left = [...new Set([...sizes, head.size])].filter(
+    size => size > BIRTH && size <= head.size && !verified.has(size),
+  )
+  const times: number[] = []
+  for (const size of left) for (const entry of await readEntries(db, size - 1, size)) times.push(entry.integrated_time)
+  const judge = async (texts: readonly string[], verdict: FinishedText["verdict"]): Promise<void> => {
+    if (!verification.isIdle()) await setTimeout(IDLE_WAIT_MS)
+    const judgements = await verification.verifyStored(texts.map(text => ({ text, verdict, pack: false })))
+    for (const judged of judgements) {
+      if ("packed" in judged) continue
+      // Of another release, which had verified it.
+      if (judged.unreadable) throw new Error(judged.objection)
+      wrong(judged)
+    }
+  }
+  for (const span of joined(times)) {
+    for await (const texts of runsWithin(db, span)) {
+      if (signal.aborted) return
+      await judge(texts, VERDICTS.complete)
+    }
+    for await (const texts of attestationsWithin(db, span)) {
+      if (signal.aborted) return
+      await judge(texts, VERDICTS.attestation)
+    }
+  }
+  verified.add(left)
+}
+
+/** Spans about the times, in Unix seconds; those that overlap are one. */
+function joined(times: readonly number[]): readonly Span[] {
+  const spans: { from: number; to: number }[] = []
+  for (const time of times.toSorted((a, b) => a - b)) {
+    const [from, to] = [time * 1000 - BEFORE_MS, time * 1000 + AFTER_MS]
+    const last = spans.at(-1)
+    if (last !== undefined && from <= last.to) last.to = to
+    else spans.push({ from, to })
+  }
+  return spans
+}
