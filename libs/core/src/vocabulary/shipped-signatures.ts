@@ -5,7 +5,7 @@
 import type { McdSeverity } from "./decision-codes.ts"
 
 /** Digest of the shipped library. */
-export const SHIPPED_LIBRARY_HASH = "0974f5047372cca51de705724552ab33d8bfb0090f2d63c999634858b81700cf"
+export const SHIPPED_LIBRARY_HASH = "17b2ab99797633fe3fa535c1a4d8cfa213216ccb6d938db0fb79c501687912fa"
 
 const SHIPPED: Readonly<Record<McdSeverity, string>> = {
   low: "DA-022",
