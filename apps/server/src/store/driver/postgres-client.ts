@@ -13,6 +13,7 @@ import {
   type OpenClient,
   type OpenedClient,
 } from "./connection-pool.ts"
+import { gathering } from "./gathering-socket.ts"
 import { createHostChoice } from "./host-choice.ts"
 import type { Settings } from "./pooling.ts"
 import { int8, type StoreClient } from "./session.ts"
@@ -144,11 +145,11 @@ function clientOf(url: string, settings: Settings, naming: { readonly prepare?: 
 }
 
 const connectToOnly: Connect = ({ host: [hostname = ""], port: [port = 0], path }) =>
-  path ? connectSocket(path) : connectTo({ hostname, port })
+  path ? gathering(connectSocket(path)) : connectTo({ hostname, port })
 
 /** A socket, which buffers writes until it is connected. The driver reads from it which name the certificate must be for. */
 const connectTo = ({ hostname: host, port }: Pick<ServerHost, "hostname" | "port">): Socket =>
-  Object.assign(connectSocket({ host, port }), { host, port })
+  Object.assign(gathering(connectSocket({ host, port })), { host, port })
 
 /** Asks a host on a connection of its own. */
 async function takesWrites({ url }: ServerHost): Promise<boolean> {
