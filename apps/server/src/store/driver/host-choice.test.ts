@@ -11,7 +11,7 @@ test("calls at a time share one search, its result is kept until it is doubted",
   const choice = createHostChoice(["a", "b"], async host => {
     asked.push(host)
     await setTimeout(1)
-    return host === primary
+    return host === primary ? 1 : undefined
   })
   expect(await Promise.all([choice.current(), choice.current()])).toEqual(["b", "b"])
   expect(await choice.current()).toBe("b")
@@ -26,16 +26,22 @@ test("calls at a time share one search, its result is kept until it is doubted",
 })
 
 test("does not wait for a host that hangs", async () => {
-  const choice = createHostChoice(["hangs", "b"], host =>
-    host === "b" ? Promise.resolve(true) : new Promise(() => {}),
-  )
+  const choice = createHostChoice(["hangs", "b"], host => (host === "b" ? Promise.resolve(1) : new Promise(() => {})))
   expect(await choice.current()).toBe("b")
+})
+
+test("of two that take writes it is the one that was promoted last, also when the other answers sooner", async () => {
+  const choice = createHostChoice([1, 3, 2], async timeline => {
+    await setTimeout(20 * timeline)
+    return timeline
+  })
+  expect(await choice.current()).toBe(3)
 })
 
 test("without such a host every call is refused for a while without asking again; a host that answered says why", async () => {
   let searches = 0
   const choice = createHostChoice(["dead", "standby"], async host => {
-    if (host === "standby") return false
+    if (host === "standby") return undefined
     searches++
     throw refused()
   })

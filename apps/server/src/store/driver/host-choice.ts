@@ -1,8 +1,9 @@
 /** Several servers of PostgreSQL, one of which takes writes: which one it is, and when to search again. */
+import { setTimeout as sleep } from "node:timers/promises"
 import { driverCode, noPrimary } from "./store-errors.ts"
 
 export type HostChoice<Host> = {
-  /** The host that takes writes. Calls at a time share one search. Rejects with the error of a host, or `NO_PRIMARY`. */
+  /** The host that takes writes, of several that do the one that was promoted last. Calls at a time share one search. Rejects with the error of a host, or `NO_PRIMARY`. */
   readonly current: () => Promise<Host>
   /** A connection to it is gone: the next call searches again. */
   readonly doubt: () => void
@@ -11,23 +12,36 @@ export type HostChoice<Host> = {
 /** After a search without success calls are refused for so long, in milliseconds: each search connects to every host. */
 const RETRY_AFTER_MS = 250
 
-/** @param takesWrites connects to a host within a time of its own. Rejects when it is out of reach or refuses */
+/**
+ * How long a search waits for further hosts once one takes writes, in milliseconds. An old primary may live on that has no right to
+ * be one, because what supervises it was suspended: its commits wait for ever, and choosing it again would end nothing.
+ */
+const OTHERS_WITHIN_MS = 500
+
+/**
+ * @param timelineOf connects to a host within a time of its own. Gives the timeline of its write-ahead log, which every promotion raises, or
+ * undefined when it takes no writes. Rejects when it is out of reach or refuses
+ */
 export function createHostChoice<Host>(
   hosts: readonly Host[],
-  takesWrites: (host: Host) => Promise<boolean>,
+  timelineOf: (host: Host) => Promise<number | undefined>,
 ): HostChoice<Host> {
   let choice: Promise<Host> | undefined
   let isFound = false
 
-  const ask = async (host: Host): Promise<Host> => {
-    if (!(await takesWrites(host))) throw noPrimary()
-    return host
-  }
   const search = async (): Promise<Host> => {
+    const found: { readonly host: Host; readonly timeline: number }[] = []
+    const asking = hosts.map(async host => {
+      const timeline = await timelineOf(host)
+      if (timeline === undefined) throw noPrimary()
+      found.push({ host, timeline })
+    })
     try {
-      const host = await Promise.any(hosts.map(ask))
+      await Promise.any(asking)
+      await Promise.race([Promise.allSettled(asking), sleep(OTHERS_WITHIN_MS, undefined, { ref: false })])
+      const newest = found.reduce((best, one) => (one.timeline > best.timeline ? one : best))
       isFound = true
-      return host
+      return newest.host
     } catch (error) {
       setTimeout(() => {
         choice = undefined

@@ -134,7 +134,7 @@ function clientOf(url: string, settings: Settings, naming: { readonly prepare?: 
   const openWith = (events: ConnectionEvents, connect: Connect): OpenedClient =>
     open(events, connect, listeners => postgres(address.hosts[0].url, { ...options, ...listeners }))
   if (!asksForPrimary(address)) return events => openWith(events, connectToOnly)
-  const choice = createHostChoice(address.hosts, takesWrites)
+  const choice = createHostChoice(address.hosts, timelineOf)
   return events => {
     const lost = (): void => {
       choice.doubt()
@@ -151,14 +151,16 @@ const connectToOnly: Connect = ({ host: [hostname = ""], port: [port = 0], path 
 const connectTo = ({ hostname: host, port }: Pick<ServerHost, "hostname" | "port">): Socket =>
   Object.assign(gathering(connectSocket({ host, port })), { host, port })
 
-/** Asks a host on a connection of its own. */
-async function takesWrites({ url }: ServerHost): Promise<boolean> {
+/** Asks a host on a connection of its own for its timeline; undefined when it takes no writes. */
+async function timelineOf({ url }: ServerHost): Promise<number | undefined> {
   const pool = createConnectionPool(1, pooledClient(url))
   try {
     return await pool.lease(async ({ client, within }) => {
-      const asked = client<{ writable: boolean }[]>`select current_setting('transaction_read_only') = 'off' as writable`
+      const asked = client<{ timeline: number }[]>`select
+        case when current_setting('transaction_read_only') = 'off'
+          then ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int end as timeline`
       const [found] = await within(CHOICE_TIMEOUT_MS, asked)
-      return found?.writable === true
+      return found?.timeline ?? undefined
     })
   } finally {
     void pool.close()
