@@ -39,6 +39,7 @@ import { openExports } from "./sealing/exports.ts"
 import { type HeadGuard, openHeadGuard } from "./sealing/head-guard.ts"
 import { openOwnVerification } from "./sealing/own-verification.ts"
 import { type Deployment, openDeployment } from "./sealing/pinned-deployment.ts"
+import { openReads, type Standby } from "./sealing/read-standby.ts"
 import { createDoubt, createReadiness } from "./sealing/readiness.ts"
 import { attestationDraft } from "./sealing/seal-attestation.ts"
 import { createRunStatements } from "./sealing/seal-run-statement.ts"
@@ -97,6 +98,8 @@ export type BootParts = {
   readonly prepared: Prepared
   /** Closed by the service when the start succeeds, by the caller when it does not. */
   readonly db: Database
+  /** A standby for reads; closed by the service. */
+  readonly standby?: Standby | undefined
   readonly logger: Logger
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
@@ -152,7 +155,7 @@ const publishedOf = ({ keys, origin, genesis, keyChanges }: Deployment, config: 
   servicePublicKeyPem: spkiToPem(keys.service.spki),
 })
 
-type OverHeads = BootParts & Pick<Deps, "telemetry"> & { readonly heads: HeadGuard }
+type OverHeads = BootParts & Pick<Deps, "telemetry" | "reads"> & { readonly heads: HeadGuard }
 
 type AccessParts = Pick<BootParts, "db" | "config" | "nowMs"> & Pick<Deployment, "keys"> & Pick<Deps, "telemetry">
 
@@ -176,10 +179,12 @@ export async function boot(parts: BootParts): Promise<Service> {
   const { config, db, nowMs } = parts
   const telemetry = createTelemetry({ ...parts, accessLog: config.accessLog === "on" })
   const heads = openHeadGuard({ ...headsOf(config, db), nowMs, report: telemetry.headsHeld })
+  const reads = openReads({ db, standby: parts.standby, known: heads.known, telemetry })
   try {
-    return await bootOver({ ...parts, telemetry, heads })
+    return await bootOver({ ...parts, telemetry, heads, reads })
   } catch (error) {
     await heads.close()
+    await reads.close()
     throw error
   }
 }
@@ -200,7 +205,7 @@ const reportsTo = ({ stageFailed, batchFailed, sealed, lockHeld }: Deps["telemet
 })
 
 async function bootOver(parts: OverHeads): Promise<Service> {
-  const { config, prepared, db, nowMs, telemetry, heads } = parts
+  const { config, prepared, db, nowMs, telemetry, heads, reads } = parts
   // Before the start tidies away files of processes that ended.
   const left = heads.sizes()
   const deployment = await openDeployment(db, config, heads, nowMs)
@@ -213,8 +218,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   const shownHead = openShownHead(db, heads.known)
   const cosigner = openCosigner({ db, shownHead, config, nowMs, telemetry })
   const { directory, idempotencyKeys, trialQuota, rateLimits } = openAccess({ db, config, nowMs, telemetry, keys })
-  const ledger = createBudgetLedger(db)
-  const verification = openVerificationOf(deployment, document, parts)
+  const [ledger, verification] = [createBudgetLedger(db), openVerificationOf(deployment, document, parts)]
   verification.takeOver(left)
   const sealer = openSealer({
     db,
@@ -243,9 +247,11 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     signal: stop.signal,
     pipeline: pipelineOf(config, prepared, revision, telemetry.stageFailed),
   })
+  const exporting = { db, reads, nowMs, show: outside.shown.showOutside, reportFailure: telemetry.exportCut }
   const readiness = verification.ready(createReadiness({ db, nowMs, heads, epoch, doubt, telemetry }))
   const deps: Deps = {
     db,
+    reads,
     shownHead,
     nowMs,
     keys: directory,
@@ -255,8 +261,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     trustedProxyHops: config.trustedProxyHops,
     ...execution,
     attest: (owner, request, claim) => sealer.attest(attestationDraft(owner, request), claim),
-    openExport: openExports({ db, sealer, nowMs, show: outside.shown.showOutside, reportFailure: telemetry.exportCut })
-      .open,
+    openExport: openExports({ ...exporting, sealer }).open,
     stateRun: createRunStatements(keys.service, trust),
     renderReport: renderer.render,
     readiness: outside.ready(readyWithSigner(readiness, { key: keys.service, nowMs, telemetry })),
@@ -270,7 +275,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     checkDocument: documents.check,
     ...publishedOf(deployment, config, document),
   }
-  const access = [directory, rateLimits, trialQuota, idempotencyKeys]
+  const access = [reads, directory, rateLimits, trialQuota, idempotencyKeys]
   const sealing = [ledger, sealer, verification]
   const opened = [prepared.inspection, renderer, documents, ...sealing, cosigner, outside, ...access, heads, db]
   return { deps, close: () => closeAll(stop, opened) }

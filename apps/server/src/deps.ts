@@ -16,6 +16,7 @@ import type { TrialQuota } from "./front/access/trial-quota.ts"
 import type { Renderer } from "./report/renderer.ts"
 import type { CheckDocument } from "./sealing/document-check.ts"
 import type { Exports } from "./sealing/exports.ts"
+import type { Reads } from "./sealing/read-standby.ts"
 import type { SealedAttestation } from "./sealing/seal-attestation.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { StateRun } from "./sealing/seal-run-statement.ts"
@@ -26,6 +27,8 @@ import type { Readiness, Telemetry } from "./telemetry.ts"
 
 export type Deps = {
   readonly db: Database
+  /** For lists, records and full tiles: on the read standby where there is one. */
+  readonly reads: Reads
   /** The log's head, for checkpoints that leave the service. */
   readonly shownHead: ShownHead
   /** Milliseconds since the epoch. */

@@ -9,7 +9,7 @@ import { type Config, originWarning, readConfig } from "./options/config.ts"
 import { readSecretFiles, removeSecrets, SECRET_VARIABLES } from "./options/secrets.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { createLogger, errorFacts } from "./process-log.ts"
-import { type Database, openDatabase } from "./store/driver/database.ts"
+import { type Database, openDatabase, openStandby } from "./store/driver/database.ts"
 import type { IfMissing } from "./store/driver/server-start.ts"
 
 function openStore(
@@ -72,13 +72,23 @@ async function main(): Promise<void> {
   const warning = originWarning(config)
   if (warning !== undefined) logger.warn(warning)
   const db = await openStore(config, sentence => logger.info(sentence))
+  const standby =
+    config.database?.readUrl === undefined
+      ? undefined
+      : openStandby({ ...config.database, url: config.database.readUrl })
   const metrics = config.metricsPort === undefined ? undefined : createMetrics()
-  const service = await boot({ config, prepared, db, logger, nowMs: Date.now, counters: metrics?.counters }).catch(
-    async (error: unknown) => {
-      await db.close()
-      throw error
-    },
-  )
+  const service = await boot({
+    config,
+    prepared,
+    db,
+    standby,
+    logger,
+    nowMs: Date.now,
+    counters: metrics?.counters,
+  }).catch(async (error: unknown) => {
+    await db.close()
+    throw error
+  })
   const listeners = await startListening(config, service, metrics).catch(async (error: unknown) => {
     await service.close()
     throw error

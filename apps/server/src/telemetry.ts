@@ -40,6 +40,8 @@ export type Counters = {
   readonly batchFailed: () => void
   /** A signature or record that was committed does not verify. */
   readonly signatureWrong: () => void
+  /** Where something sealed was read, on a deployment with a read standby; "both": the standby did not have it, or failed. */
+  readonly readFrom: (servers: "standby" | "primary" | "both") => void
   /** A request was refused because a limit was reached. */
   readonly limited: (limit: "shared" | "attest" | "trial") => void
   /** A witness cosigned a tree of so many entries, at this time by its clock (Unix seconds). */
@@ -72,6 +74,8 @@ type Lines = {
   readonly exportCut: (error: unknown) => void
   /** Why nothing is sealed: the database lacks records that the head files beside the keys remember. Undefined: it holds them all. */
   readonly headsHeld: (trouble: string | undefined) => void
+  /** The read standby is used, or is not. @param reason why not */
+  readonly standbyChanged: (reason: string | undefined) => void
   /** Readiness changed. @param reason why no run can be sealed; undefined: one can */
   readonly readyChanged: (reason: string | undefined) => void
   /** The signer of the service key signs again, or does not. @param cause why not */
@@ -102,6 +106,7 @@ const UNCOUNTED: Counters = {
   lockHeld: ignore,
   batchFailed: ignore,
   signatureWrong: ignore,
+  readFrom: ignore,
   limited: ignore,
   cosigned: ignore,
   notCosigned: ignore,
@@ -172,6 +177,10 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
       trouble === undefined
         ? logger.info("the database holds all that is remembered beside the keys")
         : logger.error({ trouble }, "nothing is sealed"),
+    standbyChanged: reason =>
+      reason === undefined
+        ? logger.info("the read standby is used")
+        : logger.warn({ reason }, "the read standby is not used: the primary is asked"),
     readyChanged: reason => (reason === undefined ? logger.info("ready again") : logger.warn({ reason }, "not ready")),
     signerChanged: (signs, err) =>
       signs

@@ -7,8 +7,10 @@ import { afterAll, afterEach, beforeAll } from "vitest"
 import { createApp } from "../../src/app.ts"
 import { boot, prepare } from "../../src/boot.ts"
 import type { Deps } from "../../src/deps.ts"
+import type { Metrics } from "../../src/front/metrics/metrics.ts"
 import { type Config, readConfig } from "../../src/options/config.ts"
 import { createLogger } from "../../src/process-log.ts"
+import type { Standby } from "../../src/sealing/read-standby.ts"
 import { type Database, openDatabase } from "../../src/store/driver/database.ts"
 import { checkHouse, checkNewRows } from "./check-house.ts"
 import { type TestClock, testClock } from "./clock.ts"
@@ -18,6 +20,10 @@ import { type Answer, readAnswer } from "./read-answer.ts"
 export type Settings = {
   /** Absent: a database in memory. */
   readonly open?: () => Promise<Database>
+  /** A standby of the database, for reads. */
+  readonly standby?: () => Standby
+  /** Absent: nothing is counted. */
+  readonly metrics?: Metrics
   readonly clock?: TestClock
   /** Shared by services of one database; absent: a folder of its own. */
   readonly keysDir?: string
@@ -73,13 +79,19 @@ export async function openService(settings: Settings = {}): Promise<TestService>
   const logger = createLogger("debug", { write: line => void logLines.push(line) })
   const clock = settings.clock ?? testClock()
   const db = await (settings.open ?? (() => openDatabase({ kind: "memory" })))()
-  const { deps, close } = await boot({ config, prepared, db, logger, nowMs: clock.nowMs }).catch(
-    async (error: unknown) => {
-      await db.close()
-      rmSync(folder, { recursive: true, force: true })
-      throw error
-    },
-  )
+  const { deps, close } = await boot({
+    config,
+    prepared,
+    db,
+    standby: settings.standby?.(),
+    logger,
+    nowMs: clock.nowMs,
+    counters: settings.metrics?.counters,
+  }).catch(async (error: unknown) => {
+    await db.close()
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  })
   const app = createApp(deps)
   const statements: string[] = []
   const request = async (path: string, init: RequestInit = {}): Promise<Response> => {

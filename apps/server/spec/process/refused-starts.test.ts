@@ -29,6 +29,7 @@ const dataDir = join(folder, "data")
 const OPTIONS = [
   ...[
     "database-direct-url",
+    "database-read-url",
     "host",
     "port",
     "data-dir",
@@ -122,6 +123,16 @@ const BAD_OPTIONS: readonly Refused[] = [
     "a direct address without a pooler",
     ["--database-url", "postgres://u:geheim@x/y", "--database-direct-url", "postgres://u:geheim@z/y"],
     /--database-direct-url needs --database-pooling/,
+  ],
+  [
+    "a read standby without an address",
+    ["--database-read-url", "postgres://u:geheim@x/y"],
+    /--database-read-url needs/,
+  ],
+  [
+    "a read standby with several hosts",
+    ["--database-url", "postgres://u@x/y", "--database-read-url", "postgres://u:geheim@x,z/y"],
+    /--database-read-url must be .* one host/,
   ],
   ["a direct address that is none", ["--database-direct-url", "mysql://u:geheim@x"], /--database-direct-url/],
   ["a region with a slash", ["--region", "eu/1"], /--region/],

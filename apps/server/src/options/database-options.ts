@@ -2,7 +2,7 @@
 import * as v from "valibot"
 import { option } from "./option-row.ts"
 import { StartupError } from "./startup-error.ts"
-import { DATABASE_URL } from "./values.ts"
+import { DATABASE_URL, READ_URL } from "./values.ts"
 
 const POOLING = ["off", "transaction"] as const
 
@@ -23,6 +23,12 @@ export const DATABASE_OPTIONS = {
     "address of PostgreSQL itself, past the pooler, on which a start migrates the database",
     v.optional(DATABASE_URL),
   ),
+  databaseReadUrl: option(
+    "--database-read-url <url>",
+    "address of a [standby](#a-read-standby) of PostgreSQL, on which lists, records and full tiles are read",
+    v.optional(READ_URL),
+    { otherwise: "they are read on the primary" },
+  ),
 }
 
 /** The server that `--database-url` leads to, and how it is reached. */
@@ -30,12 +36,14 @@ export type DatabaseServer = {
   readonly url: string
   readonly pooling: "transaction" | undefined
   readonly directUrl: string | undefined
+  readonly readUrl: string | undefined
 }
 
 type Given = {
   readonly databaseUrl?: string | undefined
   readonly databasePooling: (typeof POOLING)[number]
   readonly databaseDirectUrl?: string | undefined
+  readonly databaseReadUrl?: string | undefined
 }
 
 /** Undefined for the embedded database. @throws StartupError for options that contradict each other */
@@ -43,10 +51,12 @@ export function databaseServerOf({
   databaseUrl: url,
   databasePooling,
   databaseDirectUrl: directUrl,
+  databaseReadUrl: readUrl,
 }: Given): DatabaseServer | undefined {
   const pooling = databasePooling === "off" ? undefined : databasePooling
   if (url === undefined && pooling !== undefined) throw new StartupError("--database-pooling needs --database-url")
+  if (url === undefined && readUrl !== undefined) throw new StartupError("--database-read-url needs --database-url")
   if (pooling === undefined && directUrl !== undefined)
     throw new StartupError("--database-direct-url needs --database-pooling transaction")
-  return url === undefined ? undefined : { url, pooling, directUrl }
+  return url === undefined ? undefined : { url, pooling, directUrl, readUrl }
 }

@@ -10,6 +10,7 @@ export const SECRET_VARIABLES: readonly string[] = [
   "RUNSEAL_AIVP_API_KEY",
   "RUNSEAL_DATABASE_URL",
   "RUNSEAL_DATABASE_DIRECT_URL",
+  "RUNSEAL_DATABASE_READ_URL",
 ]
 
 /** More than any address or key takes. */

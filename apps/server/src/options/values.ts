@@ -53,6 +53,12 @@ export const DATABASE_URL = readBy(text => {
     ? withoutFinalSlash(text)
     : undefined
 }, "an address starting with postgres:// or postgresql://, with target_session_attrs=read-write if with any")
+/** Of a standby: one host, since any of several may be the primary. */
+export const READ_URL = readBy(text => {
+  const address = readServerAddress(text)
+  return address?.hosts.length === 1 && address.wanted === undefined ? withoutFinalSlash(text) : undefined
+}, "an address starting with postgres:// or postgresql://, with one host and without target_session_attrs")
+
 /** An address that everybody reads: in `GET /version`, in the API description and in the address of every published bundle. */
 export const PUBLIC_URL = readBy(
   text => operatorUrl(text, "anywhere") && withoutFinalSlash(text),

@@ -4,6 +4,7 @@ import { chainPiece } from "@runseal/core/artifacts/export-statement"
 import type { Tenant } from "@runseal/core/wire/submission"
 import type { Database } from "../store/driver/database.ts"
 import { type AdmittedRange, readBundles } from "../store/tables/export-reads.ts"
+import type { Reads } from "./read-standby.ts"
 import { draftExport, type SealedStatement } from "./seal-export-statement.ts"
 import type { Sealer } from "./sealer.ts"
 
@@ -24,6 +25,7 @@ export type Exports = {
 
 type ExportsContext = {
   readonly db: Database
+  readonly reads: Reads
   readonly sealer: Pick<Sealer, "state">
   readonly nowMs: () => number
   /** Makes the texts that are sent from the stored ones. */
@@ -32,7 +34,7 @@ type ExportsContext = {
   readonly reportFailure: (error: unknown) => void
 }
 
-export function openExports({ db, sealer, nowMs, show, reportFailure }: ExportsContext): Exports {
+export function openExports({ db, reads, sealer, nowMs, show, reportFailure }: ExportsContext): Exports {
   const underWay: number[] = []
   const isFull = (owner: number): boolean =>
     underWay.length >= EXPORTS_MAX || underWay.filter(other => other === owner).length >= EXPORTS_PER_CALLER_MAX
@@ -45,7 +47,7 @@ export function openExports({ db, sealer, nowMs, show, reportFailure }: ExportsC
       try {
         const clock = new Date(nowMs()).toISOString()
         const statement = await sealer.state(await draftExport(db, tenant, clock, range))
-        return streamOf(pagesOf({ db, show }, owner, statement), end, reportFailure)
+        return streamOf(pagesOf({ reads, show }, owner, statement), end, reportFailure)
       } catch (error) {
         end()
         throw error
@@ -56,7 +58,7 @@ export function openExports({ db, sealer, nowMs, show, reportFailure }: ExportsC
 
 /** The lines of an export. Sealed records never change, so that no transaction is held while they are sent. */
 async function* pagesOf(
-  { db, show }: Pick<ExportsContext, "db" | "show">,
+  { reads, show }: Pick<ExportsContext, "reads" | "show">,
   owner: number,
   { document, text }: SealedStatement,
 ): AsyncGenerator<Uint8Array> {
@@ -65,7 +67,7 @@ async function* pagesOf(
   if (piece === undefined) return
   const last = piece.last_ordinal
   for (let first = piece.first_ordinal; first <= last; ) {
-    const bundles = await readBundles(db, owner, { first, last })
+    const bundles = await reads.settled(source => readBundles(source, owner, { first, last }))
     yield utf8Encode((await show(bundles)).map(bundle => `${bundle}\n`).join(""))
     first += bundles.length
   }

@@ -90,6 +90,11 @@ function createCounters(registry: Registry): Counters {
     "runseal_wrong_signatures_total",
     "Signatures and records that were committed and do not verify. Any is an alarm.",
   )
+  const reads = counter(
+    "runseal_reads_total",
+    "Reads of lists, records and tiles with a read standby, by the servers that were asked.",
+    "servers",
+  )
   const refusals = counter("runseal_limit_refusals_total", "Requests refused with 429, by limit.", "limit")
   const answers = counter(
     "runseal_http_answers_total",
@@ -114,6 +119,7 @@ function createCounters(registry: Registry): Counters {
     lockHeld: seconds => locked.observe(seconds),
     batchFailed: () => failures.inc(),
     signatureWrong: () => wrong.inc(),
+    readFrom: servers => reads.inc({ servers }),
     limited: limit => refusals.inc({ limit }),
     ...countWitnesses(registry),
     ...countOutside(registry),

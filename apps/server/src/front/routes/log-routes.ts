@@ -11,7 +11,7 @@ import { Hono } from "hono"
 import { readStandings } from "../../abroad/outbox/delivery-state.ts"
 import type { Deps } from "../../deps.ts"
 import { HttpError, notFound } from "../../http-error.ts"
-import type { Session } from "../../store/driver/session.ts"
+import type { Session, Source } from "../../store/driver/session.ts"
 import { type LogNodes, readTileThrough, rememberNodes } from "../../store/tables/log-nodes.ts"
 import { readEntries, readHead } from "../../store/tables/log-store.ts"
 import { readWitnessed } from "../../store/tables/witnessed-checkpoint.ts"
@@ -23,22 +23,36 @@ const IMMUTABLE = { "Cache-Control": "public, max-age=31536000, immutable" }
 const FRESH = { "Cache-Control": "no-cache" }
 
 /** Where tiles, entries and proofs are read. Each answer reads on one connection. */
-type Log = Pick<Deps, "db" | "shownHead"> & { readonly nodes: LogNodes }
+type Log = Pick<Deps, "db" | "reads" | "shownHead"> & {
+  readonly nodes: LogNodes
+  /** Entries of the largest tree whose checkpoint was shown here. */
+  readonly shownSize: () => number
+}
 
 /** @param there the part of the tile that the log has; its width is 0 where there is none */
 const noSuchTile = (there: TileAddress): HttpError =>
   notFound(`The log has no such tile yet${there.width === 0 ? "" : `; it has ${tilePath(there)}`}.`)
 
-/** A tile or entry bundle that the current log holds. */
-const tileBytes = ({ db, nodes }: Log, { level, index, width }: TileAddress): Promise<Uint8Array<ArrayBuffer>> =>
-  db.read(async session => {
-    const { size } = await readHead(session)
-    const there = tileWidth(level === "entries" ? 0 : level, index, size)
-    if (width > there) throw noSuchTile({ level, index, width: there })
-    if (level !== "entries") return new Uint8Array(await readTileThrough(nodes, session, { level, index, width }, size))
-    const entries = await readEntries(session, index * TILE_WIDTH, index * TILE_WIDTH + width)
-    return new Uint8Array(encodeEntryBundle(entries.map(entry => utf8Encode(entry.body))))
-  })
+/** A tile or entry bundle that the current log holds. A full one below a checkpoint that was shown does not change any more. */
+function tileBytes(log: Log, address: TileAddress): Promise<Uint8Array<ArrayBuffer>> {
+  const { reads, db, shownSize } = log
+  const read = (source: Source) => source.read(session => readTileBytes(log, session, address))
+  const isSettled = widthAt(address, shownSize()) === TILE_WIDTH && address.width === TILE_WIDTH
+  return isSettled ? reads.settled(read) : read(db)
+}
+
+const widthAt = ({ level, index }: TileAddress, size: number): number =>
+  tileWidth(level === "entries" ? 0 : level, index, size)
+
+async function readTileBytes({ nodes }: Log, session: Session, address: TileAddress): Promise<Uint8Array<ArrayBuffer>> {
+  const { level, index, width } = address
+  const { size } = await readHead(session)
+  const there = widthAt(address, size)
+  if (width > there) throw noSuchTile({ level, index, width: there })
+  if (level !== "entries") return new Uint8Array(await readTileThrough(nodes, session, { level, index, width }, size))
+  const entries = await readEntries(session, index * TILE_WIDTH, index * TILE_WIDTH + width)
+  return new Uint8Array(encodeEntryBundle(entries.map(entry => utf8Encode(entry.body))))
+}
 
 /** A proof in the tree of `size` leaves. */
 async function proof(nodes: LogNodes, session: Session, plan: ProofPlan, size: number): Promise<readonly string[]> {
@@ -76,7 +90,7 @@ async function consistencyAnswer({ db, nodes }: Log, url: string): Promise<objec
 }
 
 /** The newest checkpoint, with the witnesses' lines once enough of them have cosigned it. */
-async function newestCheckpoint({ db, shownHead }: Deps): Promise<string> {
+async function newestCheckpoint({ db, shownHead }: Pick<Deps, "db" | "shownHead">): Promise<string> {
   const { checkpoint } = await shownHead()
   const witnessed = await readWitnessed(db)
   return witnessed?.checkpoint.startsWith(checkpoint) === true ? witnessed.checkpoint : checkpoint
@@ -95,8 +109,15 @@ const outsideLogs = async ({ db, nowMs }: Deps): Promise<OutsideLogsAnswer> => (
 
 export function logRoutes(deps: Deps): Hono {
   const app = new Hono()
-  const log: Log = { db: deps.db, shownHead: deps.shownHead, nodes: rememberNodes() }
-  app.get("/log/checkpoint", async c => c.text(await newestCheckpoint(deps), 200, FRESH))
+  const { db, reads } = deps
+  let shownSize = 0
+  const shownHead: Deps["shownHead"] = async () => {
+    const head = await deps.shownHead()
+    shownSize = Math.max(shownSize, head.size)
+    return head
+  }
+  const log: Log = { db, reads, shownHead, nodes: rememberNodes(), shownSize: () => shownSize }
+  app.get("/log/checkpoint", async c => c.text(await newestCheckpoint(log), 200, FRESH))
   app.get("/log/witnessed-checkpoint", async c => c.text(await witnessedCheckpoint(deps), 200, FRESH))
   app.get("/log/outside", async c => c.json(await outsideLogs(deps), 200, FRESH))
   app.get("/log/genesis", c => c.json({ ok: true, log_index: 0, leaf: deps.genesis }, 200, IMMUTABLE))

@@ -7,12 +7,12 @@ import { roomForAnswer } from "../http/json-body.ts"
 import { noSuchRun, readRunId } from "../http/query.ts"
 
 /** The run of the path. @throws HttpError 404 when there is none, also when it is another caller's */
-export const ownRun = (c: Context, deps: Pick<Deps, "db">): Promise<RunRow> =>
+export const ownRun = (c: Context, deps: Pick<Deps, "reads">): Promise<RunRow> =>
   callersRun(c, deps, readRunId(c.req.param("id") ?? ""))
 
 /** The caller's run with this number. @throws HttpError 404 when there is none, also when it is another caller's */
-export async function callersRun(c: Context, deps: Pick<Deps, "db">, runId: number): Promise<RunRow> {
-  const row = await findRun(deps.db, callerOf(c).api_key_id, runId)
+export async function callersRun(c: Context, { reads }: Pick<Deps, "reads">, runId: number): Promise<RunRow> {
+  const row = await reads.settled(source => findRun(source, callerOf(c).api_key_id, runId))
   if (row === undefined) throw noSuchRun()
   await roomForAnswer(c, row.bundle.length)
   return row

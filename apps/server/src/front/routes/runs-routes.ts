@@ -27,14 +27,14 @@ export function runRoutes(deps: Deps): Hono {
   app.get("/runs", async c => {
     const page = readPage(c.req.url)
     const found = await readablePage(deps, callerOf(c).api_key_id, page, (owner, some) =>
-      listRuns(deps.db, owner, some),
+      deps.reads.growing(source => listRuns(source, owner, some)),
     )
     return c.json(pageAnswer(found, page))
   })
   app.get("/runs/search", async c => {
     const { filters, page } = readSearch(c.req.url)
     const found = await readablePage(deps, callerOf(c).api_key_id, page, (owner, some) =>
-      searchRuns(deps.db, owner, filters, some),
+      deps.reads.growing(source => searchRuns(source, owner, filters, some)),
     )
     return c.json(pageAnswer(found, page))
   })

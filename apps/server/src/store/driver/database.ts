@@ -8,7 +8,7 @@ import { type PgliteThread, startPglite } from "./pglite/pglite-thread.ts"
 import { templateOf } from "./pglite/template.ts"
 import { pgliteClient } from "./postgres-client.ts"
 import type { Log } from "./server-checks.ts"
-import { type IfMissing, openServerPool, type ServerPlace } from "./server-start.ts"
+import { type IfMissing, openServerPool, openStandbyPool, type ServerPlace } from "./server-start.ts"
 import type { Sink, Source, Tx } from "./session.ts"
 import { StoreError } from "./store-errors.ts"
 import { type Opening, runRead, runStatement, runTransaction, runTransactionFrom, type Work } from "./transaction.ts"
@@ -74,6 +74,10 @@ export async function openDatabase(
       return openServer(options, log, ifMissing)
   }
 }
+
+/** Opens a standby of the server, for reads alone. */
+export const openStandby = (place: ServerPlace): Pick<Database, "read" | "close"> =>
+  databaseOver("postgres", openStandbyPool(place), async () => {})
 
 async function openServer(place: ServerPlace, log: Log, ifMissing: IfMissing): Promise<Database> {
   const pool = await openServerPool(place, log, ifMissing)

@@ -42,6 +42,14 @@ export const ANSWER_BOUNDS: AnswerBounds = {
   commit: 5_000,
 }
 
+/** Of a standby, in whose place the primary is asked. */
+const STANDBY_ANSWER_MS = 2_000
+export const STANDBY_BOUNDS: AnswerBounds = {
+  read: STANDBY_ANSWER_MS,
+  statement: STANDBY_ANSWER_MS,
+  commit: STANDBY_ANSWER_MS,
+}
+
 /** One connection that stays open and logs nothing of what it sends. */
 const LASTING = {
   max: 1,

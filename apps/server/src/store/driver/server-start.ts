@@ -7,6 +7,7 @@ import {
   ANSWER_BOUNDS,
   pooledClient,
   SERVER_CONNECTIONS,
+  STANDBY_BOUNDS,
   serverClient,
   startingSettings,
   WORKING_SETTINGS,
@@ -58,6 +59,12 @@ export async function openServerPool(place: ServerPlace, log: Log, ifMissing: If
     throw error
   }
 }
+
+/** A pool of connections to a standby, for reads alone. Nothing is asked of it before the first of them. */
+export const openStandbyPool = ({ url, pooling }: ServerPlace): ConnectionPool =>
+  pooling === undefined
+    ? createConnectionPool(SERVER_CONNECTIONS, serverClient(url), STANDBY_BOUNDS)
+    : createConnectionPool(SERVER_CONNECTIONS, pooledClient(url), STANDBY_BOUNDS, createPooling(WORKING_SETTINGS))
 
 async function prepareServer(url: string, log: Log, ifMissing: IfMissing): Promise<void> {
   const settings = startingSettings()
