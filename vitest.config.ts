@@ -29,6 +29,8 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   ],
   /** Kills, full disks, clocks that are set, failovers. */
   faults: ["lab/src/faults"],
+  /** Primaries of a Patroni cluster are lost. */
+  cluster: ["lab/src/cluster"],
   /** Sealer, ledger and log in many orders of events. */
   simulation: ["lab/src/simulation"],
   /** Every kind of record, with each of its values changed. */
@@ -54,7 +56,7 @@ const ON_EACH_DATABASE = globSync("apps/server/spec/**/*.test.ts", { cwd: pathOf
 )
 
 /** Projects with suites on PostgreSQL, for which a cluster is started. */
-const ON_POSTGRES = ["server", POSTGRES, "process", "faults", "simulation"]
+const ON_POSTGRES = ["server", POSTGRES, "process", "faults", "cluster", "simulation"]
 const postgresSetup = pathOf("apps/server/spec/database/one-cluster.ts")
 const globalSetup = (name: string): string[] => (ON_POSTGRES.includes(name) ? [postgresSetup] : [])
 

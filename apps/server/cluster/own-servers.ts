@@ -56,11 +56,13 @@ export async function end(server: ChildProcess, signal: NodeJS.Signals): Promise
 
 /**
  * Waits until the process that started the servers is gone, however it ended, then stops them and removes the folder: the
- * end of the pipe is seen also of a process that was killed, which no handler of its own would. A server that has not written
+ * end of the pipe is seen also of a process that was killed, which no handler of its own would. Files `*.supervisor` hold the ids of
+ * processes that would start PostgreSQL again, and may be suspended: they are killed first. A server that has not written
  * its id yet ends by itself once its folder is gone.
  */
 const GUARD = `
 read -r _
+for pid in $(cat "$1"/*.supervisor 2>/dev/null); do kill -KILL "$pid" 2>/dev/null; done
 pids=$(head -q -n 1 "$1"/*/postmaster.pid "$1"/*.pid 2>/dev/null)
 for pid in $pids; do kill -QUIT "$pid" 2>/dev/null; done
 for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 $pids 2>/dev/null || break; sleep 0.1; done

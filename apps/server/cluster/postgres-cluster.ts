@@ -58,11 +58,9 @@ export async function startPostgresCluster({
   parent = tmpdir(),
   settings = {},
 }: ClusterOptions = {}): Promise<ClusterStart> {
-  const bin = findBinaries()
-  if (bin === undefined) return { kind: "absent", reason: "no initdb and postgres on this machine" }
-  const account = accountForServers()
-  if (account === "none")
-    return { kind: "absent", reason: "PostgreSQL does not run as root and there is no other account" }
+  const programs = findPostgres()
+  if ("absent" in programs) return { kind: "absent", reason: programs.absent }
+  const { bin, account } = programs
   const folder = mkdtempSync(join(parent, "runseal-postgres-"))
   const release = guardFolder(folder)
   if (account !== undefined) chownSync(folder, account.uid, account.gid)
@@ -75,11 +73,22 @@ export async function startPostgresCluster({
   return { kind: "started", cluster: await runCluster({ bin, folder, account, settings }, data, release) }
 }
 
+/** Folder with PostgreSQL's programs, and the account that runs them; undefined: that of this process. */
+export type PostgresPrograms = { readonly bin: string; readonly account: Account | undefined }
+
+/** Finds PostgreSQL, or the reason why this machine cannot run it. */
+export function findPostgres(): PostgresPrograms | { readonly absent: string } {
+  const bin = findBinaries()
+  if (bin === undefined) return { absent: "no initdb and postgres on this machine" }
+  const account = accountForServers()
+  return account === "none"
+    ? { absent: "PostgreSQL does not run as root and there is no other account" }
+    : { bin, account }
+}
+
 /** Where a cluster's programs and files are, and who runs them. */
-type Place = {
-  readonly bin: string
+type Place = PostgresPrograms & {
   readonly folder: string
-  readonly account: Account | undefined
   readonly settings: Readonly<Record<string, string>>
 }
 
@@ -98,9 +107,6 @@ async function startServer(place: Place, data: string, port: number): Promise<Ch
 
 const urlAt = (port: number): string => `postgres://runseal@127.0.0.1:${port}/postgres`
 
-/** The programs that were found may be links to where all of them are. */
-const programsAt = (bin: string): string => dirname(realpathSync(join(bin, "postgres")))
-
 type Standby = PostgresStandby & { readonly stop: () => Promise<void> }
 
 async function makeStandby(place: Place, primary: number, name: string): Promise<Standby> {
@@ -108,7 +114,7 @@ async function makeStandby(place: Place, primary: number, name: string): Promise
   const data = join(folder, name)
   const from = `host=127.0.0.1 port=${primary} user=runseal application_name=${name}`
   const copied = ["-D", data, "-d", from, "-R", "-X", "stream", "-c", "fast", "--no-sync"]
-  const made = spawnSync(join(programsAt(bin), "pg_basebackup"), copied, { ...account, cwd: folder, encoding: "utf8" })
+  const made = spawnSync(join(bin, "pg_basebackup"), copied, { ...account, cwd: folder, encoding: "utf8" })
   if (made.status !== 0) throw new Error(`pg_basebackup failed: ${made.stderr}`)
   const port = await freePort()
   let server = await startServer(place, data, port)
@@ -135,7 +141,7 @@ async function runCluster(place: Place, data: string, release: () => void): Prom
   let server = await start()
   return {
     url,
-    programs: programsAt(bin),
+    programs: bin,
     createDatabase: async name => {
       const sql = postgres(url, { max: 1 })
       await sql`create database ${sql(name)}`.finally(() => sql.end())
@@ -188,9 +194,11 @@ function findBinaries(): string | undefined {
     ...versions.map(version => join(debian, version, "bin")),
     configured,
   ]
-  return candidates.find(
+  const found = candidates.find(
     folder => folder !== "" && executable(join(folder, "initdb")) && executable(join(folder, "postgres")),
   )
+  // What was found may be links to the folder with all programs.
+  return found === undefined ? undefined : dirname(realpathSync(join(found, "postgres")))
 }
 
 function listing(folder: string): string[] {

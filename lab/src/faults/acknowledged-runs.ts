@@ -32,6 +32,8 @@ export type Memory = {
   readonly chains: Map<number, { readonly last: Bundle; readonly count: number }>
   /** Attestations that were read back: subject to index in the log. */
   readonly attestations: Map<string, number>
+  /** Statements of exports that were read: index in the log to the document. */
+  readonly exports: Map<number, string>
   /** For each caller how many attestations were read back. */
   readonly attested: Map<number, number>
 }
@@ -44,6 +46,7 @@ export const newMemory = (): Memory => ({
   runs: new Map(),
   chains: new Map(),
   attestations: new Map(),
+  exports: new Map(),
   attested: new Map(),
 })
 

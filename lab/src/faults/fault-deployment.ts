@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { openDatabase } from "@runseal/server/store/driver/database"
 import { expect, type TestContext } from "vitest"
+import { guardFolder } from "../../../apps/server/cluster/own-servers.ts"
 import { newPostgresUrl } from "../../../apps/server/spec/database/databases.ts"
 import { checkHouse } from "../../../apps/server/spec/harness/check-house.ts"
 import { type Child, startChild } from "../../../apps/server/spec/harness/child.ts"
@@ -55,9 +56,14 @@ export type Deployment = {
   readonly holders: (child: Child) => readonly Holder[]
   /** Checks everything that must hold after a fault, on a running server, which must seal again. */
   readonly check: (child: Child) => Promise<void>
+  /** Audits the log with the real verifier, which stores every checkpoint that it has seen: the log only grew since the last audit. */
+  readonly audit: (child: Child) => Promise<void>
   /** Stops the server and checks every record and table in the database. */
   readonly finish: (child: Child) => Promise<void>
 }
+
+// Ends with the process that runs the suites, also when that was interrupted: servers and guards end with this one.
+process.once("disconnect", () => process.exit(1))
 
 /** Every so-many-th check runs `verifier log audit`; each audit covers everything before it. */
 const AUDITED_EVERY = 5
@@ -69,9 +75,11 @@ export async function openDeployment(
   { kind, row, allKeyed, ...places }: Settings,
 ): Promise<Deployment> {
   const folder = mkdtempSync(join(tmpdir(), "runseal-fault-"))
+  const release = guardFolder(folder)
   const children = new Set<Child>()
   context.onTestFinished(async () => {
     await Promise.all([...children].map(child => child.end("SIGKILL")))
+    release()
     rmSync(folder, { recursive: true, force: true })
   })
   const dataDir = join(places.dataFolder ?? folder, "data")
@@ -92,23 +100,25 @@ export async function openDeployment(
     return child
   }
   const holders: Deployment["holders"] = child => holdersAt(child.url, secrets)
-  let audits = 0
+  let checks = 0
+  const audit = (child: Child): Promise<void> => auditLog(folder, child, memory)
   const check: Deployment["check"] = async child => {
     row.found += await checkAfterFault(holders(child), memory)
     row.retried += await retryUnacknowledged(child.url, { memory, secrets })
     await expectAcknowledged(child.url, { memory, secrets })
     expect(await checkAfterFault(holders(child), memory), "every request has its record").toBe(0)
-    if (audits++ % AUDITED_EVERY === 0) await auditLog(folder, child, memory)
+    if (checks++ % AUDITED_EVERY === 0) await audit(child)
   }
   const finish: Deployment["finish"] = async child => {
     await check(child)
-    await auditLog(folder, child, memory)
+    await audit(child)
     const { code, stderr } = await child.end("SIGTERM")
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     const open = () =>
       openDatabase(url === undefined ? { kind: "pglite", dataDir: join(dataDir, "db") } : { kind: "postgres", url })
     const service = await openService({ open, keysDir, clock: { nowMs: Date.now, advance: () => {} } })
     try {
+      service.statements.push(...memory.exports.values())
       await checkHouse(service)
       const tables = await readTables(service.db)
       checkTables(tables, memory)
@@ -117,7 +127,7 @@ export async function openDeployment(
       await service.close()
     }
   }
-  return { dataDir, keysDir, memory, secrets, options, start, holders, check, finish }
+  return { dataDir, keysDir, memory, secrets, options, start, holders, check, audit, finish }
 }
 
 /** An admin key, which locks the deployment, and two customer keys. */

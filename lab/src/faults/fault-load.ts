@@ -13,8 +13,8 @@ import { isBusy, isRecord, type Memory, type Sent } from "./acknowledged-runs.ts
 export const WINDOW_TOKENS = 3000
 /** Token budget of a run. */
 export const RUN_TOKENS = 1000
-/** Pause of a client that was refused or cut off. */
-const PAUSE_MS = 25
+/** Pauses of a client, of which the second is after a refusal or a cut connection. */
+const PAUSES_MS = { record: 0, refusal: 25 }
 
 /** Sends requests to a server's real socket; every answer is checked against the OpenAPI document. */
 export const httpCaller = (url: string): Parameters<typeof caller>[0] => ({
@@ -87,6 +87,8 @@ export type Load = {
   readonly acknowledged: () => number
   /** Requests that were refused or cut off; a pending one is neither. */
   readonly unacknowledged: () => number
+  /** Longest time until a refusal, in milliseconds; 0 when there was none. */
+  readonly slowestRefusalMs: () => number
   /** Sends no further request and resolves when the pending ones have ended. */
   readonly stop: () => Promise<void>
 }
@@ -95,20 +97,30 @@ export type LoadOptions = Clients & {
   readonly connections: number
   /** Whether clients go on after their connection was cut; otherwise each ends. */
   readonly persistent: boolean
+  /** Pause of a client after a record and after a refusal, in milliseconds; absent: `PAUSES_MS`. */
+  readonly pausesMs?: { readonly record: number; readonly refusal: number }
 }
 
 /** Sends one request after the other on each connection, spread over the servers. */
-export function startLoad(urls: readonly string[], { connections, persistent, ...clients }: LoadOptions): Load {
+export function startLoad(
+  urls: readonly string[],
+  { connections, persistent, pausesMs = PAUSES_MS, ...clients }: LoadOptions,
+): Load {
   const mine: Sent[] = []
   let stopped = false
+  let slowestRefusal = 0
   const keepAsking = async (client: number): Promise<void> => {
     const url = urls[client % urls.length]!
     while (!stopped) {
       const sent = nextRequest(clients)
+      const since = performance.now()
       const answer = await send(sent, url, clients)
       mine.push(sent)
       if (answer === undefined && !persistent) return
-      if (sent.acknowledged === undefined) await sleep(PAUSE_MS)
+      if (sent.acknowledged === undefined) {
+        slowestRefusal = Math.max(slowestRefusal, performance.now() - since)
+        await sleep(pausesMs.refusal)
+      } else if (pausesMs.record > 0) await sleep(pausesMs.record)
     }
   }
   const asking = Array.from({ length: connections }, (_, i) => keepAsking(i))
@@ -116,6 +128,7 @@ export function startLoad(urls: readonly string[], { connections, persistent, ..
   return {
     acknowledged,
     unacknowledged: () => mine.length - acknowledged(),
+    slowestRefusalMs: () => slowestRefusal,
     stop: async () => {
       stopped = true
       await Promise.all(asking)

@@ -133,6 +133,46 @@ type PodSpec = Readonly<Record<string, unknown>> & {
   readonly containers: readonly Readonly<Record<string, unknown>>[]
 }
 
+const COMPOSE_FILES = ["compose.yaml", "deploy/compose.patroni.yaml", "deploy/compose.pgbouncer.yaml"]
+
+test.each(COMPOSE_FILES)("%s: no service has capabilities or a file system to write to", path => {
+  const { services }: Pick<Compose, "services"> = parse(read(path), { merge: true })
+  // The server of a file that is laid over another has only what it adds there.
+  const whole = Object.values(services).filter(({ image }) => image !== undefined)
+  expect(whole.length).toBeGreaterThan(0)
+  for (const one of whole)
+    expect(one).toMatchObject({ read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] })
+})
+
+test.each(["deploy/kubernetes-patroni.yaml", "deploy/kubernetes-pgbouncer.yaml"])(
+  "%s: no pod has root, capabilities or a file system to write to",
+  path => {
+    const objects: readonly KubernetesObject[] = parseAllDocuments(read(path)).map(one => one.toJS())
+    const pods = objects
+      .filter(({ kind }) => kind === "StatefulSet" || kind === "Deployment")
+      .map(({ spec }): PodSpec => Object(spec.template).spec)
+    expect(pods.length).toBeGreaterThan(0)
+    for (const pod of pods) {
+      expect(pod).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } })
+      for (const { securityContext, image } of pod.containers) {
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ["ALL"] },
+        })
+        expect(image).toMatch(new RegExp(`:${rootManifest.version}$`))
+      }
+    }
+  },
+)
+
+test("deploy/patroni makes a cluster whose commits wait for a standby", () => {
+  const { bootstrap } = parse(read("deploy/patroni/patroni.yml"))
+  expect(bootstrap.dcs).toMatchObject({ synchronous_mode: true, synchronous_mode_strict: true })
+  const { ttl, loop_wait, retry_timeout } = bootstrap.dcs
+  expect(ttl).toBeGreaterThanOrEqual(Math.max(20, loop_wait + 2 * retry_timeout))
+})
+
 describe("deploy/kubernetes.yaml", () => {
   const objects: readonly KubernetesObject[] = parseAllDocuments(read("deploy/kubernetes.yaml")).map(one => one.toJS())
   const specOf = (kind: string): Readonly<Record<string, unknown>> => objects.find(one => one.kind === kind)?.spec ?? {}

@@ -1,0 +1,35 @@
+/** The programs of others that the cluster consists of. */
+import { delimiter, join } from "node:path"
+import { findPostgres, type PostgresPrograms } from "@runseal/server/postgres-cluster"
+import { executable } from "../../../apps/server/cluster/own-servers.ts"
+
+export type ClusterPrograms = PostgresPrograms & {
+  readonly etcd: string
+  readonly patroni: string
+  readonly pgbouncer: string
+}
+
+/** Debian's packages with the programs. */
+const PACKAGES = { etcd: "etcd-server", patroni: "patroni", pgbouncer: "pgbouncer" } as const
+
+/** Debian has servers here, which is not on the PATH of a user. */
+const SYSTEM_PROGRAMS = "/usr/sbin"
+
+const findProgram = (name: string): string | undefined =>
+  [...(process.env.PATH ?? "").split(delimiter), SYSTEM_PROGRAMS]
+    .filter(folder => folder !== "")
+    .map(folder => join(folder, name))
+    .find(executable)
+
+/** Finds all of them, or says in a sentence which are missing. */
+export function findClusterPrograms(): ClusterPrograms | { readonly missing: string } {
+  const postgres = findPostgres()
+  const [etcd, patroni, pgbouncer] = [findProgram("etcd"), findProgram("patroni"), findProgram("pgbouncer")]
+  const found = { etcd, patroni, pgbouncer }
+  const absent = (["etcd", "patroni", "pgbouncer"] as const).filter(name => found[name] === undefined)
+  const packages = [...("absent" in postgres ? ["postgresql"] : []), ...absent.map(name => PACKAGES[name])]
+  if ("absent" in postgres || etcd === undefined || patroni === undefined || pgbouncer === undefined) {
+    return { missing: `not on this machine: ${packages.join(", ")} (names of Debian's packages).` }
+  }
+  return { ...postgres, etcd, patroni, pgbouncer }
+}

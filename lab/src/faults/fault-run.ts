@@ -1,0 +1,71 @@
+/** Runs the suites of one test project with a number of rounds and a seed, and prints the table of their rows. */
+import { fileURLToPath } from "node:url"
+import { startVitest, type TestCase, type TestState } from "vitest/node"
+import { printTable, type TableRow } from "./fault-table.ts"
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url))
+
+export type FaultRun = {
+  /** Name of a project of vitest.config.ts. */
+  readonly project: string
+  /** Part of the paths of the suites to run; empty: all. */
+  readonly only: string
+  /** Suites that run at one time. */
+  readonly suitesAtOnce: number
+  /** Whole numbers, in digits. */
+  readonly rounds: string
+  readonly seed: string
+}
+
+const VERDICTS: Readonly<Record<TestState, TableRow["verdict"]>> = {
+  passed: "holds",
+  failed: "FAILED",
+  skipped: "not run",
+  pending: "FAILED",
+}
+
+function rowOf(test: TestCase): TableRow {
+  const { state, errors } = test.result()
+  const { fault } = test.meta()
+  const notes = [...(fault === undefined || fault.note === "" ? [] : [fault.note]), ...(errors ?? []).map(firstLine)]
+  return {
+    fault: fault?.fault ?? test.name,
+    where: fault?.where ?? "",
+    rounds: fault?.rounds ?? 0,
+    acknowledged: fault?.acknowledged ?? 0,
+    unacknowledged: fault?.unacknowledged ?? 0,
+    found: fault?.found ?? 0,
+    retried: fault?.retried ?? 0,
+    seconds: (test.diagnostic()?.duration ?? 0) / 1000,
+    verdict: VERDICTS[state],
+    note: notes.join("; "),
+  }
+}
+
+const firstLine = ({ message }: { readonly message: string }): string => message.split("\n")[0] ?? ""
+
+/** Sets the exit code 1 when a check failed, or when there was none. */
+export async function runFaults({ project, only, suitesAtOnce, rounds, seed }: FaultRun): Promise<void> {
+  for (const [name, text] of Object.entries({ rounds, seed }))
+    if (!/^[1-9]\d{0,5}$/.test(text)) throw new Error(`--${name} must be a whole number from 1 to 999999`)
+  process.env.FAULT_ROUNDS = rounds
+  process.env.FAULT_SEED = seed
+  const since = Date.now()
+  const vitest = await startVitest(only === "" ? [] : [only], {
+    root: ROOT,
+    project: [project],
+    watch: false,
+    maxWorkers: suitesAtOnce,
+    reporters: ["default"],
+  })
+  const tests = vitest.state.getTestModules().flatMap(module => [...module.children.allTests()])
+  const rows = tests.map(rowOf)
+  await vitest.close()
+  process.stdout.write(printTable(rows))
+  const failed = rows.filter(({ verdict }) => verdict === "FAILED").length
+  const whole = failed === 0 && rows.length > 0 && vitest.state.getUnhandledErrors().length === 0
+  const seconds = Math.round((Date.now() - since) / 1000)
+  process.stdout.write(`\nseed ${seed}, ${rounds} rounds, ${seconds} s: `)
+  process.stdout.write(failed === 0 && rows.length > 0 ? "everything holds\n" : `${failed} of ${rows.length} FAILED\n`)
+  process.exitCode = whole ? 0 : 1
+}
