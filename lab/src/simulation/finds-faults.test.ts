@@ -75,13 +75,15 @@ const FAULTS: readonly Fault[] = [
   },
   {
     name: "a transaction whose BEGIN failed goes on",
-    changes: [{ file: "store/driver/transaction.ts", from: "[begin,", to: "[begin.catch(() => undefined)," }],
+    changes: [
+      { file: "store/driver/transaction.ts", from: "[starting,", to: "[starting.catch(() => connection.client)," },
+    ],
     found: /AssertionError|a start was refused/,
   },
   {
     name: "a lost connection is used again",
     changes: [
-      { file: "store/driver/connection-pool.ts", from: "() => live.delete(connection))", to: "() => undefined)" },
+      { file: "store/driver/connection-pool.ts", from: "gone: () => live.delete(connection)", to: "gone: () => false" },
     ],
     found: /without faults|does not start again|never answered/,
   },
