@@ -10,7 +10,7 @@ const service = standingService()
 const costing = (cost: JsonValue, changes: JsonObject = {}): JsonObject =>
   request({ request_substance: { cost }, ...changes })
 const found = (code: string): JsonValue => [{ code, count: 1 }]
-const bundleOf = async (body: JsonObject) => (await service().get(`/runs/${body.run_id}/artifacts`)).body
+const bundleOf = async (body: JsonObject) => (await service().get(`/runs/${body.run_id}/artifacts?form=full`)).body
 
 describe("findings of a run", () => {
   test.each([

@@ -1,6 +1,6 @@
 /** Puts the parts together: database, keys, log, policy, reviewer, pipeline, sealer. */
 import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
-import type { SystemProvenanceSection } from "@runseal/core/artifacts/sections"
+import type { SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { seal } from "@runseal/core/formulas/seal"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import type { JsonObject } from "@runseal/canonical"
 import { listedAttestation } from "@runseal/core/artifacts/attestation-answer"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
-import { withhold } from "@runseal/core/formulas/pre-execution"
+import { withhold } from "@runseal/core/artifacts/declared-sections"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { attest, type Deployment, makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
 import { exportText, stateExport } from "../../../libs/core/test/fixtures/sample-exports.ts"
@@ -46,7 +46,7 @@ export function writeDocuments(folder: string): void {
   write("allow-token.json", { ok: true, run_id: whole.run.run_id, allow_token: whole.allow_token })
   write("error-answer.json", { ok: false, error: "run not found" })
   writeStreams(deployment, whole, write)
-  write("twice.json", '{"kind":"vfa.audit_bundle.v1","kind":"vfa.audit_bundle.v1"}')
+  write("twice.json", '{"kind":"vfa.audit_bundle.v2","kind":"vfa.audit_bundle.v2"}')
   writeTrust(deployment, write)
   writeExports(deployment, write)
 }

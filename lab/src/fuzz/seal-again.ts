@@ -5,7 +5,7 @@
 import { isJsonValue, isSha256Hex, type JsonObject, type JsonValue } from "@runseal/canonical"
 import { bundleHash } from "@runseal/core/formulas/manifest-sections"
 import { manifestHash, sealHash } from "@runseal/core/formulas/seal"
-import { readBundle } from "@runseal/core/verify/document"
+import { readForms } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { BUNDLE_KIND } from "@runseal/core/vocabulary/versions"
 
@@ -49,6 +49,6 @@ function staleHashes(text: string): ReadonlyMap<string, string> {
 
 /** The bundle's seal; for anything else a hash that is never right. */
 function sealOfBundle(value: JsonObject): string {
-  const bundle = readBundle(value)
-  return "unreadable" in bundle ? "0".repeat(64) : bundleHash(bundle)
+  const forms = readForms(value)
+  return "unreadable" in forms ? "0".repeat(64) : bundleHash(forms.sealed)
 }

@@ -84,6 +84,7 @@ const STEPS = {
         run_id: a,
         owner: b,
         owner_ordinal: a,
+        leaf_digest: hex("l"),
         created_at: CLOCK_MS,
         outcome_kind: "ok",
         error_stage: "",

@@ -4,7 +4,7 @@ import { build } from "esbuild"
 import { describe, expect, test } from "vitest"
 import { verifyText } from "../src/verify/document.ts"
 import { SIGNER_KINDS, testAuthority } from "./fixtures/authority.ts"
-import { makeDeployment, sealRun, trusted } from "./fixtures/deployment.ts"
+import { bothForms, makeDeployment, sealRun, trusted } from "./fixtures/deployment.ts"
 import type { Json } from "./fixtures/json-values.ts"
 import { asJson } from "./fixtures/json-values.ts"
 import { knownValues, mutations } from "./fixtures/mutations.ts"
@@ -47,7 +47,7 @@ const { runs, receipts, attestations } = sealCorpus(deployment)
 const { bundle } = sealRun(deployment, { outcome: "ok" })
 const inLogs = withOutside(bundle, ...logs.map(log => enterAll(log, bundle.anchors)))
 const samples = [
-  ...runs.map(({ name, document }) => ({ name: `bundle ${name}`, document: asJson(document.bundle) })),
+  ...runs.flatMap(({ name, document }) => bothForms(`bundle ${name}`, document.bundle)),
   { name: "bundle in Rekor v2 logs, stamped with keys of every kind", document: asJson(inLogs) },
   ...receipts.map(({ name, document }) => ({ name: `receipt ${name}`, document: asJson(document) })),
   ...attestations.map(({ name, document }) => ({ name: `attestation ${name}`, document: asJson(document) })),

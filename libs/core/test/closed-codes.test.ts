@@ -1,8 +1,9 @@
 import { sha256Hex } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { seededHex } from "../../log/test/seeded-keys.ts"
-import { dcaeClosure, kernelRecord } from "../src/formulas/kernels.ts"
-import { withhold } from "../src/formulas/pre-execution.ts"
+import { withhold } from "../src/artifacts/declared-sections.ts"
+import { reduce } from "../src/derivation/derive.ts"
+import { dcaeClosure, kernelRecord } from "../src/derivation/v1/kernel-commitments.ts"
 import { isUnreadable, verifyDocument, verifyText } from "../src/verify/document.ts"
 import { VERDICTS } from "../src/verify/report.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
@@ -18,7 +19,7 @@ import { ALLOWED, FULL_DECLARED, HALTED, RELEASED, SIGNATURE_MATCH } from "./fix
 /** The first check that fails, `unreadable`, or the verdict of a record that verifies. */
 function judged(spec: RunSpec): string {
   const deployment = makeDeployment()
-  const report = verifyText(JSON.stringify(sealRun(deployment, spec).bundle), [deployment.trust])
+  const report = verifyText(JSON.stringify(reduce(sealRun(deployment, spec).bundle)), [deployment.trust])
   return isUnreadable(report) ? "unreadable" : (report.first_failure ?? report.verdict)
 }
 /** What a record is judged as in which one part has other values; undefined takes a member away. */
@@ -347,7 +348,7 @@ describe("a kernel that reads what is withheld", () => {
       const { bundle } = sealRun(deployment, { ...spec, alter: { efa: alter } })
       const withheld = Object.fromEntries(names.map(name => [name, withhold(bundle.sections[name])]))
       const shown = { ...bundle, sections: { ...bundle.sections, ...withheld } }
-      const report = verifyText(JSON.stringify(shown), [deployment.trust])
+      const report = verifyText(JSON.stringify(reduce(shown)), [deployment.trust])
       return isUnreadable(report) ? "unreadable" : (report.first_failure ?? report.verdict)
     } catch (error) {
       if (error instanceof Error && error.message.endsWith("is changed into something else")) return "unreadable"

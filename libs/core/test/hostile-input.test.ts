@@ -2,10 +2,10 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import type { DECLARED_NAMES } from "../src/artifacts/declared-sections.ts"
-import { withhold } from "../src/formulas/pre-execution.ts"
+import { withhold } from "../src/artifacts/declared-sections.ts"
 import { isUnreadable, verifyDocument, verifyText } from "../src/verify/document.ts"
 import { KERNELS } from "../src/vocabulary/outcomes.ts"
-import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
+import { bothForms, makeDeployment, sealRun } from "./fixtures/deployment.ts"
 import type { Json } from "./fixtures/json-values.ts"
 import { asJson, isItems, isMembers, step, withMember, withValue } from "./fixtures/json-values.ts"
 import { sealCorpus } from "./fixtures/sample-corpus.ts"
@@ -14,7 +14,7 @@ const a = makeDeployment()
 const { runs, receipts, attestations } = sealCorpus(a)
 /** Without the receipts of anchor v1, whose run number nothing binds. */
 const documents: readonly Json[] = [
-  ...runs.map(({ document }) => asJson(document.bundle)),
+  ...runs.flatMap(({ name, document: { bundle } }) => bothForms(name, bundle).map(({ document }) => document)),
   ...receipts.filter(({ name }) => !name.endsWith("-v1")).map(({ document }) => asJson(document)),
   ...attestations.map(({ document }) => asJson(document)),
 ]
@@ -40,7 +40,7 @@ const withheld = (whole: Bundle, name: (typeof DECLARED_NAMES)[number]): Bundle 
 const anyJson = fc.letrec<{ json: Json }>(tie => ({
   json: fc.oneof(
     { depthSize: "medium" },
-    fc.constantFrom<Json>(null, true, false, 0, -1, 1.5, Number.MAX_SAFE_INTEGER, "", "x", "vfa.audit_bundle.v1"),
+    fc.constantFrom<Json>(null, true, false, 0, -1, 1.5, Number.MAX_SAFE_INTEGER, "", "x", "vfa.audit_bundle.v2"),
     fc.string({ unit: "binary" }),
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     fc.array(tie("json")),
@@ -114,8 +114,8 @@ describe("hostile input never throws and never succeeds", () => {
     ["a big integer", 1n],
     ["not a number", Number.NaN],
     ["a date", new Date(0)],
-    ["a map", new Map([["kind", "vfa.audit_bundle.v1"]])],
-    ["an object of another class", Object.assign(Object.create({ kind: "vfa.audit_bundle.v1" }), bundle)],
+    ["a map", new Map([["kind", "vfa.audit_bundle.v2"]])],
+    ["an object of another class", Object.assign(Object.create({ kind: "vfa.audit_bundle.v2" }), bundle)],
     ["a bundle with an undefined member", { ...bundle, manifest: undefined }],
     ["a bundle that holds itself", cyclic()],
   ])("%s is unreadable", (_, value) => {
@@ -149,7 +149,7 @@ describe("hostile input never throws and never succeeds", () => {
 
   test("a duplicate key, a byte order mark, data after the value", () => {
     const text = JSON.stringify(bundle)
-    for (const changed of [text.replace("{", '{"kind":"vfa.audit_bundle.v1",'), `\ufeff${text}`, `${text}{}`])
+    for (const changed of [text.replace("{", '{"kind":"vfa.audit_bundle.v2",'), `\ufeff${text}`, `${text}{}`])
       expect(isUnreadable(verifyText(changed, [a.trust]))).toBe(true)
   })
 })

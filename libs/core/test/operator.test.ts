@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest"
 import { DECLARED_NAMES } from "../src/artifacts/declared-sections.ts"
 import type { SectionName } from "../src/artifacts/sections.ts"
+import { reduce } from "../src/derivation/derive.ts"
 import { isUnreadable, verifyText } from "../src/verify/document.ts"
 import { VERDICTS } from "../src/verify/report.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
@@ -85,7 +86,7 @@ const isSection = (name: string): name is SectionName => name !== "hash"
 
 function passes(spec: RunSpec): boolean {
   const deployment = makeDeployment()
-  const report = verifyText(JSON.stringify(sealRun(deployment, spec).bundle), [deployment.trust])
+  const report = verifyText(JSON.stringify(reduce(sealRun(deployment, spec).bundle)), [deployment.trust])
   return !isUnreadable(report) && report.verdict !== VERDICTS.failed
 }
 

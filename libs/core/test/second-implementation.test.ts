@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, verify } from "node:crypto"
 import canonicalize from "canonicalize"
 import { describe, expect, test } from "vitest"
-import { makeDeployment } from "./fixtures/deployment.ts"
+import { asSealed, makeDeployment } from "./fixtures/deployment.ts"
 import type { Json, JsonMembers } from "./fixtures/json-values.ts"
 import { asJson, isItems, isMembers, itemsOf, membersOf, valueAt, withoutMember } from "./fixtures/json-values.ts"
 import { sealCorpus } from "./fixtures/sample-corpus.ts"
@@ -42,7 +42,12 @@ function anchorsOf(value: Json): readonly JsonMembers[] {
 
 const deployment = makeDeployment()
 const corpus = sealCorpus(deployment)
-const bundles = corpus.runs.map(({ name, document }) => ({ name, document: membersOf(asJson(document.bundle)) }))
+/** In full, and as they are served. */
+const bundles = corpus.runs.map(({ name, document: { bundle } }) => ({
+  name,
+  document: membersOf(asJson(bundle)),
+  sealed: membersOf(asSealed(bundle)),
+}))
 const [receipts, attestations] = [corpus.receipts, corpus.attestations].map(answers =>
   answers.map(({ name, document }) => ({ name: `${name} (answer)`, document: membersOf(asJson(document)) })),
 )
@@ -90,16 +95,29 @@ describe.each([...bundles, ...receipts!, ...attestations!])("$name, computed a s
   })
 })
 
-describe.each(bundles)("the bundle $name, computed a second time", ({ document }) => {
+describe.each(bundles)("the bundle $name, computed a second time", ({ document, sealed }) => {
   const sections = membersOf(document.sections)
   const sectionHashes = Object.fromEntries(
     Object.entries(sections).map(([name, section]) => [name, membersOf(section).hash ?? null]),
   )
 
-  test("has its bundle hash over everything but the complete-record anchor", () => {
-    const anchors = withoutMember(membersOf(document.anchors), "complete_record")
-    const body = { ...withoutMember(document, "bundle_hash"), anchors, sections: sectionHashes }
+  test("has its bundle hash over everything that is sealed but the complete-record anchor", () => {
+    const held = membersOf(sealed.sections)
+    const anchors = withoutMember(membersOf(sealed.anchors), "complete_record")
+    const hashes = Object.fromEntries(Object.keys(held).map(name => [name, sectionHashes[name] ?? null]))
+    const body = { ...withoutMember(sealed, "bundle_hash"), anchors, sections: hashes }
     expect(digest(body)).toBe(document.bundle_hash)
+  })
+
+  test("names each section that it does not hold by its hash", () => {
+    const manifest = membersOf(sealed.manifest)
+    const derived = Object.keys(sections).filter(name => !Object.hasOwn(membersOf(sealed.sections), name))
+    const named: JsonMembers =
+      sealed.manifest === undefined
+        ? membersOf(sealed.derived)
+        : { transport: manifest.TransportHash ?? null, final_vfa: manifest.FinalVfaHash ?? null }
+    for (const [name, hash] of Object.entries(named)) expect(hash).toBe(sectionHashes[name])
+    if (sealed.manifest === undefined) expect(Object.keys(named).sort()).toEqual(derived.sort())
   })
 
   test("has its manifest hash", () => {

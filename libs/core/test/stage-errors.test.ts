@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 import type { SectionName } from "../src/artifacts/sections.ts"
+import { reduce } from "../src/derivation/derive.ts"
 import { bundleHash } from "../src/formulas/manifest-sections.ts"
 import { isUnreadable, verifyText } from "../src/verify/document.ts"
 import { evidenceSummary } from "../src/verify/evidence-summary.ts"
@@ -149,7 +150,7 @@ test("a refused run says why in its outcome's sentence, a completed one says not
     const { bundle } = sealRun(deployment, { outcome })
     const { error_message, ...run } = { error_message: "nothing", ...bundle.run }
     const changed = { ...bundle, run: outcome === "ok" ? { ...run, error_message } : run }
-    const text = JSON.stringify({ ...changed, bundle_hash: bundleHash(changed) })
+    const text = JSON.stringify({ ...changed, bundle_hash: bundleHash(reduce(changed)) })
     const report = verifyText(text, [deployment.trust])
     expect(isUnreadable(report) ? [] : failed(report)).toContain("shape")
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
-import type { TranscriptEvent } from "../src/artifacts/sections.ts"
-import { buildTranscript } from "../src/formulas/steps.ts"
+import type { TranscriptEvent } from "../src/artifacts/derived-sections.ts"
+import { buildTranscript } from "../src/derivation/v1/transcript.ts"
 import { traceViolations } from "../src/verify/trace.ts"
 import { GATES, STAGES } from "../src/vocabulary/outcomes.ts"
 import { STEP_RESULTS } from "../src/vocabulary/pipeline-path.ts"

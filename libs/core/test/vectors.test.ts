@@ -4,12 +4,15 @@ import { fileURLToPath } from "node:url"
 import { canonicalize, digest, utf8Encode } from "@runseal/canonical"
 import reference from "canonicalize"
 import { describe, expect, test } from "vitest"
+import { DECLARED_NAMES } from "../src/artifacts/declared-sections.ts"
+import { reduce, withholdSections } from "../src/derivation/derive.ts"
 import { foldExport } from "../src/verify/completeness.ts"
-import { isUnreadable, verifyText } from "../src/verify/document.ts"
+import { isUnreadable, readForms, verifyText } from "../src/verify/document.ts"
 import { CHECK_IDS } from "../src/verify/report.ts"
 import { OUTCOME_KINDS } from "../src/vocabulary/outcomes.ts"
 import { trusted } from "./fixtures/deployment.ts"
 import { allVectors } from "./fixtures/vectors/all-vectors.ts"
+import { derivedFrom } from "./fixtures/vectors/derivation-vectors.ts"
 
 const FOLDER = fileURLToPath(new URL("../vectors/", import.meta.url))
 const read = (path: string): string => readFileSync(`${FOLDER}${path}`, "utf8")
@@ -46,6 +49,30 @@ test("every preimage names the section of docs/formats.md that says what it hold
   expect(named.filter(heading => !headings.includes(heading))).toEqual([])
 })
 
+/** A released derivation never changes: another one has another name, and a file of its own. */
+const DERIVATION_V1_SHA256 = "9025b1243e807a50a330461f8f392e86955dd44d009050deac69aaf9590ccae6"
+
+describe("the derivation vfa.derivation.v1", () => {
+  const text = read("derivation-v1.json")
+  const frozen: Readonly<Record<string, object>> = JSON.parse(text)
+
+  test("has the vectors that it was released with", () => {
+    expect(createHash("sha256").update(text).digest("hex")).toBe(DERIVATION_V1_SHA256)
+    expect(Object.keys(frozen)).toEqual(expect.arrayContaining([...inFolder("bundles/valid")]))
+  })
+
+  test.each(Object.entries(frozen))("gives for %s what it gave", (path, expected) => {
+    expect(derivedFrom(read(path))).toEqual(expected)
+  })
+
+  test.each(DECLARED_NAMES)("gives the same with %s withheld", name => {
+    const forms = readForms(JSON.parse(read("bundles/valid/ok-hostile-content.json")))
+    if ("unreadable" in forms) throw new Error(forms.unreadable)
+    const withheld = canonicalize(reduce(withholdSections(forms.bundle, [name])))
+    expect(derivedFrom(withheld)).toEqual(frozen["bundles/valid/ok-hostile-content.json"])
+  })
+})
+
 describe.each(["bundles", "receipts", "attestations"])("the vectors in %s", folder => {
   const trust = trusted(JSON.parse(read("trust.json")))
   test.each(inFolder(folder))("%s gets the verdict that the README gives it", path => {
@@ -80,13 +107,16 @@ describe("the exports", () => {
   })
 })
 
+/** Files that the README explains by themselves. */
+const ALONE = ["trust.json", "derivation-v1.json"]
+
 describe("the published vectors", () => {
   test("are all in the README, and it names no other", () => {
     const links = [...readme.matchAll(/^\| \[([^\]]+)\]\(([^)]+)\)/gm)].map(([, name, target]) => {
       expect(name).toBe(target)
       return name
     })
-    expect(links.sort()).toEqual(published.filter(path => path !== "trust.json"))
+    expect(links.sort()).toEqual(published.filter(path => !ALONE.includes(path)))
   })
 
   test("cover every outcome, verified and forged", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
-import { withhold } from "../src/formulas/pre-execution.ts"
+import { withhold } from "../src/artifacts/declared-sections.ts"
 import { verifyBundle } from "../src/verify/bundle.ts"
 import { isUnreadable, verifyDocument } from "../src/verify/document.ts"
 import { evidenceSummary } from "../src/verify/evidence-summary.ts"

@@ -4,6 +4,7 @@ import { type DsseEnvelope, signEnvelope } from "@runseal/log/entries/dsse"
 import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import type { RunStatement } from "../src/artifacts/run-statement.ts"
+import { reduce } from "../src/derivation/derive.ts"
 import { bundlePreimageText } from "../src/formulas/manifest-sections.ts"
 import { runStatement, runStatementText } from "../src/formulas/run-statement-text.ts"
 import { isUnreadable, verifyDocument } from "../src/verify/document.ts"
@@ -61,7 +62,7 @@ describe("the statement of a record", () => {
   })
 
   test("is about the SHA-256 of a text that anybody can write down", () => {
-    const text = bundlePreimageText(bundle)
+    const text = bundlePreimageText(reduce(bundle))
     expect(digest(parseStrictJson(text))).toBe(bundle.bundle_hash)
     expect(canonicalize(parseStrictJson(text))).toBe(text)
   })

@@ -5,6 +5,8 @@ import { publicationTokenSchema } from "@runseal/core/wire/key-requests"
 import {
   ARTIFACT_ANSWERS,
   type ArtifactAnswers,
+  BUNDLE_FORMS,
+  type BundleForm,
   type DcaeAnswer,
   type DeterminismAnswer,
   dcaeAnswerSchema,
@@ -46,6 +48,8 @@ import { createTransport } from "./transport.ts"
  */
 export type Client = RunCalls & ExportCalls & AttestationCalls & Administration
 
+/** `form` is sealed by default. */
+export type BundleOptions = CallOptions & { readonly form?: BundleForm }
 /** `format` is comprehensive by default. */
 export type ReportOptions = CallOptions & { readonly format?: ReportFormat }
 
@@ -75,8 +79,11 @@ type RunCalls = {
     key: Key,
     options?: CallOptions,
   ) => Promise<Received<ArtifactAnswers[Key]>>
-  /** A run's sealed audit bundle, unverified: pass `text` to `verifyBundle`, or save it. */
-  readonly bundle: (runId: number, options?: CallOptions) => Promise<Received<JsonObject>>
+  /**
+   * A run's audit bundle, unverified: pass `text` to `verifyBundle`, or save it. As it was sealed, or with `form: "full"` with every
+   * section written out.
+   */
+  readonly bundle: (runId: number, options?: BundleOptions) => Promise<Received<JsonObject>>
   /** A run's in-toto statement in its DSSE envelope, unverified; NotFoundError for a stage_error. */
   readonly statement: (runId: number, options?: CallOptions) => Promise<Received<DsseEnvelope>>
   /** A run's audit report as a PDF, which contains the bundle: `verifier report.pdf` verifies it offline. */
@@ -145,7 +152,11 @@ export function createClient(options: ClientOptions = {}): Client {
     search: (filters, pages = {}) => list("/runs/search", filters, pages),
     artifact: async (runId, key, call) =>
       await get(`${runPath(runId)}/${artifactPath(key)}`, received(lenient(ARTIFACTS[key])), call),
-    bundle: async (runId, call) => await get(`${runPath(runId)}/artifacts`, okObject, call),
+    bundle: async (runId, { form, ...call } = {}) => {
+      if (form !== undefined && !BUNDLE_FORMS.includes(form))
+        throw new InvalidArgumentError(`A bundle's form is one of ${BUNDLE_FORMS.join(", ")}.`)
+      return await get(`${runPath(runId)}/artifacts${form === undefined ? "" : query({ form })}`, okObject, call)
+    },
     report,
     saveReport: async (runId, file, call) => await writeFile(file, await report(runId, call)),
     statement: async (runId, call) =>

@@ -41,7 +41,7 @@ export type { DsseEnvelope } from "@runseal/log/entries/dsse"
 export type { Checkpoint } from "@runseal/log/notes/checkpoint"
 export type { Administration } from "./administration.ts"
 export type { AttestArguments, AttestationCalls } from "./attestation-calls.ts"
-export { type Client, createClient, type ReportOptions } from "./client.ts"
+export { type BundleOptions, type Client, createClient, type ReportOptions } from "./client.ts"
 export {
   AbortedError,
   BadRequestError,

@@ -17,7 +17,7 @@ const CORE = "libs/core/src"
 const VOCABULARY = `${CORE}/vocabulary`
 const ARTIFACTS = `${CORE}/artifacts`
 const FORMULAS = `${CORE}/formulas`
-const KERNELS = `${CORE}/kernels`
+const DERIVATION = `${CORE}/derivation`
 const VERIFY = `${CORE}/verify`
 const WIRE = `${CORE}/wire`
 const PDF = "libs/pdf/src"
@@ -55,11 +55,11 @@ export const ROOMS: readonly Room[] = [
   { path: CORE, enters: [], flat: true },
   { path: VOCABULARY, enters: [CANONICAL] },
   { path: ARTIFACTS, enters: [CANONICAL, VOCABULARY, LOG] },
+  { path: FORMULAS, enters: [CANONICAL, VOCABULARY, ARTIFACTS] },
   // What proves an entry names its leaf hash.
-  { path: FORMULAS, enters: [CANONICAL, VOCABULARY, ARTIFACTS, `${LOG}/merkle/rfc6962`] },
-  { path: KERNELS, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS] },
-  { path: VERIFY, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, KERNELS, LOG] },
-  { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, LOG, VERIFY] },
+  { path: DERIVATION, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, `${LOG}/merkle/rfc6962`] },
+  { path: VERIFY, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, DERIVATION, LOG] },
+  { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, ARTIFACTS, LOG, VERIFY] },
   // Its first line says how a run ended, in the words of the table of outcomes.
   { path: `${CORE}/presentation`, enters: [CANONICAL, VOCABULARY, ARTIFACTS, LOG, VERIFY] },
   // The answer of a verification over HTTP carries the verifier's report as it is.

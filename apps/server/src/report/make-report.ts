@@ -4,6 +4,7 @@
  */
 import { canonicalize } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { reduce } from "@runseal/core/derivation/derive"
 import { REPORT_FORMATS, type ReportFormat } from "@runseal/core/wire/run-summaries"
 import type { Report } from "@runseal/pdf/block"
 import { budgets, gauges, runtimeBudget, tenantBudget, tenantState } from "./sections/budgets.ts"
@@ -117,7 +118,7 @@ export function makeReport(bundle: Bundle, context: ReportContext, format: Repor
       name: attached,
       media_type: "application/json",
       description: `The sealed audit bundle of run ${run.run_id}`,
-      text: canonicalize(bundle),
+      text: canonicalize(reduce(bundle)),
     },
   }
 }

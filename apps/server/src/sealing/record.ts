@@ -1,4 +1,4 @@
-/** Finishes one record: stages 7–9, manifest, bundle. docs/formats.md sections 5, 6 and 9. */
+/** Finishes one record: stages 7–9, manifest, bundle. docs/formats.md sections 4, 6 and 9. */
 import type { Anchor, PreAnchorLeaf, ReceiptLeaf } from "@runseal/core/artifacts/anchor"
 import type { Anchors, BundleBody, RunFacts } from "@runseal/core/artifacts/bundle-schema"
 import { refusalSentence } from "@runseal/core/artifacts/outcome-sentence"
@@ -8,7 +8,7 @@ import { executionManifest, partialManifest } from "@runseal/core/formulas/manif
 import { sealManifest } from "@runseal/core/formulas/seal"
 import { isRefused, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { RECORD_UNVERIFIED } from "@runseal/core/vocabulary/stage-faults"
-import { BUNDLE_KIND, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
+import { BUNDLE_VIEW_KIND, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
 import type { Draft, StageFault } from "../run/pipeline/draft.ts"
 import { runAfterLog } from "../run/pipeline/pipeline.ts"
 import { StageFailure } from "../run/pipeline/stage-failure.ts"
@@ -41,6 +41,7 @@ function runFacts(draft: Draft, place: RecordPlace, leafVersion: RunFacts["leaf_
     created_at: draft.moment.at,
     duration_us: Math.round((performance.now() - draft.started_ms) * 1000),
     formula_version: FORMULA_VERSION,
+    derivation: "vfa.derivation.v1",
     ...(leafVersion === undefined ? {} : { leaf_version: leafVersion }),
   }
 }
@@ -57,7 +58,7 @@ const isPreAnchor = (anchor: FirstAnchor): anchor is Anchor<PreAnchorLeaf> => "e
  */
 export function finishRecord(draft: Draft, place: RecordPlace, anchor: FirstAnchor | undefined): BundleBody {
   const run = runFacts(draft, place, anchor?.leaf.leaf_version)
-  const base = { kind: BUNDLE_KIND, run, sections: draft.sections } as const
+  const base = { kind: BUNDLE_VIEW_KIND, run, sections: draft.sections } as const
   const token = draft.allow_token === undefined ? {} : { allow_token: draft.allow_token }
   if (draft.receipt !== undefined && anchor !== undefined && isReceiptAnchor(anchor))
     return { ...base, ...token, ...refusal(draft, draft.receipt), anchors: { receipt: anchor } }

@@ -1,6 +1,7 @@
 /** A batch is sealed whole for all that can be sealed; what cannot is a stage_error or refused, and spoils nothing else. */
 
 import { canonicalUtf8 } from "@runseal/canonical"
+import { reduce } from "@runseal/core/derivation/derive"
 import { leafDigest } from "@runseal/core/formulas/leaves"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { seal as sealed } from "@runseal/core/formulas/seal"
@@ -143,7 +144,7 @@ function expectWhole(batch: Batch, plan: readonly Planned[], sound: readonly boo
   const runs = batch.runs.filter(run => run !== undefined)
   expect(runs.map(({ bundle }) => bundle.run.run_id)).toEqual(runs.map((_, i) => FIRST_RUN_ID + i))
   for (const { text, bundle } of runs) {
-    expect(text).toEqual(canonicalUtf8(bundle))
+    expect(text).toEqual(canonicalUtf8(reduce(bundle)))
     const report = verifyText(text, [trust])
     expect(isUnreadable(report) ? report : report.verdict).toBe(VERDICTS.complete)
   }

@@ -4,7 +4,8 @@
  */
 import { canonicalUtf8, type WrittenTexts } from "@runseal/canonical"
 import type { CompleteRecordLeaf, Leaf } from "@runseal/core/artifacts/anchor"
-import type { Bundle, BundleBody } from "@runseal/core/artifacts/bundle-schema"
+import type { Bundle, BundleBody, SealedBody } from "@runseal/core/artifacts/bundle-schema"
+import { finishSealed, reduceBody } from "@runseal/core/derivation/derive"
 import { tenantCommitment } from "@runseal/core/formulas/decision"
 import { completeRecordLeaf, leafBytes, leafDigest, recordSeal } from "@runseal/core/formulas/leaves"
 import { bundleHash } from "@runseal/core/formulas/manifest-sections"
@@ -76,6 +77,8 @@ export type SealedRun = {
   /** The text as it is stored; absent when it is not packed yet. */
   readonly packed?: Uint8Array
   readonly tenant_ordinal: number
+  /** Of its complete-record leaf. */
+  readonly leaf_digest: string
 }
 
 export type Batch = {
@@ -228,10 +231,11 @@ async function attempt(
   })
   const c2 = signHead(context.log, log, start.time)
   const runs = await finishDocuments(finishing, chainedRuns, failed.runs, RECORD, run => {
-    const { draft, record, bundle_hash, leaf, last } = run
+    const { draft, record, sealed, bundle_hash, leaf, leaf_digest, last } = run
     const complete_record = anchorOf(context.log, log, last, c2)
     const bundle: Bundle = { ...record, bundle_hash, anchors: { ...record.anchors, complete_record } }
-    return { draft, bundle, text: canonicalUtf8(bundle, draft.texts), tenant_ordinal: leaf.tenant_ordinal }
+    const text = canonicalUtf8(finishSealed(sealed, bundle_hash, complete_record), draft.texts)
+    return { draft, bundle, text, tenant_ordinal: leaf.tenant_ordinal, leaf_digest }
   })
   const attestations = await finishDocuments(
     finishing,
@@ -266,12 +270,14 @@ function tenantOf(tenants: ReadonlyMap<string, TenantHead>, draft: Draft): Tenan
 
 type Chained = {
   readonly record: BundleBody
+  readonly sealed: SealedBody
   readonly bundle_hash: string
   readonly leaf: CompleteRecordLeaf
+  readonly leaf_digest: string
 }
 
 /** Writes into the cache of texts the parts that a record's text and the preimage of its hash share: all but the sections. */
-function writeShared({ run, allow_token, manifest, anchors }: BundleBody, texts: WrittenTexts): void {
+function writeShared({ run, allow_token, manifest, anchors }: SealedBody, texts: WrittenTexts): void {
   for (const part of [run, allow_token, manifest, anchors.pre_anchor]) if (part !== undefined) texts.write(part)
 }
 
@@ -279,14 +285,16 @@ function writeShared({ run, allow_token, manifest, anchors }: BundleBody, texts:
 function chain(draft: Draft, record: BundleBody, tenants: Map<string, TenantHead>): Chained {
   const { texts } = draft
   const tenant = tenantOf(tenants, draft)
-  writeShared(record, texts)
-  const bundle_hash = bundleHash(record, texts)
+  const sealed = reduceBody(record)
+  writeShared(sealed, texts)
+  const bundle_hash = bundleHash(sealed, texts)
   const leaf = completeRecordLeaf(record.run.run_id, bundle_hash, recordSeal(record), {
     tenant_commitment: tenantCommitment(tenant.tenant_id, tenant.salt),
     tenant_ordinal: tenant.record_count + 1,
     previous_record: tenant.head,
   })
   texts.write(leaf)
-  tenants.set(tenant.tenant_id, { ...tenant, record_count: leaf.tenant_ordinal, head: leafDigest(leaf, texts) })
-  return { record, bundle_hash, leaf }
+  const leaf_digest = leafDigest(leaf, texts)
+  tenants.set(tenant.tenant_id, { ...tenant, record_count: leaf.tenant_ordinal, head: leaf_digest })
+  return { record, sealed, bundle_hash, leaf, leaf_digest }
 }

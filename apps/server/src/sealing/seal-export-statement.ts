@@ -1,22 +1,16 @@
 /** The statement at the head of an export, on its way into the log. docs/formats.md section 7.7. */
-import { canonicalize, parseStrictJson } from "@runseal/canonical"
-import {
-  type CompleteRecordLeaf,
-  completeRecordLeafSchema,
-  type ExportStatementLeaf,
-} from "@runseal/core/artifacts/anchor"
+import { canonicalize } from "@runseal/canonical"
+import type { ExportStatementLeaf } from "@runseal/core/artifacts/anchor"
 import { type ChainPiece, type ExportStatement, exportStatement } from "@runseal/core/artifacts/export-statement"
-import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { tenantCommitment } from "@runseal/core/formulas/decision"
-import { exportStatementLeaf, leafDigest } from "@runseal/core/formulas/leaves"
-import { member } from "@runseal/core/vocabulary/json-members"
+import { exportStatementLeaf } from "@runseal/core/formulas/leaves"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { Tenant } from "@runseal/core/wire/submission"
 import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../keys/embedded-log.ts"
 import type { LogBuilder } from "../keys/log-builder.ts"
 import type { Source, Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
-import { type AdmittedRange, findSpan, readBundles } from "../store/tables/export-reads.ts"
+import { type AdmittedRange, findSpan, readLeafDigest } from "../store/tables/export-reads.ts"
 import { readRecordCount } from "../store/tables/tenants.ts"
 import type { TenantHead } from "./seal-batch.ts"
 
@@ -54,7 +48,7 @@ export const draftExport = (
     const draft = { tenant, export_clock, range, seen }
     if (span === undefined) return draft
     const previous_record = await predecessorOf(session, tenant.owner, span.first)
-    const last_record = leafDigest(await chainLeaf(session, tenant.owner, span.last))
+    const last_record = await readLeafDigest(session, tenant.owner, span.last)
     return { ...draft, piece: { first_ordinal: span.first, last_ordinal: span.last, previous_record, last_record } }
   })
 
@@ -115,22 +109,12 @@ async function extended(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<C
   const { first, last } = late
   const begin = piece ?? { first_ordinal: first, previous_record: await predecessorOf(tx, owner, first) }
   const isHead = last === head.record_count
-  const last_record = isHead ? head.head : leafDigest(await chainLeaf(tx, owner, last))
+  const last_record = isHead ? head.head : await readLeafDigest(tx, owner, last)
   return { ...begin, last_ordinal: last, last_record }
 }
 
 const predecessorOf = async (source: Source, owner: number, ordinal: number): Promise<string> =>
-  ordinal === 1 ? ZERO_HASH : (await chainLeaf(source, owner, ordinal)).previous_record
-
-/** @throws Error when the record is missing or has another ordinal: the database was changed from outside */
-async function chainLeaf(source: Source, owner: number, ordinal: number): Promise<CompleteRecordLeaf> {
-  const [text] = await readBundles(source, owner, { first: ordinal, last: ordinal })
-  const bundle = text === undefined ? undefined : parseStrictJson(text)
-  const stored = member(member(member(bundle, "anchors"), "complete_record"), "leaf")
-  const leaf = parseExact(completeRecordLeafSchema, stored)
-  if (leaf.ok && leaf.value.tenant_ordinal === ordinal) return leaf.value
-  throw new Error("a stored record is not at its position in the tenant's chain")
-}
+  ordinal === 1 ? ZERO_HASH : await readLeafDigest(source, owner, ordinal - 1)
 
 /** Its document, proven against a checkpoint that includes it. */
 export function sealStatement(

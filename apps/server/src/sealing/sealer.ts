@@ -255,10 +255,11 @@ function writeBatch(
   ]
 }
 
-const runRow = ({ draft, bundle, text, packed, tenant_ordinal }: SealedRun): NewRunRow => ({
+const runRow = ({ draft, bundle, text, packed, tenant_ordinal, leaf_digest }: SealedRun): NewRunRow => ({
   run_id: bundle.run.run_id,
   owner: draft.tenant.owner,
   owner_ordinal: tenant_ordinal,
+  leaf_digest,
   created_at: Date.parse(bundle.run.created_at),
   outcome_kind: bundle.run.outcome_kind,
   error_stage: bundle.run.error_stage ?? "",

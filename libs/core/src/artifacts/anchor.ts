@@ -23,6 +23,7 @@ import {
   EXPORT_STATEMENT_LEAF_VERSION,
   GENESIS_LEAF_VERSION,
   KEY_CHANGE_LEAF_VERSION,
+  PRE_ANCHOR_LEAF_VERSIONS,
   RECEIPT_LEAF_VERSIONS,
 } from "../vocabulary/versions.ts"
 
@@ -216,3 +217,34 @@ const outsideAnchorsShape = v.strictObject({
 /** The anchors of one record in one outside log. */
 export type OutsideAnchors = Shape<typeof outsideAnchorsShape>
 export const outsideAnchorsSchema: v.GenericSchema<unknown, OutsideAnchors> = outsideAnchorsShape
+
+const completeRecordLeaf = completeRecordLeafSchema.entries
+/**
+ * The anchors of one record as they are sealed. Of a leaf they hold what the record does not give: its version and, of the complete-record
+ * leaf, the place in the chain. An outside anchor is of the same leaf as the record's own.
+ */
+export const sealedAnchors = {
+  pre_anchor: anchorOf(v.strictObject({ leaf_version: v.picklist(PRE_ANCHOR_LEAF_VERSIONS) })),
+  receipt: anchorOf(v.strictObject({ leaf_version: v.picklist(RECEIPT_LEAF_VERSIONS) })),
+  complete_record: anchorOf(
+    v.strictObject({
+      leaf_version: completeRecordLeaf.leaf_version,
+      tenant_ordinal: completeRecordLeaf.tenant_ordinal,
+      previous_record: completeRecordLeaf.previous_record,
+    }),
+  ),
+}
+const sealedOutsideShape = v.union([
+  v.strictObject({ entry: transparencyLogEntrySchema, late }),
+  v.strictObject({ entry: tiledLogEntrySchema, timestamp: timestampSchema, late }),
+])
+/** An outside anchor as it is sealed: without its leaf, which is that of the record's own anchor. */
+export type SealedOutsideAnchor = OutsideEntry & { readonly late?: true }
+const sealedOutsideAnchor: v.GenericSchema<unknown, SealedOutsideAnchor> = sealedOutsideShape
+const sealedOutsideAnchors = v.strictObject({
+  pre_anchor: v.exactOptional(sealedOutsideAnchor),
+  receipt: v.exactOptional(sealedOutsideAnchor),
+  complete_record: v.exactOptional(sealedOutsideAnchor),
+})
+export type SealedOutside = Shape<typeof sealedOutsideAnchors>
+export const sealedOutsideSchema: v.GenericSchema<unknown, SealedOutside> = sealedOutsideAnchors

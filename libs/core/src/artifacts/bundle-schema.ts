@@ -1,4 +1,4 @@
-/** The audit bundle: the one sealed document of a run, of which every other read is a projection. docs/formats.md section 9. */
+/** The audit bundle: the one document of a run, of which every other read is a projection, sealed and in full. docs/formats.md section 9. */
 import * as v from "valibot"
 import type { ReceiptKey } from "../vocabulary/outcomes.ts"
 import { GATES, OUTCOME_KINDS, RECEIPT_KEYS, STAGES } from "../vocabulary/outcomes.ts"
@@ -15,14 +15,26 @@ import {
 } from "../vocabulary/scalars.ts"
 import {
   BUNDLE_KIND,
+  BUNDLE_VIEW_KIND,
+  DERIVATIONS,
   FORMULA_VERSION,
   PRE_ANCHOR_LEAF_VERSIONS,
   RECEIPT_LEAF_VERSIONS,
 } from "../vocabulary/versions.ts"
-import { completeRecordAnchorSchema, outsideAnchorsSchema, preAnchorSchema, receiptAnchorSchema } from "./anchor.ts"
+import {
+  completeRecordAnchorSchema,
+  outsideAnchorsSchema,
+  preAnchorSchema,
+  receiptAnchorSchema,
+  sealedAnchors,
+  sealedOutsideSchema,
+} from "./anchor.ts"
+import { derivedHashesSchema } from "./derived-sections.ts"
+import { withheldKernelsSchema } from "./kernel-schemas.ts"
 import { manifestSchema, partialManifestSchema } from "./manifest.ts"
 import type { Receipt, Receipts } from "./sealed-artifacts.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "./sealed-artifacts.ts"
+import { sealedSectionsSchema } from "./sealed-sections.ts"
 import { sectionsSchema } from "./sections.ts"
 
 /** Logs besides the service's own that one record may be anchored in. */
@@ -43,6 +55,8 @@ const runFactsSchema = v.strictObject({
   /** Wall-clock microseconds from admission to seal. */
   duration_us: countSchema,
   formula_version: v.literal(FORMULA_VERSION),
+  /** How the derived sections follow from the others. */
+  derivation: v.picklist(DERIVATIONS),
   leaf_version: v.exactOptional(v.picklist([...PRE_ANCHOR_LEAF_VERSIONS, ...RECEIPT_LEAF_VERSIONS])),
 })
 export type RunFacts = Shape<typeof runFactsSchema>
@@ -57,10 +71,32 @@ const anchorsSchema = v.strictObject({
 })
 export type Anchors = Shape<typeof anchorsSchema>
 
-export const bundleSchema = v.strictObject({
-  kind: v.literal(BUNDLE_KIND),
+const sealedAnchorsSchema = v.strictObject({
+  pre_anchor: opt(sealedAnchors.pre_anchor),
+  receipt: opt(sealedAnchors.receipt),
+  complete_record: opt(sealedAnchors.complete_record),
+  outside: opt(v.pipe(v.array(sealedOutsideSchema), v.minLength(1), v.maxLength(MAX_OUTSIDE_LOGS))),
+})
+
+/** Results that were computed from withheld sections, since nobody can compute them again. */
+const withheldResultsSchema = v.strictObject({
+  /** Of exactly the kernels that read a withheld section. */
+  kernels: withheldKernelsSchema,
+  /** Scalars of exactly the withheld sections. */
+  declared_values: v.strictObject({
+    attested_context: opt(countSchema),
+    request_substance: opt(countSchema),
+    authorization_chain: opt(countSchema),
+    regulatory_scaffolding: opt(countSchema),
+    causal_graph: opt(countSchema),
+    reproducibility_context: opt(countSchema),
+  }),
+})
+export type WithheldResults = Shape<typeof withheldResultsSchema>
+
+/** The members that a record has in both forms. */
+const members = {
   run: runFactsSchema,
-  sections: sectionsSchema,
   manifest: opt(manifestSchema),
   partial_manifest: opt(partialManifestSchema),
   allow_token: opt(allowTokenSchema),
@@ -69,14 +105,33 @@ export const bundleSchema = v.strictObject({
   macc_halt_receipt: opt(RECEIPT_SCHEMAS.macc_halt_receipt),
   aivp_t4_halt_receipt: opt(RECEIPT_SCHEMAS.aivp_t4_halt_receipt),
   attestation_gap_receipt: opt(RECEIPT_SCHEMAS.attestation_gap_receipt),
-  anchors: anchorsSchema,
   bundle_hash: sha256Schema,
-})
+}
 
+/** A record as it is sealed, stored and served: nothing in it can be derived from the rest. */
+export const sealedBundleSchema = v.strictObject({
+  kind: v.literal(BUNDLE_KIND),
+  ...members,
+  sections: sealedSectionsSchema,
+  /** Hashes of the derived sections; absent where the manifest has them. */
+  derived: opt(derivedHashesSchema),
+  withheld_results: opt(withheldResultsSchema),
+  anchors: sealedAnchorsSchema,
+})
+export type SealedBundle = Shape<typeof sealedBundleSchema>
+
+/** The full form of a record: with every derived section and every leaf. It follows from the sealed form and has no seal of its own. */
+export const bundleSchema = v.strictObject({
+  kind: v.literal(BUNDLE_VIEW_KIND),
+  ...members,
+  sections: sectionsSchema,
+  anchors: anchorsSchema,
+})
 export type Bundle = Shape<typeof bundleSchema>
 
-/** A bundle before its own hash: what the hash is taken over, and all that most checks need. */
+/** A record before its own hash. */
 export type BundleBody = Omit<Bundle, "bundle_hash">
+export type SealedBody = Omit<SealedBundle, "bundle_hash">
 
 /** The receipt a bundle carries, with its key; undefined for ok and stage_error. */
 export function receiptOf(

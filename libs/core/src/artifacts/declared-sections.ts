@@ -46,6 +46,9 @@ export type DeclaredSections = Readonly<Record<DeclaredName, DeclaredSection>>
 /** Whether the section's content is shown. */
 export const isShown = (section: DeclaredSection): section is ShownDeclared => !("withheld" in section)
 
+/** A section's shown form; undefined when it is withheld. */
+export const shown = (section: DeclaredSection): ShownDeclared | undefined => (isShown(section) ? section : undefined)
+
 /** `kind` of a declared section. */
 export const declaredKind = (name: DeclaredName): string => `vfa.${name}.v1`
 
@@ -59,16 +62,16 @@ const originSchema: v.GenericSchema<unknown, Origin> = v.strictObject({
   }),
 })
 
-const shown = { salt: sha256Schema, declared: v.exactOptional(jsonObjectSchema), hash: sha256Schema }
+const shownEntries = { salt: sha256Schema, declared: v.exactOptional(jsonObjectSchema), hash: sha256Schema }
 const withheldSchema = (name: DeclaredName): v.GenericSchema<unknown, WithheldDeclared> =>
   v.strictObject({ kind: v.literal(declaredKind(name)), withheld: v.literal(true), hash: sha256Schema })
 const schemaOf = (name: DeclaredName): v.GenericSchema<unknown, DeclaredSection> =>
-  v.union([v.strictObject({ kind: v.literal(declaredKind(name)), ...shown }), withheldSchema(name)])
+  v.union([v.strictObject({ kind: v.literal(declaredKind(name)), ...shownEntries }), withheldSchema(name)])
 
 export const DECLARED_SCHEMAS: Readonly<Record<DeclaredName, v.GenericSchema<unknown, DeclaredSection>>> = {
   attested_context: schemaOf("attested_context"),
   request_substance: v.union([
-    v.strictObject({ kind: v.literal(declaredKind("request_substance")), ...shown, origin: originSchema }),
+    v.strictObject({ kind: v.literal(declaredKind("request_substance")), ...shownEntries, origin: originSchema }),
     withheldSchema("request_substance"),
   ]),
   authorization_chain: schemaOf("authorization_chain"),
@@ -76,3 +79,9 @@ export const DECLARED_SCHEMAS: Readonly<Record<DeclaredName, v.GenericSchema<unk
   causal_graph: schemaOf("causal_graph"),
   reproducibility_context: schemaOf("reproducibility_context"),
 }
+/** The section as it is shown when its content is withheld. Its hash remains, so every other hash is still right. */
+export const withhold = (section: DeclaredSection): DeclaredSection => ({
+  kind: section.kind,
+  withheld: true,
+  hash: section.hash,
+})

@@ -1,5 +1,6 @@
 /** Preimages of decisions: the policy evaluation, the allow token, the finding and the receipts. docs/formats.md section 3. */
 import { digest } from "@runseal/canonical"
+import type { EfaSection } from "../artifacts/derived-sections.ts"
 import type {
   AivpT4HaltReceipt,
   AllowToken,
@@ -12,11 +13,10 @@ import type {
 import type {
   BudgetSnapshotSection,
   BudgetWindow,
-  EfaSection,
   EnvelopeSection,
   GovernanceReviewSection,
   PolicyEvaluationSection,
-} from "../artifacts/sections.ts"
+} from "../artifacts/sealed-sections.ts"
 import {
   type AttestedField,
   MCD_REASON_CODE,

@@ -133,7 +133,7 @@ type RecordSeal =
   | { readonly run_record_hash: string }
 
 /** That of a record. */
-export function recordSeal(record: BundleBody): RecordSeal {
+export function recordSeal(record: Omit<BundleBody, "anchors">): RecordSeal {
   const receipt = receiptOf(record)?.receipt
   if (receipt !== undefined) return { receipt_hash: receipt.hash }
   if (record.manifest !== undefined) return { manifest_hash: record.manifest.ManifestHash }

@@ -1,70 +1,25 @@
-/** Stages 7–9: proof of entry, registry, final seal, manifest and bundle. docs/formats.md sections 5, 6 and 9. */
-import { canonicalize, decodeBase64, digest, encodeHex, type JsonObject, type KnownTexts } from "@runseal/canonical"
-import { hashLeaf } from "@runseal/log/merkle/rfc6962"
-import type { Anchor, PreAnchorLeaf } from "../artifacts/anchor.ts"
-import type { Bundle } from "../artifacts/bundle-schema.ts"
+/** Manifest and bundle. docs/formats.md sections 6 and 9. */
+import { canonicalize, digest, type JsonObject, type KnownTexts } from "@runseal/canonical"
+import type { SealedBody, SealedBundle } from "../artifacts/bundle-schema.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
 import type { AllowToken, Receipt } from "../artifacts/sealed-artifacts.ts"
-import type {
-  EnvelopeSection,
-  FinalVfaSection,
-  PoteProofSection,
-  RegistrySection,
-  Sections,
-} from "../artifacts/sections.ts"
+import type { Sections } from "../artifacts/sections.ts"
 import type { Kernel, OutcomeMarker } from "../vocabulary/outcomes.ts"
 import { FORMULA_VERSION } from "../vocabulary/versions.ts"
 import type { PreAnchorSections } from "./leaves.ts"
-import { leafDigest, sectionHashes } from "./leaves.ts"
+import { sectionHashes } from "./leaves.ts"
 import type { Unsealed } from "./seal.ts"
-
-/** Stage 7, LEDGER: proof that the pre-anchor leaf was taken into the log. What is no base64 counts as no bytes. */
-export function poteProofSection(
-  { leaf, entry }: Anchor<PreAnchorLeaf>,
-  known?: KnownTexts,
-): Unsealed<PoteProofSection> {
-  const bytes = (base64: string): Uint8Array => decodeBase64(base64) ?? new Uint8Array()
-  return {
-    kind: "vfa.pote_proof.v1",
-    leaf_hash: leafDigest(leaf, known),
-    entry_hash: encodeHex(hashLeaf(bytes(entry.canonicalizedBody))),
-    log_id: encodeHex(bytes(entry.logId.keyId)),
-    log_index: entry.logIndex,
-    integrated_time: entry.integratedTime,
-  }
-}
-
-/** Stage 8, REGISTRY: name and hash of every artifact that exists before it. */
-export function registrySection(
-  envelope: EnvelopeSection,
-  sections: Sections,
-  token: AllowToken,
-): Unsealed<RegistrySection> {
-  const { registry: _registry, final_vfa: _final, ...existing } = sections
-  const hashes: Record<string, string> = { ...sectionHashes(existing), allow_token: token.hash }
-  const artifacts = Object.keys(hashes)
-    .sort()
-    .map(name => ({ name, hash: hashes[name] ?? "" }))
-  return { kind: "vfa.registry.v1", envelope_id: envelope.envelope_id, artifacts }
-}
-
-/** Stage 9, DLA: one hash over the registry, which lists every other section. */
-export const finalVfaSection = (envelope: EnvelopeSection, registry: RegistrySection): Unsealed<FinalVfaSection> => ({
-  kind: "vfa.final_vfa.v2",
-  envelope_id: envelope.envelope_id,
-  registry_hash: registry.hash,
-  declared_sections_hash: envelope.declared_sections_hash,
-})
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "")
 const kernelOutput = (sections: PreAnchorSections, kernel: Kernel, field: string): string =>
   text(sections.efa.kernels.find(record => record.kernel === kernel)?.output[field])
 
-export type SealedSections = PreAnchorSections & Required<Pick<Sections, "pote_proof" | "registry" | "final_vfa">>
+/** All sections of a completed run. */
+export type CompletedSections = PreAnchorSections & Required<Pick<Sections, "pote_proof" | "registry" | "final_vfa">>
 
 /** The execution manifest of an ok run. */
 export function executionManifest(
-  sections: SealedSections,
+  sections: CompletedSections,
   token: AllowToken,
   independentVerified: boolean,
 ): Unsealed<Manifest, "ManifestHash"> {
@@ -135,16 +90,15 @@ export function partialManifest(
   }
 }
 
-/** Everything but the bundle's own hash and the anchors that come after it, each section standing as its hash. */
-function bundlePreimage(bundle: Omit<Bundle, "bundle_hash">): JsonObject {
-  const { bundle_hash: _, anchors, sections, ...rest }: Omit<Bundle, "bundle_hash"> & { bundle_hash?: string } = bundle
-  const { complete_record: _complete, outside: _outside, ...before } = anchors
-  return { ...rest, sections: sectionHashes(sections), anchors: before }
+/** Everything but the bundle's own hash, the anchors that come after it and the results of withheld sections; each section is its hash. */
+function bundlePreimage(bundle: SealedBody): JsonObject {
+  const { bundle_hash: _hash, withheld_results: _withheld, anchors, sections, ...rest }: Partial<SealedBundle> = bundle
+  const { complete_record: _complete, outside: _outside, ...before }: SealedBundle["anchors"] = anchors ?? {}
+  return { ...rest, sections: sectionHashes(sections ?? {}), anchors: before }
 }
 
-/** What `bundle_hash` of a bundle must be. */
-export const bundleHash = (bundle: Omit<Bundle, "bundle_hash">, known?: KnownTexts): string =>
-  digest(bundlePreimage(bundle), known)
+/** What `bundle_hash` of a sealed bundle must be. */
+export const bundleHash = (bundle: SealedBody, known?: KnownTexts): string => digest(bundlePreimage(bundle), known)
 
 /** The text whose SHA-256 is the bundle's hash, for tools that hash files and know no bundle. */
-export const bundlePreimageText = (bundle: Bundle): string => canonicalize(bundlePreimage(bundle))
+export const bundlePreimageText = (bundle: SealedBody): string => canonicalize(bundlePreimage(bundle))

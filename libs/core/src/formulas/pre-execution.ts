@@ -1,22 +1,11 @@
-/** Preimages of what exists before any kernel runs: payload, declared sections, envelope, transport. docs/formats.md section 2. */
+/** Preimages of what exists before any kernel runs: payload, declared sections, envelope. docs/formats.md section 2. */
 import type { JsonObject } from "@runseal/canonical"
 import { digest, sha256Hex, utf8Encode } from "@runseal/canonical"
-import type {
-  DeclaredName,
-  DeclaredSection,
-  DeclaredSections,
-  Origin,
-  ShownDeclared,
-} from "../artifacts/declared-sections.ts"
+import type { DeclaredName, DeclaredSections, Origin, ShownDeclared } from "../artifacts/declared-sections.ts"
 import { declaredKind } from "../artifacts/declared-sections.ts"
-import type {
-  EnvelopeSection,
-  PayloadSection,
-  SystemProvenanceSection,
-  TransportSection,
-} from "../artifacts/sections.ts"
+import type { EnvelopeSection, PayloadSection, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
 import type { Moment, RunInputs } from "./moment.ts"
-import { declaredSalt, envelopeId, sequenceId } from "./moment.ts"
+import { declaredSalt, envelopeId } from "./moment.ts"
 import type { Unsealed } from "./seal.ts"
 
 /** Hash and length of the payload and, when the request carries one, of the AI output. Neither text is stored. */
@@ -42,13 +31,6 @@ export function declaredSection(
     ...(origin === undefined ? {} : { origin }),
   }
 }
-
-/** The section as it is shown when its content is withheld. Its hash remains, so every other hash is still right. */
-export const withhold = (section: DeclaredSection): DeclaredSection => ({
-  kind: section.kind,
-  withheld: true,
-  hash: section.hash,
-})
 
 /** One hash over the six declared sections. */
 export const declaredSectionsHash = (sections: DeclaredSections): string =>
@@ -91,15 +73,6 @@ export function envelopeSection(
     declared_sections_hash: declaredSectionsHash(declared),
   }
 }
-
-/** Stage 2, DTL: the envelope's place in the order of what was received. */
-export const transportSection = (envelope: EnvelopeSection): Unsealed<TransportSection> => ({
-  kind: "vfa.transport.v1",
-  sequence_id: sequenceId(envelope.hash),
-  envelope_id: envelope.envelope_id,
-  envelope_hash: envelope.hash,
-  channel: "http",
-})
 
 export type ProvenanceFacts = Omit<SystemProvenanceSection, "kind" | "mode" | "disclosure" | "hash">
 

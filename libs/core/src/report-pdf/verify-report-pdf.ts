@@ -3,9 +3,11 @@
  * attachment is the evidence; the pages are a rendering of it. Who holds the service key can draw letters that only look like others:
  * the pages alone never prove anything.
  */
-import { readStrictJson, utf8Decode } from "@runseal/canonical"
+import { canonicalize, utf8Decode } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { isUnreadable, type Unreadable, verifyText } from "../verify/document.ts"
+import { bundleOf } from "../verify/document-anchors.ts"
 import {
   type Check,
   type CheckId,
@@ -15,7 +17,6 @@ import {
   type Report,
   VERDICTS,
 } from "../verify/report.ts"
-import { isObject } from "../vocabulary/json-members.ts"
 import { clockSeconds } from "../vocabulary/scalars.ts"
 import { type Inflate, openPdf } from "./pdf-file.ts"
 import { PdfError } from "./pdf-value.ts"
@@ -74,12 +75,12 @@ export function verifyReportFile(file: ReportFile, trusts: readonly TrustedKeys[
   const signers = file.signature === undefined ? [] : signersOf(file.signature, trusts)
   const report = verifyText(file.record, signers.length === 0 ? trusts : signers.map(({ trust }) => trust))
   if (isUnreadable(report)) return { unreadable: `the record in the PDF is ${report.unreadable}` }
-  if (report.document !== "bundle") return { unreadable: "the PDF carries no audit bundle" }
-  const { seal, madeAt } = factsOf(file.record)
-  const signature = signatureCheck(file, signers, madeAt)
+  const record = bundleOf(file.record)
+  if (record === undefined) return { unreadable: "the PDF carries no audit bundle" }
+  const signature = signatureCheck(file, signers, clockSeconds(record.run.created_at) ?? 0)
   // A record whose service is trusted, in a report that this service did not sign, is more than a want of keys.
   const isUnvouched = file.signature !== undefined && signers.length === 0 && report.unvouched !== undefined
-  return withChecks(report, [signature, hashCheck(file, seal)], isUnvouched ? [REPORT_SIGNATURE_ID] : [])
+  return withChecks(report, [signature, hashCheck(file, record)], isUnvouched ? [REPORT_SIGNATURE_ID] : [])
 }
 
 type Signers = ReturnType<typeof signersOf>
@@ -98,26 +99,17 @@ function signatureCheck({ signature }: ReportFile, signers: Signers, madeAt: num
   return { id: REPORT_SIGNATURE_ID, result: "pass", message }
 }
 
-function hashCheck({ pages, hashes, record }: ReportFile, seal: string | undefined): Check {
+/** The pages print hashes of derived sections too, which the record only gives. */
+function hashCheck({ pages, hashes }: ReportFile, record: Bundle): Check {
   const fail = (message: string): Check => ({ id: PRINTED_HASHES_ID, result: "fail", message })
-  const foreign = foreignTo(utf8Decode(record) ?? "", hashes.pieces)
+  const foreign = foreignTo(canonicalize(record), hashes.pieces)
   if (foreign === undefined) return fail("The pages print too many hashes to compare them.")
   if (foreign > 0)
     return fail(`The pages print ${foreign} hash${foreign === 1 ? "" : "es"} that the attached record does not hold.`)
-  if (seal !== undefined && !hashes.whole.has(seal))
+  if (!hashes.whole.has(record.bundle_hash))
     return fail("The pages do not print the hash that seals the attached record.")
   const message = `${pages} pages print ${hashes.whole.size} hashes, the record's seal among them; all are in the attached record.`
   return { id: PRINTED_HASHES_ID, result: "pass", message }
-}
-
-/** `bundle_hash` of a bundle that was readable a moment ago, and when it was made, Unix seconds. */
-function factsOf(record: Uint8Array): { readonly seal: string | undefined; readonly madeAt: number } {
-  const value = readStrictJson(record)
-  const seal = isObject(value) ? value.bundle_hash : undefined
-  const run = isObject(value) ? value.run : undefined
-  const created = isObject(run) ? run.created_at : undefined
-  const madeAt = typeof created === "string" ? clockSeconds(created) : undefined
-  return { seal: typeof seal === "string" ? seal : undefined, madeAt: madeAt ?? 0 }
 }
 
 /** @param unvouched the added checks that failed for want of a trusted key */

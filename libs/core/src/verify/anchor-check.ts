@@ -41,7 +41,6 @@ export function chooseTrust(entry: TransparencyLogEntry, candidates: readonly Tr
 const CONTENT_CHECKS: ReadonlySet<EntryCheckId> = new Set<EntryCheckId>([
   "entry.kind",
   "entry.body_canonical",
-  "entry.body_digest",
   "entry.body_key",
   "entry.body_signature",
 ])
@@ -56,6 +55,12 @@ const KEY_CHECKS: ReadonlySet<EntryCheckId> = new Set<EntryCheckId>([
 /** Whether a failed entry check shows only that the reader trusts no key. The public Rekor log is known and is no service. */
 const lacksKey = (id: EntryCheckId, trust: TrustedKeys | undefined): boolean =>
   trust === undefined ? KEY_CHECKS.has(id) : id === "entry.body_key" && trust.serviceKeys.length === 0
+
+/** An entry whose body names another digest is of another leaf than the record gives. */
+const checkIdOf = (id: EntryCheckId): CheckId => {
+  if (id === "entry.body_digest") return "leaf"
+  return CONTENT_CHECKS.has(id) ? "entry" : "inclusion"
+}
 
 type ExpectedAnchor = {
   /** The leaf as rebuilt from the record; undefined where the record cannot give it, and the anchor's own leaf is taken. */
@@ -83,7 +88,7 @@ export function checkAnchor(
   for (const { id, ok, message } of report.checks) {
     if (ok) continue
     const add = lacksKey(id, trust) ? findings.lack : findings.fail
-    add(idOf(CONTENT_CHECKS.has(id) ? "entry" : "inclusion"), message)
+    add(idOf(checkIdOf(id)), message)
   }
   const isBirth = report.logIndex === 0 && trust?.rekor === false
   findings.require(idOf("inclusion"), !isBirth, "entry 0 of a log is its birth, and holds no record")

@@ -1,7 +1,7 @@
 /** What the report of a bundle says: of each check that passed, and of what no check can know. docs/formats.md section 16. */
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
-import { unrepeatableKernels } from "../kernels/run-kernels.ts"
+import { unrepeatableKernels } from "../derivation/v1/run-kernels.ts"
 import { KERNELS } from "../vocabulary/outcomes.ts"
 import { passedFirstAnchor } from "./anchor-check.ts"
 import type { PassedChecks } from "./examination.ts"

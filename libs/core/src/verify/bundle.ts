@@ -1,31 +1,29 @@
 /** Verifies an audit bundle. docs/formats.md section 16. */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { Bundle, RunFacts } from "../artifacts/bundle-schema.ts"
+import type { Bundle, RunFacts, SealedBundle } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
 import { refusalSentence } from "../artifacts/outcome-sentence.ts"
-import type { Sections } from "../artifacts/sections.ts"
-import { tenantCommitment } from "../formulas/decision.ts"
-import { completeRecordLeaf, preAnchorLeaf, preAnchorSections, recordSeal } from "../formulas/leaves.ts"
+import type { SealedSections } from "../artifacts/sealed-sections.ts"
+import { expand, reduce } from "../derivation/derive.ts"
+import { preAnchorSections } from "../formulas/leaves.ts"
 import { bundleHash, executionManifest, partialManifest } from "../formulas/manifest-sections.ts"
 import { isSealOf, manifestHash } from "../formulas/seal.ts"
-import { buildTranscript } from "../formulas/steps.ts"
 import { isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
 import { FAILING_STEPS, faultSentences } from "../vocabulary/stage-faults.ts"
 import { checkAnchor, checkReceiptAnchor, chooseTrust } from "./anchor-check.ts"
-import { type SlottedAnchor, slotted } from "./anchor-slots.ts"
+import { SLOTS, type SlottedAnchor, slotted } from "./anchor-slots.ts"
 import { limitationsOf, passedChecks, withheldNames } from "./bundle-account.ts"
 import { checkDecisions } from "./decisions.ts"
 import { collectFindings, conclude, type ExaminedBundle, type Findings } from "./examination.ts"
 import { checkMembers, checkSectionPresence } from "./expectations.ts"
-import { checkLinks, checkSectionHashes, intactSections } from "./links.ts"
+import { checkDerived, checkLinks, checkSectionHashes, checkView, intactSections } from "./links.ts"
 import { checkOutside, outsideFacts } from "./outside.ts"
 import { bundleFacts } from "./record-facts.ts"
 import { checkPlaces } from "./record-places.ts"
 import { type Report, VERDICTS, type Verdict } from "./report.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
-import { traceViolations } from "./trace.ts"
 
 /** The whole of a bundle's verification: every check runs, none is skipped after a failure. */
 const CHECKS: readonly ((examined: ExaminedBundle) => void)[] = [
@@ -34,9 +32,10 @@ const CHECKS: readonly ((examined: ExaminedBundle) => void)[] = [
   checkSectionPresence,
   checkSectionHashes,
   checkLinks,
+  checkDerived,
+  checkView,
   checkDecisions,
   checkManifest,
-  checkTranscript,
   checkFirstAnchor,
   checkBundleHash,
   checkCompleteRecord,
@@ -44,17 +43,38 @@ const CHECKS: readonly ((examined: ExaminedBundle) => void)[] = [
   checkOutside,
 ]
 
+/** A record in its two forms. */
+export type BundleForms = {
+  /** As it is sealed, stored and served. */
+  readonly sealed: SealedBundle
+  /** In full, as the sealed form gives it. */
+  readonly bundle: Bundle
+  /** In full as a document states it, where the document is the full form. */
+  readonly view?: Bundle | undefined
+}
+
+/** Verifies a record in its full form, whose shape is known to be right. Never throws. */
+export function verifyBundle(view: Bundle, trusts: readonly TrustedKeys[]): Report {
+  const sealed = reduce(view)
+  return verifyForms({ sealed, bundle: expand(sealed), view }, trusts)
+}
+
 /**
- * Verifies a bundle whose shape is known to be right, against keys from outside it. Never throws.
+ * Verifies a record whose shape is known to be right, against keys from outside it. Never throws.
  * @param known texts of its parts, where it was read from its canonical text
  */
-export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[], known?: KnownTexts): Report {
+export function verifyForms(
+  { sealed, bundle, view }: BundleForms,
+  trusts: readonly TrustedKeys[],
+  known?: KnownTexts,
+): Report {
   const { run, anchors } = bundle
   const own = bundleAnchors(bundle)
   const [first] = own
   // One trust document, chosen by the first anchor, for every anchor of the record.
   const trust = first && chooseTrust(first.anchor.entry, trusts)
-  const examined = { bundle, intact: intactSections(bundle.sections, known), trust, known, findings: collectFindings() }
+  const intact = intactSections(sealed.sections, known)
+  const examined = { sealed, bundle, view, intact, trust, known, findings: collectFindings() }
   for (const check of CHECKS) check(examined)
   return conclude(examined, {
     document: "bundle",
@@ -75,7 +95,7 @@ export function verifyBundle(bundle: Bundle, trusts: readonly TrustedKeys[], kno
 /** The anchors of a record in the service's own log, in the order in which they were made. */
 export const bundleAnchors = ({ anchors }: Bundle): readonly SlottedAnchor[] => slotted(anchors)
 
-function checkRunFacts({ bundle: { run, anchors, sections }, findings }: ExaminedBundle): void {
+function checkRunFacts({ sealed: { run, anchors, sections }, findings }: ExaminedBundle): void {
   const { outcome_kind: outcome } = run
   checkRunEnd(run, sections, findings)
   const expected = (anchors.pre_anchor ?? anchors.receipt)?.leaf.leaf_version
@@ -88,7 +108,7 @@ function checkRunFacts({ bundle: { run, anchors, sections }, findings }: Examine
 /** How the run ended. Only the operator knows how a stage failed, and may choose among closed sentences. */
 function checkRunEnd(
   { outcome_kind: outcome, error_stage: stage, error_message: message }: RunFacts,
-  sections: Sections,
+  sections: SealedSections,
   findings: Findings,
 ): void {
   if (outcome === "stage_error") {
@@ -144,20 +164,14 @@ function refusedManifest(bundle: Bundle, { PolicyHash }: PartialManifest): JsonO
   return parts && marker && found && partialManifest(parts, policyHash, marker, found.receipt, token)
 }
 
-function checkTranscript({ bundle, intact, findings }: ExaminedBundle): void {
-  const { run, sections } = bundle
-  const { transcript, envelope } = sections
-  if (transcript === undefined || run.outcome_kind === "stage_error" || envelope === undefined) return
-  findings.fail("transcript", ...traceViolations(transcript.events, run.outcome_kind))
-  const rebuilt = buildTranscript(run.outcome_kind, bundle, receiptOf(bundle))
-  const same = isSealOf(transcript, rebuilt, intact.has(transcript))
-  findings.require("transcript", same, "the transcript is not the one these artifacts give")
-}
-
 function checkFirstAnchor(examined: ExaminedBundle): void {
-  const { bundle, findings } = examined
-  const { run, anchors, sections, allow_token: token } = bundle
+  const { sealed, bundle, findings } = examined
+  const { run, anchors, sections } = bundle
   const clock = sections.envelope?.admission_clock ?? run.created_at
+  for (const slot of SLOTS) {
+    const given = (sealed.anchors[slot] === undefined) === (anchors[slot] === undefined)
+    findings.require("leaf", given, `the record does not give the leaf of its ${slot}`)
+  }
   const found = receiptOf(bundle)
   if (found !== undefined) checkReceiptAnchor(anchors.receipt, found.receipt, { run_id: run.run_id, clock }, examined)
   if (run.outcome_kind !== "ok") return
@@ -166,14 +180,11 @@ function checkFirstAnchor(examined: ExaminedBundle): void {
     findings.fail("entry", "the manifest names a log entry and the bundle carries none")
     return
   }
-  const before = preAnchorSections(sections)
-  const leaf = before && token && preAnchorLeaf(anchor.leaf.leaf_version, before, token)
-  findings.require("leaf", leaf !== undefined, "the sections for the leaf are incomplete")
-  checkAnchor(anchor, { leaf, clock }, examined)
+  checkAnchor(anchor, { leaf: undefined, clock }, examined)
 }
 
-function checkBundleHash({ bundle, known, findings }: ExaminedBundle): void {
-  const intact = bundleHash(bundle, known) === bundle.bundle_hash
+function checkBundleHash({ sealed, known, findings }: ExaminedBundle): void {
+  const intact = bundleHash(sealed, known) === sealed.bundle_hash
   findings.require("bundle_hash", intact, "the bundle does not match its hash")
 }
 
@@ -192,10 +203,7 @@ function checkCompleteRecord(examined: ExaminedBundle): void {
     )
     return
   }
-  const { tenant_ordinal, previous_record } = anchor.leaf
-  const place = { tenant_commitment: tenantCommitment(run.tenant_id, run.tenant_salt), tenant_ordinal, previous_record }
-  const leaf = completeRecordLeaf(run.run_id, bundle.bundle_hash, recordSeal(bundle), place)
-  checkAnchor(anchor, { leaf, clock: run.created_at, reportedAs: "complete_record" }, examined)
+  checkAnchor(anchor, { leaf: undefined, clock: run.created_at, reportedAs: "complete_record" }, examined)
 }
 
 /** The verdict when no check fails. */

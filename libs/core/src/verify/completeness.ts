@@ -117,7 +117,7 @@ export function foldExport(trusts: readonly TrustedKeys[], readAtMs?: number): C
       problems.add({ line, sentence: "this line is no record: it is no audit bundle" })
       return
     }
-    const bundle = read.value
+    const { bundle } = read.value
     const { run_id } = bundle.run
     const failure = failureOf(verifyRead(read, held, read.known), VERDICTS.complete)
     if (failure !== undefined) problems.add({ line, run_id, sentence: `run ${run_id} ${failure}` })

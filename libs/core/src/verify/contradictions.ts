@@ -5,12 +5,8 @@
 import { sha256Hex } from "@runseal/canonical"
 import { isShown } from "../artifacts/declared-sections.ts"
 import type { McdFinding, Receipt } from "../artifacts/sealed-artifacts.ts"
-import type {
-  GovernanceReviewSection,
-  PayloadSection,
-  PolicyEvaluationSection,
-  Sections,
-} from "../artifacts/sections.ts"
+import type { GovernanceReviewSection, PayloadSection, PolicyEvaluationSection } from "../artifacts/sealed-sections.ts"
+import type { Sections } from "../artifacts/sections.ts"
 import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"
 import { categoryOf, MCD_REASON_CODE, MCD_SCOPES, PEPG_REASONS } from "../vocabulary/decision-codes.ts"
 import {

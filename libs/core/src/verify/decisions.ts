@@ -2,9 +2,10 @@
 import { type JsonObject, sha256Hex } from "@runseal/canonical"
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
-import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
+import { DECLARED_NAMES, shown } from "../artifacts/declared-sections.ts"
 import type { McdFinding } from "../artifacts/sealed-artifacts.ts"
-import type { BudgetWindow, EnvelopeSection, Sections } from "../artifacts/sections.ts"
+import type { BudgetWindow, EnvelopeSection } from "../artifacts/sealed-sections.ts"
+import type { Sections } from "../artifacts/sections.ts"
 import {
   aivpT4HaltReceipt,
   allowToken,
@@ -17,7 +18,6 @@ import {
 } from "../formulas/decision.ts"
 import { chargeId } from "../formulas/moment.ts"
 import { isSealOf, sealHash } from "../formulas/seal.ts"
-import { shown } from "../kernels/kernel.ts"
 import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
 import { ATTESTED_FIELDS, MCD_REASON_CODE, scopeOf } from "../vocabulary/decision-codes.ts"
 import { textsAt } from "../vocabulary/declared-places.ts"

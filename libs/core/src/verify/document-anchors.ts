@@ -7,7 +7,7 @@ import { parseDocument, readDocument } from "./read-document.ts"
 /** The bundle in a text; undefined for any other document. @throws StrictJsonError when it is no JSON */
 export function bundleOf(input: Uint8Array): Bundle | undefined {
   const read = readDocument(parseDocument(input))
-  return !("unreadable" in read) && read.document === "bundle" ? read.value : undefined
+  return !("unreadable" in read) && read.document === "bundle" ? read.value.bundle : undefined
 }
 
 /** The anchors of a document, in the order of its report; none for other texts. @throws StrictJsonError when it is no JSON */
@@ -17,7 +17,7 @@ export function anchorsOf(input: Uint8Array): readonly SlottedAnchor[] {
   const { document, value } = read
   switch (document) {
     case "bundle":
-      return bundleAnchors(value)
+      return bundleAnchors(value.bundle)
     case "receipt":
       return value.receipt_anchor === undefined ? [] : [{ slot: "receipt", anchor: value.receipt_anchor }]
     case "attestation":

@@ -2,7 +2,7 @@
 import { isJsonValue, type JsonValue, type KnownTexts, StrictJsonError } from "@runseal/canonical"
 import { PUBLIC_REKOR } from "@runseal/log/trust/rekor-root"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { verifyBundle } from "./bundle.ts"
+import { verifyForms } from "./bundle.ts"
 import {
   NO_DOCUMENT,
   type ParsedText,
@@ -18,7 +18,7 @@ import { verifyAttestation } from "./verify-attestation.ts"
 import { verifyExportStatement } from "./verify-export-statement.ts"
 import { verifyRunStatement } from "./verify-run-statement.ts"
 
-export { type ParsedText, parseDocument, readBundle, type Unreadable } from "./read-document.ts"
+export { type ParsedText, parseDocument, readBundle, readForms, type Unreadable } from "./read-document.ts"
 
 export const isUnreadable = (result: Report | Unreadable): result is Unreadable => "unreadable" in result
 
@@ -59,7 +59,7 @@ export function verifyRead(
   const all = [...trusts, PUBLIC_REKOR]
   switch (document) {
     case "bundle":
-      return verifyBundle(value, all, known)
+      return verifyForms(value, all, known)
     case "export_statement":
       return verifyExportStatement(value, all)
     case "receipt":

@@ -23,7 +23,7 @@ export function evidenceOf(input: Uint8Array): readonly EvidenceLine[] {
   const read = readDocument(parseDocument(input))
   if ("unreadable" in read) return []
   if (read.document === "run_statement") return statementSummary(read.value.statement)
-  return read.document === "bundle" ? evidenceSummary(read.value) : []
+  return read.document === "bundle" ? evidenceSummary(read.value.bundle) : []
 }
 
 function statementSummary({ subject, predicate }: RunStatement): readonly EvidenceLine[] {

@@ -4,7 +4,7 @@
  */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { Bundle } from "../artifacts/bundle-schema.ts"
+import type { Bundle, SealedBundle } from "../artifacts/bundle-schema.ts"
 import { anchorFact, type SlottedAnchor } from "./anchor-slots.ts"
 import { withKeyNotes } from "./key-notes.ts"
 import {
@@ -26,8 +26,13 @@ export type Examination = {
 }
 
 export type ExaminedBundle = Examination & {
+  /** The record as it is sealed. */
+  readonly sealed: SealedBundle
+  /** Its full form, which this verifier derived. */
   readonly bundle: Bundle
-  /** Its sections whose own hash is right: what follows from them is then compared and not hashed again. */
+  /** The full form as the document states it, where it is one. */
+  readonly view?: Bundle | undefined
+  /** The sealed sections whose own hash is right: what follows from them is then compared and not hashed again. */
   readonly intact: ReadonlySet<JsonObject>
 }
 

@@ -1,7 +1,8 @@
 /** The members and sections that a bundle of each outcome has. docs/formats.md section 9. */
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import type { SectionName } from "../artifacts/sections.ts"
-import { sectionsUntil } from "../formulas/steps.ts"
+import { derivedNames } from "../derivation/v1/derive-sections.ts"
+import { sectionsUntil } from "../derivation/v1/transcript.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import { OUTCOMES, RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
 import type { ExaminedBundle } from "./examination.ts"
@@ -28,28 +29,28 @@ function membersOf(outcome: OutcomeKind): readonly string[] {
   const { artifact, marker } = OUTCOMES[outcome]
   const beforeKernels = outcome === "pepg_deny" || outcome === "attestation_gap" || outcome === "stage_error"
   return [
-    ...(outcome === "ok" ? ["manifest"] : []),
+    outcome === "ok" ? "manifest" : "derived",
     ...(marker === undefined ? [] : ["partial_manifest"]),
     ...(beforeKernels ? [] : ["allow_token"]),
     ...(artifact === undefined ? [] : [artifact.key]),
   ]
 }
 
-const ALL_MEMBERS = ["manifest", "partial_manifest", "allow_token", ...RECEIPT_KEYS] as const
+const ALL_MEMBERS = ["manifest", "derived", "partial_manifest", "allow_token", ...RECEIPT_KEYS] as const
 
 /** Checks that every member beside the sections is there exactly when it belongs to the outcome. */
-export function checkMembers({ bundle, findings }: ExaminedBundle): void {
-  const members = membersOf(bundle.run.outcome_kind)
+export function checkMembers({ sealed, findings }: ExaminedBundle): void {
+  const members = membersOf(sealed.run.outcome_kind)
   for (const name of ALL_MEMBERS) {
     const wanted = members.includes(name)
     const problem = `${name} ${wanted ? "is missing" : "does not belong here"}`
-    findings.require("shape", (bundle[name] !== undefined) === wanted, problem)
+    findings.require("shape", (sealed[name] !== undefined) === wanted, problem)
   }
 }
 
-/** Checks that every section is there exactly when it belongs to the outcome. */
-export function checkSectionPresence({ bundle, findings }: ExaminedBundle): void {
-  const present = Object.keys(bundle.sections)
+/** Checks that every section is held or named exactly when it belongs to the outcome. */
+export function checkSectionPresence({ sealed, bundle, findings }: ExaminedBundle): void {
+  const present: readonly string[] = [...Object.keys(sealed.sections), ...derivedNames(sealed)]
   const expected: readonly string[] = expectedSections(bundle)
   for (const name of expected)
     findings.require("sections", present.includes(name) || name === "mcd_finding", `section ${name} is missing`)

@@ -4,7 +4,7 @@
  */
 import { canonicalize, type JsonObject } from "@runseal/canonical"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
-import { shown } from "../kernels/kernel.ts"
+import { shown } from "../artifacts/declared-sections.ts"
 import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
 import { ATTESTED_FIELDS } from "../vocabulary/decision-codes.ts"
 

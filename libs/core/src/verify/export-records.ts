@@ -24,7 +24,11 @@ export type RecordsFold = {
 }
 
 /** The last record that was in order, or beyond one that is missing. */
-type LastRecord = { readonly leaf: CompleteRecordLeaf; readonly digest: string }
+type LastRecord = {
+  readonly leaf: CompleteRecordLeaf
+  /** Of its leaf, which follows from the record; undefined for one that does not verify. */
+  readonly digest: string | undefined
+}
 
 export function foldRecords(statement: ExportStatement): RecordsFold {
   const piece = chainPiece(statement.leaf)
@@ -71,7 +75,7 @@ export function foldRecords(statement: ExportStatement): RecordsFold {
       if (tenant_ordinal < next) return only(problemOf(behind(leaf)))
       const gap = { first: next, last: tenant_ordinal - 1, ...afterOf(before), before: leaf.run_id }
       const skipped = tenant_ordinal > next && gaps.open(gap)
-      const linked = advance(bundle, { leaf, digest: leafDigest(leaf) }, piece)
+      const linked = advance(bundle, { leaf, digest: verifies ? leafDigest(leaf) : undefined }, piece)
       const compared = verifies ? comparison.take(bundle, tenant_ordinal, nameOf(leaf)) : { problems: [], notes: [] }
       return {
         problems: [...(skipped ? [missing(skipped)] : []), ...[...linked, ...compared.problems].map(problemOf)],
@@ -112,10 +116,10 @@ function linkProblems(
   const problems: string[] = []
   if (tenant_ordinal === first_ordinal && leaf.previous_record !== previous_record)
     problems.push("does not name the record before it that the statement gives")
-  const follows = before !== undefined && before.leaf.tenant_ordinal === tenant_ordinal - 1
+  const follows = before?.digest !== undefined && before.leaf.tenant_ordinal === tenant_ordinal - 1
   if (follows && leaf.previous_record !== before.digest)
     problems.push(`does not follow ${nameOf(before.leaf)}: it names another record before it`)
-  if (tenant_ordinal === last_ordinal && digest !== last_record)
+  if (tenant_ordinal === last_ordinal && digest !== undefined && digest !== last_record)
     problems.push("is not the one that the statement gives as the last")
   return problems
 }

@@ -4,7 +4,7 @@
  * request that died before its record was sealed leaves it.
  */
 import type { Bundle } from "../artifacts/bundle-schema.ts"
-import type { BudgetWindow } from "../artifacts/sections.ts"
+import type { BudgetWindow } from "../artifacts/sealed-sections.ts"
 import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.ts"
 
 /** Charges of open windows that are remembered, 24 bytes each; later charges are compared with these only. */

@@ -1,112 +1,29 @@
 /**
- * Rebuilds every derived section from the sections it follows from, with the formulas that sealed it. So no field of it
- * is only the operator's word. docs/formats.md section 16, checks 2 and 6.
+ * Checks the sections that a record holds against each other, and those that it only names against what the verifier derives. So no field
+ * of a derived section is the operator's word. docs/formats.md section 16, checks 2, 5 and 6.
  */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
-import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
-import type { EnvelopeSection, SectionName, Sections, SystemProvenanceSection } from "../artifacts/sections.ts"
-import { allowToken } from "../formulas/decision.ts"
-import {
-  aerSection,
-  epaSection,
-  hardwareAttestationSection,
-  leakageBundleSection,
-  migrationTokenSection,
-  replayFingerprintSection,
-  zkspBindingSection,
-} from "../formulas/execution-sections.ts"
-import { finalVfaSection, poteProofSection, registrySection } from "../formulas/manifest-sections.ts"
+import type { SealedBundle } from "../artifacts/bundle-schema.ts"
+import { DERIVED_NAMES, type DerivedHashes } from "../artifacts/derived-sections.ts"
+import type { Manifest } from "../artifacts/manifest.ts"
+import type { EnvelopeSection, SealedSections, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
+import { isPossibleRecord } from "../derivation/v1/stated-kernel.ts"
 import type { ProvenanceFacts } from "../formulas/pre-execution.ts"
-import { envelopeSection, systemProvenanceSection, transportSection } from "../formulas/pre-execution.ts"
-import { isSealOf, seal, sealHash } from "../formulas/seal.ts"
-import { declaredValueCounts } from "../kernels/kernel.ts"
-import { runKernels, unrepeatableKernels } from "../kernels/run-kernels.ts"
-import { isPossibleRecord } from "../kernels/stated-kernel.ts"
+import { envelopeSection, systemProvenanceSection } from "../formulas/pre-execution.ts"
+import { isSealOf, sealHash } from "../formulas/seal.ts"
 import { isSameJson } from "../vocabulary/json-members.ts"
 import { KERNELS } from "../vocabulary/outcomes.ts"
 import { callerContradictions, payloadContradictions } from "./contradictions.ts"
-import type { ExaminedBundle, Findings } from "./examination.ts"
+import type { ExaminedBundle } from "./examination.ts"
 
-/** What sections are rebuilt from. */
-type Sources = {
-  readonly examined: ExaminedBundle
-  readonly sections: Sections
-  readonly envelope: EnvelopeSection
-  /** The token under which the kernels ran. A stage_error carries none, and its policy evaluation gives it. */
-  readonly token: AllowToken | undefined
-}
-
-/** How each derived section follows from the others; undefined where one of these is missing, which another check reports. */
-const REBUILD: ReadonlyMap<SectionName, (sources: Sources) => JsonObject | undefined> = new Map([
-  ["envelope", rebuiltEnvelope],
-  ["transport", ({ envelope }) => transportSection(envelope)],
-  [
-    "epa",
-    ({ envelope, token, sections: { transport, policy_evaluation: evaluation } }) =>
-      transport && evaluation && token && epaSection(envelope, transport, evaluation, token),
-  ],
-  [
-    "leakage_bundle",
-    ({ envelope, sections }) => {
-      const counts = declaredValueCounts(sections, sections.leakage_bundle?.declared_values)
-      return leakageBundleSection(envelope, sections.payload, counts)
-    },
-  ],
-  ["hardware_attestation", ({ envelope }) => hardwareAttestationSection(envelope)],
-  ["aer", rebuiltAer],
-  [
-    "zksp_binding",
-    ({ sections: { aer, payload, hardware_attestation: hardware } }) =>
-      aer && hardware && zkspBindingSection(aer, payload, hardware),
-  ],
-  [
-    "migration_token",
-    ({ envelope, sections: { aer, zksp_binding: zksp } }) => aer && zksp && migrationTokenSection(envelope, aer, zksp),
-  ],
-  [
-    "replay_fingerprint",
-    ({ envelope, sections: { payload, policy_evaluation: evaluation, aer } }) =>
-      evaluation && aer && replayFingerprintSection(envelope, payload, evaluation.policy_hash, aer),
-  ],
-  [
-    "pote_proof",
-    ({ examined: { bundle, known } }) =>
-      bundle.anchors.pre_anchor && poteProofSection(bundle.anchors.pre_anchor, known),
-  ],
-  ["registry", ({ envelope, sections, token }) => token && registrySection(envelope, sections, token)],
-  ["final_vfa", ({ envelope, sections: { registry } }) => registry && finalVfaSection(envelope, registry)],
-])
-
-function rebuiltEnvelope({ examined: { bundle }, sections, envelope }: Sources): JsonObject {
-  const { program_id, route_id, tenant_id, execution_region } = bundle.run
-  const { registry_record_hash } = envelope
-  const facts = { program_id, route_id, registry_record_hash, tenant_id, execution_region }
-  const moment = { at: envelope.admission_clock, nonce: envelope.run_nonce }
-  return envelopeSection(facts, sections.payload, sections, moment)
-}
-
-function rebuiltAer({ envelope, token: allow_token, sections }: Sources): JsonObject | undefined {
-  const { transport, epa, efa, leakage_bundle, budget_snapshot, governance_review } = sections
-  return (
-    transport &&
-    epa &&
-    efa &&
-    leakage_bundle &&
-    budget_snapshot &&
-    governance_review &&
-    allow_token &&
-    aerSection({ envelope, transport, epa, efa, leakage_bundle, budget_snapshot, governance_review, allow_token })
-  )
-}
-
-/** The sections whose own hash is right. A withheld section has only its hash, and nothing to compare with it. */
-export const intactSections = (sections: Sections, known: KnownTexts | undefined): ReadonlySet<JsonObject> =>
+/** The sections of a record whose own hash is right. A withheld section has only its hash, and nothing to compare with it. */
+export const intactSections = (sections: SealedSections, known: KnownTexts | undefined): ReadonlySet<JsonObject> =>
   new Set(
     Object.values(sections).filter(section => !("withheld" in section) && sealHash(section, known) === section.hash),
   )
 
-/** Checks every section by itself: its hash, and what payload and caller cannot be. */
-export function checkSectionHashes({ bundle: { sections, run }, intact, findings }: ExaminedBundle): void {
+/** Checks every section that the record holds by itself: its hash, and what payload and caller cannot be. */
+export function checkSectionHashes({ sealed: { sections, run }, intact, findings }: ExaminedBundle): void {
   findings.fail("sections", ...payloadContradictions(sections.payload))
   for (const [name, section] of Object.entries(sections))
     findings.require(
@@ -117,24 +34,30 @@ export function checkSectionHashes({ bundle: { sections, run }, intact, findings
   findings.fail("sections", ...callerContradictions(sections, run.tenant_id))
 }
 
-/** Checks every derived section against the sections it follows from, and runs the kernels again. */
+/** Checks what the record says of its request against the sections, and the sections that it names against those it gives. */
 export function checkLinks(examined: ExaminedBundle): void {
-  const { bundle, intact, findings } = examined
-  const { sections, run } = bundle
-  const compare = (name: SectionName, rebuild: () => JsonObject | undefined): void => {
-    const section = sections[name]
-    const rebuilt = section && rebuild()
-    if (section === undefined || rebuilt === undefined) return
-    const same = isSealOf(section, rebuilt, intact.has(section))
-    findings.require("sections", same, `section ${name} is not what the other sections make it`)
-  }
-  compare("system_provenance", () => systemProvenanceSection(provenanceFacts(sections.system_provenance)))
-  const { envelope, policy_evaluation: evaluation } = sections
+  const { sealed, intact, findings } = examined
+  const { sections, run } = sealed
+  const compare = (name: "system_provenance" | "envelope", section: JsonObject, rebuilt: JsonObject): void =>
+    findings.require(
+      "sections",
+      isSealOf(section, rebuilt, intact.has(section)),
+      `section ${name} is not what the other sections make it`,
+    )
+  const { system_provenance, envelope } = sections
+  compare("system_provenance", system_provenance, systemProvenanceSection(provenanceFacts(system_provenance)))
   if (envelope === undefined) return
+  compare("envelope", envelope, rebuiltEnvelope(sealed, envelope))
   findings.require("sections", run.created_at === envelope.admission_clock, "created_at is not the admission clock")
-  const token = bundle.allow_token ?? (evaluation && seal(allowToken(evaluation)))
-  for (const [name, rebuild] of REBUILD) compare(name, () => rebuild({ examined, sections, envelope, token }))
-  checkKernels({ ...sections, envelope }, findings)
+  checkExecutions(examined, envelope)
+}
+
+function rebuiltEnvelope({ run, sections }: SealedBundle, envelope: EnvelopeSection): JsonObject {
+  const { program_id, route_id, tenant_id, execution_region } = run
+  const { registry_record_hash } = envelope
+  const facts = { program_id, route_id, registry_record_hash, tenant_id, execution_region }
+  const moment = { at: envelope.admission_clock, nonce: envelope.run_nonce }
+  return envelopeSection(facts, sections.payload, sections, moment)
 }
 
 /** What the operator states of the software. In which terms he states it is fixed. */
@@ -143,25 +66,69 @@ function provenanceFacts(section: SystemProvenanceSection): ProvenanceFacts {
   return facts
 }
 
-/** Runs the kernels again. Their names are checked first: for a kernel that reads a withheld section the record's own is taken. */
-function checkKernels(sections: Sections & { readonly envelope: EnvelopeSection }, findings: Findings): void {
-  const { efa, epa, leakage_bundle: leakage, envelope } = sections
+/** The hashes by which a record names its derived sections. The registry's is in the final seal, the fingerprint's in the registry. */
+const namedHashes = ({ manifest, derived = {} }: Pick<SealedBundle, "manifest" | "derived">): DerivedHashes =>
+  manifest === undefined ? derived : manifestHashes(manifest)
+
+const manifestHashes = (manifest: Manifest): DerivedHashes => ({
+  transport: manifest.TransportHash,
+  epa: manifest.EpaHash,
+  leakage_bundle: manifest.LeakageBundleHash,
+  efa: manifest.EfaHash,
+  aer: manifest.AerHash,
+  hardware_attestation: manifest.HardwareAttestationHash,
+  zksp_binding: manifest.ZkspBindingHash,
+  migration_token: manifest.MigrationTokenHash,
+  transcript: manifest.TranscriptHash,
+  pote_proof: manifest.PoteProofHash,
+  final_vfa: manifest.FinalVfaHash,
+})
+
+/** Names the first derived section that is another than the record says; those after it follow from it. */
+export function checkDerived({ sealed, bundle, findings }: ExaminedBundle): void {
+  const named = namedHashes(sealed)
+  const differs = DERIVED_NAMES.find(name => named[name] !== undefined && named[name] !== bundle.sections[name]?.hash)
+  if (differs === undefined) return
+  const derived = bundle.sections[differs]?.hash
+  const problem =
+    derived === undefined
+      ? `section ${differs} is named and cannot be derived`
+      : `section ${differs} is derived as ${derived}, and the record names ${named[differs]}`
+  findings.fail(differs === "transcript" ? "transcript" : "sections", problem)
+}
+
+/** The kernels, run again, against the ExecutionIDs that the manifest names; and what is view of those that cannot be run. */
+function checkExecutions({ sealed, bundle, findings }: ExaminedBundle, envelope: EnvelopeSection): void {
+  const { efa, leakage_bundle: leakage } = bundle.sections
   if (efa === undefined) return
-  const isLinked =
-    efa.epa_hash === epa?.hash && efa.leakage_bundle_hash === leakage?.hash && efa.envelope_id === envelope.envelope_id
-  findings.require("sections", isLinked, "section efa names other sections")
-  const inOrder = KERNELS.every((kernel, i) => efa.kernels[i]?.kernel === kernel)
-  findings.require("executions", inOrder, "the kernels are not the six in their order")
-  if (!inOrder) return
   const executionIds = efa.kernels.map(record => record.execution_id)
-  const unrepeatable = unrepeatableKernels(sections)
-  for (const [i, rebuilt] of runKernels(sections, efa.kernels).entries()) {
-    const { kernel } = rebuilt
-    const found = efa.kernels[i]
-    const same = found !== undefined && isSameJson(found, rebuilt)
-    findings.require("executions", same, `kernel ${kernel} does not give what is recorded`)
-    if (found === undefined || !unrepeatable.includes(kernel)) continue
-    const context = { sources: sections, execution_ids: executionIds.slice(0, i), values: leakage?.declared_values }
-    findings.require("executions", isPossibleRecord(found, context), `kernel ${kernel} cannot give what is recorded`)
+  const named = (sealed.manifest ?? sealed.partial_manifest)?.ExecutionIDs
+  const differs = named && KERNELS.find((_, i) => named[i] !== executionIds[i])
+  if (differs !== undefined) findings.fail("executions", `kernel ${differs} does not give what is recorded`)
+  const sources = { ...sealed.sections, envelope }
+  for (const [i, record] of efa.kernels.entries()) {
+    if (sealed.withheld_results?.kernels[record.kernel] === undefined) continue
+    const context = { sources, execution_ids: executionIds.slice(0, i), values: leakage?.declared_values }
+    const possible = isPossibleRecord(record, context)
+    findings.require("executions", possible, `kernel ${record.kernel} cannot give what is recorded`)
   }
 }
+
+/** Checks the full form of a record, where the document is one, against what its sealed form gives. */
+export function checkView({ view, bundle, findings }: ExaminedBundle): void {
+  if (view === undefined) return
+  const differs = DERIVED_NAMES.find(name => !isSameJson(view.sections[name] ?? null, bundle.sections[name] ?? null))
+  if (differs !== undefined) findings.fail("sections", `section ${differs} is another than the record gives`)
+  for (const [name, check] of ANCHORS) {
+    const same = isSameJson(view.anchors[name] ?? null, bundle.anchors[name] ?? null)
+    findings.require(check, same, `the ${name} anchor is another than the record gives`)
+  }
+}
+
+/** The anchors of a record, each with the check that is on it. */
+const ANCHORS = [
+  ["pre_anchor", "leaf"],
+  ["receipt", "leaf"],
+  ["complete_record", "complete_record"],
+  ["outside", "outside"],
+] as const

@@ -3,19 +3,21 @@ import type { JsonObject, JsonValue, KnownTexts } from "@runseal/canonical"
 import { parseStrictJson, readCanonical } from "@runseal/canonical"
 import { TRUST_DOCUMENT_KIND } from "@runseal/log/trust/trust-document"
 import type { AttestationDocument } from "../artifacts/attestation-answer.ts"
-import { type Bundle, bundleSchema } from "../artifacts/bundle-schema.ts"
+import { type Bundle, bundleSchema, type SealedBundle, sealedBundleSchema } from "../artifacts/bundle-schema.ts"
 import { type ExportStatement, exportStatementSchema } from "../artifacts/export-statement.ts"
 import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
-import { holdsNul, isObject } from "../vocabulary/json-members.ts"
+import { expand, reduce, withheldProblem } from "../derivation/derive.ts"
+import { holdsNul, isObject, textMember } from "../vocabulary/json-members.ts"
 import { RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
-import { BUNDLE_KIND, EXPORT_KIND } from "../vocabulary/versions.ts"
+import { BUNDLE_KIND, BUNDLE_VIEW_KIND, DERIVATIONS, EXPORT_KIND } from "../vocabulary/versions.ts"
+import type { BundleForms } from "./bundle.ts"
 import { parseReceiptDocument, type ReceiptDocument } from "./receipt.ts"
 import { parseAttestation } from "./verify-attestation.ts"
 import { type EnvelopedStatement, parseRunStatement } from "./verify-run-statement.ts"
 
 /** A document of a known kind, whose shape is right. */
 export type ReadDocument =
-  | { readonly document: "bundle"; readonly value: Bundle }
+  | { readonly document: "bundle"; readonly value: BundleForms }
   | { readonly document: "export_statement"; readonly value: ExportStatement }
   | { readonly document: "receipt"; readonly value: ReceiptDocument }
   | { readonly document: "attestation"; readonly value: AttestationDocument }
@@ -57,10 +59,10 @@ function withoutLineEnd(input: string | Uint8Array): string | Uint8Array {
 }
 
 /** Reads a document of any kind. */
-export function readDocument({ value, mayHoldNul }: Omit<ParsedText, "known">): ReadDocument | Unreadable {
+export function readDocument({ value, mayHoldNul, known }: ParsedText): ReadDocument | Unreadable {
   if (mayHoldNul && holdsNul(value)) return unreadable("a text holds U+0000, which no record of ours can")
   if (!isObject(value)) return unreadable(NO_DOCUMENT)
-  if (value.kind === BUNDLE_KIND) return asRead("bundle", parseBundle(value))
+  if (isBundle(value)) return asRead("bundle", parseForms(value, known))
   if (value.kind === EXPORT_KIND) return asRead("export_statement", parseExact(exportStatementSchema, value))
   const key = RECEIPT_KEYS.find(name => Object.hasOwn(value, name))
   if (key !== undefined) return asRead("receipt", parseReceiptDocument(value, key))
@@ -77,15 +79,39 @@ const asRead = <Document extends string, Value>(
 ): { readonly document: Document; readonly value: Value } | Unreadable =>
   parsed.ok ? { document, value: parsed.value } : unreadable(parsed.problem)
 
-/** Reads a bundle. */
+/** Reads a bundle, in whichever of its forms, and gives its full form. */
 export function readBundle(value: JsonObject): Bundle | Unreadable {
-  const parsed = parseBundle(value)
+  const forms = readForms(value)
+  return "unreadable" in forms ? forms : forms.bundle
+}
+
+/** Reads a bundle, in whichever of its forms. */
+export function readForms(value: JsonObject): BundleForms | Unreadable {
+  const parsed = parseForms(value)
   return parsed.ok ? parsed.value : unreadable(parsed.problem)
 }
 
-/** A schema without required fields takes an empty list for an object. */
-const parseBundle = (value: JsonObject): Parsed<Bundle> =>
-  Array.isArray(value.anchors) ? { ok: false, problem: "anchors: must be an object" } : parseExact(bundleSchema, value)
+const isBundle = ({ kind }: JsonObject): boolean => kind === BUNDLE_KIND || kind === BUNDLE_VIEW_KIND
+
+function parseForms(value: JsonObject, known?: KnownTexts): Parsed<BundleForms> {
+  const derivation = textMember(value.run, "derivation")
+  if (derivation !== undefined && !DERIVATIONS.some(name => name === derivation))
+    return { ok: false, problem: `run.derivation: ${derivation} is not known here: a newer verifier is needed` }
+  // A schema without required fields takes an empty list for an object.
+  if (Array.isArray(value.anchors)) return { ok: false, problem: "anchors: must be an object" }
+  if (value.kind === BUNDLE_KIND) {
+    const parsed = parseExact(sealedBundleSchema, value)
+    return parsed.ok ? formsOf(parsed.value, undefined, known) : parsed
+  }
+  const parsed = parseExact(bundleSchema, value)
+  return parsed.ok ? formsOf(reduce(parsed.value), parsed.value) : parsed
+}
+
+function formsOf(sealed: SealedBundle, view?: Bundle, known?: KnownTexts): Parsed<BundleForms> {
+  const problem = withheldProblem(sealed)
+  if (problem !== undefined) return { ok: false, problem }
+  return { ok: true, value: { sealed, bundle: expand(sealed, known), view } }
+}
 
 function adviceFor(value: JsonObject): string {
   if (Object.hasOwn(value, "allow_token"))

@@ -9,6 +9,7 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { formatTrustedRoot } from "@runseal/log/trust/trusted-root"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { RunStatement } from "../artifacts/run-statement.ts"
+import { reduce } from "../derivation/derive.ts"
 import { bundlePreimageText } from "../formulas/manifest-sections.ts"
 import { runStatement, runStatementText } from "../formulas/run-statement-text.ts"
 import { chooseTrust } from "./anchor-check.ts"
@@ -48,7 +49,7 @@ export function statementExport(
   if (known === undefined || known.trust !== recordTrust)
     return { problem: "record and statement are not vouched for by one trust document" }
   return [
-    exportedText(STATEMENT_FILES.record, bundlePreimageText(bundle)),
+    exportedText(STATEMENT_FILES.record, bundlePreimageText(reduce(bundle))),
     exportedText(STATEMENT_FILES.envelope, indented(enveloped.envelope)),
     exportedText(STATEMENT_FILES.bundle, indented(sigstoreEnvelopeBundle(enveloped.envelope, known.key.spki))),
     exportedText(STATEMENT_FILES.key, spkiToPem(known.key.spki)),

@@ -1,5 +1,5 @@
-/** Compares a transcript with the pipeline's state machine. docs/formats.md sections 4.9 and 16, check 5. */
-import type { TranscriptEvent } from "../artifacts/sections.ts"
+/** Compares a transcript with the pipeline's state machine. docs/formats.md sections 5.1 and 16, check 5. */
+import type { TranscriptEvent } from "../artifacts/derived-sections.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import { OUTCOMES } from "../vocabulary/outcomes.ts"
 import type { StepResult } from "../vocabulary/pipeline-path.ts"

@@ -1,7 +1,16 @@
 /** Version markers of sealed documents. */
 
 export const FORMULA_VERSION = "manifest.v1"
-export const BUNDLE_KIND = "vfa.audit_bundle.v1"
+/** A record as it is sealed, stored and served. */
+export const BUNDLE_KIND = "vfa.audit_bundle.v2"
+/** The same record with every derived section written out. It has no seal of its own. */
+export const BUNDLE_VIEW_KIND = "vfa.bundle_view.v1"
+/**
+ * The derivations that this release knows, oldest first; new runs name the last one. A derivation is all formulas, constants, sentences
+ * and kernels by which sections follow from others. Once released it never changes.
+ */
+export const DERIVATIONS = ["vfa.derivation.v1"] as const
+export type Derivation = (typeof DERIVATIONS)[number]
 /** First line of an export: what the lines after it must be. */
 export const EXPORT_KIND = "vfa.export.v1"
 /** in-toto's Statement v1, the payload of the envelope around a run statement. */

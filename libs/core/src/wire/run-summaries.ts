@@ -37,6 +37,11 @@ export const REPORT_FORMATS = ["brief", "auditor", "legal", "comprehensive"] as 
 export type ReportFormat = (typeof REPORT_FORMATS)[number]
 export const REPORT_FORMAT_DEFAULT: ReportFormat = "comprehensive"
 
+/** Forms of `GET /runs/{id}/artifacts`, and the one that is given unasked. */
+export const BUNDLE_FORMS = ["sealed", "full"] as const
+export type BundleForm = (typeof BUNDLE_FORMS)[number]
+export const BUNDLE_FORM_DEFAULT: BundleForm = "sealed"
+
 /** Filters of `GET /runs/search`. */
 export type RunFilters = {
   /** Prefix, lowercase hex. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest"
 import { DECLARED_NAMES } from "../../src/artifacts/declared-sections.ts"
-import { withhold } from "../../src/formulas/pre-execution.ts"
+import { withholdSections } from "../../src/derivation/derive.ts"
 import { VERDICTS } from "../../src/verify/report.ts"
-import { makeDeployment } from "../fixtures/deployment.ts"
+import { bothForms, makeDeployment } from "../fixtures/deployment.ts"
 import { asJson } from "../fixtures/json-values.ts"
 import { knownValues } from "../fixtures/mutations.ts"
 import { sealCorpus } from "../fixtures/sample-corpus.ts"
@@ -16,7 +16,7 @@ const { runs } = sealCorpus({ trust, ...deployment })
 const known = knownValues(runs.map(({ document }) => asJson(document.bundle)))
 const completed = runs
   .filter(({ spec }) => spec.outcome === "ok")
-  .map(({ name, document }) => ({ name, document: asJson(document.bundle) }))
+  .flatMap(({ name, document }) => bothForms(name, document.bundle).map(form => ({ ...form, sample: name })))
 
 /** The sole changes after which a completed record still verifies, and as what. */
 const PERMITTED: Readonly<Record<string, readonly string[]>> = {
@@ -25,16 +25,15 @@ const PERMITTED: Readonly<Record<string, readonly string[]>> = {
 }
 
 describe("whatever single value of a completed run's bundle is changed, it does not verify", () => {
-  test.each(completed)("$name", { timeout: TIMEOUT_MS }, ({ name, document }) => {
+  test.each(completed)("$name", { timeout: TIMEOUT_MS }, ({ sample, document }) => {
     const { count, survivors } = tryChanges(document, known, trust)
-    expect(survivors).toEqual(PERMITTED[name] ?? [])
-    expect(count).toBeGreaterThan(14_000)
+    expect(survivors).toEqual(PERMITTED[sample] ?? [])
+    expect(count).toBeGreaterThan(6000)
   })
 
   test("with every declared section withheld", { timeout: TIMEOUT_MS }, () => {
     const { bundle } = runs[0]!.document
-    const withheld = Object.fromEntries(DECLARED_NAMES.map(name => [name, withhold(bundle.sections[name])]))
-    const document = asJson({ ...bundle, sections: { ...bundle.sections, ...withheld } })
-    expect(tryChanges(document, known, trust).survivors).toEqual([])
+    for (const { document } of bothForms("", withholdSections(bundle, DECLARED_NAMES)))
+      expect(tryChanges(document, known, trust).survivors).toEqual([])
   })
 })

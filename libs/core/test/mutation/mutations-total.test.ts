@@ -7,7 +7,7 @@ import { genesisProblem } from "../../src/verify/key-changes.ts"
 import { OUTCOME_KINDS } from "../../src/vocabulary/outcomes.ts"
 import { PRE_ANCHOR_LEAF_VERSIONS, RECEIPT_LEAF_VERSIONS } from "../../src/vocabulary/versions.ts"
 import { readGenesisAnswer } from "../../src/wire/log-answers.ts"
-import { makeDeployment } from "../fixtures/deployment.ts"
+import { bothForms, makeDeployment } from "../fixtures/deployment.ts"
 import type { Json } from "../fixtures/json-values.ts"
 import { asJson, isItems, isMembers, step } from "../fixtures/json-values.ts"
 import { type Logged, memoryLog } from "../fixtures/memory-log.ts"
@@ -19,7 +19,7 @@ const { runs, receipts, attestations } = sealCorpus(deployment)
 const { leaf, body } = born()
 const genesis = asJson({ ok: true, log_index: 0, leaf })
 const documents = [
-  ...runs.map(({ name, document }) => ({ name: `bundle ${name}`, document: asJson(document.bundle) })),
+  ...runs.flatMap(({ name, document }) => bothForms(`bundle ${name}`, document.bundle)),
   ...receipts.map(({ name, document }) => ({ name: `receipt ${name}`, document: asJson(document) })),
   ...attestations.map(({ name, document }) => ({ name: `attestation ${name}`, document: asJson(document) })),
   { name: "genesis", document: genesis },

@@ -11,7 +11,7 @@ import {
   RECEIPT_LEAF_VERSIONS,
 } from "../../src/vocabulary/versions.ts"
 import type { Deployment, SealedRun } from "../fixtures/deployment.ts"
-import { attest, makeDeployment, sealRun } from "../fixtures/deployment.ts"
+import { asSealed, attest, makeDeployment, sealRun } from "../fixtures/deployment.ts"
 import { finishRecord, firstLeaf, recordLeaf, withCompleteRecord } from "../fixtures/finish.ts"
 import type { Json } from "../fixtures/json-values.ts"
 import { asJson, isItems, isMembers, step, valueAt, withValue } from "../fixtures/json-values.ts"
@@ -50,7 +50,7 @@ describe("a leaf of one version is never taken for another", () => {
 
   test("nor by its name alone, in the leaf, in the run, or in both", () => {
     for (const written of PRE_ANCHOR_LEAF_VERSIONS) {
-      const document = asJson(sealRun(a, { outcome: "ok", leaf: written }).bundle)
+      const document = asSealed(sealRun(a, { outcome: "ok", leaf: written }).bundle)
       for (const claimed of [...PRE_ANCHOR_LEAF_VERSIONS, ...RECEIPT_LEAF_VERSIONS].filter(name => name !== written)) {
         const inRun = withValue(document, "/run/leaf_version", claimed)
         for (const changed of [document, inRun]) {
@@ -66,7 +66,7 @@ describe("a leaf of one version is never taken for another", () => {
 const { runs, attestations } = sealCorpus(a)
 const NAMES = [...MAIN_SAMPLES, "ok-leaf-v5", "ok-leaf-v6", "deny-receipt-anchor-v1"]
 const documents: readonly Json[] = [
-  ...runs.filter(({ name }) => NAMES.includes(name)).map(({ document }) => asJson(document.bundle)),
+  ...runs.filter(({ name }) => NAMES.includes(name)).map(({ document }) => asSealed(document.bundle)),
   ...attestations.slice(0, 1).map(({ document }) => asJson(document)),
 ]
 /** The log index of each entry of a document. */

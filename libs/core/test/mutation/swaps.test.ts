@@ -4,7 +4,7 @@ import { DECLARED_NAMES } from "../../src/artifacts/declared-sections.ts"
 import { isUnreadable, verifyText } from "../../src/verify/document.ts"
 import type { Report, Verdict } from "../../src/verify/report.ts"
 import { VERDICTS } from "../../src/verify/report.ts"
-import { makeDeployment, sealRun } from "../fixtures/deployment.ts"
+import { asSealed, makeDeployment, sealRun } from "../fixtures/deployment.ts"
 import type { Json, JsonMembers } from "../fixtures/json-values.ts"
 import { asJson, isMembers, membersOf, valueAt, withMember, withoutMember, withValue } from "../fixtures/json-values.ts"
 import { RUN_SAMPLES } from "../fixtures/sample-corpus.ts"
@@ -19,7 +19,7 @@ const samples = RUN_SAMPLES.map(([name, expected, spec]) => {
     sealRun(a, { ...spec, tenant: "api-key-2" }),
     sealRun(b, spec),
   ]
-  const parts = { bundle: asJson(run.bundle), others: others.map(({ bundle }) => asJson(bundle)) }
+  const parts = { bundle: asSealed(run.bundle), others: others.map(({ bundle }) => asSealed(bundle)) }
   return { name, expected, ...parts, run, answer: run.receipt && asJson(run.receipt) }
 })
 

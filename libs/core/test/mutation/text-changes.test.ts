@@ -89,7 +89,7 @@ describe("another spelling of the same value", () => {
     ["a no-break space", `\u00a0${text}`],
     ["an escaped lone surrogate", text.replace("queue:letters", "queue:\\ud83d")],
     ["surrogates in the wrong order", text.replace("queue:letters", "queue:\\ude00\\ud83d")],
-    ["a key spelt twice, once escaped", text.replace('"kind"', '"\\u006bind":"vfa.audit_bundle.v1","kind"')],
+    ["a key spelt twice, once escaped", text.replace('"kind"', '"\\u006bind":"vfa.audit_bundle.v2","kind"')],
     ["a key spelt twice, first wrong", text.replace('"run_id"', '"run_id":1,"run_id"')],
     ["UTF-16", Buffer.from(text, "utf16le")],
     ["an overlong slash", overlong(text)],

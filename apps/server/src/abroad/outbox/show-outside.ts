@@ -6,6 +6,7 @@ import { canonicalize, parseStrictJson, StrictJsonError } from "@runseal/canonic
 import type { OutsideAnchors, OutsideEntry } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
+import { reduce } from "@runseal/core/derivation/derive"
 import { bundleAnchors } from "@runseal/core/verify/bundle"
 import { parseDocument, readBundle } from "@runseal/core/verify/document"
 import { outsideAnchors } from "@runseal/core/verify/outside"
@@ -33,7 +34,7 @@ export const showOutside =
       const outside = bundle === undefined ? [] : anchorsOf(bundle, rows)
       return bundle === undefined || outside.length === 0
         ? text
-        : canonicalize({ ...bundle, anchors: { ...bundle.anchors, outside } })
+        : canonicalize(reduce({ ...bundle, anchors: { ...bundle.anchors, outside } }))
     })
   }
 

@@ -1,7 +1,7 @@
 /** Schemas that the document writes once, under a name, and refers to. */
 import { receiptLeafSchema, servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
 import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
-import { bundleSchema } from "@runseal/core/artifacts/bundle-schema"
+import { bundleSchema, sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
 import { attestRequestSchema } from "@runseal/core/wire/attestation-requests"
@@ -33,7 +33,8 @@ export const NAMED_SCHEMAS: NamedSchemas = {
   RunRecord: runRecordSchema,
   VerifyAnswer: verifyAnswerSchema,
   Check: checkSchema,
-  Bundle: bundleSchema,
+  Bundle: sealedBundleSchema,
+  FullBundle: bundleSchema,
   Manifest: manifestSchema,
   PartialManifest: partialManifestSchema,
   AllowToken: allowTokenSchema,

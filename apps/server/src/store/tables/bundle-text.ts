@@ -5,12 +5,10 @@
 import { constants, createZstdCompress, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import { concatBytes, utf8Decode } from "@runseal/canonical"
 import { StoreError } from "../driver/store-errors.ts"
-import { BUNDLE_DICTIONARY_1 } from "./bundle-dictionary.ts"
+import { BUNDLE_DICTIONARY_2 } from "./bundle-dictionary.ts"
 
-/** UTF-8 as it is: rows from before compression. */
-const PLAIN = 0
-/** Zstandard (RFC 8878) with dictionary 1. */
-const ZSTD_1 = 1
+/** Zstandard (RFC 8878) with dictionary 2. */
+const ZSTD_2 = 2
 
 /** Far more than a request of 1 MiB can become; a frame that claims more is damaged. */
 const MAX_BUNDLE_BYTES = 64 * 1024 * 1024
@@ -18,16 +16,16 @@ const MAX_BUNDLE_BYTES = 64 * 1024 * 1024
 /** Higher levels take twice the time for one byte in fifty; a wider window costs memory that is made ready each time. */
 const COMPRESSION = {
   params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 16 },
-  dictionary: BUNDLE_DICTIONARY_1,
+  dictionary: BUNDLE_DICTIONARY_2,
 }
-const EXPANSION = { dictionary: BUNDLE_DICTIONARY_1, maxOutputLength: MAX_BUNDLE_BYTES }
+const EXPANSION = { dictionary: BUNDLE_DICTIONARY_2, maxOutputLength: MAX_BUNDLE_BYTES }
 
 /**
  * A bundle's canonical text as the column `run.bundle` holds it.
  * @param text or its UTF-8 bytes
  */
 export function packBundle(text: string | Uint8Array): Uint8Array<ArrayBuffer> {
-  return concatBytes(Uint8Array.of(ZSTD_1), zstdCompressSync(text, COMPRESSION))
+  return concatBytes(Uint8Array.of(ZSTD_2), zstdCompressSync(text, COMPRESSION))
 }
 
 /**
@@ -44,7 +42,7 @@ export function openPacker(): (text: string | Uint8Array) => Promise<Uint8Array<
       // Writes are queued, and the callback is called when the whole frame was emitted.
       compressor.write(text, error => {
         if (error) return reject(error)
-        const stored = concatBytes(Uint8Array.of(ZSTD_1), ...frame)
+        const stored = concatBytes(Uint8Array.of(ZSTD_2), ...frame)
         frame = []
         resolve(stored)
       })
@@ -63,10 +61,9 @@ export function unpackBundle(stored: Uint8Array): string {
 
 function textOf(stored: Uint8Array): string | undefined {
   const body = stored.subarray(1)
+  if (stored[0] !== ZSTD_2) return undefined
   try {
-    if (stored[0] === PLAIN) return utf8Decode(body)
-    if (stored[0] === ZSTD_1) return utf8Decode(zstdDecompressSync(body, EXPANSION))
-    return undefined
+    return utf8Decode(zstdDecompressSync(body, EXPANSION))
   } catch {
     return undefined
   }

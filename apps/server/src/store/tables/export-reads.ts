@@ -36,6 +36,18 @@ export async function findSpan(
   return typeof first === "number" && typeof last === "number" ? { first, last } : undefined
 }
 
+/** Digest of the complete-record leaf of an owner's record. @throws StoreError "corrupt" when it is not there */
+export async function readLeafDigest(source: Source, owner: number, ordinal: number): Promise<string> {
+  const [found] = await source.read(({ orm }) =>
+    orm
+      .select({ leaf_digest: run.leaf_digest })
+      .from(run)
+      .where(and(eq(run.owner, owner), eq(run.owner_ordinal, ordinal))),
+  )
+  if (found === undefined) throw new StoreError("corrupt")
+  return found.leaf_digest
+}
+
 /** Records of one page: at their largest, which the largest request makes, some 20 MB. */
 const PAGE_RECORDS = 16
 

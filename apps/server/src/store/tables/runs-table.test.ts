@@ -10,6 +10,7 @@ const row = (run_id: number, changes: Partial<RunRow> = {}): RunRow => ({
   run_id,
   owner: 1,
   owner_ordinal: run_id,
+  leaf_digest: hash(run_id),
   created_at: 1_700_000_000_000 + run_id,
   outcome_kind: "ok",
   error_stage: "",
@@ -19,7 +20,7 @@ const row = (run_id: number, changes: Partial<RunRow> = {}): RunRow => ({
   execution_region: "eu",
   duration_us: 1_500,
   findings: "PAYLOAD_EMPTY:1",
-  bundle: `{"kind":"vfa.audit_bundle.v1","run":${run_id}}`,
+  bundle: `{"kind":"vfa.audit_bundle.v2","run":${run_id}}`,
   disclosure_seed: new Uint8Array(32).fill(run_id),
   ...changes,
 })

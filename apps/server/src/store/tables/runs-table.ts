@@ -18,6 +18,8 @@ export const run = pgTable(
     owner: number(),
     /** 1, 2, 3 … without a gap within the owner: the `tenant_ordinal` of the complete-record leaf. */
     owner_ordinal: number(),
+    /** Digest of the complete-record leaf: what the owner's next record names as its predecessor. */
+    leaf_digest: text().notNull(),
     /** Milliseconds since the epoch. */
     created_at: number(),
     outcome_kind: text().$type<OutcomeKind>().notNull(),
@@ -55,7 +57,7 @@ export const findingsText = (findings: readonly { readonly code: string; readonl
 /** A run with its sealed document. */
 export type RunRow = RowOf<typeof run>
 /** What a run list shows. docs/api.md, "GET /runs". */
-export type RunSummaryRow = Omit<RunRow, "bundle" | "disclosure_seed">
+export type RunSummaryRow = Omit<RunRow, "bundle" | "disclosure_seed" | "leaf_digest">
 
 /** `limit` ≥ 1, `offset` ≥ 0; the wire bounds them. */
 export type Page = { readonly limit: number; readonly offset: number }
@@ -97,8 +99,9 @@ export async function insertRuns(tx: Tx, runs: readonly NewRunRow[]): Promise<vo
 
 const RUN_COLUMNS = Object.keys(getTableColumns(run))
 
-/** Names of the columns of a summary: it carries neither bundle nor seed. */
-const SUMMARY_COLUMNS = RUN_COLUMNS.filter(name => name !== "bundle" && name !== "disclosure_seed").join(", ")
+/** Columns that a summary does not show. */
+const HIDDEN: readonly string[] = ["bundle", "disclosure_seed", "leaf_digest"]
+const SUMMARY_COLUMNS = RUN_COLUMNS.filter(name => !HIDDEN.includes(name)).join(", ")
 
 /** The server caches the plan of a prepared statement; statements of the query builder are not prepared. */
 const PREPARED = { prepare: true }

@@ -1,5 +1,5 @@
 /** Executing, rehearsing, and the verifier over HTTP. */
-import { bundleSchema } from "@runseal/core/artifacts/bundle-schema"
+import { sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
 import { jsonObjectSchema } from "@runseal/core/artifacts/json-object-schema"
 import { okAnswerSchema, refusedAnswerSchema, stageErrorAnswerSchema } from "@runseal/core/wire/execute-answers"
 import { executeRequestSchema } from "@runseal/core/wire/execute-request"
@@ -93,7 +93,7 @@ export const EXECUTE_OPERATIONS: readonly Operation[] = [
     description: "A bundle, a receipt document or an attestation. A convenience, not third-party evidence.",
     body: {
       schema: v.pipe(
-        v.union([bundleSchema, jsonObjectSchema]),
+        v.union([sealedBundleSchema, jsonObjectSchema]),
         v.description(
           "A document of this service. Any other document is a 400; one that does not verify is a 200 with that verdict.",
         ),

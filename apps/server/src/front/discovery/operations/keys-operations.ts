@@ -1,5 +1,5 @@
 /** Keys, publication, and what is published. */
-import { bundleSchema } from "@runseal/core/artifacts/bundle-schema"
+import { sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
 import {
   claimedRunsSchema,
   claimRequestSchema,
@@ -94,7 +94,10 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     summary: "A published run's bundle",
     path_parameters: { token: TOKEN },
     answers: {
-      200: json(bundleSchema, "The bundle, byte for byte as it was sealed.", { ETag: ETAG, "Cache-Control": CACHED }),
+      200: json(sealedBundleSchema, "The bundle, byte for byte as it was sealed.", {
+        ETag: ETAG,
+        "Cache-Control": CACHED,
+      }),
       304: { description: "Unchanged since the ETag of If-None-Match." },
     },
     refusals: [404, 503],

@@ -1,9 +1,16 @@
 /** Reading runs: lists, records, self-check, bundles and sealed artifacts. */
-import { bundleSchema } from "@runseal/core/artifacts/bundle-schema"
+import { bundleSchema, sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
 import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { ARTIFACT_ANSWERS, runRecordSchema, runsPageSchema, verifyAnswerSchema } from "@runseal/core/wire/run-summaries"
 import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
-import { exportQuerySchema, pageQuerySchema, reportQuerySchema, searchQuerySchema } from "../../http/query.ts"
+import * as v from "valibot"
+import {
+  artifactsQuerySchema,
+  exportQuerySchema,
+  pageQuerySchema,
+  reportQuerySchema,
+  searchQuerySchema,
+} from "../../http/query.ts"
 import { bytes, json, type Operation, RUN_ID } from "../operation.ts"
 
 const LIST = { method: "get", tag: "Runs", access: "key", limit: "shared" } as const
@@ -77,8 +84,11 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     path: "/runs/{id}/artifacts",
     id: "artifacts",
     tag: "Artifacts",
-    summary: "A run's sealed bundle, byte for byte",
-    answers: { 200: json(bundleSchema, "The bundle, for verification offline.", SAVED_AS) },
+    summary: "A run's sealed bundle, byte for byte, or in full",
+    query: artifactsQuerySchema,
+    answers: {
+      200: json(v.union([sealedBundleSchema, bundleSchema]), "The bundle, for verification offline.", SAVED_AS),
+    },
   },
   {
     ...ONE,

@@ -1,5 +1,5 @@
 /** Gate PEPG_ADMISSION: a run is not admitted unless the attested fields its policy requires are present and say something. */
-import type { EnvelopeSection } from "@runseal/core/artifacts/sections"
+import type { EnvelopeSection } from "@runseal/core/artifacts/sealed-sections"
 import type { PolicyIdentity } from "@runseal/core/formulas/decision"
 import { attestationGapReceipt } from "@runseal/core/formulas/decision"
 import type { Seal } from "@runseal/core/formulas/seal"

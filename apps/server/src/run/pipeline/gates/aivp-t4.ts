@@ -1,6 +1,7 @@
 /** Gate AIVP_T4: the Tier-4 governance review of AI output. A reviewer that fails is never a release. */
+
 import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
-import type { EnvelopeSection, GovernanceReviewSection } from "@runseal/core/artifacts/sections"
+import type { EnvelopeSection, GovernanceReviewSection } from "@runseal/core/artifacts/sealed-sections"
 import type { ReviewFacts } from "@runseal/core/formulas/decision"
 import { aivpT4HaltReceipt, governanceReviewSection } from "@runseal/core/formulas/decision"
 import type { Seal } from "@runseal/core/formulas/seal"

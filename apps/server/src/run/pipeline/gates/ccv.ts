@@ -1,6 +1,8 @@
 /** Gate CCV: the per-run token budget, checked once at the post-DKEC boundary. */
+
+import type { EfaSection } from "@runseal/core/artifacts/derived-sections"
 import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
-import type { EfaSection, EnvelopeSection } from "@runseal/core/artifacts/sections"
+import type { EnvelopeSection } from "@runseal/core/artifacts/sealed-sections"
 import { budgetSnapshotSection, ccvHaltReceipt } from "@runseal/core/formulas/decision"
 import type { Seal } from "@runseal/core/formulas/seal"
 import type { Stop } from "../draft.ts"

@@ -1,6 +1,7 @@
 /** Gate MACC: the tenant's cumulative budget per window. The charge is atomic and is never refunded, not even to the run that it halts. */
+
 import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
-import type { BudgetSnapshotSection, EnvelopeSection } from "@runseal/core/artifacts/sections"
+import type { BudgetSnapshotSection, EnvelopeSection } from "@runseal/core/artifacts/sealed-sections"
 import { budgetSnapshotSection, maccHaltReceipt, windowStart } from "@runseal/core/formulas/decision"
 import { chargeId } from "@runseal/core/formulas/moment"
 import type { Seal } from "@runseal/core/formulas/seal"

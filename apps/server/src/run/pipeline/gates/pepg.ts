@@ -2,7 +2,8 @@
 import { sha256Hex } from "@runseal/canonical"
 import { DECLARED_NAMES, type DeclaredName, isShown } from "@runseal/core/artifacts/declared-sections"
 import type { AllowToken, McdFinding } from "@runseal/core/artifacts/sealed-artifacts"
-import type { EnvelopeSection, Sections } from "@runseal/core/artifacts/sections"
+import type { EnvelopeSection } from "@runseal/core/artifacts/sealed-sections"
+import type { Sections } from "@runseal/core/artifacts/sections"
 import type { PepgDecision } from "@runseal/core/formulas/decision"
 import {
   allowToken,

@@ -1,6 +1,6 @@
 /** The facts a policy decides on, read from a submission. */
 import type { JsonValue } from "@runseal/canonical"
-import type { EnvelopeSection, PayloadSection } from "@runseal/core/artifacts/sections"
+import type { EnvelopeSection, PayloadSection } from "@runseal/core/artifacts/sealed-sections"
 import { isObject, member, textMember } from "@runseal/core/vocabulary/json-members"
 import type { AttestedContext } from "@runseal/core/wire/execute-request"
 import { attestedContextSchema } from "@runseal/core/wire/execute-request"

@@ -3,13 +3,12 @@
  * the operator's word. docs/pipeline.md, "Kernels".
  */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
-import type { DeclaredName, DeclaredSection, DeclaredSections, ShownDeclared } from "../artifacts/declared-sections.ts"
-import { isShown } from "../artifacts/declared-sections.ts"
-import type { KernelFinding } from "../artifacts/kernel-schemas.ts"
-import type { DeclaredValueCounts } from "../formulas/execution-sections.ts"
-import type { KernelSources } from "../formulas/kernels.ts"
-import { isObject, member } from "../vocabulary/json-members.ts"
-import { FINDING_CODES, type FindingCode } from "../vocabulary/kernel-findings.ts"
+import { type DeclaredName, type DeclaredSections, shown } from "../../artifacts/declared-sections.ts"
+import type { KernelFinding } from "../../artifacts/kernel-schemas.ts"
+import { isObject, member } from "../../vocabulary/json-members.ts"
+import { FINDING_CODES, type FindingCode } from "../../vocabulary/kernel-findings.ts"
+import type { DeclaredValueCounts } from "./execution-sections.ts"
+import type { KernelSources } from "./kernel-commitments.ts"
 
 type KernelResult = { readonly output: JsonObject; readonly findings: readonly KernelFinding[] }
 
@@ -23,9 +22,6 @@ export function countFindings(codes: readonly FindingCode[]): readonly KernelFin
     return count === 0 ? [] : [{ code, count }]
   })
 }
-
-/** A section's shown form; undefined when it is withheld. */
-export const shown = (section: DeclaredSection): ShownDeclared | undefined => (isShown(section) ? section : undefined)
 
 /** A subset of an object's own members, for commitments. */
 export function pick(value: JsonValue | undefined, keys: readonly string[]): JsonObject {
@@ -45,11 +41,14 @@ export function countValues(value: JsonValue | undefined): number {
   return 1
 }
 
-/** Scalars per declared section. @param recorded counts for withheld sections, which cannot be counted */
-export function declaredValueCounts(sources: DeclaredSections, recorded?: DeclaredValueCounts): DeclaredValueCounts {
+/** Scalars per declared section. @param withheldCounts of withheld sections, which cannot be counted */
+export function declaredValueCounts(
+  sources: DeclaredSections,
+  withheldCounts?: Partial<DeclaredValueCounts>,
+): DeclaredValueCounts {
   const count = (name: DeclaredName): number => {
     const section = shown(sources[name])
-    return section === undefined ? (recorded?.[name] ?? 0) : countValues(section.declared)
+    return section === undefined ? (withheldCounts?.[name] ?? 0) : countValues(section.declared)
   }
   return {
     attested_context: count("attested_context"),

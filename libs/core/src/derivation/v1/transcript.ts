@@ -1,19 +1,20 @@
 /**
  * Which artifacts each step of the pipeline produces. It determines the sections of a record and its transcript, which has one
- * event per step, each with the digest of the event before. docs/formats.md section 4.9.
+ * event per step, each with the digest of the event before. docs/formats.md section 5.1.
  */
 import { digest } from "@runseal/canonical"
-import type { BundleBody } from "../artifacts/bundle-schema.ts"
-import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
-import type { Receipt } from "../artifacts/sealed-artifacts.ts"
-import type { SectionName, TranscriptEvent, TranscriptSection } from "../artifacts/sections.ts"
-import type { Gate, OutcomeKind, ReceiptKey } from "../vocabulary/outcomes.ts"
-import { OUTCOMES } from "../vocabulary/outcomes.ts"
-import type { TranscriptStep } from "../vocabulary/pipeline-path.ts"
-import { PIPELINE_PATH, WHOLE_PATH } from "../vocabulary/pipeline-path.ts"
-import { ZERO_HASH } from "../vocabulary/scalars.ts"
-import { sectionHashes } from "./leaves.ts"
-import type { Unsealed } from "./seal.ts"
+import type { BundleBody } from "../../artifacts/bundle-schema.ts"
+import { DECLARED_NAMES } from "../../artifacts/declared-sections.ts"
+import type { TranscriptEvent, TranscriptSection } from "../../artifacts/derived-sections.ts"
+import type { Receipt } from "../../artifacts/sealed-artifacts.ts"
+import type { SectionName } from "../../artifacts/sections.ts"
+import { sectionHashes } from "../../formulas/leaves.ts"
+import type { Unsealed } from "../../formulas/seal.ts"
+import type { Gate, OutcomeKind, ReceiptKey } from "../../vocabulary/outcomes.ts"
+import { OUTCOMES } from "../../vocabulary/outcomes.ts"
+import type { TranscriptStep } from "../../vocabulary/pipeline-path.ts"
+import { PIPELINE_PATH, WHOLE_PATH } from "../../vocabulary/pipeline-path.ts"
+import { ZERO_HASH } from "../../vocabulary/scalars.ts"
 
 type Products = Readonly<Partial<Record<TranscriptStep, readonly (SectionName | "allow_token")[]>>>
 

@@ -1,11 +1,11 @@
-/** Preimages of the six kernels: what goes in, what comes out, and each kernel's commitment. docs/formats.md section 4.3. */
+/** Preimages of the six kernels: what goes in, what comes out, and each kernel's commitment. docs/formats.md section 5. */
 import type { JsonObject } from "@runseal/canonical"
 import { digest } from "@runseal/canonical"
-import type { DeclaredSections, Origin } from "../artifacts/declared-sections.ts"
-import type { KernelFinding, KernelRecord } from "../artifacts/kernel-schemas.ts"
-import type { EnvelopeSection, PayloadSection } from "../artifacts/sections.ts"
-import type { Kernel } from "../vocabulary/outcomes.ts"
-import { KERNEL_VERSION } from "../vocabulary/versions.ts"
+import type { DeclaredSections, Origin } from "../../artifacts/declared-sections.ts"
+import type { KernelFinding, KernelRecord } from "../../artifacts/kernel-schemas.ts"
+import type { EnvelopeSection, PayloadSection } from "../../artifacts/sealed-sections.ts"
+import type { Kernel } from "../../vocabulary/outcomes.ts"
+import { KERNEL_VERSION } from "../../vocabulary/versions.ts"
 
 export type KernelSources = DeclaredSections & {
   readonly envelope: EnvelopeSection

@@ -2,15 +2,14 @@
  * Plausibility of a kernel's record where a withheld section keeps the kernel from running again. The schema has checked names
  * and types of its values; these rules check that they contradict neither each other nor the rest of the record.
  */
-import { DECLARED_NAMES, type DeclaredName } from "../artifacts/declared-sections.ts"
-import type { KernelRecord } from "../artifacts/kernel-schemas.ts"
-import type { KernelSources } from "../formulas/kernels.ts"
-import { dcaeClosure, nrepCaller } from "../formulas/kernels.ts"
-import { member, textMember } from "../vocabulary/json-members.ts"
-import { type FindingCode, KERNEL_FINDINGS } from "../vocabulary/kernel-findings.ts"
-import type { Kernel } from "../vocabulary/outcomes.ts"
+import { DECLARED_NAMES, type DeclaredName, shown } from "../../artifacts/declared-sections.ts"
+import type { KernelRecord } from "../../artifacts/kernel-schemas.ts"
+import { member, textMember } from "../../vocabulary/json-members.ts"
+import { type FindingCode, KERNEL_FINDINGS } from "../../vocabulary/kernel-findings.ts"
+import type { Kernel } from "../../vocabulary/outcomes.ts"
 import { attestedPrompt, modelCommitment, outputFindings, requestedPrompt } from "./aivp.ts"
-import { shown } from "./kernel.ts"
+import type { KernelSources } from "./kernel-commitments.ts"
+import { dcaeClosure, nrepCaller } from "./kernel-commitments.ts"
 import { shownTimes } from "./tok.ts"
 
 /** What a kernel's record is compared with. */

@@ -1,16 +1,16 @@
 /** Runs the six kernels in their order; the same function serves the pipeline and every verifier. */
 import { type JsonValue, sha256Hex } from "@runseal/canonical"
-import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
-import type { KernelRecord } from "../artifacts/kernel-schemas.ts"
-import type { KernelSources } from "../formulas/kernels.ts"
-import { dcaeClosure, dscFinalState, dseCommitment, kernelRecord, nrepCaller } from "../formulas/kernels.ts"
-import { isObject, member, textMember } from "../vocabulary/json-members.ts"
-import type { FindingCode } from "../vocabulary/kernel-findings.ts"
-import type { Kernel } from "../vocabulary/outcomes.ts"
-import { KERNELS } from "../vocabulary/outcomes.ts"
+import { DECLARED_NAMES, isShown, shown } from "../../artifacts/declared-sections.ts"
+import type { KernelRecord, WithheldKernels } from "../../artifacts/kernel-schemas.ts"
+import { isObject, member, textMember } from "../../vocabulary/json-members.ts"
+import type { FindingCode } from "../../vocabulary/kernel-findings.ts"
+import type { Kernel } from "../../vocabulary/outcomes.ts"
+import { KERNELS } from "../../vocabulary/outcomes.ts"
 import { aivp } from "./aivp.ts"
 import type { KernelFunction } from "./kernel.ts"
-import { countFindings, pick, shown } from "./kernel.ts"
+import { countFindings, pick } from "./kernel.ts"
+import type { KernelSources } from "./kernel-commitments.ts"
+import { dcaeClosure, dscFinalState, dseCommitment, kernelRecord, nrepCaller } from "./kernel-commitments.ts"
 import { tok } from "./tok.ts"
 
 /** DSE, state: commits to what was admitted, and says when that is an empty payload. */
@@ -83,15 +83,18 @@ const FUNCTIONS: Readonly<Record<Kernel, KernelFunction>> = {
 }
 
 /**
- * Six kernel records. Where a withheld section keeps a kernel from running, its entry in `recorded`, the record's own kernels, is
- * used instead; without one the caller has made an error.
+ * Six kernel records; undefined when a kernel reads a withheld section and `withheld` has no result of it.
+ * @param withheld results of the kernels that read a withheld section
  */
-export function runKernels(sources: KernelSources, recorded: readonly KernelRecord[] = []): readonly KernelRecord[] {
+export function runKernels(
+  sources: KernelSources,
+  withheld: WithheldKernels = {},
+): readonly KernelRecord[] | undefined {
   const records: KernelRecord[] = []
   for (const kernel of KERNELS) {
     const executionIds = records.map(record => record.execution_id)
-    const result = FUNCTIONS[kernel](sources, executionIds) ?? recorded.find(record => record.kernel === kernel)
-    if (result === undefined) throw new Error(`kernel ${kernel} needs a section that is withheld`)
+    const result = FUNCTIONS[kernel](sources, executionIds) ?? withheld[kernel]
+    if (result === undefined) return undefined
     records.push(kernelRecord(kernel, sources, result.output, result.findings))
   }
   return records

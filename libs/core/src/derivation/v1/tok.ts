@@ -1,15 +1,15 @@
 /** TOK, time: puts every declared timestamp in order and says where the declared times contradict themselves. */
 import type { JsonValue } from "@runseal/canonical"
 import { sha256Hex } from "@runseal/canonical"
-import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
-import type { KernelSources, OrderedTimestamp } from "../formulas/kernels.ts"
-import { tokOrdering } from "../formulas/kernels.ts"
-import { isObject, member, textMember } from "../vocabulary/json-members.ts"
-import type { FindingCode } from "../vocabulary/kernel-findings.ts"
-import { clockMillis } from "../vocabulary/scalars.ts"
-import { digitsAt, utcMillis } from "../vocabulary/utc-time.ts"
+import { DECLARED_NAMES, shown } from "../../artifacts/declared-sections.ts"
+import { isObject, member, textMember } from "../../vocabulary/json-members.ts"
+import type { FindingCode } from "../../vocabulary/kernel-findings.ts"
+import { clockMillis } from "../../vocabulary/scalars.ts"
+import { digitsAt, utcMillis } from "../../vocabulary/utc-time.ts"
 import type { KernelFunction } from "./kernel.ts"
-import { countFindings, shown } from "./kernel.ts"
+import { countFindings } from "./kernel.ts"
+import type { KernelSources, OrderedTimestamp } from "./kernel-commitments.ts"
+import { tokOrdering } from "./kernel-commitments.ts"
 
 const RFC3339 =
   /^\d{4}-\d{2}-\d{2}[Tt](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.(\d{1,9}))?(?:[Zz]|([+-](?:[01]\d|2[0-3]):[0-5]\d))$/

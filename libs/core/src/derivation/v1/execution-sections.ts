@@ -1,26 +1,38 @@
-/** Preimages of what follows the gates before DKEC up to stage 6. docs/formats.md section 4. */
+/** Preimages of the derived sections of stages 2 to 6. docs/formats.md section 4. */
 import { digest } from "@runseal/canonical"
-import type { DeclaredName } from "../artifacts/declared-sections.ts"
-import type { KernelRecord } from "../artifacts/kernel-schemas.ts"
-import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
+import type { DeclaredName } from "../../artifacts/declared-sections.ts"
 import type {
   AerSection,
-  BudgetSnapshotSection,
   EfaSection,
-  EnvelopeSection,
   EpaSection,
-  GovernanceReviewSection,
   HardwareAttestationSection,
   LeakageBundleSection,
   MigrationTokenSection,
-  PayloadSection,
-  PolicyEvaluationSection,
   ReplayFingerprintSection,
   TransportSection,
   ZkspBindingSection,
-} from "../artifacts/sections.ts"
-import { KERNEL_VERSION } from "../vocabulary/versions.ts"
-import type { Unsealed } from "./seal.ts"
+} from "../../artifacts/derived-sections.ts"
+import type { KernelRecord } from "../../artifacts/kernel-schemas.ts"
+import type { AllowToken } from "../../artifacts/sealed-artifacts.ts"
+import type {
+  BudgetSnapshotSection,
+  EnvelopeSection,
+  GovernanceReviewSection,
+  PayloadSection,
+  PolicyEvaluationSection,
+} from "../../artifacts/sealed-sections.ts"
+import { sequenceId } from "../../formulas/moment.ts"
+import type { Unsealed } from "../../formulas/seal.ts"
+import { KERNEL_VERSION } from "../../vocabulary/versions.ts"
+
+/** Stage 2, DTL: the envelope's place in the order of what was received. */
+export const transportSection = (envelope: EnvelopeSection): Unsealed<TransportSection> => ({
+  kind: "vfa.transport.v1",
+  sequence_id: sequenceId(envelope.hash),
+  envelope_id: envelope.envelope_id,
+  envelope_hash: envelope.hash,
+  channel: "http",
+})
 
 export type DeclaredValueCounts = Readonly<Record<DeclaredName, number>>
 

@@ -1,10 +1,11 @@
 /** AIVP, output: commits to model identity, prompt and AI output, and compares the hashes that were declared. */
-import type { ShownDeclared } from "../artifacts/declared-sections.ts"
-import { aivpModel } from "../formulas/kernels.ts"
-import { member, textMember } from "../vocabulary/json-members.ts"
-import type { FindingCode } from "../vocabulary/kernel-findings.ts"
+import type { ShownDeclared } from "../../artifacts/declared-sections.ts"
+import { shown } from "../../artifacts/declared-sections.ts"
+import { member, textMember } from "../../vocabulary/json-members.ts"
+import type { FindingCode } from "../../vocabulary/kernel-findings.ts"
 import type { KernelFunction } from "./kernel.ts"
-import { countFindings, pick, shown } from "./kernel.ts"
+import { countFindings, pick } from "./kernel.ts"
+import { aivpModel } from "./kernel-commitments.ts"
 
 type Shown = Pick<ShownDeclared, "salt" | "declared">
 

@@ -1,0 +1,1 @@
+ALTER TABLE "run" ADD COLUMN "leaf_digest" text NOT NULL;

@@ -1,0 +1,148 @@
+/**
+ * The sections that a record holds, because nothing else in it gives them: what was received, what was decided, what the budgets held and
+ * what the reviewer answered. What each field holds and what recomputes it: docs/formats.md sections 2 and 3.
+ */
+import * as v from "valibot"
+import {
+  firedRuleIdSchema,
+  MAX_RULES,
+  pepgReasonSchema,
+  policyIdSchema,
+  policyNameSchema,
+  profileTagSchema,
+  ruleIdSchema,
+  signatureScanSchema,
+} from "../vocabulary/decision-codes.ts"
+import {
+  REVIEW_DECISIONS,
+  reviewAdapterSchema,
+  reviewReasonSchema,
+  reviewRuleIdsSchema,
+} from "../vocabulary/review-codes.ts"
+import {
+  chargeIdSchema,
+  clockSchema,
+  countSchema,
+  envelopeIdSchema,
+  nonEmptySchema,
+  ordinalSchema,
+  regionSchema,
+  revisionSchema,
+  routeIdSchema,
+  type Shape,
+  sha256Schema,
+  tenantIdSchema,
+} from "../vocabulary/scalars.ts"
+import { EVALUATORS, LEDGER_BACKEND } from "../vocabulary/versions.ts"
+import { DECLARED_SCHEMAS } from "./declared-sections.ts"
+import { mcdFindingSchema } from "./sealed-artifacts.ts"
+import { section } from "./section-shape.ts"
+
+const envelope_id = envelopeIdSchema
+
+const budgetWindow = v.strictObject({
+  charge_id: chargeIdSchema,
+  cap: countSchema,
+  window_seconds: ordinalSchema,
+  window_start: clockSchema,
+  tokens: countSchema,
+  total_after: countSchema,
+})
+export type BudgetWindow = Shape<typeof budgetWindow>
+
+/** One schema for each section that a record holds. */
+export const SEALED_SCHEMAS = {
+  ...DECLARED_SCHEMAS,
+  payload: section("vfa.payload.v1", {
+    /** SHA-256 over the payload's UTF-8 bytes; the payload itself is stored nowhere. */
+    payload_hash: sha256Schema,
+    payload_bytes: countSchema,
+    ai_output_hash: v.exactOptional(sha256Schema),
+    ai_output_bytes: v.exactOptional(countSchema),
+  }),
+  envelope: section("vfa.envelope.v1", {
+    envelope_id,
+    program_id: sha256Schema,
+    route_id: routeIdSchema,
+    registry_record_hash: sha256Schema,
+    payload_hash: sha256Schema,
+    tenant_id: tenantIdSchema,
+    execution_region: regionSchema,
+    admission_clock: clockSchema,
+    run_nonce: sha256Schema,
+    declared_sections_hash: sha256Schema,
+  }),
+  policy_evaluation: section("vfa.policy_evaluation.v2", {
+    envelope_id,
+    policy_id: policyIdSchema,
+    policy_name: policyNameSchema,
+    profile_tag: v.exactOptional(profileTagSchema),
+    policy_hash: sha256Schema,
+    decision: v.picklist(["allow", "deny"]),
+    fired_rule_id: firedRuleIdSchema,
+    decision_reason_code: pepgReasonSchema,
+    matched_rule_ids: v.pipe(v.array(ruleIdSchema), v.maxLength(MAX_RULES)),
+    signature_library_hash: sha256Schema,
+    signature_scan: signatureScanSchema,
+    mcd_finding_hash: v.exactOptional(sha256Schema),
+    evaluation_clock: clockSchema,
+    evaluator_version: v.literal(EVALUATORS.pepg),
+  }),
+  system_provenance: section("vfa.system_provenance.v1", {
+    service: nonEmptySchema,
+    service_version: nonEmptySchema,
+    orchestrator_version: nonEmptySchema,
+    source_revision: revisionSchema,
+    runtime: v.literal("node"),
+    runtime_version: nonEmptySchema,
+    platform: nonEmptySchema,
+    ledger_backend: v.literal(LEDGER_BACKEND),
+    mode: v.literal("software"),
+    disclosure: nonEmptySchema,
+  }),
+  mcd_finding: mcdFindingSchema,
+  budget_snapshot: section("vfa.budget_snapshot.v1", {
+    envelope_id,
+    tenant_id: tenantIdSchema,
+    run_limit: countSchema,
+    declared_tokens: countSchema,
+    /** Absent when the per-run budget halted the run: nothing was charged then. */
+    window: v.exactOptional(budgetWindow),
+  }),
+  governance_review: section("vfa.governance_review.v1", {
+    envelope_id,
+    adapter_id: reviewAdapterSchema,
+    model: v.exactOptional(nonEmptySchema),
+    ai_output_hash: v.exactOptional(sha256Schema),
+    decision_kind: v.picklist(REVIEW_DECISIONS),
+    /** A closed code; a reviewer's prose is never stored. */
+    decision_reason: reviewReasonSchema,
+    rule_ids: reviewRuleIdsSchema,
+    finding_count: countSchema,
+    review_clock: clockSchema,
+    evaluator_version: v.literal(EVALUATORS.aivp_t4),
+  }),
+}
+
+const opt = v.exactOptional
+/** They as members of a record. */
+export const sealedEntries = {
+  ...SEALED_SCHEMAS,
+  /** Absent only from a stage_error that failed there. */
+  envelope: opt(SEALED_SCHEMAS.envelope),
+  policy_evaluation: opt(SEALED_SCHEMAS.policy_evaluation),
+  mcd_finding: opt(SEALED_SCHEMAS.mcd_finding),
+  budget_snapshot: opt(SEALED_SCHEMAS.budget_snapshot),
+  governance_review: opt(SEALED_SCHEMAS.governance_review),
+}
+const sealedShape = v.strictObject(sealedEntries)
+
+export type SealedSections = Shape<typeof sealedShape>
+export const sealedSectionsSchema: v.GenericSchema<unknown, SealedSections> = sealedShape
+
+export type PayloadSection = Shape<typeof SEALED_SCHEMAS.payload>
+export type EnvelopeSection = Shape<typeof SEALED_SCHEMAS.envelope>
+export type SystemProvenanceSection = Shape<typeof SEALED_SCHEMAS.system_provenance>
+export type PolicyEvaluationSection = Shape<typeof SEALED_SCHEMAS.policy_evaluation>
+export type BudgetSnapshotSection = Shape<typeof SEALED_SCHEMAS.budget_snapshot>
+export type GovernanceReviewSection = Shape<typeof SEALED_SCHEMAS.governance_review>
