@@ -5,7 +5,6 @@
 import { type WrittenTexts, writtenTexts } from "@runseal/canonical"
 import type { Anchor, PreAnchorLeaf } from "@runseal/core/artifacts/anchor"
 import type { DeclaredName, Origin, ShownDeclared } from "@runseal/core/artifacts/declared-sections"
-import type { TranscriptSection } from "@runseal/core/artifacts/derived-sections"
 import type { SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
 import type { Sections } from "@runseal/core/artifacts/sections"
 import { buildTranscript } from "@runseal/core/derivation/v1/transcript"
@@ -13,8 +12,7 @@ import type { PreAnchorSections } from "@runseal/core/formulas/leaves"
 import type { CompletedSections } from "@runseal/core/formulas/manifest-sections"
 import type { Moment } from "@runseal/core/formulas/moment"
 import { declaredSection, payloadSection } from "@runseal/core/formulas/pre-execution"
-import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
-import { traceViolations } from "@runseal/core/verify/trace"
+import type { Seal } from "@runseal/core/formulas/seal"
 import type { Submission } from "@runseal/core/wire/submission"
 import type { BaseSections, Draft, DraftFacts, Stop } from "./draft.ts"
 import { admissionGate } from "./gates/admission.ts"
@@ -133,7 +131,7 @@ async function walk(
     inStage("PHASE4", () => {
       const made = phase4({ ...binding, zksp_binding: evidence.zksp_binding }, seal)
       const sections = { ...journal.sections, ...made }
-      return { ...made, transcript: seal(checkedTranscript("ok", { sections, allow_token })) }
+      return { ...made, transcript: seal(buildTranscript("ok", { sections, allow_token })) }
     }),
   )
   return { outcome_kind: "ok", sections: journal.sections, allow_token }
@@ -147,18 +145,8 @@ function stopRun(
 ): Walked {
   const token = pass === undefined ? {} : { allow_token: pass.allow_token }
   const refusal = { key, receipt }
-  const transcript = seal(checkedTranscript(outcome, { sections, ...token }, refusal))
+  const transcript = seal(buildTranscript(outcome, { sections, ...token }, refusal))
   return { outcome_kind: outcome, sections: { ...sections, transcript }, ...token, receipt: refusal }
-}
-
-/** The transcript of the run, checked against the state machine before the record claims `TRACE_VERIFIED`. */
-function checkedTranscript(
-  ...[outcome, record, refusal]: Parameters<typeof buildTranscript>
-): Unsealed<TranscriptSection> {
-  const transcript = buildTranscript(outcome, record, refusal)
-  const problems = traceViolations(transcript.events, outcome)
-  if (problems.length > 0) throw new Error(`the transcript is no path of the pipeline: ${problems.join("; ")}`)
-  return transcript
 }
 
 /**
