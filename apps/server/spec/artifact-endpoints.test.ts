@@ -82,7 +82,7 @@ describe.each(receipts)("the receipt document of $name", ({ path, key, name }) =
 
   test("carries the entry that the bundle carries", async () => {
     const { body } = await document()
-    const bundle = (await service().get(`/runs/${runId(name)}/artifacts`)).body
+    const bundle = (await service().get(`/runs/${runId(name)}/artifacts?form=full`)).body
     const anchor = objectAt(bundle, "anchors", "receipt")
     expect({ leaf: objectAt(body, "receipt_anchor").leaf, entry: objectAt(body, "receipt_anchor").entry }).toEqual(
       anchor,

@@ -14,7 +14,7 @@ const sha256 = (text: string): string => createHash("sha256").update(text, "utf8
 async function sealed(body: JsonObject): Promise<JsonObject> {
   const answer = await service().execute(body)
   expect(answer.status, answer.text).toBe(200)
-  return (await service().get(`/runs/${numberAt(answer.body, "run_id")}/artifacts`)).body
+  return (await service().get(`/runs/${numberAt(answer.body, "run_id")}/artifacts?form=full`)).body
 }
 
 const DECLARED = [

@@ -1,6 +1,7 @@
 /** `GET /runs/export` and docs/formats.md sections 7.7 and 13: what a caller gets, and what it proves to an auditor. */
 import { digest, type JsonObject, utf8Encode } from "@runseal/canonical"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
+import { readBundle } from "@runseal/core/verify/document"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { beforeAll, describe, expect, test } from "vitest"
@@ -211,7 +212,7 @@ eachDatabase("exports", open => {
       return stateExports(tx, [until, since, past], tenants, error => expect.unreachable(String(error)))
     })
     const [, ...all] = await exported(service())
-    const leaves = all.map(line => objectAt(JSON.parse(line), "anchors", "complete_record", "leaf"))
+    const leaves = all.map(line => objectAt(Object(readBundle(JSON.parse(line))), "anchors", "complete_record", "leaf"))
     const [before, third, last] = leaves.slice(-3)
     const count = leaves.length
     const head = { head_ordinal: count, head: digest(last!) }

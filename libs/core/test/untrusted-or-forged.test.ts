@@ -54,7 +54,7 @@ const FORGED: readonly (readonly [name: string, document: object, fault: string]
   [
     "an attestation of another digest",
     { ...attestation, digest: FALSE_HASH, leaf: { ...attestation.leaf, digest: FALSE_HASH } },
-    "entry",
+    "leaf",
   ],
 ]
 

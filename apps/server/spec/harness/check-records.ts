@@ -91,6 +91,7 @@ function checkSummary(row: RunRow, bundle: Bundle): void {
   expect(columns).toEqual({
     run_id: run.run_id,
     owner_ordinal: ordinalOf(bundle),
+    leaf_digest: referenceDigest(bundle.anchors.complete_record?.leaf ?? {}),
     created_at: Date.parse(run.created_at),
     outcome_kind: run.outcome_kind,
     error_stage: run.error_stage ?? "",

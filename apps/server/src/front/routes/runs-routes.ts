@@ -3,7 +3,7 @@ import { canonicalize } from "@runseal/canonical"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import type { ArtifactKey, OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
-import { type RunsPage, serveReceiptAnchor } from "@runseal/core/wire/run-summaries"
+import { type BundleForm, type RunsPage, serveReceiptAnchor } from "@runseal/core/wire/run-summaries"
 import type { Context } from "hono"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
@@ -41,7 +41,10 @@ export function runRoutes(deps: Deps): Hono {
   })
   app.get("/runs/:id", async c => c.json(runRecord(await ownRun(c, deps))))
   app.get("/runs/:id/verify", async c => c.json(selfCheck(await ownRun(c, deps), new Date(deps.nowMs()).toISOString())))
-  app.get("/runs/:id/artifacts", async c => sendBundle(c, deps, await ownRun(c, deps)))
+  app.get("/runs/:id/artifacts", async c => {
+    const form = readBundleForm(c.req.url)
+    return sendBundle(c, deps, await ownRun(c, deps), form)
+  })
   for (const kind of OUTCOME_KINDS) {
     const { artifact } = OUTCOMES[kind]
     if (artifact === undefined) continue
@@ -51,8 +54,7 @@ export function runRoutes(deps: Deps): Hono {
 }
 
 /** The bundle goes out as the bytes that were sealed, or in full; with what outside logs hold of it by now. */
-async function sendBundle(c: Context, { showOutside }: Deps, row: RunRow): Promise<Response> {
-  const form = readBundleForm(c.req.url)
+async function sendBundle(c: Context, { showOutside }: Deps, row: RunRow, form: BundleForm): Promise<Response> {
   const [text = row.bundle] = await showOutside([row.bundle])
   return c.body(form === "full" ? canonicalize(storedBundle({ ...row, bundle: text })) : text, 200, {
     "Content-Type": "application/json",
