@@ -2,7 +2,7 @@
  * `POST /dcae/verify`: the core verifier over HTTP with the server's own trust. docs/api.md, "POST /dcae/verify";
  * docs/formats.md section 16.
  */
-import { type JsonObject, parseStrictJson } from "@runseal/canonical"
+import type { JsonObject } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { expectRefused, keysOf, listAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { minted } from "./harness/read-tables.ts"
