@@ -1,13 +1,15 @@
 /** The command line as Commander parses it: help, errors of usage, and every command but a plain verification. */
 import { escapeControls } from "@runseal/core/presentation/printable"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { Command, CommanderError, Option } from "commander"
+import { Argument, Command, CommanderError, Option } from "commander"
 import type { Answer } from "./exit-answer.ts"
 import { EXPECTATION_FLAGS, type ExpectationOptions } from "./expected-facts.ts"
+import { formCommands } from "./form-commands.ts"
 import { AUDIT_HELP, EXPORT_HELP, TRUST_HELP, VERIFY_HELP } from "./help-texts.ts"
 import { InputError } from "./input-error.ts"
 import { printJson, type Style } from "./print.ts"
 import { createProgress } from "./progress.ts"
+import { completionScript, manualPage, SHELLS, type Shell } from "./shell-completion.ts"
 import { addTrust, listTrust, removeTrust } from "./trust-command.ts"
 import { trustFolder } from "./trust-store.ts"
 import { trustsOf } from "./verify-command.ts"
@@ -64,13 +66,14 @@ const misuse = (text: string): string =>
       .replace(/^error:/, "verifier:"),
   )}\n`
 
+const folder = (): string => trustFolder(process.env)
+
 /** The commands with their options. @param setAnswer receives the answer of the command that runs */
 function commandLine(
   style: Style,
   verify: (verification: Verification) => Promise<Answer>,
   setAnswer: (answer: Answer) => void,
 ): Command {
-  const folder = (): string => trustFolder(process.env)
   const program = new Command("verifier").exitOverride().showHelpAfterError("(see verifier --help)")
   program
     .configureHelp({ optionDescription: option => option.description })
@@ -111,6 +114,7 @@ function commandLine(
         throw new InputError("Of the verifier's own options only --trust, --strict and --ascii go with export.")
       setAnswer(await exportAnswer(argument, options, strict, () => trustsOf(trust, folder), style))
     })
+  formCommands(program, command => trustsAlone(program, command), style, setAnswer)
   program
     .command("log")
     .description("audit the log of a service")
@@ -139,9 +143,17 @@ function commandLine(
         ),
       )
     })
-  trustCommands(program, folder, style, setAnswer)
+  trustCommands(program, style, setAnswer)
   printingCommands(program, setAnswer)
   return program
+}
+
+/** The keys that the options name, where no other option may be given. Throws InputError. */
+async function trustsAlone(program: Command, command: string): Promise<readonly TrustedKeys[]> {
+  const { trust, ascii, ...others } = program.opts<VerifyOptions>()
+  if (areGiven(others))
+    throw new InputError(`Of the verifier's own options only --trust and --ascii go with ${command}.`)
+  return await trustsOf(trust, folder)
 }
 
 /** Commands that print what other programs read. */
@@ -150,20 +162,14 @@ function printingCommands(program: Command, setAnswer: (answer: Answer) => void)
   program
     .command("completion")
     .description("print the completion script of a shell")
-    .argument("<shell>", "bash, zsh or fish")
+    .addArgument(new Argument("<shell>", "the shell").choices(SHELLS))
     .addHelpText("after", "\nExample:\n  source <(verifier completion bash)")
-    .action(async (shell: string) => {
-      const { completionScript } = await import("./shell-completion.ts")
-      print(completionScript(program, shell))
-    })
+    .action((shell: Shell) => print(completionScript(program, shell)))
   program
     .command("manual")
     .description("print the manual page")
     .addHelpText("after", "\nExample:\n  verifier manual | man -l -")
-    .action(async () => {
-      const { manualPage } = await import("./shell-completion.ts")
-      print(manualPage(program, VERSION))
-    })
+    .action(() => print(manualPage(program, VERSION)))
   program
     .command("json-schema")
     .description("print the JSON Schema of what --json prints")
@@ -230,12 +236,7 @@ async function exportAnswer(
 }
 
 /** The commands under `verifier trust`. */
-function trustCommands(
-  program: Command,
-  folder: () => string,
-  style: Style,
-  setAnswer: (answer: Answer) => void,
-): void {
+function trustCommands(program: Command, style: Style, setAnswer: (answer: Answer) => void): void {
   const trust = program
     .command("trust")
     .description("the services whose records you trust")

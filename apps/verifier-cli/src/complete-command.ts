@@ -32,7 +32,7 @@ import { printJson } from "./print.ts"
 import type { Progress } from "./progress.ts"
 import { section } from "./report-lines.ts"
 import { HOW_TO_PIN } from "./trust-lines.ts"
-import { SCHEMA_VERSION, type VerifyFlags } from "./verify-text.ts"
+import { SCHEMA_VERSION, type VerifyFlags, warningOf } from "./verify-text.ts"
 
 const LABEL_WIDTH = 14
 
@@ -67,7 +67,10 @@ export async function verifyComplete(
   const verdict = strict.length > 0 ? COMPLETENESS_VERDICTS.failed : found.verdict
   const result: ExportResult = { found, verdict, strict, exit: verdict === COMPLETENESS_VERDICTS.failed ? 1 : 0 }
   if (flags.json) return { stdout: printJson(jsonAnswer(result)), stderr: "", exit: result.exit }
-  return printed(answerLines(result), style, result.exit)
+  return {
+    ...printed(answerLines(result), style, result.exit),
+    ...warningOf(found.untrusted !== undefined, flags, style),
+  }
 }
 
 /** The object of `--json`. Absent facts are absent keys. */

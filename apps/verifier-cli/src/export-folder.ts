@@ -1,4 +1,4 @@
-/** Writes the files of an export. */
+/** Writes new files. */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { ExportedFile } from "@runseal/core/verify/sigstore-export"
@@ -21,6 +21,6 @@ export function writeNewFiles(folder: string, files: readonly ExportedFile[], re
     }
   } catch (error) {
     if (error instanceof InputError) throw error
-    throw new InputError(`The export could not be written to ${folder} (${errorCode(error) ?? "unknown"}).`)
+    throw new InputError(`The files could not be written to ${folder} (${errorCode(error) ?? "unknown"}).`)
   }
 }

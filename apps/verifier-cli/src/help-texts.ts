@@ -22,6 +22,25 @@ Examples:
   verifier export bundle.json --sigstore anchors
   verifier export bundle.json --in-toto statement --envelope statement.intoto.json`
 
+const VERIFIED_FIRST = `
+The record is verified first, and the verdict goes to standard error; --trust and --ascii mean what they mean there. A record
+that FAILED is not written, and the exit code is 1. One that only lacks a key that you trust is written.`
+
+export const FORM_HELP = {
+  expand: `${VERIFIED_FIRST}
+
+Examples:
+  verifier expand bundle.json --out full.json
+  verifier expand bundle.json | jq .sections.transcript`,
+  withhold: `${VERIFIED_FIRST}
+
+What was computed from the section stays: codes and numbers of findings, numbers of values and of times, and in the budget
+the declared tokens. So does what a finding or a gap receipt names: a place or a field, never its value.
+
+Example:
+  verifier withhold bundle.json --section authorization_chain --section causal_graph --out shown.json`,
+} as const
+
 export const AUDIT_HELP = `
 --trust, --json and --ascii mean what they mean for a verification. With --witnesses-needed alone, the witnesses are those
 of the trust document. Exit codes:

@@ -1,9 +1,8 @@
 /** Shell completion and the manual page, made of the commands and options that Commander knows. */
 import type { Command, Option } from "commander"
-import { InputError } from "./input-error.ts"
 
-const SHELLS = ["bash", "zsh", "fish"] as const
-type Shell = (typeof SHELLS)[number]
+export const SHELLS = ["bash", "zsh", "fish"] as const
+export type Shell = (typeof SHELLS)[number]
 
 /** A command with the words before it, such as `log audit`. */
 type NamedCommand = { readonly name: string; readonly command: Command }
@@ -14,14 +13,16 @@ function commandsOf(command: Command, name = ""): readonly NamedCommand[] {
   return [...below, { name, command }]
 }
 
+/** What may follow the words of a command: commands below it, and the values that its argument can have. */
+const wordsOf = (command: Command): readonly string[] => [
+  ...command.commands.map(sub => sub.name()),
+  ...command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
+]
+
 const optionsOf = (command: Command): readonly Option[] => command.options.filter(({ hidden }) => !hidden)
 
-/** The script that a shell reads. Throws InputError for another shell. */
-export function completionScript(program: Command, shell: string): string {
-  const known = SHELLS.find(name => name === shell)
-  if (known === undefined) throw new InputError(`There is completion for ${SHELLS.join(", ")}, and not for ${shell}.`)
-  return SCRIPTS[known](commandsOf(program))
-}
+/** The script that a shell reads. */
+export const completionScript = (program: Command, shell: Shell): string => SCRIPTS[shell](commandsOf(program))
 
 const SCRIPTS: Readonly<Record<Shell, (commands: readonly NamedCommand[]) => string>> = {
   bash: bashScript,
@@ -29,10 +30,15 @@ const SCRIPTS: Readonly<Record<Shell, (commands: readonly NamedCommand[]) => str
   fish: fishScript,
 }
 
-/** After the words of a command its own words are offered, and file names in any case. zsh runs it too, and has a variable `words` itself. */
+/**
+ * After the words of a command its own words are offered, after an option with closed values these, and file names in any case. zsh runs
+ * it too, and has a variable `words` itself.
+ */
 function bashScript(commands: readonly NamedCommand[]): string {
+  const closed = commands.flatMap(({ command }) => optionsOf(command).filter(({ argChoices }) => argChoices))
+  const values = closed.map(({ long, argChoices = [] }) => `    ${long}) offered="${argChoices.join(" ")}" ;;`)
   const cases = commands.map(({ name, command }) => {
-    const words = [...command.commands.map(sub => sub.name()), ...optionsOf(command).map(({ long }) => long)].join(" ")
+    const words = [...wordsOf(command), ...optionsOf(command).map(({ long }) => long)].join(" ")
     return `    ${name === "" ? "*" : `*" ${name} "*`}) offered="${words}" ;;`
   })
   return [
@@ -40,6 +46,9 @@ function bashScript(commands: readonly NamedCommand[]): string {
     "  local offered",
     '  case " $' + '{COMP_WORDS[*]:1:$((COMP_CWORD-1))} " in',
     ...cases,
+    "  esac",
+    '  case "$' + '{COMP_WORDS[COMP_CWORD-1]}" in',
+    ...values,
     "  esac",
     '  COMPREPLY=($(compgen -W "$offered" -- "$' + '{COMP_WORDS[COMP_CWORD]}"))',
     "}",
@@ -60,10 +69,13 @@ function fishScript(commands: readonly NamedCommand[]): string {
     const start = `complete -c verifier -n ${condition}`
     return [
       ...command.commands.map(sub => `${start} -a ${sub.name()} -d ${quoted(sub.description())}`),
-      ...optionsOf(command).map(
-        ({ long, description, required }) =>
-          `${start} -l ${long?.slice(2)}${required ? " -r" : ""} -d ${quoted(description)}`,
+      ...command.registeredArguments.flatMap(({ argChoices }) =>
+        argChoices ? [`${start} -f -a ${quoted(argChoices.join(" "))}`] : [],
       ),
+      ...optionsOf(command).map(({ long, description, required, argChoices }) => {
+        const value = argChoices ? ` -x -a ${quoted(argChoices.join(" "))}` : required ? " -r" : ""
+        return `${start} -l ${long?.slice(2)}${value} -d ${quoted(description)}`
+      }),
     ]
   })
   return `${lines.join("\n")}\n`

@@ -71,9 +71,11 @@ async function refuseMisspelt(word: string): Promise<void> {
 /** What the options add that only Commander parses. */
 async function flagsOf(more: MoreOptions | undefined, readAtMs: number): Promise<Partial<VerifyFlags>> {
   if (more === undefined) return {}
+  const quiet = more.format === "quiet"
   const { readExpectations, readStrictList } = await import("./expected-facts.ts")
   const { strictList, expectations } = more
   return {
+    quiet,
     ...(strictList === undefined ? {} : { refused: readStrictList(strictList) }),
     ...(expectations === undefined ? {} : { expectations: await readExpectations(expectations, readAtMs) }),
   }

@@ -1,5 +1,6 @@
 /** One verification as a pure function of the document's bytes, the user's trusted keys and the flags. */
 import type { JsonObject } from "@runseal/canonical"
+import { NOT_TRUSTED } from "@runseal/core/presentation/advice"
 import { isUnreadable, type Unreadable, verifyText } from "@runseal/core/verify/document"
 import { evidenceOf } from "@runseal/core/verify/evidence-summary"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
@@ -19,6 +20,8 @@ import { reportLines } from "./report-lines.ts"
 export type VerifyFlags = JudgeFlags & {
   readonly showEvidenceSummary: boolean
   readonly json: boolean
+  /** The verdict alone on standard output; what it must not be mistaken for is on standard error. */
+  readonly quiet?: boolean
   /** This machine's clock, milliseconds since the epoch. */
   readonly readAtMs: number
 }
@@ -44,9 +47,17 @@ export function answerOf(verified: Report | Unreadable, input: Uint8Array, flags
   const judgement = judge(report, flags)
   const evidence = flags.showEvidenceSummary ? evidenceOf(input) : []
   const reading = { report, judgement, evidence }
-  if (!flags.json) return printed(reportLines(reading), style, judgement.exit)
+  if (!flags.json)
+    return { ...printed(reportLines(reading), style, judgement.exit), ...warningOf(isUntrusted(report), flags, style) }
   return { stdout: printJson(jsonAnswer(reading)), stderr: "", exit: judgement.exit }
 }
+
+/** Without its reason the verdict on a stranger's document would look like that on a forgery. */
+export const warningOf = (
+  untrusted: boolean,
+  { quiet = false }: Pick<VerifyFlags, "quiet">,
+  style: Style,
+): Partial<Answer> => (untrusted && quiet ? { stderr: refused(NOT_TRUSTED, style).stderr } : {})
 
 /** Of every object that `--json` prints; it rises when a key changes its meaning or goes away. */
 export const SCHEMA_VERSION = 1

@@ -26,6 +26,8 @@ export type VerifyOptions = Readonly<Record<Switch, boolean>> & { readonly trust
 /** First arguments that name a command, not a document. */
 export const COMMANDS: ReadonlySet<string> = new Set([
   "export",
+  "expand",
+  "withhold",
   "log",
   "trust",
   "completion",

@@ -24,10 +24,12 @@ const TYPED: readonly (readonly [typed: string, completed: string])[] = [
   ["log audit --qu", "--quick"],
   ["ok.json --not", "--not-before"],
   ["ok.json --trust trust.json --max", "--max-age"],
-  ["exp", "export"],
+  ["expo", "export"],
   ["export ok.json --sig", "--sigstore"],
   ["trust rem", "remove"],
   ["trust add --rep", "--replace"],
+  ["completion zs", "zsh"],
+  ["withhold ok.json --section caus", "causal_graph"],
 ]
 
 const missing = (...programs: readonly string[]): string =>

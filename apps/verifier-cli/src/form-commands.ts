@@ -1,0 +1,47 @@
+/** The commands that write a record in another form. */
+import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { type Command, Option } from "commander"
+import type { Answer } from "./exit-answer.ts"
+import { FORM_HELP } from "./help-texts.ts"
+import type { Style } from "./print.ts"
+import type { FormFlags } from "./record-forms.ts"
+
+/** Adds `expand` and `withhold`. @param trusts of the program's own options; throws InputError where others are given */
+export function formCommands(
+  program: Command,
+  trusts: (command: string) => Promise<readonly TrustedKeys[]>,
+  style: Style,
+  setAnswer: (answer: Answer) => void,
+): void {
+  formCommand(program, "expand", "write a record in full: with every section that follows from what is sealed").action(
+    async (argument: string, flags: FormFlags) => {
+      const { expandRecord } = await import("./record-forms.ts")
+      setAnswer(await expandRecord(argument, flags, await trusts("expand"), style))
+    },
+  )
+  formCommand(program, "withhold", "write a record without the content of some sections: it still verifies")
+    .addOption(
+      new Option(
+        "--section <name>",
+        `${DECLARED_NAMES.slice(0, -1).join(", ")} or ${DECLARED_NAMES.at(-1)} (repeatable)`,
+      )
+        .choices(DECLARED_NAMES)
+        .argParser((name: string, before: readonly string[] = []) => [...before, name])
+        .makeOptionMandatory(),
+    )
+    .action(async (argument: string, { section, ...flags }: FormFlags & { readonly section: readonly string[] }) => {
+      const { withholdFromRecord } = await import("./record-forms.ts")
+      setAnswer(await withholdFromRecord(argument, section, flags, await trusts("withhold"), style))
+    })
+}
+
+/** What the two have in common. */
+const formCommand = (program: Command, name: keyof typeof FORM_HELP, description: string): Command =>
+  program
+    .command(name)
+    .description(description)
+    .argument("<document>", "an audit bundle or a report: a file, - for standard input, or an https address")
+    .option("--out <file>", "write to this file instead of standard output")
+    .option("--force", "overwrite a file of the same name", false)
+    .addHelpText("after", FORM_HELP[name])

@@ -1,0 +1,77 @@
+/** `verifier expand` and `verifier withhold`: a record in full, and a record without the content of some sections. Both verify it first. */
+import { basename, dirname } from "node:path"
+import { canonicalize, utf8Encode } from "@runseal/canonical"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/declared-sections"
+import { reduce, withholdSections } from "@runseal/core/derivation/derive"
+import { NOT_TRUSTED } from "@runseal/core/presentation/advice"
+import { isUnreadable } from "@runseal/core/verify/document"
+import { bundleOf } from "@runseal/core/verify/document-anchors"
+import { firstFault, isUntrusted } from "@runseal/core/verify/report"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import type { Answer } from "./exit-answer.ts"
+import { refused } from "./exit-answer.ts"
+import { writeNewFiles } from "./export-folder.ts"
+import { InputError } from "./input-error.ts"
+import type { Style } from "./print.ts"
+import { readInput } from "./read-input.ts"
+import { verifyAny } from "./verify-any.ts"
+
+export type FormFlags = {
+  /** Where the record goes; standard output without it. */
+  readonly out?: string
+  /** Whether a file of that name is replaced. */
+  readonly force: boolean
+}
+
+/** The full form of a record. Throws InputError. */
+export const expandRecord = (
+  argument: string,
+  flags: FormFlags,
+  trusts: readonly TrustedKeys[],
+  style: Style,
+): Promise<Answer> => writtenAs(argument, canonicalize, flags, trusts, style)
+
+/** The sealed form of a record without the content of these declared sections. Throws InputError. */
+export async function withholdFromRecord(
+  argument: string,
+  names: readonly string[],
+  flags: FormFlags,
+  trusts: readonly TrustedKeys[],
+  style: Style,
+): Promise<Answer> {
+  const sections = names.map(declaredName)
+  const sealed = (record: Bundle): string => canonicalize(reduce(withholdSections(record, sections)))
+  return await writtenAs(argument, sealed, flags, trusts, style)
+}
+
+function declaredName(word: string): DeclaredName {
+  const name = DECLARED_NAMES.find(known => known === word)
+  if (name !== undefined) return name
+  throw new InputError(`${word} is no section that can be withheld: these are ${DECLARED_NAMES.join(", ")}.`)
+}
+
+/**
+ * Writes a record in another form. What FAILED is not written: another form of it could lack just what was changed. No trusted key is
+ * needed, since no form says whose record it is.
+ */
+async function writtenAs(
+  argument: string,
+  form: (record: Bundle) => string,
+  { out, force }: FormFlags,
+  trusts: readonly TrustedKeys[],
+  style: Style,
+): Promise<Answer> {
+  const { report, record } = await verifyAny(await readInput(argument), trusts)
+  if (isUnreadable(report)) return refused(`this cannot be verified: ${report.unreadable}`, style)
+  const bundle = bundleOf(record)
+  if (bundle === undefined) return refused("this has one form alone: only an audit bundle has two.", style)
+  const fault = firstFault(report)
+  if (fault !== undefined)
+    return refused(`nothing was written: FAILED, first failed check, ${fault.id}: ${fault.message}`, style, 1)
+  const text = form(bundle)
+  if (out !== undefined) writeNewFiles(dirname(out), [{ name: basename(out), bytes: utf8Encode(text) }], force)
+  const verdict = isUntrusted(report) ? NOT_TRUSTED : report.verdict
+  const { stderr } = refused(`run ${bundle.run.run_id}, before it was written: ${verdict}`, style, 0)
+  return { stdout: out === undefined ? text : "", stderr, exit: 0 }
+}
