@@ -2,7 +2,7 @@
 
 import { readOptions } from "./bench-options.ts"
 import { type Bench, type Part, QUICK, WHOLE } from "./bench-plan.ts"
-import { keepOnPage, machine, markdown } from "./page.ts"
+import { keepOnPage, type Measured, machine, markdown } from "./page.ts"
 import { PARTS } from "./parts/all.ts"
 import { startDatabaseServer } from "./servers/database-server.ts"
 
@@ -20,19 +20,19 @@ Without parts all are measured but memory. An answer with an unexpected status e
 
 const say = (line: string): void => void process.stderr.write(`bench: ${line}\n`)
 
-/** Prints each part's tables as soon as they are measured. @param keep writes them into the page, by the part's name */
+/** Prints each part's tables as soon as they are measured. @param keep writes them into the page, but for parts that are measured by name only */
 async function measureAll(
   parts: readonly Part[],
   bench: Bench,
   conditions: string,
-  keep: (name: string, tables: string) => void,
+  keep: (measured: Measured) => void,
 ): Promise<void> {
   for (const part of parts) {
     const sections = await part.run(bench)
     if (sections.length === 0) continue
-    const tables = [conditions, ...sections.map(markdown)].join("\n\n")
-    process.stdout.write(`${tables}\n\n`)
-    keep(part.name, tables)
+    const tables = sections.map(markdown).join("\n\n")
+    process.stdout.write(`${conditions}\n\n${tables}\n\n`)
+    if (part.onlyByName !== true) keep({ name: part.name, conditions, tables })
   }
 }
 
@@ -61,8 +61,8 @@ async function main(argv: readonly string[]): Promise<void> {
       chosen,
       { plan, database, peers: options.peers, say },
       `\`${command}\` on ${machine(database?.version)}`,
-      (name, tables) => {
-        if (options.write) keepOnPage(tables, `npm run bench -- ${name}`)
+      measured => {
+        if (options.write) keepOnPage(measured, "performance.md")
       },
     )
   } finally {

@@ -3,19 +3,31 @@ import { expect, test } from "vitest"
 import { withTables } from "./page.ts"
 import { PARTS } from "./parts/all.ts"
 
-const PAGE = "before\n\n<!-- a: begin -->\n\nold\n\n<!-- a: end -->\n\n<!-- b: begin -->\n\nother\n\n<!-- b: end -->\n"
+const [MINE, YOURS] = ["`npm run bench` on a machine", "`npm run bench -- b` on another"]
+const PAGE = `before\n\n<!-- measured: a -->\n${MINE}\n\nold\n\n<!-- measured: b -->\nother\n`
+const measured = (name: string, conditions: string, tables = "new") => ({ name, conditions, tables })
 
-test("tables of one command take the place of its own and of no other's", () => {
-  expect(withTables(PAGE, "new", "a")).toBe(PAGE.replace("old", "new"))
-  expect(withTables(withTables(PAGE, "new", "a"), "new", "a")).toBe(PAGE.replace("old", "new"))
+test("tables of one part take the place of its own and of no other's", () => {
+  expect(withTables(PAGE, measured("a", MINE))).toBe(PAGE.replace("old", "new"))
+  expect(withTables(withTables(PAGE, measured("a", MINE)), measured("a", MINE))).toBe(PAGE.replace("old", "new"))
+  expect(withTables(PAGE, measured("b", MINE))).toBe(PAGE.replace("other", "new"))
 })
 
-test("a page that has lost a mark is not written", () => {
-  for (const lost of ["<!-- a: begin -->", "<!-- a: end -->"])
-    expect(() => withTables(PAGE.replace(lost, ""), "new", "a")).toThrow("lost the marks")
+test("each part says what it holds for, once for parts in a row", () => {
+  const apart = withTables(PAGE, measured("a", YOURS))
+  expect(apart).toBe(`before\n\n<!-- measured: a -->\n${YOURS}\n\nnew\n\n<!-- measured: b -->\n${MINE}\n\nother\n`)
+  expect(withTables(apart, measured("b", YOURS))).not.toContain(MINE)
+  expect(withTables(apart, measured("a", MINE, "old"))).toBe(PAGE)
 })
 
-test("docs/performance.md has a place for every part of the bench", () => {
-  const page = readFileSync(new URL("../../../docs/performance.md", import.meta.url), "utf8")
-  for (const { name } of PARTS) expect(withTables(page, "new", `npm run bench -- ${name}`)).toContain("\n\nnew\n\n")
+test("a page without the part's mark is not written", () => {
+  expect(() => withTables(PAGE, measured("c", MINE))).toThrow("no place for c")
+})
+
+test.each([
+  ["performance.md", PARTS.filter(({ onlyByName }) => onlyByName !== true).map(({ name }) => name)],
+  ["scale.md", ["load"]],
+])("docs/%s has a place for every part", (page, names) => {
+  const text = readFileSync(new URL(`../../../docs/${page}`, import.meta.url), "utf8")
+  for (const name of names) expect(withTables(text, measured(name, MINE, "| new |"))).toContain("| new |")
 })

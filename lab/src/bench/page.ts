@@ -1,9 +1,9 @@
-/** Tables, printed and written into docs/performance.md: those of each command between two marks with its name. */
+/** Tables, printed and written into pages of docs, each part behind a mark with its name. The marks are at the end of a page. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { arch, cpus, platform, totalmem } from "node:os"
 import { fileURLToPath } from "node:url"
 
-const PAGE = fileURLToPath(new URL("../../../docs/performance.md", import.meta.url))
+const DOCS = new URL("../../../docs/", import.meta.url)
 const GIBIBYTE = 2 ** 30
 
 /** One line of a table. */
@@ -72,15 +72,41 @@ export function machine(database: string | undefined): string {
   return `${parts.join(", ")}; ${versions.join(", ")}`
 }
 
-/** Replaces a command's tables on the page. @throws Error when the marks are not on the page */
-export function keepOnPage(tables: string, command: string): void {
-  writeFileSync(PAGE, withTables(readFileSync(PAGE, "utf8"), tables, command))
+/** The tables of one part, and the command and machine that they hold for. */
+export type Measured = { readonly name: string; readonly conditions: string; readonly tables: string }
+
+/** Replaces a part's tables on a page of docs. @throws Error when the page has no place for them */
+export function keepOnPage(measured: Measured, page: "performance.md" | "scale.md"): void {
+  const file = fileURLToPath(new URL(page, DOCS))
+  writeFileSync(file, withTables(readFileSync(file, "utf8"), measured))
 }
 
-/** The page with these tables between the command's marks; all else stays. @throws Error when the page has not both marks, in order */
-export function withTables(page: string, tables: string, command: string): string {
-  const [first, last] = [`<!-- ${command}: begin -->`, `<!-- ${command}: end -->`]
-  const [begin, end] = [page.indexOf(first), page.indexOf(last)]
-  if (begin < 0 || end < begin) throw new Error("docs/performance.md has lost the marks around the tables")
-  return `${page.slice(0, begin + first.length)}\n\n${tables}\n\n${page.slice(end)}`
+const MARK = /^<!-- measured: ([\w-]+) -->\n/m
+/** Conditions are one line, which begins with the command. */
+const CONDITIONS = /^(`npm run .*)\n\n/
+
+/** The page with these tables behind the part's mark; all else stays. @throws Error when the page has no such mark */
+export function withTables(page: string, measured: Measured): string {
+  const [text = "", ...rest] = page.split(MARK)
+  const parts = partsOf(rest)
+  if (!parts.some(({ name }) => name === measured.name)) throw new Error(`the page has no place for ${measured.name}`)
+  let conditions = ""
+  const blocks = parts.map(part => {
+    const next = part.name === measured.name ? measured : part
+    // What holds for the part before is not repeated.
+    const line = next.conditions === conditions ? "" : `${next.conditions}\n\n`
+    conditions = next.conditions
+    return `<!-- measured: ${next.name} -->\n${line}${next.tables}\n`
+  })
+  return `${text}${blocks.join("\n")}`
+}
+
+/** Names and texts in turn, as parts that each have their conditions. */
+function partsOf(rest: readonly string[]): readonly Measured[] {
+  let conditions = ""
+  return rest.flatMap((block, at) => {
+    if (at % 2 === 0) return []
+    conditions = CONDITIONS.exec(block)?.[1] ?? conditions
+    return [{ name: rest[at - 1] ?? "", conditions, tables: block.replace(CONDITIONS, "").trimEnd() }]
+  })
 }

@@ -17,7 +17,7 @@ const HELP = `npm run load -- [--runs <number>] [--keys <number>] [--minutes <nu
   --minutes <number>   time limit of the load, after which fewer runs are accepted
   --database <url>     an empty database on your own server, which is not removed; its signing keys are stored in --data-dir
   --measure            loads nothing and measures the database that was loaded before
-  --write              writes the tables into docs/performance.md
+  --write              writes the tables into docs/scale.md
 
 Without --database it starts a PostgreSQL of its own and deletes it at the end. It takes some 11 KB per run in the folder for
 temporary files. The runs are requests to the service, which seals and verifies each as usual. Its own PostgreSQL does not sync
@@ -81,9 +81,10 @@ async function main(): Promise<void> {
     const story = values.measure ? "loaded before" : await load(target, own, amount)
     say(story)
     const sections = await measureFlatness(target, callersOf(target.folder), say)
-    const page = `\`npm run load\` on ${machine(target.version)}; ${story}\n\n${sections.map(markdown).join("\n\n")}`
-    process.stdout.write(`${page}\n`)
-    if (values.write) keepOnPage(page, "npm run load")
+    const conditions = `\`npm run load\` on ${machine(target.version)}; ${story}`
+    const tables = sections.map(markdown).join("\n\n")
+    process.stdout.write(`${conditions}\n\n${tables}\n`)
+    if (values.write) keepOnPage({ name: "load", conditions, tables }, "scale.md")
   } finally {
     await target.remove()
   }

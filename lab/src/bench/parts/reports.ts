@@ -4,7 +4,7 @@ import { type Bench, type Part, USUAL_CONNECTIONS } from "../bench-plan.ts"
 import { FULL } from "../bodies.ts"
 import { type LoadRequest, type LoadResult, load } from "../load/load.ts"
 import { type Measured, measure } from "../measured-load.ts"
-import { readable, type Section, sectionOf } from "../page.ts"
+import { readable, type Section } from "../page.ts"
 import { openDeployment } from "../servers/bench-deployment.ts"
 import type { ServerProcess } from "../servers/measured-server.ts"
 import { loadSection } from "./loads.ts"
@@ -49,27 +49,19 @@ async function measureReports({ plan, database, say }: Bench): Promise<readonly 
       {
         what: "GET /runs/{id}/report.pdf, comprehensive",
         rounds: [drawn],
-        note: `${READERS} readers, nothing else asked`,
+        note: `${READERS} readers, nothing else asked; ${delay(drawn)}`,
       },
-      { what: "POST /execute, no reports", rounds: [alone], note: due },
+      { what: "POST /execute, no reports", rounds: [alone], note: `${due}; ${delay(alone)}` },
       {
         what: "POST /execute, reports drawn all the time",
         rounds: [both.running],
-        note: `${due}; service µs include the reports'`,
-      },
-    ]),
-    sectionOf("Event-loop delay of the service, p99", [
-      { what: "while reports are drawn", value: drawn.loopDelayP99, unit: "ms", note: "" },
-      { what: "while runs are sealed", value: alone.loopDelayP99, unit: "ms", note: `${RUNS_BESIDE} a second` },
-      {
-        what: "while both are done",
-        value: both.running.loopDelayP99,
-        unit: "ms",
-        note: `${readable(both.reading.perSecond)} reports a second beside`,
+        note: `${readable(both.reading.perSecond)} reports a second beside, in service µs too; ${delay(both.running)}`,
       },
     ]),
   ]
 }
+
+const delay = ({ loopDelayP99 }: Measured): string => `event-loop delay p99 ${readable(loopDelayP99)} ms`
 
 type Job = Parameters<typeof measure>[1]
 
