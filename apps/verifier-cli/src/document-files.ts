@@ -9,7 +9,7 @@ const MAX_DOCUMENTS = 100_000
 /** Folders within a folder. */
 const MAX_DEPTH = 32
 /** Files of a folder that are documents, or hold one a line, by their names. */
-const DOCUMENT_NAME = /\.(?:json|pdf|ndjson)$/i
+const DOCUMENT_NAME = /\.(?:json|pdf|ndjson(?:\.gz|\.zst)?)$/i
 
 export type DocumentFile = {
   readonly path: string

@@ -13,6 +13,9 @@ export type ReadLimits = {
 /** 64 MiB, the limit of the strict parser; a server has 30 s to send them. */
 export const DOCUMENT_LIMITS: ReadLimits = { maxBytes: DEFAULT_MAX_BYTES, deadlineMs: 30_000 }
 
+/** Bytes of one document a line that are fetched, compressed or expanded: some 300,000 records. A file has no such limit. */
+const FETCHED_LINES_MAX_BYTES = 4_294_967_296
+
 /** Redirects followed within one origin. */
 const MAX_REDIRECTS = 5
 /** Bytes of one read; a bundle takes one or two. */
@@ -28,13 +31,41 @@ export async function readInput(argument: string, limits: ReadLimits = DOCUMENT_
   return isAddress(argument) ? await fetchBytes(parseAddress(argument), limits) : await readFile(argument, limits)
 }
 
+/** How input may be compressed: RFC 1952, RFC 8878. */
+export type Compression = "gzip" | "zstd"
+
+/** The first bytes of each; no JSON begins with them. */
+const SIGNATURES: readonly (readonly [Compression, Uint8Array])[] = [
+  ["gzip", Uint8Array.of(0x1f, 0x8b)],
+  ["zstd", Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd)],
+]
+const SIGNATURE_MAX_BYTES = 4
+
 /**
- * The bytes behind an argument in chunks. A file or standard input may be of any size; an address is read whole, within the
- * limits. Throws InputError.
+ * The bytes behind an argument in chunks, expanded when they are compressed. A file or standard input may be of any size. Throws
+ * InputError.
  */
-export async function* readChunks(argument: string, limits: ReadLimits = DOCUMENT_LIMITS): AsyncGenerator<Uint8Array> {
+export async function* readChunks(argument: string): AsyncGenerator<Uint8Array> {
+  const chunks = chunksBehind(argument)
+  let head: Uint8Array = new Uint8Array()
+  while (head.length < SIGNATURE_MAX_BYTES) {
+    const next = await chunks.next()
+    if (next.done) break
+    head = Buffer.concat([head, next.value])
+  }
+  async function* all(): AsyncGenerator<Uint8Array> {
+    yield head
+    yield* chunks
+  }
+  const [compression] = SIGNATURES.find(([, bytes]) => bytes.every((byte, at) => byte === head[at])) ?? []
+  if (compression === undefined) return yield* all()
+  const { expanded } = await import("./compressed-input.ts")
+  yield* expanded(all(), compression, argument === "-" ? "The input" : argument)
+}
+
+async function* chunksBehind(argument: string): AsyncGenerator<Uint8Array> {
   if (argument === "-") yield* process.stdin
-  else if (isAddress(argument)) yield await fetchBytes(parseAddress(argument), limits)
+  else if (isAddress(argument)) yield* fetchChunks(parseAddress(argument))
   else {
     try {
       yield* chunksOf(argument)
@@ -47,8 +78,8 @@ export async function* readChunks(argument: string, limits: ReadLimits = DOCUMEN
 /** Whether an argument names something on a network rather than a file. */
 export const isAddress = (argument: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(argument)
 
-/** Whether the file name says that it holds one document a line. */
-export const isStream = (argument: string): boolean => /\.ndjson$/i.test(argument)
+/** Whether the file name says that it holds one document a line, compressed or not. */
+export const isStream = (argument: string): boolean => /\.ndjson(?:\.gz|\.zst)?$/i.test(argument)
 
 /** Whether an argument names something that is there. */
 export const isThere = (argument: string): boolean => existsSync(argument)
@@ -96,17 +127,19 @@ function* chunksOf(path: string): Generator<Uint8Array> {
 
 async function collect(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  { maxBytes }: ReadLimits,
+  limits: ReadLimits,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of source) {
     size += chunk.length
-    if (size > maxBytes) throw new InputError(`The input is larger than ${maxBytes} bytes.`)
+    if (size > limits.maxBytes) throw tooLarge(limits)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
+
+const tooLarge = ({ maxBytes }: ReadLimits): InputError => new InputError(`The input is larger than ${maxBytes} bytes.`)
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
@@ -123,21 +156,62 @@ export function parseAddress(text: string): URL {
 
 async function fetchBytes(start: URL, limits: ReadLimits): Promise<Uint8Array> {
   const signal = AbortSignal.timeout(limits.deadlineMs)
-  let url = start
   try {
-    for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-      const response = await fetch(url, { redirect: "manual", signal, headers: { accept: "application/json" } })
-      const { status, body } = response
-      if (status === 200 && body !== null) return await collect(body, limits)
-      await body?.cancel()
-      if (!REDIRECTS.has(status)) throw new InputError(`${url.href} answered with status ${status}.`)
-      url = redirected(url, response.headers.get("location"))
-    }
+    return await collect(await fetchBody(start, signal), limits)
   } catch (error) {
-    if (error instanceof InputError) throw error
-    throw new InputError(signal.aborted ? timeoutProblem(url, limits) : unreachable(url, error))
+    throw fetchProblem(start, error, signal, limits)
+  }
+}
+
+/** The body of an answer as it arrives. The deadline is that of the answer's head, and of each chunk. */
+async function* fetchChunks(start: URL): AsyncGenerator<Uint8Array> {
+  const limits = { maxBytes: FETCHED_LINES_MAX_BYTES, deadlineMs: DOCUMENT_LIMITS.deadlineMs }
+  const silence = new AbortController()
+  const within = async <T>(awaited: Promise<T>, sentence = unreachable): Promise<T> => {
+    const timer = setTimeout(() => silence.abort(), limits.deadlineMs)
+    try {
+      return await awaited
+    } catch (error) {
+      throw fetchProblem(start, error, silence.signal, limits, sentence)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  const reader = (await within(fetchBody(start, silence.signal))).getReader()
+  let size = 0
+  for (;;) {
+    const { done, value } = await within(reader.read(), brokenOff)
+    if (done) return
+    size += value.length
+    if (size > limits.maxBytes) throw tooLarge(limits)
+    yield value
+  }
+}
+
+/** Follows redirects. Throws InputError, and whatever fetch throws. */
+async function fetchBody(start: URL, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+  let url = start
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+    const response = await fetch(url, { redirect: "manual", signal, headers: { accept: "application/json" } })
+    const { status, body } = response
+    if (status === 200 && body !== null) return body
+    await body?.cancel()
+    if (!REDIRECTS.has(status)) throw new InputError(`${url.href} answered with status ${status}.`)
+    url = redirected(url, response.headers.get("location"))
   }
   throw new InputError(`${start.href} redirects more than ${MAX_REDIRECTS} times.`)
+}
+
+/** @param start whose host is that of every redirect that was followed */
+function fetchProblem(
+  start: URL,
+  error: unknown,
+  signal: AbortSignal,
+  limits: ReadLimits,
+  sentence = unreachable,
+): InputError {
+  if (error instanceof InputError) return error
+  return new InputError(signal.aborted ? timeoutProblem(start, limits) : sentence(start, error))
 }
 
 function redirected(from: URL, location: string | null): URL {
@@ -152,6 +226,8 @@ function redirected(from: URL, location: string | null): URL {
 
 const timeoutProblem = ({ host }: URL, { deadlineMs }: ReadLimits): string =>
   `${host} did not send the document within ${deadlineMs / 1000} s.`
+
+const brokenOff = ({ host }: URL): string => `${host} broke off before the end of its answer.`
 
 function unreachable({ host }: URL, error: unknown): string {
   const code = errorCode(error instanceof Error ? error.cause : undefined)

@@ -14,13 +14,20 @@ export const EXPORTS_PER_CALLER_MAX = 4
 /** Longest that a page waits to be read, in milliseconds; then the stream is ended. */
 const PAGE_DEADLINE_MS = 300_000
 
+type Pages = AsyncIterable<Uint8Array>
+
 export type Exports = {
   /**
    * Seals the statement of a tenant's export and gives its lines, NDJSON: the statement, then the records in the order of the
    * chain. Undefined when too many exports are under way. A stream that ends early has failed.
+   * @param send the form in which they are sent; absent: as they are
    * @throws StoreError when no statement was sealed
    */
-  readonly open: (tenant: Tenant, range: AdmittedRange) => Promise<ReadableStream<Uint8Array> | undefined>
+  readonly open: (
+    tenant: Tenant,
+    range: AdmittedRange,
+    send?: (lines: Pages) => Pages,
+  ) => Promise<ReadableStream<Uint8Array> | undefined>
 }
 
 type ExportsContext = {
@@ -39,7 +46,7 @@ export function openExports({ db, reads, sealer, nowMs, show, reportFailure }: E
   const isFull = (owner: number): boolean =>
     underWay.length >= EXPORTS_MAX || underWay.filter(other => other === owner).length >= EXPORTS_PER_CALLER_MAX
   return {
-    open: async (tenant, range) => {
+    open: async (tenant, range, send = lines => lines) => {
       const { owner } = tenant
       if (isFull(owner)) return undefined
       underWay.push(owner)
@@ -47,7 +54,7 @@ export function openExports({ db, reads, sealer, nowMs, show, reportFailure }: E
       try {
         const clock = new Date(nowMs()).toISOString()
         const statement = await sealer.state(await draftExport(db, tenant, clock, range))
-        return streamOf(pagesOf({ reads, show }, owner, statement), end, reportFailure)
+        return streamOf(send(pagesOf({ reads, show }, owner, statement)), end, reportFailure)
       } catch (error) {
         end()
         throw error
@@ -74,11 +81,8 @@ async function* pagesOf(
 }
 
 /** Reads a page once the client has read the one before. @param end called once, however the stream ends */
-function streamOf(
-  pages: AsyncGenerator<Uint8Array>,
-  end: () => void,
-  reportFailure: (error: unknown) => void,
-): ReadableStream<Uint8Array> {
+function streamOf(source: Pages, end: () => void, reportFailure: (error: unknown) => void): ReadableStream<Uint8Array> {
+  const pages = source[Symbol.asyncIterator]()
   let deadline: NodeJS.Timeout | undefined
   let ended = false
   const finish = (): void => {
@@ -86,9 +90,14 @@ function streamOf(
     if (!ended) end()
     ended = true
   }
+  /** What is under way for the next page stops by itself. */
+  const leave = (): void => {
+    finish()
+    pages.return?.().catch(() => undefined)
+  }
   const expect = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
     deadline = setTimeout(() => {
-      finish()
+      leave()
       controller.error(new Error("an export was not read any more"))
     }, PAGE_DEADLINE_MS).unref()
   }
@@ -108,12 +117,13 @@ function streamOf(
             expect(controller)
           }
         } catch (error) {
+          if (ended) return
           finish()
           reportFailure(error)
           controller.error(error)
         }
       },
-      cancel: finish,
+      cancel: leave,
     },
     { highWaterMark: 0 },
   )

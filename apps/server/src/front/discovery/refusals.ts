@@ -51,7 +51,7 @@ export const REFUSALS: Readonly<Record<RefusalStatus, { readonly name: string; r
   }),
   403: refused(403, "Forbidden", "An admin key is needed."),
   404: refused(404, "NotFound", "There is no such thing, or it belongs to another key."),
-  406: refused(406, "NotAcceptable", "Accept-Encoding leaves neither plain bytes nor gzip."),
+  406: refused(406, "NotAcceptable", "Accept-Encoding allows no form in which the answer is sent."),
   409: refused(
     409,
     "KeyInUse",

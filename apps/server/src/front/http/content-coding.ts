@@ -1,6 +1,7 @@
-/** Negotiates the content coding of an answer: identity or gzip. RFC 9110 §12.5.3. */
+/** Negotiates the content coding of an answer. RFC 9110 §12.5.3. */
 
-type Coding = "gzip" | "identity"
+/** Gzip is RFC 1952, zstd RFC 8878. */
+export type Compression = "gzip" | "zstd"
 
 /** Elements of the field that are read; more than any client sends. */
 const MAX_ELEMENTS = 32
@@ -18,16 +19,21 @@ function weightsIn(field: string): ReadonlyMap<string, number> {
 }
 
 /**
- * The coding of an answer to a request with this Accept-Encoding field, or without one. Gzip when the field lists it, or `*`, with a
- * weight not below that of identity; undefined when neither is acceptable.
+ * The coding of an answer to a request with this Accept-Encoding field, or without one. A compression when the field lists it
+ * with a weight not below that of identity: of those offered the one with the highest weight, at the same weight the first.
+ * `*` means gzip alone, which every client reads. Undefined when nothing is acceptable.
  */
-export function acceptedCoding(field: string | undefined): Coding | undefined {
+export function acceptedCoding(
+  field: string | undefined,
+  offered: readonly Compression[] = ["gzip"],
+): Compression | "identity" | undefined {
   if (field === undefined) return "identity"
   const weights = weightsIn(field)
   const other = weights.get("*")
-  const gzip = weights.get("gzip") ?? other ?? 0
+  const weightOf = (coding: Compression): number => weights.get(coding) ?? (coding === "gzip" ? other : undefined) ?? 0
   const identity = weights.get("identity") ?? other
-  // Identity is acceptable unless it is excluded; where it is not listed, gzip is preferred.
-  if (gzip > 0 && gzip >= (identity ?? 0)) return "gzip"
+  const [best] = offered.toSorted((one, two) => weightOf(two) - weightOf(one))
+  // Identity is acceptable unless it is excluded; where it is not listed, a compression is preferred.
+  if (best !== undefined && weightOf(best) > 0 && weightOf(best) >= (identity ?? 0)) return best
   return identity === 0 ? undefined : "identity"
 }

@@ -20,6 +20,10 @@ const SAVED_AS = {
   "Content-Disposition": { description: "Saves the answer as a file.", schema: { type: "string" }, required: true },
 }
 
+const CODED = {
+  "Content-Encoding": { description: "Absent for plain bytes.", schema: { enum: ["zstd", "gzip"] } },
+}
+
 const artifacts: readonly Operation[] = OUTCOME_KINDS.flatMap(kind => {
   const { artifact } = OUTCOMES[kind]
   if (artifact === undefined) return []
@@ -59,10 +63,10 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     id: "export_runs",
     summary: "The caller's records, oldest first, with a statement that proves them complete",
     description:
-      "One JSON document a line: an export statement, anchored in the log, then the bundles that it names. They are the shortest part of the caller's chain that holds every record admitted from `from` to `to`. An answer that ends early lacks records, and `verifier export.ndjson --complete` says which. 503 also when too many exports are being read.",
+      "One JSON document a line: an export statement, anchored in the log, then the bundles that it names. They are the shortest part of the caller's chain that holds every record admitted from `from` to `to`. An answer that ends early lacks records, and `verifier export.ndjson --complete` says which. Compressed with zstd or gzip where Accept-Encoding allows it. 503 also when too many exports are being read.",
     query: exportQuerySchema,
-    refusals: [404],
-    answers: { 200: bytes("application/x-ndjson", "The statement and the records.", SAVED_AS) },
+    refusals: [404, 406],
+    answers: { 200: bytes("application/x-ndjson", "The statement and the records.", { ...SAVED_AS, ...CODED }) },
   },
   {
     ...ONE,

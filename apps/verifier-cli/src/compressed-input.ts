@@ -1,0 +1,61 @@
+/** Expands input that is compressed with gzip or Zstandard. Loaded only for such input. */
+import { pipeline } from "node:stream"
+import * as zlib from "node:zlib"
+import { InputError } from "./input-error.ts"
+import type { Compression } from "./read-input.ts"
+
+/** Bytes that any compressed input may expand to. */
+export const EXPANSION_FREE_BYTES = 1_073_741_824
+/** Beyond those: bytes for each compressed one. Exports expand to five. */
+export const EXPANSION_MAX_RATIO = 100
+
+const TOOLS = { gzip: "gunzip", zstd: "unzstd" } as const
+
+/**
+ * The expanded bytes. Memory holds a chunk, and for Zstandard its window, at most 128 MiB. Throws InputError, when it was cut off or
+ * damaged as well.
+ * @param name of the input, for errors
+ */
+export async function* expanded(
+  chunks: AsyncIterable<Uint8Array>,
+  compression: Compression,
+  name: string,
+): AsyncGenerator<Uint8Array> {
+  const decoder = decoderOf(compression, name)
+  let given = 0
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      given += chunk.length
+      yield chunk
+    }
+  }
+  let size = 0
+  try {
+    // The reader of the decoder gets every failure.
+    for await (const chunk of pipeline(counted(), decoder, () => undefined)) {
+      size += chunk.length
+      if (size > EXPANSION_FREE_BYTES && size > given * EXPANSION_MAX_RATIO)
+        throw new InputError(
+          `${name} expands to more than ${EXPANSION_MAX_RATIO} times its size: ${unpackFirst(compression)}.`,
+        )
+      yield chunk
+    }
+  } catch (error) {
+    if (error instanceof InputError) throw error
+    throw new InputError(`${name} could not be expanded: it was cut off or is damaged.`)
+  }
+  // Node reads the first frame of Zstandard only, and says nothing of the others.
+  if (decoder.bytesWritten !== given)
+    throw new InputError(`${name} has something behind its compressed data: ${unpackFirst(compression)}.`)
+}
+
+const unpackFirst = (compression: Compression): string => `unpack it with ${TOOLS[compression]}, and verify the result`
+
+function decoderOf(compression: Compression, name: string): zlib.Gunzip | zlib.ZstdDecompress {
+  if (compression === "gzip") return zlib.createGunzip()
+  // Node.js 20 has none, whatever the types say.
+  if (typeof zlib.createZstdDecompress === "function") return zlib.createZstdDecompress()
+  throw new InputError(
+    `${name} is compressed with Zstandard, which Node.js reads from 22.15 on: ${unpackFirst("zstd")}.`,
+  )
+}
