@@ -1,5 +1,4 @@
 /** The derivations by their names. docs/formats.md section 9. */
-import type { KnownTexts } from "@runseal/canonical"
 import type { Anchor, CompleteRecordLeaf } from "../artifacts/anchor.ts"
 import type { Bundle, BundleBody, SealedBody, SealedBundle } from "../artifacts/bundle-schema.ts"
 import { type DeclaredName, withhold } from "../artifacts/declared-sections.ts"
@@ -10,7 +9,7 @@ import { withheldProblemV1 } from "./v1/withheld-results.ts"
 
 type Rules = {
   readonly withheldProblem: (record: SealedBundle) => string | undefined
-  readonly expand: (record: SealedBundle, known?: KnownTexts) => Bundle
+  readonly expand: (record: SealedBundle) => Bundle
   readonly reduce: (record: BundleBody) => SealedBody
 }
 
@@ -21,10 +20,8 @@ const RULES: Readonly<Record<Derivation, Rules>> = {
 /**
  * The full form of a record. Sections and anchors that the record cannot give are absent from it, which a verifier reports. Of a withheld
  * section it has what `withheld_results` says.
- * @param known texts of its parts, where it was read from its canonical text
  */
-export const expand = (record: SealedBundle, known?: KnownTexts): Bundle =>
-  RULES[record.run.derivation].expand(record, known)
+export const expand = (record: SealedBundle): Bundle => RULES[record.run.derivation].expand(record)
 
 /** The sealed form of a record that has no bundle hash yet: what can be derived is left out and named by its hash. */
 export const reduceBody = (record: BundleBody): SealedBody => RULES[record.run.derivation].reduce(record)

@@ -59,10 +59,10 @@ function withoutLineEnd(input: string | Uint8Array): string | Uint8Array {
 }
 
 /** Reads a document of any kind. */
-export function readDocument({ value, mayHoldNul, known }: ParsedText): ReadDocument | Unreadable {
+export function readDocument({ value, mayHoldNul }: Omit<ParsedText, "known">): ReadDocument | Unreadable {
   if (mayHoldNul && holdsNul(value)) return unreadable("a text holds U+0000, which no record of ours can")
   if (!isObject(value)) return unreadable(NO_DOCUMENT)
-  if (isBundle(value)) return asRead("bundle", parseForms(value, known))
+  if (isBundle(value)) return asRead("bundle", parseForms(value))
   if (value.kind === EXPORT_KIND) return asRead("export_statement", parseExact(exportStatementSchema, value))
   const key = RECEIPT_KEYS.find(name => Object.hasOwn(value, name))
   if (key !== undefined) return asRead("receipt", parseReceiptDocument(value, key))
@@ -93,7 +93,7 @@ export function readForms(value: JsonObject): BundleForms | Unreadable {
 
 const isBundle = ({ kind }: JsonObject): boolean => kind === BUNDLE_KIND || kind === BUNDLE_VIEW_KIND
 
-function parseForms(value: JsonObject, known?: KnownTexts): Parsed<BundleForms> {
+function parseForms(value: JsonObject): Parsed<BundleForms> {
   const derivation = textMember(value.run, "derivation")
   if (derivation !== undefined && !DERIVATIONS.some(name => name === derivation))
     return { ok: false, problem: `run.derivation: ${derivation} is not known here: a newer verifier is needed` }
@@ -101,16 +101,16 @@ function parseForms(value: JsonObject, known?: KnownTexts): Parsed<BundleForms> 
   if (Array.isArray(value.anchors)) return { ok: false, problem: "anchors: must be an object" }
   if (value.kind === BUNDLE_KIND) {
     const parsed = parseExact(sealedBundleSchema, value)
-    return parsed.ok ? formsOf(parsed.value, undefined, known) : parsed
+    return parsed.ok ? formsOf(parsed.value) : parsed
   }
   const parsed = parseExact(bundleSchema, value)
   return parsed.ok ? formsOf(reduce(parsed.value), parsed.value) : parsed
 }
 
-function formsOf(sealed: SealedBundle, view?: Bundle, known?: KnownTexts): Parsed<BundleForms> {
+function formsOf(sealed: SealedBundle, view?: Bundle): Parsed<BundleForms> {
   const problem = withheldProblem(sealed)
   if (problem !== undefined) return { ok: false, problem }
-  return { ok: true, value: { sealed, bundle: expand(sealed, known), view } }
+  return { ok: true, value: { sealed, bundle: expand(sealed), view } }
 }
 
 function adviceFor(value: JsonObject): string {

@@ -2,7 +2,7 @@
  * Builds the derived sections of a run, each from the sections that its record holds and from those built before it. docs/formats.md
  * section 9.
  */
-import type { JsonObject, KnownTexts } from "@runseal/canonical"
+import type { JsonObject } from "@runseal/canonical"
 import type { Anchor, PreAnchorLeaf } from "../../artifacts/anchor.ts"
 import { receiptOf, type SealedBundle } from "../../artifacts/bundle-schema.ts"
 import { DERIVED_NAMES, type DerivedName } from "../../artifacts/derived-sections.ts"
@@ -110,16 +110,11 @@ const transcriptOf = (
 }
 
 /** Stages 7 to 9 of a completed run: what its entry in the log adds to the sections before it. */
-export function sectionsAfterLog(
-  record: SealedBundle,
-  before: Sections,
-  anchor: Anchor<PreAnchorLeaf>,
-  known?: KnownTexts,
-): Sections {
+export function sectionsAfterLog(record: SealedBundle, before: Sections, anchor: Anchor<PreAnchorLeaf>): Sections {
   const { envelope } = before
   const { allow_token: token } = record
   const make = makeFor(record)
-  const pote_proof = make("pote_proof", () => poteProofSection(anchor, known))
+  const pote_proof = make("pote_proof", () => poteProofSection(anchor))
   const logged = { ...before, ...(pote_proof && { pote_proof }) }
   const registry = make("registry", () => envelope && token && registrySection(envelope, logged, token))
   const final_vfa = make("final_vfa", () => envelope && registry && finalVfaSection(envelope, registry))

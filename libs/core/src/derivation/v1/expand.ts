@@ -2,7 +2,6 @@
  * The full form of a record from its sealed form: with every derived section and every leaf. It adds nothing to what is sealed.
  * docs/formats.md section 9.
  */
-import type { KnownTexts } from "@runseal/canonical"
 import type { OutsideAnchors, SealedOutside } from "../../artifacts/anchor.ts"
 import {
   type Anchors,
@@ -18,11 +17,11 @@ import { BUNDLE_VIEW_KIND } from "../../vocabulary/versions.ts"
 import { sectionsAfterLog, sectionsBeforeLog } from "./derive-sections.ts"
 
 /** The full form of a record. Sections and anchors that it cannot give are absent from it, which a verifier reports. */
-export function expandV1(record: SealedBundle, known?: KnownTexts): Bundle {
+export function expandV1(record: SealedBundle): Bundle {
   const { kind: _, derived: _derived, withheld_results: _withheld, sections: _kept, anchors: sealed, ...rest } = record
   const before = sectionsBeforeLog(record)
   const first = firstAnchor(record, before)
-  const sections = first.pre_anchor === undefined ? before : sectionsAfterLog(record, before, first.pre_anchor, known)
+  const sections = first.pre_anchor === undefined ? before : sectionsAfterLog(record, before, first.pre_anchor)
   const body = { kind: BUNDLE_VIEW_KIND, ...rest, sections, anchors: first } as const
   const anchors = { ...first, ...lastAnchor(record, body) }
   const outside = sealed.outside?.map(log => withLeaves(log, anchors))
