@@ -6,6 +6,7 @@ import type { OutsideAnchors, OutsideEntry } from "../src/artifacts/anchor.ts"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import { reduce } from "../src/derivation/derive.ts"
 import { bundleHash } from "../src/formulas/manifest-sections.ts"
+import { SLOTS } from "../src/verify/anchor-slots.ts"
 import { isUnreadable, verifyText } from "../src/verify/document.ts"
 import { outsideLimitations } from "../src/verify/outside.ts"
 import type { LimitationCode, Report } from "../src/verify/report.ts"
@@ -76,6 +77,21 @@ describe("a record whose entries an outside log holds too", () => {
     const { pre_anchor: _, ...last } = entered
     expect(failure(withOutside(bundle, last))).toMatch(/^outside: .*a later entry of the record/)
   })
+
+  test.each(RUN_SAMPLES.filter(([, verdict]) => verdict !== VERDICTS.unanchored))(
+    "%s fails with an entry for an anchor that it has not, in its sealed form too",
+    (_name, _verdict, spec) => {
+      const run = sealRun(deployment, spec).bundle
+      const held = reduce(withOutside(run, enterAll(rekor, run.anchors)))
+      const [log] = held.anchors.outside!
+      const own = log!.pre_anchor ?? log!.receipt ?? log!.complete_record
+      expect(verified(held).verdict).not.toBe(VERDICTS.failed)
+      for (const slot of SLOTS.filter(name => log![name] === undefined))
+        expect(failure({ ...held, anchors: { ...held.anchors, outside: [{ ...log, [slot]: own }] } }), slot).toMatch(
+          /^outside: /,
+        )
+    },
+  )
 
   test("verifies without the outside log being known only when it is public Rekor", () => {
     expect(failure(withOutside(bundle, entered), [deployment.trust])).toMatch(/^outside: an outside log is none/)

@@ -46,6 +46,13 @@ test.each(CASES)("%s is named by its place, in one wording, and never by its val
   expect(sentence).not.toContain(RECEIVED)
 })
 
+test("an empty list is no object, also where no field of that object is required", () => {
+  const outer = v.strictObject({ inner: v.exactOptional(v.strictObject({ may: v.exactOptional(v.string()) })) })
+  expect(parseExact(outer, { inner: {} })).toEqual({ ok: true, value: { inner: {} } })
+  expect(parseExact(outer, { inner: [] })).toEqual({ ok: false, problem: "inner: must be an object" })
+  expect(parseExact(outer, [])).toEqual({ ok: false, problem: "must be an object" })
+})
+
 test("a value without a place is described by what it should be", () => {
   expect(parseExact(schema, RECEIVED)).toEqual({ ok: false, problem: "must be an object" })
 })

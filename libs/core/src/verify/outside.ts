@@ -76,7 +76,18 @@ export function checkOutside(examined: ExaminedBundle): void {
   const { outside = [] } = examined.bundle.anchors
   const inOrder = rises(outside.map(logIdOf))
   examined.findings.require("outside", inOrder, "the outside logs are not listed once each by rising log id")
+  checkOwners(examined)
   for (const anchors of outside) checkLog(anchors, examined)
+}
+
+/** An outside anchor has the leaf of the record's own, so the full form lacks one whose own the record has not: nothing would look at it. */
+function checkOwners({ sealed, bundle, findings }: ExaminedBundle): void {
+  for (const slot of (sealed.anchors.outside ?? []).flatMap(log => slotted(log).map(({ slot }) => slot)))
+    findings.require(
+      "outside",
+      bundle.anchors[slot] !== undefined,
+      `an outside log holds a ${slot} that the record has not`,
+    )
 }
 
 function checkLog(anchors: OutsideAnchors, { bundle, trust, findings }: ExaminedBundle): void {

@@ -97,8 +97,6 @@ function parseForms(value: JsonObject): Parsed<BundleForms> {
   const derivation = textMember(value.run, "derivation")
   if (derivation !== undefined && !DERIVATIONS.some(name => name === derivation))
     return { ok: false, problem: `run.derivation: ${derivation} is not known here: a newer verifier is needed` }
-  // A schema without required fields takes an empty list for an object.
-  if (Array.isArray(value.anchors)) return { ok: false, problem: "anchors: must be an object" }
   if (value.kind === BUNDLE_KIND) {
     const parsed = parseExact(sealedBundleSchema, value)
     return parsed.ok ? formsOf(parsed.value) : parsed

@@ -52,7 +52,9 @@ function demanded(value: Json, pointer = ""): readonly string[] {
     return [...becomes, `${step(pointer, value.length)} is added`, ...items]
   }
   if (!isMembers(value)) return becomes.filter(line => value !== null || !line.endsWith("null"))
-  const strangers = ["extra", "__proto__", "toString", "constructor"].map(name => `${step(pointer, name)} is added`)
+  const strangers = ["extra", "__proto__", "toString", "constructor"]
+    .filter(name => !Object.hasOwn(value, name))
+    .map(name => `${step(pointer, name)} is added`)
   const members = Object.entries(value).flatMap(([key, member]) => {
     const here = step(pointer, key)
     return [`${here} is removed`, `${here} is renamed to ${key}_`, ...demanded(member, here)]
