@@ -4,8 +4,12 @@
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { canonicalize, type JsonObject, type JsonValue, parseStrictJson } from "@runseal/canonical"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
-import { isObject } from "@runseal/core/vocabulary/json-members"
+import { reduce, withholdSections } from "@runseal/core/derivation/derive"
+import { readForms } from "@runseal/core/verify/document"
+import { isObject, member, textMember } from "@runseal/core/vocabulary/json-members"
+import { BUNDLE_KIND } from "@runseal/core/vocabulary/versions"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 
@@ -39,35 +43,65 @@ export const validDocuments = (): readonly Uint8Array[] => [
 
 /** Gives a function that decides whether a verified document is one of the published ones, in all parts that a seal binds. */
 export function authenticity(): (document: JsonObject) => boolean {
-  const known = new Set<string>()
+  const others = new Set<string>()
+  const records = new Map<string, Bundle>()
   const originals = new Map<string, JsonObject>()
-  for (const bytes of validDocuments()) {
-    const document = parseStrictJson(bytes)
-    if (!isObject(document)) continue
-    known.add(bound(document, originals))
+  const documents = validDocuments()
+    .map(bytes => parseStrictJson(bytes))
+    .filter(isObject)
+  // Twice, so that every section withheld in one document is known from another.
+  for (const document of [...documents, ...documents]) {
+    if (!isBundle(document)) {
+      others.add(bound(document))
+      continue
+    }
+    const forms = readForms(document)
+    if ("unreadable" in forms) throw new Error(forms.unreadable)
+    const { sealed, bundle } = forms
+    for (const form of [canonicalize(sealed), canonicalize(bundle)]) {
+      const json = parseStrictJson(form)
+      const key = isObject(json) ? boundOfBundle(json, originals) : ""
+      // One that withholds nothing says what any other may withhold.
+      if (!records.has(key) || sealed.withheld_results === undefined) records.set(key, bundle)
+    }
   }
-  // Once more, now that every section withheld in one document is known from another.
-  for (const bytes of validDocuments()) {
-    const document = parseStrictJson(bytes)
-    if (isObject(document)) known.add(bound(document, originals))
+  return document => {
+    if (!isBundle(document)) return others.has(bound(document))
+    const record = records.get(boundOfBundle(document, originals))
+    return record !== undefined && hasItsResults(document, record)
   }
-  return document => known.has(bound(document, originals))
 }
 
+const isBundle = ({ sections, anchors }: JsonObject): boolean => isObject(sections) && isObject(anchors)
+
 /**
- * The bound parts of a document, in canonical form. The holder may withhold declared sections; a run whose leaf is v5
- * may be shown without its complete-record anchor; a receipt of anchor v1, or without anchor, binds no run number.
+ * The bound parts of a bundle in either form, in canonical form. The holder may withhold declared sections; a run whose leaf is v5 may be
+ * shown without its complete-record anchor.
  */
-function bound(document: JsonObject, originals: Map<string, JsonObject>): string {
-  const { sections, anchors, run } = document
-  if (isObject(sections) && isObject(anchors)) {
-    const shown = Object.fromEntries(
-      Object.entries(sections).map(([name, section]) => [name, asSealed(name, section, originals)]),
-    )
-    const { complete_record: _complete, ...first } = anchors
-    const old = isObject(run) && run.leaf_version === "vfa.leaf.v5"
-    return canonicalize({ ...document, sections: shown, anchors: old ? first : anchors })
-  }
+function boundOfBundle(document: JsonObject, originals: Map<string, JsonObject>): string {
+  const { withheld_results: _results, ...rest } = document
+  const { sections, anchors, run } = rest
+  const shown = Object.fromEntries(
+    membersOf(sections).map(([name, section]) => [name, asSealed(name, section, originals)]),
+  )
+  const old = textMember(run, "leaf_version") === "vfa.leaf.v5"
+  const slots = membersOf(anchors).filter(([slot]) => !(old && slot === "complete_record"))
+  return canonicalize({ ...rest, sections: shown, anchors: Object.fromEntries(slots) })
+}
+
+const membersOf = (value: JsonValue | undefined): readonly (readonly [string, JsonValue])[] =>
+  isObject(value) ? Object.entries(value) : []
+
+/** Whether the sealed form of a record has exactly the results that its withheld sections need; the full form has none beside it. */
+function hasItsResults(document: JsonObject, record: Bundle): boolean {
+  const withheld = DECLARED_NAMES.filter(name => member(member(document.sections, name), "withheld") === true)
+  const { withheld_results } = reduce(withholdSections(record, withheld))
+  const needed = document.kind === BUNDLE_KIND ? withheld_results : undefined
+  return canonicalize(document.withheld_results ?? null) === canonicalize(needed ?? null)
+}
+
+/** The bound parts of any other document: a receipt of anchor v1, or without anchor, binds no run number. */
+function bound(document: JsonObject): string {
   const { receipt_anchor: anchor, run_id: _run, ...rest } = document
   const leaf = isObject(anchor) ? anchor.leaf : undefined
   const numbered = isObject(leaf) && leaf.leaf_version === "vfa.receipt_anchor.v2"

@@ -70,6 +70,7 @@ describe("what counts as authentic", () => {
   const published = vectors("bundles/valid").map(bytes => JSON.parse(textOf(bytes)))
   const full = published.find(({ run, sections }) => run.outcome_kind === "ok" && sections.attested_context.declared)
   const old = published.find(({ run, anchors }) => run.leaf_version === "vfa.leaf.v5" && anchors.complete_record)
+  const hidden = published.find(record => record.withheld_results)
   const withheld = ({ kind, hash }: { readonly kind: string; readonly hash: string }) => ({
     kind,
     withheld: true,
@@ -85,7 +86,10 @@ describe("what counts as authentic", () => {
 
   test("is nothing else", () => {
     const { declared: _, ...emptied } = full.sections.causal_graph
+    const { withheld_results: results, ...withoutResults } = hidden
     const changed = [
+      withoutResults,
+      { ...hidden, withheld_results: { ...results, declared_values: {} } },
       { ...full, run: { ...full.run, run_id: full.run.run_id + 1 } },
       { ...full, extra: 1 },
       { ...full, anchors: { pre_anchor: full.anchors.pre_anchor } },

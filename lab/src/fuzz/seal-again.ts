@@ -3,11 +3,15 @@
  * leaves. Without keys there are no signatures.
  */
 import { isJsonValue, isSha256Hex, type JsonObject, type JsonValue } from "@runseal/canonical"
-import { bundleHash } from "@runseal/core/formulas/manifest-sections"
-import { manifestHash, sealHash } from "@runseal/core/formulas/seal"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { DERIVED_NAMES } from "@runseal/core/artifacts/derived-sections"
+import type { Manifest } from "@runseal/core/artifacts/manifest"
+import { preAnchorSections } from "@runseal/core/formulas/leaves"
+import { bundleHash, executionManifest } from "@runseal/core/formulas/manifest-sections"
+import { manifestHash, sealHash, type Unsealed } from "@runseal/core/formulas/seal"
 import { readForms } from "@runseal/core/verify/document"
-import { isObject } from "@runseal/core/vocabulary/json-members"
-import { BUNDLE_KIND } from "@runseal/core/vocabulary/versions"
+import { isObject, member } from "@runseal/core/vocabulary/json-members"
+import { BUNDLE_KIND, BUNDLE_VIEW_KIND } from "@runseal/core/vocabulary/versions"
 
 /** A new hash changes the hashes over it; a record's longest chain of hashes is shorter than this. */
 const MAX_ROUNDS = 40
@@ -26,8 +30,8 @@ export function sealAgain(text: string): string {
 /** Wrong hashes of the parts that contain them, each with the right one. */
 function staleHashes(text: string): ReadonlyMap<string, string> {
   const stale = new Map<string, string>()
-  const note = (written: JsonValue | undefined, right: string): void => {
-    if (isSha256Hex(written) && written !== right) stale.set(written, right)
+  const note: Note = (written, right) => {
+    if (isSha256Hex(written) && right !== undefined && written !== right) stale.set(written, right)
   }
   const visit = (value: JsonValue): void => {
     if (Array.isArray(value)) value.forEach(visit)
@@ -36,7 +40,7 @@ function staleHashes(text: string): ReadonlyMap<string, string> {
     const sealed = value.withheld !== true && ("kind" in value || "version" in value)
     if (sealed) note(value.hash, sealHash(value))
     note(value.ManifestHash, manifestHash(value))
-    if (value.kind === BUNDLE_KIND) note(value.bundle_hash, sealOfBundle(value))
+    if (value.kind === BUNDLE_KIND || value.kind === BUNDLE_VIEW_KIND) noteBundle(value, note)
   }
   try {
     const tree: unknown = JSON.parse(text)
@@ -47,8 +51,30 @@ function staleHashes(text: string): ReadonlyMap<string, string> {
   return stale
 }
 
-/** The bundle's seal; for anything else a hash that is never right. */
-function sealOfBundle(value: JsonObject): string {
+type Note = (written: JsonValue | undefined, right: string | undefined) => void
+
+/** Notes the seal of a bundle, and the hashes by which it names what is derived from its sections. Of any other value nothing is right. */
+function noteBundle(value: JsonObject, note: Note): void {
   const forms = readForms(value)
-  return "unreadable" in forms ? "0".repeat(64) : bundleHash(forms.sealed)
+  if ("unreadable" in forms) {
+    note(value.bundle_hash, "0".repeat(64))
+    return
+  }
+  const { sealed, bundle } = forms
+  note(sealed.bundle_hash, bundleHash(sealed))
+  for (const name of DERIVED_NAMES) note(sealed.derived?.[name], bundle.sections[name]?.hash)
+  const { manifest } = sealed
+  const rebuilt = rebuiltManifest(bundle)
+  if (manifest === undefined || rebuilt === undefined) return
+  const { ExecutionIDs, ...rest } = rebuilt
+  for (const [i, id] of ExecutionIDs.entries()) note(manifest.ExecutionIDs[i], id)
+  for (const [field, right] of Object.entries(rest)) note(member(manifest, field), `${right}`)
+}
+
+/** The manifest that the sections of a completed run give; undefined when one is missing. */
+function rebuiltManifest({ sections, allow_token: token }: Bundle): Unsealed<Manifest, "ManifestHash"> | undefined {
+  const { pote_proof, registry, final_vfa } = sections
+  const before = preAnchorSections(sections)
+  if (!(before && pote_proof && registry && final_vfa && token)) return undefined
+  return executionManifest({ ...before, pote_proof, registry, final_vfa }, token, true)
 }

@@ -4,11 +4,11 @@
  */
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
-import { canonicalize } from "@runseal/canonical"
+import { canonicalize, type JsonValue } from "@runseal/canonical"
 import type { Anchor } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { chainProblems } from "@runseal/core/verify/chain"
-import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import { isUnreadable, readBundle, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS, type Verdict } from "@runseal/core/verify/report"
 import { parseCheckpoint, publicOrigin } from "@runseal/log/notes/checkpoint"
 import { verifyNote } from "@runseal/log/notes/verified-note"
@@ -81,7 +81,8 @@ export function checkStore(state: Snapshot, trust: TrustedKeys, judge: Judge, pr
 
 function readJudged(text: string, judge: Judge): Bundle {
   judge(text, VERDICTS.complete)
-  const bundle: Bundle = JSON.parse(text)
+  const bundle = readBundle(JSON.parse(text))
+  assert.ok(!("unreadable" in bundle))
   return bundle
 }
 
@@ -151,10 +152,11 @@ function checkEntries(anchors: readonly Anchor[], entries: readonly LogEntryRow[
     const row = entries[Number(entry.logIndex)]
     const body = Buffer.from(entry.canonicalizedBody, "base64").toString()
     assert.deepEqual([body, Number(entry.integratedTime)], [row?.body, row?.integrated_time])
-    const digest = createHash("sha256").update(canonicalize(leaf)).digest("hex")
-    assert.ok(body.includes(digest), "an entry is its leaf's")
+    assert.ok(body.includes(digestOf(leaf)), "an entry is its leaf's")
   }
 }
+
+const digestOf = (leaf: JsonValue): string => createHash("sha256").update(canonicalize(leaf)).digest("hex")
 
 function checkChains(runs: Sealed["runs"], tenants: readonly TenantRow[], head: LogHeadRow): void {
   const ids = runs.map(({ row }) => row.run_id).sort((a, b) => a - b)
@@ -166,6 +168,7 @@ function checkChains(runs: Sealed["runs"], tenants: readonly TenantRow[], head: 
   for (const { row, bundle } of runs) {
     assert.deepEqual([row.run_id, row.outcome_kind], [bundle.run.run_id, bundle.run.outcome_kind])
     assert.equal(row.owner_ordinal, ordinalOf(bundle))
+    assert.equal(row.leaf_digest, digestOf(bundle.anchors.complete_record?.leaf ?? {}))
   }
   for (const { tenant_id, salt, record_count, head: last } of tenants) {
     const own = runs
@@ -180,8 +183,7 @@ function checkChains(runs: Sealed["runs"], tenants: readonly TenantRow[], head: 
     assert.deepEqual(chainProblems(own), [], `the chain of ${tenant_id}`)
     assert.ok(own.every(bundle => bundle.run.tenant_salt === salt))
     const leaf = own.at(-1)?.anchors.complete_record?.leaf
-    const digest = leaf && createHash("sha256").update(canonicalize(leaf)).digest("hex")
-    assert.equal(last, digest ?? "0".repeat(64), `the chain of ${tenant_id} ends with its last record`)
+    assert.equal(last, leaf ? digestOf(leaf) : "0".repeat(64), `the chain of ${tenant_id} ends with its last record`)
   }
   const known = new Set(tenants.map(({ tenant_id }) => tenant_id))
   assert.ok(runs.every(({ bundle }) => known.has(bundle.run.tenant_id)))
