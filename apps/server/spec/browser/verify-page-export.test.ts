@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { gzipSync, zstdCompressSync } from "node:zlib"
 import { utf8Encode } from "@runseal/canonical"
 import { passedRows, problemText, statementRows } from "@runseal/core/presentation/completeness-account"
 import { COMPLETENESS_VERDICTS, type Completeness, foldExport } from "@runseal/core/verify/completeness"
@@ -9,6 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { makeDeployment } from "../../../../libs/core/test/fixtures/deployment.ts"
 import { createApp } from "../../src/app.ts"
 import { CHROMIUM, HAS_CHROMIUM, standingVisitor, type Visit } from "../harness/browser.ts"
+import { fullRequest } from "../harness/sample-requests.ts"
 import { standingSevenStates } from "../harness/seven-states.ts"
 import { choose, drop, shown, verified } from "../harness/verify-page-parts.ts"
 
@@ -101,6 +103,37 @@ describe.skipIf(!HAS_CHROMIUM)(`an export on the page in ${CHROMIUM}`, () => {
     expect(verdict).toBe("NOTHING WAS VERIFIED")
     expect(text).toContain("larger than 268435456 bytes")
     expect(text).toContain("verifier large.ndjson --complete")
+  })
+
+  test("is read in gzip whatever its name, and in Zstandard the page says what to do", async () => {
+    const packed = gzipSync(textOf(lines))
+    for (const name of ["export.ndjson.gz", "saved"])
+      expect((await verified(visited.page, { name, bytes: packed })).verdict).toBe(COMPLETENESS_VERDICTS.chain)
+    const without = await verified(visited.page, { name: "short.gz", bytes: gzipSync(textOf(lines.toSpliced(3, 1))) })
+    expect(without.verdict).toBe(COMPLETENESS_VERDICTS.failed)
+    expect(without.text).toMatch(/record 3 is missing/)
+    for (const cut of [20, packed.length >> 1, packed.length - 1]) {
+      const broken = await verified(visited.page, { name: `cut-${cut}.gz`, bytes: packed.subarray(0, cut) })
+      expect(broken.verdict).toBe("NOTHING WAS VERIFIED")
+      expect(broken.text).toContain("it was cut off or is damaged")
+    }
+    const zstd = await verified(visited.page, { name: "export.ndjson.zst", bytes: zstdCompressSync(textOf(lines)) })
+    expect(zstd.verdict).toBe("NOTHING WAS VERIFIED")
+    expect(zstd.text).toContain("unpack it with unzstd")
+  })
+
+  test("of 10,000 runs is not more than the page reads", async () => {
+    await service().execute(fullRequest())
+    const [last] = (await (await service().request("/runs/export")).text()).trimEnd().split("\n").slice(-1)
+    expect(Buffer.byteLength(last ?? "")).toBeGreaterThan(10_000)
+    expect(10_000 * Buffer.byteLength(last ?? "")).toBeLessThan(TOO_MANY_BYTES)
+  })
+
+  test("that expands to more than the page reads is left off", async () => {
+    const bomb = gzipSync(Buffer.concat([Buffer.from(textOf(lines)), Buffer.alloc(TOO_MANY_BYTES, "\n")]))
+    const found = await verified(visited.page, { name: "bomb.ndjson.gz", bytes: bomb })
+    expect(found.verdict).toBe("NOTHING WAS VERIFIED")
+    expect(found.text).toContain("verifier bomb.ndjson.gz --complete")
   })
 
   test("is sent nowhere: the page asked for itself and the trust document", () => {

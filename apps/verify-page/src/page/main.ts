@@ -6,14 +6,14 @@ import { createDropZone, preventFileNavigation } from "./drop-zone.ts"
 import { byId, element, fill, type Piece } from "./elements.ts"
 import { exportPieces } from "./export-view.ts"
 import { judge } from "./judge-document.ts"
-import { isExport, judgeExport, MAX_EXPORT_BYTES } from "./judge-export.ts"
+import { isExport, judgeExport, MAX_EXPORT_BYTES, tooManyBytes } from "./judge-export.ts"
 import { placeOf } from "./page-address.ts"
 import { type Believed, keysOf, readTrust, trustPieces } from "./page-trust.ts"
-import { type ReadProblem, readAddress, readFile, tooLarge } from "./read-bounded.ts"
+import { type ReadProblem, readAddress, readFile } from "./read-bounded.ts"
 import { headlineOf, reportPieces, unreadablePieces } from "./report-view.ts"
 
 /** A document's bytes; of an export the file, which is read again for each verification. */
-type Content = Uint8Array | Blob
+type Content = Uint8Array | File
 type Source = { readonly name: string; readonly read: () => Promise<Content | ReadProblem> }
 /** The current document, which is verified again when the keys change. */
 type Loaded = { readonly name: string; readonly content: Content }
@@ -63,7 +63,7 @@ async function verify(): Promise<void> {
   await drawn()
   await ready
   if (own !== latest) return
-  if (content instanceof Blob) return await verifyExport(name, content, own)
+  if (content instanceof File) return await verifyExport(name, content, own)
   const judged = await judge(content, keysOf(believed))
   if (own !== latest) return
   if ("unreadable" in judged)
@@ -79,7 +79,7 @@ async function verify(): Promise<void> {
 }
 
 /** Verifies an export, unless a newer verification starts meanwhile. @param own number of this verification */
-async function verifyExport(name: string, file: Blob, own: number): Promise<void> {
+async function verifyExport(name: string, file: File, own: number): Promise<void> {
   const found = await judgeExport(file, keysOf(believed), {
     progress: lines => say(`Verifying ${name} … line ${lines}`),
     stopped: () => own !== latest,
@@ -97,8 +97,7 @@ async function verifyExport(name: string, file: Blob, own: number): Promise<void
 async function readDocument(file: File): Promise<Content | ReadProblem> {
   if (!(await isExport(file).catch(() => false))) return await readFile(file, DEFAULT_MAX_BYTES)
   if (file.size <= MAX_EXPORT_BYTES) return file
-  const { problem } = tooLarge(MAX_EXPORT_BYTES)
-  return { problem: `${sentenceOf(problem)}, which is more than this page reads: run verifier ${file.name} --complete` }
+  return { problem: tooManyBytes(file.name) }
 }
 
 /** Explains that a trust document is no record. Giving it as a record never makes its keys trusted. */
