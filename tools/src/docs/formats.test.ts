@@ -5,7 +5,7 @@ import { runStatement } from "@runseal/core/formulas/run-statement-text"
 import { readBundle } from "@runseal/core/verify/document"
 import { FINDING_IDS, VERDICTS } from "@runseal/core/verify/report"
 import { isObject, member } from "@runseal/core/vocabulary/json-members"
-import { RECEIPT_KEYS } from "@runseal/core/vocabulary/outcomes"
+import { isRefused, matchSentence, OUTCOME_KINDS, OUTCOMES, RECEIPT_KEYS } from "@runseal/core/vocabulary/outcomes"
 import * as versions from "@runseal/core/vocabulary/versions"
 import { expect, test } from "vitest"
 
@@ -42,6 +42,14 @@ const preimages = [...inFolder("formulas"), ...inFolder("leaves")].map(path => {
 test("every section and every receipt has its example", () => {
   for (const name of [...Object.keys(SECTION_SCHEMAS), ...RECEIPT_KEYS])
     expect(preimages.map(({ path }) => path)).toContain(`formulas/${name}.json`)
+})
+
+test("who writes a verifier finds the constants that a record is held to", () => {
+  const refusals = OUTCOME_KINDS.filter(isRefused).map(outcome => OUTCOMES[outcome])
+  const sentences = refusals.map(({ error_stage, sentence }) => `\`${error_stage}\`, \`${sentence}\``)
+  expect(refusals).toHaveLength(RECEIPT_KEYS.length)
+  for (const text of [...sentences, matchSentence("<id>", "<matched_in>")]) expect(section("Bundle")).toContain(text)
+  expect(namesIn(section("Kernels"))).toContain(versions.KERNEL_VERSION)
 })
 
 /** Fields with a row of their own nowhere, as the page says. */
