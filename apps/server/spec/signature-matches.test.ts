@@ -65,6 +65,20 @@ describe("--mcd-mode observe", () => {
       signature_scan: { mode: "observe", scope: ["payload", "ai_output", "declared"], disabled: [] },
     })
   })
+
+  test("the run is found by the signature and by the rule that decided", async () => {
+    const { body } = await service().execute(request({ payload: ATTACK, route_id: "observed" }))
+    const bundle = await bundleOf(service(), body)
+    const found = async (rule_id: string) => {
+      const query = new URLSearchParams({ rule_id, route_id: "observed" })
+      return (await service().get(`/runs/search?${query}`)).body
+    }
+    const signature = textAt(bundle, "sections", "mcd_finding", "matched_signature_id")
+    const rule = textAt(bundle, "sections", "policy_evaluation", "fired_rule_id")
+    expect(signature).not.toBe(rule)
+    for (const id of [signature, rule]) expect(await found(id)).toMatchObject({ total: 1, runs: [{ id: body.run_id }] })
+    expect(await found("MCD-NONE")).toMatchObject({ total: 0 })
+  })
 })
 
 describe("--mcd-scope and --mcd-disable", () => {

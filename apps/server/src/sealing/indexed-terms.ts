@@ -11,7 +11,7 @@ const MAX_APPROVERS = 64
 export function indexedTerms(sections: Sections): readonly RunTerm[] {
   const attested = declaredOf(sections.attested_context)
   return [
-    ...term("rule_id", sections.policy_evaluation?.fired_rule_id),
+    ...[...rulesOf(sections)].flatMap(id => term("rule_id", id)),
     ...term("payload_hash", sections.payload?.payload_hash),
     ...term("envelope_id", sections.envelope?.envelope_id),
     ...term("actor_id", textMember(attested, "actor_id")),
@@ -19,6 +19,10 @@ export function indexedTerms(sections: Sections): readonly RunTerm[] {
     ...approversOf(declaredOf(sections.authorization_chain)).flatMap(id => term("approver", id)),
   ]
 }
+
+/** What decided, and a signature whose match was observed only. */
+const rulesOf = ({ policy_evaluation, mcd_finding }: Sections): ReadonlySet<string | undefined> =>
+  new Set([policy_evaluation?.fired_rule_id, mcd_finding?.matched_signature_id])
 
 const term = (field: TermField, value: string | undefined): readonly RunTerm[] =>
   value === undefined || value === "" ? [] : [{ field, value }]

@@ -67,8 +67,15 @@ export type Operation = {
   readonly answers: Readonly<Partial<Record<number, Answer>>>
   /** Answered from memory, by code that cannot fail: no status 500. */
   readonly unfailing?: true
+  /** Ignores query parameters that it does not have. */
+  readonly any_parameters?: true
   /** Refusals beside those that follow from access, limit, parameters and body. */
   readonly refusals?: readonly RefusalStatus[]
+}
+
+/** Whether an endpoint refuses query parameters that it does not have. */
+export function refusesUnknown({ answers, any_parameters }: Pick<Operation, "answers" | "any_parameters">): boolean {
+  return answers[200]?.content?.type !== "text/html" && any_parameters === undefined
 }
 
 const JSON_TYPE = "application/json"

@@ -1,6 +1,13 @@
 /** The refusals that an endpoint can answer, derived from its parameters and access. docs/api.md has the table. */
 import { ERROR_CODE_NAMES, ERROR_CODES, type ErrorCode, type ErrorStatus } from "@runseal/core/wire/error-codes"
-import { type Answer, type AnswerHeader, type Operation, type RefusalStatus, refusal } from "./operation.ts"
+import {
+  type Answer,
+  type AnswerHeader,
+  type Operation,
+  type RefusalStatus,
+  refusal,
+  refusesUnknown,
+} from "./operation.ts"
 
 const SECONDS: AnswerHeader = {
   description: "Seconds after which to try again.",
@@ -82,7 +89,7 @@ export function refusalsOf(operation: Operation): readonly RefusalStatus[] {
     ...(access === "admin" ? ([403] as const) : []),
     ...(limit === undefined ? [] : ([429] as const)),
     ...(idempotent === undefined ? [] : ([400, 409] as const)),
-    ...(answers[200]?.content?.type === "text/html" ? [] : ([400] as const)),
+    ...(refusesUnknown(operation) ? ([400] as const) : []),
     ...(body === undefined ? [] : ([400, 413] as const)),
     ...refusals,
     ...(unfailing === true ? [] : ([500] as const)),

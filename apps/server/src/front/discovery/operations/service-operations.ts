@@ -26,7 +26,9 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
     path: "/health",
     id: "health",
     summary: "Whether the process lives",
+    description: "Every status but 200 means that the service cannot be reached: query parameters are ignored.",
     unfailing: true,
+    any_parameters: true,
     answers: { 200: json(healthAnswerSchema, "The process lives.") },
   },
   {
