@@ -1,4 +1,5 @@
 /** `verifier expand` and `verifier withhold`: a record in full, and a record without the content of some sections. Both verify it first. */
+import { lstatSync } from "node:fs"
 import { basename, dirname } from "node:path"
 import { canonicalize, utf8Encode } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
@@ -70,8 +71,22 @@ async function writtenAs(
   if (fault !== undefined)
     return refused(`nothing was written: FAILED, first failed check, ${fault.id}: ${fault.message}`, style, 1)
   const text = form(bundle)
+  if (out !== undefined && force) refuseDevice(out)
   if (out !== undefined) writeNewFiles(dirname(out), [{ name: basename(out), bytes: utf8Encode(text) }], force)
   const verdict = isUntrusted(report) ? NOT_TRUSTED : report.verdict
   const { stderr } = refused(`run ${bundle.run.run_id}, before it was written: ${verdict}`, style, 0)
   return { stdout: out === undefined ? text : "", stderr, exit: 0 }
+}
+
+/** What is replaced is deleted first: a file may be, a device, a folder or a link such as /dev/stdout may not. Throws InputError. */
+function refuseDevice(path: string): void {
+  if (!isPlainOrAbsent(path)) throw new InputError(`${path} is no plain file, and is not replaced.`)
+}
+
+function isPlainOrAbsent(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? true
+  } catch {
+    return false
+  }
 }

@@ -1,6 +1,6 @@
 /** `verifier expand` and `verifier withhold` as a user runs them, on the published records of every outcome. */
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -146,6 +146,14 @@ describe("what is not written", () => {
     expect(verifier([...words, "--force"])).toMatchObject({ status: 0 })
     expect(readFileSync(out, "utf8")).toBe(stored("full-form-of-ok-full"))
   })
+})
+
+test.each(["folder", "link"])("a %s is not replaced, even with --force", kind => {
+  const out = join(folder, kind)
+  if (kind === "folder") mkdirSync(out)
+  else symlinkSync("/dev/null", out)
+  const ended = verifier(["expand", "-", "--out", out, "--force", ...TRUST], stored("ok-full"))
+  expect(ended).toMatchObject({ status: 2, stderr: `verifier: ${out} is no plain file, and is not replaced.\n` })
 })
 
 test("without a trusted key a record is written, and that is said", () => {
