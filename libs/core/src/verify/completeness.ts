@@ -9,7 +9,14 @@ import { chooseTrust } from "./anchor-check.ts"
 import { verifyRead } from "./document.ts"
 import { REMEMBERED_RECORDS_MAX } from "./export-identifiers.ts"
 import { foldRecords, type RecordsFold } from "./export-records.ts"
-import { type ParsedText, parseDocument, type ReadDocument, readDocument, type Unreadable } from "./read-document.ts"
+import {
+  type ParsedText,
+  parseDocument,
+  type ReadDocument,
+  readDocument,
+  type Unreadable,
+  unreadable,
+} from "./read-document.ts"
 import { heldToClock } from "./reader-clock.ts"
 import {
   firstFault,
@@ -68,7 +75,7 @@ export type Completeness = {
 type CompletenessFold = {
   /** Takes the next line that is not blank. @param text UTF-8; undefined for a line longer than a document may be */
   readonly take: (line: number, text: Uint8Array | undefined) => void
-  /** The result for all lines; unreadable when the first is no document of ours. */
+  /** The result for all lines; unreadable when the first is no document of ours, or when one needs a newer verifier. */
   readonly end: () => Completeness | Unreadable
 }
 
@@ -91,6 +98,7 @@ export function foldExport(trusts: readonly TrustedKeys[], readAtMs?: number): C
   const codes = new Set<LimitationCode>()
   let first: "expected" | "taken" | Unreadable = "expected"
   let current: OpenExport | undefined
+  let newer: Unreadable | undefined
 
   /** Problems for want of a trusted key. */
   let unvouched = 0
@@ -131,12 +139,16 @@ export function foldExport(trusts: readonly TrustedKeys[], readAtMs?: number): C
       if (first === "expected") {
         first = "unreadable" in read ? read : "taken"
         if (!("unreadable" in read)) takeStatement(line, read)
-      } else if ("unreadable" in read) problems.add({ line, sentence: `this line cannot be read: ${read.unreadable}` })
-      else if (current !== undefined) takeRecord(line, read, current)
+      } else if ("unreadable" in read) {
+        if (read.newer) newer ??= unreadable(`line ${line}: ${read.unreadable}`)
+        problems.add({ line, sentence: `this line cannot be read: ${read.unreadable}` })
+      } else if (current !== undefined) takeRecord(line, read, current)
     },
     end: () => {
       if (first === "expected") return { unreadable: "it is empty" }
       if (first !== "taken") return first
+      // What cannot be judged is never FAILED, and the records after it could not be compared with it.
+      if (newer !== undefined) return newer
       for (const problem of current?.records.end() ?? []) problems.add(problem)
       return {
         verdict: problems.count() > 0 ? COMPLETENESS_VERDICTS.failed : goodVerdict(current),

@@ -24,7 +24,11 @@ export type ReadDocument =
   | { readonly document: "run_statement"; readonly value: EnvelopedStatement }
 
 /** Why a document could not be verified at all: it is unreadable or none of ours (exit 2). */
-export type Unreadable = { readonly unreadable: string }
+export type Unreadable = {
+  readonly unreadable: string
+  /** Set when only this verifier cannot read it: it names rules that came later. */
+  readonly newer?: true
+}
 
 /** Longest sentence on an unreadable document, in UTF-16 units: it may quote the document. */
 const MAX_SENTENCE_LENGTH = 300
@@ -62,7 +66,7 @@ function withoutLineEnd(input: string | Uint8Array): string | Uint8Array {
 export function readDocument({ value, mayHoldNul }: Omit<ParsedText, "known">): ReadDocument | Unreadable {
   if (mayHoldNul && holdsNul(value)) return unreadable("a text holds U+0000, which no record of ours can")
   if (!isObject(value)) return unreadable(NO_DOCUMENT)
-  if (isBundle(value)) return asRead("bundle", parseForms(value))
+  if (isBundle(value)) return newerNeeded(value) ?? asRead("bundle", parseForms(value))
   if (value.kind === EXPORT_KIND) return asRead("export_statement", parseExact(exportStatementSchema, value))
   const key = RECEIPT_KEYS.find(name => Object.hasOwn(value, name))
   if (key !== undefined) return asRead("receipt", parseReceiptDocument(value, key))
@@ -87,16 +91,22 @@ export function readBundle(value: JsonObject): Bundle | Unreadable {
 
 /** Reads a bundle, in whichever of its forms. */
 export function readForms(value: JsonObject): BundleForms | Unreadable {
+  const newer = newerNeeded(value)
+  if (newer !== undefined) return newer
   const parsed = parseForms(value)
   return parsed.ok ? parsed.value : unreadable(parsed.problem)
 }
 
 const isBundle = ({ kind }: JsonObject): boolean => kind === BUNDLE_KIND || kind === BUNDLE_VIEW_KIND
 
+/** The answer on a record whose derived sections follow from it by rules that are not known here; undefined for any other. */
+function newerNeeded({ run }: JsonObject): Unreadable | undefined {
+  const derivation = textMember(run, "derivation")
+  if (derivation === undefined || DERIVATIONS.some(name => name === derivation)) return undefined
+  return { ...unreadable(`run.derivation: ${derivation} is not known here: a newer verifier is needed`), newer: true }
+}
+
 function parseForms(value: JsonObject): Parsed<BundleForms> {
-  const derivation = textMember(value.run, "derivation")
-  if (derivation !== undefined && !DERIVATIONS.some(name => name === derivation))
-    return { ok: false, problem: `run.derivation: ${derivation} is not known here: a newer verifier is needed` }
   if (value.kind === BUNDLE_KIND) {
     const parsed = parseExact(sealedBundleSchema, value)
     return parsed.ok ? formsOf(parsed.value) : parsed
