@@ -26,6 +26,11 @@ export class UnsupportedOperationError extends RunsealError {
   override readonly name = "UnsupportedOperationError"
 }
 
+/** A file of the caller could not be read or written. `cause` is the platform's error, whose `code` is such as `ENOENT`. */
+export class FileError extends RunsealError {
+  override readonly name = "FileError"
+}
+
 /** The service could not be reached, or its answer ended early. `cause` is the platform's error. */
 export class NetworkError extends RunsealError {
   override readonly name = "NetworkError"

@@ -243,3 +243,22 @@ test.each([
   expect(making).toThrow(InvalidArgumentError)
   expect(making).not.toThrow("secret")
 })
+
+test("bundle asks for the form that is wanted, gives its text as received, and refuses others", async () => {
+  const sealed = service.runs[0]!.bundle
+  for (const [options, path] of [
+    [undefined, "/runs/1/artifacts"],
+    [{}, "/runs/1/artifacts"],
+    [{ form: "sealed" }, "/runs/1/artifacts?form=sealed"],
+    [{ form: "full" }, "/runs/1/artifacts?form=full"],
+  ] as const) {
+    const { document, text } = await client.bundle(1, options)
+    expect(service.asked.at(-1)?.path).toBe(path)
+    expect(document).toEqual(sealed)
+    expect(JSON.parse(text)).toEqual(sealed)
+  }
+  service.asked.splice(0)
+  const wrong: object = { form: "lean" }
+  await expect(client.bundle(1, wrong)).rejects.toThrow("A bundle's form is one of sealed, full.")
+  expect(service.asked).toEqual([])
+})

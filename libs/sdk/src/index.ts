@@ -46,6 +46,7 @@ export {
   AbortedError,
   BadRequestError,
   ConflictError,
+  FileError,
   ForbiddenError,
   HttpStatusError,
   InvalidArgumentError,

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test, vi } from "vitest"
 import { API_KEY, type Service, startService } from "../test/scripted-service.ts"
-import { createClient, hashFile, NotFoundError, UnsupportedOperationError } from "./index.ts"
+import { createClient, FileError, hashFile, NotFoundError, RunsealError, UnsupportedOperationError } from "./index.ts"
 
 let folder: string
 let service: Service
@@ -28,8 +28,15 @@ test("a file's hash is the same by its path, as a Blob and as bytes, and that of
   expect(await hashFile(new Uint8Array())).toBe("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
 })
 
-test("a file that cannot be read is the platform's error", async () => {
-  await expect(hashFile(join(folder, "absent"))).rejects.toMatchObject({ code: "ENOENT" })
+test("a file that cannot be read or written is an error of the library, with the platform's as its cause", async () => {
+  const absent = hashFile(join(folder, "absent"))
+  await expect(absent).rejects.toThrow(FileError)
+  await expect(absent).rejects.toMatchObject({ message: "The file could not be read.", cause: { code: "ENOENT" } })
+  await expect(hashFile(folder)).rejects.toMatchObject({ name: "FileError", cause: { code: "EISDIR" } })
+  const client = createClient({ baseUrl: service.baseUrl, apiKey: API_KEY })
+  const saved = client.saveReport(7, join(folder, "absent", "report.pdf"))
+  await expect(saved).rejects.toThrow(RunsealError)
+  await expect(saved).rejects.toMatchObject({ name: "FileError", cause: { code: "ENOENT" } })
 })
 
 const PDF = "%PDF-1.7\nreport\n%%EOF\n"

@@ -1,22 +1,34 @@
 /** Files of the caller: hashes of them, and reports written to them. */
 import { createSha256 } from "@runseal/canonical"
-import { UnsupportedOperationError } from "./client-errors.ts"
+import { FileError, UnsupportedOperationError } from "./client-errors.ts"
 import { type NodeFiles, nodeFiles } from "./platform.ts"
 
 /**
  * SHA-256 of a file, 64 lowercase hex digits, for `program_id` and `registry_record_hash`. Read in pieces, so a large file takes little
- * memory. Rejects with the platform's error for a file that cannot be read.
+ * memory.
  * @param file a path, in Node 20.16 and later; a `Blob`, such as a browser's `File`; or bytes
- * @throws UnsupportedOperationError for a path where there are no files
+ * @throws FileError for a file that cannot be read; UnsupportedOperationError for a path where there are no files
  */
 export async function hashFile(file: string | Blob | Uint8Array): Promise<string> {
   const hash = createSha256()
-  for await (const piece of piecesOf(file)) hash.update(piece)
+  const pieces = piecesOf(file)
+  try {
+    for await (const piece of pieces) hash.update(piece)
+  } catch (cause) {
+    throw new FileError("The file could not be read.", { cause })
+  }
   return hash.hex()
 }
 
-/** Writes bytes to a file and replaces one that is there. @throws UnsupportedOperationError where there are no files */
-export const writeFile = (path: string, bytes: Uint8Array): Promise<void> => files().promises.writeFile(path, bytes)
+/** Writes bytes to a file and replaces one that is there. @throws FileError; UnsupportedOperationError where there are no files */
+export async function writeFile(path: string, bytes: Uint8Array): Promise<void> {
+  const { promises } = files()
+  try {
+    await promises.writeFile(path, bytes)
+  } catch (cause) {
+    throw new FileError("The file could not be written.", { cause })
+  }
+}
 
 function piecesOf(file: string | Blob | Uint8Array): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
   if (typeof file === "string") return files().createReadStream(file)

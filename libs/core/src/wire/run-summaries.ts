@@ -53,7 +53,7 @@ export type RunFilters = {
   readonly outcome_kind?: OutcomeKind
   /** The gate or stage at which the run ended. */
   readonly error_stage?: Gate | Stage
-  /** Id of the rule or signature that decided: `policy_evaluation.fired_rule_id`. */
+  /** Id of the rule or signature that decided: `policy_evaluation.fired_rule_id`; or of a signature whose match was observed. */
   readonly rule_id?: string
   /** SHA-256 of the payload's UTF-8 bytes. */
   readonly payload_hash?: string

@@ -95,7 +95,9 @@ export const searchQuerySchema: QuerySchema<Partial<Page> & RunFilters> = v.obje
       v.description("The gate or stage at which the run ended."),
     ),
   ),
-  rule_id: opt(exactText("Id of the policy rule or signature that decided.")),
+  rule_id: opt(
+    exactText("Id of the policy rule or signature that decided, or of a signature whose match was observed."),
+  ),
   payload_hash: opt(sha256Schema),
   envelope_id: opt(envelopeIdSchema),
   actor_id: opt(exactText("actor_id of attested_context.")),
