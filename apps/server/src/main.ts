@@ -6,6 +6,7 @@ import { type Listening, listen, tryToListen } from "./front/http/listen.ts"
 import { createMetrics, listenForMetrics, type Metrics } from "./front/metrics/metrics.ts"
 import { runCommand } from "./operator-commands.ts"
 import { type Config, originWarning, readConfig } from "./options/config.ts"
+import { misspeltVariables } from "./options/misspelt-variables.ts"
 import { readSecretFiles, removeSecrets, SECRET_VARIABLES } from "./options/secrets.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { createLogger, errorFacts } from "./process-log.ts"
@@ -71,6 +72,7 @@ async function main(): Promise<void> {
   await refuseUsedPorts(config)
   const warning = originWarning(config)
   if (warning !== undefined) logger.warn(warning)
+  for (const misspelt of misspeltVariables(process.env)) logger.warn(misspelt)
   const db = await openStore(config, sentence => logger.info(sentence))
   const standby =
     config.database?.readUrl === undefined

@@ -15,7 +15,7 @@ function refused(...argv: readonly string[]): string {
 
 test.each<readonly [words: string, sentence: string]>([
   ["--prot 80", "unknown option '--prot': did you mean --port?"],
-  ["--prot=geheim", "unknown option '--prot'"],
+  ["--prot=geheim", "unknown option '--prot': did you mean --port?"],
   ["--geheim=x", "unknown option '--geheim'"],
   ["keys list --jsn", "unknown option '--jsn': did you mean --json?"],
   ["keys lst", "keys has no such command: did you mean list? It has list, rotate and revoke"],

@@ -1,4 +1,5 @@
 /** What the operator is shown for a command line that cannot be parsed: never a value that was given, which may be a secret in the wrong place. */
+import { nearestWord } from "@runseal/core/presentation/nearest-word"
 import type { Command, CommanderError } from "commander"
 
 /** One sentence. @param argv what was parsed; @param program with all options and commands */
@@ -14,8 +15,15 @@ export function commandLineError({ code, message }: CommanderError, argv: readon
     case "commander.excessArguments":
       return excessWord(message, commandsOf(program))
     case "commander.unknownOption": {
-      const [option = ""] = /^error: unknown option '[^=\n']*/.exec(message) ?? []
-      return `${option.replace("error: ", "")}'${similar === undefined ? "" : `: did you mean ${similar}?`}`
+      const [, option = ""] = /^error: unknown option '([^=\n']*)/.exec(message) ?? []
+      // The parser compares a word with its value, as in --prot=80.
+      const nearest =
+        similar ??
+        nearestWord(
+          option,
+          program.options.flatMap(({ long }) => long ?? []),
+        )
+      return `unknown option '${option}'${nearest === undefined ? "" : `: did you mean ${nearest}?`}`
     }
     default:
       return withoutValue(message)
