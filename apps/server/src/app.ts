@@ -9,6 +9,7 @@ import { matchedRoutes } from "hono/route"
 import type { Deps } from "./deps.ts"
 import { adminOnly, authenticate } from "./front/access/authentication.ts"
 import { limitNameOf, limitRequests } from "./front/access/rate-limit.ts"
+import { isShared } from "./front/access/request-counter.ts"
 import { knownParameters } from "./front/discovery/known-parameters.ts"
 import { createBodyRoom } from "./front/http/body-room.ts"
 import { holdBodies } from "./front/http/json-body.ts"
@@ -31,6 +32,7 @@ import { verifyPageRoutes } from "./front/routes/verify-page-route.ts"
 import { errorAnswer, HttpError, helpLink, unavailable } from "./http-error.ts"
 import { SignerFailure } from "./keys/remote-signer.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
+import { withWaitLimit } from "./store/driver/wait-limit.ts"
 import type { Route } from "./telemetry.ts"
 
 type Routes = (deps: Deps) => Hono
@@ -64,6 +66,7 @@ export function createApp(deps: Deps): Hono {
   app.use(securityHeaders)
   app.use(holdBodies(createBodyRoom()))
   app.use(reportAnswers(deps))
+  if (isShared(deps.db)) app.use(boundWaits)
   app.use(knownParameters("public"))
   const everybody = new Hono()
   for (const routes of PUBLIC_ROUTES) everybody.route("/", routes(deps))
@@ -101,6 +104,9 @@ const reportAnswers =
       key_id: c.get("caller")?.api_key_id,
     })
   }
+
+/** Requests that write are refused in time. A read may be long, such as an export, and has the bounds of its statements. */
+const boundWaits: MiddlewareHandler = (c, next) => (c.req.method === "POST" ? withWaitLimit(next) : next())
 
 /** The registered route of a request, also of one that was refused before its handler ran. The path as sent is in no metric and no log. */
 const routeOf = (c: Context): Route | undefined => matchedRoutes(c).find(({ method }) => method !== "ALL")

@@ -3,6 +3,7 @@
  * failover would lose, and the service goes on by itself when one is back.
  */
 
+import { setTimeout as sleep } from "node:timers/promises"
 import { type PostgresCluster, type PostgresStandby, startPostgresCluster } from "@runseal/server/postgres-cluster"
 import postgres from "postgres"
 import { afterAll, describe, expect, type TestContext, test } from "vitest"
@@ -17,6 +18,10 @@ const DEADLINE_MS = 600_000
 const CONNECTIONS = 8
 /** Longest a request may take to be refused: four times what the service allows, for a machine that is slow. */
 const REFUSED_WITHIN_MS = 40_000
+/** Shorter than the service waits for a lock. */
+const LOCKED_MS = 6000
+/** What this machine may add to the time of one refusal. */
+const SLOWNESS_MS = 700
 
 const started = await startPostgresCluster()
 const standbys: PostgresStandby[] = []
@@ -47,7 +52,7 @@ const streaming = (): Promise<number> =>
   onPrimary(async sql => (await sql`select from pg_stat_replication where state = 'streaming'`).length)
 
 /** A deployment on a primary that waits for any one of two standbys. */
-async function openReplicated(context: TestContext, row: FaultRow): Promise<Deployment> {
+async function openReplicated(context: TestContext, row: FaultRow): Promise<Deployment & { readonly url: string }> {
   const cluster = clusterHere()
   while (standbys.length < 2) standbys.push(await cluster.addStandby(`standby_${standbys.length}`))
   await until("both standbys stream", async () => (await streaming()) === 2)
@@ -57,7 +62,7 @@ async function openReplicated(context: TestContext, row: FaultRow): Promise<Depl
     await awaitStandbys("")
     await Promise.all(standbys.map(standby => standby.crash().then(standby.start)))
   })
-  return openDeployment(context, { kind: "PostgreSQL", row, url })
+  return { ...(await openDeployment(context, { kind: "PostgreSQL", row, url })), url }
 }
 
 const crashStandbys = (): Promise<unknown> => Promise.all(standbys.map(standby => standby.crash()))
@@ -117,6 +122,38 @@ describe.skipIf(started.kind === "absent")("synchronous replication", () => {
       await until("it is ready again, with no request in between", async () => (await readyStatus(child)) === 200)
       row.acknowledged += load.acknowledged()
       row.unacknowledged += load.unacknowledged()
+      await check(child)
+      await finish(child)
+    },
+    DEADLINE_MS,
+  )
+
+  test(
+    "a batch that waits for a lock and then for its COMMIT, each shorter than its own bound: refused within 10 s",
+    async context => {
+      const row = faultRow(context, "a lock, then no standby", "PostgreSQL")
+      const { url, start, check, finish, memory, secrets } = await openReplicated(context, row)
+      const child = await start()
+      const clients = { memory, secrets }
+      await until("it seals", async () => (await send(nextRequest(clients), child.url, clients))?.status === 200)
+      const other = postgres(url, { max: 1, onnotice: () => {} })
+      const { answer, ms } = await other
+        .begin(async tx => {
+          // So that the lock is released although no standby is left.
+          await tx`set local synchronous_commit = off`
+          await tx`select from log_head for update`
+          const answering = timed(() => send(nextRequest(clients, "/attest"), child.url, clients))
+          await sleep(LOCKED_MS)
+          await crashStandbys()
+          return { answering }
+        })
+        .then(({ answering }) => answering)
+        .finally(() => other.end())
+      expect(answer).toMatchObject({ status: 503, body: { code: "outcome_unknown" } })
+      expect(ms).toBeGreaterThan(LOCKED_MS)
+      expect(ms).toBeLessThan(10_000 + SLOWNESS_MS)
+      await startStandbys()
+      await until("it is ready again", async () => (await readyStatus(child)) === 200)
       await check(child)
       await finish(child)
     },

@@ -75,7 +75,7 @@ export function openIdempotencyKeys(db: Database, nowMs: () => number): Idempote
       sweeping.due(nowMs())
       return hashes.map(hash => found.get(hash) ?? hash)
     },
-    { batch: MAX_LOOKUPS_PER_STATEMENT, waiting: MAX_WAITING_LOOKUPS },
+    { batch: MAX_LOOKUPS_PER_STATEMENT, waiting: MAX_WAITING_LOOKUPS, readsOnly: true },
   )
   const claimed = new Set<string>()
   const recordOf = async ({ key_hash, request_digest }: KeyClaim): Promise<string | undefined> => {

@@ -50,7 +50,7 @@ export function openKeyDirectory(parts: DirectoryParts): KeyDirectory {
   const uses = createUseNotes(parts)
   const isLocked = lockedMode(db)
   const sweeping = sweepWindows(db)
-  const bounds = { batch: MAX_LOOKUPS_PER_STATEMENT, waiting: MAX_WAITING_LOOKUPS }
+  const bounds = { batch: MAX_LOOKUPS_PER_STATEMENT, waiting: MAX_WAITING_LOOKUPS, readsOnly: true } as const
   const lookups = createGroupCommit(
     whenLocked(isLocked, (batch: readonly SoughtHash[]) => lookUp(db, batch, uses.note)),
     bounds,

@@ -95,7 +95,7 @@ export function storeCounter(db: Database, nowMs: () => number): RequestCounter 
       sweeping.due(at)
       return counted
     },
-    { batch: MAX_REQUESTS_PER_STATEMENT, waiting: MAX_WAITING_REQUESTS },
+    { batch: MAX_REQUESTS_PER_STATEMENT, waiting: MAX_WAITING_REQUESTS, readsOnly: true },
   )
   return {
     count: counting.submit,

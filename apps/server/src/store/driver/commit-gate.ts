@@ -52,7 +52,7 @@ export function createCommitGate(pool: Pick<ConnectionPool, "lease">): CommitGat
       unconfirmed = false
       return batch
     },
-    { batch: MAX_WAITING, waiting: MAX_WAITING },
+    { batch: MAX_WAITING, waiting: MAX_WAITING, readsOnly: true },
   )
   const confirm = async (): Promise<void> => void (await confirmations.submit(true))
   return {

@@ -1,7 +1,7 @@
 /** Opens the database the store works on: embedded in a folder, embedded in memory, or a PostgreSQL server. */
 import type postgres from "postgres"
 import { type CommitGate, createCommitGate, OPEN_GATE } from "./commit-gate.ts"
-import { type ConnectionPool, createConnectionPool } from "./connection-pool.ts"
+import { type Connection, type ConnectionPool, createConnectionPool } from "./connection-pool.ts"
 import { knownMigrations, migrateDatabase } from "./migrate.ts"
 import { lockFolder, prepareCluster, refuseMissing } from "./pglite/folder.ts"
 import { type PgliteThread, startPglite } from "./pglite/pglite-thread.ts"
@@ -12,6 +12,7 @@ import { type IfMissing, openServerPool, openStandbyPool, type ServerPlace } fro
 import type { Sink, Source, Tx } from "./session.ts"
 import { StoreError } from "./store-errors.ts"
 import { type Opening, runRead, runStatement, runTransaction, runTransactionFrom, type Work } from "./transaction.ts"
+import { waitWithin } from "./wait-limit.ts"
 
 type DatabaseOptions =
   | { readonly kind: "pglite"; readonly dataDir: string }
@@ -134,16 +135,24 @@ export function databaseOver(
   const reading =
     (bound: "read" | "commit"): Database["read"] =>
     work =>
-      pool.lease(connection => runRead(connection, connection.bounds[bound], work))
+      waitWithin(
+        pool.lease(connection => runRead(connection, connection.bounds[bound], work)),
+        () => new StoreError("unavailable"),
+      )
   const read = reading("read")
+  const committing = <T>(work: (connection: Connection) => Promise<T>): Promise<T> =>
+    waitWithin(
+      pass(() => pool.lease(work)),
+      () => new StoreError("outcome_unknown"),
+    )
   return {
     kind,
     read,
     quick: { read: reading("commit") },
     sql: (text, ...values) => read(async ({ sql }) => sql(text, ...values)),
-    transaction: work => pass(() => pool.lease(connection => runTransaction(connection, work))),
-    transactionFrom: (open, work) => pass(() => pool.lease(connection => runTransactionFrom(connection, open, work))),
-    write: statement => pass(() => pool.lease(connection => runStatement(connection, statement))),
+    transaction: work => committing(connection => runTransaction(connection, work)),
+    transactionFrom: (open, work) => committing(connection => runTransactionFrom(connection, open, work)),
+    write: statement => committing(connection => runStatement(connection, statement)),
     count: statement => pool.lease(connection => runStatement(connection, statement)).catch(uncounted),
     confirm,
     close: async () => {

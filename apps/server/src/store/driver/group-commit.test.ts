@@ -1,7 +1,8 @@
-import { setImmediate } from "node:timers/promises"
+import { setImmediate, setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { until } from "../../../spec/harness/until.ts"
 import { createGroupCommit, type GroupCommit, type Upstream } from "./group-commit.ts"
+import { withWaitLimit } from "./wait-limit.ts"
 
 const BOUNDS = { batch: 8, waiting: 4 }
 
@@ -103,6 +104,36 @@ describe("group commit", () => {
     expect(await item).toBe("b")
     stuck.release()
     await never
+  })
+
+  test("a request waits so long in all: one that waits for its batch may be in it, one in the queue is not", async () => {
+    const look = notingGroup()
+    const group = notingGroup()
+    const stages = withWaitLimit(async () => {
+      await look.submit("a")
+      return group.submit("a")
+    }, 400)
+    await sleep(200)
+    look.release()
+    await setImmediate()
+    const next = withWaitLimit(() => group.submit("b"), 50)
+    await expect(next).rejects.toMatchObject({ code: "unavailable" })
+    const since = performance.now()
+    await expect(stages).rejects.toMatchObject({ code: "outcome_unknown" })
+    expect(performance.now() - since).toBeLessThan(190)
+    expect(group.batches).toEqual([["a"]])
+    group.release()
+    await group.close()
+    expect(group.batches, "what gave up in the queue is not written").toEqual([["a"]])
+  })
+
+  test("a queue that moves is waited for, however long it is", async () => {
+    const group: GroupCommit<number, number> = createGroupCommit(async batch => sleep(40, batch), {
+      batch: 1,
+      waiting: 8,
+    })
+    const items = [1, 2, 3, 4, 5, 6].map(item => withWaitLimit(() => group.submit(item), 120))
+    expect(await Promise.all(items)).toEqual([1, 2, 3, 4, 5, 6])
   })
 
   test("items beyond the bound are refused at once, and those of a failed batch together", async () => {

@@ -1,12 +1,15 @@
 /** Group commit: items that arrive while a batch is written go into the next batch. */
 import { setImmediate, setTimeout } from "node:timers/promises"
 import { StoreError } from "./store-errors.ts"
+import { waitWithin, withoutWaitLimit } from "./wait-limit.ts"
 
 type GroupBounds<Item = never> = {
   /** Most items of one batch. */
   readonly batch: number
   /** Most items in the queue; one more is refused at once. */
   readonly waiting: number
+  /** A batch has no effect that a caller could see: an item that gave up was refused, whatever becomes of its batch. */
+  readonly readsOnly?: true
   /** Items that take long get a queue and batches of their own, which alternate with the others: those wait for one of them at most. */
   readonly long?: {
     readonly isLong: (item: Item) => boolean
@@ -19,8 +22,8 @@ type GroupBounds<Item = never> = {
 export type GroupCommit<Item, Result> = {
   /**
    * Resolves with the item's result when its batch is written.
-   * @throws StoreError "unavailable" when the queue is full, the group is closed or the batch before timed out; otherwise the error
-   *   of its batch
+   * @throws StoreError "unavailable" when the queue is full, the group is closed or the batch before timed out, and when the request
+   *   may not wait any longer in the queue; "outcome_unknown" when it may not wait for its batch; otherwise the error of its batch
    */
   readonly submit: (item: Item) => Promise<Result>
   /** Items in the queue. */
@@ -59,11 +62,17 @@ export function createGroupCommit<Item, Result>(
   let closed = false
   let writing: Promise<void> | undefined
   let batch: Promise<void> | undefined
+  let hasFailed = false
+  /** When the first batch began that was not written since another was. */
+  let goingOnSince = 0
   const writeBatch = async (items: readonly Waiting<Item, Result>[]): Promise<void> => {
+    if (!hasFailed) goingOnSince = performance.now()
     const settling = settle(write, items)
     batch = settling.then(() => undefined)
     // After a timeout the queue is refused: nothing of it was written, and the next batch would take as long again.
-    if (await settling)
+    const result = await settling
+    hasFailed = result !== "written"
+    if (result === "late")
       for (const { reject } of [...queue.splice(0), ...longQueue.splice(0)]) reject(new StoreError("unavailable"))
     batch = undefined
   }
@@ -79,14 +88,24 @@ export function createGroupCommit<Item, Result>(
     writing = undefined
   }
   return {
-    submit: item =>
-      new Promise((resolve, reject) => {
+    submit: item => {
+      const into = long?.isLong(item) ? longQueue : queue
+      let own: Waiting<Item, Result> | undefined
+      const result = new Promise<Result>((resolve, reject) => {
         if (closed || queue.length + longQueue.length >= bounds.waiting) return reject(new StoreError("unavailable"))
-        const into = long?.isLong(item) ? longQueue : queue
-        into.push({ item, resolve, reject })
+        own = { item, resolve, reject }
+        into.push(own)
         // Not at once: other callers that the same event releases are in the first batch too.
-        writing ??= Promise.resolve().then(writeAll)
-      }),
+        writing ??= withoutWaitLimit(() => Promise.resolve().then(writeAll))
+      })
+      const giveUp = (): StoreError => {
+        const at = own === undefined ? -1 : into.indexOf(own)
+        if (at !== -1) into.splice(at, 1)
+        const isOpen = at === -1 && bounds.readsOnly !== true
+        return new StoreError(isOpen ? "outcome_unknown" : "unavailable")
+      }
+      return waitWithin(result, giveUp, () => goingOnSince)
+    },
     waiting: () => queue.length + longQueue.length,
     underWay: () => batch,
     close: async () => {
@@ -114,11 +133,11 @@ async function letArrive({ underWay }: Upstream): Promise<void> {
   await setImmediate()
 }
 
-/** @returns whether a time limit ended it */
+/** @returns "late" when a time limit ended it */
 async function settle<Item, Result>(
   write: (batch: readonly Item[]) => Promise<readonly Result[]>,
   batch: readonly Waiting<Item, Result>[],
-): Promise<boolean> {
+): Promise<"written" | "failed" | "late"> {
   try {
     const results = await write(batch.map(({ item }) => item))
     for (const [at, { resolve, reject }] of batch.entries()) {
@@ -126,9 +145,9 @@ async function settle<Item, Result>(
       if (result === undefined) reject(new StoreError("corrupt"))
       else resolve(result)
     }
-    return false
+    return "written"
   } catch (error) {
     for (const { reject } of batch) reject(error)
-    return error instanceof StoreError && error.late
+    return error instanceof StoreError && error.late ? "late" : "failed"
   }
 }
