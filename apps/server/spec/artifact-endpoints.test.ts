@@ -3,7 +3,7 @@
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import { describe, expect, test } from "vitest"
-import { expectRefused, keysOf, objectAt } from "./harness/read-answer.ts"
+import { expectRefused, keysOf, objectAt, textAt } from "./harness/read-answer.ts"
 import { CASES, type CaseName, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
 import { readStoredBundle } from "./harness/stored-bundle.ts"
 
@@ -99,6 +99,17 @@ describe.each(CASES)("GET /runs/{id}/artifacts of %s", name => {
     expect(headers.get("content-type")).toMatch(/^application\/json/)
     expect(headers.get("content-disposition")).toMatch(/^attachment; filename="[\w.-]+\.json"$/)
     expect(text).toBe(await readStoredBundle(service().db, runId(name)))
+  })
+
+  test("in full is the same record, under another file name, and verifies as well", async () => {
+    const [sealed, { headers, text, body }] = [
+      await bundle(),
+      await service().get(`/runs/${runId(name)}/artifacts?form=full`),
+    ]
+    expect(headers.get("content-disposition")).toContain("-full-bundle.json")
+    expect(body).toMatchObject({ kind: "vfa.bundle_view.v1", bundle_hash: textAt(sealed.body, "bundle_hash") })
+    expect(await verdictOf(text)).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+    expect((await service().get(`/runs/${runId(name)}/artifacts?form=sealed`)).text).toBe(sealed.text)
   })
 
   test("verifies offline as it was served", async () => {

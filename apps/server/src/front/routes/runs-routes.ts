@@ -58,7 +58,7 @@ async function sendBundle(c: Context, { showOutside }: Deps, row: RunRow, form: 
   const [text = row.bundle] = await showOutside([row.bundle])
   return c.body(form === "full" ? canonicalize(storedBundle({ ...row, bundle: text })) : text, 200, {
     "Content-Type": "application/json",
-    "Content-Disposition": `attachment; filename="runseal-run-${row.run_id}-bundle.json"`,
+    "Content-Disposition": `attachment; filename="runseal-run-${row.run_id}-${form === "full" ? "full-bundle" : "bundle"}.json"`,
   })
 }
 
