@@ -5,6 +5,7 @@ import { openWorld, untilReady, untilSealed, type World } from "../../../apps/se
 import { runOn, untilCaughtUp } from "../../../apps/server/spec/database/standby.ts"
 import { expectRefused } from "../../../apps/server/spec/harness/read-answer.ts"
 import { request } from "../../../apps/server/spec/harness/sample-requests.ts"
+import { until } from "../../../apps/server/spec/harness/until.ts"
 import { openDatabase } from "../../../apps/server/src/store/driver/database.ts"
 
 const DEADLINE_MS = 480_000
@@ -16,6 +17,15 @@ const addressOf = (hosts: readonly string[]): string =>
 const hostOf = (url: string): string => new URL(url).host
 /** A host that is down, the standby, and the primary: the wrong ones first. */
 const addressIn = ({ standby, primary }: World): string => addressOf([NOBODY, hostOf(standby.url), hostOf(primary.url)])
+
+/** Without those that were dropped while their COMMIT waited for a standby: the server keeps them. */
+const connectionsTo = async (url: string): Promise<number> => {
+  const rows = await runOn<{ n: number }>(
+    url,
+    "select count(*)::int as n from pg_stat_activity where application_name = 'runseal' and wait_event is distinct from 'SyncRep'",
+  )
+  return rows[0]?.n ?? -1
+}
 
 describe.skipIf(postgresStart.kind === "absent")(`several hosts ${postgresTitle}`, { timeout: DEADLINE_MS }, () => {
   test("a failover without an address that moves: the service goes on by itself", async () => {
@@ -34,6 +44,23 @@ describe.skipIf(postgresStart.kind === "absent")(`several hosts ${postgresTitle}
     expect((await untilSealed(a)).body.run_id).toBe(3)
     await untilReady(b)
     expect((await untilSealed(b)).body.run_id).toBe(4)
+  })
+
+  test("an old primary that lives on: once the server has found the new one, every connection leaves the old one", async () => {
+    const world = await openWorld(true)
+    const { keysDir, primary, standby } = world
+    const service = await world.serve(keysDir, undefined, { url: addressIn(world) })
+    expect((await service.execute(request())).status).toBe(200)
+    const readAll = () => Promise.all(Array.from({ length: 40 }, () => service.get("/runs")))
+    await readAll()
+    expect(await connectionsTo(primary.url), "connections of their own").toBeGreaterThan(3)
+    await untilCaughtUp(standby.url, primary.url)
+    await standby.promote()
+    expect((await untilSealed(service)).body.run_id).toBe(2)
+    await until("the old one is left", async () => (await connectionsTo(primary.url)) === 0)
+    for (const { status } of await readAll()) expect(status).toBe(200)
+    expect((await service.get("/log/checkpoint")).status).toBe(200)
+    expect(await connectionsTo(primary.url)).toBe(0)
   })
 
   test("a primary that takes no writes any more (25006): nothing is written, the next connection looks for another", async () => {

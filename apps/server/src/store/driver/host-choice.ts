@@ -5,8 +5,8 @@ import { driverCode, noPrimary } from "./store-errors.ts"
 export type HostChoice<Host> = {
   /** The host that takes writes, of several that do the one that was promoted last. Calls at a time share one search. Rejects with the error of a host, or `NO_PRIMARY`. */
   readonly current: () => Promise<Host>
-  /** A connection to it is gone: the next call searches again. */
-  readonly doubt: () => void
+  /** A connection to a host is gone: if that is the current one, the next call searches again. */
+  readonly doubt: (host: Host) => void
 }
 
 /** After a search without success calls are refused for so long, in milliseconds: each search connects to every host. */
@@ -27,7 +27,7 @@ export function createHostChoice<Host>(
   timelineOf: (host: Host) => Promise<number | undefined>,
 ): HostChoice<Host> {
   let choice: Promise<Host> | undefined
-  let isFound = false
+  let current: Host | undefined
 
   const search = async (): Promise<Host> => {
     const found: { readonly host: Host; readonly timeline: number }[] = []
@@ -40,8 +40,8 @@ export function createHostChoice<Host>(
       await Promise.any(asking)
       await Promise.race([Promise.allSettled(asking), sleep(OTHERS_WITHIN_MS, undefined, { ref: false })])
       const newest = found.reduce((best, one) => (one.timeline > best.timeline ? one : best))
-      isFound = true
-      return newest.host
+      current = newest.host
+      return current
     } catch (error) {
       setTimeout(() => {
         choice = undefined
@@ -54,10 +54,11 @@ export function createHostChoice<Host>(
       choice ??= search()
       return choice
     },
-    doubt: () => {
+    doubt: host => {
       // Neither a search under way nor one that failed a moment ago is repeated.
-      if (isFound) choice = undefined
-      isFound = false
+      if (host !== current) return
+      choice = undefined
+      current = undefined
     },
   }
 }

@@ -142,13 +142,56 @@ function clientOf(url: string, settings: Settings, naming: { readonly prepare?: 
   const openWith = (events: ConnectionEvents, connect: Connect): OpenedClient =>
     open(events, connect, listeners => postgres(address.hosts[0].url, { ...options, ...listeners }))
   if (!asksForPrimary(address)) return events => openWith(events, connectToOnly)
-  const choice = createHostChoice(address.hosts, timelineOf)
+  return leadToPrimary(address.hosts, openWith)
+}
+
+type Led = { readonly host: ServerHost; readonly end: () => void }
+
+/**
+ * Clients of the host that takes writes. When it is another one than before, the connections to the old host end: the old host may live on,
+ * and answer reads from a log that does not grow any more.
+ */
+function leadToPrimary(
+  hosts: readonly ServerHost[],
+  openWith: (events: ConnectionEvents, connect: Connect) => OpenedClient,
+): OpenClient {
+  const choice = createHostChoice(hosts, timelineOf)
+  const live = new Set<Led>()
+  const find = async (): Promise<ServerHost> => {
+    const found = await choice.current()
+    for (const one of live) if (one.host !== found) one.end()
+    return found
+  }
   return events => {
+    let own: Led | undefined
+    const forget = (): void => {
+      if (own !== undefined && live.delete(own)) choice.doubt(own.host)
+    }
     const lost = (): void => {
-      choice.doubt()
+      forget()
       events.lost()
     }
-    return openWith({ ...events, lost }, async () => connectTo(await choice.current()))
+    const { client, cut } = openWith({ ...events, lost }, async () => {
+      const host = await find()
+      own = {
+        host,
+        end: () => {
+          lost()
+          cut()
+        },
+      }
+      live.add(own)
+      return connectTo(host)
+    })
+    return {
+      client,
+      cut: () => {
+        forget()
+        cut()
+        // It gave no answer in time or takes no writes: the others are not to find out one after the other.
+        if (live.size > 0) void find().catch(() => undefined)
+      },
+    }
   }
 }
 
