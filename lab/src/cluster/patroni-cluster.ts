@@ -32,6 +32,8 @@ export type PatroniCluster = {
   readonly createDatabase: (name: string) => Promise<string>
   /** The URL of a database with the hosts of all members, for a client that finds the one that takes writes. */
   readonly severalHosts: (name: string) => string
+  /** The URL of a database on one member that is a standby now. */
+  readonly standbyUrl: (name: string) => Promise<string>
   /** The member that Patroni says is the leader; undefined while none does. */
   readonly leader: () => Promise<Member | undefined>
   /** Waits until both other members stream from the leader, one of them synchronously and known to etcd as such. Gives the leader. */
@@ -146,6 +148,12 @@ export async function startPatroniCluster(programs: ClusterPrograms): Promise<Pa
     },
     severalHosts: name =>
       `postgres://runseal@${members.map(({ url }) => new URL(url).host).join()}/${name}?target_session_attrs=read-write`,
+    standbyUrl: async name => {
+      const primary = await untilWhole()
+      const standby = members.find(member => member !== primary)
+      if (standby === undefined) throw new Error("a cluster has several members")
+      return Object.assign(new URL(standby.url), { pathname: `/${name}` }).href
+    },
     leader,
     untilWhole,
     stop: async () => {

@@ -65,7 +65,8 @@ type World = Deployment & { readonly children: readonly Child[] }
 
 /**
  * Three servers on the cluster, each with another way to it: an address that follows the leader, a PgBouncer behind which is that address, and
- * the hosts of all members. The first two share a keys folder, the third has its own copy of the keys.
+ * the hosts of all members. The first two share a keys folder, the third has its own copy of the keys, and reads lists and records on one member
+ * as long as that is a standby.
  */
 async function openWorld(context: TestContext, row: FaultRow, name: string): Promise<World> {
   const url = await clusterHere().createDatabase(name)
@@ -80,7 +81,10 @@ async function openWorld(context: TestContext, row: FaultRow, name: string): Pro
   const pooled = await start([
     ...["--database-url", pooler.through(url), "--database-pooling", "transaction", "--database-direct-url", url],
   ])
-  const hosts = await start(["--database-url", clusterHere().severalHosts(name), "--keys-dir", copy])
+  const standby = await clusterHere().standbyUrl(name)
+  const addresses = ["--database-url", clusterHere().severalHosts(name), "--database-read-url", standby]
+  const hosts = await start([...addresses, "--keys-dir", copy])
+  await until("the standby is read", () => hosts.stdout().includes('"the read standby is used"'))
   return { ...deployment, children: [first, pooled, hosts] }
 }
 
