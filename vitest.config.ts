@@ -20,7 +20,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
 
 /** Tests that take minutes or need other programs: `npm run test:<name>` runs them, and `npm test` does not. */
 const APART: Readonly<Record<string, readonly string[]>> = {
-  /** Servers and verifiers as processes: options, starts, stops, kills; and outside logs with all kinds of faults. */
+  /** Servers and verifiers as processes, and services that race as processes do: options, starts, stops, kills; and outside logs with all kinds of faults. */
   process: [
     "apps/server/spec/process",
     "apps/server/spec/outbox",
