@@ -9,7 +9,7 @@ import { VERDICTS } from "../src/verify/report.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
 import type { Json } from "./fixtures/json-values.ts"
 import { asJson, isMembers } from "./fixtures/json-values.ts"
-import type { SealedParts } from "./fixtures/resealed-draft.ts"
+import type { SealedParts } from "./fixtures/resealed-part.ts"
 import type { RunSpec } from "./fixtures/run-spec.ts"
 import { ALLOWED, FULL_DECLARED, HALTED, RELEASED, SIGNATURE_MATCH } from "./fixtures/samples.ts"
 

@@ -12,7 +12,7 @@ import type { Plan } from "./fixtures/declared-plan.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
 import { forge } from "./fixtures/forge.ts"
 import { withValue } from "./fixtures/json-values.ts"
-import type { Alterations } from "./fixtures/resealed-draft.ts"
+import type { Alterations } from "./fixtures/resealed-part.ts"
 import { RUN_SAMPLES } from "./fixtures/sample-corpus.ts"
 import { ALLOWED, costing, HALTED, otherCaller, otherReview, RELEASED } from "./fixtures/samples.ts"
 

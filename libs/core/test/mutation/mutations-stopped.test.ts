@@ -41,7 +41,7 @@ describe("whatever single value is changed, it does not verify", () => {
   test.each(stopped)("in the bundle $name", { timeout: TIMEOUT_MS }, ({ sample, document }) => {
     const { count, survivors } = tryChanges(document, known, trust)
     expect(survivors).toEqual(PERMITTED_IN_BUNDLES[sample] ?? [])
-    expect(count).toBeGreaterThan(3000)
+    expect(count).toBeGreaterThan(2500)
   })
 
   test.each(answers)("in the receipt $name", ({ name, document }) => {
