@@ -1,7 +1,6 @@
 /** The thread that makes reports: verifies the record, writes the report, draws it. */
-import { parseStrictJson } from "@runseal/canonical"
-import { isUnreadable, readBundle, verifyDocument } from "@runseal/core/verify/document"
-import { isObject } from "@runseal/core/vocabulary/json-members"
+import { verifyRead } from "@runseal/core/verify/document"
+import { parseDocument, readDocument } from "@runseal/core/verify/read-document"
 import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
 import type { ReportFormat } from "@runseal/core/wire/run-summaries"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
@@ -33,10 +32,11 @@ async function render({
   key_valid_from,
   trust,
 }: RenderJob): Promise<Uint8Array<ArrayBuffer>> {
-  const value = parseStrictJson(text)
-  const bundle = isObject(value) ? readBundle(value) : { unreadable: "not an object" }
-  const verification = verifyDocument(value, [trust])
-  if ("unreadable" in bundle || isUnreadable(verification)) throw new Error("the stored bundle is unreadable")
+  const parsed = parseDocument(text)
+  const read = readDocument(parsed)
+  if ("unreadable" in read || read.document !== "bundle") throw new Error("the stored bundle is unreadable")
+  const { bundle } = read.value
+  const verification = verifyRead(read, [trust], parsed.known)
   const { mcd_finding: finding } = bundle.sections
   const signature = finding && signatureName(finding.library_hash, finding.matched_signature_id)
   const context = {

@@ -5,9 +5,9 @@
  */
 import { canonicalize, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { runStatement, runStatementText } from "@runseal/core/formulas/run-statement-text"
-import { isUnreadable, parseDocument, readBundle, verifyParsed } from "@runseal/core/verify/document"
+import { verifyRead } from "@runseal/core/verify/document"
+import { parseDocument, readDocument } from "@runseal/core/verify/read-document"
 import { VERDICTS } from "@runseal/core/verify/report"
-import { isObject } from "@runseal/core/vocabulary/json-members"
 import { IN_TOTO_PAYLOAD_TYPE } from "@runseal/core/vocabulary/versions"
 import { preAuthenticationEncoding, signEnvelope } from "@runseal/log/entries/dsse"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
@@ -59,17 +59,14 @@ type Found = { readonly statement: string } | { readonly absent: NoStatement }
 
 function statementOf(text: string, trust: TrustedKeys): Found {
   const parsed = parseDocument(text)
-  const bundle = isObject(parsed.value) ? readBundle(parsed.value) : undefined
-  const readable = bundle !== undefined && !("unreadable" in bundle)
-  if (!readable || !isComplete(parsed, trust)) {
-    if (readable && isComplete(parsed, unrevoked(trust))) return { absent: "revoked_key" }
+  const read = readDocument(parsed)
+  const isBundle = !("unreadable" in read) && read.document === "bundle"
+  const isComplete = (held: TrustedKeys): boolean =>
+    isBundle && verifyRead(read, [held], parsed.known).verdict === VERDICTS.complete
+  if (!isBundle || !isComplete(trust)) {
+    if (isComplete(unrevoked(trust))) return { absent: "revoked_key" }
     throw new Error("a stored record does not verify, and nothing was signed for it")
   }
-  const statement = runStatement(bundle)
+  const statement = runStatement(read.value.bundle)
   return statement === undefined ? { absent: "stage_error" } : { statement: runStatementText(statement) }
-}
-
-function isComplete(parsed: ReturnType<typeof parseDocument>, trust: TrustedKeys): boolean {
-  const report = verifyParsed(parsed, [trust])
-  return !isUnreadable(report) && report.verdict === VERDICTS.complete
 }

@@ -4,8 +4,8 @@ import type { SlottedAnchor } from "./anchor-slots.ts"
 import { bundleAnchors } from "./bundle.ts"
 import { parseDocument, readDocument } from "./read-document.ts"
 
-/** The bundle in a text; undefined for any other document. @throws StrictJsonError when it is no JSON */
-export function bundleOf(input: Uint8Array): Bundle | undefined {
+/** The bundle in a text, in full; undefined for any other document. @throws StrictJsonError when it is no JSON */
+export function bundleOf(input: string | Uint8Array): Bundle | undefined {
   const read = readDocument(parseDocument(input))
   return !("unreadable" in read) && read.document === "bundle" ? read.value.bundle : undefined
 }

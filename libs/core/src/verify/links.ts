@@ -97,7 +97,7 @@ export function checkDerived({ sealed, bundle, findings }: ExaminedBundle): void
   findings.fail(differs === "transcript" ? "transcript" : "sections", problem)
 }
 
-/** The kernels, run again, against the ExecutionIDs that the manifest names; and what is view of those that cannot be run. */
+/** The kernels, run again, against the ExecutionIDs that the manifest names; and the results of those that cannot be run. */
 function checkExecutions({ sealed, bundle, findings }: ExaminedBundle, envelope: EnvelopeSection): void {
   const { efa, leakage_bundle: leakage } = bundle.sections
   if (efa === undefined) return

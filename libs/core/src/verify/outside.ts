@@ -11,7 +11,6 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { hostOf } from "@runseal/log/trust/trusted-root"
 import type { Anchor, Leaf, OutsideAnchor, OutsideAnchors, OutsideEntry } from "../artifacts/anchor.ts"
 import type { Anchors, BundleBody } from "../artifacts/bundle-schema.ts"
-import { isSameJson } from "../vocabulary/json-members.ts"
 import { logTimeProblems } from "./anchor-check.ts"
 import { type Slot, slotted } from "./anchor-slots.ts"
 import { rises } from "./contradictions.ts"
@@ -102,8 +101,6 @@ function checkLog(anchors: OutsideAnchors, { bundle, trust, findings }: Examined
   for (const { slot, anchor } of found) {
     const same = bundle.anchors[slot]
     if (same === undefined) continue
-    const sameLeaf = isSameJson(anchor.leaf, same.leaf)
-    findings.require("outside", sameLeaf, "an outside anchor is of another leaf than the record's own")
     const problem = log && placeProblem(anchor, same.entry.canonicalizedBody, log, trust)
     if (problem !== undefined) findings.fail("outside", problem)
     const late = isLate(bundle, slot, anchor.leaf, anchor)

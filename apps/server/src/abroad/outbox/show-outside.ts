@@ -8,9 +8,8 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { reduce } from "@runseal/core/derivation/derive"
 import { bundleAnchors } from "@runseal/core/verify/bundle"
-import { parseDocument, readBundle } from "@runseal/core/verify/document"
+import { bundleOf } from "@runseal/core/verify/document-anchors"
 import { outsideAnchors } from "@runseal/core/verify/outside"
-import { isObject } from "@runseal/core/vocabulary/json-members"
 import { tiledLogEntrySchema, transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import type { Database } from "../../store/driver/database.ts"
 import { StoreError } from "../../store/driver/store-errors.ts"
@@ -41,9 +40,7 @@ export const showOutside =
 /** Undefined for a stored text that is no bundle, because the database was tampered with: it is returned as it is, and does not verify. */
 function bundleIn(text: string): Bundle | undefined {
   try {
-    const { value } = parseDocument(text)
-    const bundle = isObject(value) ? readBundle(value) : undefined
-    return bundle === undefined || "unreadable" in bundle ? undefined : bundle
+    return bundleOf(text)
   } catch (error) {
     if (error instanceof StrictJsonError) return undefined
     throw error

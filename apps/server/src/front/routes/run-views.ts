@@ -1,10 +1,11 @@
 /** What answers show of a run: summary, record, self-check. docs/api.md, "GET /runs", "GET /runs/{id}" and "GET /runs/{id}/verify". */
 import { type JsonObject, parseStrictJson, StrictJsonError } from "@runseal/canonical"
-import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
-import { durationMs } from "@runseal/core/artifacts/bundle-schema"
+import { type Bundle, durationMs, type SealedBundle, sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
+import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { RECORD_FINDING_CODES } from "@runseal/core/artifacts/record-findings"
 import { manifestHash, sealHash } from "@runseal/core/formulas/seal"
-import { parseDocument, readBundle } from "@runseal/core/verify/document"
+import { parseDocument } from "@runseal/core/verify/document"
+import { bundleOf } from "@runseal/core/verify/document-anchors"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { ENGINE_VERSION, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
 import type { RunRecord, RunSummary, VerifyAnswer } from "@runseal/core/wire/run-summaries"
@@ -37,15 +38,23 @@ function storedFindings(text: string): Pick<RunSummary, "findings"> {
 
 /** The stored bundle of a row. @throws Error when the stored text is no bundle: the database was changed from outside */
 export function storedBundle(row: RunRow): Bundle {
-  const { value } = parseDocument(row.bundle)
-  const bundle = isObject(value) ? readBundle(value) : { unreadable: "not an object" }
-  if ("unreadable" in bundle) throw new Error(`the stored bundle of run ${row.run_id} is unreadable`)
+  const bundle = bundleOf(row.bundle)
+  if (bundle === undefined) throw unreadable(row)
   return bundle
 }
 
+/** The same as it was sealed, for what needs no derived section. */
+function storedRecord(row: RunRow): SealedBundle {
+  const record = parseExact(sealedBundleSchema, parseDocument(row.bundle).value)
+  if (!record.ok) throw unreadable(row)
+  return record.value
+}
+
+const unreadable = ({ run_id }: RunRow): Error => new Error(`the stored bundle of run ${run_id} is unreadable`)
+
 /** The full run record. */
 export function runRecord(row: RunRow): RunRecord {
-  const { run, sections, manifest, partial_manifest } = storedBundle(row)
+  const { run, sections, manifest, partial_manifest } = storedRecord(row)
   return {
     ok: true,
     ...runSummary(row),
