@@ -9,7 +9,11 @@ import type { DatabaseLook, DatabaseServer } from "./database-server.ts"
 import { type PROBES, type ServerProcess, startServer } from "./measured-server.ts"
 
 /** Limits that no bench reaches, so that no request is refused. */
-const NO_LIMITS = ["--rate-limit", "1000000000", "--window-token-budget", `${Number.MAX_SAFE_INTEGER}`]
+const BEYOND_REACH = "1000000000"
+const NO_LIMITS = [
+  ...["--rate-limit", BEYOND_REACH, "--attest-rate-limit", BEYOND_REACH],
+  ...["--window-token-budget", `${Number.MAX_SAFE_INTEGER}`],
+]
 const OPTIONS = ["--port", "0", "--metrics-port", "0", ...NO_LIMITS]
 /** Concurrent requests for new keys. */
 const MINTS_AT_ONCE = 16
