@@ -3,7 +3,7 @@
 import { type Bench, type Part, USUAL_CONNECTIONS } from "../bench-plan.ts"
 import { ATTESTATIONS, TESSERA_ENTRIES } from "../bodies.ts"
 import { measure } from "../measured-load.ts"
-import { type Section, sectionOf } from "../page.ts"
+import type { Section } from "../page.ts"
 import { openDeployment } from "../servers/bench-deployment.ts"
 import type { DatabaseServer } from "../servers/database-server.ts"
 import { startTessera, type Tessera } from "../servers/tessera.ts"
@@ -13,7 +13,7 @@ import {
   type LoadRow,
   loadSection,
   loads,
-  lockRows,
+  lockNote,
   type Side,
   saturatedAndHalf,
   times,
@@ -41,18 +41,12 @@ async function measureAttest(bench: Bench, database: DatabaseServer): Promise<re
   if (!("absent" in peer)) await peer.stop()
   const [usual] = rows
   if (usual === undefined) throw new Error("the service is measured")
-  const compared = rows.map(
-    (row, at): LoadRow =>
-      at < own.length ? row : { ...row, note: `the service is at ${times(usual, row)} this rate` },
-  )
-  const missing = "absent" in peer ? [["Tessera POSIX log: not run", peer.absent]] : []
-  return [
-    loadSection(`POST /attest on PostgreSQL, ${inRounds(bench.plan)}`, compared),
-    sectionOf("What one attestation costs", [
-      ...lockRows(usual, "attestations"),
-      ...missing.map(([what = "", note = ""]) => ({ what, value: Number.NaN, unit: "", note })),
-    ]),
-  ]
+  const compared = rows.map((row, at): LoadRow => {
+    if (at >= own.length) return { ...row, note: `the service is at ${times(usual, row)} this rate` }
+    return row === usual ? { ...row, note: lockNote(row) } : row
+  })
+  const missing = "absent" in peer ? `; Tessera POSIX log not run: ${peer.absent}` : ""
+  return [loadSection(`POST /attest on PostgreSQL, ${inRounds(bench.plan)}${missing}`, compared)]
 }
 
 /** Both give an index; only a published entry can be proven to anybody, as every answer of `POST /attest` is. */

@@ -107,7 +107,6 @@ function costRows(usual: LoadRow): readonly Row[] {
       "compiling, collecting, files",
     ),
     row("processor time of the database", ({ cost }) => cost.databaseMicros, "µs", "all processes, user and system"),
-    row("processors idle meanwhile", ({ idle }) => idle * 100, "%", "of all; other programs use them too"),
     ...lockRows(usual, "runs"),
     row("write-ahead log", ({ cost }) => cost.walBytes, "bytes", "pg_stat_wal"),
     row("syncs of the write-ahead log", ({ cost }) => cost.walSyncs, "", `one in ${readable(runsPerSync)} runs`),
@@ -131,8 +130,12 @@ async function countRows(bench: Bench, database: DatabaseServer): Promise<readon
   deployment.remove()
   const counted = `of ${answers} runs`
   return [
-    { what: "canonical texts written on the main thread", value: cost.texts, unit: "", note: counted },
-    { what: "… their bytes", value: cost.textBytes, unit: "bytes", note: counted },
+    {
+      what: "canonical texts written on the main thread",
+      value: cost.texts,
+      unit: "",
+      note: `${readable(cost.textBytes)} bytes; ${counted}`,
+    },
     { what: "a record, as served", value: record.served, unit: "bytes", note: "of these" },
     { what: "… as stored", value: record.stored, unit: "bytes", note: `the mean ${counted}` },
   ]

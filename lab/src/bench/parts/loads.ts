@@ -107,6 +107,9 @@ export const loadSection = (title: string, rows: readonly LoadRow[]): Section =>
 /** A note of several parts, without the empty ones. */
 export const joined = (...parts: readonly string[]): string => parts.filter(part => part !== "").join("; ")
 
+/** How long the lock of the log's head was held for each answer. */
+export const lockNote = (row: LoadRow): string => `lock held ${spread(row, ({ cost }) => cost.lockMicros)} µs each`
+
 /** What the lock of the log's head allows: a row of the time it is held, and one of the rate that follows. */
 export function lockRows(row: LoadRow, each: string): readonly Row[] {
   const micros = middle(row, ({ cost }) => cost.lockMicros)

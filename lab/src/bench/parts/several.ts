@@ -1,7 +1,7 @@
 /** Several processes on one PostgreSQL, and the embedded database, each against one process on PostgreSQL. */
 
 import { type Bench, type Part, USUAL_CONNECTIONS } from "../bench-plan.ts"
-import { type Section, sectionOf } from "../page.ts"
+import type { Section } from "../page.ts"
 import { openDeployment } from "../servers/bench-deployment.ts"
 import type { DatabaseServer } from "../servers/database-server.ts"
 import type { ServerProcess } from "../servers/measured-server.ts"
@@ -9,9 +9,10 @@ import {
   connectionSides,
   inRounds,
   inTurn,
+  joined,
   loadSection,
   loads,
-  lockRows,
+  lockNote,
   type Side,
   saturatedAndHalf,
   times,
@@ -38,12 +39,12 @@ async function measureProcesses(bench: Bench, database: DatabaseServer): Promise
   for (const server of servers) await server.stop()
   deployment.remove()
   const [one] = rows
-  const compared = rows.map(row =>
-    one === undefined || row === one ? row : { ...row, note: `${times(row, one)} one process` },
-  )
+  const compared = rows.map(row => {
+    const beside = one === undefined || row === one ? "" : `${times(row, one)} one process`
+    return { ...row, note: joined(beside, lockNote(row)) }
+  })
   const title = `Processes on one PostgreSQL, ${USUAL_CONNECTIONS} connections shared out, ${inRounds(bench.plan)}`
-  const locks = rows.flatMap(row => lockRows(row, "runs").map(line => ({ ...line, what: `${row.what}: ${line.what}` })))
-  return [loadSection(title, compared), sectionOf("The log's lock, a run", locks)]
+  return [loadSection(title, compared)]
 }
 
 export const embedded: Part = {
