@@ -35,6 +35,9 @@ const AWAY_MS = 20_000
 
 const WAYS = ["the leader's address", "PgBouncer", "the hosts of all members"]
 
+/** In the line that a server logs for each answer of status 500 that is no record. */
+const FAILED = '"msg":"request failed"'
+
 const programs = findClusterPrograms()
 const where = "missing" in programs ? `Patroni (${programs.missing})` : "Patroni"
 let started: PatroniCluster | undefined
@@ -125,6 +128,8 @@ async function untilEachSeals(loads: readonly Load[], since: number): Promise<re
 }
 
 async function checkAll(world: World, since?: string): Promise<void> {
+  const failed = world.children.flatMap(({ stdout }) => stdout().split("\n").filter(line => line.includes(FAILED)))
+  expect(failed, "what the servers logged of requests that failed unexpectedly").toEqual([])
   // Whichever is asked, it is one log and one chain a caller.
   for (const child of world.children) {
     await world.check(child)
