@@ -128,7 +128,11 @@ async function untilEachSeals(loads: readonly Load[], since: number): Promise<re
 }
 
 async function checkAll(world: World, since?: string): Promise<void> {
-  const failed = world.children.flatMap(({ stdout }) => stdout().split("\n").filter(line => line.includes(FAILED)))
+  const failed = world.children.flatMap(({ stdout }) =>
+    stdout()
+      .split("\n")
+      .filter(line => line.includes(FAILED)),
+  )
   expect(failed, "what the servers logged of requests that failed unexpectedly").toEqual([])
   // Whichever is asked, it is one log and one chain a caller.
   for (const child of world.children) {
