@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { openDatabase } from "@runseal/server/store/driver/database"
+import { StoreError } from "@runseal/server/store/driver/store-errors"
 import { expect, type TestContext } from "vitest"
 import { guardFolder } from "../../../apps/server/cluster/own-servers.ts"
 import { newPostgresUrl } from "../../../apps/server/spec/database/databases.ts"
@@ -116,7 +117,11 @@ export async function openDeployment(
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     const open = () =>
       openDatabase(url === undefined ? { kind: "pglite", dataDir: join(dataDir, "db") } : { kind: "postgres", url })
-    const service = await openService({ open, keysDir, clock: { nowMs: Date.now, advance: () => {} } })
+    const clock = { nowMs: Date.now, advance: () => {} }
+    // The way to the database may still be that of before the fault.
+    const service = await until("the database is opened", () =>
+      openService({ open, keysDir, clock }).catch(unlessUnavailable),
+    )
     try {
       service.statements.push(...memory.exports.values())
       await checkHouse(service)
@@ -128,6 +133,10 @@ export async function openDeployment(
     }
   }
   return { dataDir, keysDir, memory, secrets, options, start, holders, check, audit, finish }
+}
+
+function unlessUnavailable(error: unknown): undefined {
+  if (!(error instanceof StoreError && error.code === "unavailable")) throw error
 }
 
 /** An admin key, which locks the deployment, and two customer keys. */
