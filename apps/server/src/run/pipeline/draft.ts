@@ -8,6 +8,7 @@ import type { Moment } from "@runseal/core/formulas/moment"
 import type { OutcomeKind, ReceiptKey, RefusedKind } from "@runseal/core/vocabulary/outcomes"
 import type { FailingStep } from "@runseal/core/vocabulary/stage-faults"
 import type { Tenant } from "@runseal/core/wire/submission"
+import type { PermitTerms } from "../permits/pending.ts"
 
 export type BaseSections = DeclaredSections & {
   readonly payload: PayloadSection
@@ -37,6 +38,8 @@ export type Draft = DraftFacts & {
   readonly receipt?: { readonly key: ReceiptKey; readonly receipt: Receipt }
   /** Present exactly for a stage_error. */
   readonly fault?: StageFault
+  /** Of a run that ended at the opening of a permit: what was asked for. */
+  readonly refused_permit?: PermitTerms
 }
 
 /** How a gate stops a run: outcome, receipt, and what it adds to the sections. */

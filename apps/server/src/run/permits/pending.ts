@@ -1,0 +1,105 @@
+/**
+ * Permits that wait for the sealer. All that can be decided without the budget is decided; the rest is a pure function of the
+ * tenant's window, which the batch calls behind the window's lock, in each of its rounds anew.
+ */
+import type { WrittenTexts } from "@runseal/canonical"
+import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
+import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
+import type { Sections } from "@runseal/core/artifacts/sections"
+import type { Moment } from "@runseal/core/formulas/moment"
+import type { Tenant } from "@runseal/core/wire/submission"
+import type { Draft } from "../pipeline/draft.ts"
+
+/** Most open permits of one API key, and of all anonymous callers together. */
+export const OPEN_PERMITS_MAX = 1000
+
+/** What a permit is asked for, and until when. */
+export type PermitTerms = {
+  /** `pmt-` and 32 hex digits. */
+  readonly permit_id: string
+  /** Who is to act. */
+  readonly audience: string
+  /** RFC 3339: the act is permitted until then. */
+  readonly expires_at: string
+  /** RFC 3339: a close is in time until then. */
+  readonly close_by: string
+  readonly redeem_required: boolean
+  readonly reserve_tokens: number
+}
+
+/** The reservation to make in a window. */
+export type Reservation = {
+  readonly charge_id: string
+  readonly window_seconds: number
+  /** Milliseconds since the epoch. */
+  readonly window_start: number
+  readonly tokens: number
+  readonly cap: number
+}
+
+/** The body of an opening document, without what the sealer adds: the tenant's salt, its place in the chain, its log entry. */
+export type OpeningDraft = Pick<PermitTerms, "permit_id" | "audience" | "expires_at" | "close_by"> & {
+  readonly sections: Sections
+  readonly allow_token: AllowToken
+  readonly run_limit: number
+  readonly reservation: BudgetWindow
+}
+
+/** The refused draft has `refused_permit`. */
+export type SettledOpening = { readonly opening: OpeningDraft } | { readonly refused: Draft }
+
+/** A permit that every gate before the budget admits. */
+export type PendingOpening = {
+  readonly tenant: Tenant
+  readonly moment: Moment
+  readonly program_id: string
+  readonly route_id: string
+  readonly terms: PermitTerms
+  readonly charge: Reservation
+  /** Canonical texts of the sections sealed so far. */
+  readonly texts: WrittenTexts
+  /**
+   * @param window after the reservation, with its ordinal; a reservation that reaches the cap is not made: without ordinal, with
+   *   the total that it would have led to
+   */
+  readonly settled: (window: BudgetWindow) => SettledOpening
+}
+
+/** A run that closes a permit, with everything decided but MACC. */
+export type PendingClose = {
+  readonly tenant: Tenant
+  readonly permit_id: string
+  /** RFC 3339: the admission of the close. */
+  readonly closed_clock: string
+  /** Tokens declared as spent. */
+  readonly used: number
+  readonly texts: WrittenTexts
+  readonly settled: (settlement: Settlement) => Draft
+}
+
+export type Settlement = {
+  /** After the last movement of the close. `tokens`: used; `reserved`: of the opening. */
+  readonly window: BudgetWindow
+  /** RFC 3339; absent when the permit was not redeemed. */
+  readonly redeemed_clock?: string
+}
+
+/**
+ * Why an item of a permit was not sealed. Nothing of it moved.
+ * - `not_open`: the permit is closed, ended, or another's
+ * - `too_many_open`: its key has OPEN_PERMITS_MAX of them
+ * - `overflow`: the window's total would pass 2^53−1
+ * - `revoked`: the key was revoked meanwhile
+ */
+export type PermitRefusalReason = "not_open" | "too_many_open" | "overflow" | "revoked"
+
+/** Thrown to the caller of the sealer. */
+export class PermitRefusal extends Error {
+  override readonly name = "PermitRefusal"
+  readonly reason: PermitRefusalReason
+
+  constructor(reason: PermitRefusalReason) {
+    super(`a permit was refused: ${reason}`)
+    this.reason = reason
+  }
+}
