@@ -4,6 +4,7 @@ import type { ExportStatementLeaf } from "@runseal/core/artifacts/anchor"
 import { type ChainPiece, type ExportStatement, exportStatement } from "@runseal/core/artifacts/export-statement"
 import { tenantCommitment } from "@runseal/core/formulas/decision"
 import { exportStatementLeaf } from "@runseal/core/formulas/leaves"
+import { windowsHash } from "@runseal/core/formulas/permit"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { Tenant } from "@runseal/core/wire/submission"
 import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../keys/embedded-log.ts"
@@ -88,6 +89,11 @@ async function stateExport(tx: Tx, draft: ExportDraft, head: TenantHead): Promis
     export_clock: draft.export_clock,
     head_ordinal,
     head: head.head,
+    open_permits: 0,
+    windows_hash: windowsHash([]),
+    records: piece === undefined ? 0 : piece.last_ordinal - piece.first_ordinal + 1,
+    openings: 0,
+    ends: 0,
     ...clocksOf(draft.range),
     ...piece,
   })
@@ -124,6 +130,6 @@ export function sealStatement(
   builder: LogBuilder,
   checkpoint: EntryCheckpoint,
 ): SealedStatement {
-  const document = exportStatement({ tenant_id, tenant_salt }, anchorOf(log, builder, appended, checkpoint))
+  const document = exportStatement({ tenant_id, tenant_salt }, [], anchorOf(log, builder, appended, checkpoint))
   return { document, text: canonicalize(document) }
 }

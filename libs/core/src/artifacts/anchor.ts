@@ -13,6 +13,7 @@ import {
   envelopeIdSchema,
   nonEmptySchema,
   ordinalSchema,
+  permitIdSchema,
   type Shape,
   sequenceIdSchema,
   sha256Schema,
@@ -23,6 +24,8 @@ import {
   EXPORT_STATEMENT_LEAF_VERSION,
   GENESIS_LEAF_VERSION,
   KEY_CHANGE_LEAF_VERSION,
+  OPENING_LEAF_VERSION,
+  PERMIT_END_LEAF_VERSION,
   PRE_ANCHOR_LEAF_VERSIONS,
   RECEIPT_LEAF_VERSIONS,
 } from "../vocabulary/versions.ts"
@@ -89,6 +92,15 @@ export const receiptLeafSchema = v.variant("leaf_version", [
 ])
 export type ReceiptLeaf = Shape<typeof receiptLeafSchema>
 
+/** The place of a document in its tenant's chain. */
+const chainPlace = {
+  tenant_commitment: sha256Schema,
+  /** 1, 2, 3 … within the tenant, without a gap. */
+  tenant_ordinal: ordinalSchema,
+  /** Digest of the leaf of the tenant's previous document: complete record, opening or end; 64 zeros for the first. */
+  previous_record: sha256Schema,
+}
+
 export const completeRecordLeafSchema = v.strictObject({
   leaf_version: v.literal(COMPLETE_RECORD_LEAF_VERSION),
   run_id: ordinalSchema,
@@ -96,14 +108,30 @@ export const completeRecordLeafSchema = v.strictObject({
   manifest_hash: v.exactOptional(sha256Schema),
   receipt_hash: v.exactOptional(sha256Schema),
   run_record_hash: v.exactOptional(sha256Schema),
-  tenant_commitment: sha256Schema,
-  /** 1, 2, 3 … within the tenant, without a gap. */
-  tenant_ordinal: ordinalSchema,
-  /** Digest of the tenant's previous complete-record leaf; 64 zeros for the first. */
-  previous_record: sha256Schema,
+  ...chainPlace,
 })
 /** Anchors one whole record in its tenant's chain. It has exactly one of the three record hashes. */
 export type CompleteRecordLeaf = Shape<typeof completeRecordLeafSchema>
+
+export const openingLeafSchema = v.strictObject({
+  leaf_version: v.literal(OPENING_LEAF_VERSION),
+  permit_id: permitIdSchema,
+  opening_hash: sha256Schema,
+  ...chainPlace,
+})
+/** Anchors one opening in its tenant's chain, before the act. */
+export type OpeningLeaf = Shape<typeof openingLeafSchema>
+
+export const permitEndLeafSchema = v.strictObject({
+  leaf_version: v.literal(PERMIT_END_LEAF_VERSION),
+  end_hash: sha256Schema,
+  ...chainPlace,
+})
+/** Anchors the end of openings that were not closed. */
+export type PermitEndLeaf = Shape<typeof permitEndLeafSchema>
+
+/** The leaves that take a place in a tenant's chain. */
+export type ChainLeaf = CompleteRecordLeaf | OpeningLeaf | PermitEndLeaf
 
 /** Longest subject reference of an attestation, in UTF-16 units. */
 export const SUBJECT_REF_MAX_LENGTH = 512
@@ -121,24 +149,32 @@ export const exportStatementLeafSchema = v.strictObject({
   tenant_commitment: sha256Schema,
   /** When the export was asked for. */
   export_clock: clockSchema,
-  /** Records of the chain as of this log entry. */
+  /** Documents of the chain as of this log entry: records, openings and ends. */
   head_ordinal: countSchema,
-  /** Digest of the last one's complete-record leaf; 64 zeros when there is none. */
+  /** Digest of the last one's leaf; 64 zeros when there is none. */
   head: sha256Schema,
+  /** Openings of the chain that had neither close nor end as of this log entry. */
+  open_permits: countSchema,
+  /** Digest of the statement's list of budget windows. */
+  windows_hash: sha256Schema,
+  /** Documents of the piece, by their kinds. */
+  records: countSchema,
+  openings: countSchema,
+  ends: countSchema,
   /** Admitted at or after, as asked; absent: since ever. */
   from: v.exactOptional(clockSchema),
   /** Admitted at or before, as asked; absent: until now. */
   to: v.exactOptional(clockSchema),
   first_ordinal: v.exactOptional(ordinalSchema),
   last_ordinal: v.exactOptional(ordinalSchema),
-  /** What the first exported record names as its predecessor. */
+  /** What the first exported document names as its predecessor. */
   previous_record: v.exactOptional(sha256Schema),
-  /** Digest of the last exported record's complete-record leaf. */
+  /** Digest of the last exported document's leaf. */
   last_record: v.exactOptional(sha256Schema),
 })
 /**
- * What the service states of a tenant's chain when it exports records: where the chain ends, and which piece of it is
- * exported. The four facts of the piece are all present, or all absent when the piece is empty.
+ * What the service states of a tenant's chain when it exports a piece of it: where the chain ends, which piece is exported, and how many
+ * documents of each kind are in it. The four facts of the piece are all present, or all absent when the piece is empty.
  */
 export type ExportStatementLeaf = Shape<typeof exportStatementLeafSchema>
 
@@ -171,6 +207,8 @@ export type Leaf =
   | PreAnchorLeaf
   | ReceiptLeaf
   | CompleteRecordLeaf
+  | OpeningLeaf
+  | PermitEndLeaf
   | AttestationLeaf
   | ExportStatementLeaf
   | GenesisLeaf

@@ -18,6 +18,10 @@ export const DECLARED_NAMES = [
 ] as const
 export type DeclaredName = (typeof DECLARED_NAMES)[number]
 
+/** The sections whose content may be withheld: the six, and what a close declares. */
+export const WITHHOLDABLE_NAMES = [...DECLARED_NAMES, "closing"] as const
+export type WithholdableName = (typeof WITHHOLDABLE_NAMES)[number]
+
 /** What the server saw of the caller. Address and agent are HMACs under a secret of the deployment. */
 export type Origin = {
   readonly source_ip_hash: string
@@ -39,7 +43,7 @@ export type ShownDeclared = {
   readonly hash: string
 }
 /** The sole permitted alteration of a bundle: the content is removed, its hash remains. */
-type WithheldDeclared = { readonly kind: string; readonly withheld: true; readonly hash: string }
+export type WithheldDeclared = { readonly kind: string; readonly withheld: true; readonly hash: string }
 export type DeclaredSection = ShownDeclared | WithheldDeclared
 export type DeclaredSections = Readonly<Record<DeclaredName, DeclaredSection>>
 
@@ -50,7 +54,7 @@ export const isShown = (section: DeclaredSection): section is ShownDeclared => !
 export const shown = (section: DeclaredSection): ShownDeclared | undefined => (isShown(section) ? section : undefined)
 
 /** `kind` of a declared section. */
-export const declaredKind = (name: DeclaredName): string => `vfa.${name}.v1`
+export const declaredKind = (name: WithholdableName): string => `vfa.${name}.v1`
 
 const originSchema: v.GenericSchema<unknown, Origin> = v.strictObject({
   source_ip_hash: sha256Schema,

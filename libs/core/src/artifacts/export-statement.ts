@@ -5,16 +5,38 @@
 
 import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import * as v from "valibot"
-import { nonEmptySchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
+import {
+  clockSchema,
+  countSchema,
+  nonEmptySchema,
+  ordinalSchema,
+  type Shape,
+  sha256Schema,
+} from "../vocabulary/scalars.ts"
 import { EXPORT_KIND } from "../vocabulary/versions.ts"
 import type { Anchor, ExportStatementLeaf } from "./anchor.ts"
 import { exportStatementLeafSchema } from "./anchor.ts"
+
+/** Budget windows that one statement lists: the newest of those that the piece's time touches. */
+export const EXPORT_WINDOWS_MAX = 4096
+
+const exportedWindow = v.strictObject({
+  window_seconds: ordinalSchema,
+  window_start: clockSchema,
+  /** Movements of the window, as of the statement's log entry. */
+  last_ordinal: ordinalSchema,
+  /** Tokens in the window after the last of them. */
+  total: countSchema,
+})
+export type ExportedWindow = Shape<typeof exportedWindow>
 
 export const exportStatementSchema = v.strictObject({
   kind: v.literal(EXPORT_KIND),
   /** Tenant and salt open the leaf's `tenant_commitment`. */
   tenant_id: nonEmptySchema,
   tenant_salt: sha256Schema,
+  /** By rising start, then by rising length. */
+  windows: v.pipe(v.array(exportedWindow), v.maxLength(EXPORT_WINDOWS_MAX)),
   leaf: exportStatementLeafSchema,
   entry: transparencyLogEntrySchema,
 })
@@ -23,15 +45,16 @@ export type ExportStatement = Shape<typeof exportStatementSchema>
 /** The statement of an anchored leaf. */
 export const exportStatement = (
   tenant: Pick<ExportStatement, "tenant_id" | "tenant_salt">,
+  windows: readonly ExportedWindow[],
   { leaf, entry }: Anchor<ExportStatementLeaf>,
-): ExportStatement => ({ kind: EXPORT_KIND, ...tenant, leaf, entry })
+): ExportStatement => ({ kind: EXPORT_KIND, ...tenant, windows, leaf, entry })
 
 /** The exported piece of a chain. */
 export type ChainPiece = Required<
   Pick<ExportStatementLeaf, "first_ordinal" | "last_ordinal" | "previous_record" | "last_record">
 >
 
-/** The piece that a leaf speaks of; undefined when no record is in it. */
+/** The piece that a leaf speaks of; undefined when no document is in it. */
 export function chainPiece(leaf: ExportStatementLeaf): ChainPiece | undefined {
   const { first_ordinal, last_ordinal, previous_record, last_record } = leaf
   if (first_ordinal === undefined || last_ordinal === undefined) return undefined

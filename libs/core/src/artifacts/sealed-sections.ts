@@ -35,20 +35,27 @@ import {
 } from "../vocabulary/scalars.ts"
 import { EVALUATORS, LEDGER_BACKEND } from "../vocabulary/versions.ts"
 import { DECLARED_SCHEMAS } from "./declared-sections.ts"
+import { CLOSING_SCHEMA, PERMIT_USE_SCHEMA } from "./permit-sections.ts"
 import { mcdFindingSchema } from "./sealed-artifacts.ts"
 import { section } from "./section-shape.ts"
 
 const envelope_id = envelopeIdSchema
 
-const budgetWindow = v.strictObject({
+export const budgetWindowSchema = v.strictObject({
   charge_id: chargeIdSchema,
   cap: countSchema,
   window_seconds: ordinalSchema,
   window_start: clockSchema,
+  /** Tokens of the run; of an opening those that it reserves; of a close those that it used. */
   tokens: countSchema,
+  /** Of a close: what its opening had reserved. */
+  reserved: v.exactOptional(countSchema),
+  /** Number of the movement in its window, 1, 2, 3 … without a gap; of a close that of its last one. Absent where nothing moved. */
+  ordinal: v.exactOptional(ordinalSchema),
+  /** Tokens in the window after the movement; of a refused reservation those that there would have been. */
   total_after: countSchema,
 })
-export type BudgetWindow = Shape<typeof budgetWindow>
+export type BudgetWindow = Shape<typeof budgetWindowSchema>
 
 /** One schema for each section that a record holds. */
 export const SEALED_SCHEMAS = {
@@ -100,14 +107,19 @@ export const SEALED_SCHEMAS = {
     mode: v.literal("software"),
     disclosure: nonEmptySchema,
   }),
+  permit: PERMIT_USE_SCHEMA,
+  closing: CLOSING_SCHEMA,
   mcd_finding: mcdFindingSchema,
   budget_snapshot: section("vfa.budget_snapshot.v1", {
     envelope_id,
     tenant_id: tenantIdSchema,
     run_limit: countSchema,
+    /** Of a refused opening: those that it would have reserved. */
     declared_tokens: countSchema,
-    /** Absent when the per-run budget halted the run: nothing was charged then. */
-    window: v.exactOptional(budgetWindow),
+    /** Present exactly when the run is an opening that a budget refused. */
+    purpose: v.exactOptional(v.literal("reservation")),
+    /** Absent when the per-run budget halted a run that is no close: nothing was charged then. */
+    window: v.exactOptional(budgetWindowSchema),
   }),
   governance_review: section("vfa.governance_review.v1", {
     envelope_id,
@@ -131,6 +143,9 @@ export const sealedEntries = {
   /** Absent only from a stage_error that failed there. */
   envelope: opt(SEALED_SCHEMAS.envelope),
   policy_evaluation: opt(SEALED_SCHEMAS.policy_evaluation),
+  /** Both in every record of a close, and in no other. */
+  permit: opt(SEALED_SCHEMAS.permit),
+  closing: opt(SEALED_SCHEMAS.closing),
   mcd_finding: opt(SEALED_SCHEMAS.mcd_finding),
   budget_snapshot: opt(SEALED_SCHEMAS.budget_snapshot),
   governance_review: opt(SEALED_SCHEMAS.governance_review),

@@ -25,6 +25,7 @@ import {
 } from "../vocabulary/decision-codes.ts"
 import { AIVP_HALT_CODES } from "../vocabulary/review-codes.ts"
 import { EVALUATORS } from "../vocabulary/versions.ts"
+import { type DecidedRun, decisionClock } from "./moment.ts"
 import type { Unsealed } from "./seal.ts"
 
 export type PolicyIdentity = {
@@ -54,20 +55,20 @@ export type EvaluatedPolicy = PolicyIdentity & { readonly signature_scan: Signat
 
 /** What the PEPG gate decided and why. */
 export const policyEvaluationSection = (
-  envelope: EnvelopeSection,
+  run: DecidedRun,
   policy: EvaluatedPolicy,
   decision: PepgDecision,
   libraryHash: string,
   finding: McdFinding | undefined,
 ): Unsealed<PolicyEvaluationSection> => ({
   kind: "vfa.policy_evaluation.v2",
-  envelope_id: envelope.envelope_id,
+  envelope_id: run.envelope.envelope_id,
   ...identity(policy),
   ...decision,
   signature_library_hash: libraryHash,
   signature_scan: policy.signature_scan,
   ...(finding === undefined ? {} : { mcd_finding_hash: finding.hash }),
-  evaluation_clock: envelope.admission_clock,
+  evaluation_clock: decisionClock(run),
   evaluator_version: EVALUATORS.pepg,
 })
 
@@ -84,7 +85,7 @@ export const declaredTextFingerprint = (salt: string, text: string): string =>
   digest({ kind: "vfa.matched_text.v1", salt, text })
 
 /** A signature match of Malicious Code Defense. */
-export const mcdFinding = (envelope: EnvelopeSection, match: SignatureMatchFacts): Unsealed<McdFinding> => ({
+export const mcdFinding = (run: DecidedRun, match: SignatureMatchFacts): Unsealed<McdFinding> => ({
   version: "vfa.mcd_finding.v2",
   category: match.category,
   severity: match.severity,
@@ -92,8 +93,8 @@ export const mcdFinding = (envelope: EnvelopeSection, match: SignatureMatchFacts
   matched_signature_id: match.matched_signature_id,
   matched_in: match.matched_in,
   text_fingerprint: match.text_fingerprint,
-  envelope_id: envelope.envelope_id,
-  finding_clock: envelope.admission_clock,
+  envelope_id: run.envelope.envelope_id,
+  finding_clock: decisionClock(run),
 })
 
 const decided = (
@@ -134,31 +135,33 @@ export const denyReceipt = (
   deny_clock: evaluation.evaluation_clock,
 })
 
-/** The budgets that this run was checked against. Its hash is the receipts' budget_hash. */
+/** The budgets that this run was checked against. Its hash is the receipts' budget_hash. @param purpose of an opening that is refused */
 export const budgetSnapshotSection = (
   envelope: EnvelopeSection,
   runLimit: number,
   declaredTokens: number,
   window: BudgetWindow | undefined,
+  purpose?: BudgetSnapshotSection["purpose"],
 ): Unsealed<BudgetSnapshotSection> => ({
   kind: "vfa.budget_snapshot.v1",
   envelope_id: envelope.envelope_id,
   tenant_id: envelope.tenant_id,
   run_limit: runLimit,
   declared_tokens: declaredTokens,
+  ...(purpose === undefined ? {} : { purpose }),
   ...(window === undefined ? {} : { window }),
 })
 
 /** Receipt of a halt by the per-run budget. */
 export const ccvHaltReceipt = (
-  envelope: EnvelopeSection,
+  run: DecidedRun,
   token: AllowToken,
   efa: EfaSection,
   budget: BudgetSnapshotSection,
 ): Unsealed<CcvHaltReceipt> => ({
   version: "vfa.ccv_halt.v1",
   ...REQUIRED,
-  envelope_id: envelope.envelope_id,
+  envelope_id: run.envelope.envelope_id,
   halt_reason_code: "TOKEN_BUDGET_EXCEEDED",
   constraint_type: "token_budget",
   budget_limit: budget.run_limit,
@@ -166,21 +169,21 @@ export const ccvHaltReceipt = (
   budget_hash: budget.hash,
   allow_token_hash: token.hash,
   partial_execution_hash: efa.hash,
-  halt_clock: envelope.admission_clock,
+  halt_clock: decisionClock(run),
   evaluator_version: EVALUATORS.ccv,
 })
 
 /** Receipt of a halt by the tenant's cumulative budget. */
 export const maccHaltReceipt = (
-  envelope: EnvelopeSection,
+  run: DecidedRun,
   token: AllowToken,
   budget: BudgetSnapshotSection,
   window: BudgetWindow,
 ): Unsealed<MaccHaltReceipt> => ({
   version: "vfa.macc_halt.v1",
   ...REQUIRED,
-  envelope_id: envelope.envelope_id,
-  tenant_id: envelope.tenant_id,
+  envelope_id: run.envelope.envelope_id,
+  tenant_id: run.envelope.tenant_id,
   halt_reason_code: "CUMULATIVE_TOKEN_BUDGET_EXCEEDED",
   constraint_type: "cumulative_token_budget",
   budget_limit: window.cap,
@@ -189,7 +192,7 @@ export const maccHaltReceipt = (
   window_start: window.window_start,
   budget_hash: budget.hash,
   allow_token_hash: token.hash,
-  halt_clock: envelope.admission_clock,
+  halt_clock: decisionClock(run),
   evaluator_version: EVALUATORS.macc,
 })
 
@@ -200,15 +203,15 @@ export type ReviewFacts = Pick<
 
 /** The Tier-4 governance review: codes and counts, never a reviewer's words. */
 export const governanceReviewSection = (
-  envelope: EnvelopeSection,
+  run: DecidedRun,
   review: ReviewFacts,
   aiOutputHash: string | undefined,
 ): Unsealed<GovernanceReviewSection> => ({
   kind: "vfa.governance_review.v1",
-  envelope_id: envelope.envelope_id,
+  envelope_id: run.envelope.envelope_id,
   ...review,
   ...(aiOutputHash === undefined ? {} : { ai_output_hash: aiOutputHash }),
-  review_clock: envelope.admission_clock,
+  review_clock: decisionClock(run),
   evaluator_version: EVALUATORS.aivp_t4,
 })
 
@@ -236,19 +239,19 @@ export function aivpT4HaltReceipt(
 
 /** Receipt of a run not admitted because attested fields are missing. Both lists are sorted and without repeats. */
 export const attestationGapReceipt = (
-  envelope: EnvelopeSection,
+  run: DecidedRun,
   policy: PolicyIdentity,
   required: readonly AttestedField[],
   missing: readonly AttestedField[],
 ): Unsealed<AttestationGapReceipt> => ({
   version: "vfa.attestation_gap_receipt.v1",
   ...REQUIRED,
-  envelope_id: envelope.envelope_id,
+  envelope_id: run.envelope.envelope_id,
   decision_reason_code: "ATTESTATION_GAP",
   ...identity(policy),
   required_fields: required,
   missing_fields: missing,
-  gap_clock: envelope.admission_clock,
+  gap_clock: decisionClock(run),
   evaluator_version: EVALUATORS.admission,
 })
 

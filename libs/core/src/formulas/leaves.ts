@@ -19,6 +19,7 @@ import type { SectionName, Sections } from "../artifacts/sections.ts"
 import type { Kernel } from "../vocabulary/outcomes.ts"
 import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.ts"
 import type { PreAnchorLeafVersion, ReceiptLeafVersion } from "../vocabulary/versions.ts"
+import { decisionClock } from "./moment.ts"
 
 /** The exact bytes that the service key signs, as text. */
 export const leafText = (leaf: Leaf): string => canonicalize(leaf)
@@ -56,10 +57,10 @@ const isWhole = (sections: Sections): sections is PreAnchorSections =>
 export const preAnchorSections = (sections: Sections): PreAnchorSections | undefined =>
   isWhole(sections) ? sections : undefined
 
-/** `<start>/<start + 600 s>`: the seconds in which a record admitted at `clock` may be logged. */
+/** `<start>/<start + 600 s>`: the seconds in which a record decided at `clock` may be logged. */
 export function anchoringWindow(clock: string): string {
   const start = clockSeconds(clock)
-  if (start === undefined) throw new RangeError("an admission clock is RFC 3339 UTC with milliseconds")
+  if (start === undefined) throw new RangeError("a decision clock is RFC 3339 UTC with milliseconds")
   const end = new Date((start + LOG_TIME_TOLERANCE_SECONDS) * 1000).toISOString()
   return `${clock.slice(0, 19)}Z/${end.slice(0, 19)}Z`
 }
@@ -114,7 +115,7 @@ export function preAnchorLeaf(
   const values = preAnchorValues(sections, token)
   if (version === "vfa.leaf.v5") return { leaf_version: version, ...values }
   if (version === "vfa.leaf.v6") return { leaf_version: version, ...values, complete_record_anchor_required: true }
-  const window = anchoringWindow(sections.envelope.admission_clock)
+  const window = anchoringWindow(decisionClock(sections))
   return { leaf_version: version, ...values, complete_record_anchor_required: true, anchoring_window: window }
 }
 
@@ -168,7 +169,7 @@ export const attestationLeaf = (facts: Omit<AttestationLeaf, "leaf_version">): A
 
 /** The leaf that states where a tenant's chain ends and which piece of it is exported. */
 export const exportStatementLeaf = (facts: Omit<ExportStatementLeaf, "leaf_version">): ExportStatementLeaf => ({
-  leaf_version: "vfa.export_statement.v1",
+  leaf_version: "vfa.export_statement.v2",
   ...facts,
 })
 

@@ -1,6 +1,8 @@
 /** The one instant of a run, and the identifiers that follow from it. docs/formats.md section 2. */
 import { decodeHex, digest } from "@runseal/canonical"
 import type { DeclaredName } from "../artifacts/declared-sections.ts"
+import type { PermitUseSection } from "../artifacts/permit-sections.ts"
+import type { EnvelopeSection } from "../artifacts/sealed-sections.ts"
 import { hmacSha256Hex } from "./seal.ts"
 
 /** Made once, when a request is admitted; every clock, identifier and salt of the run derives from it. */
@@ -45,9 +47,20 @@ export const sequenceId = (envelopeHash: string): string =>
 export const chargeId = (envelopeHash: string): string =>
   `chg-${short(digest({ kind: "vfa.charge_id.v1", envelope_hash: envelopeHash }), 32)}`
 
+/** `pmt-` and 32 hex digits: one permit per envelope. */
+export const permitId = (envelopeHash: string): string =>
+  `pmt-${short(digest({ kind: "vfa.permit_id.v1", envelope_hash: envelopeHash }), 32)}`
+
 /** Salt of a declared section: HMAC-SHA-256 of its name under the disclosure seed. */
 export function declaredSalt(moment: Pick<Moment, "seed">, name: DeclaredName): string {
   const seed = decodeHex(moment.seed)
   if (seed === undefined) throw new RangeError("the disclosure seed is 64 lowercase hex digits")
   return hmacSha256Hex(seed, name)
 }
+
+/** A run that gates decide on: its envelope, and at its close the permit that it closes. */
+export type DecidedRun = { readonly envelope: EnvelopeSection; readonly permit?: PermitUseSection }
+
+/** The instant at which a run is decided: its admission, or that of its close. Every clock of its record but the envelope's is this one. */
+export const decisionClock = ({ envelope, permit }: DecidedRun): string =>
+  permit?.closed_clock ?? envelope.admission_clock

@@ -17,6 +17,16 @@ export function payloadSection(payload: string, aiOutput: string | undefined): U
   return { ...body, ai_output_hash: sha256Hex(output), ai_output_bytes: output.length }
 }
 
+/** The payload of a close: that of its opening, whose text is gone, and the AI output that the close carries. */
+export function closedPayloadSection(
+  { hash: _, ...opened }: PayloadSection,
+  aiOutput: string | undefined,
+): Unsealed<PayloadSection> {
+  if (aiOutput === undefined) return opened
+  const output = utf8Encode(aiOutput)
+  return { ...opened, ai_output_hash: sha256Hex(output), ai_output_bytes: output.length }
+}
+
 /** A declared section: the caller's content nested under `declared`, salted, with what the server saw beside it. */
 export function declaredSection(
   name: DeclaredName,

@@ -4,7 +4,7 @@ import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
 import { DECLARED_NAMES, shown } from "../artifacts/declared-sections.ts"
 import type { McdFinding } from "../artifacts/sealed-artifacts.ts"
-import type { BudgetWindow, EnvelopeSection } from "../artifacts/sealed-sections.ts"
+import type { BudgetWindow } from "../artifacts/sealed-sections.ts"
 import type { Sections } from "../artifacts/sections.ts"
 import {
   aivpT4HaltReceipt,
@@ -16,7 +16,7 @@ import {
   maccHaltReceipt,
   windowStart,
 } from "../formulas/decision.ts"
-import { chargeId } from "../formulas/moment.ts"
+import { chargeId, type DecidedRun } from "../formulas/moment.ts"
 import { isSealOf, sealHash } from "../formulas/seal.ts"
 import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
 import { ATTESTED_FIELDS, MCD_REASON_CODE, scopeOf } from "../vocabulary/decision-codes.ts"
@@ -177,20 +177,19 @@ function checkReview({ bundle: { sections, run }, findings }: ExaminedBundle): v
 }
 
 /** How each receipt follows from the sections; undefined when one it needs is missing. */
-const REBUILD: Readonly<Record<ReceiptKey, (bundle: BundleBody, envelope: EnvelopeSection) => JsonObject | undefined>> =
-  {
-    deny_receipt: ({ sections: { policy_evaluation: evaluation, mcd_finding: finding } }) =>
-      evaluation && denyReceipt(evaluation, finding),
-    ccv_halt_receipt: ({ sections: { efa, budget_snapshot: budget }, allow_token: token }, envelope) =>
-      token && efa && budget && ccvHaltReceipt(envelope, token, efa, budget),
-    macc_halt_receipt: ({ sections: { budget_snapshot: budget }, allow_token: token }, envelope) =>
-      token && budget?.window && maccHaltReceipt(envelope, token, budget, budget.window),
-    aivp_t4_halt_receipt: ({ sections: { governance_review: review }, allow_token: token }) =>
-      token && review && aivpT4HaltReceipt(token, review),
-    // Only the receipt has the policy's identity and its required fields; the rest is rebuilt.
-    attestation_gap_receipt: ({ attestation_gap_receipt: gap }, envelope) =>
-      gap && attestationGapReceipt(envelope, gap, gap.required_fields, gap.missing_fields),
-  }
+const REBUILD: Readonly<Record<ReceiptKey, (bundle: BundleBody, run: DecidedRun) => JsonObject | undefined>> = {
+  deny_receipt: ({ sections: { policy_evaluation: evaluation, mcd_finding: finding } }) =>
+    evaluation && denyReceipt(evaluation, finding),
+  ccv_halt_receipt: ({ sections: { efa, budget_snapshot: budget }, allow_token: token }, run) =>
+    token && efa && budget && ccvHaltReceipt(run, token, efa, budget),
+  macc_halt_receipt: ({ sections: { budget_snapshot: budget }, allow_token: token }, run) =>
+    token && budget?.window && maccHaltReceipt(run, token, budget, budget.window),
+  aivp_t4_halt_receipt: ({ sections: { governance_review: review }, allow_token: token }) =>
+    token && review && aivpT4HaltReceipt(token, review),
+  // Only the receipt has the policy's identity and its required fields; the rest is rebuilt.
+  attestation_gap_receipt: ({ attestation_gap_receipt: gap }, run) =>
+    gap && attestationGapReceipt(run, gap, gap.required_fields, gap.missing_fields),
+}
 
 /** A receipt made before anchor_required existed leaves it out, and is compared in that form. */
 function asOld({ anchor_required: _, ...rest }: JsonObject): JsonObject {
@@ -205,7 +204,7 @@ function checkReceipt({ bundle, known, findings }: ExaminedBundle): void {
   const intact = sealHash(receipt, known) === receipt.hash
   findings.require("decision", intact, "the receipt does not match its hash")
   findings.fail("decision", ...receiptContradictions(receipt))
-  const rebuilt = envelope && REBUILD[key](bundle, envelope)
+  const rebuilt = envelope && REBUILD[key](bundle, { ...bundle.sections, envelope })
   const expected = rebuilt === undefined || receipt.anchor_required === true ? rebuilt : asOld(rebuilt)
   const same = expected !== undefined && isSealOf(receipt, expected, intact)
   findings.require("decision", same, "the receipt is not the one the sections give")

@@ -83,6 +83,10 @@ export const envelopeIdSchema: v.GenericSchema<string> = v.pipe(
 )
 export const sequenceIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^seq-[0-9a-f]{16}$/))
 export const chargeIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^chg-[0-9a-f]{32}$/))
+export const permitIdSchema: v.GenericSchema<string> = v.pipe(
+  v.string(),
+  v.regex(/^pmt-[0-9a-f]{32}$/, "must be pmt- and 32 lowercase hex digits"),
+)
 const DECIMAL = /^(0|[1-9]\d{0,15})$/
 /** Unsigned decimal within 2^53 − 1, one spelling. */
 export const decimalSchema: v.GenericSchema<string> = v.pipe(

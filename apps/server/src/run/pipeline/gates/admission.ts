@@ -19,6 +19,6 @@ export function admissionGate(
   const required = policy.required_attested_fields.toSorted()
   const missing = missingAttestedFields(submission.declared.attested_context, required)
   if (missing.length === 0) return undefined
-  const receipt = seal(attestationGapReceipt(envelope, policy, required, missing))
+  const receipt = seal(attestationGapReceipt({ envelope }, policy, required, missing))
   return { outcome: "attestation_gap", key: "attestation_gap_receipt", receipt, sections: {} }
 }

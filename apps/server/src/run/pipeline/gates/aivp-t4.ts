@@ -58,7 +58,7 @@ export async function aivpT4Gate(
   ask: AskReview,
   seal: Seal,
 ): Promise<AivpResult> {
-  const governance_review = seal(governanceReviewSection(envelope, await ask(submission), aiOutputHash))
+  const governance_review = seal(governanceReviewSection({ envelope }, await ask(submission), aiOutputHash))
   const halt = aivpT4HaltReceipt(token, governance_review)
   if (halt === undefined) return { pass: governance_review }
   const receipt = seal(halt)

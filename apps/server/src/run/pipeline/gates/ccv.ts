@@ -17,6 +17,6 @@ export function ccvGate(
 ): Stop | undefined {
   if (declaredTokens <= runTokenBudget) return undefined
   const budget_snapshot = seal(budgetSnapshotSection(envelope, runTokenBudget, declaredTokens, undefined))
-  const receipt = seal(ccvHaltReceipt(envelope, token, efa, budget_snapshot))
+  const receipt = seal(ccvHaltReceipt({ envelope }, token, efa, budget_snapshot))
   return { outcome: "ccv_halt", key: "ccv_halt_receipt", receipt, sections: { budget_snapshot } }
 }

@@ -53,6 +53,6 @@ export async function maccGate(
   const window = { ...charge, cap: budgets.window_tokens, window_start, total_after }
   const budget_snapshot = seal(budgetSnapshotSection(envelope, budgets.run_tokens, declaredTokens, window))
   if (total_after < budgets.window_tokens) return { pass: budget_snapshot }
-  const receipt = seal(maccHaltReceipt(envelope, token, budget_snapshot, window))
+  const receipt = seal(maccHaltReceipt({ envelope }, token, budget_snapshot, window))
   return { stop: { outcome: "macc_halt", key: "macc_halt_receipt", receipt, sections: { budget_snapshot } } }
 }

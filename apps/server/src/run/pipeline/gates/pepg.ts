@@ -82,13 +82,16 @@ async function find(
   )
   const found = match && texts[match.index]?.found()
   if (match === undefined || found === undefined) return undefined
-  return mcdFinding(envelope, {
-    category: match.category,
-    severity: match.severity,
-    library_hash: context.library.library_hash,
-    matched_signature_id: match.signature_id,
-    ...found,
-  })
+  return mcdFinding(
+    { envelope },
+    {
+      category: match.category,
+      severity: match.severity,
+      library_hash: context.library.library_hash,
+      matched_signature_id: match.signature_id,
+      ...found,
+    },
+  )
 }
 
 const matched = (finding: McdFinding): PepgDecision => ({
@@ -112,7 +115,7 @@ export async function pepgGate(
     finding === undefined || policy.signature_scan.mode === "observe"
       ? (policy.fixed_decision ?? evaluatePolicy(policy, policyInput(submission, envelope, base.payload)))
       : matched(finding)
-  const evaluation = seal(policyEvaluationSection(envelope, policy, decision, library.library_hash, finding))
+  const evaluation = seal(policyEvaluationSection({ envelope }, policy, decision, library.library_hash, finding))
   const sections = { policy_evaluation: evaluation, ...(finding === undefined ? {} : { mcd_finding: finding }) }
   if (decision.decision === "allow") return { pass: { sections, allow_token: seal(allowToken(evaluation)) } }
   const receipt = seal(denyReceipt(evaluation, finding))

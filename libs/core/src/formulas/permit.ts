@@ -1,0 +1,106 @@
+/** Preimages of permits: opening, end, and what the record of a close adds to its opening. docs/formats.md sections 2.4, 7.8 and 7.9. */
+import { decodeHex, digest } from "@runseal/canonical"
+import type { Anchor, OpeningLeaf, PermitEndLeaf } from "../artifacts/anchor.ts"
+import { declaredKind, type ShownDeclared } from "../artifacts/declared-sections.ts"
+import type { ExportedWindow } from "../artifacts/export-statement.ts"
+import type { Opening, OpeningBody } from "../artifacts/opening.ts"
+import type { PermitEnd, PermitEndBody } from "../artifacts/permit-end.ts"
+import type { ClosingDeclared, PermitUseSection } from "../artifacts/permit-sections.ts"
+import { OPENING_KIND, OPENING_LEAF_VERSION, PERMIT_END_KIND, PERMIT_END_LEAF_VERSION } from "../vocabulary/versions.ts"
+import { type ChainPlace, leafDigest, sectionHashes } from "./leaves.ts"
+import { type Moment, permitId } from "./moment.ts"
+import { hmacSha256Hex, type Unsealed } from "./seal.ts"
+
+/** An opening before its own hash, from what was decided. */
+export const openingBody = (facts: Omit<OpeningBody, "kind" | "permit_id">): OpeningBody => ({
+  kind: OPENING_KIND,
+  permit_id: permitId(facts.sections.envelope.hash),
+  ...facts,
+})
+
+/** What `opening_hash` of an opening must be: each section enters by its hash, so that a declared one can be withheld. */
+export function openingHash(opening: OpeningBody & Partial<Opening>): string {
+  const { opening_hash: _hash, leaf: _leaf, entry: _entry, sections, ...rest } = opening
+  return digest({ ...rest, sections: sectionHashes(sections) })
+}
+
+/** The leaf that anchors an opening and its place in the tenant's chain. */
+export const openingLeaf = (permit_id: string, opening_hash: string, place: ChainPlace): OpeningLeaf => ({
+  leaf_version: OPENING_LEAF_VERSION,
+  permit_id,
+  opening_hash,
+  ...place,
+})
+
+/** The document of an anchored opening. */
+export const opening = (body: OpeningBody, { leaf, entry }: Anchor<OpeningLeaf>): Opening => ({
+  ...body,
+  opening_hash: leaf.opening_hash,
+  leaf,
+  entry,
+})
+
+/** An end before its own hash. */
+export const permitEndBody = (facts: Omit<PermitEndBody, "kind">): PermitEndBody => ({
+  kind: PERMIT_END_KIND,
+  ...facts,
+})
+
+/** What `end_hash` of an end must be. */
+export function endHash(end: PermitEndBody & Partial<PermitEnd>): string {
+  const { end_hash: _hash, leaf: _leaf, entry: _entry, ...rest } = end
+  return digest(rest)
+}
+
+/** The leaf that anchors an end and its place in the tenant's chain. */
+export const permitEndLeaf = (end_hash: string, place: ChainPlace): PermitEndLeaf => ({
+  leaf_version: PERMIT_END_LEAF_VERSION,
+  end_hash,
+  ...place,
+})
+
+/** The document of an anchored end. */
+export const permitEnd = (body: PermitEndBody, { leaf, entry }: Anchor<PermitEndLeaf>): PermitEnd => ({
+  ...body,
+  end_hash: leaf.end_hash,
+  leaf,
+  entry,
+})
+
+type UseFacts = Pick<PermitUseSection, "outcome" | "code" | "closed_clock" | "redeemed_clock">
+
+/** The kept section that says which opening a run closes. @param facts `closed_clock` is never before the opening's admission clock */
+export const permitUseSection = (
+  { permit_id, leaf, entry }: Pick<Opening, "permit_id" | "leaf" | "entry">,
+  { outcome, code, closed_clock, redeemed_clock }: UseFacts,
+): Unsealed<PermitUseSection> => ({
+  kind: "vfa.permit_use.v1",
+  permit_id,
+  opening_leaf_digest: leafDigest(leaf),
+  opening_log_index: entry.logIndex,
+  outcome,
+  ...(code === undefined ? {} : { code }),
+  closed_clock,
+  ...(redeemed_clock === undefined ? {} : { redeemed_clock }),
+})
+
+/** What a close declares, with its own salt. */
+export const closingSection = (
+  moment: Pick<Moment, "seed">,
+  declared: ClosingDeclared | undefined,
+): Unsealed<ShownDeclared> => ({
+  kind: declaredKind("closing"),
+  salt: closingSalt(moment),
+  ...(declared === undefined ? {} : { declared }),
+})
+
+/** Salt of the closing section: HMAC-SHA-256 of its name under the disclosure seed of the opening. */
+export function closingSalt(moment: Pick<Moment, "seed">): string {
+  const seed = decodeHex(moment.seed)
+  if (seed === undefined) throw new RangeError("the disclosure seed is 64 lowercase hex digits")
+  return hmacSha256Hex(seed, "closing")
+}
+
+/** What `windows_hash` of an export statement's leaf must be. */
+export const windowsHash = (windows: readonly ExportedWindow[]): string =>
+  digest({ kind: "vfa.export_windows.v1", windows })
