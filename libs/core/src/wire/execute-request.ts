@@ -11,7 +11,7 @@ import { member } from "../vocabulary/json-members.ts"
 import { countSchema, routeIdSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 
 /** An optional member; null is treated as absent. */
-const opt = <Schema extends v.GenericSchema>(schema: Schema) => v.exactOptional(v.nullable(schema))
+export const opt = <Schema extends v.GenericSchema>(schema: Schema) => v.exactOptional(v.nullable(schema))
 const text = v.string()
 const base64 = v.pipe(
   v.string(),
@@ -67,7 +67,8 @@ const origin = v.pipe(
   v.metadata({ properties: { source_ip_hash: false, user_agent_hash: false } }),
 )
 
-const requestSubstanceSchema = fields({
+/** Named members of `request_substance`. */
+export const REQUEST_SUBSTANCE = {
   prompt: opt(fields({ hash: opt(text), template_id: opt(text) })),
   output: opt(fields({ hash: opt(text) })),
   post_processing: opt(v.union([v.array(v.unknown()), jsonObjectSchema])),
@@ -77,7 +78,7 @@ const requestSubstanceSchema = fields({
   latency: opt(v.union([v.number(), jsonObjectSchema])),
   origin: opt(origin),
   authentication: opt(jsonObjectSchema),
-})
+}
 
 const approver = fields({
   order: opt(countSchema),
@@ -133,8 +134,8 @@ const causalGraphSchema = fields({
   ),
 })
 
-/** A declared section: an object whose named fields fit and whose others are sealed as received. */
-const declared = (shape: v.GenericSchema<unknown, unknown>): v.GenericSchema<unknown, JsonObject> =>
+/** A declared section: an object that fits the shape, and is sealed as received. */
+export const declared = (shape: v.GenericSchema<unknown, unknown>): v.GenericSchema<unknown, JsonObject> =>
   v.pipe(jsonObjectSchema, fitting(shape), v.metadata({ [SHAPE]: shape }))
 
 /** A JSON object of a shape. JavaScript calls a list an object, and so does valibot; JSON does not. */
@@ -155,7 +156,7 @@ function fitting<T>(shape: v.GenericSchema<unknown, unknown>): v.RawCheckAction<
 }
 
 /** The members of the request body. */
-const executeRequestObject = v.object({
+export const EXECUTE_MEMBERS = {
   program_id: sha256Schema,
   route_id: routeIdSchema,
   registry_record_hash: sha256Schema,
@@ -163,23 +164,27 @@ const executeRequestObject = v.object({
   /** Alternative name; used when both are there. */
   payload_text: v.exactOptional(text),
   attested_context: v.exactOptional(attestedContextSchema),
-  request_substance: v.exactOptional(declared(requestSubstanceSchema)),
+  request_substance: v.exactOptional(declared(fields(REQUEST_SUBSTANCE))),
   authorization_chain: v.exactOptional(declared(authorizationChainSchema)),
   regulatory_scaffolding: v.exactOptional(declared(regulatoryScaffoldingSchema)),
   causal_graph: v.exactOptional(declared(causalGraphSchema)),
   reproducibility_context: v.exactOptional(jsonObjectSchema),
   ai_output_text: v.exactOptional(text),
-})
+}
+
+/** Whether a request has a payload under one of its names. */
+export const hasPayload = ({ payload, payload_text }: { payload?: string; payload_text?: string }): boolean =>
+  payload !== undefined || payload_text !== undefined
+export const PAYLOAD_REQUIRED = "payload or payload_text is required"
+/** The same in JSON Schema. */
+export const ONE_PAYLOAD = [{ required: ["payload"] }, { required: ["payload_text"] }]
 
 /** The request body, without top-level members that are null. Unknown top-level keys are ignored and not sealed. */
 export const executeRequestSchema = v.pipe(
-  executeRequestObject,
-  v.check(
-    request => request.payload !== undefined || request.payload_text !== undefined,
-    "payload or payload_text is required",
-  ),
+  v.object(EXECUTE_MEMBERS),
+  v.check(request => hasPayload(request), PAYLOAD_REQUIRED),
   v.metadata({
-    anyOf: [{ required: ["payload"] }, { required: ["payload_text"] }],
+    anyOf: ONE_PAYLOAD,
     description:
       "Strict JSON of at most 64 levels. Lengths are counted in UTF-16 units; a member that is null is treated as absent; −0 is read as 0; U+0000 is accepted in payload, payload_text and ai_output_text only.",
   }),
