@@ -12,6 +12,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   log: "libs/log",
   core: "libs/core",
   pdf: "libs/pdf",
+  permit: "libs/permit",
   sdk: "libs/sdk",
   "verifier-cli": "apps/verifier-cli",
   server: "apps/server",

@@ -21,6 +21,7 @@ const DERIVATION = `${CORE}/derivation`
 const VERIFY = `${CORE}/verify`
 const WIRE = `${CORE}/wire`
 const PDF = "libs/pdf/src"
+const PERMIT = "libs/permit"
 const SDK = "libs/sdk"
 const SERVER = "apps/server/src"
 
@@ -31,7 +32,7 @@ const VERIFY_PAGE = "apps/verify-page/src"
 const LIBS = [CANONICAL, LOG, CORE]
 const server = (name: string): string => `${SERVER}/${name}`
 /** What every room of the server may know: the libraries, its options, the parts it is given, how a start is refused. */
-const GIVEN = [...LIBS, ...["options", "deps.ts", "http-error.ts", "telemetry.ts"].map(server)]
+const GIVEN = [...LIBS, PERMIT, ...["options", "deps.ts", "http-error.ts", "telemetry.ts"].map(server)]
 /** The one HTTP client of the service. */
 const ABROAD = server("abroad")
 
@@ -76,7 +77,8 @@ export const ROOMS: readonly Room[] = [
   { path: `${PDF}/file`, enters: [CANONICAL, `${CORE}/report-pdf/signature-object`, PDF] },
 
   // Their tests judge the records that core's own fixtures seal.
-  { path: SDK, enters: LIBS, testsEnter: ["libs/core/test"] },
+  { path: PERMIT, enters: LIBS, testsEnter: ["libs/core/test"] },
+  { path: SDK, enters: [...LIBS, PERMIT], testsEnter: ["libs/core/test"] },
   { path: "apps/verifier-cli", enters: LIBS, testsEnter: ["libs/core/test", "libs/log/test"] },
 
   { path: VERIFY_PAGE, enters: LIBS },
@@ -84,7 +86,7 @@ export const ROOMS: readonly Room[] = [
   // Its tests send the service what the fuzzer keeps.
   {
     path: "apps/server",
-    enters: [...LIBS, SERVER],
+    enters: [...LIBS, PERMIT, SERVER],
     testsEnter: [
       "libs/pdf",
       SDK,
@@ -96,7 +98,7 @@ export const ROOMS: readonly Room[] = [
   },
   // A PostgreSQL of one's own, for the tests and the bench.
   { path: "apps/server/cluster", enters: [] },
-  { path: SERVER, enters: [...LIBS, SERVER], testsEnter: [SDK], flat: true },
+  { path: SERVER, enters: [...LIBS, PERMIT, SERVER], testsEnter: [SDK], flat: true },
   { path: server("options"), enters: [...LIBS] },
   { path: ABROAD, enters: [] },
   { path: server("front/http"), enters: GIVEN },
@@ -157,6 +159,7 @@ export const ROOMS: readonly Room[] = [
     path: "lab",
     enters: [
       ...LIBS,
+      PERMIT,
       PDF,
       SDK,
       SERVER,
@@ -167,7 +170,7 @@ export const ROOMS: readonly Room[] = [
       "tools/src",
     ],
   },
-  { path: "tools", enters: [...LIBS, PDF, SDK, SERVER, "apps/server/cluster"] },
+  { path: "tools", enters: [...LIBS, PERMIT, PDF, SDK, SERVER, "apps/server/cluster"] },
 ]
 
 export interface PackageRule {
@@ -233,6 +236,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/log", LOG],
   ["@runseal/core", CORE],
   ["@runseal/pdf", PDF],
+  ["@runseal/permit", "libs/permit/src"],
   ["@runseal/sdk", "libs/sdk/src"],
   ["@runseal/verifier", "apps/verifier-cli/src"],
   ["@runseal/server/postgres-cluster", "apps/server/cluster/postgres-cluster.ts"],

@@ -12,9 +12,11 @@ export interface PatternRule {
 }
 
 const notTest = (path: string): boolean => !isTest(path)
-/** The only file of the SDK that uses clock, randomness and network; all others take them as arguments. */
+/** The only files of the libraries that use clock, randomness and network; all others take them as arguments. */
 const SDK_PLATFORM = "libs/sdk/src/platform.ts"
-const library = (path: string): boolean => isWithin(path, "libs") && notTest(path) && path !== SDK_PLATFORM
+const PERMIT_PLATFORM = "libs/permit/src/clock-and-network.ts"
+const PLATFORMS: ReadonlySet<string> = new Set([SDK_PLATFORM, PERMIT_PLATFORM])
+const library = (path: string): boolean => isWithin(path, "libs") && notTest(path) && !PLATFORMS.has(path)
 /** What is shipped, without its tests. */
 const shipped = (path: string): boolean => /^(?:apps|libs)\/[\w-]+\/src\//.test(path) && notTest(path)
 /**
@@ -26,6 +28,7 @@ const HTTP_CLIENTS: ReadonlySet<string> = new Set([
   "apps/verifier-cli/src/read-input.ts",
   "apps/verify-page/src/page/read-bounded.ts",
   SDK_PLATFORM,
+  PERMIT_PLATFORM,
 ])
 /** Samples of attacks contain the paths that attackers read. */
 const notAttackSample = (path: string): boolean => !/\/policy\/signature-(?:library|samples)\.json$/.test(path)
@@ -108,7 +111,11 @@ export const EMPTY_NAMES: ReadonlySet<string> = new Set([
 ])
 
 /** The index files of packages whose whole API is one module; no other folder has an index. */
-export const INDEX_FILES: ReadonlySet<string> = new Set(["libs/canonical/src/index.ts", "libs/sdk/src/index.ts"])
+export const INDEX_FILES: ReadonlySet<string> = new Set([
+  "libs/canonical/src/index.ts",
+  "libs/permit/src/index.ts",
+  "libs/sdk/src/index.ts",
+])
 
 /** Lines a source may have. */
 export const MAX_LINES = 300

@@ -1,0 +1,117 @@
+/** What a permit states: the claims of a JWT (RFC 7519), read exactly. */
+
+import {
+  clockSeconds,
+  countSchema,
+  decimalSchema,
+  nonEmptySchema,
+  routeIdSchema,
+  type Shape,
+  sha256Schema,
+  tenantIdSchema,
+} from "@runseal/core/vocabulary/scalars"
+import { base64Schema } from "@runseal/log/entries/log-entry"
+import * as v from "valibot"
+
+/** The one algorithm of permits: ECDSA P-256 with SHA-256 (RFC 7518 §3.4), by the service key. */
+export const PERMIT_ALGORITHM = "ES256"
+/** `typ` of a permit's header (RFC 8725 §3.11): no other token of anybody passes for one. */
+export const PERMIT_TYPE = "runseal-permit+jwt"
+/** The header of a request that acts under a permit. */
+export const PERMIT_HEADER = "Runseal-Permit"
+/** Most characters of a permit; the longest that a service signs is shorter. */
+export const PERMIT_MAX_LENGTH = 8192
+/** Most UTF-16 units of an audience. */
+export const AUDIENCE_MAX_LENGTH = 256
+
+/** Bytes of a log's id: SHA-256 of its key. */
+const LOG_ID_BYTES = 32
+
+export const audienceSchema: v.GenericSchema<string> = v.pipe(
+  v.string(),
+  v.minLength(1, "must not be empty"),
+  v.maxLength(AUDIENCE_MAX_LENGTH, `must have at most ${AUDIENCE_MAX_LENGTH} characters`),
+)
+export const permitIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^pmt-[0-9a-f]{32}$/))
+
+/** Exactly these members; `aud` is one text, so that a permit is for one who acts. Times are Unix seconds. */
+export const permitClaimsSchema = v.strictObject({
+  /** Origin of the service's log, which its trust document names. */
+  iss: nonEmptySchema,
+  /** Who is to act. */
+  aud: audienceSchema,
+  /** Whose run it is: `anonymous` or `api-key-<number>`. */
+  sub: tenantIdSchema,
+  /** The permit's id. */
+  jti: permitIdSchema,
+  /** When the request was admitted. */
+  iat: countSchema,
+  nbf: countSchema,
+  /** From this second on the permit allows nothing. */
+  exp: countSchema,
+  runseal: v.strictObject({
+    program_id: sha256Schema,
+    route_id: routeIdSchema,
+    /** SHA-256 of the payload, unsalted. */
+    payload_hash: sha256Schema,
+    reserve_tokens: countSchema,
+    allow_token_hash: sha256Schema,
+    /** The act needs a redemption, which happens once. */
+    redeem_required: v.exactOptional(v.literal(true)),
+    /** The opening in the log: digest of its leaf, and its entry. */
+    opening: v.strictObject({
+      leaf_hash: sha256Schema,
+      log_id: base64Schema(LOG_ID_BYTES, LOG_ID_BYTES),
+      log_index: decimalSchema,
+    }),
+  }),
+})
+export type PermitClaims = Shape<typeof permitClaimsSchema>
+
+/** What an admitted opening knows; clocks are RFC 3339 UTC with milliseconds. */
+export type PermitFacts = {
+  /** Origin of the service's log. */
+  readonly issuer: string
+  readonly audience: string
+  readonly tenant_id: string
+  readonly permit_id: string
+  readonly admission_clock: string
+  readonly expires_at: string
+  readonly program_id: string
+  readonly route_id: string
+  readonly payload_hash: string
+  readonly reserve_tokens: number
+  readonly allow_token_hash: string
+  readonly redeem_required: boolean
+  readonly opening: PermitClaims["runseal"]["opening"]
+}
+
+/** The claims of a permit. Both times are rounded down to seconds. @throws RangeError for a clock in another spelling */
+export const permitClaims = (facts: PermitFacts): PermitClaims => {
+  const admitted = secondsOf(facts.admission_clock)
+  const { program_id, route_id, payload_hash, reserve_tokens, allow_token_hash, redeem_required, opening } = facts
+  return {
+    iss: facts.issuer,
+    aud: facts.audience,
+    sub: facts.tenant_id,
+    jti: facts.permit_id,
+    iat: admitted,
+    nbf: admitted,
+    exp: secondsOf(facts.expires_at),
+    runseal: {
+      program_id,
+      route_id,
+      payload_hash,
+      reserve_tokens,
+      allow_token_hash,
+      ...(redeem_required && { redeem_required }),
+      opening,
+    },
+  }
+}
+
+function secondsOf(clock: string): number {
+  const seconds = clockSeconds(clock)
+  if (seconds === undefined) throw new RangeError("a permit's clock is RFC 3339 UTC with milliseconds")
+  return seconds
+}
