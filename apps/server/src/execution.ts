@@ -15,7 +15,7 @@ import type { Database } from "./store/driver/database.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
 import type { BudgetLedger } from "./store/tables/budget-ledger.ts"
 import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
-import { readWindowTotal } from "./store/tables/tenant-windows.ts"
+import { readWindow } from "./store/tables/tenant-windows.ts"
 
 export type ExecutionParts = {
   readonly db: Database
@@ -70,7 +70,7 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
     rehearse: async submission => {
       const moment = mint()
       const wouldBe: MakeCharge = once(async ({ tenant_id, window_seconds, window_start, tokens }) => {
-        const total = (await readWindowTotal(db, { tenant_id, window_seconds, window_start })) + tokens
+        const total = (await readWindow(db, { tenant_id, window_seconds, window_start })).total + tokens
         if (!Number.isSafeInteger(total)) throw overflow()
         return total
       })

@@ -12,7 +12,7 @@ const MOST_ROWS = 64
 /** Statements by table and number of rows, written once. Tables are names from the code: there are few. */
 const statements = new Map<string, string>()
 
-type Cell = string | number | Uint8Array
+type Cell = string | number | boolean | Uint8Array
 
 /** A row as the driver sends it, and nothing besides. */
 type SentRow<Table extends PgTable> = Readonly<Record<string, Cell>> & {

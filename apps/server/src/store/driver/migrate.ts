@@ -68,6 +68,8 @@ async function applyMissing({ sql }: Tx): Promise<void> {
   const applied = await readApplied(sql)
   const known = knownMigrations()
   refuseForeignHistory(applied, known)
+  // Before the schema is changed where the mark is there already: a step may not suit the rows of other records.
+  if (known.slice(0, applied.length).some(makesMark)) await refuseOtherRecords(sql)
   for (const [step, migration] of known.entries()) {
     if (step < applied.length) continue
     for (const statement of migration.sql) await sql.unsafe(statement)
@@ -76,6 +78,9 @@ async function applyMissing({ sql }: Tx): Promise<void> {
   // Before the migrations are committed, so that the release that made the records can still start.
   await refuseOtherRecords(sql)
 }
+
+/** Whether a migration adds the mark that names the format of the records. */
+const makesMark = ({ sql }: MigrationMeta): boolean => sql.some(statement => statement.includes('"record_format"'))
 
 type Hashed = { readonly hash: string }
 

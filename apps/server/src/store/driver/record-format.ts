@@ -5,9 +5,9 @@ import type { Tx } from "./session.ts"
 
 /**
  * Changes with every change of a sealed format after which stored records are not read any more, also where the bundle keeps its name:
- * the day says which.
+ * what follows the name says which.
  */
-export const RECORD_FORMAT: string = `${BUNDLE_KIND} 2026-11-23`
+export const RECORD_FORMAT: string = `${BUNDLE_KIND} 2026-11-23 permits`
 
 /** @throws StartupError for a deployment whose records this release does not read */
 export async function refuseOtherRecords(sql: Tx["sql"]): Promise<void> {

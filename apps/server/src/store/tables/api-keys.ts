@@ -100,7 +100,7 @@ export type KeyFacts = Omit<ApiKeyRow, "secret_hash"> & { readonly run_count: nu
 /** All keys, oldest first. The number of runs is that of the tenant's chain. */
 export function listKeys(source: Source): Promise<readonly KeyFacts[]> {
   const { secret_hash: _, ...facts } = getTableColumns(api_key)
-  const run_count = fragment<number>`coalesce(${tenant.record_count}, 0)`.as("run_count")
+  const run_count = fragment<number>`coalesce(${tenant.run_count}, 0)`.as("run_count")
   return source.read(({ orm }) =>
     orm
       .select({ ...facts, run_count })
@@ -110,12 +110,17 @@ export function listKeys(source: Source): Promise<readonly KeyFacts[]> {
   )
 }
 
-/** Revokes a key; one that is revoked keeps its first time. @returns whether there is such a key */
-export function revokeKey(sink: Sink, keyId: number, nowMs: number): Promise<boolean> {
+/**
+ * Revokes a key; one that is revoked keeps its first time. Its open permits are due from then on: the key's row is locked first, so
+ * that no permit is opened in between.
+ * @returns whether there is such a key
+ */
+export function revokeKey(db: Pick<Database, "transaction">, keyId: number, nowMs: number): Promise<boolean> {
   const { revoked_at } = api_key
   const first = fragment`case when ${revoked_at} = 0 then ${nowMs}::bigint else ${revoked_at} end`
-  return sink.write(async ({ orm }) => {
+  return db.transaction(async ({ orm, sql }) => {
     const { count } = await orm.update(api_key).set({ revoked_at: first }).where(eq(api_key.key_id, keyId))
+    await sql`update permit set due_at = 0 where owner = ${keyId}::bigint and state = 'open'`
     return count === 1
   })
 }

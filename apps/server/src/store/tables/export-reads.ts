@@ -1,10 +1,13 @@
-/** What an export reads of an owner's chain (the id of an API key; 0 = anonymous). */
-import { and, asc, eq, gte, lte } from "drizzle-orm"
+/**
+ * What an export reads of an owner's chain (the id of an API key; 0 = anonymous). The documents of a chain are in three tables:
+ * records of runs, openings of permits and the documents that end them share one row of ordinals.
+ */
 import type { Source } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
-import { run } from "./runs-table.ts"
+import { unpackBundle } from "./bundle-text.ts"
+import type { TenantWindowRow } from "./tenant-windows.ts"
 
-/** When records were admitted; a range without a bound is open on that side. */
+/** When documents were admitted or ended; a range without a bound is open on that side. */
 export type AdmittedRange = {
   /** Milliseconds since the epoch, included. */
   readonly from_ms?: number
@@ -13,9 +16,9 @@ export type AdmittedRange = {
 }
 
 /** A piece of a chain, by ordinals. Records are admitted in another order than they are sealed in, so it may hold others too. */
-type OrdinalSpan = { readonly first: number; readonly last: number }
+export type OrdinalSpan = { readonly first: number; readonly last: number }
 
-/** The shortest piece of the owner's chain that holds every record of `among` which was admitted in the range. */
+/** The shortest piece of the owner's chain that holds every document of `among` which was admitted or ended in the range. */
 export async function findSpan(
   source: Source,
   owner: number,
@@ -24,52 +27,150 @@ export async function findSpan(
 ): Promise<OrdinalSpan | undefined> {
   if (among.first > among.last) return undefined
   if (from_ms === undefined && to_ms === undefined) return among
-  // `min(owner_ordinal + 0)`, not of the bare column: for that the database would scan the chain from its start until a record
-  // matches. With the sum it reads the matching records in the index of their times: no more than are then exported.
+  // `min(chain_ordinal + 0)`, not of the bare column: for that the database would scan the chain from its start until a record
+  // matches. With the sum it reads the matching rows in the index of their times: no more than are then exported.
+  const [from, to] = [from_ms ?? Number.MIN_SAFE_INTEGER, to_ms ?? Number.MAX_SAFE_INTEGER]
+  const { first: low, last: high } = among
   const [found] = await source.read(
     ({ sql }) => sql<{ first: number | null; last: number | null }[]>`
-      select min(owner_ordinal + 0) as first, max(owner_ordinal + 0) as last from run
-      where owner = ${owner} and owner_ordinal >= ${among.first} and owner_ordinal <= ${among.last}
-        and created_at >= ${from_ms ?? Number.MIN_SAFE_INTEGER} and created_at < ${to_ms ?? Number.MAX_SAFE_INTEGER}`,
+      select min(first) as first, max(last) as last from (
+        select min(chain_ordinal + 0) as first, max(chain_ordinal + 0) as last from run
+        where owner = ${owner} and created_at >= ${from} and created_at < ${to}
+          and chain_ordinal >= ${low} and chain_ordinal <= ${high}
+        union all
+        select min(chain_ordinal + 0), max(chain_ordinal + 0) from permit
+        where owner = ${owner} and opened_at >= ${from} and opened_at < ${to} and chain_ordinal > 0
+          and chain_ordinal >= ${low} and chain_ordinal <= ${high}
+        union all
+        select min(chain_ordinal + 0), max(chain_ordinal + 0) from permit_end
+        where owner = ${owner} and ended_at >= ${from} and ended_at < ${to}
+          and chain_ordinal >= ${low} and chain_ordinal <= ${high}
+      ) as spans`,
   )
   const { first, last } = found ?? {}
   return typeof first === "number" && typeof last === "number" ? { first, last } : undefined
 }
 
-/** Digest of the complete-record leaf of an owner's record. @throws StoreError "corrupt" when it is not there */
+/** Documents of a piece that are no records. */
+export type PieceCounts = { readonly openings: number; readonly ends: number }
+
+/** How many openings and ends are in a piece: the other documents are records. */
+export function countPiece(source: Source, owner: number, { first, last }: OrdinalSpan): Promise<PieceCounts> {
+  return source.read(async ({ sql }) => {
+    const [row] = await sql<PieceCounts[]>`
+      select
+        (select count(*) from permit where owner = ${owner} and chain_ordinal > 0
+          and chain_ordinal >= ${first} and chain_ordinal <= ${last}) as openings,
+        (select count(*) from permit_end where owner = ${owner}
+          and chain_ordinal >= ${first} and chain_ordinal <= ${last}) as ends`
+    return row ?? { openings: 0, ends: 0 }
+  })
+}
+
+/** Digest of the leaf of a document of the chain. @throws StoreError "corrupt" when it is not there */
 export async function readLeafDigest(source: Source, owner: number, ordinal: number): Promise<string> {
-  const [found] = await source.read(({ orm }) =>
-    orm
-      .select({ leaf_digest: run.leaf_digest })
-      .from(run)
-      .where(and(eq(run.owner, owner), eq(run.owner_ordinal, ordinal))),
+  const [found] = await source.read(
+    ({ sql }) => sql<{ leaf_digest: string }[]>`
+      select leaf_digest from run where owner = ${owner} and chain_ordinal = ${ordinal}
+      union all
+      select leaf_digest from permit where owner = ${owner} and chain_ordinal > 0 and chain_ordinal = ${ordinal}
+      union all
+      select leaf_digest from permit_end where owner = ${owner} and chain_ordinal = ${ordinal}`,
   )
   if (found === undefined) throw new StoreError("corrupt")
   return found.leaf_digest
 }
 
-/** Records of one page: at their largest, which the largest request makes, some 20 MB. */
-const PAGE_RECORDS = 16
+/** Documents of one page: at their largest, which the largest request makes, some 20 MB. */
+const PAGE_DOCUMENTS = 16
+
+type StoredDocument = { readonly ordinal: number; readonly document: Uint8Array }
 
 /**
- * The bundles of the next records of a piece, in the order of the chain: RFC 8785 texts. One page is read at a time, so that a
- * connection is leased for one page only.
+ * The next documents of a piece, in the order of the chain: RFC 8785 texts. One page is read at a time, so that a connection is
+ * leased for one page only.
  * @throws StoreError "corrupt" when one of them is not there
  */
-export async function readBundles(
+export async function readDocuments(
   source: Source,
   owner: number,
   { first, last }: OrdinalSpan,
 ): Promise<readonly string[]> {
-  const end = Math.min(last, first + PAGE_RECORDS - 1)
-  const rows = await source.read(({ orm }) =>
-    orm
-      .select({ ordinal: run.owner_ordinal, bundle: run.bundle })
-      .from(run)
-      .where(and(eq(run.owner, owner), gte(run.owner_ordinal, first), lte(run.owner_ordinal, end)))
-      .orderBy(asc(run.owner_ordinal)),
+  const end = Math.min(last, first + PAGE_DOCUMENTS - 1)
+  const rows = await source.read(
+    ({ sql }) => sql<StoredDocument[]>`
+      select chain_ordinal as ordinal, bundle as document from run
+      where owner = ${owner} and chain_ordinal >= ${first} and chain_ordinal <= ${end}
+      union all
+      select chain_ordinal, opening from permit
+      where owner = ${owner} and chain_ordinal > 0 and chain_ordinal >= ${first} and chain_ordinal <= ${end}
+      union all
+      select chain_ordinal, document from permit_end
+      where owner = ${owner} and chain_ordinal >= ${first} and chain_ordinal <= ${end}
+      order by 1`,
   )
   const whole = rows.length === end - first + 1 && rows.every(({ ordinal }, at) => ordinal === first + at)
   if (!whole) throw new StoreError("corrupt")
-  return rows.map(({ bundle }) => bundle)
+  return rows.map(({ document }) => unpackBundle(document))
+}
+
+/** An opening before a piece, with its ordinal. */
+export type EarlierOpening = { readonly ordinal: number; readonly text: string }
+
+/**
+ * The next openings before a piece whose closes are in it, in the order of the chain: a page.
+ * @param after only openings with a greater ordinal
+ */
+export async function readEarlierOpenings(
+  source: Source,
+  owner: number,
+  { first, last }: OrdinalSpan,
+  after: number,
+): Promise<readonly EarlierOpening[]> {
+  // Numbers of runs rise with their ordinals: those of the piece are a range, in which the index finds the closed permits.
+  const rows = await source.read(
+    ({ sql }) => sql<StoredDocument[]>`
+      select chain_ordinal as ordinal, opening as document from permit
+      where owner = ${owner} and run_id > 0
+        and run_id >= (select min(run_id) from run where owner = ${owner} and chain_ordinal = (
+          select min(chain_ordinal) from run where owner = ${owner} and chain_ordinal >= ${first}))
+        and run_id <= (select max(run_id) from run where owner = ${owner} and chain_ordinal = (
+          select max(chain_ordinal) from run where owner = ${owner} and chain_ordinal <= ${last}))
+        and chain_ordinal > ${after} and chain_ordinal < ${first}
+      order by chain_ordinal limit ${PAGE_DOCUMENTS}`,
+  )
+  return rows.map(({ ordinal, document }) => ({ ordinal, text: unpackBundle(document) }))
+}
+
+/** Most windows of a statement: the newest. */
+const MAX_WINDOWS = 4096
+
+export type StatedWindow = Omit<TenantWindowRow, "tenant_id">
+
+/** The windows of a tenant that a range touches, by length and start, the newest MAX_WINDOWS of them. */
+export function readTouchedWindows(
+  source: Source,
+  tenantId: string,
+  { from_ms, to_ms }: AdmittedRange,
+): Promise<readonly StatedWindow[]> {
+  return source.read(
+    ({ sql }) => sql<StatedWindow[]>`
+      select window_seconds, window_start, total, movements from (
+        select window_seconds, window_start, total, movements from tenant_window
+        where tenant_id = ${tenantId} and movements > 0
+          and window_start + window_seconds * 1000 > ${from_ms ?? Number.MIN_SAFE_INTEGER}
+          and window_start < ${to_ms ?? Number.MAX_SAFE_INTEGER}
+        order by window_start desc, window_seconds desc limit ${MAX_WINDOWS}
+      ) as newest
+      order by window_seconds, window_start`,
+  )
+}
+
+/** How many permits of an owner are open. */
+export function countOpen(source: Source, owner: number): Promise<number> {
+  return source.read(async ({ sql }) => {
+    const [row] = await sql<{ open: number }[]>`
+      select count(*) as open from permit where owner = ${owner} and state = 'open'`
+    return row?.open ?? 0
+  })
 }

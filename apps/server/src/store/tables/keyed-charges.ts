@@ -4,7 +4,7 @@
  */
 import type { Tx } from "../driver/session.ts"
 import { type KeyState, lockKeys, updateKeys } from "./idempotency-keys.ts"
-import type { Charge, ChargeResult, TokenChargeRow } from "./tenant-windows.ts"
+import type { Charge, ChargeResult, TokenMovementRow } from "./tenant-windows.ts"
 
 /** What an earlier attempt at a request leaves to its retry. */
 type EarlierAttempt = {
@@ -43,25 +43,27 @@ export async function earlierAttempts(
   return found
 }
 
-function attemptOf(charge: Charge, key: KeyState, made: TokenChargeRow | undefined): EarlierAttempt | undefined {
+function attemptOf(charge: Charge, key: KeyState, made: TokenMovementRow | undefined): EarlierAttempt | undefined {
   if (key.record_id !== "") return { charge_id: "", result: { ok: false, reason: "sealed" } }
   if (made === undefined || key.request_digest !== charge.claim?.request_digest || !isSame(charge, made))
     return undefined
-  return { charge_id: made.charge_id, result: { ok: true, total_after: made.total_after } }
+  const { charge_id, ordinal, total_after } = made
+  return { charge_id, result: { ok: true, ordinal, total_after } }
 }
 
-const isSame = (a: Charge, b: TokenChargeRow): boolean =>
+const isSame = (a: Charge, b: TokenMovementRow): boolean =>
   a.tenant_id === b.tenant_id &&
   a.window_seconds === b.window_seconds &&
   a.window_start === b.window_start &&
   a.tokens === b.tokens
 
-async function findCharges({ sql }: Tx, keys: readonly KeyState[]): Promise<Map<string, TokenChargeRow>> {
+async function findCharges({ sql }: Tx, keys: readonly KeyState[]): Promise<Map<string, TokenMovementRow>> {
   const ids = keys.map(({ charge_id }) => charge_id).filter(id => id !== "")
   if (ids.length === 0) return new Map()
-  const rows = await sql<TokenChargeRow[]>`
-    select charge_id, tenant_id, window_seconds, window_start, tokens, total_after, charged_at from token_charge
-    where charge_id in (select json_array_elements_text(${JSON.stringify(ids)}::text::json))`
+  const rows = await sql<TokenMovementRow[]>`
+    select charge_id, kind, tenant_id, window_seconds, window_start, ordinal, tokens, total_after, moved_at
+    from token_movement
+    where charge_id in (select json_array_elements_text(${JSON.stringify(ids)}::text::json)) and kind = 'charge'`
   return new Map(rows.map(row => [row.charge_id, row]))
 }
 
@@ -90,7 +92,7 @@ async function moveCharges(
 ): Promise<void> {
   if (moved.length === 0) return
   await sql`
-    update token_charge set charge_id = moved.new_id
+    update token_movement set charge_id = moved.new_id
     from json_to_recordset(${JSON.stringify(moved)}::text::json) as moved(old_id text, new_id text)
-    where charge_id = moved.old_id`
+    where charge_id = moved.old_id and kind = 'charge'`
 }

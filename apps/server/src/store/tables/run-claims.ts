@@ -58,6 +58,6 @@ export function findClaim(source: Source): Promise<RunClaimRow | undefined> {
   })
 }
 
-/** SQL condition on `run`: its owner is the caller, or it is a run of open mode and the caller has the claim. */
-export const isReadable = (caller: string): string =>
-  `(owner = ${caller} or (owner = 0 and exists(select from run_claim where key_id = ${caller})))`
+/** SQL condition on runs and permits: the owner is the caller, or it is of open mode and the caller has the claim. */
+export const isReadable = (caller: string, owner = "owner"): string =>
+  `(${owner} = ${caller} or (${owner} = 0 and exists(select from run_claim where key_id = ${caller})))`

@@ -16,9 +16,11 @@ export const run = pgTable(
     run_id: number().primaryKey(),
     /** Id of the API key that made the run; 0 = anonymous. */
     owner: number(),
-    /** 1, 2, 3 … without a gap within the owner: the `tenant_ordinal` of the complete-record leaf. */
+    /** 1, 2, 3 … without a gap within the owner: lists are paged by it. */
     owner_ordinal: number(),
-    /** Digest of the complete-record leaf: what the owner's next record names as its predecessor. */
+    /** The `tenant_ordinal` of the complete-record leaf. The openings and ends of permits have such ordinals too. */
+    chain_ordinal: number(),
+    /** Digest of the complete-record leaf: what the next document of the chain names as its predecessor. */
     leaf_digest: text().notNull(),
     /** Milliseconds since the epoch. */
     created_at: number(),
@@ -40,6 +42,7 @@ export const run = pgTable(
   },
   table => [
     unique("run_owner_ordinal").on(table.owner, table.owner_ordinal),
+    unique("run_chain_ordinal").on(table.owner, table.chain_ordinal),
     index("run_manifest_hash").on(table.owner, table.manifest_hash.op("text_pattern_ops"), table.owner_ordinal),
     index("run_program").on(table.owner, table.program_id, table.owner_ordinal),
     index("run_route").on(table.owner, table.route_id, table.owner_ordinal),
@@ -57,7 +60,7 @@ export const findingsText = (findings: readonly { readonly code: string; readonl
 /** A run with its sealed document. */
 export type RunRow = RowOf<typeof run>
 /** What a run list shows. docs/api.md, "GET /runs". */
-export type RunSummaryRow = Omit<RunRow, "bundle" | "disclosure_seed" | "leaf_digest">
+export type RunSummaryRow = Omit<RunRow, "bundle" | "disclosure_seed" | "leaf_digest" | "chain_ordinal">
 
 /** `limit` ≥ 1, `offset` ≥ 0; the wire bounds them. */
 export type Page = { readonly limit: number; readonly offset: number }
@@ -100,7 +103,7 @@ export async function insertRuns(tx: Tx, runs: readonly NewRunRow[]): Promise<vo
 const RUN_COLUMNS = Object.keys(getTableColumns(run))
 
 /** Columns that a summary does not show. */
-const HIDDEN: readonly string[] = ["bundle", "disclosure_seed", "leaf_digest"]
+const HIDDEN: readonly string[] = ["bundle", "disclosure_seed", "leaf_digest", "chain_ordinal"]
 const SUMMARY_COLUMNS = RUN_COLUMNS.filter(name => !HIDDEN.includes(name)).join(", ")
 
 /** The server caches the plan of a prepared statement; statements of the query builder are not prepared. */

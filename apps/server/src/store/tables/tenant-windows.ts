@@ -1,5 +1,5 @@
 /**
- * Cumulative token budgets: what each tenant has charged in each fixed window. docs/pipeline.md, "Gates".
+ * Cumulative token budgets: what moved each tenant's total in each fixed window. docs/pipeline.md, "Gates".
  * What charges is hand-written: one statement for a whole batch, as a JSON text.
  */
 import { and, eq, sql as fragment } from "drizzle-orm"
@@ -22,6 +22,8 @@ export const tenant_window = pgTable(
     /** Milliseconds since the epoch. */
     window_start: number(),
     total: number(),
+    /** How many movements made the total: the ordinal of the last one. */
+    movements: number(),
   },
   table => [
     primaryKey({ columns: [table.tenant_id, table.window_seconds, table.window_start] }),
@@ -29,33 +31,56 @@ export const tenant_window = pgTable(
   ],
 )
 
-/** A charge of the MACC gate. There is no refund, whatever becomes of its run. */
-export const token_charge = pgTable("token_charge", {
-  charge_id: text().primaryKey(),
-  tenant_id: text().notNull(),
-  window_seconds: number(),
-  window_start: number(),
-  tokens: number(),
-  /** The window's total right after this charge. */
-  total_after: number(),
-  /** Milliseconds since the epoch. */
-  charged_at: number(),
-})
+/**
+ * What moves a window's total. `charge`: tokens of a run, or what a closed permit spent beyond its reservation. `reserve`: those of a
+ * permit. `settle`: what a closed permit did not spend, as a negative count. `release`: a reservation that ended without a close.
+ */
+export type MovementKind = "charge" | "reserve" | "settle" | "release"
+
+/** One movement of a window's total. There is no refund, whatever becomes of a run. */
+export const token_movement = pgTable(
+  "token_movement",
+  {
+    /** Of a run, or of a permit for all of its movements. */
+    charge_id: text().notNull(),
+    kind: text().$type<MovementKind>().notNull(),
+    tenant_id: text().notNull(),
+    window_seconds: number(),
+    window_start: number(),
+    /** 1, 2, 3 … without a gap within the window. */
+    ordinal: number(),
+    /** What was added to the total; negative where it was lowered. */
+    tokens: number(),
+    /** The window's total right after this movement. */
+    total_after: number(),
+    /** Milliseconds since the epoch. */
+    moved_at: number(),
+  },
+  table => [primaryKey({ columns: [table.charge_id, table.kind] })],
+)
 
 export type TenantWindowRow = RowOf<typeof tenant_window>
-export type TokenChargeRow = RowOf<typeof token_charge>
+export type TokenMovementRow = RowOf<typeof token_movement>
 
 /** A charge to make. `charge_id` is new each time; `tokens` is a count of at most 2^53−1. */
-export type Charge = Omit<TokenChargeRow, "total_after"> & {
+export type Charge = Pick<
+  TokenMovementRow,
+  "charge_id" | "tenant_id" | "window_seconds" | "window_start" | "tokens"
+> & {
+  /** Milliseconds since the epoch. */
+  readonly charged_at: number
   /** Of a request under an idempotency key. */
   readonly claim?: KeyClaim | undefined
 }
 
 /** A tenant's window: fixed, aligned to the epoch; `window_start` in milliseconds. */
-type WindowKey = Omit<TenantWindowRow, "total">
+export type WindowKey = Pick<TenantWindowRow, "tenant_id" | "window_seconds" | "window_start">
+
+/** A movement's place in its window. */
+type Moved = Pick<TokenMovementRow, "ordinal" | "total_after">
 
 export type ChargeResult =
-  | { readonly ok: true; readonly total_after: number }
+  | ({ readonly ok: true } & Moved)
   /** The window's total would pass 2^53−1; nothing was charged. */
   | { readonly ok: false; readonly reason: "overflow" }
   /** The key has a record already, sealed by another process; nothing was charged. */
@@ -82,52 +107,64 @@ async function chargeTogether(db: Database, charges: readonly Charge[]): Promise
   const made = charges
     .toReversed()
     .map(charge => {
-      const name = nameOf(charge)
-      const { tenant_id, window_seconds, window_start, tokens } = charge
-      const later = windows.get(name)?.total ?? 0
-      windows.set(name, { tenant_id, window_seconds, window_start, total: later + tokens })
-      return { ...charge, later }
+      const name = windowName(charge)
+      const { charge_id, tenant_id, window_seconds, window_start, tokens, charged_at: moved_at } = charge
+      const { total: later, movements: later_movements } = windows.get(name) ?? { total: 0, movements: 0 }
+      const window = { tenant_id, window_seconds, window_start }
+      windows.set(name, { ...window, total: later + tokens, movements: later_movements + 1 })
+      return { charge_id, ...window, tokens, moved_at, later, later_movements }
     })
     .reverse()
   if (![...windows.values()].every(({ total }) => Number.isSafeInteger(total))) return undefined
   const rows = await addCharges(db, [...windows.values()], made)
   if (rows === undefined) return undefined
-  const totals = new Map(rows.map(({ charge_id, total_after }) => [charge_id, total_after]))
+  const moved = new Map(rows.map(row => [row.charge_id, row]))
   return charges.map(({ charge_id }) => {
-    const total_after = totals.get(charge_id)
-    if (total_after === undefined) throw new StoreError("corrupt")
-    return { ok: true, total_after }
+    const row = moved.get(charge_id)
+    if (row === undefined) throw new StoreError("corrupt")
+    return { ok: true, ordinal: row.ordinal, total_after: row.total_after }
   })
 }
 
 /** SQLSTATE of a row that a CHECK refuses, PostgreSQL documentation "Error Codes": a window's total is at most 2^53−1. */
 const CHECK_VIOLATION = "23514"
 
+/** A charge, with what the charges after it in the batch add to its window. */
+type MadeCharge = Omit<TokenMovementRow, "kind" | "ordinal" | "total_after"> & {
+  readonly later: number
+  readonly later_movements: number
+}
+
+type MovedCharge = Pick<TokenMovementRow, "charge_id" | "ordinal" | "total_after">
+
 /** Locks the windows, always in the same order. @returns undefined when a total would be too large */
 async function addCharges(
   db: Database,
   windows: readonly TenantWindowRow[],
-  charges: readonly (Charge & { readonly later: number })[],
-): Promise<readonly Pick<TokenChargeRow, "charge_id" | "total_after">[] | undefined> {
+  charges: readonly MadeCharge[],
+): Promise<readonly MovedCharge[] | undefined> {
   try {
     return await db.write(
-      async ({ sql }) => sql<Pick<TokenChargeRow, "charge_id" | "total_after">[]>`
+      async ({ sql }) => sql<MovedCharge[]>`
         with moved as (
-          insert into tenant_window as stored (tenant_id, window_seconds, window_start, total)
-          select tenant_id collate "C", window_seconds, window_start, total
+          insert into tenant_window as stored (tenant_id, window_seconds, window_start, total, movements)
+          select tenant_id collate "C", window_seconds, window_start, total, movements
           from json_to_recordset(${JSON.stringify(windows)}::text::json)
-            as added(tenant_id text, window_seconds bigint, window_start bigint, total bigint)
+            as added(tenant_id text, window_seconds bigint, window_start bigint, total bigint, movements bigint)
           order by 1, 2, 3
-          on conflict (tenant_id, window_seconds, window_start) do update set total = stored.total + excluded.total
-          returning tenant_id, window_seconds, window_start, total
+          on conflict (tenant_id, window_seconds, window_start) do update
+            set total = stored.total + excluded.total, movements = stored.movements + excluded.movements
+          returning tenant_id, window_seconds, window_start, total, movements
         )
-        insert into token_charge (charge_id, tenant_id, window_seconds, window_start, tokens, total_after, charged_at)
-        select charge_id, tenant_id, window_seconds, window_start, tokens, total - later, charged_at
+        insert into token_movement
+          (charge_id, kind, tenant_id, window_seconds, window_start, ordinal, tokens, total_after, moved_at)
+        select charge_id, 'charge', tenant_id, window_seconds, window_start, movements - later_movements, tokens,
+          total - later, moved_at
         from moved join json_to_recordset(${JSON.stringify(charges)}::text::json)
           as made(charge_id text, tenant_id text, window_seconds bigint, window_start bigint, tokens bigint,
-            later bigint, charged_at bigint)
+            moved_at bigint, later bigint, later_movements bigint)
           using (tenant_id, window_seconds, window_start)
-        returning charge_id, total_after`,
+        returning charge_id, ordinal, total_after`,
     )
   } catch (error) {
     if (error instanceof StoreError && error.sqlstate === CHECK_VIOLATION) return undefined
@@ -135,34 +172,33 @@ async function addCharges(
   }
 }
 
-/** Makes charges one after the other in a transaction of several statements. */
+/** Makes charges one after the other in a transaction of several statements. Keys are locked before windows. */
 function chargeInTurn(db: Database, charges: readonly Charge[]): Promise<readonly ChargeResult[]> {
   return db.transactionFrom(
-    tx => sentTogether([lockWindows(tx, charges), lockClaims(tx, charges)]),
-    async (tx, [windows, keys]) => {
+    tx => sentTogether([lockClaims(tx, charges), lockWindows(tx, charges)]),
+    async (tx, [keys, locked]) => {
       const earlier = await earlierAttempts(tx, charges, keys)
-      const totals = new Map(windows.map(window => [nameOf(window), window.total]))
+      const windows = new Map(locked.map(window => [windowName(window), window]))
       const results = charges.map((charge): ChargeResult => {
         const attempt = earlier.get(charge)
         if (attempt !== undefined) return attempt.result
-        const total = totals.get(nameOf(charge)) ?? 0
-        if (charge.tokens > Number.MAX_SAFE_INTEGER - total) return { ok: false, reason: "overflow" }
-        totals.set(nameOf(charge), total + charge.tokens)
-        return { ok: true, total_after: total + charge.tokens }
+        const window = windows.get(windowName(charge))
+        if (window === undefined) throw new StoreError("corrupt")
+        if (charge.tokens > Number.MAX_SAFE_INTEGER - window.total) return { ok: false, reason: "overflow" }
+        const moved = { ...window, total: window.total + charge.tokens, movements: window.movements + 1 }
+        windows.set(windowName(charge), moved)
+        return { ok: true, ordinal: moved.movements, total_after: moved.total }
       })
-      const made = charges.flatMap((charge, at) => {
+      const made = charges.flatMap((charge, at): TokenMovementRow[] => {
         const result = results[at]
         if (!result?.ok || earlier.has(charge)) return []
-        const { claim: _, ...row } = charge
-        return [{ ...row, total_after: result.total_after }]
+        const { claim: _, charged_at: moved_at, ...row } = charge
+        return [{ ...row, kind: "charge", ordinal: result.ordinal, total_after: result.total_after, moved_at }]
       })
       const charged = charges.filter((_, at) => results[at]?.ok)
       await sentTogether([
-        moveWindows(
-          tx,
-          windows.map(window => ({ ...window, total: totals.get(nameOf(window)) ?? window.total })),
-        ),
-        insertRows(tx, token_charge, made),
+        moveWindows(tx, [...windows.values()]),
+        insertMovements(tx, made),
         ...writeCharges(tx, charged, earlier),
       ])
       return results
@@ -170,42 +206,49 @@ function chargeInTurn(db: Database, charges: readonly Charge[]): Promise<readonl
   )
 }
 
-/** The tokens charged so far; 0 for a window nobody has charged. */
-export function readWindowTotal(source: Source, key: WindowKey): Promise<number> {
-  const { tenant_id, window_seconds, window_start, total } = tenant_window
+/** A window's total and how many movements made it; both 0 for a window in which nothing was charged. */
+export function readWindow(source: Source, key: WindowKey): Promise<Pick<TenantWindowRow, "total" | "movements">> {
+  const { tenant_id, window_seconds, window_start, total, movements } = tenant_window
   const ofKey = and(
     eq(tenant_id, key.tenant_id),
     eq(window_seconds, key.window_seconds),
     eq(window_start, key.window_start),
   )
   return source.read(async ({ orm }) => {
-    const [window] = await orm.select({ total }).from(tenant_window).where(ofKey)
-    return window?.total ?? 0
+    const [window] = await orm.select({ total, movements }).from(tenant_window).where(ofKey)
+    return window ?? { total: 0, movements: 0 }
   })
 }
 
 /** Locks the windows, always in the same order, and makes those that are missing: one statement for both. */
-async function lockWindows({ sql }: Tx, keys: readonly WindowKey[]): Promise<readonly TenantWindowRow[]> {
+export async function lockWindows({ sql }: Tx, keys: readonly WindowKey[]): Promise<readonly TenantWindowRow[]> {
   // Awaited here, so that it is sent now: before the statements that are sent together with it.
   const windows = await sql<TenantWindowRow[]>`
-    insert into tenant_window as stored (tenant_id, window_seconds, window_start, total)
-    select distinct tenant_id collate "C", window_seconds, window_start, 0
+    insert into tenant_window as stored (tenant_id, window_seconds, window_start, total, movements)
+    select distinct tenant_id collate "C", window_seconds, window_start, 0, 0
     from json_to_recordset(${JSON.stringify(keys)}::text::json)
       as wanted(tenant_id text, window_seconds bigint, window_start bigint)
     order by 1, 2, 3
     on conflict (tenant_id, window_seconds, window_start) do update set total = stored.total
-    returning tenant_id, window_seconds, window_start, total`
+    returning tenant_id, window_seconds, window_start, total, movements`
   return windows
 }
 
-async function moveWindows({ sql }: Tx, windows: readonly TenantWindowRow[]): Promise<void> {
+/** Writes the totals of windows that this transaction has locked. */
+export async function moveWindows({ sql }: Tx, windows: readonly TenantWindowRow[]): Promise<void> {
+  if (windows.length === 0) return
   await sql`
-    update tenant_window set total = next.total
+    update tenant_window set total = next.total, movements = next.movements
     from json_to_recordset(${JSON.stringify(windows)}::text::json)
-      as next(tenant_id text, window_seconds bigint, window_start bigint, total bigint)
+      as next(tenant_id text, window_seconds bigint, window_start bigint, total bigint, movements bigint)
     where tenant_window.tenant_id = next.tenant_id and tenant_window.window_seconds = next.window_seconds
       and tenant_window.window_start = next.window_start`
 }
 
-const nameOf = ({ tenant_id, window_seconds, window_start }: WindowKey): string =>
+/** Stores the movements that made the totals. */
+export const insertMovements = (tx: Tx, movements: readonly TokenMovementRow[]): Promise<void> =>
+  insertRows(tx, token_movement, movements)
+
+/** A window as one text. */
+export const windowName = ({ tenant_id, window_seconds, window_start }: WindowKey): string =>
   JSON.stringify([tenant_id, window_seconds, window_start])

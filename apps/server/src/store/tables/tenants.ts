@@ -1,5 +1,5 @@
 /**
- * Heads of the tenants' chains of complete records. docs/formats.md section 7.3: ordinals count 1, 2, 3 … within a tenant without a gap.
+ * Heads of the tenants' chains of sealed documents. docs/formats.md section 7.3: ordinals count 1, 2, 3 … within a tenant without a gap.
  * What a batch locks and moves is hand-written: one statement for all of its tenants, as a JSON text.
  */
 import { eq } from "drizzle-orm"
@@ -8,16 +8,18 @@ import type { Source, Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
 import { number, type RowOf } from "./column-types.ts"
 
-/** Head of a tenant's chain of complete records. */
+/** Head of a tenant's chain: records, and the openings and ends of permits. */
 export const tenant = pgTable("tenant", {
   tenant_id: text().primaryKey(),
   /** Id of the API key that is this tenant; 0 = anonymous. */
   owner: number().unique(),
   /** 64 hex digits, random, never changed. */
   salt: text().notNull(),
-  /** Records sealed so far: the ordinal of the last one. */
+  /** Documents of the chain so far: the ordinal of the last one. */
   record_count: number(),
-  /** Digest of the last complete-record leaf; 64 zeros before the first. */
+  /** Runs so far: the records of the chain. */
+  run_count: number(),
+  /** Digest of the last document's leaf; 64 zeros before the first. */
   head: text().notNull(),
 })
 
@@ -31,7 +33,7 @@ export type TenantOwner = Pick<TenantRow, "tenant_id" | "owner">
 /** A tenant about to seal. `salt` (64 hex digits, fresh and random) is stored only when the tenant is new. */
 export type TenantClaim = TenantOwner & Pick<TenantRow, "salt">
 
-export type TenantHead = Pick<TenantRow, "tenant_id" | "record_count" | "head">
+export type TenantHead = Pick<TenantRow, "tenant_id" | "record_count" | "run_count" | "head">
 
 /**
  * Locks those of the tenants that exist until the transaction ends, always in the same order. No statement for no tenants.
@@ -44,7 +46,7 @@ export async function findTenants(
 ): Promise<ReadonlyMap<string, TenantRow>> {
   if (owners.length === 0) return new Map()
   const rows = await sql<TenantRow[]>`
-    select tenant_id, owner, salt, record_count, head from tenant
+    select tenant_id, owner, salt, record_count, run_count, head from tenant
     where tenant_id in (select json_array_elements_text(${JSON.stringify(owners.map(tenantId))}::text::json))
     order by tenant_id collate "C"
     for update`
@@ -64,8 +66,8 @@ export async function findTenants(
 export async function lockTenants(tx: Tx, claims: readonly TenantClaim[]): Promise<ReadonlyMap<string, TenantRow>> {
   if (claims.length === 0) return new Map()
   await tx.sql`
-    insert into tenant (tenant_id, owner, salt, record_count, head)
-    select tenant_id, owner, salt, 0, ${NO_RECORD}
+    insert into tenant (tenant_id, owner, salt, record_count, run_count, head)
+    select tenant_id, owner, salt, 0, 0, ${NO_RECORD}
     from json_to_recordset(${JSON.stringify(claims)}::text::json) as claim(tenant_id text, owner bigint, salt text)
     order by tenant_id collate "C"
     on conflict do nothing`
@@ -77,7 +79,7 @@ export async function lockTenants(tx: Tx, claims: readonly TenantClaim[]): Promi
 
 const anotherOwner = (): StoreError => new StoreError("conflict", { message: "A tenant belongs to another owner." })
 
-/** Records of a tenant's chain so far; 0 for a tenant that has not sealed anything. */
+/** Documents of a tenant's chain so far; 0 for a tenant that has not sealed anything. */
 export async function readRecordCount(source: Source, tenantId: string): Promise<number> {
   const { record_count } = tenant
   const [row] = await source.read(({ orm }) =>
@@ -94,8 +96,9 @@ const tenantId = ({ tenant_id }: TenantOwner): string => tenant_id
  */
 export async function updateTenants({ sql }: Tx, heads: readonly TenantHead[]): Promise<void> {
   const moved = await sql`
-    update tenant set record_count = next.record_count, head = next.head
-    from json_to_recordset(${JSON.stringify(heads)}::text::json) as next(tenant_id text, record_count bigint, head text)
+    update tenant set record_count = next.record_count, run_count = next.run_count, head = next.head
+    from json_to_recordset(${JSON.stringify(heads)}::text::json)
+      as next(tenant_id text, record_count bigint, run_count bigint, head text)
     where tenant.tenant_id = next.tenant_id`
   if (moved.count !== heads.length) throw new StoreError("conflict")
 }

@@ -1,0 +1,167 @@
+/**
+ * Permits: what may be acted on, and what became of it. A row is written in the transaction that seals the opening, or the run that
+ * was refused instead; a close and an end change it in theirs. Only the redemption is written by itself.
+ */
+import { sql as fragment } from "drizzle-orm"
+import { boolean, index, pgTable, text, unique, uniqueIndex } from "drizzle-orm/pg-core"
+import { insertRows } from "../driver/insert-rows.ts"
+import type { Sink, Tx } from "../driver/session.ts"
+import { bytes, number, packedBundle, type RowOf } from "./column-types.ts"
+
+/** `closed`: a run was sealed for it. `ended`: none came in time, or its key was revoked. `refused`: there was never a permit. */
+export const PERMIT_STATES = ["open", "closed", "ended", "refused"] as const
+export type PermitState = (typeof PERMIT_STATES)[number]
+
+export const permit = pgTable(
+  "permit",
+  {
+    permit_id: text().primaryKey(),
+    /** Id of the API key that asked for it; 0 = anonymous. */
+    owner: number(),
+    /** 1, 2, 3 … without a gap within the owner: lists are paged by it. */
+    owner_ordinal: number(),
+    state: text().$type<PermitState>().notNull(),
+    program_id: text().notNull(),
+    route_id: text().notNull(),
+    /** Who is to act. */
+    audience: text().notNull(),
+    /** Of its reservation and what follows from it; "" for a refused one. */
+    charge_id: text().notNull(),
+    /** The window of the reservation; 0 and 0 for a refused one. */
+    window_seconds: number(),
+    window_start: number(),
+    /** The window's cap when it was opened; 0 for a refused one. */
+    cap: number(),
+    /** Tokens it asked for. */
+    reserved: number(),
+    /** Milliseconds since the epoch, as are all times here: the admission of the opening. */
+    opened_at: number(),
+    expires_at: number(),
+    close_by: number(),
+    /** When it is to be ended unless it is closed: `close_by`, or 0 once its key is revoked. */
+    due_at: number(),
+    redeem_required: boolean().notNull(),
+    /** 0 = not redeemed. */
+    redeemed_at: number(),
+    /** The run that closed it, or that was refused; 0 before a close and after an end. */
+    run_id: number(),
+    /** Ordinal of the end document in the owner's chain; 0 = none. */
+    end_ordinal: number(),
+    /** Of the opening document in the owner's chain; 0 for a refused one, as is all that follows. */
+    chain_ordinal: number(),
+    leaf_digest: text().notNull(),
+    log_index: number(),
+    opening_hash: text().notNull(),
+    /** The opening's RFC 8785 text; no bytes for a refused one. */
+    opening: packedBundle().notNull(),
+    /** Secret from which the salts of the declared sections come, those of the close too; never shown. */
+    disclosure_seed: bytes().notNull(),
+  },
+  table => [
+    unique("permit_owner_ordinal").on(table.owner, table.owner_ordinal),
+    index("permit_state").on(table.owner, table.state, table.owner_ordinal),
+    uniqueIndex("permit_chain_ordinal")
+      .on(table.owner, table.chain_ordinal)
+      .where(fragment`${table.chain_ordinal} > 0`),
+    index("permit_opened")
+      .on(table.owner, table.opened_at, table.chain_ordinal)
+      .where(fragment`${table.chain_ordinal} > 0`),
+    index("permit_run").on(table.owner, table.run_id).where(fragment`${table.run_id} > 0`),
+    index("permit_due").on(table.due_at, table.reserved).where(fragment`${table.state} = 'open'`),
+  ],
+)
+
+export type PermitRow = RowOf<typeof permit>
+
+/** A permit to be stored, its opening packed. */
+export type NewPermitRow = Omit<PermitRow, "opening"> & { readonly opening: Uint8Array }
+
+/** Stores permits that were opened or refused. */
+export const insertPermits = (tx: Tx, permits: readonly NewPermitRow[]): Promise<void> =>
+  insertRows(tx, permit, permits)
+
+/** What a close or an end needs of a permit. */
+export type LockedPermit = Pick<
+  PermitRow,
+  | "permit_id"
+  | "owner"
+  | "state"
+  | "charge_id"
+  | "window_seconds"
+  | "window_start"
+  | "cap"
+  | "reserved"
+  | "redeemed_at"
+  | "opening_hash"
+>
+
+/** Locks permits until the transaction ends, always in the same order; no statement for none. */
+export async function lockPermits(
+  { sql }: Tx,
+  permitIds: readonly string[],
+): Promise<ReadonlyMap<string, LockedPermit>> {
+  if (permitIds.length === 0) return new Map()
+  const rows = await sql<LockedPermit[]>`
+    select permit_id, owner, state, charge_id, window_seconds, window_start, cap, reserved, redeemed_at, opening_hash
+    from permit where permit_id in (select json_array_elements_text(${JSON.stringify(permitIds)}::text::json))
+    order by permit_id collate "C"
+    for update`
+  return new Map(rows.map(row => [row.permit_id, row]))
+}
+
+/** What there is of an owner's permits. */
+export type PermitCounts = {
+  /** Permits so far, the refused too: the ordinal of the last one. */
+  readonly permits: number
+  readonly open: number
+  /** Whether the owner may open more: its key is not revoked, and stays so until the transaction ends. */
+  readonly active: boolean
+}
+
+/**
+ * Counts the permits of owners, and holds their keys against a revocation. Read behind the head's lock it is final. No statement
+ * for no owners.
+ */
+export async function countPermits({ sql }: Tx, owners: readonly number[]): Promise<ReadonlyMap<number, PermitCounts>> {
+  if (owners.length === 0) return new Map()
+  const rows = await sql<(PermitCounts & { readonly owner: number })[]>`
+    with held as (
+      select key_id from api_key
+      where key_id in (select json_array_elements_text(${JSON.stringify(owners)}::text::json)::bigint) and revoked_at = 0
+      order by key_id for share
+    )
+    select claim.owner::bigint as owner,
+      coalesce((select max(owner_ordinal) from permit where permit.owner = claim.owner::bigint), 0) as permits,
+      (select count(*) from permit where permit.owner = claim.owner::bigint and state = 'open') as open,
+      claim.owner::bigint = 0 or exists(select from held where key_id = claim.owner::bigint) as active
+    from json_array_elements_text(${JSON.stringify(owners)}::text::json) as claim(owner)`
+  return new Map(rows.map(({ owner, ...counts }) => [owner, counts]))
+}
+
+/** What became of an open permit. */
+export type PermitOutcome = Pick<PermitRow, "permit_id" | "state" | "run_id" | "end_ordinal">
+
+/** Writes what became of permits that this transaction has locked and found open. */
+export async function settlePermits({ sql }: Tx, outcomes: readonly PermitOutcome[]): Promise<void> {
+  if (outcomes.length === 0) return
+  await sql`
+    update permit set state = next.state, run_id = next.run_id, end_ordinal = next.end_ordinal
+    from json_to_recordset(${JSON.stringify(outcomes)}::text::json)
+      as next(permit_id text, state text, run_id bigint, end_ordinal bigint)
+    where permit.permit_id = next.permit_id`
+}
+
+/**
+ * Redeems a permit once for all, in one statement.
+ * @param at milliseconds since the epoch
+ * @returns whether it was this call that redeemed it: an open permit that is neither redeemed nor expired
+ */
+export function redeemPermit(sink: Sink, permitId: string, at: number): Promise<boolean> {
+  return sink.write(async ({ sql }) => {
+    const { count } = await sql`
+      update permit set redeemed_at = ${at}::bigint
+      where permit_id = ${permitId} and state = 'open' and redeemed_at = 0 and due_at > 0
+        and opened_at <= ${at}::bigint and expires_at > ${at}::bigint`
+    return count === 1
+  })
+}
