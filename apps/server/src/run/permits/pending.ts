@@ -3,9 +3,8 @@
  * tenant's window, which the batch calls behind the window's lock, in each of its rounds anew.
  */
 import type { WrittenTexts } from "@runseal/canonical"
-import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
+import type { OpeningBody } from "@runseal/core/artifacts/opening"
 import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
-import type { Sections } from "@runseal/core/artifacts/sections"
 import type { Moment } from "@runseal/core/formulas/moment"
 import type { Tenant } from "@runseal/core/wire/submission"
 import type { Draft } from "../pipeline/draft.ts"
@@ -37,13 +36,8 @@ export type Reservation = {
   readonly cap: number
 }
 
-/** The body of an opening document, without what the sealer adds: the tenant's salt, its place in the chain, its log entry. */
-export type OpeningDraft = Pick<PermitTerms, "permit_id" | "audience" | "expires_at" | "close_by"> & {
-  readonly sections: Sections
-  readonly allow_token: AllowToken
-  readonly run_limit: number
-  readonly reservation: BudgetWindow
-}
+/** The body of an opening document, without the salt that opens the tenant's commitment: the sealer knows it. */
+export type OpeningDraft = Omit<OpeningBody, "tenant_salt">
 
 /** The refused draft has `refused_permit`. */
 export type SettledOpening = { readonly opening: OpeningDraft } | { readonly refused: Draft }
