@@ -1,10 +1,13 @@
 /** What a permit states: the claims of a JWT (RFC 7519), read exactly. */
 
+import { AUDIENCE_MAX_LENGTH } from "@runseal/core/artifacts/opening"
 import {
   clockSeconds,
   countSchema,
   decimalSchema,
+  lineSchema,
   nonEmptySchema,
+  permitIdSchema,
   routeIdSchema,
   type Shape,
   sha256Schema,
@@ -19,27 +22,15 @@ export const PERMIT_ALGORITHM = "ES256"
 export const PERMIT_TYPE = "runseal-permit+jwt"
 /** The header of a request that acts under a permit. */
 export const PERMIT_HEADER = "Runseal-Permit"
-/** Most characters of a permit; the longest that a service signs is shorter. */
-export const PERMIT_MAX_LENGTH = 8192
-/** Most UTF-16 units of an audience. */
-export const AUDIENCE_MAX_LENGTH = 256
-
 /** Bytes of a log's id: SHA-256 of its key. */
 const LOG_ID_BYTES = 32
-
-export const audienceSchema: v.GenericSchema<string> = v.pipe(
-  v.string(),
-  v.minLength(1, "must not be empty"),
-  v.maxLength(AUDIENCE_MAX_LENGTH, `must have at most ${AUDIENCE_MAX_LENGTH} characters`),
-)
-export const permitIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^pmt-[0-9a-f]{32}$/))
 
 /** Exactly these members; `aud` is one text, so that a permit is for one who acts. Times are Unix seconds. */
 export const permitClaimsSchema = v.strictObject({
   /** Origin of the service's log, which its trust document names. */
   iss: nonEmptySchema,
   /** Who is to act. */
-  aud: audienceSchema,
+  aud: lineSchema(AUDIENCE_MAX_LENGTH),
   /** Whose run it is: `anonymous` or `api-key-<number>`. */
   sub: tenantIdSchema,
   /** The permit's id. */

@@ -9,16 +9,11 @@ import {
   utf8Encode,
 } from "@runseal/canonical"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
+import { PERMIT_MAX_LENGTH } from "@runseal/core/wire/permit-requests"
 import { compactVerify, decodeProtectedHeader } from "jose"
 import * as v from "valibot"
 import { currentTime } from "./clock-and-network.ts"
-import {
-  PERMIT_ALGORITHM,
-  PERMIT_MAX_LENGTH,
-  PERMIT_TYPE,
-  type PermitClaims,
-  permitClaimsSchema,
-} from "./permit-claims.ts"
+import { PERMIT_ALGORITHM, PERMIT_TYPE, type PermitClaims, permitClaimsSchema } from "./permit-claims.ts"
 import { givenKeys, type Jwks, type PermitKeys, readTrust, trustedServiceKeys } from "./permit-keys.ts"
 import { type PermitRefusal, type RefusedPermit, refused } from "./permit-refusals.ts"
 
