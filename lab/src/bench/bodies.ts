@@ -7,7 +7,7 @@ const VARIANTS = 97
 
 const hash = (letter: string): string => letter.repeat(64)
 
-const minimal = (number: number): JsonObject => ({
+const minimal = (number: number) => ({
   program_id: hash("a"),
   route_id: "payments/approve",
   registry_record_hash: hash("b"),
@@ -25,7 +25,7 @@ const approver = (order: number): JsonObject => ({
 })
 
 /** Every declared section, between 2 and 4 KB. */
-export const full = (number: number): JsonObject => ({
+export const full = (number: number) => ({
   ...minimal(number),
   ai_output_text: `Invoice ${4000 + number} matches purchase order ${number}: the amount is within the limit, so it is approved.`,
   attested_context: {
@@ -121,6 +121,26 @@ export const MINIMAL: readonly LoadRequest[] = numbers.map(number => execute(min
 
 /** Completed runs with every section; each charges its caller's budget window. */
 export const FULL: readonly LoadRequest[] = numbers.map(number => execute(full(number), 200))
+
+/** The same runs under a permit: what is known before the act, and then what is known after it. */
+export const PERMITS: readonly LoadRequest[] = numbers.map(number => {
+  const { ai_output_text, request_substance, causal_graph, ...before } = full(number)
+  const { output, post_processing, cost, latency, ...asked } = request_substance
+  const opening = { ...before, request_substance: asked, reserve_tokens: cost.total_tokens, audience: "payments" }
+  const close = {
+    outcome: "completed",
+    ai_output_text,
+    request_substance: { output, post_processing, cost, latency },
+    causal_graph,
+  }
+  return {
+    ...{ method: "POST", path: "/permits", body: JSON.stringify(opening), status: 201 },
+    followedBy: {
+      ...{ method: "POST", path: "/permits/{}/close", body: JSON.stringify(close), status: 200 },
+      member: "permit_id",
+    },
+  }
+})
 
 /** More tokens than one run may declare: the run is halted, and no window is charged. */
 const overBudget = (number: number): LoadRequest =>

@@ -1,5 +1,7 @@
 /** The load generator: one job by IPC, one result back. Loopback only. */
 
+import { parseStrictJson } from "@runseal/canonical"
+import { member } from "@runseal/core/vocabulary/json-members"
 import type { LoadJob, LoadReply, LoadRequest, LoadResult } from "./load.ts"
 import { type LoadConnection, openConnection } from "./load-connection.ts"
 
@@ -10,7 +12,7 @@ const MAX_DUE = 20_000
 const SHOWN = 300
 
 /** A request as bytes, with its expected status. */
-type Prepared = { readonly bytes: Buffer; readonly status: number }
+type Prepared = { readonly bytes: Buffer; readonly status: number; readonly followedBy?: (answer: string) => Prepared }
 
 function bytesOf({ method, path, body = "" }: LoadRequest, host: string, secret: string | undefined): Buffer {
   const lines = [
@@ -22,6 +24,17 @@ function bytesOf({ method, path, body = "" }: LoadRequest, host: string, secret:
   return Buffer.from(`${lines.join("\r\n")}\r\n\r\n${body}`)
 }
 
+function prepare(request: LoadRequest, host: string, secret: string | undefined): Prepared {
+  const { status, followedBy } = request
+  const bytes = bytesOf(request, host, secret)
+  if (followedBy === undefined) return { bytes, status }
+  const following = (answer: string): Prepared => {
+    const found = member(parseStrictJson(answer), followedBy.member)
+    return prepare({ ...followedBy, path: followedBy.path.replace("{}", String(found)) }, host, secret)
+  }
+  return { bytes, status, followedBy: following }
+}
+
 /** Gives the requests one after the other, in every combination with the secrets. */
 function rotation({ urls, requests, secrets }: LoadJob): () => Prepared {
   const host = new URL(urls[0] ?? "").host
@@ -31,7 +44,7 @@ function rotation({ urls, requests, secrets }: LoadJob): () => Prepared {
     if (request === undefined) throw new Error("a job has at least one request")
     const secret = secrets.length === 0 ? undefined : secrets[turn % secrets.length]
     turn++
-    return { bytes: bytesOf(request, host, secret), status: request.status }
+    return prepare(request, host, secret)
   }
 }
 
@@ -63,14 +76,24 @@ async function run(job: LoadJob, fail: (cause: string) => void): Promise<LoadRes
   const counted = begin + job.warmSeconds * 1000
   const end = counted + job.seconds * 1000
   const latencies: number[] = []
-  const ask: Ask = (connection, since, then) => {
-    const { bytes, status } = next()
+  const send = (
+    connection: LoadConnection,
+    { bytes, status, followedBy }: Prepared,
+    answered: () => void,
+    done: () => void,
+  ): void =>
     connection.send(bytes, (received, text) => {
       if (received !== status) return fail(`status ${received} where ${status} is right: ${text().slice(0, SHOWN)}`)
+      answered()
+      if (followedBy === undefined) done()
+      else send(connection, followedBy(text()), () => undefined, done)
+    })
+  const ask: Ask = (connection, since, then) => {
+    const answered = (): void => {
       const now = performance.now()
       if (since >= counted) latencies.push(now - since)
-      then()
-    })
+    }
+    send(connection, next(), answered, then)
   }
   await (job.perSecond === undefined
     ? closedLoop(connections, ask, end, job.requestsMax)

@@ -48,6 +48,18 @@ test("each request is sent whole, keys in turn, and each answer counts once", as
   expect(slowest).toBeGreaterThanOrEqual(p50)
 })
 
+test("a request is followed by another that is made of its answer, with the same key, and both count once", async () => {
+  const seen: string[] = []
+  const url = await serve((request, response) => {
+    seen.push(`${request.url} ${request.headers["x-service-key"]}`)
+    response.end('{"id":"a1"}')
+  })
+  const followedBy = { ...POST, path: "/runs/{}/close", member: "id" }
+  const { answers } = await load(job(url, { requests: [{ ...POST, followedBy }], connections: 1, requestsMax: 2 }))
+  expect(answers).toBe(2)
+  expect(seen).toEqual(["/execute one", "/runs/a1/close one", "/execute two", "/runs/a1/close two"])
+})
+
 test("a job ends when so many requests were sent", async () => {
   const url = await serve((_request, response) => response.end("{}"))
   expect((await load(job(url, { seconds: 60, requestsMax: 10 }))).answers).toBe(10)

@@ -9,7 +9,12 @@ export type LoadRequest = {
   readonly body?: string
   /** The one status that is right. Any other ends the bench. */
   readonly status: number
+  /** Sent right after the answer, on the same connection and with the same key. It belongs to this request: only its status is looked at. */
+  readonly followedBy?: FollowingRequest
 }
+
+/** `{}` in its path is what the answer before it has as `member`. */
+export type FollowingRequest = LoadRequest & { readonly member: string }
 
 export type LoadJob = {
   /** `http://127.0.0.1:<port>` of each process that is asked, connections shared out among them. */

@@ -3,9 +3,20 @@ import type { Part } from "../bench-plan.ts"
 import { attest } from "./attest-rates.ts"
 import { execute } from "./execute-rates.ts"
 import { memory } from "./memory.ts"
+import { permits } from "./permit-rates.ts"
 import { reads } from "./reads.ts"
 import { reports } from "./reports.ts"
 import { embedded, processes } from "./several.ts"
 import { verification } from "./verification-rates.ts"
 
-export const PARTS: readonly Part[] = [execute, attest, processes, embedded, reads, reports, verification, memory]
+export const PARTS: readonly Part[] = [
+  execute,
+  permits,
+  attest,
+  processes,
+  embedded,
+  reads,
+  reports,
+  verification,
+  memory,
+]
