@@ -12,5 +12,13 @@ export {
 } from "./permit-claims.ts"
 export { type Jwk, type Jwks, type PermitKeys, remoteKeys } from "./permit-keys.ts"
 export { PERMIT_REFUSALS, type PermitRefusal, type RefusedPermit } from "./permit-refusals.ts"
+export { type Redemption, redeemPermit } from "./redeem-permit.ts"
 export { type PermitSigningKey, signPermit } from "./sign-permit.ts"
-export { type ExpectedPermit, LEEWAY_MAX_SECONDS, type PermitVerdict, verifyPermit } from "./verify-permit.ts"
+export {
+  type ExpectedAct,
+  type ExpectedKeys,
+  type ExpectedPermit,
+  LEEWAY_MAX_SECONDS,
+  type PermitVerdict,
+  verifyPermit,
+} from "./verify-permit.ts"

@@ -27,32 +27,36 @@ type ExpectedPayload =
   | { readonly payload_hash: string; readonly payload?: undefined }
 
 /** Whom to believe: the service's JWKS document or `remoteKeys` of its address, or a pinned trust document. */
-type ExpectedKeys =
+export type ExpectedKeys =
   | { readonly keys: Jwks | PermitKeys; readonly trust?: undefined }
   | { readonly trust: JsonObject | string; readonly keys?: undefined }
 
 /** The act, as the one who acts knows it, and never as the permit or the request says. */
+export type ExpectedAct = {
+  /** One's own name, which callers give as `audience`. */
+  readonly audience: string
+  /** The kind of work that is about to be done. */
+  readonly route_id: string
+  /** SHA-256 of the program that may ask for it, or of several. */
+  readonly program_id: string | readonly string[]
+  /** Origin of the service's log, as `/version` and the trust document name it. */
+  readonly issuer: string
+  /**
+   * Whose permits count: `api-key-<number>`. Absent: those of every key of the service, each of which can name this audience, route
+   * and program.
+   */
+  readonly tenant_id?: string | undefined
+  /** Seconds by which this clock may differ from the service's: 0 to 30, 5 when absent. */
+  readonly leeway_seconds?: number | undefined
+}
+
 export type ExpectedPermit = ExpectedPayload &
-  ExpectedKeys & {
-    /** One's own name, which callers give as `audience`. */
-    readonly audience: string
-    /** The kind of work that is about to be done. */
-    readonly route_id: string
-    /** SHA-256 of the program that may ask for it. */
-    readonly program_id: string
-    /** Origin of the service's log, as `/version` and the trust document name it. */
-    readonly issuer: string
-    /**
-     * Whose permits count: `api-key-<number>`. Absent: those of every key of the service, each of which can name this audience, route
-     * and program.
-     */
-    readonly tenant_id?: string | undefined
+  ExpectedKeys &
+  ExpectedAct & {
     /** True when the caller redeems the permit before the act; a permit that must be redeemed is refused without it. */
     readonly redeems?: boolean | undefined
     /** Absent: the clock of this machine. */
     readonly now?: Date | undefined
-    /** Seconds by which this clock may differ from the service's: 0 to 30, 5 when absent. */
-    readonly leeway_seconds?: number | undefined
   }
 
 /** A permit that allows the act, with what it states; or why it does not. */
@@ -153,7 +157,7 @@ function disagreement(claims: PermitClaims, expected: ExpectedPermit, payloadHas
   if (iss !== expected.issuer) return "wrong_issuer"
   if (aud !== expected.audience) return "wrong_audience"
   if (expected.tenant_id !== undefined && sub !== expected.tenant_id) return "wrong_tenant"
-  if (runseal.program_id !== expected.program_id) return "wrong_program"
+  if (![expected.program_id].flat().includes(runseal.program_id)) return "wrong_program"
   if (runseal.route_id !== expected.route_id) return "wrong_route"
   if (runseal.payload_hash !== payloadHash) return "wrong_payload"
   return runseal.redeem_required && expected.redeems !== true ? "redeem_required" : undefined

@@ -36,6 +36,8 @@ import { type ExportCalls, exportCalls } from "./export-calls.ts"
 import { lenient } from "./lenient.ts"
 import { listItems, type PageOptions, RUN_LISTING, type RunFilters, type RunList } from "./list-pages.ts"
 import { writeFile } from "./local-files.ts"
+import { type PermitCalls, permitCalls } from "./permit-calls.ts"
+import { type PermittedActs, permittedActs } from "./permitted-act.ts"
 import { jsonText } from "./plain-json.ts"
 import { okObject, okPdf, okText, type Received } from "./read-reply.ts"
 import { type VersionAnswer, verifyAnswerSchema, versionAnswerSchema } from "./run-answers.ts"
@@ -46,7 +48,14 @@ import { createTransport } from "./transport.ts"
  * Every call rejects with a `RunsealError`: InvalidArgumentError before anything is sent, then NetworkError, TimeoutError,
  * AbortedError, ProtocolError, or an HttpStatusError of the answer's status. Calls that are safe to retry are retried.
  */
-export type Client = RunCalls & ExportCalls & AttestationCalls & Administration
+export type Client = RunCalls &
+  ExportCalls &
+  AttestationCalls &
+  Administration &
+  PermittedActs & {
+    /** Permits call by call; `permit` and `guard` make the calls in their order. */
+    readonly permits: PermitCalls
+  }
 
 /** `form` is sealed by default. */
 export type BundleOptions = CallOptions & { readonly form?: BundleForm }
@@ -129,7 +138,10 @@ export function createClient(options: ClientOptions = {}): Client {
   const verifyRun: Client["verifyRun"] = async (runId, call) =>
     await get(`${runPath(runId)}/verify`, as(verifyAnswerSchema), call)
 
+  const permits = permitCalls(send, settings)
   return {
+    permits,
+    ...permittedActs(permits, settings),
     ...attestationCalls(send, settings),
     ...exportCalls(settings),
     ...administration(send),

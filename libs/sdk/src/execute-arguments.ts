@@ -5,8 +5,8 @@ export type JsonInput = null | boolean | number | string | Date | readonly JsonI
 export type JsonInputObject = { readonly [name: string]: JsonInput | undefined }
 
 /** Members besides the named ones are sealed as they are sent. */
-type Open<Members> = Members & JsonInputObject
-type Optional<Members> = { readonly [Name in keyof Members]?: Members[Name] | undefined }
+export type Open<Members> = Members & JsonInputObject
+export type Optional<Members> = { readonly [Name in keyof Members]?: Members[Name] | undefined }
 
 /** A time: a `Date`, or RFC 3339 text such as `2026-01-15T09:30:00Z`. */
 export type TimeInput = Date | string
@@ -62,42 +62,42 @@ export type Cost = Open<
   }>
 >
 
-/** The request and its answer: prompt, output, cost, latency. */
-export type RequestSubstance = Open<
-  Optional<{
-    /** The prompt, by its hash and the id of its template. */
-    prompt: Open<
-      Optional<{
-        /** SHA-256 of the prompt, 64 lowercase hex digits; compared with `attested_context.prompt_hash`. */
-        hash: string
-        /** Name of the template that the prompt was made from. */
-        template_id: string
-      }>
-    >
-    /** The AI output, by its hash. */
-    output: Open<
-      Optional<{
-        /** SHA-256 of the output, 64 lowercase hex digits; compared with that of `ai_output_text`. */
-        hash: string
-      }>
-    >
-    /** What was done to the output before it was used. */
-    post_processing: readonly JsonInput[] | JsonInputObject
-    /** Tokens used. */
-    cost: Cost
-    /** Milliseconds, or several of them by name. */
-    latency: number | JsonInputObject
-    /** Where the request came from. The service adds the hashes of address and agent itself and refuses them here. */
-    origin: Open<{
-      /** Computed by the service. */
-      readonly source_ip_hash?: never
-      /** Computed by the service. */
-      readonly user_agent_hash?: never
+/** The named members of `request_substance`. */
+export type SubstanceMembers = {
+  /** The prompt, by its hash and the id of its template. */
+  prompt: Open<
+    Optional<{
+      /** SHA-256 of the prompt, 64 lowercase hex digits; compared with `attested_context.prompt_hash`. */
+      hash: string
+      /** Name of the template that the prompt was made from. */
+      template_id: string
     }>
-    /** How the caller's own user was authenticated. */
-    authentication: JsonInputObject
+  >
+  /** The AI output, by its hash. */
+  output: Open<
+    Optional<{
+      /** SHA-256 of the output, 64 lowercase hex digits; compared with that of `ai_output_text`. */
+      hash: string
+    }>
+  >
+  /** What was done to the output before it was used. */
+  post_processing: readonly JsonInput[] | JsonInputObject
+  /** Tokens used. */
+  cost: Cost
+  /** Milliseconds, or several of them by name. */
+  latency: number | JsonInputObject
+  /** Where the request came from. The service adds the hashes of address and agent itself and refuses them here. */
+  origin: Open<{
+    /** Computed by the service. */
+    readonly source_ip_hash?: never
+    /** Computed by the service. */
+    readonly user_agent_hash?: never
   }>
->
+  /** How the caller's own user was authenticated. */
+  authentication: JsonInputObject
+}
+/** The request and its answer: prompt, output, cost, latency. */
+export type RequestSubstance = Open<Optional<SubstanceMembers>>
 
 /** One approval. Approvers are sealed in the order of the list. */
 export type Approver = Open<
@@ -205,7 +205,7 @@ export type CausalGraph = Open<
   }>
 >
 
-type Identity = {
+export type RunIdentity = {
   /** SHA-256 of the program that acts, 64 lowercase hex digits: `hashFile` of the deployed package, or a container image's digest. */
   readonly program_id: string
   /** A name that you choose for the kind of work, such as `claims/triage`; 1 to 512 characters. */
@@ -215,7 +215,7 @@ type Identity = {
 }
 
 /** The text that the agent acts on. It may be empty. Runseal seals its hash and length and does not store it. */
-type Payload =
+export type RunPayload =
   | {
       /** Another name of `payload`, which is used when both are given. */
       readonly payload_text: string
@@ -229,7 +229,7 @@ type Payload =
       readonly payload_text?: string | undefined
     }
 
-type Declared = Optional<{
+export type DeclaredMembers = {
   /** Who acted, with which model, and what was decided. */
   attested_context: AttestedContext
   /** The request and its answer: prompt, output, cost, latency. */
@@ -244,7 +244,7 @@ type Declared = Optional<{
   reproducibility_context: JsonInputObject
   /** The AI's answer, for the governance review. Runseal seals its hash and length and does not store it. */
   ai_output_text: string
-}>
+}
 
 /** A run: its identity, its payload, and what the caller declares about it. */
-export type ExecuteRequest = Identity & Payload & Declared
+export type ExecuteRequest = RunIdentity & RunPayload & Optional<DeclaredMembers>

@@ -27,6 +27,14 @@ export type {
   UnpublishedRun,
 } from "@runseal/core/wire/key-requests"
 export type {
+  OpenPermitAnswer,
+  PermitRecord,
+  PermitSummary,
+  PermitsPage,
+  RedeemPermitAnswer,
+} from "@runseal/core/wire/permit-answers"
+export type { PermitState } from "@runseal/core/wire/permit-requests"
+export type {
   ArtifactAnswers as ArtifactDocuments,
   DcaeAnswer,
   DeterminismAnswer,
@@ -39,6 +47,17 @@ export type {
 export type { HealthAnswer } from "@runseal/core/wire/service-answers"
 export type { DsseEnvelope } from "@runseal/log/entries/dsse"
 export type { Checkpoint } from "@runseal/log/notes/checkpoint"
+/** Also at `@runseal/permit`, for those who act and need no client. */
+export {
+  type ExpectedPermit,
+  PERMIT_HEADER,
+  type PermitClaims,
+  type PermitKeys,
+  type PermitRefusal,
+  type PermitVerdict,
+  remoteKeys,
+  verifyPermit,
+} from "@runseal/permit"
 export type { Administration } from "./administration.ts"
 export type { AttestArguments, AttestationCalls } from "./attestation-calls.ts"
 export { type BundleOptions, type Client, createClient, type ReportOptions } from "./client.ts"
@@ -81,6 +100,16 @@ export type { ExecuteResult } from "./execute-result.ts"
 export type { ExportCalls, ExportRange } from "./export-calls.ts"
 export type { AttestationList, List, PageOptions, RunFilters, RunList } from "./list-pages.ts"
 export { hashFile } from "./local-files.ts"
+export type { PermitClosing, PermitRequest } from "./permit-arguments.ts"
+export type { OpenedPermit, OpenPermitResult, PermitCalls, PermitList, RefusedRun } from "./permit-calls.ts"
+export {
+  ActFailedError,
+  ActTimeoutError,
+  OutputRefusedError,
+  PermitNotClosedError,
+  PermitRefusedError,
+} from "./permit-errors.ts"
+export type { Acted, ActivePermit, ActOptions, GuardOptions, PermittedActs, PermittedRun } from "./permitted-act.ts"
 export type { Fetch, Platform } from "./platform.ts"
 export type { Received } from "./read-reply.ts"
 export type { VersionAnswer } from "./run-answers.ts"

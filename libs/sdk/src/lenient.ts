@@ -2,6 +2,8 @@
 import { servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
 import { listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
+import { openingSchema } from "@runseal/core/artifacts/opening"
+import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
 import * as v from "valibot"
 
@@ -12,6 +14,8 @@ const SEALED: ReadonlySet<unknown> = new Set([
   allowTokenSchema,
   servedReceiptAnchorSchema,
   listedAttestationSchema,
+  openingSchema,
+  permitEndSchema,
   ...Object.values(RECEIPT_SCHEMAS),
 ])
 

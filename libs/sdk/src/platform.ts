@@ -37,6 +37,10 @@ export const PLATFORM: Platform = {
   random: () => Math.random(),
 }
 
+/** 128 random bits in hex: an idempotency key where the caller makes none. */
+export const randomKey = (): string =>
+  Array.from(globalThis.crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, "0")).join("")
+
 /** A member of the global `process`, which Node and programs like it have; undefined elsewhere. */
 const ofProcess = (name: string): unknown => Reflect.get(Object(Reflect.get(globalThis, "process")), name)
 

@@ -1,0 +1,36 @@
+/** Permits in Express: `app.post(path, express.raw(…), requirePermit(…), handler)`. docs/executors.md. */
+import { PERMIT_HEADER } from "./permit-claims.ts"
+import { type PermitOptions, permittedRequest } from "./permitted-request.ts"
+
+export type { PermitOptions } from "./permitted-request.ts"
+
+/** What is used of Express's request and response. */
+type ExpressRequest = { get(name: string): string | undefined; readonly body?: unknown }
+type ExpressResponse = {
+  readonly locals: { [name: string]: unknown }
+  status(code: number): { json(body: unknown): unknown }
+}
+
+/**
+ * Lets a request through whose permit allows its body, and answers any other with 401, 403 or 503; the claims are `response.locals.permit`.
+ * The body must be the raw bytes, as `express.raw` leaves them: a body that was parsed is not what was permitted.
+ */
+export const requirePermit =
+  (options: PermitOptions) =>
+  async (request: ExpressRequest, response: ExpressResponse, next: (error?: unknown) => void): Promise<void> => {
+    try {
+      const { body } = request
+      if (!(body instanceof Uint8Array))
+        throw new TypeError("requirePermit needs the raw body: use express.raw before it")
+      const checked = await permittedRequest(request.get(PERMIT_HEADER), body, options)
+      if ("status" in checked) {
+        response.status(checked.status).json(checked.body)
+        return
+      }
+      response.locals.permit = checked.claims
+    } catch (error) {
+      next(error)
+      return
+    }
+    next()
+  }

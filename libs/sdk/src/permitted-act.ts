@@ -1,0 +1,186 @@
+/** An act under a permit, from its opening to its close, whatever happens in between. docs/sdk.md, "Act under a permit". */
+
+import type { Opening } from "@runseal/core/artifacts/opening"
+import type { ActFailureCode } from "@runseal/core/artifacts/permit-sections"
+import { CLOSE_SECONDS_DEFAULT, VALID_SECONDS_DEFAULT } from "@runseal/core/wire/permit-requests"
+import { ProtocolError, TimeoutError } from "./client-errors.ts"
+import { withDeadline } from "./deadline.ts"
+import type { Effect } from "./execute-arguments.ts"
+import type { ExecuteResult } from "./execute-result.ts"
+import type { PermitClosing, PermitRequest } from "./permit-arguments.ts"
+import type { OpenedPermit, PermitCalls } from "./permit-calls.ts"
+import {
+  ActFailedError,
+  ActTimeoutError,
+  OutputRefusedError,
+  PermitNotClosedError,
+  PermitRefusedError,
+} from "./permit-errors.ts"
+import { jsonText } from "./plain-json.ts"
+import { randomKey } from "./platform.ts"
+import { type CallOptions, integerWithin, type Settings } from "./settings.ts"
+
+/** What an act works with. */
+export type ActivePermit = {
+  /** Sent to the one who acts, in the header `Runseal-Permit`. */
+  readonly permit: string
+  readonly permit_id: string
+  /** The sealed opening, which verifies by itself. */
+  readonly opening: Opening
+  readonly expires_at: string
+  readonly close_by: string
+  /** Aborts when the act takes too long or the caller's signal aborts: pass it on. */
+  readonly signal: AbortSignal
+}
+
+/** What an act gives back. */
+export type Acted<Output> = {
+  /** The result. A text is reviewed and sealed as it is; anything else as its RFC 8785 text; undefined is no output. */
+  readonly output: Output
+  /** Effects outside of the agent. */
+  readonly effects?: readonly Effect[] | undefined
+  /** Tokens that the act used. */
+  readonly tokens?: number | undefined
+}
+
+/** A permitted act that is sealed. */
+export type PermittedRun<Output> = {
+  readonly output: Output
+  readonly permit_id: string
+  /** The run as `execute` gives it. */
+  readonly run: Extract<ExecuteResult, { readonly outcome_kind: "ok" }>
+}
+
+export type ActOptions = CallOptions & {
+  /** Milliseconds for the act, at most until the permit expires, which is also the default. */
+  readonly actTimeoutMs?: number | undefined
+  /** Idempotency key of the opening; a random one when absent. */
+  readonly idempotencyKey?: string | undefined
+}
+
+export type GuardOptions<Input> = Omit<ActOptions, "signal" | "idempotencyKey"> & {
+  /** The act that an input asks for. */
+  readonly request: (input: Input) => PermitRequest
+}
+
+export type PermittedActs = {
+  /**
+   * Asks for a permit, acts, and closes the permit, always. An act that throws is closed as failed, EXECUTOR_FAILED or the code of an
+   * ActFailedError, and its error is thrown again; one that is aborted or takes too long is closed as TIMED_OUT and throws AbortedError or
+   * ActTimeoutError. An act that is refused throws PermitRefusedError and is not begun. When the close is refused, or cannot be
+   * made, the output is not returned: OutputRefusedError has the receipt, PermitNotClosedError the permit's id.
+   */
+  readonly permit: <Output>(
+    request: PermitRequest,
+    act: (permit: ActivePermit) => Promise<Acted<Output>>,
+    options?: ActOptions,
+  ) => Promise<PermittedRun<Output>>
+  /** Wraps a function so that each call of it is such an act; the result is its output alone. */
+  readonly guard: <Input, Output>(
+    act: (input: Input, permit: ActivePermit) => Promise<Acted<Output>>,
+    options: GuardOptions<Input>,
+  ) => (input: Input, options?: Pick<ActOptions, "signal" | "idempotencyKey">) => Promise<Output>
+}
+
+/** Longest act and longest close, in milliseconds: those of the longest permit. */
+const ACT_MAX_MS = 86_400_000
+/** Milliseconds that a close leaves to the network before the permit's time to be closed is over. */
+const CLOSE_MARGIN_MS = 5_000
+
+export function permittedActs(permits: PermitCalls, settings: Settings): PermittedActs {
+  const permit = async <Output>(
+    request: PermitRequest,
+    act: (permit: ActivePermit) => Promise<Acted<Output>>,
+    options: ActOptions = {},
+  ): Promise<PermittedRun<Output>> => {
+    const actTimeoutMs = integerWithin("actTimeoutMs", options.actTimeoutMs ?? ACT_MAX_MS, 1, ACT_MAX_MS)
+    // The permit is admitted later than this, so what is measured from here ends before it does, whatever this machine's clock says.
+    const askedAt = settings.now()
+    const opened = await open(permits, settings, request, options)
+    const validMs = (request.valid_for_seconds ?? VALID_SECONDS_DEFAULT) * 1000
+    const closeMs = validMs + (request.close_within_seconds ?? CLOSE_SECONDS_DEFAULT) * 1000 - CLOSE_MARGIN_MS
+    const close = (closing: PermitClosing): Promise<ExecuteResult> => {
+      const leftMs = Math.max(1, Math.floor(askedAt + closeMs - settings.now()))
+      const deadlineMs = Math.min(leftMs, options.deadlineMs ?? settings.deadlineMs)
+      return permits.close(opened.permit_id, closing, { timeoutMs: options.timeoutMs, deadlineMs })
+    }
+    const leftMs = Math.floor(Math.min(actTimeoutMs, askedAt + validMs - settings.now()))
+    let began = false
+    const begin = (active: ActivePermit): Promise<Acted<Output>> => {
+      began = true
+      return act(active)
+    }
+    const done = async (): Promise<Done<Output>> => {
+      const acted = await actWithin(settings, opened, leftMs, begin, options.signal)
+      return { output: acted.output, closing: closingOf(acted) }
+    }
+    const { output, closing } = await done().catch(async error => {
+      // The act's own error is thrown below, however the close went: a permit that could not be closed is ended by the service.
+      await close({ outcome: "failed", code: began ? failureCode(error, options.signal) : "NOT_EXECUTED" }).catch(
+        () => undefined,
+      )
+      throw error
+    })
+    const run = await close(closing).catch(cause => {
+      throw new PermitNotClosedError(opened.permit_id, cause)
+    })
+    if (run.outcome_kind !== "ok") throw new OutputRefusedError(opened.permit_id, run)
+    return { output, permit_id: opened.permit_id, run }
+  }
+  return {
+    permit,
+    guard:
+      (act, { request, ...options }) =>
+      async (input, call = {}) =>
+        (await permit(request(input), active => act(input, active), { ...options, ...call })).output,
+  }
+}
+
+async function open(
+  permits: PermitCalls,
+  settings: Settings,
+  request: PermitRequest,
+  { idempotencyKey, signal, timeoutMs, deadlineMs }: ActOptions,
+): Promise<OpenedPermit & { readonly permit: string }> {
+  const key = idempotencyKey ?? settings.newIdempotencyKey?.() ?? randomKey()
+  const opened = await permits.open(request, { idempotencyKey: key, signal, timeoutMs, deadlineMs })
+  if (opened.outcome_kind !== "opened") throw new PermitRefusedError(opened)
+  if (opened.permit === undefined) throw new ProtocolError("it opens a permit that allows nothing any more")
+  return { ...opened, permit: opened.permit }
+}
+
+/** Runs the act until it ends, its time is over or the caller aborts. */
+async function actWithin<Output>(
+  { sleep }: Settings,
+  { permit, permit_id, opening, expires_at, close_by }: OpenedPermit & { readonly permit: string },
+  leftMs: number,
+  act: (permit: ActivePermit) => Promise<Acted<Output>>,
+  signal: AbortSignal | undefined,
+): Promise<Acted<Output>> {
+  if (leftMs <= 0) throw new ActTimeoutError(0)
+  const active = { permit, permit_id, opening, expires_at, close_by }
+  try {
+    return await withDeadline(sleep, leftMs, signal, inner => act({ ...active, signal: inner }))
+  } catch (error) {
+    throw error instanceof TimeoutError && error.limitMs === leftMs && error.url === undefined
+      ? new ActTimeoutError(leftMs)
+      : error
+  }
+}
+
+/** The code of an act that began and ended with an error. */
+function failureCode(error: unknown, signal: AbortSignal | undefined): ActFailureCode {
+  if (error instanceof ActFailedError) return error.code
+  return error instanceof ActTimeoutError || signal?.aborted ? "TIMED_OUT" : "EXECUTOR_FAILED"
+}
+
+/** An act that ended, with what is sealed of it. */
+type Done<Output> = { readonly output: Output; readonly closing: PermitClosing }
+
+/** @throws InvalidArgumentError for an output that is not JSON */
+const closingOf = ({ output, effects, tokens }: Acted<unknown>): PermitClosing => ({
+  outcome: "completed",
+  ...(output === undefined ? {} : { ai_output_text: typeof output === "string" ? output : jsonText(output) }),
+  ...(effects === undefined ? {} : { causal_graph: { effect_log: effects } }),
+  ...(tokens === undefined ? {} : { request_substance: { cost: { total_tokens: tokens } } }),
+})
