@@ -90,6 +90,7 @@ const withheldResultsSchema = v.strictObject({
     regulatory_scaffolding: opt(countSchema),
     causal_graph: opt(countSchema),
     reproducibility_context: opt(countSchema),
+    closing: opt(countSchema),
   }),
 })
 export type WithheldResults = Shape<typeof withheldResultsSchema>

@@ -58,6 +58,8 @@ export const DERIVED_SCHEMAS = {
       regulatory_scaffolding: countSchema,
       causal_graph: countSchema,
       reproducibility_context: countSchema,
+      /** Present exactly at a close. */
+      closing: v.exactOptional(countSchema),
     }),
   }),
   /** Execution facts attestation: what the six kernels computed. */
@@ -101,6 +103,8 @@ export const DERIVED_SCHEMAS = {
     envelope_id,
     /** Equal for two runs of the same program, route, registry record, payload, AI output, policy and kernels. */
     input_fingerprint: sha256Schema,
+    /** Present exactly at a close. */
+    closing_hash: v.exactOptional(sha256Schema),
     aer_hash: sha256Schema,
   }),
   transcript: section("vfa.transcript.v2", {

@@ -15,6 +15,9 @@ import { FORMULA_VERSION, LEDGER_BACKEND } from "../vocabulary/versions.ts"
 
 const executionIds = v.pipe(v.array(sha256Schema), v.length(KERNELS.length))
 
+/** Both at a close, and in no other manifest. */
+const ofClose = { PermitHash: v.exactOptional(sha256Schema), ClosingHash: v.exactOptional(sha256Schema) }
+
 export const manifestSchema = v.strictObject({
   EnvelopeID: envelopeIdSchema,
   EnvelopeHash: sha256Schema,
@@ -41,6 +44,7 @@ export const manifestSchema = v.strictObject({
   TokOrderingHash: sha256Schema,
   DscFinalStateHash: sha256Schema,
   PayloadHash: sha256Schema,
+  ...ofClose,
   PolicyHash: sha256Schema,
   AllowTokenHash: sha256Schema,
   AivpOutcome: v.literal("release"),
@@ -63,6 +67,7 @@ export const partialManifestSchema = v.strictObject({
   SequenceID: sequenceIdSchema,
   TransportHash: sha256Schema,
   PayloadHash: sha256Schema,
+  ...ofClose,
   PolicyHash: sha256Schema,
   AllowTokenHash: v.exactOptional(sha256Schema),
   ExecutionIDs: v.exactOptional(executionIds),

@@ -1,7 +1,7 @@
 /** The derivations by their names. docs/formats.md section 9. */
 import type { Anchor, CompleteRecordLeaf } from "../artifacts/anchor.ts"
 import type { Bundle, BundleBody, SealedBody, SealedBundle } from "../artifacts/bundle-schema.ts"
-import { type DeclaredName, withhold } from "../artifacts/declared-sections.ts"
+import { type WithholdableName, withhold } from "../artifacts/declared-sections.ts"
 import type { Derivation } from "../vocabulary/versions.ts"
 import { expandV1 } from "./v1/expand.ts"
 import { reduceBodyV1, sealedCompleteRecord } from "./v1/reduce.ts"
@@ -45,10 +45,15 @@ export const withheldProblem = (record: SealedBundle): string | undefined =>
   RULES[record.run.derivation].withheldProblem(record)
 
 /** The record with declared sections withheld: the same record, since no hash of it changes. What was computed from them remains. */
-export const withholdSections = (record: Bundle, names: readonly DeclaredName[]): Bundle => ({
+export const withholdSections = (record: Bundle, names: readonly WithholdableName[]): Bundle => ({
   ...record,
   sections: {
     ...record.sections,
-    ...Object.fromEntries(names.map(name => [name, withhold(record.sections[name])])),
+    ...Object.fromEntries(
+      names.flatMap(name => {
+        const section = record.sections[name]
+        return section === undefined ? [] : [[name, withhold(section)]]
+      }),
+    ),
   },
 })

@@ -14,6 +14,15 @@ const text = (value: unknown): string => (typeof value === "string" ? value : ""
 const kernelOutput = (sections: PreAnchorSections, kernel: Kernel, field: string): string =>
   text(sections.efa.kernels.find(record => record.kernel === kernel)?.output[field])
 
+/** What the manifests of a close name beside those of any other run. */
+const closeHashes = ({
+  permit,
+  closing,
+}: Pick<Sections, "permit" | "closing">): Pick<Manifest, "PermitHash" | "ClosingHash"> => ({
+  ...(permit === undefined ? {} : { PermitHash: permit.hash }),
+  ...(closing === undefined ? {} : { ClosingHash: closing.hash }),
+})
+
 /** All sections of a completed run. */
 export type CompletedSections = PreAnchorSections & Required<Pick<Sections, "pote_proof" | "registry" | "final_vfa">>
 
@@ -49,6 +58,7 @@ export function executionManifest(
     TokOrderingHash: kernelOutput(sections, "TOK", "ordering_hash"),
     DscFinalStateHash: kernelOutput(sections, "DSC", "final_state_hash"),
     PayloadHash: sections.payload.payload_hash,
+    ...closeHashes(sections),
     PolicyHash: sections.policy_evaluation.policy_hash,
     AllowTokenHash: token.hash,
     AivpOutcome: "release",
@@ -63,7 +73,8 @@ export function executionManifest(
   }
 }
 
-type PartialSections = Required<Pick<Sections, "envelope" | "transport" | "payload">> & Pick<Sections, "efa">
+type PartialSections = Required<Pick<Sections, "envelope" | "transport" | "payload">> &
+  Pick<Sections, "efa" | "permit" | "closing">
 
 /** The partial manifest of a denied or halted run. */
 export function partialManifest(
@@ -80,6 +91,7 @@ export function partialManifest(
     SequenceID: sections.transport.sequence_id,
     TransportHash: sections.transport.hash,
     PayloadHash: sections.payload.payload_hash,
+    ...closeHashes(sections),
     PolicyHash: policyHash,
     ...(token === undefined ? {} : { AllowTokenHash: token.hash }),
     ...(efa === undefined ? {} : { ExecutionIDs: efa.kernels.map(r => r.execution_id), EfaHash: efa.hash }),

@@ -2,7 +2,7 @@
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import type { SectionName } from "../artifacts/sections.ts"
 import { derivedNames } from "../derivation/v1/derive-sections.ts"
-import { sectionsUntil } from "../derivation/v1/transcript.ts"
+import { isCloseRecord, sectionsUntil } from "../derivation/v1/transcript.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import { OUTCOMES, RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
 import type { ExaminedBundle } from "./examination.ts"
@@ -17,11 +17,12 @@ const AFTER_LOG: readonly SectionName[] = ["pote_proof", "registry", "final_vfa"
  */
 function expectedSections(bundle: BundleBody): readonly SectionName[] {
   const { outcome_kind: outcome, error_stage: failed } = bundle.run
-  if (outcome === "ok") return [...sectionsUntil("LEDGER"), "transcript", ...AFTER_LOG]
+  const isClose = isCloseRecord(bundle.sections)
+  if (outcome === "ok") return [...sectionsUntil("LEDGER", isClose), "transcript", ...AFTER_LOG]
   // A stage_error has no transcript, and the sections of stages 7–9 are lost when one of these fails.
-  if (outcome === "stage_error") return failed === undefined ? [] : sectionsUntil(failed, refusingGate(bundle))
+  if (outcome === "stage_error") return failed === undefined ? [] : sectionsUntil(failed, isClose, refusingGate(bundle))
   const { error_stage: gate } = OUTCOMES[outcome]
-  return gate === "" ? [] : [...sectionsUntil("LEDGER", gate), "transcript"]
+  return gate === "" ? [] : [...sectionsUntil("LEDGER", isClose, gate), "transcript"]
 }
 
 /** Top-level members beside kind, run, sections, anchors and bundle_hash. */

@@ -1,13 +1,13 @@
 /** AIVP, output: commits to model identity, prompt and AI output, and compares the hashes that were declared. */
-import type { ShownDeclared } from "../../artifacts/declared-sections.ts"
 import { shown } from "../../artifacts/declared-sections.ts"
 import { member, textMember } from "../../vocabulary/json-members.ts"
 import type { FindingCode } from "../../vocabulary/kernel-findings.ts"
+import { type DeclaredView, declaredView } from "./declared-view.ts"
 import type { KernelFunction } from "./kernel.ts"
 import { countFindings, pick } from "./kernel.ts"
 import { aivpModel } from "./kernel-commitments.ts"
 
-type Shown = Pick<ShownDeclared, "salt" | "declared">
+type Shown = DeclaredView
 
 const MODEL_KEYS = ["model_provider", "model_name", "model_version", "model_temperature", "prompt_hash"]
 
@@ -29,7 +29,7 @@ export const requestedPrompt = ({ declared }: Shown): string | undefined =>
 
 export const aivp: KernelFunction = sources => {
   const context = shown(sources.attested_context)
-  const substance = shown(sources.request_substance)
+  const substance = declaredView(sources, "request_substance")
   if (context === undefined || substance === undefined) return undefined
   const outputHash = sources.payload.ai_output_hash
   const [one, other] = [requestedPrompt(substance), attestedPrompt(context)]

@@ -83,7 +83,11 @@ export function sectionsBeforeLog(record: SealedBundle): Sections {
   )
   const replay_fingerprint = make(
     "replay_fingerprint",
-    () => envelope && evaluation && aer && replayFingerprintSection(envelope, payload, evaluation.policy_hash, aer),
+    () =>
+      envelope &&
+      evaluation &&
+      aer &&
+      replayFingerprintSection(envelope, payload, evaluation.policy_hash, aer, held.closing),
   )
   const made = {
     ...held,

@@ -1,6 +1,6 @@
 /** Preimages of the derived sections of stages 2 to 6. docs/formats.md section 4. */
 import { digest } from "@runseal/canonical"
-import type { DeclaredName } from "../../artifacts/declared-sections.ts"
+import type { DeclaredName, DeclaredSection } from "../../artifacts/declared-sections.ts"
 import type {
   AerSection,
   EfaSection,
@@ -34,7 +34,7 @@ export const transportSection = (envelope: EnvelopeSection): Unsealed<TransportS
   channel: "http",
 })
 
-export type DeclaredValueCounts = Readonly<Record<DeclaredName, number>>
+export type DeclaredValueCounts = Readonly<Record<DeclaredName, number>> & { readonly closing?: number }
 
 /** What the record itself discloses of the caller's texts. */
 export const leakageBundleSection = (
@@ -139,12 +139,13 @@ export const migrationTokenSection = (
   zksp_binding_hash: zksp.hash,
 })
 
-/** Stage 6, PHASE4: a fingerprint of the inputs without clock and nonce, equal for equal inputs. */
+/** Stage 6, PHASE4: a fingerprint of the inputs without clock and nonce, equal for equal inputs; at a close beside the hash of what it declares. */
 export const replayFingerprintSection = (
   envelope: EnvelopeSection,
   payload: PayloadSection,
   policyHash: string,
   aer: AerSection,
+  closing?: DeclaredSection,
 ): Unsealed<ReplayFingerprintSection> => ({
   kind: "vfa.replay_fingerprint.v1",
   envelope_id: envelope.envelope_id,
@@ -158,5 +159,6 @@ export const replayFingerprintSection = (
     policy_hash: policyHash,
     kernel_version: KERNEL_VERSION,
   }),
+  ...(closing === undefined ? {} : { closing_hash: closing.hash }),
   aer_hash: aer.hash,
 })

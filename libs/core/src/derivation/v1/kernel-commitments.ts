@@ -1,15 +1,18 @@
 /** Preimages of the six kernels: what goes in, what comes out, and each kernel's commitment. docs/formats.md section 5. */
 import type { JsonObject } from "@runseal/canonical"
 import { digest } from "@runseal/canonical"
-import type { DeclaredSections, Origin } from "../../artifacts/declared-sections.ts"
+import type { Origin } from "../../artifacts/declared-sections.ts"
 import type { KernelFinding, KernelRecord } from "../../artifacts/kernel-schemas.ts"
+import type { PermitUseSection } from "../../artifacts/permit-sections.ts"
 import type { EnvelopeSection, PayloadSection } from "../../artifacts/sealed-sections.ts"
 import type { Kernel } from "../../vocabulary/outcomes.ts"
 import { KERNEL_VERSION } from "../../vocabulary/versions.ts"
+import type { DeclaredSources } from "./declared-view.ts"
 
-export type KernelSources = DeclaredSections & {
+export type KernelSources = DeclaredSources & {
   readonly envelope: EnvelopeSection
   readonly payload: PayloadSection
+  readonly permit?: PermitUseSection
 }
 
 /** What each kernel read, named by hash. The output of DCAE names the five executions before it. */
@@ -26,6 +29,12 @@ const INPUTS: Readonly<Record<Kernel, (sources: KernelSources) => JsonObject>> =
   DCAE: s => ({ request_substance: s.request_substance.hash }),
 }
 
+/** At a close every kernel names its two sections. */
+const closeInputs = ({ permit, closing }: KernelSources): JsonObject => ({
+  ...(permit === undefined ? {} : { permit: permit.hash }),
+  ...(closing === undefined ? {} : { closing: closing.hash }),
+})
+
 /** One kernel's record. Its ExecutionID is the digest of the record without it and of what the kernel read. */
 export function kernelRecord(
   kernel: Kernel,
@@ -34,9 +43,10 @@ export function kernelRecord(
   findings: readonly KernelFinding[],
 ): KernelRecord {
   const record = { kernel, kernel_version: KERNEL_VERSION, output, findings }
+  const inputs = { ...INPUTS[kernel](sources), ...closeInputs(sources) }
   return {
     ...record,
-    execution_id: digest({ kind: "vfa.kernel.v2", ...record, inputs: INPUTS[kernel](sources) }),
+    execution_id: digest({ kind: "vfa.kernel.v2", ...record, inputs }),
   }
 }
 
@@ -57,9 +67,12 @@ export type OrderedTimestamp = { readonly at: string; readonly pointer: string }
 export const tokOrdering = (salts: readonly string[], events: readonly OrderedTimestamp[]): string =>
   digest({ kind: "vfa.tok_ordering.v1", salts, events })
 
+/** The salts of what DSC reads; that of the closing is there exactly at a close, which may say what the run continues. */
+export type LineageSalts = { readonly salt: string; readonly closing_salt?: string }
+
 /** DSC: the declared state and the runs it says it continues. */
-export const dscFinalState = (salt: string, declaredSectionsHash: string, lineage: JsonObject): string =>
-  digest({ kind: "vfa.dsc_state.v1", salt, declared_sections_hash: declaredSectionsHash, lineage })
+export const dscFinalState = (salts: LineageSalts, declaredSectionsHash: string, lineage: JsonObject): string =>
+  digest({ kind: "vfa.dsc_state.v1", ...salts, declared_sections_hash: declaredSectionsHash, lineage })
 
 /** NREP: the caller as the server saw it, with the digest of a signature nobody verified. */
 export const nrepCaller = (salt: string, origin: Origin, actorSignatureHash: string | undefined): string =>

@@ -3,10 +3,11 @@
  * the operator's word. docs/pipeline.md, "Kernels".
  */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
-import { type DeclaredName, type DeclaredSections, shown } from "../../artifacts/declared-sections.ts"
+import { type DeclaredName, type DeclaredSection, shown } from "../../artifacts/declared-sections.ts"
 import type { KernelFinding } from "../../artifacts/kernel-schemas.ts"
 import { isObject, member } from "../../vocabulary/json-members.ts"
 import { FINDING_CODES, type FindingCode } from "../../vocabulary/kernel-findings.ts"
+import type { DeclaredSources } from "./declared-view.ts"
 import type { DeclaredValueCounts } from "./execution-sections.ts"
 import type { KernelSources } from "./kernel-commitments.ts"
 
@@ -41,15 +42,17 @@ export function countValues(value: JsonValue | undefined): number {
   return 1
 }
 
-/** Scalars per declared section. @param withheldCounts of withheld sections, which cannot be counted */
+/** Scalars per declared section, and at a close in what it declares. @param withheldCounts of withheld sections, which cannot be counted */
 export function declaredValueCounts(
-  sources: DeclaredSections,
+  sources: DeclaredSources,
   withheldCounts?: Partial<DeclaredValueCounts>,
 ): DeclaredValueCounts {
-  const count = (name: DeclaredName): number => {
-    const section = shown(sources[name])
-    return section === undefined ? (withheldCounts?.[name] ?? 0) : countValues(section.declared)
+  const valuesOf = (held: DeclaredSection, withheldCount = 0): number => {
+    const section = shown(held)
+    return section === undefined ? withheldCount : countValues(section.declared)
   }
+  const count = (name: DeclaredName): number => valuesOf(sources[name], withheldCounts?.[name])
+  const { closing } = sources
   return {
     attested_context: count("attested_context"),
     request_substance: count("request_substance"),
@@ -57,5 +60,6 @@ export function declaredValueCounts(
     regulatory_scaffolding: count("regulatory_scaffolding"),
     causal_graph: count("causal_graph"),
     reproducibility_context: count("reproducibility_context"),
+    ...(closing === undefined ? {} : { closing: valuesOf(closing, withheldCounts?.closing) }),
   }
 }

@@ -7,6 +7,7 @@ import type { FindingCode } from "../../vocabulary/kernel-findings.ts"
 import type { Kernel } from "../../vocabulary/outcomes.ts"
 import { KERNELS } from "../../vocabulary/outcomes.ts"
 import { aivp } from "./aivp.ts"
+import { declaredView } from "./declared-view.ts"
 import type { KernelFunction } from "./kernel.ts"
 import { countFindings, pick } from "./kernel.ts"
 import type { KernelSources } from "./kernel-commitments.ts"
@@ -23,11 +24,13 @@ const LINEAGE_KEYS = ["parent_run_id", "parent_runs", "related_runs"]
 
 /** DSC, continuity: commits to the six declared sections and to the runs this one says it continues. */
 const dsc: KernelFunction = sources => {
-  const graph = shown(sources.causal_graph)
+  const graph = declaredView(sources, "causal_graph")
   if (graph === undefined) return undefined
   const lineage = pick(graph.declared, LINEAGE_KEYS)
+  const closing = sources.closing && shown(sources.closing)
+  const salts = { salt: graph.salt, ...(closing && { closing_salt: closing.salt }) }
   const state = sources.envelope.declared_sections_hash
-  return { output: { final_state_hash: dscFinalState(graph.salt, state, lineage) }, findings: [] }
+  return { output: { final_state_hash: dscFinalState(salts, state, lineage) }, findings: [] }
 }
 
 /** NREP, origin: commits to the caller as the server saw it. A supplied actor_signature is sealed as declared, not verified. */
@@ -65,7 +68,7 @@ function costFindings(cost: JsonValue | undefined): readonly FindingCode[] {
 
 /** DCAE, closure: closes over the five executions before it and checks the declared cost. */
 const dcae: KernelFunction = (sources, executionIds) => {
-  const substance = shown(sources.request_substance)
+  const substance = declaredView(sources, "request_substance")
   if (substance === undefined) return undefined
   return {
     output: { closure: dcaeClosure(executionIds) },
@@ -106,4 +109,6 @@ export const unrepeatableKernels = (sources: KernelSources): readonly Kernel[] =
 
 /** Whether everything that a kernel may read is there. */
 const isWhole = (sources: KernelSources): boolean =>
-  DECLARED_NAMES.every(name => isShown(sources[name])) && shown(sources.request_substance)?.origin !== undefined
+  DECLARED_NAMES.every(name => isShown(sources[name])) &&
+  (sources.closing === undefined || isShown(sources.closing)) &&
+  shown(sources.request_substance)?.origin !== undefined

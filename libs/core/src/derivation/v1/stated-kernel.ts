@@ -2,12 +2,14 @@
  * Plausibility of a kernel's record where a withheld section keeps the kernel from running again. The schema has checked names
  * and types of its values; these rules check that they contradict neither each other nor the rest of the record.
  */
-import { DECLARED_NAMES, type DeclaredName, shown } from "../../artifacts/declared-sections.ts"
+import { shown, WITHHOLDABLE_NAMES } from "../../artifacts/declared-sections.ts"
 import type { KernelRecord } from "../../artifacts/kernel-schemas.ts"
 import { member, textMember } from "../../vocabulary/json-members.ts"
 import { type FindingCode, KERNEL_FINDINGS } from "../../vocabulary/kernel-findings.ts"
 import type { Kernel } from "../../vocabulary/outcomes.ts"
 import { attestedPrompt, modelCommitment, outputFindings, requestedPrompt } from "./aivp.ts"
+import { declaredView } from "./declared-view.ts"
+import type { DeclaredValueCounts } from "./execution-sections.ts"
 import type { KernelSources } from "./kernel-commitments.ts"
 import { dcaeClosure, nrepCaller } from "./kernel-commitments.ts"
 import { shownTimes } from "./tok.ts"
@@ -18,7 +20,7 @@ export type RecordContext = {
   /** ExecutionIDs of the kernels before it. */
   readonly execution_ids: readonly string[]
   /** Scalars sealed in each declared section, as the leakage bundle counts them; undefined when there is none. */
-  readonly values: Readonly<Record<DeclaredName, number>> | undefined
+  readonly values: DeclaredValueCounts | undefined
 }
 
 const countOf = (record: KernelRecord, code: FindingCode): number =>
@@ -37,7 +39,9 @@ const RULES: Readonly<Record<Kernel, (record: KernelRecord, context: RecordConte
     atMostOnce(record) &&
     record.findings.length <= 1 &&
     member(record.output, "closure") === dcaeClosure(execution_ids) &&
-    record.findings.every(({ code }) => (values?.request_substance ?? 3) >= leastValues(code)),
+    record.findings.every(
+      ({ code }) => (values === undefined ? 3 : values.request_substance + (values.closing ?? 0)) >= leastValues(code),
+    ),
 }
 
 /** How many numbers the shortest cost has of which a code is found: three that do not add up, or a total and a part beyond it. */
@@ -64,6 +68,7 @@ function isCallerRecord(record: KernelRecord, { sources }: RecordContext): boole
 function isModelRecord(record: KernelRecord, { sources }: RecordContext): boolean {
   const { ai_output_hash: output } = sources.payload
   const [context, substance] = [shown(sources.attested_context), shown(sources.request_substance)]
+  const whole = declaredView(sources, "request_substance")
   const never = output === undefined ? "AI_OUTPUT_HASH_MISMATCH" : "AI_OUTPUT_HASH_UNCHECKED"
   const ofOutput = (["AI_OUTPUT_HASH_MISMATCH", "AI_OUTPUT_HASH_UNCHECKED"] as const).filter(
     code => countOf(record, code) > 0,
@@ -76,7 +81,7 @@ function isModelRecord(record: KernelRecord, { sources }: RecordContext): boolea
     countOf(record, never) === 0 &&
     !(noPrompt && countOf(record, "PROMPT_HASH_MISMATCH") > 0) &&
     (context === undefined || member(record.output, "model_commitment") === modelCommitment(context, output)) &&
-    (substance === undefined || String(ofOutput) === String(outputFindings(substance, output)))
+    (whole === undefined || String(ofOutput) === String(outputFindings(whole, output)))
   )
 }
 
@@ -84,7 +89,7 @@ function isModelRecord(record: KernelRecord, { sources }: RecordContext): boolea
 function isTimeRecord(record: KernelRecord, { sources, values }: RecordContext): boolean {
   const times = Number(member(record.output, "timestamp_count"))
   const seen = shownTimes(sources)
-  const withheld = DECLARED_NAMES.filter(name => shown(sources[name]) === undefined)
+  const withheld = WITHHOLDABLE_NAMES.filter(name => "withheld" in (sources[name] ?? {}))
   // A withheld section holds as many times as it holds values at most.
   const hidden = withheld.reduce((sum, name) => sum + (values?.[name] ?? 0), 0)
   const isWithin = (count: number, known: number): boolean => count >= known && count <= known + hidden

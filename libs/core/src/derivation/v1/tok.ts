@@ -1,11 +1,18 @@
 /** TOK, time: puts every declared timestamp in order and says where the declared times contradict themselves. */
 import type { JsonValue } from "@runseal/canonical"
 import { sha256Hex } from "@runseal/canonical"
-import { DECLARED_NAMES, shown } from "../../artifacts/declared-sections.ts"
+import {
+  DECLARED_NAMES,
+  isShown,
+  type ShownDeclared,
+  shown,
+  type WithholdableName,
+} from "../../artifacts/declared-sections.ts"
 import { isObject, member, textMember } from "../../vocabulary/json-members.ts"
 import type { FindingCode } from "../../vocabulary/kernel-findings.ts"
 import { clockMillis } from "../../vocabulary/scalars.ts"
 import { digitsAt, utcMillis } from "../../vocabulary/utc-time.ts"
+import { declaredView } from "./declared-view.ts"
 import type { KernelFunction } from "./kernel.ts"
 import { countFindings } from "./kernel.ts"
 import type { KernelSources, OrderedTimestamp } from "./kernel-commitments.ts"
@@ -103,18 +110,30 @@ type ShownTimes = {
   readonly approver_steps: number | undefined
 }
 
+function timesIn(section: ShownDeclared | undefined, name: WithholdableName, into: Declared[]): void {
+  if (section?.declared !== undefined) declaredTimes(section.declared, { parent: undefined, key: name }, "", into)
+}
+
+/** How many times are after a clock. */
+function lateTimes(times: readonly Declared[], clock: string): number {
+  const limit = clockMillis(clock) ?? Number.NEGATIVE_INFINITY
+  return times.filter(({ millis }) => millis !== undefined && millis > limit).length
+}
+
+/** The times of what the opening declared are held to its admission, those of the close to the close. */
 export function shownTimes(sources: KernelSources): ShownTimes {
   const times: Declared[] = []
-  for (const name of DECLARED_NAMES) {
-    const declared = shown(sources[name])?.declared
-    if (declared !== undefined) declaredTimes(declared, { parent: undefined, key: name }, "", times)
-  }
-  const admission = clockMillis(sources.envelope.admission_clock) ?? Number.NEGATIVE_INFINITY
-  const [chain, graph] = [shown(sources.authorization_chain), shown(sources.causal_graph)]
+  for (const name of DECLARED_NAMES) timesIn(shown(sources[name]), name, times)
+  const late = lateTimes(times, sources.envelope.admission_clock)
+  const { closing, permit } = sources
+  const closingTimes: Declared[] = []
+  if (closing !== undefined) timesIn(shown(closing), "closing", closingTimes)
+  times.push(...closingTimes)
+  const [chain, graph] = [shown(sources.authorization_chain), declaredView(sources, "causal_graph")]
   return {
     events: times.sort(compareTimes).map(time => ({ at: time.text, pointer: time.pointer })),
     unreadable: times.filter(time => time.millis === undefined).length,
-    late: times.filter(time => (time.millis ?? admission) > admission).length,
+    late: late + lateTimes(closingTimes, permit?.closed_clock ?? ""),
     effect_steps:
       graph && backwardSteps(items(member(graph.declared, "effect_log")).map(item => timeOf(item, "issued_at"))),
     approver_steps: chain && approverSteps(items(member(chain.declared, "approvers"))),
@@ -122,8 +141,10 @@ export function shownTimes(sources: KernelSources): ShownTimes {
 }
 
 export const tok: KernelFunction = sources => {
-  const sections = DECLARED_NAMES.map(name => shown(sources[name])).filter(section => section !== undefined)
-  if (sections.length < DECLARED_NAMES.length) return undefined
+  const { closing } = sources
+  const read = [...DECLARED_NAMES.map(name => sources[name]), ...(closing === undefined ? [] : [closing])]
+  const sections = read.filter(isShown)
+  if (sections.length < read.length) return undefined
   const { events, unreadable, late, effect_steps = 0, approver_steps = 0 } = shownTimes(sources)
   const salts = sections.map(({ salt }) => salt)
   return {

@@ -7,7 +7,7 @@ import type { BundleBody } from "../../artifacts/bundle-schema.ts"
 import { DECLARED_NAMES } from "../../artifacts/declared-sections.ts"
 import type { TranscriptEvent, TranscriptSection } from "../../artifacts/derived-sections.ts"
 import type { Receipt } from "../../artifacts/sealed-artifacts.ts"
-import type { SectionName } from "../../artifacts/sections.ts"
+import type { SectionName, Sections } from "../../artifacts/sections.ts"
 import { sectionHashes } from "../../formulas/leaves.ts"
 import type { Unsealed } from "../../formulas/seal.ts"
 import type { Gate, OutcomeKind, ReceiptKey } from "../../vocabulary/outcomes.ts"
@@ -16,7 +16,8 @@ import type { TranscriptStep } from "../../vocabulary/pipeline-path.ts"
 import { PIPELINE_PATH, WHOLE_PATH } from "../../vocabulary/pipeline-path.ts"
 import { ZERO_HASH } from "../../vocabulary/scalars.ts"
 
-type Products = Readonly<Partial<Record<TranscriptStep, readonly (SectionName | "allow_token")[]>>>
+type Product = SectionName | "allow_token"
+type Products = Readonly<Partial<Record<TranscriptStep, readonly Product[]>>>
 
 /** What is sealed of a request before the first step. */
 const RECEIVED: readonly SectionName[] = ["payload", ...DECLARED_NAMES, "system_provenance"]
@@ -34,27 +35,40 @@ const PRODUCTS: Products = {
   PHASE4: ["migration_token", "replay_fingerprint"],
 }
 
-/** What a gate makes only when it stops the run, beside its receipt: CCV seals the budget that MACC would have. */
-const STOP_PRODUCTS: Products = { CCV: ["budget_snapshot"] }
+/** What a step makes. At a close the request has two sections of its own. */
+const productsOf = (step: TranscriptStep, isClose: boolean): readonly Product[] => [
+  ...(PRODUCTS[step] ?? []),
+  ...(step === "DOG" && isClose ? (["permit", "closing"] as const) : []),
+]
+
+/** What a gate makes only when it stops the run, beside its receipt: the budget that MACC would have sealed, which a close always settles. */
+const stopProducts = (step: TranscriptStep, isClose: boolean): readonly SectionName[] =>
+  step === "CCV" || (step === "PEPG" && isClose) ? ["budget_snapshot"] : []
+
+/** Whether a record is that of a close. */
+export const isCloseRecord = ({ permit }: Pick<Sections, "permit">): boolean => permit !== undefined
+
+/** What every record of a close holds, wherever it ended: its opening has the envelope, and its budget is settled in any case. */
+const OF_CLOSE: readonly SectionName[] = ["permit", "closing", "envelope", "budget_snapshot"]
 
 /**
  * Names of the sections that a run may have before a step: those of the request and those of the steps before, up to the gate that
  * stopped the run where one did. From PEPG on `mcd_finding` is one of them, although a record has it only after a match.
  */
-export function sectionsUntil(next: TranscriptStep, stoppedBy?: Gate): readonly SectionName[] {
-  const made = new Set<SectionName>(RECEIVED)
+export function sectionsUntil(next: TranscriptStep, isClose: boolean, stoppedBy?: Gate): readonly SectionName[] {
+  const made = new Set<SectionName>(isClose ? [...RECEIVED, ...OF_CLOSE] : RECEIVED)
   const before = WHOLE_PATH.slice(0, WHOLE_PATH.indexOf(next))
   const last = stoppedBy === undefined ? before.length : before.indexOf(stoppedBy) + 1
   for (const step of before.slice(0, last)) {
-    const stop = step === stoppedBy ? (STOP_PRODUCTS[step] ?? []) : []
-    for (const name of [...(PRODUCTS[step] ?? []), ...stop]) if (name !== "allow_token") made.add(name)
+    const stop = step === stoppedBy ? stopProducts(step, isClose) : []
+    for (const name of [...productsOf(step, isClose), ...stop]) if (name !== "allow_token") made.add(name)
   }
   return [...made]
 }
 
 type ArtifactHashes = Readonly<Record<string, string>>
 
-const productsOf = (names: readonly string[], hashes: ArtifactHashes): ArtifactHashes =>
+const hashesOf = (names: readonly string[], hashes: ArtifactHashes): ArtifactHashes =>
   Object.fromEntries(
     names.flatMap(name => {
       const hash = hashes[name]
@@ -74,13 +88,14 @@ export function buildTranscript(
     ...(refusal === undefined ? {} : { [refusal.key]: refusal.receipt.hash }),
   }
   const { error_stage: stopped, artifact } = OUTCOMES[outcome]
+  const isClose = isCloseRecord(sections)
   const events: TranscriptEvent[] = []
   for (const place of PIPELINE_PATH) {
     const { step } = place
     const stops = "stop" in place && step === stopped
     const result = stops ? place.stop : "stop" in place ? "pass" : "done"
-    const ofStop = stops ? [...(STOP_PRODUCTS[step] ?? []), artifact?.key ?? ""] : []
-    const products = productsOf([...(PRODUCTS[step] ?? []), ...ofStop], hashes)
+    const ofStop = stops ? [...stopProducts(step, isClose), artifact?.key ?? ""] : []
+    const products = hashesOf([...productsOf(step, isClose), ...ofStop], hashes)
     const previous = events.at(-1)?.hash ?? ZERO_HASH
     events.push({ step, result, hash: digest({ kind: "vfa.transcript_event.v2", previous, step, result, products }) })
     if (stops) break
