@@ -41,7 +41,8 @@ const charged = (
   cap = 100_000,
 ) =>
   charges.map(([before, tokens]) => {
-    tenantOf(deployment, TENANT).spent.set(WINDOW, before)
+    const { spent } = tenantOf(deployment, TENANT)
+    spent.set(WINDOW, { total: before, ordinal: spent.get(WINDOW)?.ordinal ?? 0 })
     const outcome = before + tokens >= cap ? "macc_halt" : "ok"
     return sealRun(deployment, { outcome, declared: costing(tokens), window_cap: cap }).bundle
   })

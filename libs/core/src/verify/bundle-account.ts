@@ -1,6 +1,6 @@
 /** What the report of a bundle says: of each check that passed, and of what no check can know. docs/formats.md section 16. */
 import type { Bundle } from "../artifacts/bundle-schema.ts"
-import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
+import { isShown, WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
 import { unrepeatableKernels } from "../derivation/v1/run-kernels.ts"
 import { KERNELS } from "../vocabulary/outcomes.ts"
 import { passedFirstAnchor } from "./anchor-check.ts"
@@ -11,7 +11,7 @@ import { absent, limitation } from "./report.ts"
 
 /** Declared sections of which the bundle has only the hash. */
 export const withheldNames = ({ sections }: Bundle): Report["withheld"] =>
-  DECLARED_NAMES.filter(name => !isShown(sections[name]))
+  WITHHOLDABLE_NAMES.filter(name => "withheld" in (sections[name] ?? {}))
 
 /** What the report says of each check when nothing is wrong. */
 export function passedChecks(bundle: Bundle): PassedChecks {
@@ -57,8 +57,9 @@ function passedSections(bundle: Bundle): Check | string {
 function passedDecision({ sections, attestation_gap_receipt: gap }: Bundle): Check | string {
   if (sections.policy_evaluation === undefined && gap === undefined)
     return absent("decision", "no decision was reached")
-  const { request_substance, attested_context, budget_snapshot } = sections
-  if (budget_snapshot !== undefined && !isShown(request_substance))
+  const { request_substance, attested_context, budget_snapshot, closing } = sections
+  const countsHidden = !isShown(request_substance) || (closing !== undefined && !isShown(closing))
+  if (budget_snapshot !== undefined && countsHidden)
     return withheld("decision", "the decision follows from its sections; the declared token count is withheld")
   if (gap !== undefined && !isShown(attested_context))
     return withheld("decision", "the receipt names the missing fields; the attested context is withheld")
@@ -87,6 +88,7 @@ export function limitationsOf(bundle: Bundle): readonly Limitation[] {
   return [
     ...(first !== undefined || complete ? outsideLimitations(anchors).map(limitation) : []),
     limitation("declared_content"),
+    ...(sections.permit === undefined ? [] : [limitation("reported_act"), limitation("opening_before_act")]),
     ...(complete ? [limitation("chain_tail")] : []),
     ...(first !== undefined && !complete ? [limitation("run_facts_not_bound")] : []),
     limitation("software_attestation"),

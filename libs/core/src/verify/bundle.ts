@@ -9,6 +9,7 @@ import type { SealedSections } from "../artifacts/sealed-sections.ts"
 import { expand, reduce } from "../derivation/derive.ts"
 import { preAnchorSections } from "../formulas/leaves.ts"
 import { bundleHash, executionManifest, partialManifest } from "../formulas/manifest-sections.ts"
+import { decisionClock } from "../formulas/moment.ts"
 import { isSealOf, manifestHash } from "../formulas/seal.ts"
 import { isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
 import { FAILING_STEPS, faultSentences } from "../vocabulary/stage-faults.ts"
@@ -167,7 +168,8 @@ function refusedManifest(bundle: Bundle, { PolicyHash }: PartialManifest): JsonO
 function checkFirstAnchor(examined: ExaminedBundle): void {
   const { sealed, bundle, findings } = examined
   const { run, anchors, sections } = bundle
-  const clock = sections.envelope?.admission_clock ?? run.created_at
+  const { envelope } = sections
+  const clock = envelope === undefined ? run.created_at : decisionClock({ ...sections, envelope })
   for (const slot of SLOTS) {
     const given = (sealed.anchors[slot] === undefined) === (anchors[slot] === undefined)
     findings.require("leaf", given, `the record does not give the leaf of its ${slot}`)

@@ -50,7 +50,7 @@ export function payloadContradictions(payload: PayloadSection): readonly string[
   ])
 }
 
-/** The authenticated caller is the tenant, and each declared section has a salt of its own. */
+/** The authenticated caller is the tenant, and each declared section, with that of a close, has a salt of its own. */
 export function callerContradictions(sections: Sections, tenantId: string): readonly string[] {
   const shown = [
     sections.attested_context,
@@ -59,6 +59,7 @@ export function callerContradictions(sections: Sections, tenantId: string): read
     sections.regulatory_scaffolding,
     sections.causal_graph,
     sections.reproducibility_context,
+    ...(sections.closing === undefined ? [] : [sections.closing]),
   ].filter(isShown)
   const salts = new Set(shown.map(({ salt }) => salt))
   const { request_substance: substance } = sections

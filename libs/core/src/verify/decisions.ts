@@ -2,9 +2,8 @@
 import { type JsonObject, sha256Hex } from "@runseal/canonical"
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
-import { DECLARED_NAMES, shown } from "../artifacts/declared-sections.ts"
+import { shown, WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
 import type { McdFinding } from "../artifacts/sealed-artifacts.ts"
-import type { BudgetWindow } from "../artifacts/sealed-sections.ts"
 import type { Sections } from "../artifacts/sections.ts"
 import {
   aivpT4HaltReceipt,
@@ -14,16 +13,16 @@ import {
   declaredTextFingerprint,
   denyReceipt,
   maccHaltReceipt,
-  windowStart,
 } from "../formulas/decision.ts"
-import { chargeId, type DecidedRun } from "../formulas/moment.ts"
+import { type DecidedRun, decisionClock } from "../formulas/moment.ts"
 import { isSealOf, sealHash } from "../formulas/seal.ts"
 import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
 import { ATTESTED_FIELDS, MCD_REASON_CODE, scopeOf } from "../vocabulary/decision-codes.ts"
 import { textsAt } from "../vocabulary/declared-places.ts"
-import { isSameJson, member } from "../vocabulary/json-members.ts"
+import { isSameJson } from "../vocabulary/json-members.ts"
 import type { ReceiptKey } from "../vocabulary/outcomes.ts"
-import { clockMillis } from "../vocabulary/scalars.ts"
+import { checkBudget } from "./budgets.ts"
+import { checkClose } from "./close.ts"
 import {
   evaluationContradictions,
   findingContradictions,
@@ -35,6 +34,7 @@ import { failedInSealing, refusingGate } from "./stage-error.ts"
 
 /** All of check 3 on a bundle. */
 export function checkDecisions(examined: ExaminedBundle): void {
+  checkClose(examined)
   checkEvaluation(examined)
   checkToken(examined)
   checkFinding(examined)
@@ -67,7 +67,8 @@ function checkEvaluation({ bundle: { sections, run }, findings }: ExaminedBundle
   const { policy_evaluation: evaluation, envelope } = sections
   if (evaluation === undefined || envelope === undefined) return
   const own =
-    evaluation.envelope_id === envelope.envelope_id && evaluation.evaluation_clock === envelope.admission_clock
+    evaluation.envelope_id === envelope.envelope_id &&
+    evaluation.evaluation_clock === decisionClock({ ...sections, envelope })
   findings.require("decision", own, "the policy evaluation speaks of another run")
   findings.fail("decision", ...evaluationContradictions(evaluation))
   // A gate may have stopped a stage_error too, which its decisions show.
@@ -95,9 +96,10 @@ function isFingerprint(
   if (place === "ai_output") return fingerprint === sections.payload.ai_output_hash
   if (place === "/route_id") return fingerprint === sha256Hex(routeId)
   const [, name, ...segments] = place.split("/")
-  const declared = DECLARED_NAMES.find(each => each === name)
-  if (declared === undefined) return false
-  const section = shown(sections[declared])
+  const declared = WITHHOLDABLE_NAMES.find(each => each === name)
+  const held = declared && sections[declared]
+  if (held === undefined) return false
+  const section = shown(held)
   if (section === undefined) return true
   const texts = textsAt(section.declared, segments).filter(text => text !== "")
   return texts.some(text => declaredTextFingerprint(section.salt, text) === fingerprint)
@@ -119,47 +121,11 @@ function checkFinding({ bundle: { sections, run }, findings }: ExaminedBundle): 
   findings.require("decision", found, "no text at the finding's place has its fingerprint")
   const own =
     finding.envelope_id === envelope.envelope_id &&
-    finding.finding_clock === envelope.admission_clock &&
+    finding.finding_clock === decisionClock({ ...sections, envelope }) &&
     finding.library_hash === evaluation.signature_library_hash &&
     (!denied || finding.matched_signature_id === evaluation.fired_rule_id)
   findings.require("decision", own, "the finding speaks of another run, library or signature")
   findings.fail("decision", ...findingContradictions(finding))
-}
-
-function checkBudget(examined: ExaminedBundle): void {
-  const {
-    bundle: { sections, run },
-    findings,
-  } = examined
-  const { budget_snapshot: budget, envelope } = sections
-  if (budget === undefined || envelope === undefined) return
-  const own = budget.envelope_id === envelope.envelope_id && budget.tenant_id === envelope.tenant_id
-  findings.require("decision", own, "the budget snapshot speaks of another run")
-  const substance = shown(sections.request_substance)
-  if (substance !== undefined) {
-    const declared = member(member(substance.declared, "cost"), "total_tokens") ?? 0
-    findings.require("decision", declared === budget.declared_tokens, "the budget counts other tokens than declared")
-  }
-  const over = budget.declared_tokens > budget.run_limit
-  findings.require("decision", over === (budget.window === undefined), "there is a charge exactly when CCV passed")
-  if (run.outcome_kind !== "stage_error")
-    findings.require("decision", over === (run.outcome_kind === "ccv_halt"), "the per-run budget decides otherwise")
-  if (budget.window !== undefined) checkWindow(budget.window, examined)
-}
-
-function checkWindow(window: BudgetWindow, { bundle: { sections, run }, findings }: ExaminedBundle): void {
-  const { envelope, budget_snapshot: budget } = sections
-  if (envelope === undefined || budget === undefined) return
-  const start = windowStart(clockMillis(envelope.admission_clock) ?? Number.NaN, window.window_seconds)
-  const charge =
-    window.charge_id === chargeId(envelope.hash) &&
-    window.tokens === budget.declared_tokens &&
-    window.total_after >= window.tokens &&
-    clockMillis(window.window_start) === start
-  findings.require("decision", charge, "the charge is not this run's, or not of its window")
-  if (run.outcome_kind === "stage_error") return
-  const over = window.total_after >= window.cap
-  findings.require("decision", over === (run.outcome_kind === "macc_halt"), "the window's cap decides otherwise")
 }
 
 function checkReview({ bundle: { sections, run }, findings }: ExaminedBundle): void {
@@ -167,7 +133,7 @@ function checkReview({ bundle: { sections, run }, findings }: ExaminedBundle): v
   if (review === undefined || envelope === undefined) return
   const own =
     review.envelope_id === envelope.envelope_id &&
-    review.review_clock === envelope.admission_clock &&
+    review.review_clock === decisionClock({ ...sections, envelope }) &&
     review.ai_output_hash === payload.ai_output_hash
   findings.require("decision", own, "the governance review speaks of another run or output")
   findings.fail("decision", ...reviewContradictions(review))

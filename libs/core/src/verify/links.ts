@@ -8,6 +8,7 @@ import { DERIVED_NAMES, type DerivedHashes } from "../artifacts/derived-sections
 import type { Manifest } from "../artifacts/manifest.ts"
 import type { EnvelopeSection, SealedSections, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
 import { isPossibleRecord } from "../derivation/v1/stated-kernel.ts"
+import { decisionClock } from "../formulas/moment.ts"
 import type { ProvenanceFacts } from "../formulas/pre-execution.ts"
 import { envelopeSection, systemProvenanceSection } from "../formulas/pre-execution.ts"
 import { isSealOf, sealHash } from "../formulas/seal.ts"
@@ -48,7 +49,8 @@ export function checkLinks(examined: ExaminedBundle): void {
   compare("system_provenance", system_provenance, systemProvenanceSection(provenanceFacts(system_provenance)))
   if (envelope === undefined) return
   compare("envelope", envelope, rebuiltEnvelope(sealed, envelope))
-  findings.require("sections", run.created_at === envelope.admission_clock, "created_at is not the admission clock")
+  const clock = decisionClock({ ...sections, envelope })
+  findings.require("sections", run.created_at === clock, "created_at is not the clock of the decision")
   checkExecutions(examined, envelope)
 }
 

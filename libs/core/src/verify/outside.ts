@@ -2,6 +2,7 @@
  * Checks the anchors of a record in logs other than the service's own against the record and its own anchors. docs/formats.md
  * section 9.
  */
+
 import { entryPlaceProblem } from "@runseal/log/entries/check-entry"
 import { entryTime, tiledEntryProblem } from "@runseal/log/entries/check-tiled-entry"
 import { parseEntryCheckpoint, parseTiledCheckpoint } from "@runseal/log/notes/checkpoint"
@@ -11,6 +12,7 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { hostOf } from "@runseal/log/trust/trusted-root"
 import type { Anchor, Leaf, OutsideAnchor, OutsideAnchors, OutsideEntry } from "../artifacts/anchor.ts"
 import type { Anchors, BundleBody } from "../artifacts/bundle-schema.ts"
+import { decisionClock } from "../formulas/moment.ts"
 import { logTimeProblems } from "./anchor-check.ts"
 import { type Slot, slotted } from "./anchor-slots.ts"
 import { rises } from "./contradictions.ts"
@@ -35,8 +37,10 @@ const trustedLog = (ids: ReadonlySet<string>, trust: TrustedKeys | undefined): T
   [...(trust?.outside ?? []), PUBLIC_REKOR].find(({ logKeys }) => logKeys.some(key => ids.has(key.logId)))
 
 /** The record's own time for an anchor: what the 600 seconds are counted from. */
-const clockOf = ({ run, sections }: Pick<BundleBody, "run" | "sections">, slot: Slot): string =>
-  slot === "complete_record" ? run.created_at : (sections.envelope?.admission_clock ?? run.created_at)
+const clockOf = ({ run, sections: { envelope, permit } }: Pick<BundleBody, "run" | "sections">, slot: Slot): string =>
+  slot === "complete_record" || envelope === undefined
+    ? run.created_at
+    : decisionClock({ envelope, ...(permit && { permit }) })
 
 /** The time that an entry in an outside log has by the log's word, or by its timestamp, in Unix seconds. Unchecked; 0 where it shows none. */
 export const timeOfOutside = (entered: OutsideEntry): number =>

@@ -5,16 +5,23 @@
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { areOfTwoTrees, claimOf, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
 import type { Anchor, CompleteRecordLeaf } from "../artifacts/anchor.ts"
+import type { PermitUseSection } from "../artifacts/permit-sections.ts"
 import { ZERO_HASH } from "../vocabulary/scalars.ts"
 import { type Slot, slotted } from "./anchor-slots.ts"
 import { brokenRules } from "./contradictions.ts"
 import type { ExaminedBundle } from "./examination.ts"
 
 /** Checks the positions of a record's entries in log and chain, each of which is right by itself. */
-export function checkPlaces({ bundle: { anchors }, findings }: ExaminedBundle): void {
+export function checkPlaces({ bundle: { anchors, sections }, findings }: ExaminedBundle): void {
   const { pre_anchor, receipt, complete_record: complete, outside = [] } = anchors
   const first = pre_anchor ?? receipt
   if (complete !== undefined) findings.fail("complete_record", ...placeProblems(complete, first))
+  const own = first ?? complete
+  if (sections.permit !== undefined && own !== undefined)
+    findings.fail(
+      complete === undefined ? "inclusion" : "complete_record",
+      ...openingProblems(sections.permit, own, complete),
+    )
   if (areForked(anchors)) findings.fail(complete === undefined ? "inclusion" : "complete_record", FORKED)
   for (const log of outside) if (areForked(log)) findings.fail("outside", FORKED)
 }
@@ -23,18 +30,19 @@ const FORKED = "two log entries of the record prove themselves in two trees of o
 
 /** What cannot be true of any log or chain. */
 function placeProblems({ leaf, entry }: Anchor<CompleteRecordLeaf>, first: Anchor | undefined): readonly string[] {
-  const { tenant_ordinal, previous_record, run_id } = leaf
+  const { tenant_ordinal, previous_record } = leaf
   const index = Number(entry.logIndex)
   const isFirst = tenant_ordinal === 1
   // Before it are the log's birth, the records before it, and the record's own first entry.
   const before = tenant_ordinal + (first === undefined ? 0 : 1)
   const treeSize = Number(first?.entry.inclusionProof.treeSize ?? 0)
   return brokenRules([
-    [isFirst || previous_record !== ZERO_HASH, `record ${tenant_ordinal} of its chain names no record before it`],
-    [!isFirst || previous_record === ZERO_HASH, "record 1 of its chain names a record before it"],
-    // Runs of a chain have rising numbers, and the first run of a service has number 1.
-    [run_id >= tenant_ordinal, `run ${run_id} cannot be record ${tenant_ordinal} of a chain`],
-    [index >= before, `before log entry ${index} there is no room for the ${tenant_ordinal - 1} records before it`],
+    [isFirst || previous_record !== ZERO_HASH, `document ${tenant_ordinal} of its chain names none before it`],
+    [!isFirst || previous_record === ZERO_HASH, "document 1 of its chain names one before it"],
+    [
+      index >= before,
+      `before log entry ${index} there is no room for the ${tenant_ordinal - 1} documents of its chain before it`,
+    ],
     [
       index >= treeSize,
       `the record was logged at entry ${index}, within the ${treeSize} entries of the checkpoint that it holds`,
@@ -45,6 +53,24 @@ function placeProblems({ leaf, entry }: Anchor<CompleteRecordLeaf>, first: Ancho
     ],
   ])
 }
+
+/** The opening of a close is in the log and in the chain before it. */
+const openingProblems = (
+  { opening_log_index }: PermitUseSection,
+  first: Anchor,
+  complete: Anchor<CompleteRecordLeaf> | undefined,
+): readonly string[] =>
+  brokenRules([
+    [Number(opening_log_index) > 0, "entry 0 of a log is its birth, and holds no opening"],
+    [
+      Number(opening_log_index) < Number(first.entry.logIndex),
+      `the close was logged at entry ${first.entry.logIndex}, and its opening only at entry ${opening_log_index}`,
+    ],
+    [
+      complete === undefined || complete.leaf.tenant_ordinal > 1,
+      "the close is the first of a chain that holds its opening",
+    ],
+  ])
 
 type Proven = { readonly entry: Pick<TransparencyLogEntry, "inclusionProof" | "canonicalizedBody"> }
 

@@ -1,5 +1,5 @@
 /** The report of a verification: checks, limitations, verdict. docs/formats.md section 16. */
-import type { DeclaredName } from "../artifacts/declared-sections.ts"
+import type { WithholdableName } from "../artifacts/declared-sections.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import type { RecordFacts } from "./record-facts.ts"
 
@@ -67,6 +67,19 @@ export const LIMITATIONS = {
   },
   declared_content: {
     sentence: "What the caller declared is the caller's word; its signatures and approvals were not verified.",
+    strict: false,
+  },
+  reported_act: {
+    sentence: "What was done under the permit is the caller's report: nothing here ties the act to it.",
+    strict: false,
+  },
+  opening_before_act: {
+    sentence:
+      "The opening is in the log before the close, by its index; that it was there before the act, only a witness's cosignature or a timestamp of it can show.",
+    strict: false,
+  },
+  open_permit: {
+    sentence: "Nothing here shows what became of the permit: its close, or its end, is a later document of the chain.",
     strict: false,
   },
   chain_tail: {
@@ -185,7 +198,7 @@ export type Report = {
   readonly outcome_kind?: OutcomeKind
   /** What the record states of its run; absent for documents of no run. */
   readonly facts?: RecordFacts
-  readonly withheld: readonly DeclaredName[]
+  readonly withheld: readonly WithholdableName[]
   readonly limitations: readonly Limitation[]
   readonly anchors: readonly AnchorFacts[]
   /** On keys that are no longer in force; absent when all are. */

@@ -3,7 +3,10 @@
  * sealing, but the sections show what the gate decided. docs/formats.md section 9.
  */
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
+import type { BudgetWindow } from "../artifacts/sealed-sections.ts"
+import { isCloseRecord } from "../derivation/v1/transcript.ts"
 import type { Gate } from "../vocabulary/outcomes.ts"
+import { WHOLE_PATH } from "../vocabulary/pipeline-path.ts"
 import { SEALING_STAGES } from "../vocabulary/stage-faults.ts"
 
 type Record = Pick<BundleBody, "run" | "sections">
@@ -12,18 +15,30 @@ type Record = Pick<BundleBody, "run" | "sections">
 export const failedInSealing = ({ run }: Pick<Record, "run">): boolean =>
   SEALING_STAGES.some(stage => stage === run.error_stage)
 
+/** Whether a step comes after a gate. A close has its budget also where no gate was asked for it. */
+const isBehind = (failed: string | undefined, gate: Gate): boolean =>
+  WHOLE_PATH.some((step, at) => step === failed && at > WHOLE_PATH.indexOf(gate))
+
 /** The gate that had stopped the run of a stage_error, by its sections; undefined when none had, and for any other outcome. */
 export function refusingGate(record: Record): Gate | undefined {
   const { run, sections } = record
   if (run.outcome_kind !== "stage_error") return undefined
   const { transport, policy_evaluation: evaluation, budget_snapshot: budget, governance_review: review } = sections
-  // A run that was sealed without a policy decision was not admitted.
-  if (evaluation === undefined) return transport && failedInSealing(record) ? "PEPG_ADMISSION" : undefined
+  const isClose = isCloseRecord(sections)
+  // A run that was sealed without a policy decision was not admitted; one whose permit was opened was.
+  if (evaluation === undefined) return transport && failedInSealing(record) && !isClose ? "PEPG_ADMISSION" : undefined
   if (evaluation.decision === "deny") return "PEPG"
-  if (budget !== undefined && budget.declared_tokens > budget.run_limit) return "CCV"
-  if (budget?.window !== undefined && budget.window.total_after >= budget.window.cap) return "MACC"
+  const reached = (gate: Gate): boolean => !isClose || isBehind(run.error_stage, gate)
+  if (budget !== undefined && budget.declared_tokens > budget.run_limit && reached("CCV")) return "CCV"
+  const window = budget?.window
+  const halts = window && (isClose ? exceedsReservation(window) : window.total_after >= window.cap)
+  if (halts && reached("MACC")) return "MACC"
   return review === undefined || review.decision_kind === "release" ? undefined : "AIVP_T4"
 }
+
+/** Whether a close used more than it had reserved and took its window to the cap by that. */
+export const exceedsReservation = ({ tokens, reserved = tokens, total_after, cap }: BudgetWindow): boolean =>
+  tokens > reserved && total_after >= cap
 
 /** What each gate had done, in words. */
 const REFUSALS: Readonly<{ [gate in Gate]: (sections: Record["sections"]) => string }> = {

@@ -112,7 +112,7 @@ export const signatureScanSchema = v.strictObject({
 
 /** Where a text is that matched: the payload, the AI output, the route, or the pointer of a declared text or key. */
 const MATCHED_IN =
-  /^(?:payload|ai_output|\/route_id|\/(?:attested_context|request_substance|authorization_chain|regulatory_scaffolding|causal_graph|reproducibility_context)(?:\/(?:[\w.-]{1,64}|#\d{1,7})){1,64})$/
+  /^(?:payload|ai_output|\/route_id|\/(?:attested_context|request_substance|authorization_chain|regulatory_scaffolding|causal_graph|reproducibility_context|closing)(?:\/(?:[\w.-]{1,64}|#\d{1,7})){1,64})$/
 export const matchedInSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(MATCHED_IN))
 
 /** The part of the scan's scope that a place belongs to. */

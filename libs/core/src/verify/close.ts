@@ -1,0 +1,43 @@
+/** The record of a close against itself: the permit that it names, its clocks, and what it adds to its opening's declaration. */
+import { shown } from "../artifacts/declared-sections.ts"
+import { CLOSING_PARTS } from "../artifacts/permit-sections.ts"
+import type { Sections } from "../artifacts/sections.ts"
+import { permitId } from "../formulas/moment.ts"
+import { member } from "../vocabulary/json-members.ts"
+import { brokenRules, type Rule } from "./contradictions.ts"
+import type { ExaminedBundle } from "./examination.ts"
+
+/** Checks the two sections that only a close has. docs/formats.md section 2.4. */
+export function checkClose({ bundle: { run, sections }, findings }: ExaminedBundle): void {
+  const { permit, envelope } = sections
+  if (permit === undefined || envelope === undefined) return
+  const { permit_id, outcome, code, closed_clock, redeemed_clock } = permit
+  findings.fail(
+    "decision",
+    ...brokenRules([
+      [permit_id === permitId(envelope.hash), "the permit is of another envelope"],
+      [(outcome === "failed") === (code !== undefined), "an act that failed, and no other, has a code"],
+      [closed_clock >= envelope.admission_clock, "the run was closed before its permit was opened"],
+      [
+        redeemed_clock === undefined || (redeemed_clock >= envelope.admission_clock && redeemed_clock <= closed_clock),
+        "the permit was redeemed before it was opened, or after its run was closed",
+      ],
+      [run.outcome_kind !== "attestation_gap", "a run whose permit was opened is admitted already"],
+      ...additionRules(sections),
+    ]),
+  )
+}
+
+/** A close adds members, and changes none. The cost of an act is not known before it. */
+function additionRules(sections: Sections): readonly Rule[] {
+  const added = sections.closing && shown(sections.closing)?.declared
+  const cost = member(shown(sections.request_substance)?.declared, "cost")
+  const repeated = CLOSING_PARTS.flatMap(part => {
+    const opened = shown(sections[part])?.declared ?? {}
+    return Object.keys(opened).filter(name => member(member(added, part), name) !== undefined)
+  })
+  return [
+    [repeated.length === 0, "the close declares again what its opening declared"],
+    [cost === undefined, "the opening declares the cost of an act that it precedes"],
+  ]
+}
