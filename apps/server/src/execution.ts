@@ -49,7 +49,7 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
     (claim: KeyClaim | undefined): MakeCharge =>
     async charge => {
       const made = await ledger.charge({ ...charge, claim })
-      if (made.ok) return made.total_after
+      if (made.ok) return { ordinal: made.ordinal, total_after: made.total_after }
       throw made.reason === "overflow" ? overflow() : new StoreError("conflict")
     }
   const context = { ...pipeline, askReview }
@@ -70,9 +70,9 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
     rehearse: async submission => {
       const moment = mint()
       const wouldBe: MakeCharge = once(async ({ tenant_id, window_seconds, window_start, tokens }) => {
-        const total = (await readWindow(db, { tenant_id, window_seconds, window_start })).total + tokens
-        if (!Number.isSafeInteger(total)) throw overflow()
-        return total
+        const { total, movements } = await readWindow(db, { tenant_id, window_seconds, window_start })
+        if (!Number.isSafeInteger(total + tokens)) throw overflow()
+        return { ordinal: movements + 1, total_after: total + tokens }
       })
       const rehearsed = { ...context, makeCharge: wouldBe, askReview: once(askReview) }
       const sealDraft = createRehearsal(moment.at, pipeline.reportFault)

@@ -52,7 +52,7 @@ const context: PipelineContext = {
       ledger_backend: "embedded",
     }),
   ),
-  makeCharge: async ({ tokens }) => tokens,
+  makeCharge: async ({ tokens }) => ({ ordinal: 1, total_after: tokens }),
   askReview: askReviewer(noReview, new AbortController().signal),
   reportFault: () => undefined,
 }

@@ -7,7 +7,7 @@ import type { Sections } from "@runseal/core/artifacts/sections"
 import type { Moment } from "@runseal/core/formulas/moment"
 import type { OutcomeKind, ReceiptKey, RefusedKind } from "@runseal/core/vocabulary/outcomes"
 import type { FailingStep } from "@runseal/core/vocabulary/stage-faults"
-import type { Tenant } from "@runseal/core/wire/submission"
+import type { SubmittedRun, Tenant } from "@runseal/core/wire/submission"
 import type { PermitTerms } from "../permits/pending.ts"
 
 export type BaseSections = DeclaredSections & {
@@ -15,8 +15,22 @@ export type BaseSections = DeclaredSections & {
   readonly system_provenance: SystemProvenanceSection
 }
 
+/** What gates and reviewers decide on: a request, or what a close adds to its opening, with the sections of both together. */
+export type Decided = Omit<SubmittedRun, "payload">
+
+/** What a run counts against the budgets. */
+export type Spending = {
+  /** Declared tokens; of an opening those that it reserves, of a close those that were used. */
+  readonly tokens: number
+  /** Tokens that one run may use; of a close as its opening has them. */
+  readonly run_limit: number
+  /** Present exactly for an opening. */
+  readonly purpose?: "reservation"
+}
+
 /** Facts of the run that do not depend on how it ends. */
 export type DraftFacts = {
+  /** Its instant is the decision clock: the admission, or that of the close. */
   readonly moment: Moment
   readonly tenant: Tenant
   readonly program_id: string

@@ -1,30 +1,38 @@
 /**
- * The pipeline on one page: nine stages and five gates, top to bottom. Stages 1–6 come before the log, 7–9 after the
- * run's leaf is in it. docs/pipeline.md.
+ * The pipeline on one page: nine stages and five gates, top to bottom. Stages 1–6 come before the log, 7–9 after the run's leaf is in it.
+ * `POST /execute` takes a run through all of them. A permit is opened by the steps up to the budget; once the act is done, its close takes
+ * those from the policy on. docs/pipeline.md.
  */
-import { type WrittenTexts, writtenTexts } from "@runseal/canonical"
+import type { WrittenTexts } from "@runseal/canonical"
 import type { Anchor, PreAnchorLeaf } from "@runseal/core/artifacts/anchor"
-import type { DeclaredName, Origin, ShownDeclared } from "@runseal/core/artifacts/declared-sections"
-import type { SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
+import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
+import type { BudgetSnapshotSection, SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
 import type { Sections } from "@runseal/core/artifacts/sections"
 import { buildTranscript } from "@runseal/core/derivation/v1/transcript"
+import type { ReviewFacts } from "@runseal/core/formulas/decision"
 import type { PreAnchorSections } from "@runseal/core/formulas/leaves"
 import type { CompletedSections } from "@runseal/core/formulas/manifest-sections"
-import type { Moment } from "@runseal/core/formulas/moment"
-import { declaredSection, payloadSection } from "@runseal/core/formulas/pre-execution"
-import type { Seal } from "@runseal/core/formulas/seal"
+import type { DecidedRun, Moment } from "@runseal/core/formulas/moment"
 import type { Submission } from "@runseal/core/wire/submission"
-import type { BaseSections, Draft, DraftFacts, Stop } from "./draft.ts"
+import {
+  type Closing,
+  type ClosingRun,
+  closedInputs,
+  closingRun,
+  kernelsOf,
+  type RunKernels,
+} from "../permits/closing-run.ts"
+import type { PendingClose, PendingOpening, Settlement } from "../permits/pending.ts"
+import { type AskedPermit, openingDraft, termsOf } from "../permits/permit-terms.ts"
+import type { Draft, Stop } from "./draft.ts"
 import { admissionGate } from "./gates/admission.ts"
-import type { AskReview } from "./gates/aivp-t4.ts"
-import { aivpT4Gate } from "./gates/aivp-t4.ts"
+import { type AskReview, aivpT4Gate } from "./gates/aivp-t4.ts"
 import { ccvGate } from "./gates/ccv.ts"
-import type { Budgets, MakeCharge } from "./gates/macc.ts"
-import { maccGate } from "./gates/macc.ts"
-import type { PepgContext, PepgPass } from "./gates/pepg.ts"
-import { pepgGate } from "./gates/pepg.ts"
-import { inStage, type ReportFault, StageFailure } from "./stage-failure.ts"
-import { aer, dkec, dla, dog, dtl, ledger, phase4, registry, zksp } from "./stages.ts"
+import { type Budgets, chargeWindow, type MakeCharge, maccGate, reservationOf } from "./gates/macc.ts"
+import { closingTexts, type PepgContext, type PepgResult, pepgGate, requestTexts } from "./gates/pepg.ts"
+import { failRun, type Journal, openJournal, type Passage, receive, snapshotOf, stopRun } from "./passage.ts"
+import { inStage, met, type Outcome, outcomeOf, type ReportFault } from "./stage-failure.ts"
+import { aer, type DkecInputs, dkec, dla, dog, dtl, type Executed, ledger, phase4, registry, zksp } from "./stages.ts"
 
 export type PipelineContext = PepgContext & {
   readonly budgets: Budgets
@@ -34,119 +42,206 @@ export type PipelineContext = PepgContext & {
   /** Logs the cause of a stage failure; the record holds only its sentence. */
   readonly reportFault: ReportFault
 }
-
-/** The sections of the run so far: a stage_error records those that were completed before the failing stage. */
-type Journal = { sections: Sections }
+/** Of a permit: its budget moves when it is sealed. */
+export type PermitContext = Omit<PipelineContext, "makeCharge">
 
 /** Takes a submission through stages 1–6 and every gate. Store failures reject; a failing stage is a stage_error draft. */
 export async function runToLog(submission: Submission, moment: Moment, context: PipelineContext): Promise<Draft> {
-  const facts: DraftFacts = {
-    moment,
-    tenant: submission.tenant,
-    program_id: submission.program_id,
-    route_id: submission.route_id,
-    execution_region: context.region,
-    started_ms: performance.now(),
-    texts: writtenTexts(),
-  }
-  const base = baseSections(submission, facts, context.system_provenance)
-  const journal: Journal = { sections: base }
+  const { budgets, makeCharge, askReview } = context
+  const { declared_tokens: tokens } = submission
+  const run = receive(submission, moment, { tokens, run_limit: budgets.run_tokens }, context)
+  const journal = openJournal(run.base)
+  const { seal } = run.facts.texts
   try {
-    return { ...facts, ...(await walk(submission, facts, context, base, journal)) }
+    const reached = await toBudget(run, submission, journal, context)
+    if ("outcome_kind" in reached) return reached
+    const { envelope, allow_token } = reached
+    const window = await chargeWindow(envelope, tokens, budgets, makeCharge)
+    const budget_snapshot = snapshotOf(run, reached, window)
+    const halt = maccGate(reached, allow_token, () => budget_snapshot, window, seal)
+    if (halt !== undefined) return stopRun(run, journal, halt, allow_token)
+    journal.done({ budget_snapshot })
+    return toLog(run, { ...reached, budget_snapshot }, await askReview(run.decided), journal)
   } catch (error) {
-    if (!(error instanceof StageFailure)) throw error
-    context.reportFault(error)
-    return { ...facts, outcome_kind: "stage_error", sections: journal.sections, fault: error.fault }
+    return failRun(run, journal, error, context.reportFault)
   }
 }
 
-function baseSections(
+/**
+ * Takes the opening of a permit up to its budget. The draft is of a run that was refused, or failed, before that.
+ * @returns what is decided once the tokens are reserved
+ */
+export async function openPermit(
   submission: Submission,
-  { moment, texts: { seal } }: DraftFacts,
-  system_provenance: SystemProvenanceSection,
-): BaseSections {
-  const { declared } = submission
-  const declare = (name: DeclaredName, origin?: Origin): ShownDeclared =>
-    seal(declaredSection(name, moment, declared[name], origin))
+  asked: AskedPermit,
+  moment: Moment,
+  context: PermitContext,
+): Promise<PendingOpening | Draft> {
+  const { budgets } = context
+  const spending = { tokens: asked.reserve_tokens, run_limit: budgets.run_tokens, purpose: "reservation" } as const
+  const run = receive(submission, moment, spending, context)
+  const journal = openJournal(run.base)
+  const refused = (draft: Draft): Draft => {
+    const { envelope } = draft.sections
+    return envelope === undefined ? draft : { ...draft, refused_permit: termsOf(envelope, asked) }
+  }
+  try {
+    const reached = await toBudget(run, submission, journal, context)
+    if ("outcome_kind" in reached) return refused(reached)
+    const { envelope, allow_token } = reached
+    const { tenant, program_id, route_id, texts } = run.facts
+    const terms = termsOf(envelope, asked)
+    const sections = journal.sections()
+    const settled: PendingOpening["settled"] = window => {
+      const halt = maccGate(reached, allow_token, () => snapshotOf(run, reached, window), window, texts.seal)
+      return halt === undefined
+        ? { opening: openingDraft(terms, { ...run, ...reached, sections }, window) }
+        : { refused: refused(stopRun(run, openJournal(sections), halt, allow_token)) }
+    }
+    const charge = reservationOf(envelope, asked.reserve_tokens, budgets)
+    return { tenant, moment, program_id, route_id, terms, charge, texts, settled }
+  } catch (error) {
+    return refused(failRun(run, journal, error, context.reportFault))
+  }
+}
+
+/**
+ * Decides of a close all that does not depend on its budget. Its first stages and its admission are those of the opening.
+ * @returns what is decided once the reservation is settled
+ */
+export async function closePermit(close: Closing, context: PermitContext): Promise<PendingClose> {
+  const run = closingRun(close)
+  const { tenant, texts } = run.facts
+  const unsettled = await toSettlement(run, context)
   return {
-    payload: seal(payloadSection(submission.payload, submission.ai_output_text)),
-    attested_context: declare("attested_context"),
-    request_substance: declare("request_substance", submission.origin),
-    authorization_chain: declare("authorization_chain"),
-    regulatory_scaffolding: declare("regulatory_scaffolding"),
-    causal_graph: declare("causal_graph"),
-    reproducibility_context: declare("reproducibility_context"),
-    system_provenance,
+    tenant,
+    permit_id: close.opening.permit_id,
+    closed_clock: close.closed_clock,
+    used: run.spending.tokens,
+    texts,
+    settled: settlement => settle(run, unsettled, settlement, context),
   }
 }
 
-type Walked = Omit<Draft, keyof DraftFacts>
+/** What is known of a close before its reservation is settled. */
+type Unsettled = {
+  readonly policy: Outcome<PepgResult>
+  /** Absent where a gate before it stops the close. */
+  readonly review: Outcome<ReviewFacts> | undefined
+  readonly kernels: RunKernels
+}
 
-async function walk(
+async function toSettlement(run: ClosingRun, context: PermitContext): Promise<Unsettled> {
+  const { base, envelope, closing, decided, spending, facts, redeemed_clock } = run
+  const { seal } = facts.texts
+  const permit = run.permitUse(redeemed_clock)
+  const texts = closingTexts(decided, closing, context)
+  const policy = await outcomeOf(() => pepgGate({ envelope, permit }, decided, base.payload, texts, context, seal))
+  const kernels = kernelsOf(inputs => inStage("DKEC", () => dkec(inputs, seal)))
+  const pass = "value" in policy && "pass" in policy.value ? policy.value.pass : undefined
+  if (pass === undefined) return { policy, review: undefined, kernels }
+  // Here, because whoever settles holds the lock of the log's head. They run again only after a redemption meanwhile.
+  await outcomeOf(() => kernels(closedInputs(run, permit, pass)))
+  const overrun = spending.tokens > spending.run_limit
+  const review = overrun ? undefined : await outcomeOf(() => context.askReview(decided))
+  return { policy, review, kernels }
+}
+
+/** Ends a close whose reservation is settled: whichever way it ends, its record has the budget. A review that MACC makes void is dropped. */
+function settle(
+  run: ClosingRun,
+  { policy, review, kernels }: Unsettled,
+  { window, redeemed_clock }: Settlement,
+  context: PermitContext,
+): Draft {
+  const { base, envelope, transport, closing, spending } = run
+  const { seal } = run.facts.texts
+  const permit = run.permitUse(redeemed_clock)
+  const budget_snapshot = snapshotOf(run, run, window)
+  const budget = (): BudgetSnapshotSection => budget_snapshot
+  const journal = openJournal({ ...base, envelope, transport, permit, closing, budget_snapshot })
+  try {
+    const pepg = met(policy)
+    if ("stop" in pepg) return stopRun(run, journal, pepg.stop)
+    journal.done(pepg.pass.sections)
+    const { allow_token } = pepg.pass
+    const inputs = closedInputs(run, permit, pepg.pass)
+    const reached = { ...inputs, ...journal.done(kernels(inputs)) }
+    const over = ccvGate(reached, allow_token, reached.efa, spending, budget, seal)
+    if (over !== undefined) return stopRun(run, journal, over, allow_token)
+    const halt = maccGate(reached, allow_token, budget, window, seal)
+    if (halt !== undefined) return stopRun(run, journal, halt, allow_token)
+    if (review === undefined) throw new Error("a close that reaches its review was reviewed")
+    return toLog(run, { ...reached, budget_snapshot }, met(review), journal)
+  } catch (error) {
+    return failRun(run, journal, error, context.reportFault)
+  }
+}
+
+/** A run that passed every gate up to its budgets. */
+type Reached = DecidedRun & DkecInputs & Executed
+
+/** Stages and gates of a request up to the budget of its tenant. The draft is of a run that a gate stopped. */
+async function toBudget(
+  run: Passage,
   submission: Submission,
-  { moment, texts: { seal } }: DraftFacts,
-  context: PipelineContext,
-  base: BaseSections,
-  journal: Journal,
-): Promise<Walked> {
-  const done = <Made extends Partial<Sections>>(made: Made): Made => {
-    journal.sections = { ...journal.sections, ...made }
-    return made
-  }
-  const stopped = (stop: Stop, pass?: PepgPass): Walked => {
-    done(stop.sections)
-    return stopRun(stop, pass, journal, seal)
-  }
+  { done, ...journal }: Journal,
+  context: PermitContext,
+): Promise<Reached | Draft> {
+  const { base, decided, spending, facts } = run
+  const {
+    moment,
+    texts: { seal },
+  } = facts
+  const stop = (made: Stop, token?: AllowToken): Draft => stopRun(run, { done, ...journal }, made, token)
 
   const { envelope } = done({ envelope: inStage("DOG", () => seal(dog(submission, moment, base, context.region))) })
   const { transport } = done({ transport: inStage("DTL", () => seal(dtl(envelope))) })
 
-  const gap = admissionGate(submission, envelope, context.policy, seal)
-  if (gap !== undefined) return stopped(gap)
-  const pepg = await pepgGate(submission, envelope, base, context, seal)
-  if ("stop" in pepg) return stopped(pepg.stop)
+  const gap = admissionGate({ envelope }, decided, context.policy, seal)
+  if (gap !== undefined) return stop(gap)
+  const texts = requestTexts(submission, base, context)
+  const pepg = await pepgGate({ envelope }, decided, base.payload, texts, context, seal)
+  if ("stop" in pepg) return stop(pepg.stop)
   const { allow_token } = pepg.pass
   const { policy_evaluation } = done(pepg.pass.sections)
 
   const inputs = { base, envelope, transport, policy_evaluation, allow_token }
   const executed = done(inStage("DKEC", () => dkec(inputs, seal)))
 
-  const tokens = submission.declared_tokens
-  const overrun = ccvGate(envelope, allow_token, executed.efa, tokens, context.budgets.run_tokens, seal)
-  if (overrun !== undefined) return stopped(overrun, pepg.pass)
-  const macc = await maccGate(envelope, allow_token, tokens, context.budgets, context.makeCharge, seal)
-  if ("stop" in macc) return stopped(macc.stop, pepg.pass)
-  const { budget_snapshot } = done({ budget_snapshot: macc.pass })
-  const { ai_output_hash } = base.payload
-  const review = await aivpT4Gate(submission, envelope, allow_token, ai_output_hash, context.askReview, seal)
-  if ("stop" in review) return stopped(review.stop, pepg.pass)
+  const budget = (): BudgetSnapshotSection => snapshotOf(run, { envelope })
+  const over = ccvGate({ envelope }, allow_token, executed.efa, spending, budget, seal)
+  return over === undefined ? { ...inputs, ...executed } : stop(over, allow_token)
+}
+
+/** The review's decision, and the stages from there to the log. */
+function toLog(
+  run: Passage,
+  reached: Reached & { readonly budget_snapshot: BudgetSnapshotSection },
+  facts: ReviewFacts,
+  journal: Journal,
+): Draft {
+  const { seal } = run.facts.texts
+  const { done, sections } = journal
+  const { payload } = run.base
+  const { envelope, allow_token, policy_evaluation, closing } = reached
+  const review = aivpT4Gate(reached, allow_token, payload.ai_output_hash, facts, seal)
+  if ("stop" in review) return stopRun(run, journal, review.stop, allow_token)
   const { governance_review } = done({ governance_review: review.pass })
 
-  const gated = { envelope, transport, ...executed, allow_token, budget_snapshot, governance_review }
-  const record = done({ aer: inStage("AER", () => seal(aer(gated))) })
-  const evidence = done(inStage("ZKSP", () => zksp(envelope, base.payload, record.aer, seal)))
-  const binding = { envelope, payload: base.payload, aer: record.aer, policy_hash: policy_evaluation.policy_hash }
+  const record = done({ aer: inStage("AER", () => seal(aer({ ...reached, governance_review }))) })
+  const evidence = done(inStage("ZKSP", () => zksp(envelope, payload, record.aer, seal)))
+  const { policy_hash } = policy_evaluation
+  const binding = { envelope, payload, aer: record.aer, policy_hash, zksp_binding: evidence.zksp_binding, closing }
   // The stage makes all of its sections or none: a record says which stage failed by what it lacks.
   done(
     inStage("PHASE4", () => {
-      const made = phase4({ ...binding, zksp_binding: evidence.zksp_binding }, seal)
-      const sections = { ...journal.sections, ...made }
-      return { ...made, transcript: seal(buildTranscript("ok", { sections, allow_token })) }
+      const made = phase4(binding, seal)
+      const completed = { ...sections(), ...made }
+      return { ...made, transcript: seal(buildTranscript("ok", { sections: completed, allow_token })) }
     }),
   )
-  return { outcome_kind: "ok", sections: journal.sections, allow_token }
-}
-
-function stopRun(
-  { outcome, key, receipt }: Stop,
-  pass: PepgPass | undefined,
-  { sections }: Journal,
-  seal: Seal,
-): Walked {
-  const token = pass === undefined ? {} : { allow_token: pass.allow_token }
-  const refusal = { key, receipt }
-  const transcript = seal(buildTranscript(outcome, { sections, ...token }, refusal))
-  return { outcome_kind: outcome, sections: { ...sections, transcript }, ...token, receipt: refusal }
+  return { ...run.facts, outcome_kind: "ok", sections: sections(), allow_token }
 }
 
 /**
@@ -155,7 +250,7 @@ function stopRun(
  */
 export function runAfterLog(
   sections: PreAnchorSections & Sections,
-  token: NonNullable<Draft["allow_token"]>,
+  token: AllowToken,
   anchor: Anchor<PreAnchorLeaf>,
   texts: WrittenTexts,
 ): CompletedSections & Sections {

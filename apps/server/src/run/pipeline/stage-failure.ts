@@ -29,3 +29,22 @@ export function inStage<T>(stage: Stage, work: () => T): T {
     throw new StageFailure({ stage, message: stageFailed(stage) }, cause)
   }
 }
+
+/** How a step ended that was taken before its place in the order. */
+export type Outcome<T> = { readonly value: T } | { readonly failure: StageFailure }
+
+/** Takes a step. Only the failure of a stage is an outcome; whatever else it throws rejects. */
+export async function outcomeOf<T>(work: () => T | Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { value: await work() }
+  } catch (failure) {
+    if (!(failure instanceof StageFailure)) throw failure
+    return { failure }
+  }
+}
+
+/** The value of a step, at its place. @throws StageFailure where it failed */
+export function met<T>(outcome: Outcome<T>): T {
+  if ("failure" in outcome) throw outcome.failure
+  return outcome.value
+}

@@ -1,8 +1,11 @@
 /** The nine stages: what each makes of what came before it. docs/pipeline.md, "Stages". */
 
+import type { DeclaredSection } from "@runseal/core/artifacts/declared-sections"
 import type { AerSection, TransportSection, ZkspBindingSection } from "@runseal/core/artifacts/derived-sections"
+import type { PermitUseSection } from "@runseal/core/artifacts/permit-sections"
 import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
 import type { EnvelopeSection, PayloadSection, PolicyEvaluationSection } from "@runseal/core/artifacts/sealed-sections"
+import type { Sections } from "@runseal/core/artifacts/sections"
 import {
   efaSection,
   epaSection,
@@ -35,19 +38,27 @@ export function dog(
 /** Stage 2, DTL: the transport record of the envelope. */
 export { transportSection as dtl } from "@runseal/core/derivation/v1/execution-sections"
 
-type DkecInputs = {
+export type DkecInputs = {
   readonly base: BaseSections
   readonly envelope: EnvelopeSection
   readonly transport: TransportSection
   readonly policy_evaluation: PolicyEvaluationSection
   readonly allow_token: AllowToken
+  /** Of a close, as the next. */
+  readonly permit?: PermitUseSection
+  readonly closing?: DeclaredSection
 }
 
+/** What DKEC makes. */
+export type Executed = Required<Pick<Sections, "epa" | "leakage_bundle" | "efa">>
+
 /** Stage 3, DKEC: runs the six kernels under the allow token. */
-export function dkec({ base, envelope, transport, policy_evaluation, allow_token }: DkecInputs, seal: Seal) {
-  const records = runKernels({ ...base, envelope })
+export function dkec(inputs: DkecInputs, seal: Seal): Executed {
+  const { base, envelope, transport, policy_evaluation, allow_token, permit, closing } = inputs
+  const sources = { ...base, ...(permit && { permit }), ...(closing && { closing }) }
+  const records = runKernels({ ...sources, envelope })
   if (records === undefined) throw new Error("a request withholds no section")
-  const leakage_bundle = seal(leakageBundleSection(envelope, base.payload, declaredValueCounts(base)))
+  const leakage_bundle = seal(leakageBundleSection(envelope, base.payload, declaredValueCounts(sources)))
   const epa = seal(epaSection(envelope, transport, policy_evaluation, allow_token))
   return { epa, leakage_bundle, efa: seal(efaSection(envelope, epa, leakage_bundle, records)) }
 }
@@ -67,6 +78,8 @@ type Phase4Inputs = {
   readonly aer: AerSection
   readonly zksp_binding: ZkspBindingSection
   readonly policy_hash: string
+  /** Of a close. */
+  readonly closing?: DeclaredSection | undefined
 }
 
 /** Stage 6, PHASE4: ties the record to tenant, region and inputs. */

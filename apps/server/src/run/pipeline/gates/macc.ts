@@ -1,11 +1,15 @@
-/** Gate MACC: the tenant's cumulative budget per window. The charge is atomic and is never refunded, not even to the run that it halts. */
+/**
+ * Gate MACC: the tenant's cumulative budget per window. A charge is atomic and is never refunded, not even to the run that it halts. What
+ * a permit reserved is settled at its close.
+ */
 
 import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
-import type { BudgetSnapshotSection, EnvelopeSection } from "@runseal/core/artifacts/sealed-sections"
-import { budgetSnapshotSection, maccHaltReceipt, windowStart } from "@runseal/core/formulas/decision"
-import { chargeId } from "@runseal/core/formulas/moment"
+import type { BudgetSnapshotSection, BudgetWindow, EnvelopeSection } from "@runseal/core/artifacts/sealed-sections"
+import { maccHaltReceipt, windowStart } from "@runseal/core/formulas/decision"
+import { chargeId, type DecidedRun } from "@runseal/core/formulas/moment"
 import type { Seal } from "@runseal/core/formulas/seal"
 import { clockMillis } from "@runseal/core/vocabulary/scalars"
+import type { Reservation } from "../../permits/pending.ts"
 import type { Stop } from "../draft.ts"
 
 export type Budgets = {
@@ -15,44 +19,63 @@ export type Budgets = {
 }
 
 /** One charge of declared tokens to a tenant's window. */
-export type Charge = {
-  readonly charge_id: string
+export type Charge = Omit<Reservation, "cap"> & {
   readonly tenant_id: string
-  readonly window_seconds: number
-  /** Milliseconds since the epoch. */
-  readonly window_start: number
-  readonly tokens: number
   /** Milliseconds since the epoch. */
   readonly charged_at: number
 }
 
-/** Makes a charge atomically and returns the window's total after it. */
-export type MakeCharge = (charge: Charge) => Promise<number>
+/** Makes a charge atomically. Returns its number in the window, and the window's total after it. */
+export type MakeCharge = (charge: Charge) => Promise<Required<Pick<BudgetWindow, "ordinal" | "total_after">>>
 
-type MaccResult = { readonly pass: BudgetSnapshotSection } | { readonly stop: Stop }
+/** The tokens that a run, or the opening of a permit, moves in the window of its admission. */
+export function reservationOf(envelope: EnvelopeSection, tokens: number, budgets: Budgets): Reservation {
+  const at = admissionMillis(envelope)
+  return {
+    charge_id: chargeId(envelope.hash),
+    cap: budgets.window_tokens,
+    window_seconds: budgets.window_seconds,
+    window_start: windowStart(at, budgets.window_seconds),
+    tokens,
+  }
+}
 
-export async function maccGate(
+/** Charges the window of a run's admission. */
+export async function chargeWindow(
   envelope: EnvelopeSection,
-  token: AllowToken,
-  declaredTokens: number,
+  tokens: number,
   budgets: Budgets,
   makeCharge: MakeCharge,
-  seal: Seal,
-): Promise<MaccResult> {
-  const at = clockMillis(envelope.admission_clock)
-  if (at === undefined) throw new RangeError("the admission clock is not one of ours")
-  const start = windowStart(at, budgets.window_seconds)
-  const charge = {
-    charge_id: chargeId(envelope.hash),
-    window_seconds: budgets.window_seconds,
-    tokens: declaredTokens,
-  }
+): Promise<BudgetWindow> {
+  const { cap, ...charge } = reservationOf(envelope, tokens, budgets)
   const { tenant_id } = envelope
-  const total_after = await makeCharge({ ...charge, tenant_id, window_start: start, charged_at: at })
-  const window_start = new Date(start).toISOString()
-  const window = { ...charge, cap: budgets.window_tokens, window_start, total_after }
-  const budget_snapshot = seal(budgetSnapshotSection(envelope, budgets.run_tokens, declaredTokens, window))
-  if (total_after < budgets.window_tokens) return { pass: budget_snapshot }
-  const receipt = seal(maccHaltReceipt({ envelope }, token, budget_snapshot, window))
-  return { stop: { outcome: "macc_halt", key: "macc_halt_receipt", receipt, sections: { budget_snapshot } } }
+  const moved = await makeCharge({ ...charge, tenant_id, charged_at: admissionMillis(envelope) })
+  return { ...charge, cap, window_start: new Date(charge.window_start).toISOString(), ...moved }
+}
+
+function admissionMillis({ admission_clock }: EnvelopeSection): number {
+  const at = clockMillis(admission_clock)
+  if (at === undefined) throw new RangeError("the admission clock is not one of ours")
+  return at
+}
+
+/** Whether the window is full. A close that used no more than was reserved for it always passes. */
+const isFull = ({ tokens, reserved, cap, total_after }: BudgetWindow): boolean =>
+  total_after >= cap && (reserved === undefined || tokens > reserved)
+
+/**
+ * @param budget makes the snapshot of a halted run
+ * @param window after what the run moved in it, as the snapshot has it
+ */
+export function maccGate(
+  run: DecidedRun,
+  token: AllowToken,
+  budget: () => BudgetSnapshotSection,
+  window: BudgetWindow,
+  seal: Seal,
+): Stop | undefined {
+  if (!isFull(window)) return undefined
+  const budget_snapshot = budget()
+  const receipt = seal(maccHaltReceipt(run, token, budget_snapshot, window))
+  return { outcome: "macc_halt", key: "macc_halt_receipt", receipt, sections: { budget_snapshot } }
 }

@@ -1,8 +1,14 @@
 /** Gate PEPG: signature scan, then policy. A deny stops the run before any kernel, and so does a match unless the scan only observes. */
-import { sha256Hex } from "@runseal/canonical"
-import { DECLARED_NAMES, type DeclaredName, isShown } from "@runseal/core/artifacts/declared-sections"
+import { type JsonObject, sha256Hex } from "@runseal/canonical"
+import {
+  DECLARED_NAMES,
+  type DeclaredSection,
+  isShown,
+  type ShownDeclared,
+  type WithholdableName,
+} from "@runseal/core/artifacts/declared-sections"
 import type { AllowToken, McdFinding } from "@runseal/core/artifacts/sealed-artifacts"
-import type { EnvelopeSection } from "@runseal/core/artifacts/sealed-sections"
+import type { PayloadSection } from "@runseal/core/artifacts/sealed-sections"
 import type { Sections } from "@runseal/core/artifacts/sections"
 import type { PepgDecision } from "@runseal/core/formulas/decision"
 import {
@@ -12,6 +18,7 @@ import {
   mcdFinding,
   policyEvaluationSection,
 } from "@runseal/core/formulas/decision"
+import type { DecidedRun } from "@runseal/core/formulas/moment"
 import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
 import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
 import { placePointer } from "@runseal/core/vocabulary/declared-places"
@@ -21,7 +28,7 @@ import type { CompiledPolicy } from "../../policy/load-policy.ts"
 import type { Scan, ScanText } from "../../policy/scan.ts"
 import { declaredTexts } from "../../policy/scan.ts"
 import type { SignatureLibrary } from "../../policy/signature-library.ts"
-import type { BaseSections, Stop } from "../draft.ts"
+import type { BaseSections, Decided, Stop } from "../draft.ts"
 import { policyInput } from "./policy-facts.ts"
 
 export type PepgContext = {
@@ -38,60 +45,80 @@ export type PepgPass = {
   readonly sections: Pick<Sections, "mcd_finding"> & Required<Pick<Sections, "policy_evaluation">>
   readonly allow_token: AllowToken
 }
-type PepgResult = { readonly pass: PepgPass } | { readonly stop: Stop }
+export type PepgResult = { readonly pass: PepgPass } | { readonly stop: Stop }
 
 /** A text that is scanned, and how a finding names and fingerprints it. */
-type ScannedText = ScanText & { readonly found: () => Pick<McdFinding, "matched_in" | "text_fingerprint"> }
+export type ScannedText = ScanText & { readonly found: () => Pick<McdFinding, "matched_in" | "text_fingerprint"> }
 
-function scannedTexts(submission: Submission, base: BaseSections, context: PepgContext): readonly ScannedText[] {
-  const { payload, ai_output_text: output, route_id, declared } = submission
+const whole = (matched_in: string, text: string): ScannedText => ({
+  location: matched_in,
+  text,
+  found: () => ({ matched_in, text_fingerprint: sha256Hex(text) }),
+})
+
+const outputText = ({ ai_output_text: output }: Pick<Decided, "ai_output_text">, { policy }: PepgContext) =>
+  policy.signature_scan.scope.includes("ai_output") && output !== undefined ? [whole("ai_output", output)] : []
+
+/** Every string of a declared section, as a finding names it: with the section's salt. */
+const sectionTexts = (
+  name: WithholdableName,
+  content: JsonObject | undefined,
+  section: DeclaredSection,
+  context: PepgContext,
+): readonly ScannedText[] => {
+  if (content === undefined || !isShown(section)) return []
+  return declaredTexts(name, content, context.max_scan_units).map(({ place, ...scanned }) => ({
+    ...scanned,
+    found: () => ({
+      matched_in: placePointer(place),
+      text_fingerprint: declaredTextFingerprint(section.salt, scanned.text),
+    }),
+  }))
+}
+
+/** The texts of a request that the policy has scanned. */
+export function requestTexts(submission: Submission, base: BaseSections, context: PepgContext): readonly ScannedText[] {
+  const { payload, route_id, declared } = submission
   const { scope } = context.policy.signature_scan
-  const whole = (matched_in: string, text: string): ScannedText => ({
-    location: matched_in,
-    text,
-    found: () => ({ matched_in, text_fingerprint: sha256Hex(text) }),
-  })
-  const inSection = (name: DeclaredName): readonly ScannedText[] => {
-    const [content, section] = [declared[name], base[name]]
-    if (content === undefined || !isShown(section)) return []
-    return declaredTexts(name, content, context.max_scan_units).map(({ place, ...scanned }) => ({
-      ...scanned,
-      found: () => ({
-        matched_in: placePointer(place),
-        text_fingerprint: declaredTextFingerprint(section.salt, scanned.text),
-      }),
-    }))
-  }
+  const inSections = DECLARED_NAMES.flatMap(name => sectionTexts(name, declared[name], base[name], context))
   return [
     ...(scope.includes("payload") ? [whole("payload", payload)] : []),
-    ...(scope.includes("ai_output") && output !== undefined ? [whole("ai_output", output)] : []),
-    ...(scope.includes("declared") ? [whole("/route_id", route_id), ...DECLARED_NAMES.flatMap(inSection)] : []),
+    ...outputText(submission, context),
+    ...(scope.includes("declared") ? [whole("/route_id", route_id), ...inSections] : []),
+  ]
+}
+
+/** The texts that a close adds: those of its opening were scanned at the opening. */
+export function closingTexts(
+  run: Pick<Decided, "ai_output_text">,
+  closing: ShownDeclared,
+  context: PepgContext,
+): readonly ScannedText[] {
+  const { scope } = context.policy.signature_scan
+  return [
+    ...outputText(run, context),
+    ...(scope.includes("declared") ? sectionTexts("closing", closing.declared, closing, context) : []),
   ]
 }
 
 async function find(
-  submission: Submission,
-  envelope: EnvelopeSection,
-  base: BaseSections,
+  run: DecidedRun,
+  texts: readonly ScannedText[],
   context: PepgContext,
 ): Promise<Unsealed<McdFinding> | undefined> {
-  const texts = scannedTexts(submission, base, context)
   const match = await context.scan(
     texts.map(({ location, text }) => ({ location, text })),
     context.policy.signature_scan.disabled,
   )
   const found = match && texts[match.index]?.found()
   if (match === undefined || found === undefined) return undefined
-  return mcdFinding(
-    { envelope },
-    {
-      category: match.category,
-      severity: match.severity,
-      library_hash: context.library.library_hash,
-      matched_signature_id: match.signature_id,
-      ...found,
-    },
-  )
+  return mcdFinding(run, {
+    category: match.category,
+    severity: match.severity,
+    library_hash: context.library.library_hash,
+    matched_signature_id: match.signature_id,
+    ...found,
+  })
 }
 
 const matched = (finding: McdFinding): PepgDecision => ({
@@ -101,21 +128,23 @@ const matched = (finding: McdFinding): PepgDecision => ({
   matched_rule_ids: [],
 })
 
+/** @param texts that are searched for signatures */
 export async function pepgGate(
-  submission: Submission,
-  envelope: EnvelopeSection,
-  base: BaseSections,
+  run: DecidedRun,
+  decided: Decided,
+  payload: PayloadSection,
+  texts: readonly ScannedText[],
   context: PepgContext,
   seal: Seal,
 ): Promise<PepgResult> {
   const { policy, library } = context
-  const found = await find(submission, envelope, base, context)
+  const found = await find(run, texts, context)
   const finding = found && seal(found)
   const decision =
     finding === undefined || policy.signature_scan.mode === "observe"
-      ? (policy.fixed_decision ?? evaluatePolicy(policy, policyInput(submission, envelope, base.payload)))
+      ? (policy.fixed_decision ?? evaluatePolicy(policy, policyInput(decided, run.envelope, payload)))
       : matched(finding)
-  const evaluation = seal(policyEvaluationSection({ envelope }, policy, decision, library.library_hash, finding))
+  const evaluation = seal(policyEvaluationSection(run, policy, decision, library.library_hash, finding))
   const sections = { policy_evaluation: evaluation, ...(finding === undefined ? {} : { mcd_finding: finding }) }
   if (decision.decision === "allow") return { pass: { sections, allow_token: seal(allowToken(evaluation)) } }
   const receipt = seal(denyReceipt(evaluation, finding))

@@ -1,0 +1,124 @@
+/** The run that closes a permit: its opening as it was sealed, and what the close adds. */
+import { type JsonObject, writtenTexts } from "@runseal/canonical"
+import { DECLARED_NAMES, type DeclaredName, type ShownDeclared, shown } from "@runseal/core/artifacts/declared-sections"
+import type { TransportSection } from "@runseal/core/artifacts/derived-sections"
+import type { Opening } from "@runseal/core/artifacts/opening"
+import {
+  type ActFailureCode,
+  type ActOutcome,
+  CLOSING_PARTS,
+  type ClosingDeclared,
+  type PermitUseSection,
+} from "@runseal/core/artifacts/permit-sections"
+import type { EnvelopeSection } from "@runseal/core/artifacts/sealed-sections"
+import { transportSection } from "@runseal/core/derivation/v1/execution-sections"
+import { closingSection, permitUseSection } from "@runseal/core/formulas/permit"
+import { closedPayloadSection } from "@runseal/core/formulas/pre-execution"
+import { declaredTokens } from "@runseal/core/wire/execute-request"
+import type { Tenant } from "@runseal/core/wire/submission"
+import type { BaseSections } from "../pipeline/draft.ts"
+import type { PepgPass } from "../pipeline/gates/pepg.ts"
+import type { Passage } from "../pipeline/passage.ts"
+import type { Executed } from "../pipeline/stages.ts"
+
+/** What the caller says of an act. */
+export type ReportedAct = {
+  readonly outcome: ActOutcome
+  /** Present exactly when it failed. */
+  readonly code?: ActFailureCode
+  readonly ai_output_text?: string
+  readonly declared: ClosingDeclared
+}
+
+/** A close, and the permit that it closes. */
+export type Closing = {
+  readonly tenant: Tenant
+  readonly act: ReportedAct
+  readonly opening: Opening
+  /** Disclosure seed of the opening. */
+  readonly seed: string
+  /** RFC 3339: the admission of the close, never before that of its opening. */
+  readonly closed_clock: string
+  /** RFC 3339; absent while the permit is not redeemed. */
+  readonly redeemed_clock?: string
+}
+
+/** A close before its first gate. Stages DOG and DTL are those of its opening. */
+export type ClosingRun = Passage & {
+  readonly envelope: EnvelopeSection
+  readonly transport: TransportSection
+  readonly closing: ShownDeclared
+  /** As it is known before the settlement. */
+  readonly redeemed_clock: string | undefined
+  /** The section that names the permit, for a time of its redemption. */
+  readonly permitUse: (redeemed_clock: string | undefined) => PermitUseSection
+}
+
+export function closingRun({ tenant, act, opening, seed, closed_clock, redeemed_clock }: Closing): ClosingRun {
+  const texts = writtenTexts()
+  const { envelope, policy_evaluation: _evaluation, mcd_finding: _finding, ...received } = opening.sections
+  const { outcome, code, ai_output_text } = act
+  const { program_id, route_id, registry_record_hash, execution_region, run_nonce: nonce } = envelope
+  const declared = mergedSections(received, act.declared)
+  const moment = { at: closed_clock, nonce, seed }
+  const output = ai_output_text === undefined ? {} : { ai_output_text }
+  const tokens = declaredTokens(act.declared.request_substance)
+  const failed = code === undefined ? {} : { code }
+  return {
+    facts: { moment, tenant, program_id, route_id, execution_region, started_ms: performance.now(), texts },
+    decided: { program_id, route_id, registry_record_hash, declared, declared_tokens: tokens, ...output },
+    spending: { tokens, run_limit: opening.run_limit },
+    base: { ...received, payload: texts.seal(closedPayloadSection(received.payload, ai_output_text)) },
+    envelope,
+    transport: texts.seal(transportSection(envelope)),
+    redeemed_clock,
+    closing: texts.seal(closingSection({ seed }, isEmpty(act.declared) ? undefined : act.declared)),
+    permitUse: redeemed => {
+      const redemption = redeemed === undefined ? {} : { redeemed_clock: redeemed }
+      return texts.seal(permitUseSection(opening, { outcome, ...failed, closed_clock, ...redemption }))
+    },
+  }
+}
+
+/** What the kernels of a close read, once its policy admits it. */
+export const closedInputs = (
+  { base, envelope, transport, closing }: ClosingRun,
+  permit: PermitUseSection,
+  { sections, allow_token }: PepgPass,
+) => ({ base, envelope, transport, closing, permit, policy_evaluation: sections.policy_evaluation, allow_token })
+
+/** Runs the kernels of a close. */
+export type RunKernels = (inputs: ReturnType<typeof closedInputs>) => Executed
+
+/** The same, and the result again for the same permit section: all that may change of the inputs is the time of its redemption. */
+export function kernelsOf(run: RunKernels): RunKernels {
+  let last: { readonly hash: string; readonly made: Executed } | undefined
+  return inputs => {
+    const { hash } = inputs.permit
+    if (last?.hash !== hash) last = { hash, made: run(inputs) }
+    return last.made
+  }
+}
+
+const isEmpty = (value: object): boolean => Object.keys(value).length === 0
+
+/** What the opening declared, with what the close adds to it. */
+function mergedSections(opening: BaseSections, closing: ClosingDeclared): Partial<Record<DeclaredName, JsonObject>> {
+  const merged: Partial<Record<DeclaredName, JsonObject>> = {}
+  for (const name of DECLARED_NAMES) {
+    const added = CLOSING_PARTS.find(part => part === name)
+    const parts = [shown(opening[name])?.declared, added && closing[added]].filter(part => part !== undefined)
+    if (parts.length > 0) merged[name] = Object.assign({}, ...parts)
+  }
+  return merged
+}
+
+/** The first member of a close that its opening has declared already, as `section.member`. */
+export function declaredTwice({ sections }: Pick<Opening, "sections">, closing: ClosingDeclared): string | undefined {
+  for (const part of CLOSING_PARTS) {
+    const declared = shown(sections[part])?.declared ?? {}
+    const twice = Object.keys(closing[part] ?? {}).find(name => Object.hasOwn(declared, name))
+    if (twice !== undefined) return `${part}.${twice}`
+  }
+  return undefined
+}
