@@ -5,7 +5,7 @@
 import * as v from "valibot"
 import type { Anchor, ReceiptLeaf, ServedReceiptAnchor } from "../artifacts/anchor.ts"
 import { servedReceiptAnchorSchema } from "../artifacts/anchor.ts"
-import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
+import { WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
 import { recordFindingsSchema } from "../artifacts/record-findings.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"
@@ -173,8 +173,8 @@ export const dcaeAnswerSchema = v.strictObject({
   outcome_kind: opt(v.picklist(OUTCOME_KINDS)),
   /** What the record says happened, when that is not a completed run. */
   statement: opt(nonEmptySchema),
-  /** Declared sections whose content the document keeps back. */
-  withheld: v.array(v.picklist(DECLARED_NAMES)),
+  /** Sections whose content the document keeps back. */
+  withheld: v.array(v.picklist(WITHHOLDABLE_NAMES)),
   limitations: v.array(limitationSchema),
   engine_version: nonEmptySchema,
 })

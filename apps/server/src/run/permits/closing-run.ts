@@ -11,12 +11,12 @@ import {
   type PermitUseSection,
 } from "@runseal/core/artifacts/permit-sections"
 import type { EnvelopeSection } from "@runseal/core/artifacts/sealed-sections"
+import { type DeclaredSources, declaredView } from "@runseal/core/derivation/v1/declared-view"
 import { transportSection } from "@runseal/core/derivation/v1/execution-sections"
 import { closingSection, permitUseSection } from "@runseal/core/formulas/permit"
 import { closedPayloadSection } from "@runseal/core/formulas/pre-execution"
 import { declaredTokens } from "@runseal/core/wire/execute-request"
 import type { Tenant } from "@runseal/core/wire/submission"
-import type { BaseSections } from "../pipeline/draft.ts"
 import type { PepgPass } from "../pipeline/gates/pepg.ts"
 import type { Passage } from "../pipeline/passage.ts"
 import type { Executed } from "../pipeline/stages.ts"
@@ -59,7 +59,8 @@ export function closingRun({ tenant, act, opening, seed, closed_clock, redeemed_
   const { envelope, policy_evaluation: _evaluation, mcd_finding: _finding, ...received } = opening.sections
   const { outcome, code, ai_output_text } = act
   const { program_id, route_id, registry_record_hash, execution_region, run_nonce: nonce } = envelope
-  const declared = mergedSections(received, act.declared)
+  const closing = texts.seal(closingSection({ seed }, isEmpty(act.declared) ? undefined : act.declared))
+  const declared = declaredContent({ ...received, closing })
   const moment = { at: closed_clock, nonce, seed }
   const output = ai_output_text === undefined ? {} : { ai_output_text }
   const tokens = declaredTokens(act.declared.request_substance)
@@ -72,7 +73,7 @@ export function closingRun({ tenant, act, opening, seed, closed_clock, redeemed_
     envelope,
     transport: texts.seal(transportSection(envelope)),
     redeemed_clock,
-    closing: texts.seal(closingSection({ seed }, isEmpty(act.declared) ? undefined : act.declared)),
+    closing,
     permitUse: redeemed => {
       const redemption = redeemed === undefined ? {} : { redeemed_clock: redeemed }
       return texts.seal(permitUseSection(opening, { outcome, ...failed, closed_clock, ...redemption }))
@@ -103,14 +104,13 @@ export function kernelsOf(run: RunKernels): RunKernels {
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0
 
 /** What the opening declared, with what the close adds to it. */
-function mergedSections(opening: BaseSections, closing: ClosingDeclared): Partial<Record<DeclaredName, JsonObject>> {
-  const merged: Partial<Record<DeclaredName, JsonObject>> = {}
+function declaredContent(sources: DeclaredSources): Partial<Record<DeclaredName, JsonObject>> {
+  const content: Partial<Record<DeclaredName, JsonObject>> = {}
   for (const name of DECLARED_NAMES) {
-    const added = CLOSING_PARTS.find(part => part === name)
-    const parts = [shown(opening[name])?.declared, added && closing[added]].filter(part => part !== undefined)
-    if (parts.length > 0) merged[name] = Object.assign({}, ...parts)
+    const declared = declaredView(sources, name)?.declared
+    if (declared !== undefined) content[name] = declared
   }
-  return merged
+  return content
 }
 
 /** The first member of a close that its opening has declared already, as `section.member`. */

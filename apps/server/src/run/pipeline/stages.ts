@@ -83,9 +83,9 @@ type Phase4Inputs = {
 }
 
 /** Stage 6, PHASE4: ties the record to tenant, region and inputs. */
-export const phase4 = ({ envelope, payload, aer, zksp_binding, policy_hash }: Phase4Inputs, seal: Seal) => ({
+export const phase4 = ({ envelope, payload, aer, zksp_binding, policy_hash, closing }: Phase4Inputs, seal: Seal) => ({
   migration_token: seal(migrationTokenSection(envelope, aer, zksp_binding)),
-  replay_fingerprint: seal(replayFingerprintSection(envelope, payload, policy_hash, aer)),
+  replay_fingerprint: seal(replayFingerprintSection(envelope, payload, policy_hash, aer, closing)),
 })
 
 /** Stage 7, LEDGER: proof that the pre-anchor leaf was taken into the log. */
