@@ -5,10 +5,15 @@
 import type { Draft } from "../run/pipeline/draft.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { type KeyClaim, type KeyState, lockKeys, updateKeys } from "../store/tables/idempotency-keys.ts"
-import type { Batch, BatchWork, Round } from "./seal-batch.ts"
+import { type Batch, type BatchWork, permitRuns, type Round } from "./seal-batch.ts"
+import { NO_PERMITS } from "./settle-permits.ts"
 
-/** An item of a batch under a key, by its index among the runs or among the attestations. */
-export type KeyedItem = { readonly kind: "run" | "attestation"; readonly at: number; readonly claim: KeyClaim }
+/** An item of a batch under a key, by its index among those of its kind. */
+export type KeyedItem = {
+  readonly kind: "run" | "attestation" | "opening" | "close"
+  readonly at: number
+  readonly claim: KeyClaim
+}
 
 /** The charge that a run's budget snapshot shows; "" when it has none. */
 const chargeOf = (draft: Draft | undefined): string => draft?.sections.budget_snapshot?.window?.charge_id ?? ""
@@ -36,25 +41,35 @@ export function withoutTaken(work: BatchWork, states: ReadonlyMap<string, KeySta
     unused.delete(claim.key_hash)
     return state === undefined || isTaken(state, kind === "run" ? chargeOf(work.drafts[at]) : "")
   })
+  const { closes, ends, openings } = work.permits ?? NO_PERMITS
+  const free = <Sealed>(kind: KeyedItem["kind"], items: readonly Sealed[]): readonly (Sealed | undefined)[] =>
+    items.map((item, at) => (taken.some(found => found.kind === kind && found.at === at) ? undefined : item))
   return {
-    drafts: work.drafts.map((draft, at) => (has(taken, "run", at) ? undefined : draft)),
-    attestations: work.attestations.map((draft, at) => (has(taken, "attestation", at) ? undefined : draft)),
+    drafts: free("run", work.drafts),
+    attestations: free("attestation", work.attestations),
+    permits: { closes: free("close", closes), ends, openings: free("opening", openings) },
   }
 }
 
 const isTaken = ({ record_id, charge_id }: KeyState, charge: string): boolean =>
   record_id !== "" || (charge !== "" && charge !== charge_id)
 
-const has = (items: readonly KeyedItem[], kind: KeyedItem["kind"], at: number): boolean =>
-  items.some(item => item.kind === kind && item.at === at)
-
 /** Writes what was sealed under each key, in the transaction that writes the records. */
-export async function recordSealed(tx: Tx, { keyed = [] }: BatchWork, batch: Batch, now: number): Promise<void> {
+export async function recordSealed(tx: Tx, work: BatchWork, batch: Batch, now: number): Promise<void> {
+  const { keyed = [] } = work
   const rows = keyed.flatMap(({ kind, at, claim }) => {
-    const run = kind === "run" ? batch.runs[at] : undefined
-    const attestation = kind === "attestation" ? batch.attestations[at] : undefined
-    const record_id = run?.bundle.run.run_id.toString() ?? attestation?.document.attestation_id
-    return record_id === undefined ? [] : [{ ...claim, record_id, charge_id: chargeOf(run?.draft), kept_at: now }]
+    const record_id = recordOf(work, batch, kind, at)
+    // The charge of a permit belongs to its opening, whichever request moves it.
+    const charge_id = kind === "run" ? chargeOf(batch.runs[at]?.draft) : ""
+    return record_id === undefined ? [] : [{ ...claim, record_id, charge_id, kept_at: now }]
   })
   await updateKeys(tx, rows)
+}
+
+/** The id of what an item became: of an opening that was refused it is the number of the run. */
+function recordOf(work: BatchWork, batch: Batch, kind: KeyedItem["kind"], at: number): string | undefined {
+  if (kind === "attestation") return batch.attestations[at]?.document.attestation_id
+  const opened = kind === "opening" ? batch.openings[at]?.document.permit_id : undefined
+  const run = kind === "run" ? at : permitRuns(work)[kind](at)
+  return opened ?? batch.runs[run]?.bundle.run.run_id.toString()
 }

@@ -2,37 +2,24 @@
  * Runs and attestations, sealed in groups: one batch is one transaction, and what is acknowledged is durable.
  * docs/pipeline.md, "Order of sealing".
  */
-import { randomBytes } from "node:crypto"
-import { equalBytes } from "@runseal/canonical"
-import { sealedHash } from "@runseal/core/artifacts/bundle-schema"
-import { recordFindings } from "@runseal/core/artifacts/record-findings"
-import { rootOf } from "@runseal/log/merkle/compact-range"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { LogFrontier } from "../keys/log-builder.ts"
+import type { PendingClose, PendingOpening } from "../run/permits/pending.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
 import type { ReportFault } from "../run/pipeline/stage-failure.ts"
 import type { Database } from "../store/driver/database.ts"
 import { createGroupCommit, type Upstream } from "../store/driver/group-commit.ts"
-import type { Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
-import { sentTogether } from "../store/driver/transaction.ts"
-import { type AttestationRow, countAttestations, insertAttestations } from "../store/tables/attestations-table.ts"
-import { packBundle } from "../store/tables/bundle-text.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
-import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
-import { insertTerms, type TermsOfRun } from "../store/tables/run-terms.ts"
-import { findingsText, insertRuns, type NewRunRow } from "../store/tables/runs-table.ts"
-import { findTenants, lockTenants, type TenantClaim, type TenantOwner, updateTenants } from "../store/tables/tenants.ts"
 import type { Telemetry } from "../telemetry.ts"
+import { commitBatch, secondsSince } from "./commit-batch.ts"
 import type { SealingHeads } from "./head-guard.ts"
-import { indexedTerms } from "./indexed-terms.ts"
-import { lockClaims, recordSealed, withoutTaken } from "./keyed-items.ts"
-import { nextLogTime } from "./log-clock.ts"
 import type { AttestationDraft, SealedAttestation } from "./seal-attestation.ts"
-import type { Batch, BatchContext, BatchWork, Round, SealedRun } from "./seal-batch.ts"
-import { buildBatch } from "./seal-batch.ts"
-import { type ExportDraft, type SealedStatement, stateExports } from "./seal-export-statement.ts"
+import { type Batch, type BatchContext, type BatchWork, permitRuns, type SealedRun } from "./seal-batch.ts"
+import type { ExportDraft, SealedStatement } from "./seal-export-statement.ts"
+import type { SealedEnd, SealedOpening } from "./seal-permits.ts"
 import { type Item, partition } from "./sealing-items.ts"
+import type { PendingEnd } from "./settle-permits.ts"
 
 /** Most runs and attestations in one transaction. */
 export const BATCH_MAX_ITEMS = 256
@@ -52,6 +39,15 @@ export type Sealer = {
   readonly seal: (draft: Draft, claim?: KeyClaim) => Promise<SealedRun>
   /** The same for an attestation. */
   readonly attest: (draft: AttestationDraft, claim?: KeyClaim) => Promise<SealedAttestation>
+  /**
+   * Makes a reservation and seals the opening; or seals the run that it was refused as. Rejects as `seal` does, and with
+   * PermitRefusal when nothing was sealed because of what the batch found.
+   */
+  readonly openPermit: (opening: PendingOpening, claim?: KeyClaim) => Promise<OpenedPermit>
+  /** Settles a reservation and seals the run that closes its permit. Rejects as `openPermit` does. */
+  readonly closePermit: (close: PendingClose, claim?: KeyClaim) => Promise<SealedRun>
+  /** Releases reservations and seals the document that ends their permits, those of them that are still open. Rejects so too. */
+  readonly endPermits: (end: PendingEnd) => Promise<SealedEnd>
   /** Seals the statement of an export, of the chain at the time of sealing. */
   readonly state: (draft: ExportDraft) => Promise<SealedStatement>
   /** Records in the queue. */
@@ -60,7 +56,9 @@ export type Sealer = {
   readonly close: () => Promise<void>
 }
 
-type SealerContext = BatchContext &
+export type OpenedPermit = { readonly opening: SealedOpening } | { readonly refused: SealedRun }
+
+export type SealerContext = BatchContext &
   SealingHeads & {
     readonly db: Database
     readonly log: LogIdentity
@@ -84,11 +82,8 @@ type SealerContext = BatchContext &
 const UNREMEMBERED =
   "The batch was committed, but the log's head could not be remembered beside the keys; nothing of it was acknowledged."
 
-const KEYS_CHANGED =
-  "The log's signing keys were changed or one was revoked since this process started; start it again."
-
-/** A batch, and the index of an item's document in it: among the runs, the attestations or the statements. */
-type Sealed = { readonly batch: Batch; readonly at: number }
+/** A batch with its work, and the index of an item among those of its kind. */
+type Sealed = { readonly work: BatchWork; readonly batch: Batch; readonly at: number }
 
 export function openSealer(context: SealerContext): Sealer {
   let known: LogFrontier | undefined
@@ -105,7 +100,7 @@ export function openSealer(context: SealerContext): Sealer {
       known = batch.log.frontier()
       await context.rememberHead(batch.log.size(), batch.log.root())
       context.reportCommitted(items.length)
-      return indices.map(at => ({ batch, at }))
+      return indices.map(at => ({ work, batch, at }))
     } catch (error) {
       // Whatever the outcome of the commit was, the next batch reads the log's head again.
       known = undefined
@@ -117,7 +112,6 @@ export function openSealer(context: SealerContext): Sealer {
       for (const [failure, failedFor] of faults) context.reportFault(failure, committed ? failedFor : undefined)
     }
   }
-  const weigh = (item: Item): number => ("run" in item ? item.run.texts.size() : 0)
   const long = { isLong: (item: Item) => weigh(item) > LONG_BYTES, weigh, batchWeight: LONG_BATCH_BYTES }
   const bounds = { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS, long }
   const { submit, waiting, close } = createGroupCommit<Item, Sealed>(
@@ -141,6 +135,7 @@ export function openSealer(context: SealerContext): Sealer {
       context.reportSealed("attestation", secondsSince(since))
       return sealed
     },
+    ...sealPermits(submit, context),
     state: async draft => {
       const { batch, at } = await submit({ export: draft, claim: undefined })
       return sealedAt(batch.statements, at)
@@ -150,7 +145,53 @@ export function openSealer(context: SealerContext): Sealer {
   }
 }
 
-const secondsSince = (since: number): number => (performance.now() - since) / 1000
+/** Bytes of canonical text that an item's sections have. */
+function weigh(item: Item): number {
+  if ("run" in item) return item.run.texts.size()
+  if ("opening" in item) return item.opening.texts.size()
+  return "close" in item ? item.close.texts.size() : 0
+}
+
+/** What the sealer does for permits. */
+function sealPermits(
+  submit: (item: Item) => Promise<Sealed>,
+  { reportSealed }: Pick<SealerContext, "reportSealed">,
+): Pick<Sealer, "openPermit" | "closePermit" | "endPermits"> {
+  const refuse = ({ batch: { refusals }, at }: Sealed, kind: keyof Batch["refusals"]): void => {
+    if (refusals[kind].has(at)) throw refusals[kind].get(at)
+  }
+  const sealedRun = (batch: Batch, at: number, since: number): SealedRun => {
+    const sealed = sealedAt(batch.runs, at)
+    reportSealed(sealed.bundle.run.outcome_kind, secondsSince(since))
+    return sealed
+  }
+  return {
+    openPermit: async (opening, claim) => {
+      const since = performance.now()
+      const sealed = await submit({ opening, claim })
+      refuse(sealed, "openings")
+      const { work, batch, at } = sealed
+      const opened = batch.openings[at]
+      if (opened === undefined) return { refused: sealedRun(batch, permitRuns(work).opening(at), since) }
+      reportSealed("opening", secondsSince(since))
+      return { opening: opened }
+    },
+    closePermit: async (close, claim) => {
+      const since = performance.now()
+      const sealed = await submit({ close, claim })
+      refuse(sealed, "closes")
+      return sealedRun(sealed.batch, permitRuns(sealed.work).close(sealed.at), since)
+    },
+    endPermits: async end => {
+      const since = performance.now()
+      const sealed = await submit({ end, claim: undefined })
+      refuse(sealed, "ends")
+      const ended = sealedAt(sealed.batch.ends, sealed.at)
+      reportSealed("permit_end", secondsSince(since))
+      return ended
+    },
+  }
+}
 
 /** @throws StoreError when the batch was sealed without the item, which is then refused alone */
 function sealedAt<T>(sealed: readonly (T | undefined)[], at: number): T {
@@ -159,132 +200,3 @@ function sealedAt<T>(sealed: readonly (T | undefined)[], at: number): T {
   return found
 }
 
-/**
- * One transaction: lock the log's head, build on it, write everything.
- * @param known the log's last frontier; it is read from the store when the stored head is another one
- */
-async function commitBatch(work: BatchWork, known: LogFrontier | undefined, context: SealerContext): Promise<Batch> {
-  const { exports = [] } = work
-  let lockedSince: number | undefined
-  const owners = ownersOf([...work.drafts, ...exports])
-  const attesting = [...new Set(work.attestations.map(({ owner }) => owner))]
-  const sealing = context.db.transactionFrom(
-    // In this order: what is read behind the head's lock is final.
-    tx =>
-      sentTogether([
-        lockHead(tx),
-        findTenants(tx, owners),
-        countAttestations(tx, attesting),
-        lockClaims(tx, work, context.nowMs()),
-      ]),
-    async (tx, [head, found, attested, keys]) => {
-      lockedSince = performance.now()
-      await context.checkHead(tx, head)
-      if (head.epoch !== context.epoch) throw new StoreError("unavailable", { message: KEYS_CHANGED })
-      const time = nextLogTime(head.log_time, context.nowMs())
-      if (time === undefined) throw new StoreError("unavailable")
-      const frontier = isAt(known, head) ? known : await loadFrontier(tx, head)
-      const made = await lockTenants(tx, owners.filter(({ tenant_id }) => !found.has(tenant_id)).map(withSalt))
-      const tenants = new Map([...found, ...made])
-      const statements = await stateExports(tx, exports, tenants, context.reportFailure)
-      const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time }
-      const round = withoutTaken(work, keys)
-      const batch = await buildBatch({ ...round, statements }, start, context)
-      if (batch.entries.length > 0) {
-        await sentTogether([
-          ...writeBatch(tx, batch, head, time, context),
-          recordSealed(tx, work, batch, context.nowMs()),
-        ])
-      } else if (hasItems(round) || exports.length > 0) throw new StoreError("unavailable")
-      return batch
-    },
-  )
-  return sealing.finally(() => {
-    if (lockedSince !== undefined) context.reportLockHeld(secondsSince(lockedSince))
-  })
-}
-
-const hasItems = ({ drafts, attestations }: Round): boolean =>
-  [...drafts, ...attestations].some(item => item !== undefined)
-
-const isAt = (known: LogFrontier | undefined, head: LogHeadRow): known is LogFrontier =>
-  known !== undefined && known.range.size === head.size && equalBytes(rootOf(known.range), head.root)
-
-/** Who owns the batch's tenants, each of them once. */
-const ownersOf = (drafts: readonly Pick<Draft, "tenant">[]): readonly TenantOwner[] => [
-  ...new Map(drafts.map(({ tenant }) => [tenant.tenant_id, tenant])).values(),
-]
-
-/** A tenant with the salt it gets if it is new. */
-const withSalt = ({ tenant_id, owner }: TenantOwner): TenantClaim => ({
-  tenant_id,
-  owner,
-  salt: randomBytes(32).toString("hex"),
-})
-
-/** Sends all rows of a batch. */
-function writeBatch(
-  tx: Tx,
-  batch: Batch,
-  head: LogHeadRow,
-  time: number,
-  context: SealerContext,
-): readonly Promise<void>[] {
-  const root = batch.log.root()
-  const size = batch.log.size()
-  const runs = batch.runs.filter(run => run !== undefined)
-  const attestations = batch.attestations.filter(attestation => attestation !== undefined)
-  const entries = batch.entries.map(({ index, body }) => ({ log_index: index, body, integrated_time: time }))
-  const next: LogHeadRow = {
-    size,
-    root,
-    log_time: time,
-    next_run_id: head.next_run_id + runs.length,
-    checkpoint: context.publicCheckpoint(size, root),
-    epoch: head.epoch,
-  }
-  return [
-    appendEntries(tx, { entries, tiles: batch.log.tiles(), head: next }),
-    insertRuns(tx, runs.map(runRow)),
-    insertTerms(tx, runs.map(termsOfRun)),
-    insertAttestations(
-      tx,
-      attestations.map(sealed => attestationRow(sealed, time)),
-    ),
-    updateTenants(tx, [...batch.tenants.values()]),
-  ]
-}
-
-const runRow = ({ draft, bundle, text, packed, tenant_ordinal, leaf_digest }: SealedRun): NewRunRow => ({
-  run_id: bundle.run.run_id,
-  owner: draft.tenant.owner,
-  owner_ordinal: tenant_ordinal,
-  leaf_digest,
-  created_at: Date.parse(bundle.run.created_at),
-  outcome_kind: bundle.run.outcome_kind,
-  error_stage: bundle.run.error_stage ?? "",
-  program_id: bundle.run.program_id,
-  route_id: bundle.run.route_id,
-  manifest_hash: sealedHash(bundle),
-  execution_region: bundle.run.execution_region,
-  duration_us: bundle.run.duration_us,
-  findings: findingsText(recordFindings(bundle.sections)),
-  bundle: packed ?? packBundle(text),
-  disclosure_seed: Buffer.from(draft.moment.seed, "hex"),
-})
-
-const termsOfRun = ({ draft, bundle, tenant_ordinal }: SealedRun): TermsOfRun => ({
-  owner: draft.tenant.owner,
-  owner_ordinal: tenant_ordinal,
-  terms: indexedTerms(bundle.sections),
-})
-
-const attestationRow = ({ owner, owner_ordinal, document, text }: SealedAttestation, time: number): AttestationRow => ({
-  attestation_id: document.attestation_id,
-  owner,
-  owner_ordinal,
-  created_at: time * 1000,
-  digest: document.digest,
-  log_index: Number(document.log_entry_id),
-  document: text,
-})

@@ -1,15 +1,20 @@
-/** What waits for the sealer: runs, attestations and exports, each as it was submitted. */
+/** What waits for the sealer: runs, attestations, exports and permits, each as it was submitted. */
+import type { PendingClose, PendingOpening } from "../run/permits/pending.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import type { KeyedItem } from "./keyed-items.ts"
 import type { AttestationDraft } from "./seal-attestation.ts"
 import type { BatchWork } from "./seal-batch.ts"
 import type { ExportDraft } from "./seal-export-statement.ts"
+import type { PendingEnd } from "./settle-permits.ts"
 
 export type Item = (
   | { readonly run: Draft }
   | { readonly attestation: AttestationDraft }
   | { readonly export: ExportDraft }
+  | { readonly opening: PendingOpening }
+  | { readonly close: PendingClose }
+  | { readonly end: PendingEnd }
 ) & {
   /** Of an item under an idempotency key. */
   readonly claim: KeyClaim | undefined
@@ -20,13 +25,22 @@ export function partition(items: readonly Item[]): { readonly work: BatchWork; r
   const drafts: Draft[] = []
   const attestations: AttestationDraft[] = []
   const exports: ExportDraft[] = []
+  const [openings, closes, ends]: [PendingOpening[], PendingClose[], PendingEnd[]] = [[], [], []]
   const keyed: KeyedItem[] = []
   const indices = items.map(item => {
-    if ("export" in item) return exports.push(item.export) - 1
-    const isRun = "run" in item
-    const at = isRun ? drafts.push(item.run) - 1 : attestations.push(item.attestation) - 1
-    if (item.claim !== undefined) keyed.push({ kind: isRun ? "run" : "attestation", at, claim: item.claim })
+    const { kind, at } = place(item)
+    if (item.claim !== undefined && kind !== undefined) keyed.push({ kind, at, claim: item.claim })
     return at
   })
-  return { work: { drafts, attestations, exports, keyed }, indices }
+  return { work: { drafts, attestations, exports, keyed, permits: { openings, closes, ends } }, indices }
+
+  /** @returns no kind for what has no idempotency key */
+  function place(item: Item): { readonly kind: KeyedItem["kind"] | undefined; readonly at: number } {
+    if ("run" in item) return { kind: "run", at: drafts.push(item.run) - 1 }
+    if ("attestation" in item) return { kind: "attestation", at: attestations.push(item.attestation) - 1 }
+    if ("opening" in item) return { kind: "opening", at: openings.push(item.opening) - 1 }
+    if ("close" in item) return { kind: "close", at: closes.push(item.close) - 1 }
+    if ("end" in item) return { kind: undefined, at: ends.push(item.end) - 1 }
+    return { kind: undefined, at: exports.push(item.export) - 1 }
+  }
 }

@@ -120,7 +120,12 @@ export function revokeKey(db: Pick<Database, "transaction">, keyId: number, nowM
   const first = fragment`case when ${revoked_at} = 0 then ${nowMs}::bigint else ${revoked_at} end`
   return db.transaction(async ({ orm, sql }) => {
     const { count } = await orm.update(api_key).set({ revoked_at: first }).where(eq(api_key.key_id, keyId))
-    await sql`update permit set due_at = 0 where owner = ${keyId}::bigint and state = 'open'`
+    await sql`
+      with due as (
+        select permit_id from permit where owner = ${keyId}::bigint and state = 'open'
+        order by permit_id collate "C" for update
+      )
+      update permit set due_at = 0 from due where permit.permit_id = due.permit_id`
     return count === 1
   })
 }

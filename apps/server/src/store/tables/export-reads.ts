@@ -2,6 +2,7 @@
  * What an export reads of an owner's chain (the id of an API key; 0 = anonymous). The documents of a chain are in three tables:
  * records of runs, openings of permits and the documents that end them share one row of ordinals.
  */
+import { EXPORT_WINDOWS_MAX } from "@runseal/core/artifacts/export-statement"
 import type { Source } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
 import { unpackBundle } from "./bundle-text.ts"
@@ -142,12 +143,9 @@ export async function readEarlierOpenings(
   return rows.map(({ ordinal, document }) => ({ ordinal, text: unpackBundle(document) }))
 }
 
-/** Most windows of a statement: the newest. */
-const MAX_WINDOWS = 4096
-
 export type StatedWindow = Omit<TenantWindowRow, "tenant_id">
 
-/** The windows of a tenant that a range touches, by length and start, the newest MAX_WINDOWS of them. */
+/** The windows of a tenant that a range touches, by rising start, then length: the newest EXPORT_WINDOWS_MAX of them. */
 export function readTouchedWindows(
   source: Source,
   tenantId: string,
@@ -160,9 +158,9 @@ export function readTouchedWindows(
         where tenant_id = ${tenantId} and movements > 0
           and window_start + window_seconds * 1000 > ${from_ms ?? Number.MIN_SAFE_INTEGER}
           and window_start < ${to_ms ?? Number.MAX_SAFE_INTEGER}
-        order by window_start desc, window_seconds desc limit ${MAX_WINDOWS}
+        order by window_start desc, window_seconds desc limit ${EXPORT_WINDOWS_MAX}
       ) as newest
-      order by window_seconds, window_start`,
+      order by window_start, window_seconds`,
   )
 }
 

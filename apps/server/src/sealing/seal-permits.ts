@@ -1,0 +1,90 @@
+/** Openings and ends of permits on their way into the log. docs/formats.md sections 7.8 and 7.9. */
+import { canonicalUtf8 } from "@runseal/canonical"
+import type { OpeningLeaf, PermitEndLeaf } from "@runseal/core/artifacts/anchor"
+import type { Opening, OpeningBody } from "@runseal/core/artifacts/opening"
+import type { PermitEnd, PermitEndBody } from "@runseal/core/artifacts/permit-end"
+import { leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
+import { endHash, opening, openingHash, openingLeaf, permitEnd, permitEndLeaf } from "@runseal/core/formulas/permit"
+import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../keys/embedded-log.ts"
+import type { LogBuilder } from "../keys/log-builder.ts"
+import type { OpeningDraft, PendingOpening } from "../run/permits/pending.ts"
+import type { PendingEnd } from "./settle-permits.ts"
+import { moveHead, nextPlace, type TenantHead, tenantOf } from "./tenant-chain.ts"
+
+/** A document of a permit with its place in the log and in its tenant's chain. */
+type Placed = {
+  /** The document's UTF-8 bytes, as served. */
+  readonly text: Uint8Array
+  /** The text as it is stored; absent when it is not packed yet. */
+  readonly packed?: Uint8Array
+  readonly tenant_ordinal: number
+  readonly leaf_digest: string
+  readonly log_index: number
+}
+
+export type SealedOpening = Placed & { readonly pending: PendingOpening; readonly document: Opening }
+
+export type SealedEnd = Placed & { readonly pending: PendingEnd; readonly document: PermitEnd }
+
+type Chained<Body, Leaf> = {
+  readonly body: Body
+  readonly leaf: Leaf
+  readonly bytes: Uint8Array
+  readonly leaf_digest: string
+}
+
+/** Gives an opening its place in the tenant's chain and moves the chain's head. */
+export function chainOpening(
+  draft: OpeningDraft,
+  tenants: Map<string, TenantHead>,
+): Chained<OpeningBody, OpeningLeaf> {
+  const tenant = tenantOf(tenants, draft.tenant_id)
+  const body = { ...draft, tenant_salt: tenant.salt }
+  const leaf = openingLeaf(body.permit_id, openingHash(body), nextPlace(tenant))
+  const leaf_digest = leafDigest(leaf)
+  moveHead(tenants, tenant, leaf_digest, 0)
+  return { body, leaf, bytes: leafBytes(leaf), leaf_digest }
+}
+
+/** The same for an end. */
+export function chainEnd(body: PermitEndBody, tenants: Map<string, TenantHead>): Chained<PermitEndBody, PermitEndLeaf> {
+  const tenant = tenantOf(tenants, body.tenant_id)
+  const leaf = permitEndLeaf(endHash(body), nextPlace(tenant))
+  const leaf_digest = leafDigest(leaf)
+  moveHead(tenants, tenant, leaf_digest, 0)
+  return { body, leaf, bytes: leafBytes(leaf), leaf_digest }
+}
+
+type AppendedDocument<Pending, Body, Leaf extends OpeningLeaf | PermitEndLeaf> = {
+  readonly pending: Pending
+  readonly body: Body
+  readonly leaf_digest: string
+  readonly appended: AppendedLeaf<Leaf>
+}
+
+/** The document of an opening, proven against a checkpoint that includes it. */
+export function sealOpening(
+  { pending, body, leaf_digest, appended }: AppendedDocument<PendingOpening, OpeningBody, OpeningLeaf>,
+  log: LogIdentity,
+  builder: LogBuilder,
+  checkpoint: EntryCheckpoint,
+): SealedOpening {
+  const document = opening(body, anchorOf(log, builder, appended, checkpoint))
+  return { ...placed(appended, leaf_digest), pending, document, text: canonicalUtf8(document, pending.texts) }
+}
+
+/** The document of an end, proven against a checkpoint that includes it. */
+export function sealEnd(
+  { pending, body, leaf_digest, appended }: AppendedDocument<PendingEnd, PermitEndBody, PermitEndLeaf>,
+  log: LogIdentity,
+  builder: LogBuilder,
+  checkpoint: EntryCheckpoint,
+): SealedEnd {
+  const document = permitEnd(body, anchorOf(log, builder, appended, checkpoint))
+  return { ...placed(appended, leaf_digest), pending, document, text: canonicalUtf8(document) }
+}
+
+const placed = (
+  { leaf, index }: AppendedLeaf<OpeningLeaf | PermitEndLeaf>,
+  leaf_digest: string,
+): Omit<Placed, "text" | "packed"> => ({ tenant_ordinal: leaf.tenant_ordinal, leaf_digest, log_index: index })

@@ -1,0 +1,248 @@
+/**
+ * One round of a batch: seals all of its items in memory, in the order of the log. A run's first leaf comes before its record, and the
+ * documents of a tenant's chain are appended in the order of the chain.
+ */
+import { canonicalUtf8, type WrittenTexts } from "@runseal/canonical"
+import type { CompleteRecordLeaf, Leaf } from "@runseal/core/artifacts/anchor"
+import type { Bundle, BundleBody, SealedBody } from "@runseal/core/artifacts/bundle-schema"
+import { finishSealed, reduceBody } from "@runseal/core/derivation/derive"
+import { completeRecordLeaf, leafBytes, leafDigest, recordSeal } from "@runseal/core/formulas/leaves"
+import { bundleHash } from "@runseal/core/formulas/manifest-sections"
+import { VERDICTS } from "@runseal/core/verify/report"
+import {
+  type AppendedLeaf,
+  anchorOf,
+  appendLeafEntry,
+  type LogIdentity,
+  type SignedLeaf,
+  signHead,
+  signLeaves,
+  type WrittenLeaf,
+} from "../keys/embedded-log.ts"
+import type { LogBuilder } from "../keys/log-builder.ts"
+import { growLog } from "../keys/log-builder.ts"
+import type { Draft } from "../run/pipeline/draft.ts"
+import { createStepRunner, type Slot } from "./batch-steps.ts"
+import { type Finished, finishDocuments } from "./finish-documents.ts"
+import { asStageError, finishRecord, firstLeaf } from "./record.ts"
+import { sealAttestation } from "./seal-attestation.ts"
+import type { Batch, BatchContext, BatchStart, Failures, Round } from "./seal-batch.ts"
+import { sealStatement } from "./seal-export-statement.ts"
+import { chainEnd, chainOpening, sealEnd, sealOpening } from "./seal-permits.ts"
+import {
+  NO_PERMITS,
+  NOTHING_LOCKED,
+  type PermitWork,
+  type SettledPermits,
+  settlePermitWork,
+} from "./settle-permits.ts"
+import { moveHead, nextPlace, type TenantHead, tenantOf } from "./tenant-chain.ts"
+
+/** The items that are there, each with its index. */
+const indexed = <Item>(items: readonly (Item | undefined)[]): readonly (Slot & { readonly item: Item })[] =>
+  items.flatMap((item, at) => (item === undefined ? [] : [{ at, item }]))
+
+/** The items at their indices. */
+const inOrder = <Item>(count: number, items: readonly (Slot & { readonly item: Item })[]): (Item | undefined)[] => {
+  const byIndex = new Map(items.map(({ at, item }) => [at, item]))
+  return Array.from({ length: count }, (_, at) => byIndex.get(at))
+}
+
+/** What is wanted of the verifier: the documents of chains are stored packed, the others as they are. */
+const RECORD = { verdict: VERDICTS.complete, pack: true }
+const OPENING = { verdict: VERDICTS.opening, pack: true }
+const END = { verdict: VERDICTS.permit_end, pack: true }
+const ATTESTATION = { verdict: VERDICTS.attestation, pack: false }
+const STATEMENT = { verdict: VERDICTS.export_statement, pack: false }
+
+const withPacked = <Document>({ at, item, packed }: Finished<Document>) => ({
+  at,
+  item: { ...item, ...(packed === undefined ? {} : { packed }) },
+})
+
+type LeafWriter = {
+  /** The entries that were appended, in log order. */
+  readonly entries: Batch["entries"]
+  /** Signs leaves together: a remote signer gets one request for all of them. */
+  readonly sign: (leaves: readonly WrittenLeaf[]) => Promise<void>
+  /** Appends a leaf that was signed. */
+  readonly append: <L extends Leaf>(leaf: L) => AppendedLeaf<L>
+}
+
+function createLeafWriter(identity: LogIdentity, log: LogBuilder): LeafWriter {
+  const entries: { index: number; body: string }[] = []
+  const signed = new Map<Leaf, SignedLeaf>()
+  return {
+    entries,
+    sign: async leaves => {
+      for (const leaf of await signLeaves(identity, leaves)) signed.set(leaf.leaf, leaf)
+    },
+    append: leaf => {
+      const found = signed.get(leaf)
+      if (found === undefined) throw new Error("a leaf is signed before it is appended")
+      const appended = appendLeafEntry(identity, log, { ...found, leaf })
+      entries.push({ index: appended.index, body: appended.body })
+      return appended
+    },
+  }
+}
+
+/** The runs of a round: its drafts, then what the closes and the openings of its permits became. */
+function runsOf({ drafts, faults }: Round, { closes, openings }: SettledPermits): readonly (Draft | undefined)[] {
+  const runs = [...drafts, ...[...closes, ...openings].map(item => (item && "run" in item ? item.run : undefined))]
+  return runs.map((draft, at) => {
+    const fault = faults?.get(at)
+    return draft === undefined || fault === undefined ? draft : asStageError(draft, fault)
+  })
+}
+
+const refusalsOf = (items: SettledPermits[keyof PermitWork]): ReadonlyMap<number, unknown> =>
+  new Map(items.flatMap((item, at) => (item && "refusal" in item ? [[at, item.refusal] as const] : [])))
+
+/** A settled item that is sealed as a document of its own, with what it came of. */
+const placedOf = <Pending, Made extends object>(
+  pending: readonly (Pending | undefined)[],
+  settled: readonly (Made | { readonly refusal: unknown } | { readonly run: Draft } | undefined)[],
+): readonly (Slot & { readonly pending: Pending; readonly made: Made })[] =>
+  settled.flatMap((made, at) => {
+    const of = pending[at]
+    return made === undefined || "refusal" in made || "run" in made || of === undefined ? [] : [{ at, pending: of, made }]
+  })
+
+/**
+ * Seals all items of a round.
+ * @returns the batch; or, when an item failed, which is then in `failed`, the runs that there were
+ */
+export async function sealRound(
+  round: Round,
+  start: BatchStart,
+  context: BatchContext,
+  failed: Failures,
+): Promise<{ readonly batch: Batch } | { readonly runs: readonly (Draft | undefined)[] }> {
+  const runSteps = createStepRunner()
+  const finishing = { runSteps, verify: context.verify }
+  const log = growLog(start.frontier)
+  const { entries, sign, append } = createLeafWriter(context.log, log)
+  const tenants = new Map(start.tenants)
+  const { permits = NO_PERMITS } = round
+  const settled = settlePermitWork(permits, start.permits ?? NOTHING_LOCKED, tenants)
+  const runs = runsOf(round, settled)
+  const numbered = indexed(runs).map(({ at, item }, i) => ({ at, draft: item, run_id: start.next_run_id + i }))
+
+  const runsWithLeaf = await runSteps(numbered, failed.runs, "LEDGER", run => {
+    const leaf = firstLeaf(run.draft, run.run_id)
+    return { ...run, written: leaf && { leaf, bytes: run.draft.texts.write(leaf) } }
+  })
+  const statementLeaves = await runSteps(indexed(round.statements ?? []), failed.statements, "LEDGER", slot => {
+    return { at: slot.at, draft: slot.item, leaf: slot.item.leaf, bytes: leafBytes(slot.item.leaf) }
+  })
+  const attestationLeaves = await runSteps(indexed(round.attestations), failed.attestations, "LEDGER", slot => {
+    return { at: slot.at, owner: slot.item.owner, leaf: slot.item.leaf, bytes: leafBytes(slot.item.leaf) }
+  })
+  await sign([...statementLeaves, ...attestationLeaves, ...runsWithLeaf.flatMap(({ written }) => written ?? [])])
+  // Before the batch's documents: exactly those that a statement describes come before it in the log.
+  const appendedStatements = await runSteps(statementLeaves, failed.statements, "LEDGER", ({ at, draft, leaf }) => {
+    return { at, draft, appended: append(leaf) }
+  })
+  const appendedRuns = await runSteps(runsWithLeaf, failed.runs, "LEDGER", ({ written, ...run }) => ({
+    ...run,
+    first: written && append(written.leaf),
+  }))
+  const c1 = signHead(context.log, log, start.time)
+  const anchoredRuns = await runSteps(appendedRuns, failed.runs, "LEDGER", ({ first, ...run }) => ({
+    ...run,
+    anchor: first === undefined ? undefined : anchorOf(context.log, log, first, c1),
+  }))
+  const finishedRuns = await runSteps(anchoredRuns, failed.runs, "DLA", ({ anchor, ...run }) => {
+    const place = { run_id: run.run_id, tenant_salt: tenantOf(tenants, run.draft.tenant.tenant_id).salt }
+    return { ...run, ...chain(run.draft, finishRecord(run.draft, place, anchor), tenants) }
+  })
+  // The round ends here if a run has failed: nothing more is signed for it.
+  if (failed.runs.size > 0) return { runs }
+  const chainedOpenings = await runSteps(placedOf(permits.openings, settled.openings), failed.openings, "DLA", slot => {
+    return { at: slot.at, pending: slot.pending, ...chainOpening(slot.made.opening, tenants) }
+  })
+  const chainedEnds = await runSteps(placedOf(permits.ends, settled.ends), failed.ends, "DLA", slot => {
+    return { at: slot.at, pending: slot.pending, ...chainEnd(slot.made.end, tenants) }
+  })
+  if (failed.openings.size + failed.ends.size > 0) return { runs }
+  const written = finishedRuns.map(({ draft, leaf }) => ({ leaf, bytes: draft.texts.write(leaf) }))
+  await sign([...written, ...chainedOpenings, ...chainedEnds])
+  const chainedRuns = finishedRuns.map(run => ({ ...run, last: append(run.leaf) }))
+  const appendedOpenings = chainedOpenings.map(slot => ({ ...slot, appended: append(slot.leaf) }))
+  const appendedEnds = chainedEnds.map(slot => ({ ...slot, appended: append(slot.leaf) }))
+  const attested = new Map(start.attested)
+  const appendedAttestations = await runSteps(attestationLeaves, failed.attestations, "LEDGER", slot => {
+    const owner_ordinal = (attested.get(slot.owner) ?? 0) + 1
+    attested.set(slot.owner, owner_ordinal)
+    return { at: slot.at, owner: slot.owner, owner_ordinal, appended: append(slot.leaf) }
+  })
+  const c2 = signHead(context.log, log, start.time)
+  const sealedRuns = await finishDocuments(finishing, chainedRuns, failed.runs, RECORD, run => {
+    const { draft, record, sealed, bundle_hash, leaf, owner_ordinal, leaf_digest, last } = run
+    const complete_record = anchorOf(context.log, log, last, c2)
+    const bundle: Bundle = { ...record, bundle_hash, anchors: { ...record.anchors, complete_record } }
+    const text = canonicalUtf8(finishSealed(sealed, bundle_hash, complete_record), draft.texts)
+    return { draft, bundle, text, tenant_ordinal: leaf.tenant_ordinal, owner_ordinal, leaf_digest }
+  })
+  const openings = await finishDocuments(finishing, appendedOpenings, failed.openings, OPENING, slot =>
+    sealOpening(slot, context.log, log, c2),
+  )
+  const ends = await finishDocuments(finishing, appendedEnds, failed.ends, END, slot =>
+    sealEnd(slot, context.log, log, c2),
+  )
+  const attestations = await finishDocuments(finishing, appendedAttestations, failed.attestations, ATTESTATION, slot =>
+    sealAttestation(slot, context.log, log, c2),
+  )
+  const statements = await finishDocuments(finishing, appendedStatements, failed.statements, STATEMENT, slot =>
+    sealStatement(slot.draft, slot.appended, context.log, log, c2),
+  )
+  if (Object.values(failed).some(({ size }) => size > 0)) return { runs }
+  return {
+    batch: {
+      runs: inOrder(runs.length, sealedRuns.map(withPacked)),
+      openings: inOrder(permits.openings.length, openings.map(withPacked)),
+      ends: inOrder(permits.ends.length, ends.map(withPacked)),
+      refusals: {
+        closes: refusalsOf(settled.closes),
+        ends: refusalsOf(settled.ends),
+        openings: refusalsOf(settled.openings),
+      },
+      movements: settled.movements,
+      windows: settled.windows,
+      attestations: inOrder(round.attestations.length, attestations),
+      statements: inOrder(round.statements?.length ?? 0, statements),
+      entries,
+      tenants,
+      log,
+    },
+  }
+}
+
+type Chained = {
+  readonly record: BundleBody
+  readonly sealed: SealedBody
+  readonly bundle_hash: string
+  readonly leaf: CompleteRecordLeaf
+  readonly leaf_digest: string
+  readonly owner_ordinal: number
+}
+
+/** Writes into the cache of texts the parts that a record's text and the preimage of its hash share: all but the sections. */
+function writeShared({ run, allow_token, manifest, anchors }: SealedBody, texts: WrittenTexts): void {
+  for (const part of [run, allow_token, manifest, anchors.pre_anchor]) if (part !== undefined) texts.write(part)
+}
+
+/** Gives a record its place in the tenant's chain and moves the chain's head. */
+function chain(draft: Draft, record: BundleBody, tenants: Map<string, TenantHead>): Chained {
+  const { texts } = draft
+  const tenant = tenantOf(tenants, draft.tenant.tenant_id)
+  const sealed = reduceBody(record)
+  writeShared(sealed, texts)
+  const bundle_hash = bundleHash(sealed, texts)
+  const leaf = completeRecordLeaf(record.run.run_id, bundle_hash, recordSeal(record), nextPlace(tenant))
+  texts.write(leaf)
+  const leaf_digest = leafDigest(leaf, texts)
+  moveHead(tenants, tenant, leaf_digest, 1)
+  return { record, sealed, bundle_hash, leaf, leaf_digest, owner_ordinal: tenant.run_count + 1 }
+}

@@ -1,0 +1,207 @@
+/**
+ * What the permits of a batch move: a pure function of the rows that the batch has locked, called at the start of each of its rounds.
+ * Closes come first, then ends, then openings: what is given back can be reserved again.
+ */
+import type { EndReason, PermitEndBody } from "@runseal/core/artifacts/permit-end"
+import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
+import { permitEndBody } from "@runseal/core/formulas/permit"
+import type { Tenant } from "@runseal/core/wire/submission"
+import {
+  OPEN_PERMITS_MAX,
+  type OpeningDraft,
+  type PendingClose,
+  type PendingOpening,
+  PermitRefusal,
+  type PermitRefusalReason,
+  type Reservation,
+  type Settlement,
+} from "../run/permits/pending.ts"
+import type { Draft } from "../run/pipeline/draft.ts"
+import type { LockedPermit, PermitCounts } from "../store/tables/permits-table.ts"
+import { type TenantWindowRow, type TokenMovementRow, type WindowKey, windowName } from "../store/tables/tenant-windows.ts"
+import type { TenantHead } from "./tenant-chain.ts"
+
+/** Open permits of one tenant that are to be ended: at most ENDED_OPENINGS_MAX of them. */
+export type PendingEnd = {
+  readonly tenant: Tenant
+  readonly permit_ids: readonly string[]
+  readonly reason: EndReason
+}
+
+/** The permit items of a batch; undefined at the index of an item that is refused. */
+export type PermitWork = {
+  readonly closes: readonly (PendingClose | undefined)[]
+  readonly ends: readonly (PendingEnd | undefined)[]
+  readonly openings: readonly (PendingOpening | undefined)[]
+}
+
+export const NO_PERMITS: PermitWork = { closes: [], ends: [], openings: [] }
+
+/** What the batch has locked for its permits. */
+export type PermitState = {
+  readonly permits: ReadonlyMap<string, LockedPermit>
+  /** By windowName. */
+  readonly windows: ReadonlyMap<string, TenantWindowRow>
+  /** By owner, of openings. */
+  readonly counts: ReadonlyMap<number, PermitCounts>
+  /** Milliseconds since the epoch: when movements are made. */
+  readonly now: number
+}
+
+export const NOTHING_LOCKED: PermitState = { permits: new Map(), windows: new Map(), counts: new Map(), now: 0 }
+
+/** What became of an item: it is sealed as a run or as a document of a permit, or refused alone. */
+export type Settled<Made> = Made | { readonly refusal: unknown }
+
+export type SettledPermits = {
+  readonly closes: readonly (Settled<{ readonly run: Draft }> | undefined)[]
+  readonly ends: readonly (Settled<{ readonly end: PermitEndBody }> | undefined)[]
+  readonly openings: readonly (Settled<{ readonly opening: OpeningDraft } | { readonly run: Draft }> | undefined)[]
+  readonly movements: readonly TokenMovementRow[]
+  /** The windows that moved, as they are afterwards. */
+  readonly windows: readonly TenantWindowRow[]
+}
+
+/** Settles the items of a round. An item whose own function throws is refused alone, and moves nothing. */
+export function settlePermitWork(
+  { closes, ends, openings }: PermitWork,
+  state: PermitState,
+  tenants: ReadonlyMap<string, TenantHead>,
+): SettledPermits {
+  const book = openBook(state)
+  return {
+    closes: closes.map(close => close && alone(() => ({ run: book.close(close) }))),
+    ends: ends.map(end => end && alone(() => ({ end: book.end(end, tenants.get(end.tenant.tenant_id)?.salt) }))),
+    openings: openings.map(opening => opening && alone(() => book.open(opening))),
+    movements: book.movements,
+    windows: [...book.moved.values()],
+  }
+}
+
+function alone<Made>(settle: () => Made): Settled<Made> {
+  try {
+    return settle()
+  } catch (refusal) {
+    return { refusal }
+  }
+}
+
+type Movement = Pick<TokenMovementRow, "charge_id" | "kind" | "tokens">
+
+const refuse = (reason: PermitRefusalReason): never => {
+  throw new PermitRefusal(reason)
+}
+
+function openBook({ permits, windows, counts, now }: PermitState) {
+  const movements: TokenMovementRow[] = []
+  const moved = new Map<string, TenantWindowRow>()
+  /** Permits that this round has closed or ended, and how many of each owner. */
+  const taken = new Set<string>()
+  const open = new Map([...counts].map(([owner, count]) => [owner, count.open]))
+
+  const windowOf = (key: WindowKey): TenantWindowRow => {
+    const name = windowName(key)
+    const window = moved.get(name) ?? windows.get(name)
+    if (window === undefined) throw new Error("every window of a batch is locked before it is built")
+    return window
+  }
+  /** The rows of movements made one after the other. @throws PermitRefusal when a total would pass 2^53−1 */
+  const follow = (key: WindowKey, made: readonly Movement[]): readonly TokenMovementRow[] => {
+    let { total, movements: ordinal, ...window } = windowOf(key)
+    return made.map(movement => {
+      if (movement.tokens > Number.MAX_SAFE_INTEGER - total) refuse("overflow")
+      total += movement.tokens
+      ordinal++
+      return { ...window, ...movement, ordinal, total_after: total, moved_at: now }
+    })
+  }
+  const enter = (rows: readonly TokenMovementRow[]): void => {
+    movements.push(...rows)
+    for (const { tenant_id, window_seconds, window_start, ordinal, total_after } of rows) {
+      const key = { tenant_id, window_seconds, window_start }
+      moved.set(windowName(key), { ...key, total: total_after, movements: ordinal })
+    }
+  }
+  const openPermit = (permitId: string, owner: number): LockedPermit | undefined => {
+    const found = permits.get(permitId)
+    return found?.state === "open" && found.owner === owner && !taken.has(permitId) ? found : undefined
+  }
+  const take = ({ permit_id, owner }: LockedPermit): void => {
+    taken.add(permit_id)
+    open.set(owner, (open.get(owner) ?? 0) - 1)
+  }
+
+  return {
+    movements,
+    moved,
+    close: ({ tenant, permit_id, used, settled }: PendingClose): Draft => {
+      const permit = openPermit(permit_id, tenant.owner) ?? refuse("not_open")
+      const key = { ...keyOf(permit), tenant_id: tenant.tenant_id }
+      const { charge_id, reserved, redeemed_at } = permit
+      const rows = follow(key, [
+        { charge_id, kind: "settle", tokens: Math.min(used, reserved) - reserved },
+        ...(used > reserved ? [{ charge_id, kind: "charge" as const, tokens: used - reserved }] : []),
+      ])
+      const window = { ...windowAfter(permit, rows), tokens: used, reserved }
+      const redeemed: Pick<Settlement, "redeemed_clock"> = redeemed_at === 0 ? {} : { redeemed_clock: clock(redeemed_at) }
+      const draft = settled({ window, ...redeemed })
+      enter(rows)
+      take(permit)
+      return draft
+    },
+    end: ({ tenant, permit_ids, reason }: PendingEnd, tenant_salt: string | undefined): PermitEndBody => {
+      if (tenant_salt === undefined) throw new Error("every tenant of a batch is locked before it is built")
+      const openings = permit_ids.flatMap(permit_id => {
+        const permit = openPermit(permit_id, tenant.owner)
+        if (permit === undefined) return []
+        const { charge_id, reserved, opening_hash, window_seconds } = permit
+        const rows = follow({ ...keyOf(permit), tenant_id: tenant.tenant_id }, [
+          { charge_id, kind: "release", tokens: 0 - reserved },
+        ])
+        enter(rows)
+        take(permit)
+        const { ordinal, total_after, window_start } = windowAfter(permit, rows)
+        return [{ permit_id, opening_hash, window_seconds, window_start, ordinal, released: reserved, total_after }]
+      })
+      if (openings.length === 0) refuse("not_open")
+      return permitEndBody({ tenant_id: tenant.tenant_id, tenant_salt, reason, end_clock: clock(now), openings })
+    },
+    open: ({ tenant, charge, settled }: PendingOpening): { opening: OpeningDraft } | { run: Draft } => {
+      if (counts.get(tenant.owner)?.active !== true) refuse("revoked")
+      if ((open.get(tenant.owner) ?? 0) >= OPEN_PERMITS_MAX) refuse("too_many_open")
+      const { charge_id, tokens } = charge
+      const rows = follow({ ...keyOf(charge), tenant_id: tenant.tenant_id }, [{ charge_id, kind: "reserve", tokens }])
+      const after = { ...windowAfter(charge, rows), tokens }
+      if (after.total_after >= charge.cap) {
+        const { ordinal: _, ...refused } = after
+        return runOf(settled(refused))
+      }
+      const made = settled(after)
+      if ("refused" in made) return runOf(made)
+      enter(rows)
+      open.set(tenant.owner, (open.get(tenant.owner) ?? 0) + 1)
+      return made
+    },
+  }
+}
+
+/** The draft of an opening that was refused. */
+function runOf(made: ReturnType<PendingOpening["settled"]>): { readonly run: Draft } {
+  if ("refused" in made) return { run: made.refused }
+  throw new Error("an opening whose reservation reaches the cap was not refused")
+}
+
+const keyOf = ({ window_seconds, window_start }: Omit<WindowKey, "tenant_id">) => ({ window_seconds, window_start })
+
+const clock = (ms: number): string => new Date(ms).toISOString()
+
+/** The window as a document shows it after its last movement. */
+function windowAfter(
+  { charge_id, cap, window_seconds, window_start }: Omit<Reservation, "tokens">,
+  rows: readonly TokenMovementRow[],
+): Omit<BudgetWindow, "tokens" | "reserved" | "ordinal"> & { readonly ordinal: number } {
+  const last = rows.at(-1)
+  if (last === undefined) throw new Error("what settles a permit moves its window")
+  const { ordinal, total_after } = last
+  return { charge_id, cap, window_seconds, window_start: clock(window_start), ordinal, total_after }
+}
