@@ -38,6 +38,7 @@ import { openDocumentCheck } from "./sealing/document-check.ts"
 import { openExports } from "./sealing/exports.ts"
 import { type HeadGuard, openHeadGuard } from "./sealing/head-guard.ts"
 import { openOwnVerification } from "./sealing/own-verification.ts"
+import { createOpenPermitCount, openPermitSweeper } from "./sealing/permit-sweeper.ts"
 import { type Deployment, openDeployment } from "./sealing/pinned-deployment.ts"
 import { openReads, type Standby } from "./sealing/read-standby.ts"
 import { createDoubt, createReadiness } from "./sealing/readiness.ts"
@@ -237,6 +238,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
       outside.wake()
     },
   })
+  const sweeper = openPermitSweeper({ db, sealer, nowMs, reportFailure: telemetry.permitsNotEnded })
   const [renderer, documents] = [openReports(deployment, db), openDocumentCheck(document)]
   const execution = openExecution({
     db,
@@ -266,6 +268,8 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     renderReport: renderer.render,
     readiness: outside.ready(readyWithSigner(readiness, { key: keys.service, nowMs, telemetry })),
     sealingQueue: sealer.waiting,
+    openPermits: createOpenPermitCount(db, nowMs),
+    endDuePermits: sweeper.sweep,
     reportUnavailable: doubt.raise,
     telemetry,
     ...outside.shown,
@@ -276,7 +280,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     ...publishedOf(deployment, config, document),
   }
   const access = [reads, directory, rateLimits, trialQuota, idempotencyKeys]
-  const sealing = [ledger, sealer, verification]
+  const sealing = [sweeper, ledger, sealer, verification]
   const opened = [prepared.inspection, renderer, documents, ...sealing, cosigner, outside, ...access, heads, db]
   return { deps, close: () => closeAll(stop, opened) }
 }

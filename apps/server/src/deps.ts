@@ -22,6 +22,7 @@ import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { StateRun } from "./sealing/seal-run-statement.ts"
 import type { Database } from "./store/driver/database.ts"
 import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
+import type { OpenPermits } from "./store/tables/permit-reads.ts"
 import type { ShownHead } from "./store/tables/shown-head.ts"
 import type { Readiness, Telemetry } from "./telemetry.ts"
 
@@ -61,6 +62,10 @@ export type Deps = {
   readonly reportUnavailable: () => void
   /** Number of records in the queue of the sealer. */
   readonly sealingQueue: () => number
+  /** The open permits of all processes, for the metrics. */
+  readonly openPermits: () => Promise<OpenPermits>
+  /** Ends the permits that are due: called when a key was revoked. Never rejects. */
+  readonly endDuePermits: () => Promise<void>
   readonly telemetry: Telemetry
   /** The outside log that this process delivers to. */
   readonly outside?: Outbox

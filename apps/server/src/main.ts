@@ -39,7 +39,12 @@ async function startListening(
   metrics?: Metrics,
 ): Promise<Listeners> {
   const { deps } = service
-  metrics?.read({ waiting: deps.sealingQueue, readiness: deps.readiness, outside: deps.outside?.standing })
+  metrics?.read({
+    waiting: deps.sealingQueue,
+    readiness: deps.readiness,
+    openPermits: deps.openPermits,
+    outside: deps.outside?.standing,
+  })
   const watched =
     metrics === undefined || metricsPort === undefined
       ? undefined

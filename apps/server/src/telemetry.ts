@@ -30,8 +30,8 @@ type RequestAnswer = {
 export type Counters = {
   /** A request was answered; undefined for what is no endpoint. */
   readonly answered: (route: Route | undefined, status: number) => void
-  /** A record is durable and acknowledged; seconds since it entered the queue of the sealer. */
-  readonly sealed: (kind: OutcomeKind | "attestation", seconds: number) => void
+  /** A document is durable and acknowledged; seconds since it entered the queue of the sealer. */
+  readonly sealed: (kind: OutcomeKind | "attestation" | "opening" | "permit_end", seconds: number) => void
   /** A batch of so many records was committed. */
   readonly committed: (records: number) => void
   /** A batch held the lock of the log's head for so many seconds: nobody else could seal meanwhile. */
@@ -70,6 +70,8 @@ type Lines = {
   ) => void
   /** What the last process may not have verified was not verified after the start either. */
   readonly recentNotVerified: (error: unknown) => void
+  /** Due permits were not ended; that is tried again. */
+  readonly permitsNotEnded: (error: unknown) => void
   /** An export ended before its last line. */
   readonly exportCut: (error: unknown) => void
   /** Why nothing is sealed: the database lacks records that the head files beside the keys remember. Undefined: it holds them all. */
@@ -172,6 +174,7 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
       )
     },
     recentNotVerified: err => logger.error({ err }, "what was sealed last before the start was not verified again"),
+    permitsNotEnded: err => logger[levelOf(err)]({ err }, "due permits were not ended"),
     exportCut: err => logger.error({ err }, "an export was cut off"),
     headsHeld: trouble =>
       trouble === undefined

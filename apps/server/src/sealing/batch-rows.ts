@@ -11,7 +11,7 @@ import { updateTenants } from "../store/tables/tenants.ts"
 import { indexedTerms } from "./indexed-terms.ts"
 import { writePermits } from "./permit-rows.ts"
 import type { SealedAttestation } from "./seal-attestation.ts"
-import type { Batch, SealedRun } from "./seal-batch.ts"
+import type { Batch, BatchWork, SealedRun } from "./seal-batch.ts"
 import type { PermitState } from "./settle-permits.ts"
 
 /** What a batch was built on. */
@@ -27,6 +27,7 @@ type BatchPlace = {
 /** Sends all rows of a batch. */
 export function writeBatch(
   tx: Tx,
+  work: BatchWork,
   batch: Batch,
   { head, time, publicCheckpoint, permits }: BatchPlace,
 ): readonly Promise<void>[] {
@@ -52,30 +53,30 @@ export function writeBatch(
       attestations.map(sealed => attestationRow(sealed, time)),
     ),
     updateTenants(tx, [...batch.tenants.values()]),
-    ...writePermits(tx, batch, permits),
+    ...writePermits(tx, work, batch, permits),
   ]
 }
 
 const runRow = (sealed: SealedRun): NewRunRow => {
   const { draft, bundle, text, packed, tenant_ordinal, owner_ordinal, leaf_digest } = sealed
   return {
-  run_id: bundle.run.run_id,
-  owner: draft.tenant.owner,
-  owner_ordinal,
-  chain_ordinal: tenant_ordinal,
-  leaf_digest,
-  created_at: Date.parse(bundle.run.created_at),
-  outcome_kind: bundle.run.outcome_kind,
-  error_stage: bundle.run.error_stage ?? "",
-  program_id: bundle.run.program_id,
-  route_id: bundle.run.route_id,
-  manifest_hash: sealedHash(bundle),
-  execution_region: bundle.run.execution_region,
-  duration_us: bundle.run.duration_us,
-  findings: findingsText(recordFindings(bundle.sections)),
-  bundle: packed ?? packBundle(text),
-  disclosure_seed: Buffer.from(draft.moment.seed, "hex"),
-}
+    run_id: bundle.run.run_id,
+    owner: draft.tenant.owner,
+    owner_ordinal,
+    chain_ordinal: tenant_ordinal,
+    leaf_digest,
+    created_at: Date.parse(bundle.run.created_at),
+    outcome_kind: bundle.run.outcome_kind,
+    error_stage: bundle.run.error_stage ?? "",
+    program_id: bundle.run.program_id,
+    route_id: bundle.run.route_id,
+    manifest_hash: sealedHash(bundle),
+    execution_region: bundle.run.execution_region,
+    duration_us: bundle.run.duration_us,
+    findings: findingsText(recordFindings(bundle.sections)),
+    bundle: packed ?? packBundle(text),
+    disclosure_seed: Buffer.from(draft.moment.seed, "hex"),
+  }
 }
 
 const termsOfRun = ({ draft, bundle, owner_ordinal }: SealedRun): TermsOfRun => ({

@@ -61,7 +61,7 @@ export async function commitBatch(
       const batch = await buildBatch({ ...round, statements }, start, context)
       if (batch.entries.length > 0) {
         await sentTogether([
-          ...writeBatch(tx, batch, { ...context, head, time, permits: permitState }),
+          ...writeBatch(tx, work, batch, { ...context, head, time, permits: permitState }),
           recordSealed(tx, work, batch, context.nowMs()),
         ])
       } else if (hasItems(round) || exports.length > 0) throw new StoreError("unavailable")
@@ -90,6 +90,5 @@ const withSalt = ({ tenant_id, owner }: TenantOwner): TenantClaim => ({
   owner,
   salt: randomBytes(32).toString("hex"),
 })
-
 
 export const secondsSince = (since: number): number => (performance.now() - since) / 1000

@@ -1,9 +1,9 @@
-/** Exports: seals a statement, then streams the records it describes, page by page. docs/api.md, "GET /runs/export". */
+/** Exports: seals a statement, then streams the documents it describes, page by page. docs/api.md, "GET /runs/export". */
 import { utf8Encode } from "@runseal/canonical"
 import { chainPiece } from "@runseal/core/artifacts/export-statement"
 import type { Tenant } from "@runseal/core/wire/submission"
 import type { Database } from "../store/driver/database.ts"
-import { type AdmittedRange, readBundles } from "../store/tables/export-reads.ts"
+import { type AdmittedRange, readDocuments, readEarlierOpenings } from "../store/tables/export-reads.ts"
 import type { Reads } from "./read-standby.ts"
 import { draftExport, type SealedStatement } from "./seal-export-statement.ts"
 import type { Sealer } from "./sealer.ts"
@@ -18,8 +18,8 @@ type Pages = AsyncIterable<Uint8Array>
 
 export type Exports = {
   /**
-   * Seals the statement of a tenant's export and gives its lines, NDJSON: the statement, then the records in the order of the
-   * chain. Undefined when too many exports are under way. A stream that ends early has failed.
+   * Seals the statement of a tenant's export and gives its lines, NDJSON: the statement, the openings before the piece whose closes
+   * are in it, then the records, openings and ends of the piece in the order of the chain. Undefined when too many exports are under way. A stream that ends early has failed.
    * @param send the form in which they are sent; absent: as they are
    * @throws StoreError when no statement was sealed
    */
@@ -72,13 +72,22 @@ async function* pagesOf(
   yield utf8Encode(`${text}\n`)
   const piece = chainPiece(document.leaf)
   if (piece === undefined) return
-  const last = piece.last_ordinal
-  for (let first = piece.first_ordinal; first <= last; ) {
-    const bundles = await reads.settled(source => readBundles(source, owner, { first, last }))
-    yield utf8Encode((await show(bundles)).map(bundle => `${bundle}\n`).join(""))
-    first += bundles.length
+  const span = { first: piece.first_ordinal, last: piece.last_ordinal }
+  for (let after = 0; ; ) {
+    const openings = await reads.settled(source => readEarlierOpenings(source, owner, span, after))
+    const newest = openings.at(-1)
+    if (newest === undefined) break
+    yield linesOf(openings.map(opening => opening.text))
+    after = newest.ordinal
+  }
+  for (let { first } = span; first <= span.last; ) {
+    const documents = await reads.settled(source => readDocuments(source, owner, { ...span, first }))
+    yield linesOf(await show(documents))
+    first += documents.length
   }
 }
+
+const linesOf = (texts: readonly string[]): Uint8Array => utf8Encode(texts.map(text => `${text}\n`).join(""))
 
 /** Reads a page once the client has read the one before. @param end called once, however the stream ends */
 function streamOf(source: Pages, end: () => void, reportFailure: (error: unknown) => void): ReadableStream<Uint8Array> {

@@ -15,8 +15,14 @@ import {
   type PermitOutcome,
   settlePermits,
 } from "../store/tables/permits-table.ts"
-import { insertMovements, lockWindows, moveWindows, type TenantWindowRow, windowName } from "../store/tables/tenant-windows.ts"
-import type { Batch, BatchWork, SealedRun } from "./seal-batch.ts"
+import {
+  insertMovements,
+  lockWindows,
+  moveWindows,
+  type TenantWindowRow,
+  windowName,
+} from "../store/tables/tenant-windows.ts"
+import { type Batch, type BatchWork, permitRuns, type SealedRun } from "./seal-batch.ts"
 import type { SealedEnd, SealedOpening } from "./seal-permits.ts"
 import type { PermitState, PermitWork } from "./settle-permits.ts"
 
@@ -64,7 +70,12 @@ const keyOf = (
 ) => ({ tenant_id, window_seconds, window_start })
 
 /** Sends the rows of a batch's permits. */
-export function writePermits(tx: Tx, batch: Batch, { counts }: Pick<PermitState, "counts">): readonly Promise<void>[] {
+export function writePermits(
+  tx: Tx,
+  work: BatchWork,
+  batch: Batch,
+  { counts }: Pick<PermitState, "counts">,
+): readonly Promise<void>[] {
   const openings = batch.openings.filter(opening => opening !== undefined)
   const ends = batch.ends.filter(end => end !== undefined)
   const refused = batch.runs.filter(run => run?.draft.refused_permit !== undefined)
@@ -75,7 +86,7 @@ export function writePermits(tx: Tx, batch: Batch, { counts }: Pick<PermitState,
   return [
     insertPermits(tx, rows),
     insertPermitEnds(tx, ends.map(endRow)),
-    settlePermits(tx, [...batch.runs.flatMap(closedBy), ...ends.flatMap(endedBy)]),
+    settlePermits(tx, [...closedBy(work, batch), ...ends.flatMap(endedBy)]),
     moveWindows(tx, batch.windows),
     insertMovements(tx, batch.movements),
   ]
@@ -84,10 +95,7 @@ export function writePermits(tx: Tx, batch: Batch, { counts }: Pick<PermitState,
 type UnnumberedRow = Omit<NewPermitRow, "owner_ordinal">
 
 /** Gives each permit its owner's next ordinal. */
-function numbered(
-  rows: readonly UnnumberedRow[],
-  counts: ReadonlyMap<number, PermitCounts>,
-): readonly NewPermitRow[] {
+function numbered(rows: readonly UnnumberedRow[], counts: ReadonlyMap<number, PermitCounts>): readonly NewPermitRow[] {
   const newest = new Map([...counts].map(([owner, { permits }]) => [owner, permits]))
   return rows.map(row => {
     const owner_ordinal = (newest.get(row.owner) ?? 0) + 1
@@ -152,11 +160,14 @@ function refusedRow({ draft, bundle }: SealedRun): readonly UnnumberedRow[] {
   return [row]
 }
 
-/** The permit that a run closed. */
-function closedBy(run: SealedRun | undefined): readonly PermitOutcome[] {
-  const use = run?.bundle.sections.permit
-  if (run === undefined || use === undefined) return []
-  return [{ permit_id: use.permit_id, state: "closed", run_id: run.bundle.run.run_id, end_ordinal: 0 }]
+/** The permits that runs closed. */
+function closedBy(work: BatchWork, { runs }: Batch): readonly PermitOutcome[] {
+  const closes = work.permits?.closes ?? []
+  return closes.flatMap((close, at) => {
+    const run = runs[permitRuns(work).close(at)]
+    if (close === undefined || run === undefined) return []
+    return [{ permit_id: close.permit_id, state: "closed", run_id: run.bundle.run.run_id, end_ordinal: 0 }]
+  })
 }
 
 const endedBy = ({ document, tenant_ordinal }: SealedEnd): readonly PermitOutcome[] =>

@@ -49,7 +49,9 @@ export function createRehearsal(at: string, reportFault: ReportFault): (draft: D
     await started
     const frontier = genesis.frontier()
     const { tenant_id } = draft.tenant
-    const tenants = new Map([[tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 0, head: ZERO_HASH }]])
+    const tenants = new Map([
+      [tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 0, run_count: 0, head: ZERO_HASH }],
+    ])
     const start = { frontier, next_run_id: SCRATCH_RUN_ID, tenants, attested: new Map(), time }
     const { runs } = await buildBatch({ drafts: [draft], attestations: [] }, start, { log, verify, reportFault })
     const [run] = runs

@@ -1,7 +1,12 @@
 /** The statement at the head of an export, on its way into the log. docs/formats.md section 7.7. */
 import { canonicalize } from "@runseal/canonical"
 import type { ExportStatementLeaf } from "@runseal/core/artifacts/anchor"
-import { type ChainPiece, type ExportStatement, exportStatement } from "@runseal/core/artifacts/export-statement"
+import {
+  type ChainPiece,
+  type ExportedWindow,
+  type ExportStatement,
+  exportStatement,
+} from "@runseal/core/artifacts/export-statement"
 import { tenantCommitment } from "@runseal/core/formulas/decision"
 import { exportStatementLeaf } from "@runseal/core/formulas/leaves"
 import { windowsHash } from "@runseal/core/formulas/permit"
@@ -11,9 +16,21 @@ import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } f
 import type { LogBuilder } from "../keys/log-builder.ts"
 import type { Source, Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
-import { type AdmittedRange, findSpan, readLeafDigest } from "../store/tables/export-reads.ts"
+import {
+  type AdmittedRange,
+  countOpen,
+  countPiece,
+  findSpan,
+  type PieceCounts,
+  readLeafDigest,
+  readTouchedWindows,
+  type StatedWindow,
+} from "../store/tables/export-reads.ts"
 import { readRecordCount } from "../store/tables/tenants.ts"
-import type { TenantHead } from "./seal-batch.ts"
+import type { TenantHead } from "./tenant-chain.ts"
+
+/** A piece of a chain, and how many of its documents are openings and ends. */
+type CountedPiece = ChainPiece & PieceCounts
 
 /** An export request, with what was read of the chain before the batch locks it. */
 export type ExportDraft = {
@@ -21,14 +38,14 @@ export type ExportDraft = {
   /** RFC 3339; the time of the request. */
   readonly export_clock: string
   readonly range: AdmittedRange
-  /** How many records of the chain were read. */
+  /** How many documents of the chain were read. */
   readonly seen: number
   /** The requested piece of them. */
-  readonly piece?: ChainPiece
+  readonly piece?: CountedPiece
 }
 
 /** A statement that is not in the log yet. */
-export type StatementDraft = Pick<ExportStatement, "tenant_id" | "tenant_salt" | "leaf">
+export type StatementDraft = Pick<ExportStatement, "tenant_id" | "tenant_salt" | "windows" | "leaf">
 
 export type SealedStatement = {
   readonly document: ExportStatement
@@ -36,7 +53,7 @@ export type SealedStatement = {
   readonly text: string
 }
 
-/** Reads the chain as it is now; `stateExport` reads the records that are sealed in between. */
+/** Reads the chain as it is now; `stateExport` reads the documents that are sealed in between. */
 export const draftExport = (
   source: Source,
   tenant: Tenant,
@@ -50,7 +67,9 @@ export const draftExport = (
     if (span === undefined) return draft
     const previous_record = await predecessorOf(session, tenant.owner, span.first)
     const last_record = await readLeafDigest(session, tenant.owner, span.last)
-    return { ...draft, piece: { first_ordinal: span.first, last_ordinal: span.last, previous_record, last_record } }
+    const counts = await countPiece(session, tenant.owner, span)
+    const piece = { first_ordinal: span.first, last_ordinal: span.last, previous_record, last_record, ...counts }
+    return { ...draft, piece }
   })
 
 /**
@@ -84,21 +103,30 @@ export async function stateExports(
 async function stateExport(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<StatementDraft> {
   const { tenant_id, salt: tenant_salt, record_count: head_ordinal } = head
   const piece = head_ordinal === draft.seen ? draft.piece : await extended(tx, draft, head)
+  const { openings = 0, ends = 0, first_ordinal = 1, last_ordinal = 0 } = piece ?? {}
+  const windows = (await readTouchedWindows(tx, tenant_id, draft.range)).map(exportedWindow)
   const leaf: ExportStatementLeaf = exportStatementLeaf({
     tenant_commitment: tenantCommitment(tenant_id, tenant_salt),
     export_clock: draft.export_clock,
     head_ordinal,
     head: head.head,
-    open_permits: 0,
-    windows_hash: windowsHash([]),
-    records: piece === undefined ? 0 : piece.last_ordinal - piece.first_ordinal + 1,
-    openings: 0,
-    ends: 0,
+    open_permits: await countOpen(tx, draft.tenant.owner),
+    windows_hash: windowsHash(windows),
     ...clocksOf(draft.range),
     ...piece,
+    records: last_ordinal - first_ordinal + 1 - openings - ends,
+    openings,
+    ends,
   })
-  return { tenant_id, tenant_salt, leaf }
+  return { tenant_id, tenant_salt, windows, leaf }
 }
+
+const exportedWindow = ({ window_seconds, window_start, movements, total }: StatedWindow): ExportedWindow => ({
+  window_seconds,
+  window_start: new Date(window_start).toISOString(),
+  last_ordinal: movements,
+  total,
+})
 
 /** A statement gives the requested range, both ends included. */
 const clocksOf = ({ from_ms, to_ms }: AdmittedRange): Pick<ExportStatementLeaf, "from" | "to"> => ({
@@ -106,8 +134,8 @@ const clocksOf = ({ from_ms, to_ms }: AdmittedRange): Pick<ExportStatementLeaf, 
   ...(to_ms === undefined ? {} : { to: new Date(to_ms - 1).toISOString() }),
 })
 
-/** The piece with the records that were sealed since the draft: few, at the end of the chain. */
-async function extended(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<ChainPiece | undefined> {
+/** The piece with the documents that were sealed since the draft: few, at the end of the chain. */
+async function extended(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<CountedPiece | undefined> {
   const { piece, range, seen } = draft
   const { owner } = draft.tenant
   const late = await findSpan(tx, owner, range, { first: seen + 1, last: head.record_count })
@@ -116,7 +144,16 @@ async function extended(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<C
   const begin = piece ?? { first_ordinal: first, previous_record: await predecessorOf(tx, owner, first) }
   const isHead = last === head.record_count
   const last_record = isHead ? head.head : await readLeafDigest(tx, owner, last)
-  return { ...begin, last_ordinal: last, last_record }
+  // From the end of the piece on: it holds what lies between its old end and the first late document too.
+  const added = await countPiece(tx, owner, { first: piece === undefined ? first : piece.last_ordinal + 1, last })
+  const { openings = 0, ends = 0 } = piece ?? {}
+  return {
+    ...begin,
+    last_ordinal: last,
+    last_record,
+    openings: openings + added.openings,
+    ends: ends + added.ends,
+  }
 }
 
 const predecessorOf = async (source: Source, owner: number, ordinal: number): Promise<string> =>
@@ -124,12 +161,12 @@ const predecessorOf = async (source: Source, owner: number, ordinal: number): Pr
 
 /** Its document, proven against a checkpoint that includes it. */
 export function sealStatement(
-  { tenant_id, tenant_salt }: StatementDraft,
+  { tenant_id, tenant_salt, windows }: StatementDraft,
   appended: AppendedLeaf<ExportStatementLeaf>,
   log: LogIdentity,
   builder: LogBuilder,
   checkpoint: EntryCheckpoint,
 ): SealedStatement {
-  const document = exportStatement({ tenant_id, tenant_salt }, [], anchorOf(log, builder, appended, checkpoint))
+  const document = exportStatement({ tenant_id, tenant_salt }, windows, anchorOf(log, builder, appended, checkpoint))
   return { document, text: canonicalize(document) }
 }

@@ -34,10 +34,7 @@ type Chained<Body, Leaf> = {
 }
 
 /** Gives an opening its place in the tenant's chain and moves the chain's head. */
-export function chainOpening(
-  draft: OpeningDraft,
-  tenants: Map<string, TenantHead>,
-): Chained<OpeningBody, OpeningLeaf> {
+export function chainOpening(draft: OpeningDraft, tenants: Map<string, TenantHead>): Chained<OpeningBody, OpeningLeaf> {
   const tenant = tenantOf(tenants, draft.tenant_id)
   const body = { ...draft, tenant_salt: tenant.salt }
   const leaf = openingLeaf(body.permit_id, openingHash(body), nextPlace(tenant))

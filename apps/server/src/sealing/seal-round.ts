@@ -29,13 +29,7 @@ import { sealAttestation } from "./seal-attestation.ts"
 import type { Batch, BatchContext, BatchStart, Failures, Round } from "./seal-batch.ts"
 import { sealStatement } from "./seal-export-statement.ts"
 import { chainEnd, chainOpening, sealEnd, sealOpening } from "./seal-permits.ts"
-import {
-  NO_PERMITS,
-  NOTHING_LOCKED,
-  type PermitWork,
-  type SettledPermits,
-  settlePermitWork,
-} from "./settle-permits.ts"
+import { NO_PERMITS, NOTHING_LOCKED, type PermitWork, type SettledPermits, settlePermitWork } from "./settle-permits.ts"
 import { moveHead, nextPlace, type TenantHead, tenantOf } from "./tenant-chain.ts"
 
 /** The items that are there, each with its index. */
@@ -106,7 +100,9 @@ const placedOf = <Pending, Made extends object>(
 ): readonly (Slot & { readonly pending: Pending; readonly made: Made })[] =>
   settled.flatMap((made, at) => {
     const of = pending[at]
-    return made === undefined || "refusal" in made || "run" in made || of === undefined ? [] : [{ at, pending: of, made }]
+    return made === undefined || "refusal" in made || "run" in made || of === undefined
+      ? []
+      : [{ at, pending: of, made }]
   })
 
 /**

@@ -199,4 +199,3 @@ function sealedAt<T>(sealed: readonly (T | undefined)[], at: number): T {
   if (found === undefined) throw new StoreError("unavailable")
   return found
 }
-

@@ -18,7 +18,12 @@ import {
 } from "../run/permits/pending.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
 import type { LockedPermit, PermitCounts } from "../store/tables/permits-table.ts"
-import { type TenantWindowRow, type TokenMovementRow, type WindowKey, windowName } from "../store/tables/tenant-windows.ts"
+import {
+  type TenantWindowRow,
+  type TokenMovementRow,
+  type WindowKey,
+  windowName,
+} from "../store/tables/tenant-windows.ts"
 import type { TenantHead } from "./tenant-chain.ts"
 
 /** Open permits of one tenant that are to be ended: at most ENDED_OPENINGS_MAX of them. */
@@ -143,7 +148,8 @@ function openBook({ permits, windows, counts, now }: PermitState) {
         ...(used > reserved ? [{ charge_id, kind: "charge" as const, tokens: used - reserved }] : []),
       ])
       const window = { ...windowAfter(permit, rows), tokens: used, reserved }
-      const redeemed: Pick<Settlement, "redeemed_clock"> = redeemed_at === 0 ? {} : { redeemed_clock: clock(redeemed_at) }
+      const redeemed: Pick<Settlement, "redeemed_clock"> =
+        redeemed_at === 0 ? {} : { redeemed_clock: clock(redeemed_at) }
       const draft = settled({ window, ...redeemed })
       enter(rows)
       take(permit)

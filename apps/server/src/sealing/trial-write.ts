@@ -32,7 +32,9 @@ const TABLES = [
   "attestation",
   "tenant",
   "tenant_window",
-  "token_charge",
+  "token_movement",
+  "permit",
+  "permit_end",
   "idempotency_key",
 ] as const
 

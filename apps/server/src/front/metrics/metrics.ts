@@ -21,6 +21,8 @@ type Gauges = {
   /** Records that wait to be sealed. */
   readonly waiting: () => number
   readonly readiness: () => Promise<Readiness>
+  /** The open permits of all processes. */
+  readonly openPermits: () => Promise<{ readonly permits: number; readonly reserved: number }>
   /** How far the outside log has come that this process delivers to. */
   readonly outside?: (() => Promise<OutsideStanding | undefined>) | undefined
 }
@@ -71,12 +73,18 @@ function createCounters(registry: Registry): Counters {
   const { counter, histogram } = metricsOf(registry)
   const runs = counter("runseal_runs_total", "Runs sealed and acknowledged, by outcome.", "outcome")
   const attestations = counter("runseal_attestations_total", "Attestations anchored and acknowledged.")
+  const openings = counter("runseal_permits_total", "Permits opened and acknowledged.")
+  const ends = counter("runseal_permit_ends_total", "Documents sealed that end permits without a close.")
   const sealing = histogram(
     "runseal_sealing_seconds",
-    "From the sealer's queue to the durable record, for runs and attestations.",
+    "From the sealer's queue to the durable document: runs, attestations, openings and ends of permits.",
     SEALING_BUCKETS,
   )
-  const batches = histogram("runseal_batch_records", "Runs and attestations of one transaction.", BATCH_BUCKETS)
+  const batches = histogram(
+    "runseal_batch_records",
+    "Runs, attestations and permits of one transaction.",
+    BATCH_BUCKETS,
+  )
   const locked = histogram(
     "runseal_log_lock_seconds",
     "From the lock of the log's head to the end of the transaction, for each batch.",
@@ -113,6 +121,8 @@ function createCounters(registry: Registry): Counters {
     sealed: (kind, seconds) => {
       sealing.observe(seconds)
       if (kind === "attestation") attestations.inc()
+      else if (kind === "opening") openings.inc()
+      else if (kind === "permit_end") ends.inc()
       else runs.inc({ outcome: kind })
     },
     committed: records => batches.observe(records),
@@ -170,7 +180,7 @@ function countOutside(registry: Registry): Pick<Counters, "entered" | "notEntere
   }
 }
 
-function registerGauges(registry: Registry, { waiting, readiness, outside }: Gauges): void {
+function registerGauges(registry: Registry, { waiting, readiness, openPermits, outside }: Gauges): void {
   const { readGauge } = metricsOf(registry)
   if (outside !== undefined) {
     readGauge(
@@ -184,6 +194,12 @@ function registerGauges(registry: Registry, { waiting, readiness, outside }: Gau
       async () => (await outside())?.oldest_age_seconds,
     )
   }
+  readGauge(
+    "runseal_open_permits",
+    "Permits that are neither closed nor ended.",
+    async () => (await openPermits()).permits,
+  )
+  readGauge("runseal_reserved_tokens", "Tokens that open permits reserve.", async () => (await openPermits()).reserved)
   readGauge("runseal_sealing_queue_records", "Runs and attestations that wait to be sealed.", async () => waiting())
   readGauge(
     "runseal_log_entries",

@@ -63,6 +63,8 @@ export function keyRoutes(deps: Deps): Hono {
     const id = readKeyId(c.req.param("id"))
     const known = callerOf(c).scope === "admin" && (await revokeKey(deps.db, id, deps.nowMs()))
     if (!known) throw noSuchKey()
+    // The key's open permits are due now. They are ended by documents, for which this answer does not wait.
+    void deps.endDuePermits()
     return c.json({ ok: true, id, revoked: true } satisfies RevokedKey)
   })
   return app

@@ -1,0 +1,105 @@
+/**
+ * Ends permits that nobody closed in time, and those of revoked keys. Every process does so: the batch finds out behind its locks
+ * which permits are still open, so that each is ended once.
+ */
+import { ENDED_OPENINGS_MAX } from "@runseal/core/artifacts/permit-end"
+import { PermitRefusal } from "../run/permits/pending.ts"
+import type { Database } from "../store/driver/database.ts"
+import { countOpenPermits, type DuePermit, findDuePermits, type OpenPermits } from "../store/tables/permit-reads.ts"
+import { BATCH_MAX_ITEMS, type Sealer } from "./sealer.ts"
+import type { PendingEnd } from "./settle-permits.ts"
+
+/** How often due permits are looked for, in milliseconds. */
+const SWEEP_EVERY_MS = 5000
+/** Most permits that one step ends. */
+const STEP_MAX_PERMITS = ENDED_OPENINGS_MAX
+/** Most documents of one step: a quarter of a batch, so that runs are sealed meanwhile. */
+const STEP_MAX_ENDS = BATCH_MAX_ITEMS / 4
+/** How long a count of open permits is shown, in milliseconds. */
+const COUNTED_FOR_MS = 10_000
+
+export type PermitSweeper = {
+  /** Ends what is due now. Resolves when nothing is left, or when it could not be ended; never rejects. */
+  readonly sweep: () => Promise<void>
+  /** Starts no more steps, and resolves when the one under way has ended. */
+  readonly close: () => Promise<void>
+}
+
+type SweeperParts = {
+  readonly db: Pick<Database, "read">
+  readonly sealer: Pick<Sealer, "endPermits">
+  readonly nowMs: () => number
+  /** Called when a step failed; the next does the same work. */
+  readonly reportFailure: (error: unknown) => void
+}
+
+export function openPermitSweeper({ db, sealer, nowMs, reportFailure }: SweeperParts): PermitSweeper {
+  let underWay: Promise<void> | undefined
+  let again = false
+  let closed = false
+  /** @returns whether there may be more */
+  const step = async (): Promise<boolean> => {
+    const due = await findDuePermits(db, nowMs(), STEP_MAX_PERMITS)
+    const ends = endsOf(due).slice(0, STEP_MAX_ENDS)
+    await Promise.all(ends.map(end => sealer.endPermits(end).catch(unlessNotOpen)))
+    return due.length === STEP_MAX_PERMITS || ends.length === STEP_MAX_ENDS
+  }
+  const sweepAll = async (): Promise<void> => {
+    try {
+      do {
+        again = false
+        again = (await step()) || again
+      } while (again && !closed)
+    } catch (error) {
+      reportFailure(error)
+    }
+    underWay = undefined
+  }
+  const sweep = (): Promise<void> => {
+    again = true
+    underWay ??= closed ? undefined : sweepAll()
+    return underWay ?? Promise.resolve()
+  }
+  const timer = setInterval(() => void sweep(), SWEEP_EVERY_MS).unref()
+  return {
+    sweep,
+    close: async () => {
+      closed = true
+      clearInterval(timer)
+      await underWay
+    },
+  }
+}
+
+/** Another process, or a close, was first. */
+function unlessNotOpen(error: unknown): void {
+  if (!(error instanceof PermitRefusal)) throw error
+}
+
+/** The due permits by tenant and reason: one document for each. */
+function endsOf(due: readonly DuePermit[]): readonly PendingEnd[] {
+  const groups = Map.groupBy(due, ({ tenant_id, revoked }) => JSON.stringify([tenant_id, revoked]))
+  return [...groups.values()].flatMap(permits => {
+    const [first] = permits
+    if (first === undefined) return []
+    const { tenant_id, owner, revoked } = first
+    const permit_ids = permits.map(({ permit_id }) => permit_id)
+    return [{ tenant: { tenant_id, owner }, permit_ids, reason: revoked ? "revoked" : "expired" } as const]
+  })
+}
+
+/** Counts the open permits of all processes, at most once in so long a time. Rejects when they cannot be read. */
+export function createOpenPermitCount(db: Pick<Database, "read">, nowMs: () => number): () => Promise<OpenPermits> {
+  let last: { readonly at: number; readonly counted: Promise<OpenPermits> } | undefined
+  return () => {
+    const now = nowMs()
+    if (last === undefined || Math.abs(now - last.at) >= COUNTED_FOR_MS) {
+      const counted = countOpenPermits(db)
+      last = { at: now, counted }
+      counted.catch(() => {
+        last = undefined
+      })
+    }
+    return last.counted
+  }
+}
