@@ -78,14 +78,15 @@ function unlessNotOpen(error: unknown): void {
 
 /** The due permits by tenant and reason: one document for each. */
 function endsOf(due: readonly DuePermit[]): readonly PendingEnd[] {
-  const groups = Map.groupBy(due, ({ tenant_id, revoked }) => JSON.stringify([tenant_id, revoked]))
-  return [...groups.values()].flatMap(permits => {
-    const [first] = permits
-    if (first === undefined) return []
-    const { tenant_id, owner, revoked } = first
-    const permit_ids = permits.map(({ permit_id }) => permit_id)
-    return [{ tenant: { tenant_id, owner }, permit_ids, reason: revoked ? "revoked" : "expired" } as const]
-  })
+  const ends = new Map<string, PendingEnd & { readonly permit_ids: string[] }>()
+  for (const { permit_id, tenant_id, owner, revoked } of due) {
+    const name = JSON.stringify([tenant_id, revoked])
+    const known = ends.get(name)
+    if (known !== undefined) known.permit_ids.push(permit_id)
+    else
+      ends.set(name, { tenant: { tenant_id, owner }, permit_ids: [permit_id], reason: revoked ? "revoked" : "expired" })
+  }
+  return [...ends.values()]
 }
 
 /** Counts the open permits of all processes, at most once in so long a time. Rejects when they cannot be read. */

@@ -105,6 +105,16 @@ const placedOf = <Pending, Made extends object>(
       : [{ at, pending: of, made }]
   })
 
+/** What the steps of a round share. */
+function openRound(start: BatchStart, context: BatchContext, failed: Failures) {
+  const log = growLog(start.frontier)
+  const runSteps = createStepRunner()
+  const tenants = new Map(start.tenants)
+  const writer = createLeafWriter(context.log, log)
+  return { start, context, failed, log, runSteps, tenants, ...writer, finishing: { runSteps, verify: context.verify } }
+}
+type OpenRound = ReturnType<typeof openRound>
+
 /**
  * Seals all items of a round.
  * @returns the batch; or, when an item failed, which is then in `failed`, the runs that there were
@@ -115,90 +125,41 @@ export async function sealRound(
   context: BatchContext,
   failed: Failures,
 ): Promise<{ readonly batch: Batch } | { readonly runs: readonly (Draft | undefined)[] }> {
-  const runSteps = createStepRunner()
-  const finishing = { runSteps, verify: context.verify }
-  const log = growLog(start.frontier)
-  const { entries, sign, append } = createLeafWriter(context.log, log)
-  const tenants = new Map(start.tenants)
+  const open = openRound(start, context, failed)
   const { permits = NO_PERMITS } = round
-  const settled = settlePermitWork(permits, start.permits ?? NOTHING_LOCKED, tenants)
+  const settled = settlePermitWork(permits, start.permits ?? NOTHING_LOCKED, open.tenants)
   const runs = runsOf(round, settled)
-  const numbered = indexed(runs).map(({ at, item }, i) => ({ at, draft: item, run_id: start.next_run_id + i }))
-
-  const runsWithLeaf = await runSteps(numbered, failed.runs, "LEDGER", run => {
-    const leaf = firstLeaf(run.draft, run.run_id)
-    return { ...run, written: leaf && { leaf, bytes: run.draft.texts.write(leaf) } }
-  })
-  const statementLeaves = await runSteps(indexed(round.statements ?? []), failed.statements, "LEDGER", slot => {
-    return { at: slot.at, draft: slot.item, leaf: slot.item.leaf, bytes: leafBytes(slot.item.leaf) }
-  })
-  const attestationLeaves = await runSteps(indexed(round.attestations), failed.attestations, "LEDGER", slot => {
-    return { at: slot.at, owner: slot.item.owner, leaf: slot.item.leaf, bytes: leafBytes(slot.item.leaf) }
-  })
-  await sign([...statementLeaves, ...attestationLeaves, ...runsWithLeaf.flatMap(({ written }) => written ?? [])])
-  // Before the batch's documents: exactly those that a statement describes come before it in the log.
-  const appendedStatements = await runSteps(statementLeaves, failed.statements, "LEDGER", ({ at, draft, leaf }) => {
-    return { at, draft, appended: append(leaf) }
-  })
-  const appendedRuns = await runSteps(runsWithLeaf, failed.runs, "LEDGER", ({ written, ...run }) => ({
-    ...run,
-    first: written && append(written.leaf),
-  }))
-  const c1 = signHead(context.log, log, start.time)
-  const anchoredRuns = await runSteps(appendedRuns, failed.runs, "LEDGER", ({ first, ...run }) => ({
-    ...run,
-    anchor: first === undefined ? undefined : anchorOf(context.log, log, first, c1),
-  }))
-  const finishedRuns = await runSteps(anchoredRuns, failed.runs, "DLA", ({ anchor, ...run }) => {
-    const place = { run_id: run.run_id, tenant_salt: tenantOf(tenants, run.draft.tenant.tenant_id).salt }
-    return { ...run, ...chain(run.draft, finishRecord(run.draft, place, anchor), tenants) }
+  const first = await appendFirstLeaves({ ...round, drafts: runs }, open)
+  const finishedRuns = await open.runSteps(first.runs, failed.runs, "DLA", ({ anchor, ...run }) => {
+    const place = { run_id: run.run_id, tenant_salt: tenantOf(open.tenants, run.draft.tenant.tenant_id).salt }
+    return { ...run, ...chain(run.draft, finishRecord(run.draft, place, anchor), open.tenants) }
   })
   // The round ends here if a run has failed: nothing more is signed for it.
   if (failed.runs.size > 0) return { runs }
-  const chainedOpenings = await runSteps(placedOf(permits.openings, settled.openings), failed.openings, "DLA", slot => {
-    return { at: slot.at, pending: slot.pending, ...chainOpening(slot.made.opening, tenants) }
+  const openings = placedOf(permits.openings, settled.openings)
+  const ends = placedOf(permits.ends, settled.ends)
+  const chainedOpenings = await open.runSteps(openings, failed.openings, "DLA", slot => {
+    return { at: slot.at, pending: slot.pending, ...chainOpening(slot.made.opening, open.tenants) }
   })
-  const chainedEnds = await runSteps(placedOf(permits.ends, settled.ends), failed.ends, "DLA", slot => {
-    return { at: slot.at, pending: slot.pending, ...chainEnd(slot.made.end, tenants) }
+  const chainedEnds = await open.runSteps(ends, failed.ends, "DLA", slot => {
+    return { at: slot.at, pending: slot.pending, ...chainEnd(slot.made.end, open.tenants) }
   })
   if (failed.openings.size + failed.ends.size > 0) return { runs }
   const written = finishedRuns.map(({ draft, leaf }) => ({ leaf, bytes: draft.texts.write(leaf) }))
-  await sign([...written, ...chainedOpenings, ...chainedEnds])
-  const chainedRuns = finishedRuns.map(run => ({ ...run, last: append(run.leaf) }))
-  const appendedOpenings = chainedOpenings.map(slot => ({ ...slot, appended: append(slot.leaf) }))
-  const appendedEnds = chainedEnds.map(slot => ({ ...slot, appended: append(slot.leaf) }))
-  const attested = new Map(start.attested)
-  const appendedAttestations = await runSteps(attestationLeaves, failed.attestations, "LEDGER", slot => {
-    const owner_ordinal = (attested.get(slot.owner) ?? 0) + 1
-    attested.set(slot.owner, owner_ordinal)
-    return { at: slot.at, owner: slot.owner, owner_ordinal, appended: append(slot.leaf) }
+  await open.sign([...written, ...chainedOpenings, ...chainedEnds])
+  const documents = await finishRound(open, {
+    runs: finishedRuns.map(run => ({ ...run, last: open.append(run.leaf) })),
+    openings: chainedOpenings.map(slot => ({ ...slot, appended: open.append(slot.leaf) })),
+    ends: chainedEnds.map(slot => ({ ...slot, appended: open.append(slot.leaf) })),
+    statements: first.statements,
+    attestations: first.attestations,
   })
-  const c2 = signHead(context.log, log, start.time)
-  const sealedRuns = await finishDocuments(finishing, chainedRuns, failed.runs, RECORD, run => {
-    const { draft, record, sealed, bundle_hash, leaf, owner_ordinal, leaf_digest, last } = run
-    const complete_record = anchorOf(context.log, log, last, c2)
-    const bundle: Bundle = { ...record, bundle_hash, anchors: { ...record.anchors, complete_record } }
-    const text = canonicalUtf8(finishSealed(sealed, bundle_hash, complete_record), draft.texts)
-    return { draft, bundle, text, tenant_ordinal: leaf.tenant_ordinal, owner_ordinal, leaf_digest }
-  })
-  const openings = await finishDocuments(finishing, appendedOpenings, failed.openings, OPENING, slot =>
-    sealOpening(slot, context.log, log, c2),
-  )
-  const ends = await finishDocuments(finishing, appendedEnds, failed.ends, END, slot =>
-    sealEnd(slot, context.log, log, c2),
-  )
-  const attestations = await finishDocuments(finishing, appendedAttestations, failed.attestations, ATTESTATION, slot =>
-    sealAttestation(slot, context.log, log, c2),
-  )
-  const statements = await finishDocuments(finishing, appendedStatements, failed.statements, STATEMENT, slot =>
-    sealStatement(slot.draft, slot.appended, context.log, log, c2),
-  )
   if (Object.values(failed).some(({ size }) => size > 0)) return { runs }
   return {
     batch: {
-      runs: inOrder(runs.length, sealedRuns.map(withPacked)),
-      openings: inOrder(permits.openings.length, openings.map(withPacked)),
-      ends: inOrder(permits.ends.length, ends.map(withPacked)),
+      runs: inOrder(runs.length, documents.runs.map(withPacked)),
+      openings: inOrder(permits.openings.length, documents.openings.map(withPacked)),
+      ends: inOrder(permits.ends.length, documents.ends.map(withPacked)),
       refusals: {
         closes: refusalsOf(settled.closes),
         ends: refusalsOf(settled.ends),
@@ -206,12 +167,86 @@ export async function sealRound(
       },
       movements: settled.movements,
       windows: settled.windows,
-      attestations: inOrder(round.attestations.length, attestations),
-      statements: inOrder(round.statements?.length ?? 0, statements),
-      entries,
-      tenants,
-      log,
+      attestations: inOrder(round.attestations.length, documents.attestations),
+      statements: inOrder(round.statements?.length ?? 0, documents.statements),
+      entries: open.entries,
+      tenants: open.tenants,
+      log: open.log,
     },
+  }
+}
+
+/** Appends what comes before the records, and proves the runs' first leaves. */
+async function appendFirstLeaves(
+  { drafts, statements = [], attestations }: Round,
+  { start, context, failed, log, runSteps, sign, append }: OpenRound,
+) {
+  const numbered = indexed(drafts).map(({ at, item }, i) => ({ at, draft: item, run_id: start.next_run_id + i }))
+  const runsWithLeaf = await runSteps(numbered, failed.runs, "LEDGER", run => {
+    const leaf = firstLeaf(run.draft, run.run_id)
+    return { ...run, written: leaf && { leaf, bytes: run.draft.texts.write(leaf) } }
+  })
+  const statementLeaves = await runSteps(indexed(statements), failed.statements, "LEDGER", slot => {
+    return { at: slot.at, draft: slot.item, leaf: slot.item.leaf, bytes: leafBytes(slot.item.leaf) }
+  })
+  const attestationLeaves = await runSteps(indexed(attestations), failed.attestations, "LEDGER", slot => {
+    return { at: slot.at, owner: slot.item.owner, leaf: slot.item.leaf, bytes: leafBytes(slot.item.leaf) }
+  })
+  await sign([...statementLeaves, ...attestationLeaves, ...runsWithLeaf.flatMap(({ written }) => written ?? [])])
+  // Before the batch's documents: exactly those that a statement describes come before it in the log.
+  const stated = await runSteps(statementLeaves, failed.statements, "LEDGER", ({ at, draft, leaf }) => {
+    return { at, draft, appended: append(leaf) }
+  })
+  const appendedRuns = await runSteps(runsWithLeaf, failed.runs, "LEDGER", ({ written, ...run }) => ({
+    ...run,
+    first: written && append(written.leaf),
+  }))
+  const c1 = signHead(context.log, log, start.time)
+  const anchored = await runSteps(appendedRuns, failed.runs, "LEDGER", ({ first, ...run }) => ({
+    ...run,
+    anchor: first === undefined ? undefined : anchorOf(context.log, log, first, c1),
+  }))
+  return { runs: anchored, statements: stated, attestations: attestationLeaves }
+}
+
+type FirstLeaves = Awaited<ReturnType<typeof appendFirstLeaves>>
+
+/** Everything of a round that is in the log but for its attestations. */
+type Appended = Pick<FirstLeaves, "statements" | "attestations"> & {
+  readonly runs: readonly (Omit<FirstLeaves["runs"][number], "anchor"> &
+    Chained & { readonly last: AppendedLeaf<CompleteRecordLeaf> })[]
+  readonly openings: readonly (Slot & Parameters<typeof sealOpening>[0])[]
+  readonly ends: readonly (Slot & Parameters<typeof sealEnd>[0])[]
+}
+
+/** Appends the attestations, makes every document under the last head, and has each verified. */
+async function finishRound(round: OpenRound, { runs, openings, ends, statements, attestations }: Appended) {
+  const { start, context, failed, log, runSteps, append, finishing } = round
+  const attested = new Map(start.attested)
+  const appended = await runSteps(attestations, failed.attestations, "LEDGER", slot => {
+    const owner_ordinal = (attested.get(slot.owner) ?? 0) + 1
+    attested.set(slot.owner, owner_ordinal)
+    return { at: slot.at, owner: slot.owner, owner_ordinal, appended: append(slot.leaf) }
+  })
+  const c2 = signHead(context.log, log, start.time)
+  return {
+    runs: await finishDocuments(finishing, runs, failed.runs, RECORD, run => {
+      const { draft, record, sealed, bundle_hash, leaf, owner_ordinal, leaf_digest, last } = run
+      const complete_record = anchorOf(context.log, log, last, c2)
+      const bundle: Bundle = { ...record, bundle_hash, anchors: { ...record.anchors, complete_record } }
+      const text = canonicalUtf8(finishSealed(sealed, bundle_hash, complete_record), draft.texts)
+      return { draft, bundle, text, tenant_ordinal: leaf.tenant_ordinal, owner_ordinal, leaf_digest }
+    }),
+    openings: await finishDocuments(finishing, openings, failed.openings, OPENING, slot =>
+      sealOpening(slot, context.log, log, c2),
+    ),
+    ends: await finishDocuments(finishing, ends, failed.ends, END, slot => sealEnd(slot, context.log, log, c2)),
+    attestations: await finishDocuments(finishing, appended, failed.attestations, ATTESTATION, slot =>
+      sealAttestation(slot, context.log, log, c2),
+    ),
+    statements: await finishDocuments(finishing, statements, failed.statements, STATEMENT, slot =>
+      sealStatement(slot.draft, slot.appended, context.log, log, c2),
+    ),
   }
 }
 

@@ -14,7 +14,6 @@ import {
   PermitRefusal,
   type PermitRefusalReason,
   type Reservation,
-  type Settlement,
 } from "../run/permits/pending.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
 import type { LockedPermit, PermitCounts } from "../store/tables/permits-table.ts"
@@ -75,9 +74,9 @@ export function settlePermitWork(
 ): SettledPermits {
   const book = openBook(state)
   return {
-    closes: closes.map(close => close && alone(() => ({ run: book.close(close) }))),
-    ends: ends.map(end => end && alone(() => ({ end: book.end(end, tenants.get(end.tenant.tenant_id)?.salt) }))),
-    openings: openings.map(opening => opening && alone(() => book.open(opening))),
+    closes: closes.map(close => close && alone(() => ({ run: closeIn(book, close) }))),
+    ends: ends.map(end => end && alone(() => ({ end: endIn(book, end, tenants.get(end.tenant.tenant_id)?.salt) }))),
+    openings: openings.map(opening => opening && alone(() => openIn(book, opening))),
     movements: book.movements,
     windows: [...book.moved.values()],
   }
@@ -97,98 +96,105 @@ const refuse = (reason: PermitRefusalReason): never => {
   throw new PermitRefusal(reason)
 }
 
+/** The windows as the movements of a round leave them, one after the other. */
 function openBook({ permits, windows, counts, now }: PermitState) {
   const movements: TokenMovementRow[] = []
   const moved = new Map<string, TenantWindowRow>()
-  /** Permits that this round has closed or ended, and how many of each owner. */
+  /** Permits that this round has closed or ended. */
   const taken = new Set<string>()
+  /** Open permits by owner. */
   const open = new Map([...counts].map(([owner, count]) => [owner, count.open]))
-
-  const windowOf = (key: WindowKey): TenantWindowRow => {
-    const name = windowName(key)
-    const window = moved.get(name) ?? windows.get(name)
-    if (window === undefined) throw new Error("every window of a batch is locked before it is built")
-    return window
-  }
-  /** The rows of movements made one after the other. @throws PermitRefusal when a total would pass 2^53−1 */
-  const follow = (key: WindowKey, made: readonly Movement[]): readonly TokenMovementRow[] => {
-    let { total, movements: ordinal, ...window } = windowOf(key)
-    return made.map(movement => {
-      if (movement.tokens > Number.MAX_SAFE_INTEGER - total) refuse("overflow")
-      total += movement.tokens
-      ordinal++
-      return { ...window, ...movement, ordinal, total_after: total, moved_at: now }
-    })
-  }
-  const enter = (rows: readonly TokenMovementRow[]): void => {
-    movements.push(...rows)
-    for (const { tenant_id, window_seconds, window_start, ordinal, total_after } of rows) {
-      const key = { tenant_id, window_seconds, window_start }
-      moved.set(windowName(key), { ...key, total: total_after, movements: ordinal })
-    }
-  }
-  const openPermit = (permitId: string, owner: number): LockedPermit | undefined => {
-    const found = permits.get(permitId)
-    return found?.state === "open" && found.owner === owner && !taken.has(permitId) ? found : undefined
-  }
-  const take = ({ permit_id, owner }: LockedPermit): void => {
-    taken.add(permit_id)
-    open.set(owner, (open.get(owner) ?? 0) - 1)
-  }
-
   return {
     movements,
     moved,
-    close: ({ tenant, permit_id, used, settled }: PendingClose): Draft => {
-      const permit = openPermit(permit_id, tenant.owner) ?? refuse("not_open")
-      const key = { ...keyOf(permit), tenant_id: tenant.tenant_id }
-      const { charge_id, reserved, redeemed_at } = permit
-      const rows = follow(key, [
-        { charge_id, kind: "settle", tokens: Math.min(used, reserved) - reserved },
-        ...(used > reserved ? [{ charge_id, kind: "charge" as const, tokens: used - reserved }] : []),
-      ])
-      const window = { ...windowAfter(permit, rows), tokens: used, reserved }
-      const redeemed: Pick<Settlement, "redeemed_clock"> =
-        redeemed_at === 0 ? {} : { redeemed_clock: clock(redeemed_at) }
-      const draft = settled({ window, ...redeemed })
-      enter(rows)
-      take(permit)
-      return draft
-    },
-    end: ({ tenant, permit_ids, reason }: PendingEnd, tenant_salt: string | undefined): PermitEndBody => {
-      if (tenant_salt === undefined) throw new Error("every tenant of a batch is locked before it is built")
-      const openings = permit_ids.flatMap(permit_id => {
-        const permit = openPermit(permit_id, tenant.owner)
-        if (permit === undefined) return []
-        const { charge_id, reserved, opening_hash, window_seconds } = permit
-        const rows = follow({ ...keyOf(permit), tenant_id: tenant.tenant_id }, [
-          { charge_id, kind: "release", tokens: 0 - reserved },
-        ])
-        enter(rows)
-        take(permit)
-        const { ordinal, total_after, window_start } = windowAfter(permit, rows)
-        return [{ permit_id, opening_hash, window_seconds, window_start, ordinal, released: reserved, total_after }]
+    now,
+    isActive: (owner: number): boolean => counts.get(owner)?.active === true,
+    isFull: (owner: number): boolean => (open.get(owner) ?? 0) >= OPEN_PERMITS_MAX,
+    /** The rows of movements made one after the other. @throws PermitRefusal when a total would pass 2^53−1 */
+    follow: (key: WindowKey, made: readonly Movement[]): readonly TokenMovementRow[] => {
+      const name = windowName(key)
+      const before = moved.get(name) ?? windows.get(name)
+      if (before === undefined) throw new Error("every window of a batch is locked before it is built")
+      let { total, movements: ordinal, ...window } = before
+      return made.map(movement => {
+        if (movement.tokens > Number.MAX_SAFE_INTEGER - total) refuse("overflow")
+        total += movement.tokens
+        ordinal++
+        return { ...window, ...movement, ordinal, total_after: total, moved_at: now }
       })
-      if (openings.length === 0) refuse("not_open")
-      return permitEndBody({ tenant_id: tenant.tenant_id, tenant_salt, reason, end_clock: clock(now), openings })
     },
-    open: ({ tenant, charge, settled }: PendingOpening): { opening: OpeningDraft } | { run: Draft } => {
-      if (counts.get(tenant.owner)?.active !== true) refuse("revoked")
-      if ((open.get(tenant.owner) ?? 0) >= OPEN_PERMITS_MAX) refuse("too_many_open")
-      const { charge_id, tokens } = charge
-      const rows = follow({ ...keyOf(charge), tenant_id: tenant.tenant_id }, [{ charge_id, kind: "reserve", tokens }])
-      const after = { ...windowAfter(charge, rows), tokens }
-      if (after.total_after >= charge.cap) {
-        const { ordinal: _, ...refused } = after
-        return runOf(settled(refused))
+    enter: (rows: readonly TokenMovementRow[]): void => {
+      movements.push(...rows)
+      for (const { tenant_id, window_seconds, window_start, ordinal, total_after } of rows) {
+        const key = { tenant_id, window_seconds, window_start }
+        moved.set(windowName(key), { ...key, total: total_after, movements: ordinal })
       }
-      const made = settled(after)
-      if ("refused" in made) return runOf(made)
-      enter(rows)
-      open.set(tenant.owner, (open.get(tenant.owner) ?? 0) + 1)
-      return made
     },
+    openPermit: (permitId: string, owner: number): LockedPermit | undefined => {
+      const found = permits.get(permitId)
+      return found?.state === "open" && found.owner === owner && !taken.has(permitId) ? found : undefined
+    },
+    take: ({ permit_id, owner }: LockedPermit): void => {
+      taken.add(permit_id)
+      open.set(owner, (open.get(owner) ?? 0) - 1)
+    },
+    add: (owner: number): void => void open.set(owner, (open.get(owner) ?? 0) + 1),
   }
+}
+type Book = ReturnType<typeof openBook>
+
+/** @throws PermitRefusal */
+function closeIn(book: Book, { tenant, permit_id, used, settled }: PendingClose): Draft {
+  const permit = book.openPermit(permit_id, tenant.owner) ?? refuse("not_open")
+  const { charge_id, reserved, redeemed_at } = permit
+  const rows = book.follow({ ...keyOf(permit), tenant_id: tenant.tenant_id }, [
+    { charge_id, kind: "settle", tokens: Math.min(used, reserved) - reserved },
+    ...(used > reserved ? [{ charge_id, kind: "charge" as const, tokens: used - reserved }] : []),
+  ])
+  const window = { ...windowAfter(permit, rows), tokens: used, reserved }
+  const draft = settled({ window, ...(redeemed_at === 0 ? {} : { redeemed_clock: clock(redeemed_at) }) })
+  book.enter(rows)
+  book.take(permit)
+  return draft
+}
+
+/** Ends those of the permits that are still open. @throws PermitRefusal when none is */
+function endIn(book: Book, { tenant, permit_ids, reason }: PendingEnd, tenant_salt: string | undefined): PermitEndBody {
+  if (tenant_salt === undefined) throw new Error("every tenant of a batch is locked before it is built")
+  const { tenant_id } = tenant
+  const openings = permit_ids.flatMap(permit_id => {
+    const permit = book.openPermit(permit_id, tenant.owner)
+    if (permit === undefined) return []
+    const { charge_id, reserved, opening_hash, window_seconds } = permit
+    const rows = book.follow({ ...keyOf(permit), tenant_id }, [{ charge_id, kind: "release", tokens: 0 - reserved }])
+    book.enter(rows)
+    book.take(permit)
+    const { ordinal, total_after, window_start } = windowAfter(permit, rows)
+    return [{ permit_id, opening_hash, window_seconds, window_start, ordinal, released: reserved, total_after }]
+  })
+  if (openings.length === 0) refuse("not_open")
+  return permitEndBody({ tenant_id, tenant_salt, reason, end_clock: clock(book.now), openings })
+}
+
+/** @throws PermitRefusal */
+function openIn(
+  book: Book,
+  { tenant, charge, settled }: PendingOpening,
+): { readonly opening: OpeningDraft } | { readonly run: Draft } {
+  if (!book.isActive(tenant.owner)) refuse("revoked")
+  if (book.isFull(tenant.owner)) refuse("too_many_open")
+  const { charge_id, tokens, cap } = charge
+  const rows = book.follow({ ...keyOf(charge), tenant_id: tenant.tenant_id }, [{ charge_id, kind: "reserve", tokens }])
+  const after = { ...windowAfter(charge, rows), tokens }
+  if (after.total_after >= cap) {
+    const { ordinal: _, ...refused } = after
+    return runOf(settled(refused))
+  }
+  const made = settled(after)
+  if ("refused" in made) return runOf(made)
+  book.enter(rows)
+  book.add(tenant.owner)
+  return made
 }
 
 /** The draft of an opening that was refused. */
