@@ -13,6 +13,7 @@ import { formatNote, noteKey, noteSignatureLine } from "@runseal/log/notes/signe
 import { type Deployment, makeDeployment, type SealedRun, sealRun } from "../../core/test/fixtures/deployment.ts"
 import { exportText, stateExport } from "../../core/test/fixtures/sample-exports.ts"
 import { type AdministrationFixture, administrationFixture } from "./administration-fixture.ts"
+import { permitFixture } from "./permit-fixture.ts"
 import { STATEMENT_FILE, statementAnswer } from "./statement-fixture.ts"
 
 export const API_KEY = "runseal_0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -48,6 +49,10 @@ export async function startService(): Promise<Service> {
   const deployment = makeDeployment({ seed: "sdk", service: "Example Run Service" })
   const runs = OUTCOME_KINDS.map(outcome => sealRun(deployment, { outcome }))
   const administration = administrationFixture(deployment, runs)
+  const permits = permitFixture(deployment, outcome => {
+    const run = runs.find(({ bundle }) => bundle.run.outcome_kind === outcome)
+    return run && executeAnswer(run.bundle)
+  })
   const asked: Asked[] = []
   const faults: Fault[] = []
   const server = createServer(async (request, response) => {
@@ -58,7 +63,8 @@ export async function startService(): Promise<Service> {
     asked.push(question)
     const fault = faults.shift()
     if (fault !== undefined) return fault(response, question)
-    const { status, body, text } = answer(deployment, runs, administration, question)
+    const permitted = isAuthorised(question) || permits.isPublic(path) ? await permits.answer(question) : undefined
+    const { status, body, text } = permitted ?? answer(deployment, runs, administration, question)
     response.writeHead(status, { "content-type": "application/json" }).end(text ?? JSON.stringify(body))
   })
   await new Promise<void>(done => server.listen(0, "127.0.0.1", done))
@@ -71,6 +77,8 @@ export async function startService(): Promise<Service> {
   return { baseUrl: `http://127.0.0.1:${port}`, deployment, runs, asked, faults, stop }
 }
 
+const isAuthorised = ({ headers }: Asked): boolean => headers["x-service-key"] === API_KEY
+
 const refusal = (status: number, error: string): Answer => ({ status, body: { ok: false, error } })
 const ok = (body: JsonObject): Answer => ({ status: 200, body: { ok: true, ...body } })
 
@@ -82,11 +90,11 @@ function answer(
   administration: AdministrationFixture,
   asked: Asked,
 ): Answer {
-  const { method, path, headers, body } = asked
+  const { method, path, body } = asked
   const [name = "", query = ""] = path.split("?")
   const open = publicAnswer(deployment, name) ?? administration.publicAnswer(name)
   if (open !== undefined) return open
-  if (headers["x-service-key"] !== API_KEY) return refusal(401, "A valid key is required.")
+  if (!isAuthorised(asked)) return refusal(401, "A valid key is required.")
   const administered = administration.answer(asked)
   if (administered !== undefined) return administered
   if (method === "POST") return postAnswer(deployment, runs, name, parseStrictJson(body))
