@@ -74,6 +74,8 @@ const runRow = (sealed: SealedRun): NewRunRow => {
     execution_region: bundle.run.execution_region,
     duration_us: bundle.run.duration_us,
     findings: findingsText(recordFindings(bundle.sections)),
+    permit_id: bundle.sections.permit?.permit_id ?? "",
+    closing_outcome: bundle.sections.permit?.outcome ?? "",
     bundle: packed ?? packBundle(text),
     disclosure_seed: Buffer.from(draft.moment.seed, "hex"),
   }

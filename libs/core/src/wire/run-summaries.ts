@@ -7,6 +7,7 @@ import type { Anchor, ReceiptLeaf, ServedReceiptAnchor } from "../artifacts/anch
 import { servedReceiptAnchorSchema } from "../artifacts/anchor.ts"
 import { WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
+import { ACT_OUTCOMES } from "../artifacts/permit-sections.ts"
 import { recordFindingsSchema } from "../artifacts/record-findings.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"
 import { FINDING_IDS, LIMITATION_CODES, VERDICTS } from "../verify/report.ts"
@@ -24,6 +25,7 @@ import {
   countSchema,
   nonEmptySchema,
   ordinalSchema,
+  permitIdSchema,
   type Shape,
   sha256Schema,
 } from "../vocabulary/scalars.ts"
@@ -91,6 +93,9 @@ const summary = {
   execution_region: v.string(),
   /** Absent when the record has none. */
   findings: opt(recordFindingsSchema),
+  /** Of a run that closed a permit, as the next: the permit, and what became of its act. A run whose act failed is sealed as any other. */
+  permit_id: opt(permitIdSchema),
+  closing_outcome: opt(v.picklist(ACT_OUTCOMES)),
 }
 export const runSummarySchema = v.strictObject(summary)
 export type RunSummary = Shape<typeof runSummarySchema>

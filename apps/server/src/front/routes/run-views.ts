@@ -24,6 +24,8 @@ export const runSummary = (row: RunSummaryRow): RunSummary => ({
   error_stage: row.error_stage,
   execution_region: row.execution_region,
   ...storedFindings(row.findings),
+  ...(row.permit_id === "" ? {} : { permit_id: row.permit_id }),
+  ...(row.closing_outcome === "" ? {} : { closing_outcome: row.closing_outcome }),
 })
 
 /** The findings of a row, `CODE:count` with spaces between; a code that this release does not know was written by another. */

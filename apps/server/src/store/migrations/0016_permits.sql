@@ -54,6 +54,8 @@ CREATE TABLE "token_movement" (
 ALTER TABLE "token_charge" DISABLE ROW LEVEL SECURITY;--> statement-breakpoint
 DROP TABLE "token_charge" CASCADE;--> statement-breakpoint
 ALTER TABLE "run" ADD COLUMN "chain_ordinal" bigint NOT NULL;--> statement-breakpoint
+ALTER TABLE "run" ADD COLUMN "permit_id" text DEFAULT '' NOT NULL;--> statement-breakpoint
+ALTER TABLE "run" ADD COLUMN "closing_outcome" text DEFAULT '' NOT NULL;--> statement-breakpoint
 ALTER TABLE "tenant_window" ADD COLUMN "movements" bigint NOT NULL;--> statement-breakpoint
 ALTER TABLE "tenant" ADD COLUMN "run_count" bigint NOT NULL;--> statement-breakpoint
 CREATE INDEX "permit_end_ended" ON "permit_end" USING btree ("owner","ended_at","chain_ordinal");--> statement-breakpoint

@@ -1,4 +1,5 @@
 /** Sealed runs. Every read belongs to an owner (the id of an API key; 0 = anonymous) and returns only its runs. */
+import type { ActOutcome } from "@runseal/core/artifacts/permit-sections"
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { sql as fragment, getTableColumns } from "drizzle-orm"
 import { index, pgTable, text, unique } from "drizzle-orm/pg-core"
@@ -35,6 +36,10 @@ export const run = pgTable(
     duration_us: number(),
     /** Codes of the record's findings with their counts, `CODE:count` with spaces between; "" for none. */
     findings: text().notNull().default(""),
+    /** The permit that the run closed; "" for a run that closed none. */
+    permit_id: text().notNull().default(""),
+    /** What became of its act; "" for a run that closed no permit. */
+    closing_outcome: text().$type<ActOutcome | "">().notNull().default(""),
     /** The bundle's RFC 8785 text. */
     bundle: packedBundle().notNull(),
     /** Secret from which the declared sections' salts come; never shown. */
