@@ -1,9 +1,11 @@
 /** The texts of a report, the same in every program that shows one. */
 import { UNTRUSTED_ADVICE } from "../verify/anchor-check.ts"
+import type { RecordFacts } from "../verify/record-facts.ts"
 import type { AnchorFacts, CheckResult, Report, Verdict } from "../verify/report.ts"
 import { isUnanchored, VERDICTS } from "../verify/report.ts"
 import type { Standing } from "../vocabulary/outcome-words.ts"
 import { OUTCOMES } from "../vocabulary/outcomes.ts"
+import { endText, failureText } from "./permit-account.ts"
 import { unixTime } from "./unix-time.ts"
 
 const NAMES: Readonly<Record<Report["document"], string>> = {
@@ -11,6 +13,8 @@ const NAMES: Readonly<Record<Report["document"], string>> = {
   receipt: "Receipt",
   attestation: "Attestation",
   export_statement: "Export statement",
+  opening: "Opening of a permit",
+  permit_end: "End of permits",
   run_statement: "Run statement",
 }
 
@@ -18,10 +22,11 @@ const NAMES: Readonly<Record<Report["document"], string>> = {
 export const MARKS: Readonly<Record<CheckResult, string>> = { pass: "✓", fail: "✗", absent: "–", withheld: "◐" }
 
 /** What was verified, and with whose keys. Run and outcome of a document that failed are its claims. */
-export function titleOf({ document, verdict, run_id, outcome_kind, service, anchors }: Report): string {
+export function titleOf({ document, verdict, run_id, outcome_kind, facts, service, anchors }: Report): string {
   const of = verdict === VERDICTS.failed ? " that claims to be of" : " of"
   const run = run_id === undefined ? "" : `${of} run ${run_id}`
-  const outcome = outcome_kind === undefined ? "" : `, outcome ${outcome_kind}`
+  const failed = facts?.permit?.code === undefined ? "" : `, act failed (${facts.permit.code})`
+  const outcome = outcome_kind === undefined ? "" : `, outcome ${outcome_kind}${failed}`
   const named = anchors.length > 0 || document === "run_statement"
   const untrusted = named ? ", held against no key you trust" : ""
   const keys = service === undefined ? untrusted : `, held against the keys of ${service}`
@@ -33,13 +38,24 @@ export type NewsTone = "good" | "warn" | "bad"
 
 /**
  * What happened to the run, for the first line of a verification, such as "Run 7 was denied: rule no-export of the policy".
- * Undefined for a document of no run, and for one that failed, whose words nobody may rely on.
+ * Undefined for a document of neither run nor permit, and for one that failed, whose words nobody may rely on.
  */
 export function outcomeHeadline({ verdict, run_id, outcome_kind, facts }: Report): Headline | undefined {
-  if (verdict === VERDICTS.failed || outcome_kind === undefined) return undefined
+  if (verdict === VERDICTS.failed) return undefined
+  if (outcome_kind === undefined) return permitHeadline(facts)
   const { ending, standing } = OUTCOMES[outcome_kind].words
   const cause = facts?.cause === undefined ? "" : `: ${facts.cause}`
-  return { text: `Run ${run_id} ${ending}${cause}`, tone: OUTCOME_TONES[standing] }
+  const code = facts?.permit?.code
+  const act = code === undefined ? "" : `; its act failed: ${failureText(code)}`
+  const tone = OUTCOME_TONES[standing]
+  return { text: `Run ${run_id} ${ending}${cause}${act}`, tone: act !== "" && tone === "good" ? "warn" : tone }
+}
+
+/** What the first line says of an opening or an end; undefined for a document that tells of no permit. */
+function permitHeadline({ permit, ended }: RecordFacts = {}): Headline | undefined {
+  if (ended !== undefined) return { text: endText(ended), tone: "warn" }
+  if (permit === undefined) return undefined
+  return { text: `Act permitted at ${permit.permitted_at}; its close is another document`, tone: "good" }
 }
 export type Headline = { readonly text: string; readonly tone: NewsTone }
 
@@ -56,6 +72,8 @@ const GENUINE: Readonly<Partial<Record<Verdict, string>>> = {
   [VERDICTS.anchored]: "The record is genuine.",
   [VERDICTS.receipt]: "The receipt is genuine.",
   [VERDICTS.attestation]: "The attestation is genuine.",
+  [VERDICTS.opening]: "The opening is genuine.",
+  [VERDICTS.permit_end]: "The end is genuine.",
   [VERDICTS.export_statement]: "The export statement is genuine.",
   [VERDICTS.run_statement]: "The service signed this statement; no log holds it.",
   [VERDICTS.unanchored]: "Nothing outside the record shows that it is genuine.",

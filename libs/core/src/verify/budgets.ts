@@ -34,7 +34,7 @@ export function checkBudget({ bundle: { run, sections }, findings }: ExaminedBun
     ...brokenRules([
       [own, "the budget snapshot speaks of another run"],
       ...rules,
-      ...(budget.window === undefined ? [] : [movementRule(budget.window, run_budget)]),
+      ...(budget.window === undefined ? [] : [movementRule(budget.window, budget.declared_tokens, envelope)]),
     ]),
   )
 }
@@ -115,12 +115,12 @@ const costOf = (sections: BundleBody["sections"]): JsonValue | undefined =>
   member(declaredView(sections, "request_substance")?.declared, "cost")
 
 /** A movement is of the run's tokens, in the window of its admission, under the number of its envelope. */
-function movementRule(window: BudgetWindow, { budget, envelope }: Budgeted): Rule {
-  const { charge_id, tokens, total_after, ordinal, window_seconds, window_start } = window
+export function movementRule(window: BudgetWindow, tokens: number, envelope: EnvelopeSection): Rule {
+  const { charge_id, total_after, ordinal, window_seconds, window_start } = window
   const start = windowStart(clockMillis(envelope.admission_clock) ?? Number.NaN, window_seconds)
   const holds =
     charge_id === chargeId(envelope.hash) &&
-    tokens === budget.declared_tokens &&
+    window.tokens === tokens &&
     total_after >= tokens &&
     (ordinal !== 1 || total_after === tokens) &&
     clockMillis(window_start) === start

@@ -35,13 +35,25 @@ import { failedInSealing, refusingGate } from "./stage-error.ts"
 /** All of check 3 on a bundle. */
 export function checkDecisions(examined: ExaminedBundle): void {
   checkClose(examined)
-  checkEvaluation(examined)
-  checkToken(examined)
-  checkFinding(examined)
+  checkPolicyDecision(examined)
   checkBudget(examined)
   checkReview(examined)
   checkReceipt(examined)
   checkRefusal(examined)
+}
+
+/** A document that holds a decision of the policy gate: a record, or an opening. */
+type ExaminedDecision = Pick<ExaminedBundle, "known" | "findings"> & {
+  readonly bundle: Pick<BundleBody, "sections" | "allow_token"> & {
+    readonly run: Pick<BundleBody["run"], "outcome_kind" | "route_id">
+  }
+}
+
+/** The evaluation, the token under it, and the finding beside it. */
+export function checkPolicyDecision(examined: ExaminedDecision): void {
+  checkEvaluation(examined)
+  checkToken(examined)
+  checkFinding(examined)
 }
 
 /**
@@ -63,7 +75,7 @@ function checkRefusal({ bundle, findings }: ExaminedBundle): void {
   findings.require("decision", isLate, `gate ${gate} had stopped the run before the step that failed`)
 }
 
-function checkEvaluation({ bundle: { sections, run }, findings }: ExaminedBundle): void {
+function checkEvaluation({ bundle: { sections, run }, findings }: ExaminedDecision): void {
   const { policy_evaluation: evaluation, envelope } = sections
   if (evaluation === undefined || envelope === undefined) return
   const own =
@@ -77,7 +89,7 @@ function checkEvaluation({ bundle: { sections, run }, findings }: ExaminedBundle
   findings.require("decision", evaluation.decision === expected, `the policy decided ${evaluation.decision}`)
 }
 
-function checkToken({ bundle: { allow_token: token, sections }, known, findings }: ExaminedBundle): void {
+function checkToken({ bundle: { allow_token: token, sections }, known, findings }: ExaminedDecision): void {
   if (token === undefined) return
   const intact = sealHash(token, known) === token.hash
   findings.require("decision", intact, "the allow token does not match its hash")
@@ -105,7 +117,7 @@ function isFingerprint(
   return texts.some(text => declaredTextFingerprint(section.salt, text) === fingerprint)
 }
 
-function checkFinding({ bundle: { sections, run }, findings }: ExaminedBundle): void {
+function checkFinding({ bundle: { sections, run }, findings }: ExaminedDecision): void {
   const { mcd_finding: finding, policy_evaluation: evaluation, envelope } = sections
   if (evaluation === undefined || envelope === undefined) return
   const { mode, disabled, scope } = evaluation.signature_scan

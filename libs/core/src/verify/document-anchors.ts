@@ -22,6 +22,8 @@ export function anchorsOf(input: Uint8Array): readonly SlottedAnchor[] {
       return value.receipt_anchor === undefined ? [] : [{ slot: "receipt", anchor: value.receipt_anchor }]
     case "attestation":
     case "export_statement":
+    case "opening":
+    case "permit_end":
       return [{ slot: document, anchor: value }]
     case "run_statement":
       return []

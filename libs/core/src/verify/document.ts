@@ -16,6 +16,8 @@ import { verifyReceipt } from "./receipt.ts"
 import type { Report } from "./report.ts"
 import { verifyAttestation } from "./verify-attestation.ts"
 import { verifyExportStatement } from "./verify-export-statement.ts"
+import { verifyOpening } from "./verify-opening.ts"
+import { verifyPermitEnd } from "./verify-permit-end.ts"
 import { verifyRunStatement } from "./verify-run-statement.ts"
 
 export { type ParsedText, parseDocument, readBundle, readForms, type Unreadable } from "./read-document.ts"
@@ -62,6 +64,10 @@ export function verifyRead(
       return verifyForms(value, all, known)
     case "export_statement":
       return verifyExportStatement(value, all)
+    case "opening":
+      return verifyOpening(value, all, known)
+    case "permit_end":
+      return verifyPermitEnd(value, all)
     case "receipt":
       return verifyReceipt(value, all)
     case "attestation":

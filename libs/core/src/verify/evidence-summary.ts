@@ -1,8 +1,17 @@
 /** A short summary of a bundle or a run statement, for people. Nothing is checked here; the report says what was. */
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
-import { DECLARED_NAMES, isShown } from "../artifacts/declared-sections.ts"
+import {
+  type DeclaredSection,
+  type DeclaredSections,
+  isShown,
+  WITHHOLDABLE_NAMES,
+  type WithholdableName,
+} from "../artifacts/declared-sections.ts"
+import type { Opening } from "../artifacts/opening.ts"
+import type { PermitEnd } from "../artifacts/permit-end.ts"
 import type { RunStatement } from "../artifacts/run-statement.ts"
+import type { Sections } from "../artifacts/sections.ts"
 import { MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
 import { parseDocument, readDocument } from "./read-document.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
@@ -23,6 +32,8 @@ export function evidenceOf(input: Uint8Array): readonly EvidenceLine[] {
   const read = readDocument(parseDocument(input))
   if ("unreadable" in read) return []
   if (read.document === "run_statement") return statementSummary(read.value.statement)
+  if (read.document === "opening") return openingSummary(read.value)
+  if (read.document === "permit_end") return endSummary(read.value)
   return read.document === "bundle" ? evidenceSummary(read.value.bundle) : []
 }
 
@@ -67,15 +78,16 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
     ...line("region", run.execution_region),
     ...line("payload_hash", sections.payload.payload_hash),
     ...line("policy_rule", sections.policy_evaluation?.fired_rule_id),
-    ...line("signature_match", signatureMatch(bundle)),
+    ...line("signature_match", signatureMatch(sections)),
     ...line("declared_tokens", sections.budget_snapshot?.declared_tokens),
+    ...permitSummary(bundle),
     ...line("window_total_after", sections.budget_snapshot?.window?.total_after),
     ...line(
       "governance_review",
       review === undefined ? undefined : `${review.decision_kind} by ${review.adapter_id} (${review.decision_reason})`,
     ),
     ...line("kernel_findings", findings === undefined ? undefined : findings.join(", ") || "none"),
-    ...line("declared_sections", DECLARED_NAMES.map(name => declaredState(bundle, name)).join(", ")),
+    ...line("declared_sections", declaredStates(sections)),
     ...line("manifest_hash", manifest?.ManifestHash ?? bundle.partial_manifest?.ManifestHash),
     ...line("receipt_hash", found?.receipt.hash),
     ...line("log_entry", anchors.pre_anchor?.entry.logIndex ?? anchors.receipt?.entry.logIndex),
@@ -87,15 +99,86 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
 
 /** Which signature matched and where; beside a run that the match did not deny, that it was observed only. */
 function signatureMatch({
-  sections: { mcd_finding: match, policy_evaluation: evaluation },
-}: Bundle): string | undefined {
+  mcd_finding: match,
+  policy_evaluation: evaluation,
+}: Pick<Sections, "mcd_finding" | "policy_evaluation">): string | undefined {
   if (match === undefined) return undefined
   const observed = evaluation?.decision_reason_code !== MCD_REASON_CODE
   return `${match.matched_signature_id} in ${match.matched_in}${observed ? ", observed only" : ""}`
 }
 
-function declaredState({ sections }: Bundle, name: (typeof DECLARED_NAMES)[number]): string {
-  const section = sections[name]
+type DeclaredOf = DeclaredSections & { readonly closing?: DeclaredSection }
+
+const declaredStates = (sections: DeclaredOf): string =>
+  WITHHOLDABLE_NAMES.flatMap(name => {
+    const section = sections[name]
+    return section === undefined ? [] : [declaredState(section, name)]
+  }).join(", ")
+
+function declaredState(section: DeclaredSection, name: WithholdableName): string {
   if (!isShown(section)) return `${name} withheld`
   return section.declared === undefined ? `${name} –` : `${name} ✓`
+}
+
+/** What the record of a close says of its permit. */
+function permitSummary({ sections: { permit, envelope, budget_snapshot } }: Bundle): readonly EvidenceLine[] {
+  if (permit === undefined) return []
+  return [
+    ...line("permit", permit.permit_id),
+    ...line("permitted_at", envelope?.admission_clock),
+    ...line("opening_entry", permit.opening_log_index),
+    ...line("redeemed_at", permit.redeemed_clock),
+    ...line("act", permit.code === undefined ? permit.outcome : `${permit.outcome} (${permit.code})`),
+    ...line("closed_at", permit.closed_clock),
+    ...line("reserved_tokens", budget_snapshot?.window?.reserved),
+  ]
+}
+
+function openingSummary({ sections, reservation, leaf, entry, ...opening }: Opening): readonly EvidenceLine[] {
+  const { envelope, payload, policy_evaluation, mcd_finding } = sections
+  return [
+    ...line("permit", opening.permit_id),
+    ...line("permitted_at", envelope.admission_clock),
+    ...line("audience", opening.audience),
+    ...line("expires_at", opening.expires_at),
+    ...line("close_by", opening.close_by),
+    ...line("redeem_required", opening.redeem_required === true ? "yes" : undefined),
+    ...line("tenant", opening.tenant_id),
+    ...line("program", envelope.program_id),
+    ...line("route", envelope.route_id),
+    ...line("region", envelope.execution_region),
+    ...line("payload_hash", payload.payload_hash),
+    ...line("policy_rule", policy_evaluation.fired_rule_id),
+    ...line("signature_match", signatureMatch({ policy_evaluation, ...(mcd_finding && { mcd_finding }) })),
+    ...line("reserved_tokens", reservation.tokens),
+    ...line("window_total_after", reservation.total_after),
+    ...line("declared_sections", declaredStates(sections)),
+    ...line("log_entry", entry.logIndex),
+    ...line("tenant_ordinal", leaf.tenant_ordinal),
+    ...line("opening_hash", opening.opening_hash),
+  ]
+}
+
+function endSummary({
+  tenant_id,
+  reason,
+  end_clock,
+  openings,
+  end_hash,
+  leaf,
+  entry,
+}: PermitEnd): readonly EvidenceLine[] {
+  return [
+    ...line("ended_at", end_clock),
+    ...line("reason", reason),
+    ...line("tenant", tenant_id),
+    ...line("permits", openings.length),
+    ...line(
+      "released_tokens",
+      openings.reduce((sum, { released }) => sum + released, 0),
+    ),
+    ...line("log_entry", entry.logIndex),
+    ...line("tenant_ordinal", leaf.tenant_ordinal),
+    ...line("end_hash", end_hash),
+  ]
 }

@@ -3,9 +3,10 @@
  * of a derived section is the operator's word. docs/formats.md section 16, checks 2, 5 and 6.
  */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
-import type { SealedBundle } from "../artifacts/bundle-schema.ts"
+import type { RunFacts, SealedBundle } from "../artifacts/bundle-schema.ts"
 import { DERIVED_NAMES, type DerivedHashes } from "../artifacts/derived-sections.ts"
 import type { Manifest } from "../artifacts/manifest.ts"
+import type { OpeningSections } from "../artifacts/opening.ts"
 import type { EnvelopeSection, SealedSections, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
 import { isPossibleRecord } from "../derivation/v1/stated-kernel.ts"
 import { decisionClock } from "../formulas/moment.ts"
@@ -17,14 +18,25 @@ import { KERNELS } from "../vocabulary/outcomes.ts"
 import { callerContradictions, payloadContradictions } from "./contradictions.ts"
 import type { ExaminedBundle } from "./examination.ts"
 
+/** The sections that a record or an opening holds. */
+type HeldSections = SealedSections | OpeningSections
+
 /** The sections of a record whose own hash is right. A withheld section has only its hash, and nothing to compare with it. */
-export const intactSections = (sections: SealedSections, known: KnownTexts | undefined): ReadonlySet<JsonObject> =>
+export const intactSections = (sections: HeldSections, known: KnownTexts | undefined): ReadonlySet<JsonObject> =>
   new Set(
     Object.values(sections).filter(section => !("withheld" in section) && sealHash(section, known) === section.hash),
   )
 
-/** Checks every section that the record holds by itself: its hash, and what payload and caller cannot be. */
-export function checkSectionHashes({ sealed: { sections, run }, intact, findings }: ExaminedBundle): void {
+/** The sections of a record, each by itself. */
+export const checkSectionHashes = ({ sealed: { sections, run }, ...examined }: ExaminedBundle): void =>
+  checkHeldSections(sections, run.tenant_id, examined)
+
+/** Checks every section that a document holds by itself: its hash, and what payload and caller cannot be. */
+export function checkHeldSections(
+  sections: HeldSections,
+  tenantId: string,
+  { intact, findings }: Pick<ExaminedBundle, "intact" | "findings">,
+): void {
   findings.fail("sections", ...payloadContradictions(sections.payload))
   for (const [name, section] of Object.entries(sections))
     findings.require(
@@ -32,13 +44,30 @@ export function checkSectionHashes({ sealed: { sections, run }, intact, findings
       "withheld" in section || intact.has(section),
       `section ${name} does not match its hash`,
     )
-  findings.fail("sections", ...callerContradictions(sections, run.tenant_id))
+  findings.fail("sections", ...callerContradictions(sections, tenantId))
 }
 
 /** Checks what the record says of its request against the sections, and the sections that it names against those it gives. */
 export function checkLinks(examined: ExaminedBundle): void {
-  const { sealed, intact, findings } = examined
+  const { sealed, findings } = examined
   const { sections, run } = sealed
+  const { envelope } = sections
+  checkRequest(sections, run, examined)
+  if (envelope === undefined) return
+  const clock = decisionClock({ ...sections, envelope })
+  findings.require("sections", run.created_at === clock, "created_at is not the clock of the decision")
+  checkExecutions(examined, envelope)
+}
+
+/** Whose request it was, as a document states it. */
+type RequestFacts = Pick<RunFacts, "program_id" | "route_id" | "tenant_id" | "execution_region">
+
+/** Checks that envelope and provenance are what the rest of a document makes them. */
+export function checkRequest(
+  sections: HeldSections,
+  facts: RequestFacts,
+  { intact, findings }: Pick<ExaminedBundle, "intact" | "findings">,
+): void {
   const compare = (name: "system_provenance" | "envelope", section: JsonObject, rebuilt: JsonObject): void =>
     findings.require(
       "sections",
@@ -47,14 +76,10 @@ export function checkLinks(examined: ExaminedBundle): void {
     )
   const { system_provenance, envelope } = sections
   compare("system_provenance", system_provenance, systemProvenanceSection(provenanceFacts(system_provenance)))
-  if (envelope === undefined) return
-  compare("envelope", envelope, rebuiltEnvelope(sealed, envelope))
-  const clock = decisionClock({ ...sections, envelope })
-  findings.require("sections", run.created_at === clock, "created_at is not the clock of the decision")
-  checkExecutions(examined, envelope)
+  if (envelope !== undefined) compare("envelope", envelope, rebuiltEnvelope(sections, facts, envelope))
 }
 
-function rebuiltEnvelope({ run, sections }: SealedBundle, envelope: EnvelopeSection): JsonObject {
+function rebuiltEnvelope(sections: HeldSections, run: RequestFacts, envelope: EnvelopeSection): JsonObject {
   const { program_id, route_id, tenant_id, execution_region } = run
   const { registry_record_hash } = envelope
   const facts = { program_id, route_id, registry_record_hash, tenant_id, execution_region }

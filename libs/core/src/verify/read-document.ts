@@ -5,11 +5,20 @@ import { TRUST_DOCUMENT_KIND } from "@runseal/log/trust/trust-document"
 import type { AttestationDocument } from "../artifacts/attestation-answer.ts"
 import { type Bundle, bundleSchema, type SealedBundle, sealedBundleSchema } from "../artifacts/bundle-schema.ts"
 import { type ExportStatement, exportStatementSchema } from "../artifacts/export-statement.ts"
+import { type Opening, openingSchema } from "../artifacts/opening.ts"
 import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
+import { type PermitEnd, permitEndSchema } from "../artifacts/permit-end.ts"
 import { expand, reduce, withheldProblem } from "../derivation/derive.ts"
 import { holdsNul, isObject, textMember } from "../vocabulary/json-members.ts"
 import { RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
-import { BUNDLE_KIND, BUNDLE_VIEW_KIND, DERIVATIONS, EXPORT_KIND } from "../vocabulary/versions.ts"
+import {
+  BUNDLE_KIND,
+  BUNDLE_VIEW_KIND,
+  DERIVATIONS,
+  EXPORT_KIND,
+  OPENING_KIND,
+  PERMIT_END_KIND,
+} from "../vocabulary/versions.ts"
 import type { BundleForms } from "./bundle.ts"
 import { parseReceiptDocument, type ReceiptDocument } from "./receipt.ts"
 import { parseAttestation } from "./verify-attestation.ts"
@@ -19,6 +28,8 @@ import { type EnvelopedStatement, parseRunStatement } from "./verify-run-stateme
 export type ReadDocument =
   | { readonly document: "bundle"; readonly value: BundleForms }
   | { readonly document: "export_statement"; readonly value: ExportStatement }
+  | { readonly document: "opening"; readonly value: Opening }
+  | { readonly document: "permit_end"; readonly value: PermitEnd }
   | { readonly document: "receipt"; readonly value: ReceiptDocument }
   | { readonly document: "attestation"; readonly value: AttestationDocument }
   | { readonly document: "run_statement"; readonly value: EnvelopedStatement }
@@ -68,6 +79,8 @@ export function readDocument({ value, mayHoldNul }: Omit<ParsedText, "known">): 
   if (!isObject(value)) return unreadable(NO_DOCUMENT)
   if (isBundle(value)) return newerNeeded(value) ?? asRead("bundle", parseForms(value))
   if (value.kind === EXPORT_KIND) return asRead("export_statement", parseExact(exportStatementSchema, value))
+  if (value.kind === OPENING_KIND) return asRead("opening", parseExact(openingSchema, value))
+  if (value.kind === PERMIT_END_KIND) return asRead("permit_end", parseExact(permitEndSchema, value))
   const key = RECEIPT_KEYS.find(name => Object.hasOwn(value, name))
   if (key !== undefined) return asRead("receipt", parseReceiptDocument(value, key))
   if (Object.hasOwn(value, "attestation_id")) return asRead("attestation", parseAttestation(value))
@@ -129,5 +142,5 @@ function adviceFor(value: JsonObject): string {
     return "this is a list of runs, not a record: save the bundle of one from /runs/{id}/artifacts and verify that"
   if (value.ok === false)
     return "this is an error answer, not a sealed record: save the run's bundle or receipt and verify that"
-  return "not a Runseal document: expected an audit bundle, a receipt answer, an attestation, an export statement or a run statement"
+  return "not a Runseal document: expected an audit bundle, a receipt answer, an attestation, an opening, an end of permits, an export statement or a run statement"
 }

@@ -1,5 +1,8 @@
 /** The facts that a record states of its run. The report's verdict says whether they can be relied on. */
 import { type Bundle, receiptOf } from "../artifacts/bundle-schema.ts"
+import type { Opening } from "../artifacts/opening.ts"
+import type { EndReason, PermitEnd } from "../artifacts/permit-end.ts"
+import type { ActFailureCode, ActOutcome } from "../artifacts/permit-sections.ts"
 import type { RunStatement } from "../artifacts/run-statement.ts"
 import type { DenyReceipt, Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"
@@ -15,6 +18,84 @@ export type RecordFacts = {
   readonly policy_hash?: string
   readonly payload_hash?: string
   readonly ai_output_hash?: string
+  /** Of an opening, and of the run that closes one. */
+  readonly permit?: PermitFacts
+  /** Of an end of permits. */
+  readonly ended?: EndFacts
+}
+
+/** What a document states of a permit. */
+export type PermitFacts = {
+  readonly permit_id: string
+  readonly permitted_at: string
+  /** Log index of the opening, decimal. */
+  readonly log_index: string
+  readonly reserved_tokens: number
+  /** Of an opening: who is to act, and until when. */
+  readonly audience?: string
+  readonly expires_at?: string
+  readonly close_by?: string
+  /** Of a close: what became of the act. */
+  readonly outcome?: ActOutcome
+  readonly code?: ActFailureCode
+  readonly redeemed_at?: string
+  readonly closed_at?: string
+  readonly used_tokens?: number
+}
+
+/** What an end states of its permits. */
+export type EndFacts = {
+  readonly reason: EndReason
+  readonly permits: number
+  readonly released_tokens: number
+}
+
+/** The facts of an opening. */
+export function openingFacts({ sections, entry, reservation, ...opening }: Opening): RecordFacts {
+  const { envelope, payload, policy_evaluation } = sections
+  const { tenant_id, permit_id, audience, expires_at, close_by } = opening
+  const { program_id, route_id, admission_clock: permitted_at } = envelope
+  const { policy_hash } = policy_evaluation
+  return {
+    ...runFacts({ tenant_id, program_id, route_id, policy_hash, payload_hash: payload.payload_hash }),
+    permit: {
+      permit_id,
+      permitted_at,
+      log_index: entry.logIndex,
+      reserved_tokens: reservation.tokens,
+      audience,
+      expires_at,
+      close_by,
+    },
+  }
+}
+
+/** The facts of an end. */
+export const endFacts = ({ tenant_id, reason, openings }: PermitEnd): RecordFacts => ({
+  tenant_id,
+  ended: {
+    reason,
+    permits: openings.length,
+    released_tokens: openings.reduce((sum, { released }) => sum + released, 0),
+  },
+})
+
+/** What the record of a close states of its permit; undefined for any other. */
+function closeFacts({ sections: { permit, envelope, budget_snapshot } }: Bundle): PermitFacts | undefined {
+  if (permit === undefined || envelope === undefined) return undefined
+  const { permit_id, opening_log_index: log_index, outcome, code, redeemed_clock, closed_clock: closed_at } = permit
+  const { reserved: reserved_tokens = 0, tokens: used_tokens = 0 } = budget_snapshot?.window ?? {}
+  return {
+    permit_id,
+    permitted_at: envelope.admission_clock,
+    log_index,
+    reserved_tokens,
+    outcome,
+    ...(code === undefined ? {} : { code }),
+    ...(redeemed_clock === undefined ? {} : { redeemed_at: redeemed_clock }),
+    closed_at,
+    used_tokens,
+  }
 }
 
 /** The facts of a bundle. */
@@ -24,10 +105,12 @@ export function bundleFacts(bundle: Bundle): RecordFacts {
   const { tenant_id, program_id, route_id } = run
   const { payload_hash, ai_output_hash } = sections.payload
   const policy_hash = sections.policy_evaluation?.policy_hash
+  const permit = closeFacts(bundle)
   return {
     ...(receipt === undefined ? {} : receiptFacts(receipt)),
     ...(run.outcome_kind === "stage_error" ? { cause: failureCause(bundle) } : {}),
     ...runFacts({ tenant_id, program_id, route_id, policy_hash, payload_hash, ai_output_hash }),
+    ...(permit === undefined ? {} : { permit }),
   }
 }
 

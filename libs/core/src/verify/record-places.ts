@@ -4,11 +4,11 @@
  */
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { areOfTwoTrees, claimOf, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
-import type { Anchor, CompleteRecordLeaf } from "../artifacts/anchor.ts"
+import type { Anchor, ChainLeaf, CompleteRecordLeaf } from "../artifacts/anchor.ts"
 import type { PermitUseSection } from "../artifacts/permit-sections.ts"
 import { ZERO_HASH } from "../vocabulary/scalars.ts"
 import { type Slot, slotted } from "./anchor-slots.ts"
-import { brokenRules } from "./contradictions.ts"
+import { brokenRules, type Rule } from "./contradictions.ts"
 import type { ExaminedBundle } from "./examination.ts"
 
 /** Checks the positions of a record's entries in log and chain, each of which is right by itself. */
@@ -28,21 +28,31 @@ export function checkPlaces({ bundle: { anchors, sections }, findings }: Examine
 
 const FORKED = "two log entries of the record prove themselves in two trees of one log: the log was forked"
 
-/** What cannot be true of any log or chain. */
-function placeProblems({ leaf, entry }: Anchor<CompleteRecordLeaf>, first: Anchor | undefined): readonly string[] {
-  const { tenant_ordinal, previous_record } = leaf
+/** What cannot be true of the place of any document in log and chain. @param own entries of the document before this one */
+export function chainRules(
+  { tenant_ordinal, previous_record }: ChainLeaf,
+  entry: TransparencyLogEntry,
+  own = 0,
+): readonly Rule[] {
   const index = Number(entry.logIndex)
   const isFirst = tenant_ordinal === 1
-  // Before it are the log's birth, the records before it, and the record's own first entry.
-  const before = tenant_ordinal + (first === undefined ? 0 : 1)
-  const treeSize = Number(first?.entry.inclusionProof.treeSize ?? 0)
-  return brokenRules([
+  return [
     [isFirst || previous_record !== ZERO_HASH, `document ${tenant_ordinal} of its chain names none before it`],
     [!isFirst || previous_record === ZERO_HASH, "document 1 of its chain names one before it"],
+    // Before it are the log's birth, the documents of the chain before it, and the document's own first entry.
     [
-      index >= before,
+      index >= tenant_ordinal + own,
       `before log entry ${index} there is no room for the ${tenant_ordinal - 1} documents of its chain before it`,
     ],
+  ]
+}
+
+/** What cannot be true of any log or chain. */
+function placeProblems({ leaf, entry }: Anchor<CompleteRecordLeaf>, first: Anchor | undefined): readonly string[] {
+  const index = Number(entry.logIndex)
+  const treeSize = Number(first?.entry.inclusionProof.treeSize ?? 0)
+  return brokenRules([
+    ...chainRules(leaf, entry, first === undefined ? 0 : 1),
     [
       index >= treeSize,
       `the record was logged at entry ${index}, within the ${treeSize} entries of the checkpoint that it holds`,

@@ -39,6 +39,8 @@ export const VERDICTS = {
   receipt: "RECEIPT VERIFIED AND ANCHORED",
   attestation: "ATTESTATION VERIFIED AND ANCHORED",
   export_statement: "EXPORT STATEMENT VERIFIED AND ANCHORED",
+  opening: "OPENING VERIFIED AND ANCHORED",
+  permit_end: "PERMIT END VERIFIED AND ANCHORED",
   receipt_unanchored: "RECEIPT SELF-CONSISTENT ONLY, NOT ANCHORED",
   unanchored: "SELF-CONSISTENT ONLY, NOT ANCHORED",
   run_statement: "RUN STATEMENT SIGNED, NOT ANCHORED",
@@ -80,6 +82,11 @@ export const LIMITATIONS = {
   },
   open_permit: {
     sentence: "Nothing here shows what became of the permit: its close, or its end, is a later document of the chain.",
+    strict: false,
+  },
+  ended_openings: {
+    sentence:
+      "Nothing here shows the openings that ended: that they were reserved so, and were not closed, the whole export shows, with --complete.",
     strict: false,
   },
   chain_tail: {
@@ -159,7 +166,14 @@ export const LIMITATION_CODES: readonly LimitationCode[] = Object.keys(LIMITATIO
 export const limitation = (code: LimitationCode): Limitation => ({ code, ...LIMITATIONS[code] })
 
 export type AnchorFacts = {
-  readonly slot: "pre_anchor" | "receipt" | "complete_record" | "attestation" | "export_statement"
+  readonly slot:
+    | "pre_anchor"
+    | "receipt"
+    | "complete_record"
+    | "attestation"
+    | "export_statement"
+    | "opening"
+    | "permit_end"
   readonly leaf_version: string
   readonly log_index: string
   /** Unix seconds, decimal. */
@@ -182,7 +196,14 @@ export type KeyNote = {
 }
 
 export type Report = {
-  readonly document: "bundle" | "receipt" | "attestation" | "export_statement" | "run_statement"
+  readonly document:
+    | "bundle"
+    | "receipt"
+    | "attestation"
+    | "export_statement"
+    | "opening"
+    | "permit_end"
+    | "run_statement"
   readonly verdict: Verdict
   readonly checks: readonly Check[]
   readonly first_failure?: CheckId

@@ -1,0 +1,53 @@
+/** The sentences on a permit, the same in every program and report that tells of one. */
+import type { ActFailureCode } from "../artifacts/permit-sections.ts"
+import type { EndFacts, PermitFacts, RecordFacts } from "../verify/record-facts.ts"
+
+const FAILURES: Readonly<Record<ActFailureCode, string>> = {
+  NOT_EXECUTED: "nothing was executed",
+  EXECUTOR_REFUSED: "who was to act refused",
+  EXECUTOR_FAILED: "who acted failed",
+  TIMED_OUT: "no result came in time",
+}
+
+/** Why an act failed, as the caller reports it: "TIMED_OUT, no result came in time". */
+export const failureText = (code: ActFailureCode): string => `${code}, ${FAILURES[code]}`
+
+/** What a document states of its permit, one sentence a line; none for a document of no permit. */
+export const permitTexts = ({ permit, ended }: RecordFacts): readonly string[] => [
+  ...(permit === undefined ? [] : usedTexts(permit)),
+  ...(ended === undefined ? [] : [endText(ended)]),
+]
+
+function usedTexts({
+  permitted_at,
+  log_index,
+  audience,
+  expires_at,
+  close_by,
+  ...use
+}: PermitFacts): readonly string[] {
+  const { outcome, code, redeemed_at, closed_at, reserved_tokens, used_tokens } = use
+  const reserved = `${reserved_tokens} tokens reserved`
+  return [
+    `Permitted at ${permitted_at} (log entry ${log_index}).`,
+    ...(audience === undefined
+      ? []
+      : [`Who is to act: ${audience}, until ${expires_at}; to be closed by ${close_by}.`]),
+    ...(redeemed_at === undefined ? [] : [`The permit was redeemed at ${redeemed_at}.`]),
+    ...(closed_at === undefined
+      ? []
+      : [
+          code === undefined || outcome !== "failed"
+            ? `The act was reported as completed; closed at ${closed_at}.`
+            : `The act was reported as failed (${failureText(code)}); closed at ${closed_at}.`,
+        ]),
+    used_tokens === undefined ? `${reserved}.` : `${reserved}, ${used_tokens} used.`,
+  ]
+}
+
+/** How permits ended, for a first line. */
+export function endText({ reason, permits, released_tokens }: EndFacts): string {
+  const what = permits === 1 ? "1 permit ended without a close" : `${permits} permits ended without a close`
+  const why = reason === "expired" ? "nobody closed in time" : "the API key was revoked"
+  return `${what}: ${why}. ${released_tokens} tokens released.`
+}

@@ -1,0 +1,127 @@
+/** Verifies the opening of a permit, without its close. docs/formats.md section 7.8. */
+import type { KnownTexts } from "@runseal/canonical"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { shown, WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
+import {
+  CLOSE_SECONDS_MAX,
+  CLOSE_SECONDS_MIN,
+  type Opening,
+  REDEEMED_VALID_SECONDS_MAX,
+  VALID_SECONDS_MAX,
+} from "../artifacts/opening.ts"
+import { tenantCommitment } from "../formulas/decision.ts"
+import { permitId } from "../formulas/moment.ts"
+import { openingHash } from "../formulas/permit.ts"
+import { member } from "../vocabulary/json-members.ts"
+import { clockMillis } from "../vocabulary/scalars.ts"
+import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
+import { movementRule } from "./budgets.ts"
+import { brokenRules, type Rule } from "./contradictions.ts"
+import { checkPolicyDecision } from "./decisions.ts"
+import { collectFindings, conclude, type PassedChecks } from "./examination.ts"
+import { checkHeldSections, checkRequest, intactSections } from "./links.ts"
+import { openingFacts } from "./record-facts.ts"
+import { chainRules } from "./record-places.ts"
+import { type Limitation, limitation, type Report, VERDICTS } from "./report.ts"
+
+/** Verifies an opening whose shape is known to be right, against keys from outside it. Never throws. */
+export function verifyOpening(opening: Opening, trusts: readonly TrustedKeys[], known?: KnownTexts): Report {
+  const { sections, allow_token, leaf, entry } = opening
+  const { envelope } = sections
+  const findings = collectFindings()
+  const examination = { trust: chooseTrust(entry, trusts), known, findings }
+  const examined = { intact: intactSections(sections, known), findings }
+  findings.fail("shape", ...brokenRules(timeRules(opening)))
+  checkHeldSections(sections, opening.tenant_id, examined)
+  checkRequest(sections, { ...envelope, tenant_id: opening.tenant_id }, examined)
+  const run = { outcome_kind: "ok", route_id: envelope.route_id } as const
+  checkPolicyDecision({ bundle: { sections, allow_token, run }, known, findings })
+  findings.fail("decision", ...brokenRules(permitRules(opening)))
+  findings.fail("leaf", ...brokenRules(leafRules(opening)))
+  checkAnchor({ leaf, entry }, { leaf, clock: envelope.admission_clock }, examination)
+  findings.fail("inclusion", ...brokenRules(chainRules(leaf, entry)))
+  const withheld = WITHHOLDABLE_NAMES.filter(name => name !== "closing" && "withheld" in sections[name])
+  return conclude(examination, {
+    document: "opening",
+    good: VERDICTS.opening,
+    passed: passedOpening(opening, withheld),
+    clock: envelope.admission_clock,
+    facts: openingFacts(opening),
+    withheld,
+    limitations: limitationsOf(withheld.length > 0),
+    anchors: [{ slot: "opening", anchor: { leaf, entry } }],
+  })
+}
+
+/** How long a permit may be acted on and closed: whole seconds within the bounds of a request. */
+function timeRules({ sections, expires_at, close_by, redeem_required }: Opening): readonly Rule[] {
+  const [admitted = 0, expires = 0, closes = 0] = [sections.envelope.admission_clock, expires_at, close_by].map(
+    clockMillis,
+  )
+  const valid = (expires - admitted) / 1000
+  const closing = (closes - expires) / 1000
+  const longest = redeem_required === true ? REDEEMED_VALID_SECONDS_MAX : VALID_SECONDS_MAX
+  return [
+    [
+      Number.isInteger(valid) && valid >= 1 && valid <= longest,
+      "the permit is valid for a time that no request can ask for",
+    ],
+    [
+      Number.isInteger(closing) && closing >= CLOSE_SECONDS_MIN && closing <= CLOSE_SECONDS_MAX,
+      "the run may be closed for a time that no request can ask for",
+    ],
+  ]
+}
+
+/** What every opening is: allowed, within both budgets, and before its act. */
+function permitRules({ permit_id, sections, reservation, run_limit }: Opening): readonly Rule[] {
+  const { envelope, payload, request_substance } = sections
+  const { tokens, total_after, cap, ordinal, reserved } = reservation
+  return [
+    [permit_id === permitId(envelope.hash), "the permit is of another envelope"],
+    [payload.ai_output_hash === undefined, "there is an AI output before the act"],
+    [
+      member(shown(request_substance)?.declared, "cost") === undefined,
+      "the opening declares the cost of an act that it precedes",
+    ],
+    [tokens <= run_limit, "the opening reserves more tokens than one run may use"],
+    [total_after < cap, "the reservation takes the window to its cap"],
+    [ordinal !== undefined && reserved === undefined, "a reservation is one movement of its window"],
+    movementRule(reservation, tokens, envelope),
+  ]
+}
+
+/** The leaf is this opening's, of this tenant. */
+function leafRules(opening: Opening): readonly Rule[] {
+  const { leaf, opening_hash, permit_id, tenant_id, tenant_salt } = opening
+  return [
+    [openingHash(opening) === opening_hash, "the opening does not match its hash"],
+    [leaf.opening_hash === opening_hash, "the anchored leaf names another opening"],
+    [leaf.permit_id === permit_id, "the anchored leaf names another permit"],
+    [tenantCommitment(tenant_id, tenant_salt) === leaf.tenant_commitment, "tenant and salt are not those of the leaf"],
+  ]
+}
+
+const passedOpening = ({ entry, sections }: Opening, withheld: readonly string[]): PassedChecks => {
+  const count = Object.keys(sections).length
+  return {
+    shape: "kinds, fields and times of the opening are as they must be",
+    sections:
+      withheld.length === 0
+        ? `${count} sections match their hashes and each other`
+        : { id: "sections", result: "withheld", message: `${count} sections match; withheld: ${withheld.join(", ")}` },
+    decision: "the policy allows the act, and what is reserved is within both budgets",
+    leaf: "opening, permit and tenant are those of the anchored leaf",
+    ...passedEntry(entry),
+    log_time: "logged within 600 s of the opening's clock",
+  }
+}
+
+const limitationsOf = (isWithheld: boolean): readonly Limitation[] => [
+  limitation("operator_log"),
+  limitation("declared_content"),
+  limitation("open_permit"),
+  limitation("opening_before_act"),
+  limitation("software_attestation"),
+  ...(isWithheld ? [limitation("withheld_section")] : []),
+]
