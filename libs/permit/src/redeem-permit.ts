@@ -1,4 +1,4 @@
-/** Using a permit up, so that it allows its act once. docs/api.md, "POST /permits/{id}/redeem". */
+/** Using a permit up, so that it allows its act once. docs/api.md, "Permits". */
 import { parseStrictJson } from "@runseal/canonical"
 import { textMember } from "@runseal/core/vocabulary/json-members"
 import { boundedAnswer, type Fetch, platformFetch, REQUEST_TIMEOUT_MS } from "./clock-and-network.ts"

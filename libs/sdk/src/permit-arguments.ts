@@ -1,4 +1,4 @@
-/** The arguments of permits, typed for a caller. docs/api.md, "POST /permits". */
+/** The arguments of permits, typed for a caller. docs/api.md, "Permits". */
 import type { ActFailureCode } from "@runseal/core/artifacts/permit-sections"
 import type {
   CausalGraph,

@@ -1,4 +1,4 @@
-/** Permits call by call. docs/api.md, "POST /permits". */
+/** Permits call by call. docs/api.md, "Permits". */
 import { canonicalize } from "@runseal/canonical"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { API_KEY, executeAnswer, type Service, startService } from "../test/scripted-service.ts"

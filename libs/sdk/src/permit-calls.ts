@@ -1,4 +1,4 @@
-/** Permits, call by call: opened before an act, closed after it. docs/api.md, "POST /permits". */
+/** Permits, call by call: opened before an act, closed after it. docs/api.md, "Permits". */
 
 import { permitIdSchema } from "@runseal/core/vocabulary/scalars"
 import {

@@ -24,6 +24,7 @@ const PDF = "libs/pdf/src"
 const PERMIT = "libs/permit"
 const SDK = "libs/sdk"
 const SERVER = "apps/server/src"
+const EXECUTOR = "examples/payment-executor"
 
 const pdf = (name: string): string => `${PDF}/${name}`
 
@@ -77,7 +78,7 @@ export const ROOMS: readonly Room[] = [
   { path: `${PDF}/file`, enters: [CANONICAL, `${CORE}/report-pdf/signature-object`, PDF] },
 
   // Their tests judge the records that core's own fixtures seal.
-  { path: PERMIT, enters: LIBS, testsEnter: ["libs/core/test"] },
+  { path: PERMIT, enters: LIBS, testsEnter: ["libs/core/test", EXECUTOR] },
   { path: SDK, enters: [...LIBS, PERMIT], testsEnter: ["libs/core/test"] },
   { path: "apps/verifier-cli", enters: LIBS, testsEnter: ["libs/core/test", "libs/log/test"] },
 
@@ -90,6 +91,7 @@ export const ROOMS: readonly Room[] = [
     testsEnter: [
       "libs/pdf",
       SDK,
+      EXECUTOR,
       `${VERIFY_PAGE}/load-page`,
       "libs/core/test",
       "lab/src/fuzz/corpus.ts",
@@ -154,6 +156,9 @@ export const ROOMS: readonly Room[] = [
     ],
   },
 
+  // As a program of somebody else: it knows what is published.
+  { path: EXECUTOR, enters: [PERMIT, SDK] },
+
   // It starts whole services, breaks them and measures them: with all that the tests have.
   {
     path: "lab",
@@ -170,7 +175,7 @@ export const ROOMS: readonly Room[] = [
       "tools/src",
     ],
   },
-  { path: "tools", enters: [...LIBS, PERMIT, PDF, SDK, SERVER, "apps/server/cluster"] },
+  { path: "tools", enters: [...LIBS, PERMIT, PDF, SDK, SERVER, "apps/server/cluster", EXECUTOR] },
 ]
 
 export interface PackageRule {
@@ -228,7 +233,7 @@ export const PACKAGE_RULES: readonly PackageRule[] = [
 ]
 
 /** Where code lives: every source below these folders needs a room. */
-export const HOUSES: readonly string[] = ["libs", "apps", "lab", "tools"]
+export const HOUSES: readonly string[] = ["libs", "apps", "lab", "tools", "examples"]
 
 /** Package names as imported, and where their sources are. `#` names belong to the package that imports them. */
 export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[] = [
