@@ -7,7 +7,7 @@ import { leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
 import { endHash, opening, openingHash, openingLeaf, permitEnd, permitEndLeaf } from "@runseal/core/formulas/permit"
 import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../keys/embedded-log.ts"
 import type { LogBuilder } from "../keys/log-builder.ts"
-import type { OpeningDraft, PendingOpening } from "../run/permits/pending.ts"
+import type { OpeningDraft, PendingOpening } from "../run/pipeline/permits/pending.ts"
 import type { PendingEnd } from "./settle-permits.ts"
 import { moveHead, nextPlace, type TenantHead, tenantOf } from "./tenant-chain.ts"
 

@@ -4,8 +4,8 @@
  */
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { LogFrontier } from "../keys/log-builder.ts"
-import type { PendingClose, PendingOpening } from "../run/permits/pending.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
+import type { PendingClose, PendingOpening } from "../run/pipeline/permits/pending.ts"
 import type { ReportFault } from "../run/pipeline/stage-failure.ts"
 import type { Database } from "../store/driver/database.ts"
 import { createGroupCommit, type Upstream } from "../store/driver/group-commit.ts"

@@ -1,6 +1,7 @@
 /** What waits for the sealer: runs, attestations, exports and permits, each as it was submitted. */
-import type { PendingClose, PendingOpening } from "../run/permits/pending.ts"
+
 import type { Draft } from "../run/pipeline/draft.ts"
+import type { PendingClose, PendingOpening } from "../run/pipeline/permits/pending.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import type { KeyedItem } from "./keyed-items.ts"
 import type { AttestationDraft } from "./seal-attestation.ts"

@@ -6,6 +6,7 @@ import type { EndReason, PermitEndBody } from "@runseal/core/artifacts/permit-en
 import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
 import { permitEndBody } from "@runseal/core/formulas/permit"
 import type { Tenant } from "@runseal/core/wire/submission"
+import type { Draft } from "../run/pipeline/draft.ts"
 import {
   OPEN_PERMITS_MAX,
   type OpeningDraft,
@@ -14,8 +15,7 @@ import {
   PermitRefusal,
   type PermitRefusalReason,
   type Reservation,
-} from "../run/permits/pending.ts"
-import type { Draft } from "../run/pipeline/draft.ts"
+} from "../run/pipeline/permits/pending.ts"
 import type { LockedPermit, PermitCounts } from "../store/tables/permits-table.ts"
 import {
   type TenantWindowRow,

@@ -8,7 +8,7 @@ import type { Moment } from "@runseal/core/formulas/moment"
 import type { OutcomeKind, ReceiptKey, RefusedKind } from "@runseal/core/vocabulary/outcomes"
 import type { FailingStep } from "@runseal/core/vocabulary/stage-faults"
 import type { SubmittedRun, Tenant } from "@runseal/core/wire/submission"
-import type { PermitTerms } from "../permits/pending.ts"
+import type { PermitTerms } from "./permits/pending.ts"
 
 export type BaseSections = DeclaredSections & {
   readonly payload: PayloadSection

@@ -14,16 +14,6 @@ import type { PreAnchorSections } from "@runseal/core/formulas/leaves"
 import type { CompletedSections } from "@runseal/core/formulas/manifest-sections"
 import type { DecidedRun, Moment } from "@runseal/core/formulas/moment"
 import type { Submission } from "@runseal/core/wire/submission"
-import {
-  type Closing,
-  type ClosingRun,
-  closedInputs,
-  closingRun,
-  kernelsOf,
-  type RunKernels,
-} from "../permits/closing-run.ts"
-import type { PendingClose, PendingOpening, Settlement } from "../permits/pending.ts"
-import { type AskedPermit, openingDraft, termsOf } from "../permits/permit-terms.ts"
 import type { Draft, Stop } from "./draft.ts"
 import { admissionGate } from "./gates/admission.ts"
 import { type AskReview, aivpT4Gate } from "./gates/aivp-t4.ts"
@@ -31,6 +21,16 @@ import { ccvGate } from "./gates/ccv.ts"
 import { type Budgets, chargeWindow, type MakeCharge, maccGate, reservationOf } from "./gates/macc.ts"
 import { closingTexts, type PepgContext, type PepgResult, pepgGate, requestTexts } from "./gates/pepg.ts"
 import { failRun, type Journal, openJournal, type Passage, receive, snapshotOf, stopRun } from "./passage.ts"
+import {
+  type Closing,
+  type ClosingRun,
+  closedInputs,
+  closingRun,
+  kernelsOf,
+  type RunKernels,
+} from "./permits/closing-run.ts"
+import type { PendingClose, PendingOpening, Settlement } from "./permits/pending.ts"
+import { type AskedPermit, openingDraft, termsOf } from "./permits/permit-terms.ts"
 import { inStage, met, type Outcome, outcomeOf, type ReportFault } from "./stage-failure.ts"
 import { aer, type DkecInputs, dkec, dla, dog, dtl, type Executed, ledger, phase4, registry, zksp } from "./stages.ts"
 

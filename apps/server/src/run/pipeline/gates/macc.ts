@@ -9,8 +9,8 @@ import { maccHaltReceipt, windowStart } from "@runseal/core/formulas/decision"
 import { chargeId, type DecidedRun } from "@runseal/core/formulas/moment"
 import type { Seal } from "@runseal/core/formulas/seal"
 import { clockMillis } from "@runseal/core/vocabulary/scalars"
-import type { Reservation } from "../../permits/pending.ts"
 import type { Stop } from "../draft.ts"
+import type { Reservation } from "../permits/pending.ts"
 
 export type Budgets = {
   readonly run_tokens: number

@@ -17,9 +17,9 @@ import { closingSection, permitUseSection } from "@runseal/core/formulas/permit"
 import { closedPayloadSection } from "@runseal/core/formulas/pre-execution"
 import { declaredTokens } from "@runseal/core/wire/execute-request"
 import type { Tenant } from "@runseal/core/wire/submission"
-import type { PepgPass } from "../pipeline/gates/pepg.ts"
-import type { Passage } from "../pipeline/passage.ts"
-import type { Executed } from "../pipeline/stages.ts"
+import type { PepgPass } from "../gates/pepg.ts"
+import type { Passage } from "../passage.ts"
+import type { Executed } from "../stages.ts"
 
 /** What the caller says of an act. */
 export type ReportedAct = {

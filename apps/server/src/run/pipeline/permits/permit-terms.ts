@@ -6,7 +6,7 @@ import type { Sections } from "@runseal/core/artifacts/sections"
 import { permitId } from "@runseal/core/formulas/moment"
 import { clockMillis } from "@runseal/core/vocabulary/scalars"
 import { OPENING_KIND } from "@runseal/core/vocabulary/versions"
-import type { DraftFacts, Spending } from "../pipeline/draft.ts"
+import type { DraftFacts, Spending } from "../draft.ts"
 import type { OpeningDraft, PermitTerms } from "./pending.ts"
 
 /** What the caller asks for. */

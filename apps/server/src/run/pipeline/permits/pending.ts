@@ -7,7 +7,7 @@ import type { OpeningBody } from "@runseal/core/artifacts/opening"
 import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
 import type { Moment } from "@runseal/core/formulas/moment"
 import type { Tenant } from "@runseal/core/wire/submission"
-import type { Draft } from "../pipeline/draft.ts"
+import type { Draft } from "../draft.ts"
 
 /** Most open permits of one API key, and of all anonymous callers together. */
 export const OPEN_PERMITS_MAX = 1000
