@@ -12,6 +12,7 @@ export {
 } from "./permit-claims.ts"
 export { type Jwk, type Jwks, type PermitKeys, remoteKeys } from "./permit-keys.ts"
 export { PERMIT_REFUSALS, type PermitRefusal, type RefusedPermit } from "./permit-refusals.ts"
+export { openingClaims } from "./permitted-opening.ts"
 export { type Redemption, redeemPermit } from "./redeem-permit.ts"
 export { type PermitSigningKey, signPermit } from "./sign-permit.ts"
 export {

@@ -10,12 +10,14 @@ import {
 } from "@runseal/canonical"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { PERMIT_MAX_LENGTH } from "@runseal/core/wire/permit-requests"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { compactVerify, decodeProtectedHeader } from "jose"
 import * as v from "valibot"
 import { currentTime } from "./clock-and-network.ts"
 import { PERMIT_ALGORITHM, PERMIT_TYPE, type PermitClaims, permitClaimsSchema } from "./permit-claims.ts"
 import { givenKeys, type Jwks, type PermitKeys, readTrust, trustedServiceKeys } from "./permit-keys.ts"
 import { type PermitRefusal, type RefusedPermit, refused } from "./permit-refusals.ts"
+import { openingProblem } from "./permitted-opening.ts"
 
 /** Seconds by which clocks may differ: default and largest. */
 const LEEWAY_DEFAULT_SECONDS = 5
@@ -28,8 +30,16 @@ type ExpectedPayload =
 
 /** Whom to believe: the service's JWKS document or `remoteKeys` of its address, or a pinned trust document. */
 export type ExpectedKeys =
-  | { readonly keys: Jwks | PermitKeys; readonly trust?: undefined }
-  | { readonly trust: JsonObject | string; readonly keys?: undefined }
+  | { readonly keys: Jwks | PermitKeys; readonly trust?: undefined; readonly opening?: undefined }
+  | {
+      readonly trust: JsonObject | string
+      readonly keys?: Jwks | PermitKeys | undefined
+      /**
+       * The permit's opening, as `POST /permits` gives it: it must verify offline with the trust document, signature, time and
+       * inclusion, and say what the permit says.
+       */
+      readonly opening?: JsonObject | string | undefined
+    }
 
 /** The act, as the one who acts knows it, and never as the permit or the request says. */
 export type ExpectedAct = {
@@ -79,11 +89,15 @@ export async function verifyPermit(permit: string, expected: ExpectedPermit): Pr
   const payloadHash = payloadHashOf(expected)
   const now = (expected.now?.getTime() ?? currentTime()) / 1000
   if (Number.isNaN(now)) throw new RangeError("now is an invalid date")
-  const keys = keysOf(expected)
+  const trust = expected.trust === undefined ? undefined : readTrust(expected.trust)
+  const keys = keysOf(expected, trust)
 
   const signed = await signedClaims(permit, keys, now)
   if (typeof signed === "string") return refused(signed)
-  const reason = disagreement(signed, expected, payloadHash) ?? untimely(signed, now, leeway)
+  const reason =
+    disagreement(signed, expected, payloadHash) ??
+    untimely(signed, now, leeway) ??
+    (trust && expected.opening !== undefined ? openingProblem(expected.opening, signed, trust) : undefined)
   return reason === undefined ? { ok: true, claims: signed } : refused(reason)
 }
 
@@ -94,9 +108,12 @@ function payloadHashOf({ payload, payload_hash }: ExpectedPermit): string {
   return payload_hash
 }
 
-function keysOf({ keys, trust }: ExpectedPermit): PermitKeys {
-  if (trust !== undefined) return trustedServiceKeys(readTrust(trust))
-  if (keys === undefined) throw new RangeError("keys or trust is needed")
+function keysOf({ keys, opening }: ExpectedPermit, trust: TrustedKeys | undefined): PermitKeys {
+  if (trust === undefined && opening !== undefined) throw new RangeError("an opening needs a trust document")
+  if (keys === undefined) {
+    if (trust === undefined) throw new RangeError("keys or trust is needed")
+    return trustedServiceKeys(trust)
+  }
   return "find" in keys ? keys : givenKeys(keys)
 }
 

@@ -1,0 +1,92 @@
+/** Permits with their openings, offline: openings that core's fixtures seal, and permits that the same service key signs. */
+import { describe, expect, test } from "vitest"
+import { makeDeployment } from "../../core/test/fixtures/deployment.ts"
+import { openPermit } from "../../core/test/fixtures/permits.ts"
+import { PAYLOAD } from "../../core/test/fixtures/samples.ts"
+import { type ExpectedPermit, openingClaims, type PermitClaims, signPermit, verifyPermit } from "../src/index.ts"
+
+const deployment = makeDeployment({ seed: "permits" })
+const { trustDocument, serviceKey, log } = deployment
+const { opening } = openPermit(deployment, { redeem_required: true })
+const { admission_clock, program_id, route_id } = opening.sections.envelope
+const claims = openingClaims(opening, log.origin)
+const sign = (change: Partial<PermitClaims> = {}, kid = serviceKey.keyId): Promise<string> =>
+  signPermit({ ...claims, ...change }, serviceKey.privateKey, kid)
+
+const EXPECTED = {
+  payload: PAYLOAD,
+  audience: opening.audience,
+  route_id,
+  program_id,
+  issuer: log.origin,
+  trust: JSON.stringify(trustDocument),
+  redeems: true,
+  now: new Date(admission_clock),
+} satisfies ExpectedPermit
+const json = JSON.stringify(opening)
+
+test("a permit and its opening agree, as text and as value", async () => {
+  expect(await verifyPermit(await sign(), EXPECTED)).toMatchObject({ ok: true })
+  expect(await verifyPermit(await sign(), { ...EXPECTED, opening: json })).toEqual({ ok: true, claims })
+  expect(await verifyPermit(await sign(), { ...EXPECTED, opening: JSON.parse(json) })).toMatchObject({ ok: true })
+})
+
+describe("an opening that does not verify", () => {
+  test.each<[string, string]>([
+    ["nothing", ""],
+    ["no document", "{}"],
+    ["no JSON", "{"],
+    ["another document", JSON.stringify(trustDocument)],
+    ["another end", json.replace(opening.close_by, "2026-01-15T13:00:00.000Z")],
+    ["another place in the log", json.replace(/"logIndex":"\d+"/, '"logIndex":"99"')],
+    ["of another service", JSON.stringify(openPermit(makeDeployment({ seed: "another" })).opening)],
+  ])("%s", async (_, opening) => {
+    expect(await verifyPermit(await sign(), { ...EXPECTED, opening })).toMatchObject({ reason: "opening_invalid" })
+  })
+})
+
+describe("an opening that says something else", () => {
+  test("that of another permit", async () => {
+    const other = JSON.stringify(openPermit(deployment).opening)
+    expect(await verifyPermit(await sign(), { ...EXPECTED, opening: other })).toMatchObject({
+      reason: "opening_differs",
+    })
+  })
+
+  test.each<[string, Partial<PermitClaims>]>([
+    ["a later expiry", { exp: claims.exp + 1 }],
+    ["another tenant", { sub: "api-key-99" }],
+    ["other tokens", { runseal: { ...claims.runseal, reserve_tokens: 1 } }],
+    ["another allow token", { runseal: { ...claims.runseal, allow_token_hash: "0".repeat(64) } }],
+    ["another log index", { runseal: { ...claims.runseal, opening: { ...claims.runseal.opening, log_index: "99" } } }],
+  ])("%s in the permit", async (_, change) => {
+    expect(await verifyPermit(await sign(change), { ...EXPECTED, opening: json })).toMatchObject({
+      reason: "opening_differs",
+    })
+  })
+})
+
+describe("the service keys of a trust document", () => {
+  const withKey = (change: object): string =>
+    JSON.stringify({ ...trustDocument, service_keys: trustDocument.service_keys.map(key => ({ ...key, ...change })) })
+  const verdict = async (change: object) => await verifyPermit(await sign(), { ...EXPECTED, trust: withKey(change) })
+
+  test("a key that is not listed", async () => {
+    expect(await verifyPermit(await sign({}, "0".repeat(64)), EXPECTED)).toMatchObject({ reason: "unknown_key" })
+  })
+  test("a key whose time is over, or has not begun", async () => {
+    expect(await verdict({ valid_to: "2026-01-02T00:00:00Z" })).toMatchObject({ reason: "unknown_key" })
+    expect(await verdict({ valid_from: "2026-02-01T00:00:00Z" })).toMatchObject({ reason: "unknown_key" })
+  })
+  test("a revoked key checks nothing from its revocation on", async () => {
+    expect(await verdict({ revoked_from: admission_clock })).toMatchObject({ reason: "unknown_key" })
+    expect(await verdict({ revoked_from: "2026-02-01T00:00:00Z" })).toMatchObject({ ok: true })
+  })
+})
+
+test("an opening without a trust document is the caller's mistake", async () => {
+  const { trust: _, ...others } = EXPECTED
+  const keys = { keys: [] }
+  const expected = { ...others, keys, opening: json } as unknown as ExpectedPermit
+  await expect(verifyPermit(await sign(), expected)).rejects.toThrow(RangeError)
+})
