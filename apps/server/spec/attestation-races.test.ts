@@ -116,13 +116,13 @@ describe.skipIf(postgresStart.kind === "absent")(`two services ${postgresTitle}`
 
   test("what waits is sealed together: runs and attestations of a batch are proven in one tree", async () => {
     const [service] = twins()
-    const before = (await readTables(service.db)).charges.length
+    const before = (await readTables(service.db)).movements.length
     const attest = (i: number) => service.deps.attest(0, { digest: digestOf(i), algorithm: "sha256" })
     const release = await holdHead(service)
     const first = attest(0)
     const executed = Array.from({ length: 20 }, () => service.execute(request()))
     // A run that is charged goes to the sealer, whose first batch waits for the log's head.
-    while ((await readTables(service.db)).charges.length < before + executed.length);
+    while ((await readTables(service.db)).movements.length < before + executed.length);
     await service.get("/runs")
     const attested = [1, 2, 3, 4, 5].map(attest)
     await release()

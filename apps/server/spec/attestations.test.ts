@@ -82,8 +82,8 @@ eachDatabase("attestations", open => {
       await attest()
       const [after] = [(await service().execute(request())).body]
       expect(numberAt(after, "run_id")).toBe(numberAt(before, "run_id") + 1)
-      const { runs, charges } = await readTables(service().db)
-      expect(charges.length).toBe(runs.length)
+      const { runs, movements } = await readTables(service().db)
+      expect(movements.length).toBe(runs.length)
     })
 
     test.each(BAD_BODIES)("%s is a 400 that names the field, and nothing is anchored", async (_name, body, named) => {

@@ -62,8 +62,11 @@ const FORGERIES: readonly Forgery[] = [
   turned("tenant", "salt"),
   raised("tenant_window", "total"),
   raised("tenant_window", "window_start"),
-  forgery("token_charge", "tokens", "tokens + 1", "tokens - 1", "tokens in (42, 43)"),
-  raised("token_charge", "total_after", "tokens = 42"),
+  raised("tenant_window", "movements"),
+  raised("tenant", "run_count"),
+  forgery("token_movement", "tokens", "tokens + 1", "tokens - 1", "tokens in (42, 43)"),
+  raised("token_movement", "total_after", "tokens = 42"),
+  raised("token_movement", "ordinal", "tokens = 42"),
 ]
 
 const whatIsFound = (): Promise<string> =>

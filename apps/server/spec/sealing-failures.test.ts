@@ -24,7 +24,7 @@ function expectUnavailable(answer: Answer): void {
 bothDatabases("sealing", open => {
   const service = standingService(() => ({ open }))
   /** Charges remain whatever becomes of the run; all else must be as it was. */
-  const sealed = async (): Promise<object> => ({ ...(await minted(service().db)), charges: 0 })
+  const sealed = async (): Promise<object> => ({ ...(await minted(service().db)), movements: 0 })
 
   describe("log time", () => {
     test("does not go back when the clock does", async () => {

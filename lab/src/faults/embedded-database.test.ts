@@ -18,7 +18,7 @@ import { fileURLToPath } from "node:url"
 import { StartupError } from "@runseal/server/options/startup-error"
 import { type Database, openDatabase } from "@runseal/server/store/driver/database"
 import { RESTART_EVERY_MS } from "@runseal/server/store/driver/pglite/pglite-thread"
-import { readWindowTotal } from "@runseal/server/store/tables/tenant-windows"
+import { readWindow } from "@runseal/server/store/tables/tenant-windows"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 
 const PROGRAM = fileURLToPath(new URL("../../../apps/server/spec/database/charging-program.ts", import.meta.url))
@@ -68,7 +68,7 @@ test("what was stored is there after closing and opening again", async () => {
   await first.sql`insert into token_charge values ('c', 't', 60, 0, 1, 1, 0)`
   await first.close()
   const second = await open(dataDir)
-  expect(await second.sql`select charge_id from token_charge`).toEqual([{ charge_id: "c" }])
+  expect(await second.sql`select charge_id from token_movement`).toEqual([{ charge_id: "c" }])
   await second.close()
 })
 
@@ -92,9 +92,9 @@ test("a killed process loses nothing it was acknowledged, however often it is ki
     charging.process.kill("SIGKILL")
     await once(charging.process, "close")
     const db = await open(dataDir)
-    const total = await readWindowTotal(db, { tenant_id: "charged", window_seconds: 60, window_start: 0 })
+    const { total } = await readWindow(db, { tenant_id: "charged", window_seconds: 60, window_start: 0 })
     expect(total).toBeGreaterThanOrEqual(Math.max(...charging.totals))
-    const rows = await db.sql<{ total_after: number }[]>`select total_after from token_charge order by total_after`
+    const rows = await db.sql<{ total_after: number }[]>`select total_after from token_movement order by total_after`
     expect(rows.map(row => row.total_after)).toEqual(Array.from({ length: total }, (_, at) => at + 1))
     await db.close()
   }

@@ -165,7 +165,7 @@ async function auditLog(folder: string, { url }: Child, { trust = "" }: Memory):
 }
 
 /** No record that was read back has changed since, and no budget was overspent. */
-function checkTables({ runs, charges, windows }: Tables, memory: Memory): void {
+function checkTables({ runs, movements, windows }: Tables, memory: Memory): void {
   const stored = new Map(runs.map(({ run_id, bundle }) => [run_id, bundle]))
   for (const { run_id, text } of memory.runs.values())
     expect(stored.get(run_id) === text, `run ${run_id} is the one that was read`).toBe(true)
@@ -177,7 +177,7 @@ function checkTables({ runs, charges, windows }: Tables, memory: Memory): void {
     admitted.set(name, (admitted.get(name) ?? 0) + window.tokens)
   }
   for (const [name, tokens] of admitted) expect(tokens, `tokens admitted to ${name}`).toBeLessThan(WINDOW_TOKENS)
-  const charged = charges.reduce((sum, { tokens }) => sum + tokens, 0)
+  const charged = movements.reduce((sum, { tokens }) => sum + tokens, 0)
   expect(
     windows.reduce((sum, { total }) => sum + total, 0),
     "windows hold what was charged",
@@ -185,9 +185,9 @@ function checkTables({ runs, charges, windows }: Tables, memory: Memory): void {
 }
 
 /** Retries under an idempotency key charged nothing twice: the charges are those in the records. */
-function checkChargedOnce({ charges }: Tables, memory: Memory): void {
+function checkChargedOnce({ movements }: Tables, memory: Memory): void {
   const shown = [...memory.runs.values()].flatMap(
     ({ bundle }) => bundle.sections.budget_snapshot?.window?.charge_id ?? [],
   )
-  expect(charges.map(({ charge_id }) => charge_id).sort(), "each request was charged once").toEqual(shown.sort())
+  expect(movements.map(({ charge_id }) => charge_id).sort(), "each request was charged once").toEqual(shown.sort())
 }

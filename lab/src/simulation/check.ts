@@ -25,9 +25,10 @@ import {
 import { type RunRow, run } from "@runseal/server/store/tables/runs-table"
 import {
   type TenantWindowRow,
-  type TokenChargeRow,
+  type TokenMovementRow,
   tenant_window,
-  token_charge,
+  token_movement,
+  windowName,
 } from "@runseal/server/store/tables/tenant-windows"
 import { type TenantRow, tenant } from "@runseal/server/store/tables/tenants"
 import { naiveLeaf, naiveRoot, naiveTiles } from "../../../apps/server/spec/harness/naive-log.ts"
@@ -74,7 +75,7 @@ export function checkStore(state: Snapshot, trust: TrustedKeys, judge: Judge, pr
   checkBudgets(
     runs.map(({ bundle }) => bundle),
     decoded<TenantWindowRow>(state, tenant_window),
-    decoded<TokenChargeRow>(state, token_charge),
+    decoded<TokenMovementRow>(state, token_movement),
   )
   return { runs, attestations }
 }
@@ -167,7 +168,7 @@ function checkChains(runs: Sealed["runs"], tenants: readonly TenantRow[], head: 
   )
   for (const { row, bundle } of runs) {
     assert.deepEqual([row.run_id, row.outcome_kind], [bundle.run.run_id, bundle.run.outcome_kind])
-    assert.equal(row.owner_ordinal, ordinalOf(bundle))
+    assert.deepEqual([row.owner_ordinal, row.chain_ordinal], [ordinalOf(bundle), ordinalOf(bundle)])
     assert.equal(row.leaf_digest, digestOf(bundle.anchors.complete_record?.leaf ?? {}))
   }
   for (const { tenant_id, salt, record_count, head: last } of tenants) {
@@ -202,30 +203,25 @@ function checkAttestations(rows: readonly AttestationRow[]): void {
   }
 }
 
-const windowOf = ({ tenant_id, window_seconds, window_start }: Omit<TenantWindowRow, "total">): string =>
-  `${tenant_id} ${window_seconds} ${window_start}`
-
-/** Totals are the sums of their charges, each charge starts at the total of another, and a run that was not halted was below its cap. */
+/** Totals are the sums of their charges, each charge starts where the one before it ended, and a run that was not halted was below its cap. */
 function checkBudgets(
   bundles: readonly Bundle[],
   windows: readonly TenantWindowRow[],
-  charges: readonly TokenChargeRow[],
+  charges: readonly TokenMovementRow[],
 ): void {
-  const open = new Set(windows.map(windowOf))
+  const open = new Set(windows.map(windowName))
   assert.ok(
-    charges.every(charge => open.has(windowOf(charge))),
+    charges.every(charge => open.has(windowName(charge))),
     "every charge has its window",
   )
   for (const window of windows) {
     let total = 0
-    const own = charges.filter(charge => windowOf(charge) === windowOf(window))
-    for (const { tokens, total_after } of own.toSorted(
-      (a, b) => a.total_after - b.total_after || b.tokens - a.tokens,
-    )) {
+    const own = charges.filter(charge => windowName(charge) === windowName(window))
+    for (const [at, { ordinal, tokens, total_after }] of own.toSorted((a, b) => a.ordinal - b.ordinal).entries()) {
       total += tokens
-      assert.equal(total_after, total, `charges of ${windowOf(window)} follow each other`)
+      assert.deepEqual([ordinal, total_after], [at + 1, total], `charges of ${windowName(window)} follow each other`)
     }
-    assert.equal(window.total, total, `the total of ${windowOf(window)} is that of its charges`)
+    assert.deepEqual([window.total, window.movements], [total, own.length], `the total of ${windowName(window)} is that of its charges`)
   }
   const made = new Map(charges.map(charge => [charge.charge_id, charge]))
   const shown = new Set<string>()

@@ -19,7 +19,7 @@ import {
   readHead,
 } from "@runseal/server/store/tables/log-store"
 import { insertRuns, run } from "@runseal/server/store/tables/runs-table"
-import { chargeWindows, tenant_window, token_charge } from "@runseal/server/store/tables/tenant-windows"
+import { chargeWindows, tenant_window, token_movement } from "@runseal/server/store/tables/tenant-windows"
 import { lockTenants, tenant, updateTenants } from "@runseal/server/store/tables/tenants"
 import { getTableName } from "drizzle-orm"
 import fc from "fast-check"
@@ -72,18 +72,19 @@ const STEPS = {
     const locked = await lockTenants(tx, a % 3 === b % 3 ? [ofTenant(a)] : [ofTenant(a), ofTenant(b)])
     await updateTenants(
       tx,
-      [...locked.values()].map(row => ({ ...row, record_count: row.record_count + 1, head: hex(`head ${a}`) })),
+      [...locked.values()].map(row => ({ ...row, record_count: row.record_count + 1, run_count: row.run_count + 1, head: hex(`head ${a}`) })),
     )
     return [...locked.values()]
   },
   unknown_tenant: async (tx: Tx, a: number) =>
-    updateTenants(tx, [{ tenant_id: `nobody ${a}`, record_count: 1, head: hex("") }]),
+    updateTenants(tx, [{ tenant_id: `nobody ${a}`, record_count: 1, run_count: 1, head: hex("") }]),
   run: async (tx: Tx, a: number, b: number) =>
     insertRuns(tx, [
       {
         run_id: a,
         owner: b,
         owner_ordinal: a,
+        chain_ordinal: a,
         leaf_digest: hex("l"),
         created_at: CLOCK_MS,
         outcome_kind: "ok",
@@ -132,7 +133,7 @@ const NO_TRANSACTION = {
   deployment: async (db: Database) => (await readDeployment(db)) ?? "none",
 } as const
 
-const TABLES = [deployment, log_head, log_entry, run, tenant, tenant_window, token_charge, attestation, idempotency_key]
+const TABLES = [deployment, log_head, log_entry, run, tenant, tenant_window, token_movement, attestation, idempotency_key]
 
 /** A store error by what it says of the data, and anything else as it is. */
 async function outcomeOf(work: Promise<unknown>): Promise<unknown> {
@@ -303,11 +304,11 @@ function waiting(name: string, open: () => Promise<Database>): void {
         sql`update tenant_window set total = ${7} where tenant_id = ${"budget"}`
       expect(await beside(lock, charge("budget", "second"), "in")).toEqual({
         waited: true,
-        second: [{ ok: true, total_after: 12 }],
+        second: [{ ok: true, ordinal: 2, total_after: 12 }],
       })
       expect(await beside(lock, charge("other", "third"), "in", false)).toEqual({
         waited: false,
-        second: [{ ok: true, total_after: 5 }],
+        second: [{ ok: true, ordinal: 1, total_after: 5 }],
       })
     })
 

@@ -4,10 +4,13 @@ import type { Database } from "../../src/store/driver/database.ts"
 import type { Tx } from "../../src/store/driver/session.ts"
 import type { ApiKeyRow } from "../../src/store/tables/api-keys.ts"
 import type { AttestationRow } from "../../src/store/tables/attestations-table.ts"
+import { unpackBundle } from "../../src/store/tables/bundle-text.ts"
 import type { LogEntryRow, LogHeadRow, LogTileRow } from "../../src/store/tables/log-store.ts"
+import { type PermitEndRow, permit_end } from "../../src/store/tables/permit-ends.ts"
+import type { PermitRow } from "../../src/store/tables/permits-table.ts"
 import type { PublicationRow } from "../../src/store/tables/publications-table.ts"
 import { type RunRow, run } from "../../src/store/tables/runs-table.ts"
-import type { TenantWindowRow, TokenChargeRow } from "../../src/store/tables/tenant-windows.ts"
+import type { TenantWindowRow, TokenMovementRow } from "../../src/store/tables/tenant-windows.ts"
 import type { TenantRow } from "../../src/store/tables/tenants.ts"
 
 export type Tables = {
@@ -18,7 +21,10 @@ export type Tables = {
   readonly runs: readonly RunRow[]
   readonly tenants: readonly TenantRow[]
   readonly windows: readonly TenantWindowRow[]
-  readonly charges: readonly TokenChargeRow[]
+  /** By window, in its order. */
+  readonly movements: readonly TokenMovementRow[]
+  readonly permits: readonly PermitRow[]
+  readonly ends: readonly PermitEndRow[]
   /** By owner, oldest first. */
   readonly attestations: readonly AttestationRow[]
   /** By number. */
@@ -43,11 +49,21 @@ export const readTables = (db: Database): Promise<Tables> =>
     runs: await orm.select().from(run).orderBy(run.run_id),
     tenants: await sql<TenantRow[]>`select * from tenant order by tenant_id`,
     windows: await sql<TenantWindowRow[]>`select * from tenant_window order by 1, 2, 3`,
-    charges: await sql<TokenChargeRow[]>`select * from token_charge order by total_after, charge_id`,
+    movements: await sql<TokenMovementRow[]>`
+      select * from token_movement order by tenant_id, window_seconds, window_start, ordinal`,
+    permits: await readPermits(sql),
+    ends: await orm.select().from(permit_end).orderBy(permit_end.owner, permit_end.chain_ordinal),
     attestations: await sql<AttestationRow[]>`select * from attestation order by owner, owner_ordinal`,
     keys: await sql<ApiKeyRow[]>`select * from api_key order by key_id`,
     publications: await sql<PublicationRow[]>`select * from publication order by run_id`,
   }))
+
+/** The opening of a refused permit is no bytes, which are no packed text. */
+async function readPermits(sql: Tx["sql"]): Promise<readonly PermitRow[]> {
+  const rows = await sql<(Omit<PermitRow, "opening"> & { readonly opening: Uint8Array })[]>`
+    select * from permit order by owner, owner_ordinal`
+  return rows.map(row => ({ ...row, opening: row.opening.length === 0 ? "" : unpackBundle(row.opening) }))
+}
 
 /** How far somebody has seen the tables. */
 export type Seen = { readonly logSize: number; readonly nextRunId: number }
@@ -72,7 +88,7 @@ export const runSql = (db: Database, text: string): Promise<readonly object[]> =
 export async function minted(db: Database): Promise<object> {
   const [counts] = await db.sql`
     select (select size from log_head) as log_size, (select next_run_id from log_head) as next_run_id,
-      (select count(*) from run) as runs, (select count(*) from token_charge) as charges,
+      (select count(*) from run) as runs, (select count(*) from token_movement) as movements, (select count(*) from permit) as permits,
       (select count(*) from attestation) as attestations, (select count(*) from tenant) as tenants, (select coalesce(sum(total), 0) from tenant_window)::text as tokens`
   return { ...counts }
 }

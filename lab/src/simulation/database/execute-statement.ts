@@ -101,23 +101,26 @@ function charge(
   { windows, charges, adds }: Form<"charge">,
   parameters: readonly Cell[],
 ): Answer {
-  const [window, token_charge] = [shapeNamed("tenant_window"), shapeNamed("token_charge")]
+  const [window, token_movement] = [shapeNamed("tenant_window"), shapeNamed("token_movement")]
   const nameOf = (row: Row): string => valuesOf(row, window.key)
-  const totals = new Map<string, number>()
+  const after = new Map<string, { readonly total: number; readonly movements: number }>()
   for (const added of windows.rows(parameters)) {
     const there = database.insert(tx, window, added)
     if (there !== undefined) database.lockRow(tx, window, there)
     const total = Number(added.total) + (adds ? Number(there?.total ?? 0) : 0)
+    const movements = Number(added.movements) + Number(there?.movements ?? 0)
     if (total > Number.MAX_SAFE_INTEGER) throw new DatabaseError("23514", "a row violates a check of tenant_window")
-    if (there !== undefined) database.replace(tx, window, there, { ...there, total })
-    totals.set(nameOf(added), total)
+    if (there !== undefined) database.replace(tx, window, there, { ...there, total, movements })
+    after.set(nameOf(added), { total, movements })
   }
   const made = charges.rows(parameters).map(from => {
-    const row = { ...from, total_after: (totals.get(nameOf(from)) ?? 0) - Number(from.later) }
-    const added = chosen(row, token_charge.columns)
-    if (database.insert(tx, token_charge, added) !== undefined)
-      throw new DatabaseError("23505", "duplicate key in token_charge")
-    return chosen(row, ["charge_id", "total_after"])
+    const { total = 0, movements = 0 } = after.get(nameOf(from)) ?? {}
+    const ordinal = movements - Number(from.later_movements)
+    const row = { ...from, kind: "charge", ordinal, total_after: total - Number(from.later) }
+    const added = chosen(row, token_movement.columns)
+    if (database.insert(tx, token_movement, added) !== undefined)
+      throw new DatabaseError("23505", "duplicate key in token_movement")
+    return chosen(row, ["charge_id", "ordinal", "total_after"])
   })
   return { rows: made, count: made.length, command: "INSERT" }
 }

@@ -29,7 +29,7 @@ const FORMS = {
     String.raw`^update (?<table>${NAME}) set (?<set>.*?) from ${RECORDSET} as (?<alias>${NAME})\(.*?\) where (?<where>.*)$`,
   ),
   charge:
-    /^with moved as \(insert into tenant_window as stored \(tenant_id, window_seconds, window_start, total\) select tenant_id collate "C", window_seconds, window_start, total from json_to_recordset\(\$1::text::json\) as added\(.*?\) order by 1, 2, 3 on conflict \(tenant_id, window_seconds, window_start\) do update set total = (?<adds>stored\.total \+ )?excluded\.total returning tenant_id, window_seconds, window_start, total \) insert into token_charge \(charge_id, tenant_id, window_seconds, window_start, tokens, total_after, charged_at\) select charge_id, tenant_id, window_seconds, window_start, tokens, total - later, charged_at from moved join json_to_recordset\(\$2::text::json\) as made\(.*?\) using \(tenant_id, window_seconds, window_start\) returning charge_id, total_after$/,
+    /^with moved as \(insert into tenant_window as stored \(tenant_id, window_seconds, window_start, total, movements\) select tenant_id collate "C", window_seconds, window_start, total, movements from json_to_recordset\(\$1::text::json\) as added\(.*?\) order by 1, 2, 3 on conflict \(tenant_id, window_seconds, window_start\) do update set total = (?<adds>stored\.total \+ )?excluded\.total, movements = stored\.movements \+ excluded\.movements returning tenant_id, window_seconds, window_start, total, movements \) insert into token_movement \(charge_id, kind, tenant_id, window_seconds, window_start, ordinal, tokens, total_after, moved_at\) select charge_id, 'charge', tenant_id, window_seconds, window_start, movements - later_movements, tokens, total - later, moved_at from moved join json_to_recordset\(\$2::text::json\) as made\(.*?\) using \(tenant_id, window_seconds, window_start\) returning charge_id, ordinal, total_after$/,
   newest:
     /^select claim\.owner::bigint as owner, coalesce\( ?\(select max\(owner_ordinal\) from attestation where attestation\.owner = claim\.owner::bigint\), 0\) as newest from json_array_elements_text\(\$1::text::json\) as claim\(owner\)$/,
   sweep: /^delete from idempotency_key where key_hash in /,
@@ -92,7 +92,8 @@ function expression(item: string, text: string): Expression {
   const parameter = /^\$(\d+)$/.exec(value)?.[1]
   if (parameter !== undefined) return (_from, parameters) => parameters[Number(parameter) - 1] ?? missing(text)
   if (/^\d+$/.test(value)) return () => Number(value)
-  if (value === "''") return () => ""
+  const quoted = /^'([a-z_]*)'$/.exec(value)?.[1]
+  if (quoted !== undefined) return () => quoted
   const column = /^(?:[a-z_]+\.)?([a-z_]+)$/.exec(value)?.[1]
   if (column === undefined) throw new UnknownStatement(text)
   return from => from[column] ?? missing(text)

@@ -8,7 +8,7 @@ import { log_entry, log_head, log_tile } from "@runseal/server/store/tables/log-
 import { run_term } from "@runseal/server/store/tables/run-terms"
 import { run } from "@runseal/server/store/tables/runs-table"
 import { key_change, signing_key } from "@runseal/server/store/tables/signing-keys"
-import { tenant_window, token_charge } from "@runseal/server/store/tables/tenant-windows"
+import { tenant_window, token_movement } from "@runseal/server/store/tables/tenant-windows"
 import { tenant } from "@runseal/server/store/tables/tenants"
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core"
 
@@ -60,7 +60,7 @@ const TABLES: readonly PgTable[] = [
   signing_key,
   tenant,
   tenant_window,
-  token_charge,
+  token_movement,
   attestation,
   idempotency_key,
   api_key,

@@ -11,7 +11,7 @@ import {
   unmigratedPostgresUrl,
 } from "../../../spec/database/databases.ts"
 import { StartupError } from "../../options/startup-error.ts"
-import { readWindowTotal } from "../tables/tenant-windows.ts"
+import { readWindow } from "../tables/tenant-windows.ts"
 import { lockTenants } from "../tables/tenants.ts"
 import { MAX_WAITING_LEASES } from "./connection-pool.ts"
 import { type Database, openDatabase } from "./database.ts"
@@ -147,7 +147,7 @@ bothAndPooled("a database", open => {
 
   test("leaves no SQL in the error of a read", async () => {
     await db.sql`alter table tenant_window rename to hidden`
-    const error: unknown = await readWindowTotal(db, key).catch((thrown: unknown) => thrown)
+    const error: unknown = await readWindow(db, key).catch((thrown: unknown) => thrown)
     await db.sql`alter table hidden rename to tenant_window`
     expect(error).toMatchObject({ name: "StoreError", code: "rolled_back" })
     expect(inspect(error, { showHidden: true, depth: 9 })).not.toMatch(/select|tenant_window/)

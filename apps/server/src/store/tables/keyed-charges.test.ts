@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest"
 import { bothDatabases } from "../../../spec/database/databases.ts"
 import type { Database } from "../driver/database.ts"
 import { lockKeys, updateKeys } from "./idempotency-keys.ts"
-import { type Charge, chargeWindows, readWindowTotal } from "./tenant-windows.ts"
+import { type Charge, chargeWindows, readWindow } from "./tenant-windows.ts"
 
 const WINDOW_START = 1_700_006_400_000
 const WINDOW = { window_seconds: 3600, window_start: WINDOW_START }
@@ -23,12 +23,12 @@ bothDatabases("charges under idempotency keys", open => {
     charged_at: WINDOW_START,
     ...changes,
   })
-  const total = (tenant_id: string, window_start = WINDOW_START) =>
-    readWindowTotal(db, { tenant_id, ...WINDOW, window_start })
+  const total = async (tenant_id: string, window_start = WINDOW_START) =>
+    (await readWindow(db, { tenant_id, ...WINDOW, window_start })).total
   const charged = async (tenant_id: string) =>
     [
       ...(await db.sql<{ charge_id: string; total_after: number }[]>`
-        select charge_id, total_after from token_charge where tenant_id = ${tenant_id} order by total_after`),
+        select charge_id, total_after from token_movement where tenant_id = ${tenant_id} order by total_after`),
     ].map(({ charge_id, total_after }) => ({ charge_id, total_after }))
 
   test("the next attempt at a request takes its charge over, whatever was charged in between", async () => {
@@ -36,12 +36,12 @@ bothDatabases("charges under idempotency keys", open => {
     const first = charge("over", 10, { claim })
     const between = charge("over", 5)
     const next = charge("over", 10, { claim })
-    expect(await chargeWindows(db, [first])).toEqual([{ ok: true, total_after: 10 }])
+    expect(await chargeWindows(db, [first])).toEqual([{ ok: true, ordinal: 1, total_after: 10 }])
     await chargeWindows(db, [between])
     expect(await chargeWindows(db, [charge("over", 1), next, charge("over", 2)])).toEqual([
-      { ok: true, total_after: 16 },
-      { ok: true, total_after: 10 },
-      { ok: true, total_after: 18 },
+      { ok: true, ordinal: 3, total_after: 16 },
+      { ok: true, ordinal: 1, total_after: 10 },
+      { ok: true, ordinal: 4, total_after: 18 },
     ])
     expect(await total("over")).toBe(18)
     const [oldest] = await charged("over")
@@ -54,8 +54,8 @@ bothDatabases("charges under idempotency keys", open => {
     await chargeWindows(db, [charge("anew", 7, { claim: claimOf("anew", "another") })])
     expect(await total("anew")).toBe(17)
     const inLater = { claim: claimOf("anew", "another"), window_start: later }
-    expect(await chargeWindows(db, [charge("anew", 7, inLater)])).toEqual([{ ok: true, total_after: 7 }])
-    expect(await chargeWindows(db, [charge("anew", 7, inLater)])).toEqual([{ ok: true, total_after: 7 }])
+    expect(await chargeWindows(db, [charge("anew", 7, inLater)])).toEqual([{ ok: true, ordinal: 1, total_after: 7 }])
+    expect(await chargeWindows(db, [charge("anew", 7, inLater)])).toEqual([{ ok: true, ordinal: 1, total_after: 7 }])
     expect([await total("anew"), await total("anew", later)]).toEqual([17, 7])
   })
 
@@ -68,7 +68,7 @@ bothDatabases("charges under idempotency keys", open => {
     })
     expect(await chargeWindows(db, [charge("sealed", 10, { claim }), charge("sealed", 1)])).toEqual([
       { ok: false, reason: "sealed" },
-      { ok: true, total_after: 11 },
+      { ok: true, ordinal: 2, total_after: 11 },
     ])
     expect(await charged("sealed")).toHaveLength(2)
   })
@@ -78,8 +78,8 @@ bothDatabases("charges under idempotency keys", open => {
     await chargeWindows(db, [charge("twice", 10, { claim })])
     const both = [charge("twice", 10, { claim }), charge("twice", 10, { claim })]
     expect(await chargeWindows(db, both)).toEqual([
-      { ok: true, total_after: 10 },
-      { ok: true, total_after: 20 },
+      { ok: true, ordinal: 1, total_after: 10 },
+      { ok: true, ordinal: 2, total_after: 20 },
     ])
     const expected = both.map(({ charge_id }, i) => ({ charge_id, total_after: 10 * (i + 1) }))
     expect(await charged("twice")).toEqual(expected)
@@ -90,7 +90,7 @@ bothDatabases("charges under idempotency keys", open => {
     await chargeWindows(db, [charge("overflow", 1)])
     const most = Number.MAX_SAFE_INTEGER
     expect(await chargeWindows(db, [charge("overflow", most, { claim })])).toEqual([{ ok: false, reason: "overflow" }])
-    expect(await chargeWindows(db, [charge("overflow", 2, { claim })])).toEqual([{ ok: true, total_after: 3 }])
+    expect(await chargeWindows(db, [charge("overflow", 2, { claim })])).toEqual([{ ok: true, ordinal: 2, total_after: 3 }])
   })
 
   test("attempts at once, of several keys and in any order, charge each key once", async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { bothDatabases, newPostgresUrl, postgresStart, postgresTitle } from "../../../spec/database/databases.ts"
 import { type Database, openDatabase } from "../driver/database.ts"
 import { createBudgetLedger, MAX_WAITING_CHARGES } from "./budget-ledger.ts"
-import { type Charge, type ChargeResult, chargeWindows, readWindowTotal } from "./tenant-windows.ts"
+import { type Charge, type ChargeResult, chargeWindows, readWindow } from "./tenant-windows.ts"
 
 const WINDOW_START = 1_700_006_400_000
 let charges = 0
@@ -35,11 +35,11 @@ bothDatabases("token charges", open => {
     const batch = [charge("row", 5), charge("row", 0), charge("row", 7), charge("other", 1)]
     expect(totals(await chargeWindows(db, batch))).toEqual([5, 5, 12, 1])
     expect(totals(await chargeWindows(db, [charge("row", 3)]))).toEqual([15])
-    expect(await readWindowTotal(db, windowOf("row"))).toBe(15)
+    expect(await readWindow(db, windowOf("row"))).toEqual({ total: 15, movements: 4 })
   })
 
   test("a window without charges is at 0", async () => {
-    expect(await readWindowTotal(db, windowOf("nobody"))).toBe(0)
+    expect(await readWindow(db, windowOf("nobody"))).toEqual({ total: 0, movements: 0 })
   })
 
   test("another start or another length is another window", async () => {
@@ -54,7 +54,10 @@ bothDatabases("token charges", open => {
   test("every charge is stored with its total, as made", async () => {
     const made = charge("stored", 9)
     await chargeWindows(db, [made])
-    expect(await db.sql`select * from token_charge where tenant_id = 'stored'`).toEqual([{ ...made, total_after: 9 }])
+    const { charged_at: moved_at, ...columns } = made
+    expect(await db.sql`select * from token_movement where tenant_id = 'stored'`).toEqual([
+      { ...columns, kind: "charge", ordinal: 1, total_after: 9, moved_at },
+    ])
   })
 
   test("a charge that would pass 2^53−1 is refused alone and leaves no row", async () => {
@@ -62,19 +65,21 @@ bothDatabases("token charges", open => {
     const first = [charge("full", most - 10), charge("full", most), charge("full", 10), charge("full", 1)]
     expect(totals(await chargeWindows(db, first))).toEqual([most - 10, "overflow", most, "overflow"])
     expect(totals(await chargeWindows(db, [charge("full", 1), charge("full", 0)]))).toEqual(["overflow", most])
-    expect(await db.sql`select tokens from token_charge where tenant_id = 'full' order by tokens`).toHaveLength(3)
+    expect(await db.sql`select tokens from token_movement where tenant_id = 'full' order by tokens`).toHaveLength(3)
   })
 
   test("a charge id is used once; the batch of a second one charges nothing", async () => {
     const made = charge("once", 1)
     await chargeWindows(db, [made])
     await expect(chargeWindows(db, [charge("once", 100), made])).rejects.toMatchObject({ code: "conflict" })
-    expect(await readWindowTotal(db, windowOf("once"))).toBe(1)
+    expect(await readWindow(db, windowOf("once"))).toEqual({ total: 1, movements: 1 })
   })
 
   test("50 charges of 10 at once give each total from 10 to 500 exactly once", async () => {
     const results = await Promise.all(tens.map(() => chargeWindows(db, [charge("crowd", 10)])))
     expect(ascending(totals(results.flat()))).toEqual(tens)
+    // Ordinals follow the totals.
+    expect(results.flat().map(result => result.ok && result.ordinal * 10)).toEqual(totals(results.flat()))
   })
 
   test("the ledger gives each of 50 charges a total of its own and commits them in few transactions", async () => {
@@ -83,7 +88,7 @@ bothDatabases("token charges", open => {
     await ledger.close()
     expect(totals(results)).toEqual(tens)
     const [{ transactions } = { transactions: 0 }] = await db.sql<{ transactions: number }[]>`
-      select count(distinct xmin::text) as transactions from token_charge where tenant_id = 'ledger'`
+      select count(distinct xmin::text) as transactions from token_movement where tenant_id = 'ledger'`
     expect(transactions).toBeLessThanOrEqual(2)
   })
 
@@ -91,7 +96,7 @@ bothDatabases("token charges", open => {
     const ledger = createBudgetLedger(db)
     const waiting = ledger.charge(charge("closing", 10))
     await ledger.close()
-    expect(await waiting).toEqual({ ok: true, total_after: 10 })
+    expect(await waiting).toEqual({ ok: true, ordinal: 1, total_after: 10 })
     await expect(ledger.charge(charge("closing", 10))).rejects.toMatchObject({ code: "unavailable" })
   })
 
@@ -102,7 +107,8 @@ bothDatabases("token charges", open => {
     await ledger.close()
     const refused = settled.filter(({ status }) => status === "rejected").length
     expect(refused).toBeGreaterThan(0)
-    expect(await readWindowTotal(db, windowOf("queue"))).toBe(taken.length - refused)
+    const made = taken.length - refused
+    expect(await readWindow(db, windowOf("queue"))).toEqual({ total: made, movements: made })
   })
 
   test("one ledger's failed batch does not stop the next", async () => {
@@ -110,7 +116,7 @@ bothDatabases("token charges", open => {
     const made = charge("again", 1)
     await ledger.charge(made)
     await expect(ledger.charge(made)).rejects.toMatchObject({ code: "conflict" })
-    expect(await ledger.charge(charge("again", 2))).toEqual({ ok: true, total_after: 3 })
+    expect(await ledger.charge(charge("again", 2))).toEqual({ ok: true, ordinal: 2, total_after: 3 })
     await ledger.close()
   })
 })
@@ -130,6 +136,7 @@ describe.skipIf(postgresStart.kind === "absent")(`two processes' worth of handle
     const results = await Promise.all(tens.map((_, at) => ledgers[at % 2]!.charge(charge("both", 10))))
     await Promise.all(ledgers.map(ledger => ledger.close()))
     expect(ascending(totals(results))).toEqual(tens)
+    expect(results.map(result => result.ok && result.ordinal * 10)).toEqual(totals(results))
   })
 
   test("batches that name the same windows in any order wait for each other, none fails", async () => {
@@ -138,7 +145,7 @@ describe.skipIf(postgresStart.kind === "absent")(`two processes' worth of handle
       return (at % 2 === 0 ? names : names.toReversed()).map(name => charge(name, 1))
     })
     await Promise.all(batches.map((batch, at) => chargeWindows(handles[at % 2]!, batch)))
-    expect(await readWindowTotal(handles[0]!, windowOf("p"))).toBe(20)
-    expect(await readWindowTotal(handles[1]!, windowOf("s"))).toBe(20)
+    expect(await readWindow(handles[0]!, windowOf("p"))).toEqual({ total: 20, movements: 20 })
+    expect(await readWindow(handles[1]!, windowOf("s"))).toEqual({ total: 20, movements: 20 })
   })
 })

@@ -13,7 +13,7 @@ bothDatabases("tenants", open => {
 
   test("a new tenant has no record and keeps the first salt it was given", async () => {
     const made = await db.transaction(tx => lockTenants(tx, [claim("new", 1)]))
-    const expected = { tenant_id: "new", owner: 1, salt: "a".repeat(64), record_count: 0, head: NO_RECORD }
+    const expected = { tenant_id: "new", owner: 1, salt: "a".repeat(64), record_count: 0, run_count: 0, head: NO_RECORD }
     expect(made.get("new")).toEqual(expected)
     const again = await db.transaction(tx => lockTenants(tx, [claim("new", 1, "b".repeat(64))]))
     expect(again.get("new")).toEqual(expected)
@@ -35,8 +35,8 @@ bothDatabases("tenants", open => {
     await db.transaction(async tx => {
       await lockTenants(tx, claims)
       await updateTenants(tx, [
-        { tenant_id: "moved-1", record_count: 3, head: "c".repeat(64) },
-        { tenant_id: "moved-2", record_count: 1, head: "d".repeat(64) },
+        { tenant_id: "moved-1", record_count: 3, run_count: 2, head: "c".repeat(64) },
+        { tenant_id: "moved-2", record_count: 1, run_count: 1, head: "d".repeat(64) },
       ])
     })
     const found = await db.transaction(tx => lockTenants(tx, claims))
@@ -64,7 +64,7 @@ bothDatabases("tenants", open => {
   })
 
   test("a head of an unknown tenant is not moved", async () => {
-    const moved = db.transaction(tx => updateTenants(tx, [{ tenant_id: "nobody", record_count: 1, head: NO_RECORD }]))
+    const moved = db.transaction(tx => updateTenants(tx, [{ tenant_id: "nobody", record_count: 1, run_count: 1, head: NO_RECORD }]))
     await expect(moved).rejects.toMatchObject({ code: "conflict" })
   })
 
