@@ -38,7 +38,7 @@ import { openDocumentCheck } from "./sealing/document-check.ts"
 import { openExports } from "./sealing/exports.ts"
 import { type HeadGuard, openHeadGuard } from "./sealing/head-guard.ts"
 import { openOwnVerification } from "./sealing/own-verification.ts"
-import { createOpenPermitCount, openPermitSweeper } from "./sealing/permit-sweeper.ts"
+import { openPermitSweeper } from "./sealing/permit-sweeper.ts"
 import { type Deployment, openDeployment } from "./sealing/pinned-deployment.ts"
 import { openReads, type Standby } from "./sealing/read-standby.ts"
 import { createDoubt, createReadiness } from "./sealing/readiness.ts"
@@ -232,10 +232,8 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     ...heads,
     reportCommitted: records => {
-      doubt.settle()
       telemetry.committed(records)
-      cosigner.wake()
-      outside.wake()
+      for (const told of [doubt.settle, cosigner.wake, outside.wake]) told()
     },
   })
   const sweeper = openPermitSweeper({ db, sealer, nowMs, reportFailure: telemetry.permitsNotEnded })
@@ -268,8 +266,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     renderReport: renderer.render,
     readiness: outside.ready(readyWithSigner(readiness, { key: keys.service, nowMs, telemetry })),
     sealingQueue: sealer.waiting,
-    openPermits: createOpenPermitCount(db, nowMs),
-    endDuePermits: sweeper.sweep,
+    permits: sweeper,
     reportUnavailable: doubt.raise,
     telemetry,
     ...outside.shown,

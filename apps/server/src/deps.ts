@@ -16,13 +16,13 @@ import type { TrialQuota } from "./front/access/trial-quota.ts"
 import type { Renderer } from "./report/renderer.ts"
 import type { CheckDocument } from "./sealing/document-check.ts"
 import type { Exports } from "./sealing/exports.ts"
+import type { PermitSweeper } from "./sealing/permit-sweeper.ts"
 import type { Reads } from "./sealing/read-standby.ts"
 import type { SealedAttestation } from "./sealing/seal-attestation.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { StateRun } from "./sealing/seal-run-statement.ts"
 import type { Database } from "./store/driver/database.ts"
 import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
-import type { OpenPermits } from "./store/tables/permit-reads.ts"
 import type { ShownHead } from "./store/tables/shown-head.ts"
 import type { Readiness, Telemetry } from "./telemetry.ts"
 
@@ -62,10 +62,8 @@ export type Deps = {
   readonly reportUnavailable: () => void
   /** Number of records in the queue of the sealer. */
   readonly sealingQueue: () => number
-  /** The open permits of all processes, for the metrics. */
-  readonly openPermits: () => Promise<OpenPermits>
-  /** Ends the permits that are due: called when a key was revoked. Never rejects. */
-  readonly endDuePermits: () => Promise<void>
+  /** Ends permits that are due, which those of a revoked key are at once. */
+  readonly permits: Pick<PermitSweeper, "sweep" | "openPermits">
   readonly telemetry: Telemetry
   /** The outside log that this process delivers to. */
   readonly outside?: Outbox

@@ -42,7 +42,7 @@ async function startListening(
   metrics?.read({
     waiting: deps.sealingQueue,
     readiness: deps.readiness,
-    openPermits: deps.openPermits,
+    openPermits: deps.permits.openPermits,
     outside: deps.outside?.standing,
   })
   const watched =

@@ -221,7 +221,11 @@ function checkBudgets(
       total += tokens
       assert.deepEqual([ordinal, total_after], [at + 1, total], `charges of ${windowName(window)} follow each other`)
     }
-    assert.deepEqual([window.total, window.movements], [total, own.length], `the total of ${windowName(window)} is that of its charges`)
+    assert.deepEqual(
+      [window.total, window.movements],
+      [total, own.length],
+      `the total of ${windowName(window)} is that of its charges`,
+    )
   }
   const made = new Map(charges.map(charge => [charge.charge_id, charge]))
   const shown = new Set<string>()

@@ -72,7 +72,12 @@ const STEPS = {
     const locked = await lockTenants(tx, a % 3 === b % 3 ? [ofTenant(a)] : [ofTenant(a), ofTenant(b)])
     await updateTenants(
       tx,
-      [...locked.values()].map(row => ({ ...row, record_count: row.record_count + 1, run_count: row.run_count + 1, head: hex(`head ${a}`) })),
+      [...locked.values()].map(row => ({
+        ...row,
+        record_count: row.record_count + 1,
+        run_count: row.run_count + 1,
+        head: hex(`head ${a}`),
+      })),
     )
     return [...locked.values()]
   },
@@ -85,6 +90,8 @@ const STEPS = {
         owner: b,
         owner_ordinal: a,
         chain_ordinal: a,
+        permit_id: "",
+        closing_outcome: "",
         leaf_digest: hex("l"),
         created_at: CLOCK_MS,
         outcome_kind: "ok",
@@ -133,7 +140,17 @@ const NO_TRANSACTION = {
   deployment: async (db: Database) => (await readDeployment(db)) ?? "none",
 } as const
 
-const TABLES = [deployment, log_head, log_entry, run, tenant, tenant_window, token_movement, attestation, idempotency_key]
+const TABLES = [
+  deployment,
+  log_head,
+  log_entry,
+  run,
+  tenant,
+  tenant_window,
+  token_movement,
+  attestation,
+  idempotency_key,
+]
 
 /** A store error by what it says of the data, and anything else as it is. */
 async function outcomeOf(work: Promise<unknown>): Promise<unknown> {

@@ -9,6 +9,7 @@ import { checkAttestations, judgeAttestations } from "./check-attestations.ts"
 import { checkBudgets } from "./check-budgets.ts"
 import { checkExports } from "./check-exports.ts"
 import { checkLog } from "./check-log.ts"
+import { checkPermits, judgePermits } from "./check-permits.ts"
 import { anchorsOf, checkRecords, judgeRecords } from "./check-records.ts"
 import { type NewRows, readNewRows, readTables, type Seen } from "./read-tables.ts"
 import type { TestService } from "./test-service.ts"
@@ -32,9 +33,11 @@ async function judgeNew(service: TestService, rows: NewRows, exported: readonly 
   if (rows.entries.length === 0 && rows.runs.length === 0 && exported.length === 0) return
   const auditor = await auditorOf(service, rows.entries)
   const bundles = judgeRecords(auditor, service, rows.runs)
+  const { openings, ends } = judgePermits(auditor, rows)
   const attestations = judgeAttestations(auditor, service, rows.attestations)
   const statements = checkExports(auditor, exported)
-  checkEveryEntryExplained([...bundles.flatMap(anchorsOf), ...attestations, ...statements], rows.entries)
+  const anchors = [...bundles.flatMap(anchorsOf), ...openings, ...ends, ...attestations, ...statements]
+  checkEveryEntryExplained(anchors, rows.entries)
 }
 
 /** Everything. */
@@ -42,10 +45,12 @@ export async function checkHouse(service: TestService): Promise<void> {
   const tables = await readTables(service.db)
   await checkLog(service, tables)
   const auditor = await auditorOf(service, tables.entries)
-  const bundles = checkRecords(auditor, service, tables)
+  const permits = checkPermits(auditor, tables)
+  const bundles = checkRecords(auditor, service, tables, permits)
   const attestations = checkAttestations(auditor, service, tables)
   const statements = checkExports(auditor, service.statements)
-  checkEveryEntryExplained([...bundles.flatMap(anchorsOf), ...attestations, ...statements], tables.entries)
-  checkBudgets(tables, bundles)
+  const anchors = [...bundles.flatMap(anchorsOf), ...permits.openings, ...permits.ends, ...attestations, ...statements]
+  checkEveryEntryExplained(anchors, tables.entries)
+  checkBudgets(tables, bundles, permits)
   checkAccess(tables, bundles)
 }

@@ -8,8 +8,23 @@ import type { Tables } from "./read-tables.ts"
 
 export type SealedPermits = { readonly openings: readonly Opening[]; readonly ends: readonly PermitEnd[] }
 
-/** Judges every opening and every end, and gives them. */
-export function checkPermits({ judge, checkEntry }: Auditor, { permits, ends }: Tables): SealedPermits {
+/** Every opening and every end, and what they are together. Gives what it judged. */
+export function checkPermits(auditor: Auditor, tables: Tables): SealedPermits {
+  const { permits } = tables
+  const sealed = judgePermits(auditor, tables)
+  checkStates(permits, sealed.ends)
+  for (const owner of new Set(permits.map(row => row.owner))) {
+    const ordinals = permits.filter(row => row.owner === owner).map(row => row.owner_ordinal)
+    expect(ordinals).toEqual(ordinals.map((_, at) => at + 1))
+  }
+  return sealed
+}
+
+/** Judges openings and ends, and gives them. */
+export function judgePermits(
+  { judge, checkEntry }: Auditor,
+  { permits, ends }: Pick<Tables, "permits" | "ends">,
+): SealedPermits {
   const openings = permits.flatMap(row => {
     if (row.state === "refused") {
       expect(row).toMatchObject({ opening: "", chain_ordinal: 0, charge_id: "", end_ordinal: 0 })
@@ -34,11 +49,6 @@ export function checkPermits({ judge, checkEntry }: Auditor, { permits, ends }: 
     })
     return end
   })
-  checkStates(permits, documents)
-  for (const owner of new Set(permits.map(row => row.owner))) {
-    const ordinals = permits.filter(row => row.owner === owner).map(row => row.owner_ordinal)
-    expect(ordinals).toEqual(ordinals.map((_, at) => at + 1))
-  }
   return { openings, ends: documents }
 }
 

@@ -1,6 +1,6 @@
 /** Every stored record: verified as a stranger would, in its place in the log and in its tenant's chain. */
 import type { JsonObject } from "@runseal/canonical"
-import type { Anchor, Leaf } from "@runseal/core/artifacts/anchor"
+import type { Anchor, ChainLeaf, Leaf } from "@runseal/core/artifacts/anchor"
 import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import { chainProblems } from "@runseal/core/verify/chain"
@@ -10,7 +10,9 @@ import { VERDICTS } from "@runseal/core/verify/report"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { expect } from "vitest"
 import { findingsText, type RunRow } from "../../src/store/tables/runs-table.ts"
+import type { TenantRow } from "../../src/store/tables/tenants.ts"
 import { type Auditor, referenceDigest } from "./auditor.ts"
+import type { SealedPermits } from "./check-permits.ts"
 import type { Tables } from "./read-tables.ts"
 import type { TestService } from "./test-service.ts"
 
@@ -26,14 +28,19 @@ export function judgeRecords(auditor: Auditor, service: TestService, runs: reado
 }
 
 /** Every record, and what they are together. Gives the records it judged. */
-export function checkRecords(auditor: Auditor, service: TestService, tables: Tables): readonly Bundle[] {
+export function checkRecords(
+  auditor: Auditor,
+  service: TestService,
+  tables: Tables,
+  permits: SealedPermits,
+): readonly Bundle[] {
   const { head, runs } = tables
   expect(
     runs.map(run => run.run_id),
     "run numbers are 1, 2, 3 …",
   ).toEqual(Array.from({ length: head.next_run_id - 1 }, (_, i) => i + 1))
   const bundles = judgeRecords(auditor, service, runs)
-  checkChains(tables, bundles)
+  checkChains(tables, bundles, permits)
   runs.forEach((run, i) => {
     checkSummary(run, bundles[i]!)
   })
@@ -63,34 +70,56 @@ function contradictions(chain: readonly Bundle[], { head }: Tables): readonly st
   return chain.flatMap(bundle => comparison.take(bundle, ordinalOf(bundle), `run ${bundle.run.run_id}`).problems)
 }
 
-function checkChains(tables: Tables, bundles: readonly Bundle[]): void {
+/** The leaves of a tenant's chain, in its order: each names the one before it, and no ordinal is missing. */
+function checkLinks(leaves: readonly ChainLeaf[], { tenant_id, record_count, head }: TenantRow): void {
+  expect(
+    leaves.map(leaf => leaf.tenant_ordinal),
+    `ordinals of ${tenant_id}`,
+  ).toEqual(leaves.map((_, i) => i + 1))
+  for (const [at, leaf] of leaves.entries())
+    expect(leaf.previous_record).toBe(at === 0 ? "0".repeat(64) : referenceDigest(leaves[at - 1]))
+  expect(record_count).toBe(leaves.length)
+  expect(head).toBe(leaves.length === 0 ? "0".repeat(64) : referenceDigest(leaves.at(-1)))
+}
+
+function checkChains(tables: Tables, bundles: readonly Bundle[], { openings, ends }: SealedPermits): void {
   const { runs, tenants } = tables
   for (const tenant of tenants) {
     const own = bundles
       .filter(bundle => bundle.run.tenant_id === tenant.tenant_id)
       .sort((a, b) => ordinalOf(a) - ordinalOf(b))
-    expect(own.map(ordinalOf), `ordinals of ${tenant.tenant_id}`).toEqual(own.map((_, i) => i + 1))
-    expect(chainProblems(own)).toEqual([])
-    expect(contradictions(own, tables)).toEqual([])
+    const ofPermits = [...openings, ...ends].filter(({ tenant_id }) => tenant_id === tenant.tenant_id)
+    const leaves = [...own.flatMap(({ anchors }) => anchors.complete_record?.leaf ?? []), ...ofPermits.map(leafOf)]
+    checkLinks(
+      leaves.sort((a, b) => a.tenant_ordinal - b.tenant_ordinal),
+      tenant,
+    )
+    if (ofPermits.length === 0) {
+      expect(chainProblems(own)).toEqual([])
+      expect(contradictions(own, tables)).toEqual([])
+    }
     expect(own.every(bundle => bundle.run.tenant_salt === tenant.salt)).toBe(true)
-    expect(tenant.record_count).toBe(own.length)
-    expect(tenant.head).toBe(referenceDigest(own.at(-1)?.anchors.complete_record?.leaf))
+    expect(tenant.run_count).toBe(own.length)
+    const rows = runs.filter(run => run.owner === tenant.owner).sort((a, b) => a.chain_ordinal - b.chain_ordinal)
+    expect(rows.map(run => run.owner_ordinal)).toEqual(rows.map((_, i) => i + 1))
   }
   const known = new Set(tenants.map(tenant => tenant.owner))
   expect(runs.filter(run => !known.has(run.owner))).toEqual([])
 }
 
+const leafOf = ({ leaf }: { readonly leaf: ChainLeaf }): ChainLeaf => leaf
+
 const ordinalOf = (bundle: Bundle): number => bundle.anchors.complete_record?.leaf.tenant_ordinal ?? 0
 
 /** The columns that lists and searches read are projections of the sealed document. */
 function checkSummary(row: RunRow, bundle: Bundle): void {
-  const { bundle: _bundle, disclosure_seed, owner, ...columns } = row
+  const { bundle: _bundle, disclosure_seed, owner, owner_ordinal: _ordinal, ...columns } = row
   const { run } = bundle
   const sealed: JsonObject | undefined = bundle.manifest ?? bundle.partial_manifest
   const hash = run.outcome_kind === "stage_error" ? "" : (sealed?.ManifestHash ?? receiptOf(bundle)?.receipt.hash)
   expect(columns).toEqual({
     run_id: run.run_id,
-    owner_ordinal: ordinalOf(bundle),
+    chain_ordinal: ordinalOf(bundle),
     leaf_digest: referenceDigest(bundle.anchors.complete_record?.leaf ?? {}),
     created_at: Date.parse(run.created_at),
     outcome_kind: run.outcome_kind,
@@ -101,6 +130,8 @@ function checkSummary(row: RunRow, bundle: Bundle): void {
     execution_region: run.execution_region,
     duration_us: run.duration_us,
     findings: findingsText(recordFindings(bundle.sections)),
+    permit_id: bundle.sections.permit?.permit_id ?? "",
+    closing_outcome: bundle.sections.permit?.outcome ?? "",
   })
   if (run.outcome_kind !== "stage_error") expect(columns.error_stage).toBe(OUTCOMES[run.outcome_kind].error_stage)
   expect(disclosure_seed).toHaveLength(32)

@@ -51,7 +51,7 @@ export const readTables = (db: Database): Promise<Tables> =>
     windows: await sql<TenantWindowRow[]>`select * from tenant_window order by 1, 2, 3`,
     movements: await sql<TokenMovementRow[]>`
       select * from token_movement order by tenant_id, window_seconds, window_start, ordinal`,
-    permits: await readPermits(sql),
+    permits: await readPermits(sql, -1),
     ends: await orm.select().from(permit_end).orderBy(permit_end.owner, permit_end.chain_ordinal),
     attestations: await sql<AttestationRow[]>`select * from attestation order by owner, owner_ordinal`,
     keys: await sql<ApiKeyRow[]>`select * from api_key order by key_id`,
@@ -59,22 +59,24 @@ export const readTables = (db: Database): Promise<Tables> =>
   }))
 
 /** The opening of a refused permit is no bytes, which are no packed text. */
-async function readPermits(sql: Tx["sql"]): Promise<readonly PermitRow[]> {
+async function readPermits(sql: Tx["sql"], logSize: number): Promise<readonly PermitRow[]> {
   const rows = await sql<(Omit<PermitRow, "opening"> & { readonly opening: Uint8Array })[]>`
-    select * from permit order by owner, owner_ordinal`
+    select * from permit where log_index >= ${logSize} order by owner, owner_ordinal`
   return rows.map(row => ({ ...row, opening: row.opening.length === 0 ? "" : unpackBundle(row.opening) }))
 }
 
 /** How far somebody has seen the tables. */
 export type Seen = { readonly logSize: number; readonly nextRunId: number }
 
-export type NewRows = Pick<Tables, "head" | "entries" | "runs" | "attestations">
+export type NewRows = Pick<Tables, "head" | "entries" | "runs" | "permits" | "ends" | "attestations">
 
 /** What came after that, in one consistent view. */
 export const readNewRows = (db: Database, { logSize, nextRunId }: Seen): Promise<NewRows> =>
   consistently(db, async ({ sql, orm }) => ({
     entries: await sql<LogEntryRow[]>`select * from log_entry where log_index >= ${logSize} order by log_index`,
     runs: await orm.select().from(run).where(gte(run.run_id, nextRunId)).orderBy(run.run_id),
+    permits: await readPermits(sql, logSize),
+    ends: await orm.select().from(permit_end).where(gte(permit_end.log_index, logSize)),
     attestations: await sql<
       AttestationRow[]
     >`select * from attestation where log_index >= ${logSize} order by log_index`,

@@ -21,6 +21,8 @@ const COUNTED_FOR_MS = 10_000
 export type PermitSweeper = {
   /** Ends what is due now. Resolves when nothing is left, or when it could not be ended; never rejects. */
   readonly sweep: () => Promise<void>
+  /** Counts the open permits of all processes, at most once in COUNTED_FOR_MS. Rejects when they cannot be read. */
+  readonly openPermits: () => Promise<OpenPermits>
   /** Starts no more steps, and resolves when the one under way has ended. */
   readonly close: () => Promise<void>
 }
@@ -63,6 +65,7 @@ export function openPermitSweeper({ db, sealer, nowMs, reportFailure }: SweeperP
   const timer = setInterval(() => void sweep(), SWEEP_EVERY_MS).unref()
   return {
     sweep,
+    openPermits: createCount(db, nowMs),
     close: async () => {
       closed = true
       clearInterval(timer)
@@ -89,8 +92,7 @@ function endsOf(due: readonly DuePermit[]): readonly PendingEnd[] {
   return [...ends.values()]
 }
 
-/** Counts the open permits of all processes, at most once in so long a time. Rejects when they cannot be read. */
-export function createOpenPermitCount(db: Pick<Database, "read">, nowMs: () => number): () => Promise<OpenPermits> {
+function createCount(db: Pick<Database, "read">, nowMs: () => number): () => Promise<OpenPermits> {
   let last: { readonly at: number; readonly counted: Promise<OpenPermits> } | undefined
   return () => {
     const now = nowMs()

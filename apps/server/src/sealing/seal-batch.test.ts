@@ -121,7 +121,10 @@ const start: BatchStart = {
   frontier: before.frontier(),
   next_run_id: FIRST_RUN_ID,
   tenants: new Map(
-    TENANTS.map(tenant_id => [tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 4, run_count: 4, head: "e5".repeat(32) }]),
+    TENANTS.map(tenant_id => [
+      tenant_id,
+      { tenant_id, salt: ZERO_HASH, record_count: 4, run_count: 4, head: "e5".repeat(32) },
+    ]),
   ),
   attested: new Map([[3, 7]]),
   time: TIME / 1000,

@@ -90,7 +90,9 @@ bothDatabases("charges under idempotency keys", open => {
     await chargeWindows(db, [charge("overflow", 1)])
     const most = Number.MAX_SAFE_INTEGER
     expect(await chargeWindows(db, [charge("overflow", most, { claim })])).toEqual([{ ok: false, reason: "overflow" }])
-    expect(await chargeWindows(db, [charge("overflow", 2, { claim })])).toEqual([{ ok: true, ordinal: 2, total_after: 3 }])
+    expect(await chargeWindows(db, [charge("overflow", 2, { claim })])).toEqual([
+      { ok: true, ordinal: 2, total_after: 3 },
+    ])
   })
 
   test("attempts at once, of several keys and in any order, charge each key once", async () => {

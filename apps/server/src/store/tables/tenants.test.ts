@@ -13,7 +13,14 @@ bothDatabases("tenants", open => {
 
   test("a new tenant has no record and keeps the first salt it was given", async () => {
     const made = await db.transaction(tx => lockTenants(tx, [claim("new", 1)]))
-    const expected = { tenant_id: "new", owner: 1, salt: "a".repeat(64), record_count: 0, run_count: 0, head: NO_RECORD }
+    const expected = {
+      tenant_id: "new",
+      owner: 1,
+      salt: "a".repeat(64),
+      record_count: 0,
+      run_count: 0,
+      head: NO_RECORD,
+    }
     expect(made.get("new")).toEqual(expected)
     const again = await db.transaction(tx => lockTenants(tx, [claim("new", 1, "b".repeat(64))]))
     expect(again.get("new")).toEqual(expected)
@@ -64,7 +71,9 @@ bothDatabases("tenants", open => {
   })
 
   test("a head of an unknown tenant is not moved", async () => {
-    const moved = db.transaction(tx => updateTenants(tx, [{ tenant_id: "nobody", record_count: 1, run_count: 1, head: NO_RECORD }]))
+    const moved = db.transaction(tx =>
+      updateTenants(tx, [{ tenant_id: "nobody", record_count: 1, run_count: 1, head: NO_RECORD }]),
+    )
     await expect(moved).rejects.toMatchObject({ code: "conflict" })
   })
 
