@@ -1,6 +1,7 @@
 /** The texts of an export's verification, the same in every program that shows one. */
 import { type ChainPiece, chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
 import { COMPLETENESS_VERDICTS, type Completeness, type CompletenessProblem } from "../verify/completeness.ts"
+import type { ListedMovement, WindowAccount, WindowHole } from "../verify/export-windows.ts"
 import { shortMessage } from "./account.ts"
 import { unixTime } from "./unix-time.ts"
 
@@ -13,13 +14,15 @@ export const exportTitle = ({ service }: Completeness): string =>
 
 /** The facts of an export's statement. */
 export function statementRows({ tenant_id, leaf, entry }: ExportStatement): readonly AccountRow[] {
-  const { from, to, head_ordinal, export_clock } = leaf
+  const { from, to, head_ordinal, export_clock, records, openings, ends, open_permits } = leaf
+  const permits = openings + ends === 0 ? "" : `: ${records} records, ${openings} openings and ${ends} ends of permits`
   const time = [...(from === undefined ? [] : [`from ${from}`]), ...(to === undefined ? [] : [`to ${to}`])]
   return [
     { label: "tenant", value: tenant_id },
     { label: "asked for", value: time.length === 0 ? "everything" : `what was admitted ${time.join(" ")}` },
-    { label: "records", value: pieceText(chainPiece(leaf)) },
-    { label: "chain", value: head_ordinal === 0 ? "no record yet" : `ends with record ${head_ordinal}` },
+    { label: "documents", value: `${pieceText(chainPiece(leaf))}${permits}` },
+    { label: "chain", value: head_ordinal === 0 ? "no document yet" : `ends with document ${head_ordinal}` },
+    ...(open_permits === 0 ? [] : [{ label: "open permits", value: `${open_permits}` }]),
     { label: "as of", value: `log entry ${entry.logIndex}, logged ${unixTime(Number(entry.integratedTime))}` },
     { label: "asked at", value: export_clock },
   ]
@@ -32,7 +35,8 @@ function pieceText(piece: ChainPiece | undefined): string {
 }
 
 /** The checks that passed; none for an export that failed. */
-export function passedRows({ verdict, statement, records, outside }: Completeness): readonly AccountRow[] {
+export function passedRows(found: Completeness): readonly AccountRow[] {
+  const { verdict, statement, records, openings, ends, outside, open_permits, carried } = found
   if (verdict === COMPLETENESS_VERDICTS.failed || statement === undefined) return []
   const { leaf } = statement
   const piece = chainPiece(leaf)
@@ -47,14 +51,22 @@ export function passedRows({ verdict, statement, records, outside }: Completenes
       label: "order",
       value: "once each, without a gap, each naming the one before it; all in one log, whose time never goes back",
     },
+    ...(openings + ends + carried === 0
+      ? []
+      : [
+          {
+            label: "permits",
+            value: `${openings} openings and ${ends} ends verified; every close and end is of one opening, and ${open_permits} are open${carried === 0 ? "" : `; ${carried} openings from before are here for their closes`}`,
+          },
+        ]),
     {
       label: "fit",
       value:
-        "no identifier appears twice; charges of a budget window never overlap; a policy's or library's hash always means the same",
+        "no identifier appears twice; in each budget window totals follow along the movements; a policy's or library's hash always means the same",
     },
     {
       label: "end",
-      value: toHead ? "the last record is the anchored end of the chain" : "the last record is the anchored one",
+      value: toHead ? "the last document is the anchored end of the chain" : "the last document is the anchored one",
     },
   ]
 }
@@ -74,3 +86,27 @@ export function noteTexts({ notes, note_count }: Completeness): readonly string[
 }
 
 const moreText = (omitted: number): string | undefined => (omitted === 0 ? undefined : `and ${omitted} more`)
+
+/** A budget window as a table: its heading, and a row for each movement and each hole, in order. */
+export type WindowTable = { readonly heading: string; readonly rows: readonly string[] }
+
+/** The budget windows of an export, where they were asked for. */
+export const windowTables = ({ windows = [] }: Completeness): readonly WindowTable[] => windows.map(windowTable)
+
+function windowTable({ window_seconds, window_start, movements, listed, holes, stated }: WindowAccount): WindowTable {
+  const total = stated === undefined ? "" : `; the statement: ${stated.last_ordinal} movements, total ${stated.total}`
+  const rows = [
+    ...listed.map(movement => ({ at: movement.ordinal, text: movementText(movement) })),
+    ...holes.map(hole => ({ at: hole.after_ordinal + 0.5, text: holeText(hole) })),
+  ]
+  return {
+    heading: `window of ${window_seconds} s from ${window_start}: ${movements} movements here${total}`,
+    rows: rows.sort((a, b) => a.at - b.at).map(({ text }) => text),
+  }
+}
+
+const movementText = ({ ordinal, kind, tokens, total_after, by }: ListedMovement): string =>
+  `${ordinal}  ${kind}  ${tokens < 0 ? "" : "+"}${tokens}  total ${total_after}  ${by}`
+
+const holeText = ({ movements, tokens }: WindowHole): string =>
+  `${movements === 1 ? "1 movement" : `${movements} movements`}, ${tokens} tokens without a record here`

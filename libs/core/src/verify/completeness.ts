@@ -1,14 +1,16 @@
 /**
- * Completeness of an export: it has every record that its statement counts, once each and in order, and the end of the chain is
+ * Completeness of an export: it has every document that its statement counts, once each and in order, and the end of the chain is
  * anchored. A fold over the lines, in bounded memory. docs/formats.md section 13.
  */
 import { StrictJsonError } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
 import { chooseTrust } from "./anchor-check.ts"
+import { CHAIN_VERDICTS, chainDocument, longName } from "./chain-document.ts"
 import { verifyRead } from "./document.ts"
+import { type DocumentsFold, foldDocuments } from "./export-documents.ts"
 import { REMEMBERED_RECORDS_MAX } from "./export-identifiers.ts"
-import { foldRecords, type RecordsFold } from "./export-records.ts"
+import type { WindowAccount } from "./export-windows.ts"
 import {
   type ParsedText,
   parseDocument,
@@ -41,7 +43,7 @@ export type CompletenessVerdict = (typeof COMPLETENESS_VERDICTS)[keyof typeof CO
 /** Most problems that are listed, and most notes; further ones are only counted. */
 export const PROBLEMS_MAX = 100
 
-/** Where in an export a problem is; empty for a record that is missing. */
+/** Where in an export a problem is; empty for a document that is missing. */
 type ProblemPlace = {
   /** Line, from 1. */
   readonly line?: number
@@ -60,8 +62,17 @@ export type Completeness = {
   readonly service?: string
   /** Records of the piece that are there, each counted once. */
   readonly records: number
-  /** Of them those admitted outside the time asked for: they were sealed among the others. */
+  /** Openings of permits, and documents that end some, counted likewise. */
+  readonly openings: number
+  readonly ends: number
+  /** Openings of the piece that nothing in it closes or ends. */
+  readonly open_permits: number
+  /** Openings from before the piece, which records of it close. */
+  readonly carried: number
+  /** Documents of the piece that were admitted outside the time asked for: they were sealed among the others. */
   readonly outside: number
+  /** The budget windows of the piece, by rising start, where the caller asked for them. */
+  readonly windows?: readonly WindowAccount[]
   /** The first `PROBLEMS_MAX`; there are none exactly when the verdict is not FAILED. */
   readonly problems: readonly CompletenessProblem[]
   readonly problem_count: number
@@ -84,7 +95,12 @@ type OpenExport = {
   readonly statement: ExportStatement
   readonly service: string | undefined
   readonly trusts: readonly TrustedKeys[]
-  readonly records: RecordsFold
+  readonly documents: DocumentsFold
+}
+
+export type FoldOptions = {
+  /** Gives the budget windows with their movements, of which at most `LISTED_MOVEMENTS_MAX` are listed. */
+  readonly budgets?: boolean
 }
 
 /**
@@ -92,7 +108,11 @@ type OpenExport = {
  * @param trusts keys of the services the caller trusts, from outside the export
  * @param readAtMs the reader's clock, milliseconds since the epoch; absent: dates ahead of it are not reported
  */
-export function foldExport(trusts: readonly TrustedKeys[], readAtMs?: number): CompletenessFold {
+export function foldExport(
+  trusts: readonly TrustedKeys[],
+  readAtMs?: number,
+  { budgets = false }: FoldOptions = {},
+): CompletenessFold {
   const problems = boundedList()
   const notes = boundedList()
   const codes = new Set<LimitationCode>()
@@ -117,21 +137,25 @@ export function foldExport(trusts: readonly TrustedKeys[], readAtMs?: number): C
     const failure = failureOf(verifyRead(read, trusts), VERDICTS.export_statement)
     if (failure !== undefined) problems.add({ line, sentence: `the export statement ${failure}` })
     const trust = chooseTrust(statement.entry, trusts)
-    const records = foldRecords(statement)
-    current = { statement, service: trust?.service, trusts: trust === undefined ? trusts : [trust], records }
+    const documents = foldDocuments(statement, budgets)
+    current = { statement, service: trust?.service, trusts: trust === undefined ? trusts : [trust], documents }
   }
-  const takeRecord = (line: number, read: ReadLine, { trusts: held, records }: OpenExport): void => {
-    if (read.document !== "bundle") {
-      problems.add({ line, sentence: "this line is no record: it is no audit bundle" })
+  const takeDocument = (line: number, read: ReadLine, { trusts: held, documents }: OpenExport): void => {
+    const document = chainDocument(read)
+    if (document === undefined) {
+      problems.add({
+        line,
+        sentence: "this line is no document of a chain: no record, no opening and no end of permits",
+      })
       return
     }
-    const { bundle } = read.value
-    const { run_id } = bundle.run
-    const failure = failureOf(verifyRead(read, held, read.known), VERDICTS.complete)
-    if (failure !== undefined) problems.add({ line, run_id, sentence: `run ${run_id} ${failure}` })
-    const found = records.take(bundle, failure === undefined)
-    for (const problem of found.problems) problems.add({ line, run_id, ...problem })
-    for (const note of found.notes) notes.add({ line, run_id, ...note })
+    const place = document.kind === "record" ? { line, run_id: document.value.run.run_id } : { line }
+    const failure = failureOf(verifyRead(read, held, read.known), CHAIN_VERDICTS[document.kind])
+    const name = document.kind === "record" ? `run ${document.value.run.run_id}` : longName(document)
+    if (failure !== undefined) problems.add({ ...place, sentence: `${name} ${failure}` })
+    const found = documents.take(document, failure === undefined)
+    for (const problem of found.problems) problems.add({ ...place, ...problem })
+    for (const note of found.notes) notes.add({ ...place, ...note })
   }
   return {
     take: (line, text) => {
@@ -142,21 +166,25 @@ export function foldExport(trusts: readonly TrustedKeys[], readAtMs?: number): C
       } else if ("unreadable" in read) {
         if (read.newer) newer ??= unreadable(`line ${line}: ${read.unreadable}`)
         problems.add({ line, sentence: `this line cannot be read: ${read.unreadable}` })
-      } else if (current !== undefined) takeRecord(line, read, current)
+      } else if (current !== undefined) takeDocument(line, read, current)
     },
     end: () => {
       if (first === "expected") return { unreadable: "it is empty" }
       if (first !== "taken") return first
       // What cannot be judged is never FAILED, and the records after it could not be compared with it.
       if (newer !== undefined) return newer
-      for (const problem of current?.records.end() ?? []) problems.add(problem)
+      const documents = current?.documents
+      for (const problem of documents?.end() ?? []) problems.add(problem)
       return {
         verdict: problems.count() > 0 ? COMPLETENESS_VERDICTS.failed : goodVerdict(current),
         ...(unvouched > 0 && unvouched === problems.count() ? { untrusted: true as const } : {}),
         ...(current === undefined ? {} : { statement: current.statement }),
         ...(current?.service === undefined ? {} : { service: current.service }),
-        records: current?.records.found() ?? 0,
-        outside: current?.records.outside() ?? 0,
+        ...(documents?.found() ?? { records: 0, openings: 0, ends: 0 }),
+        open_permits: documents?.open() ?? 0,
+        carried: documents?.carried() ?? 0,
+        outside: documents?.outside() ?? 0,
+        ...(budgets && documents !== undefined ? { windows: documents.windows() } : {}),
         problems: problems.first,
         problem_count: problems.count(),
         notes: notes.first,
@@ -217,7 +245,8 @@ const goodVerdict = (current: OpenExport | undefined): CompletenessVerdict =>
 /** What the documents leave open and the fold does not answer, and what the fold leaves open itself. */
 function limitationsOf(codes: ReadonlySet<LimitationCode>, current: OpenExport | undefined): readonly Limitation[] {
   const range: readonly LimitationCode[] = current === undefined || isWhole(current) ? [] : ["stated_range"]
-  const isLong = current !== undefined && current.records.found() > REMEMBERED_RECORDS_MAX
+  const { records = 0, openings = 0 } = current?.documents.found() ?? {}
+  const isLong = records + openings > REMEMBERED_RECORDS_MAX
   const long: readonly LimitationCode[] = isLong ? ["repeats_beyond"] : []
   const own: readonly LimitationCode[] = ["later_records", "second_chain", ...range, ...long]
   const answered: ReadonlySet<LimitationCode> = new Set(["chain_tail", "statement_alone", ...own])

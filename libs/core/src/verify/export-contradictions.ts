@@ -1,71 +1,122 @@
 /**
- * Compares the records of a chain with each other. Each may verify by itself, and an operator who holds every key can still make a chain
- * that contradicts itself: entries out of order, an identifier in two records, charges that do not fit together.
+ * Compares the documents of a chain with each other. Each may verify by itself, and an operator who holds every key can still make a chain
+ * that contradicts itself: entries out of order, an identifier in two documents, movements of a window or permits that do not fit together.
  */
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { ExportStatement } from "../artifacts/export-statement.ts"
+import type { ChainDocument } from "./chain-document.ts"
 import { createIdentifierCheck } from "./export-identifiers.ts"
 import { createOrderCheck } from "./export-order.ts"
+import { createPermitCheck, type PermitCheck } from "./export-permits.ts"
 import { createPolicyCheck } from "./export-policies.ts"
-import { createWindowCheck } from "./export-windows.ts"
+import { createWindowCheck, type WindowAccount } from "./export-windows.ts"
 
-/** What is wrong with a record beside those before it, and what a reader may want to know: ends of sentences. */
+/** What is wrong with a document beside those before it, and what a reader may want to know: ends of sentences. */
 export type Compared = { readonly problems: readonly string[]; readonly notes: readonly string[] }
 
 type Comparison = {
-  /** Compares the next record, which verifies by itself. @param name of it */
-  readonly take: (bundle: Bundle, ordinal: number, name: string) => Compared
+  /** Compares the next document of the piece, which verifies by itself. @param name of it */
+  readonly take: (document: ChainDocument, ordinal: number, name: string) => Compared
+  /** Takes an opening from before the piece, which a record of the piece closes. */
+  readonly carry: (document: ChainDocument & { readonly kind: "opening" }, name: string) => readonly string[]
+  /** What only the end shows: whole sentences. */
+  readonly end: () => readonly string[]
+  readonly windows: () => readonly WindowAccount[]
+  /** Openings of the piece that nothing has closed or ended. */
+  readonly open: () => number
 }
 
 /**
- * @param statement that counts the records, for its position in the log
- * @param first ordinal of the first record that may be taken
+ * @param statement that counts the documents, for its position in the log
+ * @param first ordinal of the first document that may be taken
+ * @param lists whether movements of budget windows are listed
  */
-export function compareRecords(statement: Pick<ExportStatement, "entry">, first: number): Comparison {
+export function compareDocuments(statement: ExportStatement, first: number, lists: boolean): Comparison {
   const order = createOrderCheck(statement)
   const identifiers = createIdentifierCheck()
-  const windows = createWindowCheck()
+  const permits = createPermitCheck(first === 1)
+  const windows = createWindowCheck(statement.windows, lists)
   const policies = createPolicyCheck()
   const settings = new Map<string, number | string>()
-  const nameOf = (place: number): string => `record ${first + place}`
+  const nameOf = (place: number): string => `document ${first + place}`
   return {
-    take: (bundle, ordinal, name) => {
+    take: (document, ordinal, name) => {
+      const linked = linkedBy(permits, document)
       const place = ordinal - first
-      const logTime = Number(bundle.anchors.complete_record?.entry.integratedTime)
       return {
         problems: [
-          ...order(bundle, name),
-          ...identifiers(bundle, place, nameOf),
-          ...windows(bundle, logTime, place, nameOf),
-          ...policies(bundle, name),
+          ...order(document, name),
+          ...(linked.known ? [] : identifiers(document, place, nameOf)),
+          ...linked.problems,
+          ...windows.take(document, name),
+          ...policies(document, name),
         ],
-        notes: changesOf(bundle, settings),
+        notes: [...linked.notes, ...changesOf(document, settings)],
       }
     },
+    carry: (document, name) => [...permits.open(document.value, false), ...windows.take(document, name)],
+    end: () => [
+      ...windows.end(),
+      ...permits
+        .unused()
+        .map(id => `the opening of ${id} is from before the piece, and no record of the piece closes it`),
+    ],
+    windows: windows.accounts,
+    open: permits.left,
   }
 }
 
-/** Settings that an operator may change from one record of a chain to the next. A change is reported, and nothing fails. */
-const changesOf = (bundle: Bundle, settings: Map<string, number | string>): readonly string[] =>
-  settingsOf(bundle).flatMap(([name, value]) => {
+type Linked = Compared & {
+  /** The identifiers of the document are those of a document that was taken before it. */
+  readonly known: boolean
+}
+
+/** Compares a document with the openings before it. */
+function linkedBy(permits: PermitCheck, { kind, value }: ChainDocument): Linked {
+  if (kind === "opening") return { problems: permits.open(value, true), notes: [], known: false }
+  if (kind === "end") return { problems: permits.end(value), notes: [], known: false }
+  const { permit } = value.sections
+  if (permit === undefined) return { problems: [], notes: [], known: false }
+  const known = permits.holds(permit.permit_id)
+  return { ...permits.close(value, permit), known }
+}
+
+/** Settings that an operator may change from one document of a chain to the next. A change is reported, and nothing fails. */
+const changesOf = (document: ChainDocument, settings: Map<string, number | string>): readonly string[] =>
+  settingsOf(document).flatMap(([name, value]) => {
     if (value === undefined) return []
     const before = settings.get(name)
     settings.set(name, value)
     return before === undefined || before === value ? [] : [`the ${name} changed from ${before} to ${value}`]
   })
 
-/** The settings that a record shows, by their names. */
-function settingsOf({
-  sections,
-  attestation_gap_receipt,
-}: Bundle): readonly (readonly [string, number | string | undefined])[] {
-  const { policy_evaluation, budget_snapshot: budget } = sections
-  const { window } = budget ?? {}
-  return [
-    ["policy", policy_evaluation?.policy_hash ?? attestation_gap_receipt?.policy_hash],
-    ["signature library", policy_evaluation?.signature_library_hash],
-    ["limit of tokens a run", budget?.run_limit],
-    ["seconds of a budget window", window?.window_seconds],
-    ["cap of tokens a window", window?.cap],
-  ]
+type Settings = readonly (readonly [name: string, value: number | string | undefined])[]
+
+/** The settings that a document shows, by their names. Those of a close are its opening's, but for policy and signatures. */
+function settingsOf({ kind, value }: ChainDocument): Settings {
+  if (kind === "end") return []
+  if (kind === "opening") {
+    const { policy_evaluation } = value.sections
+    return [...policySettings(policy_evaluation), ...budgetSettings(value.run_limit, value.reservation)]
+  }
+  const { policy_evaluation, budget_snapshot: budget, permit } = value.sections
+  const own = permit === undefined ? budgetSettings(budget?.run_limit, budget?.window) : []
+  return [...policySettings(policy_evaluation, value.attestation_gap_receipt), ...own]
 }
+
+const policySettings = (
+  evaluation: Bundle["sections"]["policy_evaluation"],
+  gap?: Bundle["attestation_gap_receipt"],
+): Settings => [
+  ["policy", evaluation?.policy_hash ?? gap?.policy_hash],
+  ["signature library", evaluation?.signature_library_hash],
+]
+
+const budgetSettings = (
+  runLimit: number | undefined,
+  window: { readonly window_seconds: number; readonly cap: number } | undefined,
+): Settings => [
+  ["limit of tokens a run", runLimit],
+  ["seconds of a budget window", window?.window_seconds],
+  ["cap of tokens a window", window?.cap],
+]

@@ -1,5 +1,6 @@
-/** Identifiers that no two records of a chain share, remembered compactly. */
-import type { Bundle } from "../artifacts/bundle-schema.ts"
+/** Identifiers that no two runs of a chain share, remembered compactly. */
+import { sequenceId } from "../formulas/moment.ts"
+import type { ChainDocument } from "./chain-document.ts"
 
 /**
  * Records whose identifiers are remembered; later records are compared with these only. One takes at most 96 bytes: three
@@ -12,11 +13,13 @@ export const REMEMBERED_RECORDS_MAX = 8_388_608
  * @param place of the record among those that were taken, from 0
  * @param nameOf a record by its place
  */
-type IdentifierCheck = (bundle: Bundle, place: number, nameOf: (place: number) => string) => readonly string[]
+type IdentifierCheck = (document: ChainDocument, place: number, nameOf: (place: number) => string) => readonly string[]
 
 export function createIdentifierCheck(limit: number = REMEMBERED_RECORDS_MAX): IdentifierCheck {
   const tables = { "envelope id": firstPlaces(), nonce: firstPlaces(), "sequence id": firstPlaces() }
-  return ({ sections: { envelope, transport } }, place, nameOf) => {
+  return ({ kind, value }, place, nameOf) => {
+    if (kind === "end") return []
+    const { envelope } = value.sections
     const repeated = (what: keyof typeof tables, value: string | undefined): readonly string[] => {
       const digits = value?.slice(value.indexOf("-") + 1)
       const first = digits && tables[what].find(digits, place < limit ? place : undefined)
@@ -25,7 +28,7 @@ export function createIdentifierCheck(limit: number = REMEMBERED_RECORDS_MAX): I
     return [
       ...repeated("envelope id", envelope?.envelope_id),
       ...repeated("nonce", envelope?.run_nonce),
-      ...repeated("sequence id", transport?.sequence_id),
+      ...repeated("sequence id", envelope && sequenceId(envelope.hash)),
     ]
   }
 }

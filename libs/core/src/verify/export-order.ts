@@ -4,11 +4,11 @@
  */
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { areOfTwoTrees, claimOf, NOTHING_SEEN, seenFurther, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
-import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { ExportStatement } from "../artifacts/export-statement.ts"
+import { type ChainDocument, chainAnchor, firstEntry } from "./chain-document.ts"
 
 /** What is wrong with the entries of the next record: ends of sentences. @param name of the record, for later ones */
-type OrderCheck = (bundle: Bundle, name: string) => readonly string[]
+type OrderCheck = (document: ChainDocument, name: string) => readonly string[]
 
 /** An entry of a record in the log. */
 type Place = { readonly index: number; readonly time: number; readonly name: string }
@@ -40,23 +40,27 @@ export function createOrderCheck({ entry }: Pick<ExportStatement, "entry">): Ord
     track.tree = seenFurther(track.tree, view, place.index)
     return problems
   }
-  return ({ run: { run_id }, anchors: { pre_anchor, receipt, complete_record } }, name) => {
+  return (document, name) => {
     const problems: string[] = []
     const times: string[] = []
-    if (run !== undefined && run_id === run.id) problems.push(`has the run number of ${run.name}`)
-    else if (run !== undefined && run_id < run.id) problems.push(`has a lower run number than ${run.name} before it`)
-    run = { id: run_id, name }
-    const first = pre_anchor ?? receipt
+    const run_id = document.kind === "record" ? document.value.run.run_id : undefined
+    if (run_id !== undefined) {
+      if (run !== undefined && run_id === run.id) problems.push(`has the run number of ${run.name}`)
+      else if (run !== undefined && run_id < run.id) problems.push(`has a lower run number than ${run.name} before it`)
+      run = { id: run_id, name }
+    }
+    const first = firstEntry(document)
+    const last = chainAnchor(document)?.entry
     if (first !== undefined) {
-      const place = placeOf(first.entry, name)
+      const place = placeOf(first, name)
       const beside = between.around(place)
       times.push(...beside.times, ...timeProblems(place, firsts.last))
-      problems.push(...enter(firsts, first.entry, place, "first entry"), ...beside.problems)
+      problems.push(...enter(firsts, first, place, "first entry"), ...beside.problems)
     }
-    if (complete_record !== undefined) {
-      const place = placeOf(complete_record.entry, name)
+    if (last !== undefined) {
+      const place = placeOf(last, name)
       times.push(...timeProblems(place, lasts.last), ...timeProblems(statement, place))
-      problems.push(...enter(lasts, complete_record.entry, place, "entry"))
+      problems.push(...enter(lasts, last, place, "entry"))
       if (place.index >= statement.index) problems.push("was logged after the statement that counts it")
       between.add(place)
     }

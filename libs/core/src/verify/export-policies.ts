@@ -7,12 +7,18 @@ import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { shown } from "../artifacts/declared-sections.ts"
 import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
 import { ATTESTED_FIELDS } from "../vocabulary/decision-codes.ts"
+import type { ChainDocument } from "./chain-document.ts"
 
 /** Facts that are remembered, of some 1,500 bytes at most; later facts are compared with these only. */
 const REMEMBERED_FACTS_MAX = 32_768
 
 /** What is wrong with the policy and library of the next record: ends of sentences. @param name of the record, for later ones */
-type PolicyCheck = (bundle: Bundle, name: string) => readonly string[]
+type PolicyCheck = (document: ChainDocument, name: string) => readonly string[]
+
+/** What of a record or an opening was decided by a policy. */
+type Decided = Pick<Bundle, "attestation_gap_receipt"> & {
+  readonly sections: Pick<Bundle["sections"], "policy_evaluation" | "mcd_finding" | "attested_context">
+}
 
 /** One thing that a record says of a hashed document. */
 type Fact = {
@@ -25,7 +31,9 @@ type Fact = {
 
 export function createPolicyCheck(limit: number = REMEMBERED_FACTS_MAX): PolicyCheck {
   const known = new Map<string, { readonly value: string; readonly by: string }>()
-  return (bundle, record) => {
+  return (document, record) => {
+    if (document.kind === "end") return []
+    const bundle: Decided = document.value
     const facts = [...policyFacts(bundle), ...requiredFacts(bundle), ...effectFacts(bundle), ...severityFacts(bundle)]
     return facts.flatMap(({ about, value, contradicts }) => {
       const first = known.get(about)
@@ -35,7 +43,7 @@ export function createPolicyCheck(limit: number = REMEMBERED_FACTS_MAX): PolicyC
   }
 }
 
-function policyFacts({ sections, attestation_gap_receipt: gap }: Bundle): readonly Fact[] {
+function policyFacts({ sections, attestation_gap_receipt: gap }: Decided): readonly Fact[] {
   const named = sections.policy_evaluation ?? gap
   if (named === undefined) return []
   const { policy_id, policy_name, profile_tag, policy_hash: hash } = named
@@ -52,7 +60,7 @@ function policyFacts({ sections, attestation_gap_receipt: gap }: Bundle): readon
 }
 
 /** A run that was admitted shows which fields its policy does not require. */
-function requiredFacts({ sections, attestation_gap_receipt: gap }: Bundle): readonly Fact[] {
+function requiredFacts({ sections, attestation_gap_receipt: gap }: Decided): readonly Fact[] {
   const about = (hash: string, field: string): string => `${hash} requires ${field}`
   if (gap !== undefined)
     return gap.required_fields.map(field => ({
@@ -74,7 +82,7 @@ function requiredFacts({ sections, attestation_gap_receipt: gap }: Bundle): read
 }
 
 /** Rules that determined a decision all have its effect. */
-function effectFacts({ sections: { policy_evaluation: evaluation } }: Bundle): readonly Fact[] {
+function effectFacts({ sections: { policy_evaluation: evaluation } }: Decided): readonly Fact[] {
   if (evaluation === undefined) return []
   const { policy_hash: hash, decision, matched_rule_ids: matched } = evaluation
   return matched.map(rule => ({
@@ -84,7 +92,7 @@ function effectFacts({ sections: { policy_evaluation: evaluation } }: Bundle): r
   }))
 }
 
-function severityFacts({ sections: { mcd_finding: finding } }: Bundle): readonly Fact[] {
+function severityFacts({ sections: { mcd_finding: finding } }: Decided): readonly Fact[] {
   if (finding === undefined) return []
   const { library_hash: hash, matched_signature_id: signature, severity } = finding
   return [

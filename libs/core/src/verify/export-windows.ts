@@ -1,97 +1,204 @@
 /**
- * Compares the charges of a chain's budget windows with each other. A charge takes a window from one total to the next, and charges of a
- * window come one after the other: their spans never overlap. A span that is in no record is a charge that has none, as a
- * request that died before its record was sealed leaves it.
+ * Compares the movements of a chain's budget windows with each other. Each movement has a number in its window, without a gap, and takes it
+ * from one total to the next. Movements whose numbers follow each other are joined into one span, whose ends are all that is remembered;
+ * between two spans there are movements that are in no document here.
  */
-import type { Bundle } from "../artifacts/bundle-schema.ts"
+import type { ExportedWindow } from "../artifacts/export-statement.ts"
 import type { BudgetWindow } from "../artifacts/sealed-sections.ts"
-import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.ts"
+import type { ChainDocument } from "./chain-document.ts"
 
-/** Charges of open windows that are remembered, 24 bytes each; later charges are compared with these only. */
-const REMEMBERED_CHARGES_MAX = 8_388_608
+/** Spans that are remembered, some 100 bytes each; a further one is compared with these only. */
+const REMEMBERED_SPANS_MAX = 1_048_576
+/** Movements that are listed when a table of them is asked for; further ones are only counted. */
+export const LISTED_MOVEMENTS_MAX = 65_536
 
-/**
- * What is wrong with the charge of the next record: ends of sentences.
- * @param logTime of the record, Unix seconds: a window is forgotten once no record logged later can be of it
- */
-type WindowCheck = (
-  bundle: Bundle,
-  logTime: number,
-  place: number,
-  nameOf: (place: number) => string,
-) => readonly string[]
+/** What moved a window. */
+export type MovementKind = "charge" | "reserve" | "settle" | "release"
+type Movement = {
+  readonly kind: MovementKind
+  readonly ordinal: number
+  readonly tokens: number
+  readonly total_after: number
+}
+/** A movement as it is listed, with the document that has it. */
+export type ListedMovement = Movement & { readonly by: string }
 
-/** Charges of a window, by their rising spans. Three lists, since an object for each would take four times as much. */
-type Charges = {
-  readonly before: number[]
-  readonly after: number[]
-  readonly places: number[]
-  /** Unix seconds after which no record of the window can be logged. */
-  readonly open_until: number
+/** Movements that are in no document here. */
+export type WindowHole = { readonly after_ordinal: number; readonly movements: number; readonly tokens: number }
+
+/** One window, as the documents and the statement have it. */
+export type WindowAccount = Pick<ExportedWindow, "window_seconds" | "window_start"> & {
+  /** Movements that are in a document here. */
+  readonly movements: number
+  /** By rising numbers. */
+  readonly listed: readonly ListedMovement[]
+  readonly holes: readonly WindowHole[]
+  /** The last movement and the total after it, as the statement has them; absent where it does not list the window. */
+  readonly stated?: Pick<ExportedWindow, "last_ordinal" | "total">
 }
 
-export function createWindowCheck(limit: number = REMEMBERED_CHARGES_MAX): WindowCheck {
-  const windows = new Map<string, Charges>()
-  let remembered = 0
-  let closes = Number.POSITIVE_INFINITY
-  const close = (logTime: number): void => {
-    if (logTime <= closes) return
-    closes = Number.POSITIVE_INFINITY
-    for (const [key, { open_until, places }] of windows) {
-      if (open_until >= logTime) closes = Math.min(closes, open_until)
-      else if (windows.delete(key)) remembered -= places.length
-    }
+export type WindowCheck = {
+  /** What is wrong with the movements of the next document: ends of sentences. @param name of it */
+  readonly take: (document: ChainDocument, name: string) => readonly string[]
+  /** What is wrong between the windows and the statement: whole sentences. */
+  readonly end: () => readonly string[]
+  /** By rising start. */
+  readonly accounts: () => readonly WindowAccount[]
+}
+
+/** Movements whose numbers follow each other. */
+type Span = { first: number; last: number; before: number; after: number }
+type Window = Pick<ExportedWindow, "window_seconds" | "window_start"> & {
+  readonly spans: Span[]
+  readonly listed: ListedMovement[]
+}
+
+/** @param lists whether movements are listed */
+export function createWindowCheck(stated: readonly ExportedWindow[], lists: boolean): WindowCheck {
+  const windows = new Map<string, Window>()
+  let spans = 0
+  let listed = 0
+  const windowOf = ({
+    window_seconds,
+    window_start,
+  }: Pick<ExportedWindow, "window_seconds" | "window_start">): Window => {
+    const key = keyOf({ window_seconds, window_start })
+    const known = windows.get(key) ?? { window_seconds, window_start, spans: [], listed: [] }
+    windows.set(key, known)
+    return known
   }
-  return ({ sections: { budget_snapshot } }, logTime, place, nameOf) => {
-    close(logTime)
-    const window = budget_snapshot?.window
-    if (window === undefined) return []
-    const key = `${window.window_seconds} ${window.window_start}`
-    const charges = windows.get(key) ?? emptyWindow(window)
-    windows.set(key, charges)
-    closes = Math.min(closes, charges.open_until)
-    const { at, overlapped } = placeIn(charges, window)
-    if (overlapped !== undefined) {
-      const other = `${charges.before[overlapped]} to ${charges.after[overlapped]}`
-      const owner = nameOf(charges.places[overlapped] ?? 0)
-      return [`${spanText(window)}, and ${owner} takes it from ${other}: one token is counted twice`]
+  const take = (window: Window, movement: Movement, by: string): readonly string[] => {
+    if (lists && listed < LISTED_MOVEMENTS_MAX) {
+      listed++
+      window.listed.push({ ...movement, by })
     }
-    // A second charge of nothing at the same total adds nothing.
-    const isNew = charges.before[at] !== window.total_after || charges.after[at] !== window.total_after
-    if (remembered < limit && isNew) {
-      remembered++
-      charges.before.splice(at, 0, window.total_after - window.tokens)
-      charges.after.splice(at, 0, window.total_after)
-      charges.places.splice(at, 0, place)
-    }
-    return []
+    const before = window.spans.length
+    const problems = join(window, movement, spans < REMEMBERED_SPANS_MAX)
+    spans += window.spans.length - before
+    return problems
+  }
+  for (const window of stated) windowOf(window)
+  const facts = new Map(stated.map(window => [keyOf(window), window]))
+  return {
+    take: (document, name) =>
+      movementsOf(document).flatMap(([window, movement]) => take(windowOf(window), movement, name)),
+    end: () => [...windows].flatMap(([key, window]) => statedProblems(window, facts.get(key))),
+    accounts: () =>
+      [...windows]
+        .map(([key, window]) => accountOf(window, facts.get(key)))
+        .sort((a, b) =>
+          a.window_start < b.window_start
+            ? -1
+            : a.window_start > b.window_start
+              ? 1
+              : a.window_seconds - b.window_seconds,
+        ),
   }
 }
 
-const emptyWindow = ({ window_start, window_seconds }: BudgetWindow): Charges => ({
-  before: [],
-  after: [],
-  places: [],
-  open_until: (clockSeconds(window_start) ?? 0) + window_seconds + LOG_TIME_TOLERANCE_SECONDS,
-})
+const keyOf = ({ window_seconds, window_start }: Pick<ExportedWindow, "window_seconds" | "window_start">): string =>
+  `${window_seconds} ${window_start}`
 
-const spanText = ({ window_start, tokens, total_after }: BudgetWindow): string =>
-  `takes the window of ${window_start} from ${total_after - tokens} to ${total_after}`
+type WindowName = Pick<BudgetWindow, "window_seconds" | "window_start">
 
-/** Where a charge belongs among those of its window, and one that it overlaps. */
-function placeIn(
-  { before, after }: Charges,
-  { tokens, total_after }: BudgetWindow,
-): { readonly at: number; readonly overlapped?: number } {
-  const from = total_after - tokens
-  // The first that ends after this one begins; for a charge of nothing, the first that does not end before it.
-  let [low, high] = [0, after.length]
+/** The movements of a document, in the order in which they were made. */
+function movementsOf({ kind, value }: ChainDocument): readonly (readonly [WindowName, Movement])[] {
+  if (kind === "end")
+    return value.openings.map(one => [one, { ...one, kind: "release", tokens: -one.released }] as const)
+  const window = kind === "opening" ? value.reservation : value.sections.budget_snapshot?.window
+  if (window?.ordinal === undefined) return []
+  const { ordinal, tokens, reserved, total_after } = window
+  if (kind === "opening") return [[window, { kind: "reserve", ordinal, tokens, total_after }]]
+  if (reserved === undefined) return [[window, { kind: "charge", ordinal, tokens, total_after }]]
+  const beyond = tokens - reserved
+  if (beyond <= 0) return [[window, { kind: "settle", ordinal, tokens: beyond, total_after }]]
+  return [
+    [window, { kind: "settle", ordinal: ordinal - 1, tokens: 0, total_after: total_after - beyond }],
+    [window, { kind: "charge", ordinal, tokens: beyond, total_after }],
+  ]
+}
+
+/** Puts a movement among the spans of its window. @param room whether another span may be remembered */
+function join(
+  { spans, window_start }: Window,
+  { ordinal, tokens, total_after }: Movement,
+  room: boolean,
+): readonly string[] {
+  const of = `of the window of ${window_start}`
+  const at = placeOf(spans, ordinal)
+  const [below, above] = [spans[at - 1], spans[at]]
+  if (below !== undefined && ordinal <= below.last)
+    return [`has movement ${ordinal} ${of}, which a document before it has`]
+  const before = total_after - tokens
+  const problems: string[] = []
+  const follows = ordinal === (below?.last ?? 0) + 1
+  if (follows && before !== (below?.after ?? 0))
+    problems.push(
+      `begins movement ${ordinal} ${of} at ${before}, and movement ${ordinal - 1} leaves it at ${below?.after ?? 0}`,
+    )
+  const precedes = above !== undefined && ordinal + 1 === above.first
+  if (precedes && above.before !== total_after)
+    problems.push(
+      `leaves movement ${ordinal} ${of} at ${total_after}, and movement ${above.first} begins at ${above.before}`,
+    )
+  if (before < 0) problems.push(`begins movement ${ordinal} ${of} below zero`)
+  const made = { first: ordinal, last: ordinal, before, after: total_after }
+  if (follows && below !== undefined && precedes) {
+    spans.splice(at - 1, 2, { ...below, last: above.last, after: above.after })
+  } else if (follows && below !== undefined) {
+    below.last = ordinal
+    below.after = total_after
+  } else if (precedes) {
+    above.first = ordinal
+    above.before = before
+  } else if (room) spans.splice(at, 0, made)
+  return problems
+}
+
+/** The first span that begins behind a number. Numbers mostly rise, so it is looked for from the end. */
+function placeOf(spans: readonly Span[], ordinal: number): number {
+  let [low, high] = [0, spans.length]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const isBehind = (after[middle] ?? 0) > from || (tokens === 0 && after[middle] === from && before[middle] === from)
-    if (isBehind) high = middle
+    if ((spans[middle]?.first ?? 0) > ordinal) high = middle
     else low = middle + 1
   }
-  const begins = before[low] ?? Number.POSITIVE_INFINITY
-  return begins < total_after ? { at: low, overlapped: low } : { at: low }
+  return low
+}
+
+/** What is wrong between the last movement of a window and what the statement says of it. */
+function statedProblems({ spans, window_start }: Window, stated: ExportedWindow | undefined): readonly string[] {
+  const last = spans.at(-1)
+  if (stated === undefined || last === undefined) return []
+  const of = `of the window of ${window_start}`
+  if (last.last > stated.last_ordinal)
+    return [`movement ${last.last} ${of} is here, and the statement counts ${stated.last_ordinal}`]
+  if (last.last === stated.last_ordinal && last.after !== stated.total)
+    return [`movement ${last.last} ${of} leaves it at ${last.after}, and the statement says ${stated.total}`]
+  return []
+}
+
+function accountOf(
+  { spans, listed, window_seconds, window_start }: Window,
+  stated: ExportedWindow | undefined,
+): WindowAccount {
+  const holes: WindowHole[] = []
+  const hole = (after: Pick<Span, "last" | "after">, first: number, before: number): void => {
+    const movements = first - after.last - 1
+    if (movements > 0) holes.push({ after_ordinal: after.last, movements, tokens: before - after.after })
+  }
+  let end = { last: 0, after: 0 }
+  for (const span of spans) {
+    hole(end, span.first, span.before)
+    end = span
+  }
+  if (stated !== undefined) hole(end, stated.last_ordinal + 1, stated.total)
+  return {
+    window_seconds,
+    window_start,
+    movements: spans.reduce((sum, { first, last }) => sum + last - first + 1, 0),
+    listed: listed.toSorted((a, b) => a.ordinal - b.ordinal),
+    holes,
+    ...(stated && { stated: { last_ordinal: stated.last_ordinal, total: stated.total } }),
+  }
 }

@@ -6,9 +6,9 @@ export const GAPS_MAX = 1000
 export type OrdinalGap = {
   readonly first: number
   readonly last: number
-  /** Numbers of the runs before and behind the gap, where there are some. */
-  readonly after?: number
-  readonly before?: number
+  /** Names of the documents before and behind the gap, where there are some. */
+  readonly after?: string
+  readonly before?: string
 }
 
 type OrdinalGaps = {

@@ -1,8 +1,9 @@
 /** Verifies the statement at the head of an export, without the records. docs/formats.md section 7.7. */
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
-import { tenantCommitment } from "../formulas/decision.ts"
-import { ZERO_HASH } from "../vocabulary/scalars.ts"
+import { chainPiece, type ExportedWindow, type ExportStatement } from "../artifacts/export-statement.ts"
+import { tenantCommitment, windowStart } from "../formulas/decision.ts"
+import { windowsHash } from "../formulas/permit.ts"
+import { clockMillis, ZERO_HASH } from "../vocabulary/scalars.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
 import { collectFindings, conclude } from "./examination.ts"
@@ -10,19 +11,21 @@ import { limitation, type Report, VERDICTS } from "./report.ts"
 
 /** Verifies a statement against keys from outside it. Never throws. */
 export function verifyExportStatement(statement: ExportStatement, trusts: readonly TrustedKeys[]): Report {
-  const { tenant_id, tenant_salt, leaf, entry } = statement
+  const { tenant_id, tenant_salt, windows, leaf, entry } = statement
   const findings = collectFindings()
   const examination = { trust: chooseTrust(entry, trusts), findings }
   findings.fail("shape", ...contradictions(statement))
   const opens = tenantCommitment(tenant_id, tenant_salt) === leaf.tenant_commitment
   findings.require("leaf", opens, "tenant and salt are not those of the leaf")
+  const isListed = windowsHash(windows) === leaf.windows_hash
+  findings.require("leaf", isListed, "the list of budget windows is not that of the leaf")
   checkAnchor({ leaf, entry }, { leaf, clock: leaf.export_clock }, examination)
   return conclude(examination, {
     document: "export_statement",
     good: VERDICTS.export_statement,
     passed: {
       shape: "the statement does not contradict itself",
-      leaf: "tenant and salt open the anchored leaf's commitment",
+      leaf: "tenant and salt open the anchored leaf's commitment, and the list of budget windows is the one it names",
       ...passedEntry(entry),
       log_time: "logged within 600 s of the statement's clock",
     },
@@ -34,15 +37,22 @@ export function verifyExportStatement(statement: ExportStatement, trusts: readon
 }
 
 /** What cannot be true of any chain, whatever records it holds. */
-function contradictions({ leaf, entry }: ExportStatement): readonly string[] {
-  const { head_ordinal, head, from, to } = leaf
+function contradictions({ windows, leaf, entry }: ExportStatement): readonly string[] {
+  const { head_ordinal, head, from, to, records, openings, ends, open_permits } = leaf
+  const counted = records + openings + ends
   const everything = from === undefined && to === undefined
   const ofChain: readonly Rule[] = [
-    [(head_ordinal === 0) === (head === ZERO_HASH), "a chain has an end exactly when it has records"],
+    [(head_ordinal === 0) === (head === ZERO_HASH), "a chain has an end exactly when it has documents"],
     [from === undefined || to === undefined || from <= to, "the time asked for ends before it begins"],
     [
       Number(entry.logIndex) > head_ordinal,
-      `before log entry ${entry.logIndex} there is no room for ${head_ordinal} records`,
+      `before log entry ${entry.logIndex} there is no room for ${head_ordinal} documents`,
+    ],
+    [open_permits <= head_ordinal, "more permits are open than the chain has documents"],
+    [windows.every(isAligned), "a listed window is no budget window"],
+    [
+      windows.every((window, i) => isBehind(window, windows[i - 1])),
+      "the budget windows are out of order, or one is there twice",
     ],
   ]
   const piece = chainPiece(leaf)
@@ -53,9 +63,10 @@ function contradictions({ leaf, entry }: ExportStatement): readonly string[] {
       ...ofChain,
       [
         facts.every(fact => fact === undefined),
-        "of first and last ordinal, predecessor and last record some are there and some are not",
+        "of first and last ordinal, predecessor and last document some are there and some are not",
       ],
-      [!everything || head_ordinal === 0, "everything was asked for and no record is in it"],
+      [!everything || head_ordinal === 0, "everything was asked for and no document is in it"],
+      [counted === 0, "documents are counted, and none is in the piece"],
     ])
   }
   const { first_ordinal: first, last_ordinal: last, previous_record, last_record } = piece
@@ -63,12 +74,24 @@ function contradictions({ leaf, entry }: ExportStatement): readonly string[] {
     ...ofChain,
     [first <= last && last <= head_ordinal, "first, last and end of the chain are not in this order"],
     [(first === 1) === (previous_record === ZERO_HASH), "the first of a chain, and no other, has no predecessor"],
-    [(last === head_ordinal) === (last_record === head), "the last record is the end of the chain, or it is not"],
+    [(last === head_ordinal) === (last_record === head), "the last document is the end of the chain, or it is not"],
     [
       ![last_record, head].includes(previous_record),
-      "the record before the piece is given as one of it, or as the end",
+      "the document before the piece is given as one of it, or as the end",
     ],
-    [last_record !== ZERO_HASH, "the last record has no digest"],
+    [last_record !== ZERO_HASH, "the last document has no digest"],
+    [counted === last - first + 1, `documents ${first} to ${last} are not the ${counted} that are counted`],
     [!everything || (first === 1 && last === head_ordinal), "everything was asked for and this is a part"],
   ])
 }
+
+function isAligned({ window_seconds, window_start }: ExportedWindow): boolean {
+  const start = clockMillis(window_start) ?? Number.NaN
+  return windowStart(start, window_seconds) === start
+}
+
+/** Whether a window comes behind another: by its start, then by its length. */
+const isBehind = (window: ExportedWindow, before: ExportedWindow | undefined): boolean =>
+  before === undefined ||
+  before.window_start < window.window_start ||
+  (before.window_start === window.window_start && before.window_seconds < window.window_seconds)

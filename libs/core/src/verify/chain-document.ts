@@ -1,0 +1,61 @@
+/** The documents of a tenant's chain, as their comparisons see them: records, openings of permits, and ends of permits. */
+import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
+import type { Anchor, ChainLeaf } from "../artifacts/anchor.ts"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
+import type { Opening } from "../artifacts/opening.ts"
+import type { PermitEnd } from "../artifacts/permit-end.ts"
+import type { ReadDocument } from "./read-document.ts"
+import { VERDICTS, type Verdict } from "./report.ts"
+
+/** A document of a chain. */
+export type ChainDocument =
+  | { readonly kind: "record"; readonly value: Bundle }
+  | { readonly kind: "opening"; readonly value: Opening }
+  | { readonly kind: "end"; readonly value: PermitEnd }
+
+/** The document of a chain that a line holds; undefined for a document of another kind. */
+export function chainDocument({ document, value }: ReadDocument): ChainDocument | undefined {
+  switch (document) {
+    case "bundle":
+      return { kind: "record", value: value.bundle }
+    case "opening":
+      return { kind: "opening", value }
+    case "permit_end":
+      return { kind: "end", value }
+    default:
+      return undefined
+  }
+}
+
+/** The anchor that puts a document into its chain; undefined for a record that has none. */
+export const chainAnchor = ({ kind, value }: ChainDocument): Anchor<ChainLeaf> | undefined =>
+  kind === "record" ? value.anchors.complete_record : value
+
+/** The entry that a record has in the log before the one that puts it into its chain. */
+export const firstEntry = ({ kind, value }: ChainDocument): TransparencyLogEntry | undefined =>
+  kind === "record" ? (value.anchors.pre_anchor ?? value.anchors.receipt)?.entry : undefined
+
+/** The document's own clock: the instant of its decision. */
+export function chainClock({ kind, value }: ChainDocument): string {
+  if (kind === "record") return value.run.created_at
+  return kind === "opening" ? value.sections.envelope.admission_clock : value.end_clock
+}
+
+/** A document beside which another is missing: "run 7", "opening 3". */
+export const briefName = ({ kind, value }: ChainDocument): string =>
+  kind === "record" ? `run ${value.run.run_id}` : `${kind} ${value.leaf.tenant_ordinal}`
+
+/** A document in a sentence: "record 4 (run 7)", "opening 3 (pmt-…)". */
+export function longName(document: ChainDocument): string {
+  const { kind, value } = document
+  if (kind === "end") return briefName(document)
+  if (kind === "opening") return `${briefName(document)} (${value.permit_id})`
+  return `record ${value.anchors.complete_record?.leaf.tenant_ordinal} (run ${value.run.run_id})`
+}
+
+/** The verdict that each kind must get. */
+export const CHAIN_VERDICTS: Readonly<Record<ChainDocument["kind"], Verdict>> = {
+  record: VERDICTS.complete,
+  opening: VERDICTS.opening,
+  end: VERDICTS.permit_end,
+}

@@ -1,0 +1,177 @@
+/** Compares the documents of an export with its statement, one after the other: missing, doubled, out of order, or of another tenant. */
+import type { ChainLeaf } from "../artifacts/anchor.ts"
+import { type ChainPiece, chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
+import { leafDigest } from "../formulas/leaves.ts"
+import { briefName, type ChainDocument, chainAnchor, chainClock, longName } from "./chain-document.ts"
+import { compareDocuments } from "./export-contradictions.ts"
+import type { WindowAccount } from "./export-windows.ts"
+import { type OrdinalGap, ordinalGaps } from "./ordinal-gaps.ts"
+
+/** What is wrong with a document, or that it is missing. */
+type DocumentProblem = { readonly sentence: string; readonly tenant_ordinal?: number }
+
+/** What is wrong with a document, and what a reader may want to know of it. */
+type DocumentFindings = { readonly problems: readonly DocumentProblem[]; readonly notes: readonly DocumentProblem[] }
+
+/** Documents of the piece, each counted once. */
+export type PieceCounts = { readonly records: number; readonly openings: number; readonly ends: number }
+
+export type DocumentsFold = {
+  /** Takes the next document. It is compared with the others only if it `verifies` by itself. */
+  readonly take: (document: ChainDocument, verifies: boolean) => DocumentFindings
+  /** The documents that are missing, and what else only the end shows. */
+  readonly end: () => readonly DocumentProblem[]
+  readonly found: () => PieceCounts
+  /** Of them those admitted outside the time asked for: they were sealed among the others. */
+  readonly outside: () => number
+  /** Openings from before the piece, which records of it close. */
+  readonly carried: () => number
+  /** Openings of the piece that nothing in it closes or ends. */
+  readonly open: () => number
+  readonly windows: () => readonly WindowAccount[]
+}
+
+/** The last document that was in order, or beyond one that is missing. */
+type LastDocument = {
+  readonly leaf: ChainLeaf
+  readonly brief: string
+  readonly long: string
+  /** Of its leaf, which follows from the document; undefined for one that does not verify. */
+  readonly digest: string | undefined
+}
+
+/** @param lists whether movements of budget windows are listed */
+export function foldDocuments(statement: ExportStatement, lists: boolean): DocumentsFold {
+  const piece = chainPiece(statement.leaf)
+  const gaps = ordinalGaps()
+  const comparison = compareDocuments(statement, piece?.first_ordinal ?? 1, lists)
+  const counts = { record: 0, opening: 0, end: 0 }
+  let next = piece?.first_ordinal ?? 1
+  let before: LastDocument | undefined
+  let outside = 0
+  let carried = 0
+
+  const behind = ({ kind }: ChainDocument, ordinal: number): string => {
+    if (!gaps.fill(ordinal)) return "is here again"
+    counts[kind]++
+    return `is out of order, after document ${next - 1}`
+  }
+  const advance = (document: ChainDocument, here: LastDocument, within: ChainPiece): string[] => {
+    const problems = linkProblems(here, before, within)
+    const { tenant_ordinal } = here.leaf
+    if (!wasAskedFor(document, statement)) {
+      outside++
+      const end = tenant_ordinal === within.first_ordinal || tenant_ordinal === within.last_ordinal
+      if (end) problems.push("ends the piece and was admitted outside the time asked for")
+    }
+    counts[document.kind]++
+    next = tenant_ordinal + 1
+    before = here
+    return problems
+  }
+  const carry = (document: ChainDocument, verifies: boolean): readonly string[] => {
+    carried++
+    return document.kind === "opening" && verifies ? comparison.carry(document, longName(document)) : []
+  }
+  return {
+    take: (document, verifies) => {
+      const leaf = chainAnchor(document)?.leaf
+      // Its own verification reports that the anchor is missing.
+      if (leaf === undefined) return NOTHING
+      const { tenant_ordinal } = leaf
+      const name = longName(document)
+      const problemOf = (sentence: string): DocumentProblem => ({ sentence: `${name} ${sentence}`, tenant_ordinal })
+      const only = (...sentences: readonly string[]): DocumentFindings => ({
+        problems: sentences.map(problemOf),
+        notes: [],
+      })
+      if (leaf.tenant_commitment !== statement.leaf.tenant_commitment)
+        return { problems: [{ sentence: `${briefName(document)} is a document of another tenant` }], notes: [] }
+      const isCarried = document.kind === "opening" && piece !== undefined && tenant_ordinal < piece.first_ordinal
+      if (isCarried && before === undefined) return only(...carry(document, verifies))
+      if (piece === undefined || tenant_ordinal < piece.first_ordinal || tenant_ordinal > piece.last_ordinal)
+        return only("is not of the piece that the statement speaks of")
+      if (tenant_ordinal < next) return only(behind(document, tenant_ordinal))
+      const gap = { first: next, last: tenant_ordinal - 1, ...afterOf(before), before: briefName(document) }
+      const skipped = tenant_ordinal > next && gaps.open(gap)
+      const digest = verifies ? leafDigest(leaf) : undefined
+      const linked = advance(document, { leaf, brief: briefName(document), long: name, digest }, piece)
+      const compared = verifies ? comparison.take(document, tenant_ordinal, name) : NOTHING
+      return {
+        problems: [...(skipped ? [missing(skipped)] : []), ...[...linked, ...compared.problems].map(problemOf)],
+        notes: compared.notes.map(note => ({ sentence: `at ${name} ${note}`, tenant_ordinal })),
+      }
+    },
+    end: () => {
+      const last = piece?.last_ordinal ?? 0
+      const tail = next > last ? [] : [{ first: next, last, ...afterOf(before) }]
+      const lacks = [...gaps.left(), ...tail].map(missing)
+      // What is missing has been said, and everything else follows from it.
+      const counted = lacks.length > 0 ? [] : countProblems(statement, countsOf(counts), comparison.open())
+      return [...lacks, ...[...counted, ...comparison.end()].map(sentence => ({ sentence }))]
+    },
+    found: () => countsOf(counts),
+    outside: () => outside,
+    carried: () => carried,
+    open: comparison.open,
+    windows: comparison.windows,
+  }
+}
+
+const NOTHING = { problems: [], notes: [] }
+
+const countsOf = ({ record, opening, end }: Record<ChainDocument["kind"], number>): PieceCounts => ({
+  records: record,
+  openings: opening,
+  ends: end,
+})
+
+const afterOf = (before: LastDocument | undefined): Pick<OrdinalGap, "after"> =>
+  before === undefined ? {} : { after: before.brief }
+
+function missing({ first, last, after, before }: OrdinalGap): DocumentProblem {
+  const documents = first === last ? `document ${first} is missing` : `documents ${first} to ${last} are missing`
+  const neighbours = [
+    ...(after === undefined ? [] : [`after ${after}`]),
+    ...(before === undefined ? [] : [`before ${before}`]),
+  ]
+  const sentence = neighbours.length === 0 ? documents : `${documents}, ${neighbours.join(" and ")}`
+  return { sentence, tenant_ordinal: first }
+}
+
+/** What is wrong between a document and its neighbours: the one before it, the ends that are stated. */
+function linkProblems(
+  { leaf, digest }: LastDocument,
+  before: LastDocument | undefined,
+  { first_ordinal, last_ordinal, previous_record, last_record }: ChainPiece,
+): string[] {
+  const { tenant_ordinal } = leaf
+  const problems: string[] = []
+  if (tenant_ordinal === first_ordinal && leaf.previous_record !== previous_record)
+    problems.push("does not name the document before it that the statement gives")
+  const follows = before?.digest !== undefined && before.leaf.tenant_ordinal === tenant_ordinal - 1
+  if (follows && leaf.previous_record !== before.digest)
+    problems.push(`does not follow ${before.long}: it names another document before it`)
+  if (tenant_ordinal === last_ordinal && digest !== undefined && digest !== last_record)
+    problems.push("is not the one that the statement gives as the last")
+  return problems
+}
+
+/** What the statement counts otherwise, where every document of the piece is here. */
+function countProblems({ leaf }: ExportStatement, found: PieceCounts, open: number): readonly string[] {
+  const kinds = ["records", "openings", "ends"] as const
+  const differ = kinds.filter(kind => found[kind] !== leaf[kind])
+  const { first_ordinal = 1, last_ordinal = 0, head_ordinal, open_permits } = leaf
+  const toEnd = last_ordinal === head_ordinal
+  const isOpenRight = !toEnd || (first_ordinal === 1 ? open === open_permits : open <= open_permits)
+  return [
+    ...differ.map(kind => `the statement counts ${leaf[kind]} ${kind}, and ${found[kind]} are here`),
+    ...(isOpenRight ? [] : [`the statement counts ${open_permits} open permits, and ${open} are open here`]),
+  ]
+}
+
+/** Whether a document was admitted in the time asked for. Clocks have one spelling and sort as text. */
+function wasAskedFor(document: ChainDocument, { leaf: { from, to } }: ExportStatement): boolean {
+  const clock = chainClock(document)
+  return (from === undefined || clock >= from) && (to === undefined || clock <= to)
+}
