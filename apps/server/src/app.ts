@@ -24,7 +24,9 @@ import { healthRoutes } from "./front/routes/health-routes.ts"
 import { indexRoutes } from "./front/routes/index-route.ts"
 import { keyRoutes } from "./front/routes/keys-routes.ts"
 import { logRoutes } from "./front/routes/log-routes.ts"
+import { permitRoutes } from "./front/routes/permits-routes.ts"
 import { publicationRoutes, publicBundleRoutes } from "./front/routes/publications-routes.ts"
+import { redeemRoutes } from "./front/routes/redeem-routes.ts"
 import { reportRoutes } from "./front/routes/report-routes.ts"
 import { publicStatementRoutes, runStatementRoutes } from "./front/routes/run-statement-route.ts"
 import { runRoutes } from "./front/routes/runs-routes.ts"
@@ -44,6 +46,7 @@ const PUBLIC_ROUTES: readonly Routes[] = [
   logRoutes,
   publicBundleRoutes,
   publicStatementRoutes,
+  redeemRoutes,
   verifyPageRoutes,
   discoveryRoutes,
 ]
@@ -52,6 +55,7 @@ const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, claimRoutes, publicationRout
 /** Answered to every authenticated caller, with the caller's own records only. */
 const CALLER_ROUTES: readonly Routes[] = [
   executeRoutes,
+  permitRoutes,
   exportRoutes,
   runRoutes,
   runStatementRoutes,

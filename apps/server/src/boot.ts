@@ -21,6 +21,7 @@ import { openTrialQuota } from "./front/access/trial-quota.ts"
 import { BODY_MAX_BYTES } from "./front/http/json-body.ts"
 import { publicCheckpoint } from "./keys/embedded-log.ts"
 import { headsOf } from "./keys/heads-folder.ts"
+import { permitSigning } from "./keys/permit-signing.ts"
 import { trustDocument, trustedKeysOf } from "./keys/published-trust.ts"
 import { openRepeatableSigning } from "./keys/repeatable-signing.ts"
 import { type Config, readPolicyText, SERVICE_NAME, SERVICE_VERSION } from "./options/config.ts"
@@ -245,6 +246,8 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     nowMs,
     reviewer: prepared.reviewer,
     signal: stop.signal,
+    signOpening: config.permits ? permitSigning(keys.service, origin) : undefined,
+    issuer: origin,
     pipeline: pipelineOf(config, prepared, revision, telemetry.stageFailed),
   })
   const exporting = { db, reads, nowMs, show: outside.shown.showOutside, reportFailure: telemetry.exportCut }

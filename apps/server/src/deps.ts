@@ -13,6 +13,7 @@ import type { IdempotencyKeys } from "./front/access/idempotency.ts"
 import type { KeyDirectory } from "./front/access/key-directory.ts"
 import type { RateLimits } from "./front/access/rate-limit.ts"
 import type { TrialQuota } from "./front/access/trial-quota.ts"
+import type { Permits } from "./permit-service.ts"
 import type { Renderer } from "./report/renderer.ts"
 import type { CheckDocument } from "./sealing/document-check.ts"
 import type { Exports } from "./sealing/exports.ts"
@@ -46,6 +47,8 @@ export type Deps = {
    * with half a run.
    */
   readonly execute: (submission: Submission, claim?: KeyClaim, request_id?: string) => Promise<SealedRun>
+  /** Opens, signs, redeems and closes permits. */
+  readonly permits: Permits
   /** Runs a submission twice under one Moment; nothing is stored, charged or anchored. */
   readonly rehearse: (submission: Submission) => Promise<readonly [Bundle, Bundle]>
   /** Anchors a digest for a key's id (0 = anonymous). Rejects with a 503 when nothing was acknowledged. */

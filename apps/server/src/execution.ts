@@ -1,7 +1,9 @@
-/** A run from submission to sealed record, and its rehearsal. docs/architecture.md, "POST /execute, from socket to answer". */
+/** A run from submission to sealed record, its rehearsal, and permits. docs/architecture.md, "POST /execute, from socket to answer". */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { Deps } from "./deps.ts"
 import { badRequest, type HttpError } from "./http-error.ts"
+import type { SignOpening } from "./keys/permit-signing.ts"
+import { openPermits } from "./permit-service.ts"
 import { type AskReview, askReviewer } from "./run/pipeline/gates/aivp-t4.ts"
 import type { MakeCharge } from "./run/pipeline/gates/macc.ts"
 import { type PipelineContext, runToLog } from "./run/pipeline/pipeline.ts"
@@ -25,6 +27,10 @@ export type ExecutionParts = {
   /** Ends reviews under way when the service stops. */
   readonly signal: AbortSignal
   readonly nowMs: () => number
+  /** Signs permits; absent where this service opens none. */
+  readonly signOpening?: SignOpening | undefined
+  /** Origin of the log. */
+  readonly issuer: string
   readonly pipeline: Omit<PipelineContext, "makeCharge" | "askReview">
 }
 
@@ -40,9 +46,9 @@ function once<Input, Output>(work: (input: Input) => Promise<Output>): (input: I
   }
 }
 
-/** `execute` and `rehearse` of the routes. */
-export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "rehearse"> {
-  const { db, sealer, ledger, pipeline, nowMs } = parts
+/** `execute`, `rehearse` and `permits` of the routes. */
+export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "rehearse" | "permits"> {
+  const { db, sealer, ledger, pipeline, nowMs, signOpening, issuer } = parts
   const mint = createMomentSource(nowMs)
   const askReview: AskReview = askReviewer(parts.reviewer, parts.signal)
   const chargeAs =
@@ -79,5 +85,6 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
       const sealOnce = async (): Promise<Bundle> => sealDraft(await runToLog(submission, moment, rehearsed))
       return [await sealOnce(), await sealOnce()]
     },
+    permits: openPermits({ db, sealer, nowMs, mint, pipeline: context, signOpening, issuer }),
   }
 }

@@ -21,6 +21,10 @@ export class HttpError extends Error {
 export const badRequest = (message: string): HttpError => new HttpError("invalid_field", message)
 export const notFound = (message: string): HttpError => new HttpError("not_found", message)
 
+/** Refuses a close or redemption of what is closed or ended, or was not closed in time. */
+export const permitNotOpen = (): HttpError =>
+  new HttpError("permit_not_open", "The permit is not open: it was closed, it ended, or the time to close it is over.")
+
 /** Seconds after which a caller may retry when sealing is not possible now. */
 const RETRY_AFTER_SECONDS = "1"
 export const unavailable = (

@@ -11,6 +11,7 @@ import { openExecution } from "@runseal/server/execution"
 import { openIdempotencyKeys, type Settled } from "@runseal/server/front/access/idempotency"
 import { publicCheckpoint } from "@runseal/server/keys/embedded-log"
 import { openHeadFile } from "@runseal/server/keys/head-file"
+import { permitSigning } from "@runseal/server/keys/permit-signing"
 import { trustDocument, trustedKeysOf } from "@runseal/server/keys/published-trust"
 import type { Config } from "@runseal/server/options/config"
 import { openHeadGuard } from "@runseal/server/sealing/head-guard"
@@ -91,6 +92,8 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     nowMs,
     reviewer: prepared.reviewer,
     signal: new AbortController().signal,
+    signOpening: permitSigning(keys.service, origin),
+    issuer: origin,
     pipeline: pipelineOf(config, prepared, "unknown", reportFault),
   })
   const keyed = openIdempotencyKeys(db, nowMs)

@@ -32,6 +32,8 @@ export type EcdsaKey = {
    * a random nonce and is faster, so everything else is signed by it. Absent for a key that a remote signer holds.
    */
   readonly signRepeatably?: SignEcdsaP256
+  /** For formats that sign otherwise. Absent for a key that a remote signer holds. */
+  readonly privateKey?: KeyObject
   /** SHA-256 of the SPKI, 32 bytes: the log id for the log key. */
   readonly id: Uint8Array
   /** The same, lowercase hex. */
@@ -90,6 +92,7 @@ export function ecdsaKey(privateKey: KeyObject): OwnEcdsaKey {
     sign: signNow,
     signAll: signEach(signNow),
     signRepeatably: message => p256.sign(message, scalarOf(privateKey), { format: "der", lowS: true }),
+    privateKey,
     spki,
     id,
     keyId: encodeHex(id),

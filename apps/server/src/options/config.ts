@@ -108,6 +108,8 @@ function configOf(options: OptionValues, env: Environment) {
     ...options,
     keysDir: options.keysDir ?? join(dataDir, "keys"),
     anonymousRateLimit: options.anonymousRateLimit ?? rateLimit,
+    /** Whether permits are opened. */
+    permits: opensPermits(options),
     /** The PostgreSQL server; undefined: the embedded database. */
     database: databaseServerOf(options),
     reviewer: reviewerOf(options, env),
@@ -119,6 +121,15 @@ function configOf(options: OptionValues, env: Environment) {
     /** The signer that holds the service key; undefined: the key is in the keys folder. */
     signer,
   }
+}
+
+/** A permit has to be signed before it can be given out, and by the key that this process holds. */
+function opensPermits({ permits, signerUrl }: OptionValues): boolean {
+  if (permits === "on" && signerUrl !== undefined)
+    throw new StartupError(
+      "--permits on cannot be used with --signer-url: permits are signed with a key in the keys folder",
+    )
+  return (permits ?? (signerUrl === undefined ? "on" : "off")) === "on"
 }
 
 /** The reviewer of AI output. */

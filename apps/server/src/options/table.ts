@@ -126,6 +126,11 @@ export const OPTIONS = v.object({
     "`POST /attest` requests a minute that one key, or one address in open mode, may make",
     v.optional(RATE, "30"),
   ),
+  permitRateLimit: option(
+    "--permit-rate-limit <requests>",
+    "closes of [permits](api.md#permits) a minute that one key may make; redemptions a minute that one address may make",
+    v.optional(RATE, "600"),
+  ),
   anonymousRateLimit: option(
     "--anonymous-rate-limit <requests>",
     "requests a minute that one address may make in open mode",
@@ -136,6 +141,12 @@ export const OPTIONS = v.object({
     "--trust-proxy <hops>",
     "proxies [in front of the service](#in-front-of-it), at most 16: the caller is the address that far from the right of X-Forwarded-For",
     v.optional(integer(0, MAX_TRUSTED_HOPS), "0"),
+  ),
+  permits: option(
+    "--permits <mode>",
+    "whether `POST /permits` opens [permits](api.md#permits), which the service key signs in this process: it cannot be `on` with a remote signer",
+    v.optional(v.picklist(ON_OFF)),
+    { otherwise: "`on`, and `off` with `--signer-url`", choices: ON_OFF },
   ),
   aivp: option("--aivp <reviewer>", "reviewer of AI output", v.optional(v.picklist(REVIEWER_KINDS), "builtin"), {
     choices: REVIEWER_KINDS,

@@ -1,7 +1,7 @@
 /** Answers of the endpoints of permits, as strict as this release writes them. docs/api.md, "Permits". */
 import * as v from "valibot"
 import { openingSchema } from "../artifacts/opening.ts"
-import { END_REASONS, permitEndSchema } from "../artifacts/permit-end.ts"
+import { permitEndSchema } from "../artifacts/permit-end.ts"
 import {
   clockSchema,
   countSchema,
@@ -61,8 +61,6 @@ const summary = {
   redeemed_at: opt(clockSchema),
   /** Of the run that closed it, or as which it was refused. */
   run_id: opt(ordinalSchema),
-  /** Present exactly when it ended. */
-  end_reason: opt(v.picklist(END_REASONS)),
 }
 export const permitSummarySchema = v.strictObject(summary)
 /** A permit in a list. */

@@ -7,7 +7,7 @@ import type { Config } from "../../options/config.ts"
 import type { Database } from "../../store/driver/database.ts"
 import type { IpAddress } from "../http/caller-address.ts"
 import { callerAddress } from "../http/caller-address.ts"
-import { ANONYMOUS_KEY_ID, type Caller, callerOf } from "./caller.ts"
+import { ANONYMOUS, ANONYMOUS_KEY_ID, type Caller, callerOf } from "./caller.ts"
 import {
   type Counted,
   isShared,
@@ -17,8 +17,11 @@ import {
   WINDOW_MS,
 } from "./request-counter.ts"
 
-/** `POST /attest` has a limit of its own; all other endpoints that need a key, but for /admin/, share one. */
-export type LimitName = "shared" | "attest"
+/**
+ * `POST /attest` has a limit of its own, and so have closing and redeeming permits; all other endpoints that need a key, but for /admin/,
+ * share one.
+ */
+export type LimitName = "shared" | "attest" | "permits"
 
 /** What is left of a limit after a request. */
 type Allowance = {
@@ -51,7 +54,7 @@ export type RateLimits = {
 
 type RateLimitParts = {
   readonly db: Database
-  readonly config: Pick<Config, "rateLimit" | "attestRateLimit" | "anonymousRateLimit">
+  readonly config: Pick<Config, "rateLimit" | "attestRateLimit" | "permitRateLimit" | "anonymousRateLimit">
   /** The deployment's origin secret: addresses are counted under their HMACs. */
   readonly secret: KeyObject
   readonly nowMs: () => number
@@ -67,6 +70,7 @@ export function openRateLimits({ db, config, secret, nowMs, reportRefused }: Rat
   const counter = openCounter(db, nowMs)
   const limitOf = (name: LimitName, { api_key_id }: Caller): number => {
     if (name === "attest") return config.attestRateLimit
+    if (name === "permits") return config.permitRateLimit
     return api_key_id === ANONYMOUS_KEY_ID ? config.anonymousRateLimit : config.rateLimit
   }
   return {
@@ -106,14 +110,33 @@ function tooManyRequests(allowance: Allowance): HttpError {
   return new HttpError("rate_limited", sentence, { "Retry-After": `${seconds}`, ...rateLimitFields(allowance) })
 }
 
+const CLOSE = /^\/permits\/[^/]+\/close$/
+
 /** The limit that counts an authenticated request. */
-export const limitNameOf = (c: Context): LimitName => (c.req.path === "/attest" ? "attest" : "shared")
+export function limitNameOf({ req: { path } }: Context): LimitName {
+  if (path === "/attest") return "attest"
+  return CLOSE.test(path) ? "permits" : "shared"
+}
 
 /** Registered after authentication: a request without a valid key is not counted. */
-export function limitRequests({ rateLimits, trustedProxyHops }: Deps): MiddlewareHandler {
+export const limitRequests = (deps: Deps): MiddlewareHandler => limited(deps, limitNameOf, callerOf)
+
+/** For an endpoint without keys: counts requests by the caller's address. */
+export const limitByAddress = (deps: Deps, name: LimitName): MiddlewareHandler =>
+  limited(
+    deps,
+    () => name,
+    () => ANONYMOUS,
+  )
+
+function limited(
+  { rateLimits, trustedProxyHops }: Deps,
+  nameOf: (c: Context) => LimitName,
+  whose: (c: Context) => Caller,
+): MiddlewareHandler {
   return async (c, next) => {
     const address = callerAddress(c, trustedProxyHops)
-    const allowance = await rateLimits.admit(limitNameOf(c), callerOf(c), address, c.get("counted"))
+    const allowance = await rateLimits.admit(nameOf(c), whose(c), address, c.get("counted"))
     if (!allowance.admitted) throw tooManyRequests(allowance)
     await next()
     for (const [field, value] of Object.entries(rateLimitFields(allowance))) c.res.headers.set(field, value)

@@ -3,6 +3,7 @@
 import { ERROR_CODES, type ErrorCode, type ErrorStatus } from "@runseal/core/wire/error-codes"
 import { errorAnswerSchema } from "@runseal/core/wire/service-answers"
 import { errorAnswer } from "../../http-error.ts"
+import type { LimitName } from "../access/rate-limit.ts"
 import type { QuerySchema } from "../http/query.ts"
 import type { AnySchema } from "./json-schema.ts"
 
@@ -52,7 +53,7 @@ export type Operation = {
   readonly description?: string
   readonly access: Access
   /** The limit a request counts against. */
-  readonly limit?: "shared" | "attest"
+  readonly limit?: LimitName
   /** Takes an idempotency key. */
   readonly idempotent?: true
   readonly path_parameters?: Readonly<Record<string, PathParameter>>

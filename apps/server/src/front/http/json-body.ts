@@ -28,6 +28,9 @@ const REQUEST_LIMITS: BodyLimits = {
 /** A bundle holds a request's members and their seals: it may be larger, two levels deeper, and have more nodes. */
 export const DOCUMENT_LIMITS: BodyLimits = { maxBytes: 4_194_304, maxDepth: 66, maxNodes: MAX_NODES }
 
+/** Of a body that holds one token, sent by callers without a key. */
+export const SMALL_LIMITS: BodyLimits = { maxBytes: 65_536, maxDepth: 8, maxNodes: 64 }
+
 /** How much of a body that is too large is read and discarded, so that a client that is still sending reads the refusal. */
 const DISCARD_MAX_BYTES = 134_217_728
 

@@ -44,7 +44,8 @@ const opt = v.exactOptional
 /** The message about a missing parameter. */
 const REQUIRED = "is required"
 
-const page = {
+/** The parameters of every list. */
+export const page = {
   limit: opt(integerText(1, PAGE_LIMIT_MAX, PAGE_LIMIT_DEFAULT)),
   offset: opt(integerText(0, Number.MAX_SAFE_INTEGER, 0)),
 }
@@ -211,7 +212,7 @@ function decode(text: string): string {
 /** `limit` and `offset` of a list. */
 export const readPage = (url: string): Page => asPage(readQuery(pageQuerySchema, url))
 
-const asPage = ({ limit = PAGE_LIMIT_DEFAULT, offset = 0 }: Partial<Page>): Page => ({ limit, offset })
+export const asPage = ({ limit = PAGE_LIMIT_DEFAULT, offset = 0 }: Partial<Page>): Page => ({ limit, offset })
 
 type SearchFilters = {
   readonly manifest_hash_prefix?: string

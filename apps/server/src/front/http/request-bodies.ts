@@ -1,4 +1,4 @@
-/** Validates the bodies of `POST /execute`, `POST /attest` and those below `/admin/`; declared members go on as received, but for nulls. */
+/** Validates the bodies of runs, permits and attestations and those below `/admin/`; declared members go on as received, but for nulls. */
 import type { JsonObject } from "@runseal/canonical"
 import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
@@ -12,6 +12,14 @@ import {
   type MintKeyRequest,
   mintKeyRequestSchema,
 } from "@runseal/core/wire/key-requests"
+import {
+  type ClosePermitRequest,
+  closePermitRequestSchema,
+  type OpenPermitRequest,
+  openPermitRequestSchema,
+  type RedeemPermitRequest,
+  redeemPermitRequestSchema,
+} from "@runseal/core/wire/permit-requests"
 import type { SubmittedRun } from "@runseal/core/wire/submission"
 import * as v from "valibot"
 import { badRequest } from "../../http-error.ts"
@@ -61,6 +69,48 @@ export function readExecuteBody(body: JsonObject): SubmittedRun {
     declared_tokens: declaredTokens(declared.request_substance),
   }
 }
+
+/** What a permit is asked for, beside the request that it permits. */
+export type PermitRequest = Pick<
+  OpenPermitRequest,
+  "audience" | "reserve_tokens" | "valid_for_seconds" | "close_within_seconds" | "redeem_required"
+>
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export function readOpenPermitBody(body: JsonObject): {
+  readonly run: SubmittedRun
+  readonly permit: PermitRequest
+} {
+  const request = readBody(openPermitRequestSchema, body)
+  const { program_id, route_id, registry_record_hash, payload, payload_text, ...permit } = request
+  refuseNul(withoutTexts(body), "U+0000 is accepted in payload only.")
+  return {
+    run: {
+      program_id,
+      route_id,
+      registry_record_hash,
+      payload: payload_text ?? payload ?? "",
+      declared: declaredOf(body),
+      declared_tokens: permit.reserve_tokens,
+    },
+    permit,
+  }
+}
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export function readClosePermitBody(body: JsonObject): ClosePermitRequest {
+  const { outcome, code, ai_output_text } = readBody(closePermitRequestSchema, body)
+  refuseNul(withoutTexts(body), "U+0000 is accepted in ai_output_text only.")
+  return {
+    outcome,
+    ...(code === undefined ? {} : { code }),
+    ...(ai_output_text === undefined ? {} : { ai_output_text }),
+    ...declaredOf(body),
+  }
+}
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export const readRedeemBody = (body: JsonObject): RedeemPermitRequest => readBody(redeemPermitRequestSchema, body)
 
 /** @throws HttpError 400 naming the member that contains U+0000 */
 function refuseNul(body: JsonObject, rule: string): void {

@@ -4,7 +4,6 @@ import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import { claimRuns, findClaim } from "../../store/tables/run-claims.ts"
-import type { RunPage } from "../../store/tables/runs-table.ts"
 import { adminKeyOf, unauthorized } from "../access/authentication.ts"
 import { ANONYMOUS_KEY_ID } from "../access/caller.ts"
 import { readJsonObject } from "../http/json-body.ts"
@@ -35,19 +34,23 @@ export function claimRoutes({ db, nowMs }: Deps): Hono {
 export const hasClaim = async ({ db }: Pick<Deps, "db">, keyId: number): Promise<boolean> =>
   keyId !== ANONYMOUS_KEY_ID && (await findClaim(db.quick))?.key_id === keyId
 
+/** Rows of a list, and how many there are of them in all. */
+type Rows<Row> = { readonly total: number; readonly rows: readonly Row[] }
+
 /**
- * A page of all runs that a key reads: its own, then those of open mode if it has the claim. Those are older: the first key ended open mode.
- * @param read a page of one owner's runs; a limit is at least 1
+ * A page of all runs or permits that a key reads: its own, then those of open mode if it has the claim. Those are older: the first key
+ * ended open mode.
+ * @param read a page of one owner's; a limit is at least 1
  */
-export async function readablePage(
+export async function readablePage<Row>(
   deps: Pick<Deps, "db">,
   owner: number,
   { limit, offset }: Page,
-  read: (owner: number, page: Page) => Promise<RunPage>,
-): Promise<RunPage> {
+  read: (owner: number, page: Page) => Promise<Rows<Row>>,
+): Promise<Rows<Row>> {
   const own = await read(owner, { limit, offset })
   if (!(await hasClaim(deps, owner))) return own
-  const missing = limit - own.runs.length
+  const missing = limit - own.rows.length
   const claimed = await read(ANONYMOUS_KEY_ID, { limit: Math.max(missing, 1), offset: Math.max(offset - own.total, 0) })
-  return { total: own.total + claimed.total, runs: [...own.runs, ...claimed.runs.slice(0, missing)] }
+  return { total: own.total + claimed.total, rows: [...own.rows, ...claimed.rows.slice(0, missing)] }
 }

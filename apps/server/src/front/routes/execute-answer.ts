@@ -1,16 +1,14 @@
-/** The answers of `POST /execute` and of the determinism check, derived from bundles. docs/api.md, "POST /execute". */
+/** The answers of `POST /execute`, of the close of a permit and of the determinism check, derived from bundles. docs/api.md, "POST /execute". */
 import { canonicalize, type JsonObject } from "@runseal/canonical"
 import { type Bundle, durationMs, receiptOf, sealedHash } from "@runseal/core/artifacts/bundle-schema"
 import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
-import { executeRequestSchema } from "@runseal/core/wire/execute-request"
-import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { DeterminismAnswer } from "@runseal/core/wire/run-summaries"
 
-/** @param request the body, whose unknown members the answer names: a misspelt `ai_output_text` is reviewed by nobody */
+/** @param ignored unknown members of the body, which the answer names: a misspelt `ai_output_text` is reviewed by nobody */
 export function executeAnswer(
   bundle: Bundle,
-  request: JsonObject,
+  ignored: { readonly ignored?: string[] } = {},
 ): { readonly status: 200 | 422 | 500; readonly body: JsonObject } {
   const { run, sections, manifest, partial_manifest, allow_token } = bundle
   const { http_status: status, sentence } = OUTCOMES[run.outcome_kind]
@@ -19,7 +17,7 @@ export function executeAnswer(
     run_id: run.run_id,
     duration_ms: durationMs(run),
     ...(findings.length === 0 ? {} : { findings }),
-    ...ignoredOf(request, executeRequestSchema),
+    ...ignored,
   }
   if (manifest !== undefined && allow_token !== undefined)
     return { status, body: { ok: true, ...base, manifest, allow_token } }

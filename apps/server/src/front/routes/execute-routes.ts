@@ -5,8 +5,9 @@ import { isUnreadable, type Unreadable, verifyDocument } from "@runseal/core/ver
 import { heldToClock } from "@runseal/core/verify/reader-clock"
 import { exitCode, type Report } from "@runseal/core/verify/report"
 import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
+import { executeRequestSchema } from "@runseal/core/wire/execute-request"
+import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { DcaeAnswer } from "@runseal/core/wire/run-summaries"
-import type { Submission } from "@runseal/core/wire/submission"
 import type { Context } from "hono"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
@@ -14,9 +15,8 @@ import { HttpError, unavailable } from "../../http-error.ts"
 import type { SealedRun } from "../../sealing/seal-batch.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
 import { JobError } from "../../threads/job-thread.ts"
-import { callerOf, originOf } from "../access/caller.ts"
+import { callerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
-import { callerAddress } from "../http/caller-address.ts"
 import type { ReceivedBody } from "../http/json-body.ts"
 import {
   DOCUMENT_LIMITS,
@@ -30,34 +30,17 @@ import { readExecuteBody } from "../http/request-bodies.ts"
 import { determinismAnswer, executeAnswer } from "./execute-answer.ts"
 import { callersRun } from "./own-run.ts"
 import { storedBundle } from "./run-views.ts"
-import { untilOutside } from "./until-outside.ts"
-
-function submissionOf(c: Context, deps: Deps, object: JsonObject): Submission {
-  const body = readExecuteBody(object)
-  const caller = callerOf(c)
-  const origin = originOf(
-    deps.originSecret,
-    caller,
-    callerAddress(c, deps.trustedProxyHops)?.text,
-    c.req.header("user-agent"),
-  )
-  return { ...body, tenant: caller.tenant, origin }
-}
+import { submissionOf } from "./submission-of.ts"
+import { untilRecorded } from "./until-outside.ts"
 
 /** Executes a body as one of the caller's runs. @throws HttpError 400 for a body that is not accepted */
 async function executeBody(c: Context, deps: Deps, object: JsonObject, claim?: KeyClaim): Promise<Bundle> {
   await queueWork(c)
-  const submission = submissionOf(c, deps, object)
+  const submission = submissionOf(c, deps, readExecuteBody(object))
   await queueWork(c)
   const seal = (): Promise<SealedRun> => deps.execute(submission, claim, c.get("requestId"))
   const { bundle } = await deps.trialQuota.spend(callerOf(c), seal)
   return bundle
-}
-
-/** Waits until the outside log holds the record's last entry, in sync mode. @throws HttpError 503 */
-async function untilAnchored(deps: Deps, { run, anchors }: Bundle): Promise<void> {
-  const last = anchors.complete_record?.entry.logIndex
-  if (last !== undefined) await untilOutside(deps, `Run ${run.run_id}`, Number(last))
 }
 
 /**
@@ -67,8 +50,8 @@ async function untilAnchored(deps: Deps, { run, anchors }: Bundle): Promise<void
 async function executeOnce(c: Context, deps: Deps, object: JsonObject, claim: KeyClaim): Promise<Response> {
   const settled = await deps.idempotencyKeys.once(claim, () => executeBody(c, deps, object, claim))
   const bundle = "made" in settled ? settled.made : storedBundle(await callersRun(c, deps, Number(settled.record_id)))
-  await untilAnchored(deps, bundle)
-  const { status, body } = executeAnswer(bundle, object)
+  await untilRecorded(deps, bundle)
+  const { status, body } = executeAnswer(bundle, ignoredOf(object, executeRequestSchema))
   return c.body(canonicalize(body), status, { "Content-Type": "application/json", ...replayedField(settled) })
 }
 
@@ -108,14 +91,14 @@ export function executeRoutes(deps: Deps): Hono {
     const claim = claimOf(c, bytes)
     if (claim !== undefined) return await executeOnce(c, deps, object, claim)
     const bundle = await executeBody(c, deps, object)
-    await untilAnchored(deps, bundle)
-    const { status, body } = executeAnswer(bundle, object)
+    await untilRecorded(deps, bundle)
+    const { status, body } = executeAnswer(bundle, ignoredOf(object, executeRequestSchema))
     return c.json(body, status)
   })
   app.post("/execute/verify-determinism", async c => {
     const object = await readJsonObject(c)
     await queueWork(c)
-    const submission = submissionOf(c, deps, object)
+    const submission = submissionOf(c, deps, readExecuteBody(object))
     await queueWork(c)
     return c.json(determinismAnswer(await deps.rehearse(submission)))
   })

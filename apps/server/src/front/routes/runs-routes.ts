@@ -8,6 +8,7 @@ import type { Context } from "hono"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
+import type { Source } from "../../store/driver/session.ts"
 import { listRuns, type RunPage, type RunRow, searchRuns } from "../../store/tables/runs-table.ts"
 import { callerOf } from "../access/caller.ts"
 import { type Page, readBundleForm, readPage, readSearch } from "../http/query.ts"
@@ -15,29 +16,28 @@ import { readablePage } from "./claim-routes.ts"
 import { ownRun } from "./own-run.ts"
 import { runRecord, runSummary, selfCheck, storedBundle } from "./run-views.ts"
 
-const pageAnswer = ({ total, runs }: RunPage, { limit, offset }: Page): RunsPage => ({
-  ok: true,
-  total,
-  limit,
-  offset,
-  runs: runs.map(runSummary),
-})
+/** Answers with a page of the runs that the caller reads. @param read a page of one owner's */
+async function sendPage(
+  c: Context,
+  deps: Deps,
+  { limit, offset }: Page,
+  read: (source: Source, owner: number, page: Page) => Promise<RunPage>,
+): Promise<Response> {
+  const { total, rows } = await readablePage(deps, callerOf(c).api_key_id, { limit, offset }, (owner, some) =>
+    deps.reads.growing(async source => {
+      const found = await read(source, owner, some)
+      return { total: found.total, rows: found.runs }
+    }),
+  )
+  return c.json({ ok: true, total, limit, offset, runs: rows.map(runSummary) } satisfies RunsPage)
+}
 
 export function runRoutes(deps: Deps): Hono {
   const app = new Hono()
-  app.get("/runs", async c => {
-    const page = readPage(c.req.url)
-    const found = await readablePage(deps, callerOf(c).api_key_id, page, (owner, some) =>
-      deps.reads.growing(source => listRuns(source, owner, some)),
-    )
-    return c.json(pageAnswer(found, page))
-  })
-  app.get("/runs/search", async c => {
+  app.get("/runs", c => sendPage(c, deps, readPage(c.req.url), listRuns))
+  app.get("/runs/search", c => {
     const { filters, page } = readSearch(c.req.url)
-    const found = await readablePage(deps, callerOf(c).api_key_id, page, (owner, some) =>
-      deps.reads.growing(source => searchRuns(source, owner, filters, some)),
-    )
-    return c.json(pageAnswer(found, page))
+    return sendPage(c, deps, page, (source, owner, some) => searchRuns(source, owner, filters, some))
   })
   app.get("/runs/:id", async c => c.json(runRecord(await ownRun(c, deps))))
   app.get("/runs/:id/verify", async c => c.json(selfCheck(await ownRun(c, deps), new Date(deps.nowMs()).toISOString())))

@@ -1,4 +1,5 @@
 /** In sync mode an answer waits until the outside log holds the record too. */
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 
@@ -15,4 +16,10 @@ export async function untilOutside({ outside }: Pick<Deps, "outside">, what: str
   if (outside === undefined || outside.log.mode === "async" || (await outside.untilPassed(logIndex))) return
   const sentence = `${what} is sealed, and its entry in the outside log is still on its way; a repeat under the same Idempotency-Key waits for it.`
   throw new HttpError("entry_pending", sentence, { "Retry-After": RETRY_AFTER_SECONDS })
+}
+
+/** Waits until the outside log holds the last entry of a record, in sync mode. @throws HttpError 503 */
+export async function untilRecorded(deps: Pick<Deps, "outside">, { run, anchors }: Bundle): Promise<void> {
+  const last = anchors.complete_record?.entry.logIndex
+  if (last !== undefined) await untilOutside(deps, `Run ${run.run_id}`, Number(last))
 }

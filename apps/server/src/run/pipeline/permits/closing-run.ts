@@ -75,7 +75,9 @@ export function closingRun({ tenant, act, opening, seed, closed_clock, redeemed_
     redeemed_clock,
     closing,
     permitUse: redeemed => {
-      const redemption = redeemed === undefined ? {} : { redeemed_clock: redeemed }
+      // Redeemed while this close was already on its way: not later than the close, by the clock of its record.
+      const redemption =
+        redeemed === undefined ? {} : { redeemed_clock: redeemed < closed_clock ? redeemed : closed_clock }
       return texts.seal(permitUseSection(opening, { outcome, ...failed, closed_clock, ...redemption }))
     },
   }

@@ -1,0 +1,52 @@
+/** What answers show of a permit. docs/api.md, "GET /permits" and "GET /permits/{id}". */
+import { parseStrictJson } from "@runseal/canonical"
+import { type Opening, openingSchema } from "@runseal/core/artifacts/opening"
+import { parseExact } from "@runseal/core/artifacts/parse-exact"
+import { type PermitEnd, permitEndSchema } from "@runseal/core/artifacts/permit-end"
+import type { PermitRecord, PermitSummary } from "@runseal/core/wire/permit-answers"
+import type { FoundPermit, PermitSummary as PermitRow } from "../../store/tables/permit-reads.ts"
+
+const timestamp = (ms: number): string => new Date(ms).toISOString()
+
+/** A permit in a list. */
+export const permitSummary = (row: PermitRow): PermitSummary => ({
+  permit_id: row.permit_id,
+  state: row.state,
+  audience: row.audience,
+  route_id: row.route_id,
+  program_id: row.program_id,
+  reserve_tokens: row.reserved,
+  opened_at: timestamp(row.opened_at),
+  expires_at: timestamp(row.expires_at),
+  close_by: timestamp(row.close_by),
+  redeem_required: row.redeem_required,
+  ...(row.redeemed_at === 0 ? {} : { redeemed_at: timestamp(row.redeemed_at) }),
+  ...(row.run_id === 0 ? {} : { run_id: row.run_id }),
+})
+
+/** A permit with its sealed documents. */
+export function permitRecord(row: FoundPermit): PermitRecord {
+  const opening = storedOpening(row)
+  const end = storedEnd(row)
+  return {
+    ok: true,
+    ...permitSummary(row),
+    ...(opening === undefined ? {} : { opening }),
+    ...(end === undefined ? {} : { end }),
+  }
+}
+
+/** Absent for a permit that was refused. @throws Error when the stored text is no opening: the database was changed from outside */
+export function storedOpening({ permit_id, opening }: FoundPermit): Opening | undefined {
+  if (opening === undefined) return undefined
+  const stored = parseExact(openingSchema, parseStrictJson(opening))
+  if (!stored.ok) throw new Error(`the stored opening of ${permit_id} is unreadable`)
+  return stored.value
+}
+
+function storedEnd({ permit_id, end }: FoundPermit): PermitEnd | undefined {
+  if (end === undefined) return undefined
+  const stored = parseExact(permitEndSchema, parseStrictJson(end))
+  if (!stored.ok) throw new Error(`the stored end of ${permit_id} is unreadable`)
+  return stored.value
+}

@@ -1,0 +1,17 @@
+/** A request's body with what the server saw of its caller. */
+import type { Submission, SubmittedRun } from "@runseal/core/wire/submission"
+import type { Context } from "hono"
+import type { Deps } from "../../deps.ts"
+import { callerOf, originOf } from "../access/caller.ts"
+import { callerAddress } from "../http/caller-address.ts"
+
+export function submissionOf(
+  c: Context,
+  deps: Pick<Deps, "originSecret" | "trustedProxyHops">,
+  run: SubmittedRun,
+): Submission {
+  const caller = callerOf(c)
+  const address = callerAddress(c, deps.trustedProxyHops)?.text
+  const origin = originOf(deps.originSecret, caller, address, c.req.header("user-agent"))
+  return { ...run, tenant: caller.tenant, origin }
+}

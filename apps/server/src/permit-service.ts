@@ -1,0 +1,164 @@
+/** Permits from request to sealed document: opened, given out as tokens, redeemed, closed. docs/api.md, "Permits". */
+import type { Opening } from "@runseal/core/artifacts/opening"
+import { clockMillis } from "@runseal/core/vocabulary/scalars"
+import type { Jwks } from "@runseal/core/wire/permit-answers"
+import type { Submission, Tenant } from "@runseal/core/wire/submission"
+import { type PermitVerdict, verifyPermit } from "@runseal/permit"
+import { unauthorized } from "./front/access/authentication.ts"
+import { badRequest, HttpError, permitNotOpen } from "./http-error.ts"
+import { type SignOpening, serviceJwks } from "./keys/permit-signing.ts"
+import { declaredTwice, type ReportedAct } from "./run/pipeline/permits/closing-run.ts"
+import { OPEN_PERMITS_MAX, PermitRefusal } from "./run/pipeline/permits/pending.ts"
+import type { AskedPermit } from "./run/pipeline/permits/permit-terms.ts"
+import { closePermit, openPermit, type PermitContext } from "./run/pipeline/pipeline.ts"
+import type { ReportFault, StageFailure } from "./run/pipeline/stage-failure.ts"
+import type { createMomentSource } from "./sealing/moment-source.ts"
+import type { SealedRun } from "./sealing/seal-batch.ts"
+import type { Sealer } from "./sealing/sealer.ts"
+import type { Database } from "./store/driver/database.ts"
+import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
+import { redeemPermit } from "./store/tables/permits-table.ts"
+import { readSigningKeys } from "./store/tables/signing-keys.ts"
+
+/** What the opening of a permit came to. */
+export type OpenedPermit = { readonly opening: Opening } | { readonly refused: SealedRun }
+
+/** An open permit, as its owner closes it. */
+export type ClosedPermit = {
+  readonly tenant: Tenant
+  readonly opening: Opening
+  /** Disclosure seed of the opening, hex. */
+  readonly seed: string
+  /** RFC 3339; absent while it is not redeemed. */
+  readonly redeemed_clock?: string
+}
+
+/** The request that a permit is opened or closed for. */
+type Request = { readonly claim?: KeyClaim | undefined; readonly request_id?: string }
+
+export type Permits = {
+  /** Opens a permit, as the one opening of its claim's key. Rejects with a 4xx or 503, never with half an opening. */
+  readonly open: (submission: Submission, asked: AskedPermit, request: Request) => Promise<OpenedPermit>
+  /** Seals the run that closes a permit. Rejects as `open` does. */
+  readonly close: (permit: ClosedPermit, act: ReportedAct, request: Request) => Promise<SealedRun>
+  /** The token of an opening; undefined once it has expired, and where this service gives out none. */
+  readonly sign: (opening: Opening) => Promise<string | undefined>
+  /** Judges a token, as one for this opening, by the keys in force. */
+  readonly check: (token: string, opening: Opening) => Promise<PermitVerdict>
+  /** Redeems a permit that is open and has not expired. Its time in milliseconds; undefined when it is not to be redeemed (any more). */
+  readonly redeem: (opening: Opening) => Promise<number | undefined>
+  /** The keys in force, with which tokens are checked. */
+  readonly jwks: () => Promise<Jwks>
+}
+
+type PermitParts = {
+  readonly db: Database
+  readonly sealer: Pick<Sealer, "seal" | "openPermit" | "closePermit">
+  readonly nowMs: () => number
+  readonly mint: ReturnType<typeof createMomentSource>
+  readonly pipeline: PermitContext
+  /** Undefined where this service opens no permits. */
+  readonly signOpening: SignOpening | undefined
+  /** Origin of the log, which issues the tokens. */
+  readonly issuer: string
+}
+
+/** Seconds by which the clocks of this service's own processes may differ. */
+const LEEWAY_SECONDS = 5
+
+export function openPermits({ db, sealer, nowMs, mint, pipeline, signOpening, issuer }: PermitParts): Permits {
+  const jwks = async (): Promise<Jwks> => serviceJwks(await readSigningKeys(db))
+  return {
+    open: async (submission, asked, { claim, request_id }) => {
+      if (signOpening === undefined) throw permitsOff()
+      return reporting(pipeline.reportFault, request_id, async reportFault => {
+        const pending = await openPermit(submission, asked, mint(), { ...pipeline, reportFault })
+        if ("outcome_kind" in pending) return { refused: await sealer.seal(pending, claim) }
+        const opened = await sealer.openPermit(pending, claim).catch(refusedAs("reserve_tokens"))
+        return "refused" in opened ? opened : { opening: opened.opening.document }
+      })
+    },
+    close: async ({ tenant, opening, seed, redeemed_clock }, act, { claim, request_id }) => {
+      const twice = declaredTwice(opening, act.declared)
+      if (twice !== undefined)
+        throw badRequest(`${twice} was declared at the opening of the permit: a close declares what it left open.`)
+      const closed_clock = latest(mint().at, opening.sections.envelope.admission_clock)
+      if (closed_clock > opening.close_by) throw permitNotOpen()
+      const redemption = redeemed_clock === undefined ? {} : { redeemed_clock }
+      const closing = { tenant, act, opening, seed, closed_clock, ...redemption }
+      return reporting(pipeline.reportFault, request_id, async reportFault => {
+        const pending = await closePermit(closing, { ...pipeline, reportFault })
+        return sealer.closePermit(pending, claim).catch(refusedAs("request_substance.cost.total_tokens"))
+      })
+    },
+    sign: async opening => (isExpired(opening, nowMs()) ? undefined : signOpening?.(opening)),
+    check: async (token, opening) => {
+      const { audience, tenant_id, sections } = opening
+      const { program_id, route_id, payload_hash } = sections.envelope
+      const act = { audience, tenant_id, program_id, route_id, payload_hash }
+      const now = new Date(nowMs())
+      const expected = { ...act, issuer, keys: await jwks(), redeems: true, now, leeway_seconds: LEEWAY_SECONDS }
+      return verifyPermit(token, expected)
+    },
+    redeem: async ({ permit_id, sections }) => {
+      const at = Math.max(nowMs(), millisOf(sections.envelope.admission_clock))
+      return (await redeemPermit(db, permit_id, at)) ? at : undefined
+    },
+    jwks,
+  }
+}
+
+/** Reports stage failures once their run has its number. */
+async function reporting<Made extends SealedRun | OpenedPermit>(
+  report: ReportFault,
+  request_id: string | undefined,
+  work: (reportFault: ReportFault) => Promise<Made>,
+): Promise<Made> {
+  // A failure that several rounds of a batch meet is one.
+  const failures = new Set<StageFailure>()
+  let run: SealedRun | undefined
+  try {
+    const made = await work(failure => void failures.add(failure))
+    run = "bundle" in made ? made : "refused" in made ? made.refused : undefined
+    return made
+  } finally {
+    for (const failure of failures) report(failure, { run_id: run?.bundle.run.run_id, request_id })
+  }
+}
+
+/** @param member of the request whose tokens are too many to be counted */
+const refusedAs =
+  (member: string) =>
+  (error: unknown): never => {
+    if (!(error instanceof PermitRefusal)) throw error
+    switch (error.reason) {
+      case "not_open":
+        throw permitNotOpen()
+      case "revoked":
+        throw unauthorized()
+      case "too_many_open":
+        throw tooManyOpen()
+      case "overflow":
+        throw badRequest(`${member} would take the window's total beyond 2^53 − 1.`)
+    }
+  }
+
+/** Permits of one key are closed within some minutes: then there is room again. */
+const RETRY_AFTER_SECONDS = "60"
+
+const tooManyOpen = (): HttpError =>
+  new HttpError(
+    "too_many_open_permits",
+    `The key has ${OPEN_PERMITS_MAX} open permits, as many as it may have: close some of them, or wait until they end.`,
+    { "Retry-After": RETRY_AFTER_SECONDS },
+  )
+
+const permitsOff = (): HttpError => new HttpError("permits_off", "This deployment opens no permits.")
+
+const latest = (a: string, b: string): string => (a > b ? a : b)
+
+const millisOf = (clock: string): number => clockMillis(clock) ?? Number.NaN
+
+/** The token's times are in whole seconds, rounded down. */
+const isExpired = ({ expires_at }: Pick<Opening, "expires_at">, now: number): boolean =>
+  Math.floor(now / 1000) >= Math.floor(millisOf(expires_at) / 1000)
