@@ -14,7 +14,6 @@ export { type Jwk, type Jwks, type PermitKeys, remoteKeys } from "./permit-keys.
 export { PERMIT_REFUSALS, type PermitRefusal, type RefusedPermit } from "./permit-refusals.ts"
 export { openingClaims } from "./permitted-opening.ts"
 export { type Redemption, redeemPermit } from "./redeem-permit.ts"
-export { type PermitSigningKey, signPermit } from "./sign-permit.ts"
 export {
   type ExpectedAct,
   type ExpectedKeys,

@@ -3,7 +3,8 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto"
 import { sha256Hex, utf8Encode } from "@runseal/canonical"
 import { CompactSign } from "jose"
 import { beforeAll, describe, expect, test } from "vitest"
-import { type ExpectedPermit, type PermitClaims, permitClaims, remoteKeys, signPermit, verifyPermit } from "./index.ts"
+import { type ExpectedPermit, type PermitClaims, permitClaims, remoteKeys, verifyPermit } from "./index.ts"
+import { signPermit } from "./sign-permit.ts"
 
 const PAYLOAD = '{"amount":"120.00","to":"DE02"}'
 const ADMITTED = Date.UTC(2026, 0, 15, 9, 30, 0)

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest"
 import { makeDeployment } from "../../core/test/fixtures/deployment.ts"
 import { openPermit } from "../../core/test/fixtures/permits.ts"
 import { PAYLOAD } from "../../core/test/fixtures/samples.ts"
-import { type ExpectedPermit, openingClaims, type PermitClaims, signPermit, verifyPermit } from "../src/index.ts"
+import { type ExpectedPermit, openingClaims, type PermitClaims, verifyPermit } from "../src/index.ts"
+import { signPermit } from "../src/sign-permit.ts"
 
 const deployment = makeDeployment({ seed: "permits" })
 const { trustDocument, serviceKey, log } = deployment

@@ -1,7 +1,8 @@
 /** Service keys of tests, and permits that they sign, valid from now on. */
 import { generateKeyPairSync, type KeyObject } from "node:crypto"
 import { sha256Hex, utf8Encode } from "@runseal/canonical"
-import { type Jwk, type PermitFacts, permitClaims, signPermit } from "../src/index.ts"
+import { type Jwk, type PermitFacts, permitClaims } from "../src/index.ts"
+import { signPermit } from "../src/sign-permit.ts"
 
 export type TestKey = { readonly kid: string; readonly privateKey: KeyObject; readonly jwk: Jwk }
 

@@ -54,7 +54,7 @@ describe("open", () => {
       trust: JSON.stringify(service.deployment.trustDocument),
       now: new Date(opening.sections.envelope.admission_clock),
     })
-    expect(verdict).toMatchObject({ ok: true, claims: { jti: permit_id, sub: "api-key-1" } })
+    expect(verdict).toMatchObject({ ok: true, claims: { jti: permit_id, sub: "api-key-2" } })
   })
 
   test.each(OUTCOME_KINDS.filter(kind => kind !== "ok"))("gives the refusal %s as a value", async kind => {

@@ -73,6 +73,10 @@ const GUIDE_SAYS = [
   "allowed by baseline-permit",
   "run 1",
   "one run: true",
+  "transferred 120.00 with Runseal-Permit of 3 parts: true, run 1",
+  "paid 80.00",
+  "closed payments",
+  "closed payments",
   "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED",
   "true",
   "7 records: COMPLETE CHAIN VERIFIED AND ANCHORED",
@@ -190,5 +194,5 @@ test("the package's exports exist", () => {
 test("the package carries its licence and those of what it bundles", () => {
   expect(readdirSync(published)).toEqual(expect.arrayContaining(["LICENSE", "README.md", "THIRD-PARTY-LICENSES.txt"]))
   const others = readFileSync(join(published, "THIRD-PARTY-LICENSES.txt"), "utf8")
-  for (const name of ["@noble/curves", "@noble/hashes", "valibot"]) expect(others).toContain(`${name} `)
+  for (const name of ["@noble/curves", "@noble/hashes", "jose", "valibot"]) expect(others).toContain(`${name} `)
 })

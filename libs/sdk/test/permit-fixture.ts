@@ -1,10 +1,10 @@
 /** Permits of the scripted service: openings that are really sealed, permits that are really signed, and states that move. */
 import { type JsonObject, type JsonValue, parseStrictJson } from "@runseal/canonical"
 import type { Opening } from "@runseal/core/artifacts/opening"
-import { leafDigest } from "@runseal/core/formulas/leaves"
 import { textMember } from "@runseal/core/vocabulary/json-members"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import { permitClaims, signPermit } from "@runseal/permit"
+import { openingClaims } from "@runseal/permit"
+import { signPermit } from "@runseal/permit/sign-permit"
 import type { Deployment } from "../../core/test/fixtures/deployment.ts"
 import { asJson } from "../../core/test/fixtures/json-values.ts"
 import { openPermit } from "../../core/test/fixtures/permits.ts"
@@ -38,7 +38,7 @@ export function permitFixture(
     if (audience === undefined) return refuse(400, "invalid_field", "audience: must be a text.")
     const refused = outcomeOf(textMember(body, "payload"))
     if (refused !== undefined) return refused
-    const sealed = openPermit(deployment, { audience }).opening
+    const sealed = openPermit(deployment, { audience, tenant: TENANT }).opening
     const permit = await permitOf(deployment, sealed)
     permits.set(sealed.permit_id, { state: "open", redeemed: false, opening: sealed, permit })
     const { permit_id, expires_at, close_by } = sealed
@@ -75,30 +75,12 @@ export function permitFixture(
   }
 }
 
+/** Another chain than that of the runs, which an export states as it was when the service started. */
+const TENANT = "api-key-2"
 const REDEEMED_AT = "2026-01-15T12:00:02.000Z"
 
-const permitOf = (
-  { log, serviceKey }: Deployment,
-  { tenant_id, audience, permit_id, expires_at, sections, allow_token, reservation, leaf, entry }: Opening,
-): Promise<string> => {
-  const { admission_clock, program_id, route_id } = sections.envelope
-  const claims = permitClaims({
-    issuer: log.origin,
-    audience,
-    tenant_id,
-    permit_id,
-    admission_clock,
-    expires_at,
-    program_id,
-    route_id,
-    payload_hash: sections.payload.payload_hash,
-    reserve_tokens: reservation.tokens,
-    allow_token_hash: allow_token.hash,
-    redeem_required: false,
-    opening: { leaf_hash: leafDigest(leaf), log_id: entry.logId.keyId, log_index: entry.logIndex },
-  })
-  return signPermit(claims, serviceKey.privateKey, serviceKey.keyId)
-}
+const permitOf = ({ log, serviceKey }: Deployment, sealed: Opening): Promise<string> =>
+  signPermit(openingClaims(sealed, log.origin), serviceKey.privateKey, serviceKey.keyId)
 
 function summary({ state, redeemed, opening: { permit_id, audience, ...sealed } }: Permit): JsonObject {
   const { route_id, program_id, admission_clock: opened_at } = sealed.sections.envelope

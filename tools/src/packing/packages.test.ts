@@ -18,7 +18,14 @@ import { type PackedServer, startPackedServer } from "./test/packed-server.ts"
 
 const SLOW_MS = 300_000
 const TSC = join(ROOT, "node_modules/.bin/tsc")
-const NAMES = ["@runseal/verifier", "@runseal/sdk", "@runseal/log", "@runseal/core", "@runseal/server"]
+const NAMES = [
+  "@runseal/verifier",
+  "@runseal/sdk",
+  "@runseal/permit",
+  "@runseal/log",
+  "@runseal/core",
+  "@runseal/server",
+]
 
 let place: string
 let packed: readonly Packed[]

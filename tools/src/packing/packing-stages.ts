@@ -1,4 +1,4 @@
-/** The five packages, each as a folder that npm packs unchanged. */
+/** The six packages, each as a folder that npm packs unchanged. */
 import { execFileSync } from "node:child_process"
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -12,6 +12,7 @@ import { readWorkspace, withDependencies } from "./workspaces.ts"
 
 const VERIFIER = "apps/verifier-cli"
 const SDK = "libs/sdk"
+const PERMIT = "libs/permit"
 const LOG = "libs/log"
 const CORE = "libs/core"
 const SERVER = "apps/server"
@@ -21,6 +22,7 @@ const PAGE = "apps/verify-page"
 export const STAGES: readonly { readonly workspace: string; readonly stage: (folder: string) => void }[] = [
   { workspace: VERIFIER, stage: stageVerifier },
   { workspace: SDK, stage: stageSdk },
+  { workspace: PERMIT, stage: folder => stageModules(folder, PERMIT, { declarations: true }) },
   { workspace: LOG, stage: folder => stageModules(folder, LOG, { declarations: true }) },
   { workspace: CORE, stage: folder => stageModules(folder, CORE, { declarations: true }) },
   { workspace: SERVER, stage: stageServer },

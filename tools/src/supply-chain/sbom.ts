@@ -14,6 +14,7 @@ import { npm } from "./npm.ts"
 export const PUBLISHED: readonly (readonly [name: string, file: string])[] = [
   ["@runseal/verifier", "verifier.cdx.json"],
   ["@runseal/sdk", "sdk.cdx.json"],
+  ["@runseal/permit", "permit.cdx.json"],
   ["@runseal/log", "log.cdx.json"],
   ["@runseal/core", "core.cdx.json"],
   ["@runseal/server", "server.cdx.json"],
