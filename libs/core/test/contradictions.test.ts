@@ -8,7 +8,6 @@ import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import { type Completeness, foldExport } from "../src/verify/completeness.ts"
 import { verifyText } from "../src/verify/document.ts"
 import { createIdentifierCheck } from "../src/verify/export-identifiers.ts"
-import { createWindowCheck } from "../src/verify/export-windows.ts"
 import { type Deployment, makeDeployment, sealBatch, sealRun, tenantOf } from "./fixtures/deployment.ts"
 import { withValue } from "./fixtures/json-values.ts"
 import type { RunSpec } from "./fixtures/run-spec.ts"
@@ -19,6 +18,19 @@ const TENANT = "api-key-1"
 /** Start of the window in which the fixtures run. */
 const WINDOW = Date.parse("2026-01-15T00:00:00.000Z")
 
+/** Records whose charges the operator writes as he likes: number, total before it, tokens. */
+const charged = (
+  deployment: Deployment,
+  charges: readonly (readonly [ordinal: number, before: number, tokens: number])[],
+  cap = 100_000,
+) =>
+  charges.map(([ordinal, total, tokens]) => {
+    tenantOf(deployment, TENANT).spent.set(WINDOW, { total, ordinal: ordinal - 1 })
+    const outcome = total + tokens >= cap ? "macc_halt" : "ok"
+    return sealRun(deployment, { outcome, declared: costing(tokens), window_cap: cap }).bundle
+  })
+
+const OF = "of the window of 2026-01-15T00:00:00.000Z"
 function judge(deployment: Deployment, records: readonly Bundle[], asked: Asked = {}): Completeness {
   const fold = foldExport([deployment.trust])
   const text = exportText(stateExport(deployment, records, asked), ...records)
@@ -34,139 +46,125 @@ function judge(deployment: Deployment, records: readonly Bundle[], asked: Asked 
 const sentencesOf = (found: Completeness): readonly string[] =>
   found.problems.map(one => `line ${one.line}: ${one.sentence}`)
 
-/** Records whose charges the operator writes as he likes: tokens, and the total before them. */
-const charged = (
-  deployment: Deployment,
-  charges: readonly (readonly [before: number, tokens: number])[],
-  cap = 100_000,
-) =>
-  charges.map(([before, tokens]) => {
-    const { spent } = tenantOf(deployment, TENANT)
-    spent.set(WINDOW, { total: before, ordinal: spent.get(WINDOW)?.ordinal ?? 0 })
-    const outcome = before + tokens >= cap ? "macc_halt" : "ok"
-    return sealRun(deployment, { outcome, declared: costing(tokens), window_cap: cap }).bundle
-  })
-
-describe("charges of a window", () => {
-  test("that each begin with an untouched window overlap", () => {
+describe("movements of a window", () => {
+  type Charges = readonly (readonly [ordinal: number, before: number, tokens: number])[]
+  const spoken: readonly (readonly [name: string, charges: Charges, sentence: string])[] = [
+    [
+      "one number twice",
+      [
+        [1, 0, 10],
+        [1, 0, 10],
+      ],
+      `has movement 1 ${OF}, which a document before it has`,
+    ],
+    [
+      "one number twice within a row",
+      [
+        [1, 0, 10],
+        [2, 10, 5],
+        [3, 15, 5],
+        [2, 10, 1],
+      ],
+      `has movement 2 ${OF}`,
+    ],
+    [
+      "a first that does not begin at nothing",
+      [
+        [2, 5, 10],
+        [1, 0, 10],
+      ],
+      `leaves movement 1 ${OF} at 10`,
+    ],
+    [
+      "tokens from nowhere",
+      [
+        [1, 0, 10],
+        [2, 11, 5],
+      ],
+      `begins movement 2 ${OF} at 11, and movement 1 leaves it at 10`,
+    ],
+    [
+      "tokens that vanish",
+      [
+        [1, 0, 10],
+        [2, 9, 5],
+      ],
+      `begins movement 2 ${OF} at 9, and movement 1 leaves it at 10`,
+    ],
+    [
+      "a filled hole that does not fit",
+      [
+        [1, 0, 10],
+        [3, 15, 1],
+        [2, 10, 4],
+      ],
+      `leaves movement 2 ${OF} at 14`,
+    ],
+  ]
+  test.each(spoken)("contradict themselves: %s", (_name, charges, sentence) => {
     const a = makeDeployment()
-    const records = charged(
-      a,
-      Array.from({ length: 5 }, () => [0, 60_000] as const),
-    )
-    expect(sentencesOf(judge(a, records))).toEqual(
-      [2, 3, 4, 5].map(
-        n =>
-          `line ${n + 1}: record ${n} (run ${n}) takes the window of 2026-01-15T00:00:00.000Z from 0 to 60000, and record 1 takes it from 0 to 60000: one token is counted twice`,
-      ),
-    )
+    const found = judge(a, charged(a, charges), { windows: [] })
+    expect(found).toMatchObject({ verdict: "FAILED", problem_count: 1 })
+    expect(found.problems[0]?.sentence).toContain(sentence)
   })
 
-  test.each<[string, readonly (readonly [number, number])[]]>([
-    [
-      "one inside another",
-      [
-        [0, 1000],
-        [100, 10],
-      ],
-    ],
-    [
-      "one around another",
-      [
-        [100, 10],
-        [0, 1000],
-      ],
-    ],
-    [
-      "one token",
-      [
-        [0, 1000],
-        [999, 10],
-      ],
-    ],
-    [
-      "one token, in the other order",
-      [
-        [999, 10],
-        [0, 1000],
-      ],
-    ],
-    [
-      "a charge of nothing inside another",
-      [
-        [0, 1000],
-        [500, 0],
-      ],
-    ],
-    [
-      "another around a charge of nothing",
-      [
-        [500, 0],
-        [0, 1000],
-      ],
-    ],
-    [
-      "the last of many",
-      [
-        [0, 10],
-        [20, 10],
-        [40, 10],
-        [60, 10],
-        [25, 10],
-      ],
-    ],
-  ])("overlap: %s", (_name, charges) => {
-    const a = makeDeployment()
-    expect(judge(a, charged(a, charges))).toMatchObject({ verdict: "FAILED", problem_count: 1 })
-  })
-
-  test.each<[string, readonly (readonly [number, number])[]]>([
+  const fitting: readonly (readonly [name: string, charges: Charges])[] = [
     [
       "in a row",
       [
-        [0, 10],
-        [10, 20],
-        [30, 5],
+        [1, 0, 10],
+        [2, 10, 20],
+        [3, 30, 5],
       ],
     ],
     [
       "sealed in another order",
       [
-        [30, 5],
-        [0, 10],
-        [10, 20],
+        [3, 30, 5],
+        [1, 0, 10],
+        [2, 10, 20],
       ],
     ],
     [
       "with holes",
       [
-        [100, 10],
-        [500, 20],
-        [0, 1],
+        [5, 100, 10],
+        [9, 500, 20],
+        [1, 0, 1],
       ],
     ],
     [
-      "of nothing, between others and twice",
+      "of nothing",
       [
-        [0, 10],
-        [10, 0],
-        [10, 5],
-        [10, 0],
-        [15, 0],
-        [0, 0],
+        [1, 0, 10],
+        [2, 10, 0],
+        [3, 10, 5],
+        [4, 15, 0],
+        [5, 15, 0],
       ],
     ],
     [
       "beyond the cap, each halted",
       [
-        [99_000, 1000],
-        [100_000, 5000],
-        [105_000, 0],
+        [7, 99_000, 1000],
+        [8, 100_000, 5000],
+        [9, 105_000, 0],
       ],
     ],
-  ])("fit together: %s", (_name, charges) => {
+    [
+      "that joins two rows",
+      [
+        [1, 0, 1],
+        [3, 2, 1],
+        [2, 1, 1],
+        [4, 3, 1],
+      ],
+    ],
+  ]
+  test.each(fitting)("fit together: %s", (_name, charges) => {
     const a = makeDeployment()
-    expect(judge(a, charged(a, charges))).toMatchObject({ problems: [], notes: [] })
+    const found = judge(a, charged(a, charges), { windows: [] })
+    expect(found).toMatchObject({ problems: [], notes: [] })
   })
 
   test("of two windows do not touch", () => {
@@ -174,19 +172,6 @@ describe("charges of a window", () => {
     const days = ["2026-01-15T12:00:00.250Z", "2026-01-16T12:00:00.250Z"]
     const records = days.map(at => sealRun(a, { outcome: "ok", at, declared: costing(60_000) }).bundle)
     expect(judge(a, records, { at: "2026-01-17T00:00:00.000Z" })).toMatchObject({ problems: [] })
-  })
-
-  test("of a window of the past are forgotten", () => {
-    const windows = createWindowCheck(2)
-    const a = makeDeployment()
-    const days = [15, 16, 17, 18].map(day => ({ outcome: "ok", at: `2026-01-${day}T12:00:00.250Z` }) as const)
-    const records = days.map(day => sealRun(a, day).bundle)
-    const problems = records.flatMap((record, at) => {
-      const logTime = Number(record.anchors.complete_record?.entry.integratedTime)
-      // Taken twice: as long as a window is remembered, the second is found.
-      return [0, 1].map(() => windows(record, logTime, at, String).length)
-    })
-    expect(problems).toEqual([0, 1, 0, 1, 0, 1, 0, 1])
   })
 })
 
@@ -255,10 +240,10 @@ describe("identifiers", () => {
     const { envelope, transport } = first.sections
     expect(judge(a, [first, again]).problems.map(({ sentence }) => sentence)).toEqual([
       "record 2 (run 7) has the run number of record 1 (run 7)",
-      `record 2 (run 7) has the envelope id ${envelope?.envelope_id} of record 1`,
-      `record 2 (run 7) has the nonce ${envelope?.run_nonce} of record 1`,
-      `record 2 (run 7) has the sequence id ${transport?.sequence_id} of record 1`,
-      expect.stringContaining("one token is counted twice"),
+      `record 2 (run 7) has the envelope id ${envelope?.envelope_id} of document 1`,
+      `record 2 (run 7) has the nonce ${envelope?.run_nonce} of document 1`,
+      `record 2 (run 7) has the sequence id ${transport?.sequence_id} of document 1`,
+      `record 2 (run 7) has movement 1 ${OF}, which a document before it has`,
     ])
   })
 
@@ -285,7 +270,8 @@ describe("identifiers", () => {
         sections: { ...rest, envelope: { ...envelope!, envelope_id: `env-${digits}`, run_nonce: digits.repeat(4) } },
       }
     }
-    const take = (nonce: number, place: number): readonly string[] => identifiers(withNonce(nonce), place, String)
+    const take = (nonce: number, place: number): readonly string[] =>
+      identifiers({ kind: "record", value: withNonce(nonce) }, place, String)
     for (let n = 0; n < 5000; n++) expect(take(n, n)).toEqual([])
     for (const n of [0, 1, 777, 4499])
       expect(take(n, 6000)).toEqual([expect.stringMatching(` of ${n}$`), expect.stringMatching(` of ${n}$`)])
@@ -294,7 +280,9 @@ describe("identifiers", () => {
       ...withNonce(9000),
       sections: { ...bundle.sections, envelope: { ...envelope!, envelope_id: "env-ffffffffffffffff" } },
     }
-    expect(identifiers(other, 6000, String)).toEqual([`has the nonce ${envelope?.run_nonce} of 3`])
+    expect(identifiers({ kind: "record", value: other }, 6000, String)).toEqual([
+      `has the nonce ${envelope?.run_nonce} of 3`,
+    ])
     // Beyond the bound nothing is remembered.
     expect(take(4500, 6000)).toEqual([])
   })
@@ -407,10 +395,10 @@ describe("a range", () => {
   test("begins in the middle of a window, and charges before it are holes", () => {
     const a = makeDeployment()
     const records = charged(a, [
-      [0, 100],
-      [100, 50],
-      [150, 0],
-      [150, 25],
+      [1, 0, 100],
+      [2, 100, 50],
+      [3, 150, 0],
+      [4, 150, 25],
     ])
     expect(pieceOf(a, records.slice(1))).toMatchObject({
       verdict: "COMPLETE RANGE VERIFIED AND ANCHORED",
@@ -422,12 +410,12 @@ describe("a range", () => {
   test("that contradicts itself fails like a chain", () => {
     const a = makeDeployment()
     const records = charged(a, [
-      [0, 100],
-      [100, 50],
-      [120, 40],
+      [1, 0, 100],
+      [2, 100, 50],
+      [3, 120, 40],
     ])
     expect(sentencesOf(pieceOf(a, records.slice(1)))).toEqual([
-      "line 3: record 3 (run 3) takes the window of 2026-01-15T00:00:00.000Z from 120 to 160, and record 2 takes it from 100 to 150: one token is counted twice",
+      `line 3: record 3 (run 3) begins movement 3 ${OF} at 120, and movement 2 leaves it at 150`,
     ])
   })
 })

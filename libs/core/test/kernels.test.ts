@@ -19,7 +19,14 @@ import { AI_OUTPUT, FULL_DECLARED } from "./fixtures/samples.ts"
 /** A run admitted at 12:00:00.000 on 15 January 2026. */
 function planOf(declared: Declared, ai_output?: string | undefined, payload?: string): Plan {
   const deployment = makeDeployment()
-  const tenant = { tenant_id: "api-key-1", tenant_salt: "0".repeat(64), ordinal: 0, previous: "", spent: new Map() }
+  const tenant = {
+    tenant_id: "api-key-1",
+    tenant_salt: "0".repeat(64),
+    ordinal: 0,
+    previous: "",
+    open: new Set<string>(),
+    spent: new Map(),
+  }
   const plan = planRun(deployment, tenant, { outcome: "ok", at: "2026-01-15T12:00:00.000Z", declared })
   return { ...plan, ai_output, payload: payload ?? plan.payload }
 }

@@ -46,8 +46,8 @@ export function compareDocuments(statement: ExportStatement, first: number, list
       return {
         problems: [
           ...order(document, name),
-          ...(linked.known ? [] : identifiers(document, place, nameOf)),
           ...linked.problems,
+          ...(linked.known ? [] : identifiers(document, place, nameOf)),
           ...windows.take(document, name),
           ...policies(document, name),
         ],

@@ -20,6 +20,8 @@ export function createIdentifierCheck(limit: number = REMEMBERED_RECORDS_MAX): I
   return ({ kind, value }, place, nameOf) => {
     if (kind === "end") return []
     const { envelope } = value.sections
+    const sequence =
+      kind === "record" ? value.sections.transport?.sequence_id : sequenceId(value.sections.envelope.hash)
     const repeated = (what: keyof typeof tables, value: string | undefined): readonly string[] => {
       const digits = value?.slice(value.indexOf("-") + 1)
       const first = digits && tables[what].find(digits, place < limit ? place : undefined)
@@ -28,7 +30,7 @@ export function createIdentifierCheck(limit: number = REMEMBERED_RECORDS_MAX): I
     return [
       ...repeated("envelope id", envelope?.envelope_id),
       ...repeated("nonce", envelope?.run_nonce),
-      ...repeated("sequence id", envelope && sequenceId(envelope.hash)),
+      ...repeated("sequence id", sequence),
     ]
   }
 }
