@@ -67,7 +67,7 @@ export type PermittedActs = {
   /**
    * Asks for a permit, acts, and closes the permit, always. An act that throws is closed as failed, EXECUTOR_FAILED or the code of an
    * ActFailedError, and its error is thrown again; one that is aborted or takes too long is closed as TIMED_OUT and throws AbortedError or
-   * ActTimeoutError. An act that is refused throws PermitRefusedError and is not begun. When the close is refused, or cannot be
+   * ActTimeoutError. An act that is refused throws PermitRefusedError and is not started. When the close is refused, or cannot be
    * made, the output is not returned: OutputRefusedError has the receipt, PermitNotClosedError the permit's id.
    */
   readonly permit: <Output>(
