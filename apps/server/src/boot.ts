@@ -206,20 +206,26 @@ const reportsTo = ({ stageFailed, batchFailed, sealed, lockHeld }: Deps["telemet
   reportLockHeld: lockHeld,
 })
 
+/** Who signs permits, and under which name. */
+const issuerOf = ({ permits }: Config, { keys, origin }: Deployment) => ({
+  signOpening: permits ? permitSigning(keys.service, origin) : undefined,
+  issuer: origin,
+})
+
 async function bootOver(parts: OverHeads): Promise<Service> {
   const { config, prepared, db, nowMs, telemetry, heads, reads } = parts
   // Before the start tidies away files of processes that ended.
   const left = heads.sizes()
   const deployment = await openDeployment(db, config, heads, nowMs)
-  const { keys, origin, epoch } = deployment
   refuseOwnLog(config.witnesses, deployment)
+  const { keys, origin, epoch } = deployment
   const [revision, doubt, stop] = [sourceRevision(), createDoubt(), new AbortController()]
   const outside = await openOutside({ db, log: prepared.outside, nowMs, telemetry })
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
   const trust = trustedKeysOf(document)
   const shownHead = openShownHead(db, heads.known)
-  const cosigner = openCosigner({ db, shownHead, config, nowMs, telemetry })
-  const { directory, idempotencyKeys, trialQuota, rateLimits } = openAccess({ db, config, nowMs, telemetry, keys })
+  const cosigner = openCosigner({ ...parts, shownHead })
+  const { directory, idempotencyKeys, trialQuota, rateLimits } = openAccess({ ...parts, keys })
   const [ledger, verification] = [createBudgetLedger(db), openVerificationOf(deployment, document, parts)]
   verification.takeOver(left)
   const sealer = openSealer({
@@ -246,11 +252,9 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     nowMs,
     reviewer: prepared.reviewer,
     signal: stop.signal,
-    signOpening: config.permits ? permitSigning(keys.service, origin) : undefined,
-    issuer: origin,
+    ...issuerOf(config, deployment),
     pipeline: pipelineOf(config, prepared, revision, telemetry.stageFailed),
   })
-  const exporting = { db, reads, nowMs, show: outside.shown.showOutside, reportFailure: telemetry.exportCut }
   const readiness = verification.ready(createReadiness({ db, nowMs, heads, epoch, doubt, telemetry }))
   const deps: Deps = {
     db,
@@ -264,12 +268,13 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     trustedProxyHops: config.trustedProxyHops,
     ...execution,
     attest: (owner, request, claim) => sealer.attest(attestationDraft(owner, request), claim),
-    openExport: openExports({ ...exporting, sealer }).open,
+    openExport: openExports({ ...parts, sealer, show: outside.shown.showOutside, reportFailure: telemetry.exportCut })
+      .open,
     stateRun: createRunStatements(keys.service, trust),
     renderReport: renderer.render,
     readiness: outside.ready(readyWithSigner(readiness, { key: keys.service, nowMs, telemetry })),
     sealingQueue: sealer.waiting,
-    permits: sweeper,
+    permitEnds: sweeper,
     reportUnavailable: doubt.raise,
     telemetry,
     ...outside.shown,
@@ -280,8 +285,8 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     ...publishedOf(deployment, config, document),
   }
   const access = [reads, directory, rateLimits, trialQuota, idempotencyKeys]
-  const sealing = [sweeper, ledger, sealer, verification]
-  const opened = [prepared.inspection, renderer, documents, ...sealing, cosigner, outside, ...access, heads, db]
+  const sealing = [prepared.inspection, renderer, documents, sweeper, ledger, sealer, verification]
+  const opened = [...sealing, cosigner, outside, ...access, heads, db]
   return { deps, close: () => closeAll(stop, opened) }
 }
 

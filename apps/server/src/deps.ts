@@ -66,7 +66,7 @@ export type Deps = {
   /** Number of records in the queue of the sealer. */
   readonly sealingQueue: () => number
   /** Ends permits that are due, which those of a revoked key are at once. */
-  readonly permits: Pick<PermitSweeper, "sweep" | "openPermits">
+  readonly permitEnds: Pick<PermitSweeper, "sweep" | "openPermits">
   readonly telemetry: Telemetry
   /** The outside log that this process delivers to. */
   readonly outside?: Outbox

@@ -42,7 +42,7 @@ async function startListening(
   metrics?.read({
     waiting: deps.sealingQueue,
     readiness: deps.readiness,
-    openPermits: deps.permits.openPermits,
+    openPermits: deps.permitEnds.openPermits,
     outside: deps.outside?.standing,
   })
   const watched =

@@ -54,7 +54,12 @@ export type TestService = {
 const JSON_TYPE = { "Content-Type": "application/json" }
 
 /** Suites ask more in a minute than a caller may: the limits are judged by suites of their own, which set them. */
-const UNLIMITED = { rateLimit: 1_000_000, attestRateLimit: 1_000_000, anonymousRateLimit: 1_000_000 }
+const UNLIMITED = {
+  rateLimit: 1_000_000,
+  attestRateLimit: 1_000_000,
+  permitRateLimit: 1_000_000,
+  anonymousRateLimit: 1_000_000,
+}
 
 function settledConfig(folder: string, { keysDir, policy, config }: Settings): Config {
   const read = readConfig(["--data-dir", folder, "--region", "eu-test-1"], {})

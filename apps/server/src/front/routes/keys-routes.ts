@@ -64,7 +64,7 @@ export function keyRoutes(deps: Deps): Hono {
     const known = callerOf(c).scope === "admin" && (await revokeKey(deps.db, id, deps.nowMs()))
     if (!known) throw noSuchKey()
     // The key's open permits are due now. They are ended by documents, for which this answer does not wait.
-    void deps.permits.sweep()
+    void deps.permitEnds.sweep()
     return c.json({ ok: true, id, revoked: true } satisfies RevokedKey)
   })
   return app
