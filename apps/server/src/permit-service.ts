@@ -43,11 +43,11 @@ export type Permits = {
   readonly close: (permit: ClosedPermit, act: ReportedAct, request: Request) => Promise<SealedRun>
   /** The token of an opening; undefined once it has expired, and where this service gives out none. */
   readonly sign: (opening: Opening) => Promise<string | undefined>
-  /** Judges a token, as one for this opening, by the keys in force. */
+  /** Judges a token, as one for this opening, by the keys of `jwks`. */
   readonly check: (token: string, opening: Opening) => Promise<PermitVerdict>
   /** Redeems a permit that is open and has not expired. Its time in milliseconds; undefined when it is not to be redeemed (any more). */
   readonly redeem: (opening: Opening) => Promise<number | undefined>
-  /** The keys in force, with which tokens are checked. */
+  /** The keys with which tokens are checked. */
   readonly jwks: () => Promise<Jwks>
 }
 
@@ -67,7 +67,7 @@ type PermitParts = {
 const LEEWAY_SECONDS = 5
 
 export function openPermits({ db, sealer, nowMs, mint, pipeline, signOpening, issuer }: PermitParts): Permits {
-  const jwks = async (): Promise<Jwks> => serviceJwks(await readSigningKeys(db))
+  const jwks = async (): Promise<Jwks> => serviceJwks(await readSigningKeys(db), nowMs() / 1000)
   return {
     open: async (submission, asked, { claim, request_id }) => {
       if (signOpening === undefined) throw permitsOff()

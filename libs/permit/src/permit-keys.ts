@@ -1,7 +1,7 @@
 /** Where the key comes from that checks a permit: a JWKS document, the service's address, or a pinned trust document. */
 import { encodeBase64, type JsonObject, parseStrictJson } from "@runseal/canonical"
+import { REDEEMED_VALID_SECONDS_MAX } from "@runseal/core/artifacts/opening"
 import { parseP256Spki } from "@runseal/log/keys/spki"
-import { isValidAt } from "@runseal/log/keys/validity"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, importJWK } from "jose"
@@ -73,12 +73,16 @@ async function found(key: Promise<CryptoKey>): Promise<CryptoKey | PermitRefusal
   }
 }
 
-/** The service keys of a trust document. One that is revoked checks nothing, whenever the permit says it was signed. */
+/**
+ * The service keys of a trust document. One that was replaced checks permits as long as one of its own may be valid; one that is revoked
+ * checks nothing, whenever the permit says it was signed.
+ */
 export const trustedServiceKeys = ({ serviceKeys }: TrustedKeys): PermitKeys => ({
   find: async (kid, now) => {
     const key = serviceKeys.find(({ keyId }) => keyId === kid)
-    if (key === undefined || !isValidAt(key, Math.floor(now))) return "unknown_key"
-    if (key.revokedFrom !== undefined && now >= key.revokedFrom) return "unknown_key"
+    if (key === undefined || now < key.validFrom || (key.revokedFrom !== undefined && now >= key.revokedFrom))
+      return "unknown_key"
+    if (key.validTo !== undefined && now > key.validTo + REDEEMED_VALID_SECONDS_MAX) return "unknown_key"
     return await importPoint(parseP256Spki(key.spki) ?? new Uint8Array())
   },
 })

@@ -75,8 +75,9 @@ describe("the service keys of a trust document", () => {
   test("a key that is not listed", async () => {
     expect(await verifyPermit(await sign({}, "0".repeat(64)), EXPECTED)).toMatchObject({ reason: "unknown_key" })
   })
-  test("a key whose time is over, or has not begun", async () => {
+  test("a key that was replaced counts for a day more, and one of later times not yet", async () => {
     expect(await verdict({ valid_to: "2026-01-02T00:00:00Z" })).toMatchObject({ reason: "unknown_key" })
+    expect(await verdict({ valid_to: "2026-01-15T11:00:00Z" })).toMatchObject({ ok: true })
     expect(await verdict({ valid_from: "2026-02-01T00:00:00Z" })).toMatchObject({ reason: "unknown_key" })
   })
   test("a revoked key checks nothing from its revocation on", async () => {

@@ -1,10 +1,9 @@
 /** Permits are signed with the service key, and checked with the service keys that are in force. docs/api.md, "Permits". */
 import { encodeBase64 } from "@runseal/canonical"
-import type { Opening } from "@runseal/core/artifacts/opening"
-import { leafDigest } from "@runseal/core/formulas/leaves"
+import { type Opening, REDEEMED_VALID_SECONDS_MAX } from "@runseal/core/artifacts/opening"
 import type { Jwks } from "@runseal/core/wire/permit-answers"
 import { parseP256Spki } from "@runseal/log/keys/spki"
-import { permitClaims } from "@runseal/permit"
+import { openingClaims } from "@runseal/permit"
 import { signPermit } from "@runseal/permit/sign-permit"
 import type { SigningKeyRow } from "../store/tables/signing-keys.ts"
 import type { EcdsaKey } from "./ecdsa-keys.ts"
@@ -18,31 +17,18 @@ export type SignOpening = (opening: Opening) => Promise<string>
  */
 export function permitSigning({ privateKey, keyId }: EcdsaKey, issuer: string): SignOpening | undefined {
   if (privateKey === undefined) return undefined
-  return ({ sections, leaf, entry, reservation, allow_token, redeem_required, ...opening }) => {
-    const { program_id, route_id, payload_hash, admission_clock } = sections.envelope
-    const claims = permitClaims({
-      issuer,
-      audience: opening.audience,
-      tenant_id: opening.tenant_id,
-      permit_id: opening.permit_id,
-      admission_clock,
-      expires_at: opening.expires_at,
-      program_id,
-      route_id,
-      payload_hash,
-      reserve_tokens: reservation.tokens,
-      allow_token_hash: allow_token.hash,
-      redeem_required: redeem_required === true,
-      opening: { leaf_hash: leafDigest(leaf), log_id: entry.logId.keyId, log_index: entry.logIndex },
-    })
-    return signPermit(claims, privateKey, keyId)
-  }
+  return opening => signPermit(openingClaims(opening, issuer), privateKey, keyId)
 }
 
-/** The service keys in force, as executors read them. A key that was replaced or revoked is none of them. */
-export const serviceJwks = (keys: readonly SigningKeyRow[]): Jwks => ({
+/**
+ * The service keys with which permits are checked, as executors read them: the one in force, and those that were replaced as long as a permit
+ * of theirs may be valid. A revoked key is none of them.
+ * @param now Unix seconds
+ */
+export const serviceJwks = (keys: readonly SigningKeyRow[], now: number): Jwks => ({
   keys: keys
-    .filter(({ role, valid_to, revoked_from }) => role === "service" && valid_to === 0 && revoked_from === 0)
+    .filter(({ role, revoked_from }) => role === "service" && revoked_from === 0)
+    .filter(({ valid_to }) => valid_to === 0 || now <= valid_to + REDEEMED_VALID_SECONDS_MAX)
     .flatMap(({ key_id, spki }) => {
       // 0x04, then both coordinates (SEC 1 §2.3.3).
       const point = parseP256Spki(spki)
