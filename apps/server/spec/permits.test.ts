@@ -1,9 +1,7 @@
-/** Permits over HTTP: docs/api.md, "Permits". */
-import { randomUUID } from "node:crypto"
 import type { JsonObject } from "@runseal/canonical"
 import { expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
-import { type Answer, objectAt, textAt } from "./harness/read-answer.ts"
+import { textAt } from "./harness/read-answer.ts"
 import { request } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
 

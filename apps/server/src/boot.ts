@@ -206,6 +206,14 @@ const reportsTo = ({ stageFailed, batchFailed, sealed, lockHeld }: Deps["telemet
   reportLockHeld: lockHeld,
 })
 
+/** What follows a commit. */
+const afterCommit =
+  ({ committed }: Deps["telemetry"], steps: readonly (() => void)[]) =>
+  (records: number): void => {
+    committed(records)
+    for (const step of steps) step()
+  }
+
 /** Who signs permits, and under which name. */
 const issuerOf = ({ permits }: Config, { keys, origin }: Deployment) => ({
   signOpening: permits ? permitSigning(keys.service, origin) : undefined,
@@ -238,10 +246,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     ...reportsTo(telemetry),
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     ...heads,
-    reportCommitted: records => {
-      telemetry.committed(records)
-      for (const told of [doubt.settle, cosigner.wake, outside.wake]) told()
-    },
+    reportCommitted: afterCommit(telemetry, [doubt.settle, cosigner.wake, outside.wake]),
   })
   const sweeper = openPermitSweeper({ db, sealer, nowMs, reportFailure: telemetry.permitsNotEnded })
   const [renderer, documents] = [openReports(deployment, db), openDocumentCheck(document)]

@@ -3,12 +3,16 @@ import { receiptLeafSchema, servedReceiptAnchorSchema } from "@runseal/core/arti
 import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
 import { bundleSchema, sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
+import { openingSchema } from "@runseal/core/artifacts/opening"
+import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
 import { attestRequestSchema } from "@runseal/core/wire/attestation-requests"
 import { okAnswerSchema, refusedAnswerSchema, stageErrorAnswerSchema } from "@runseal/core/wire/execute-answers"
 import { attestedContextSchema, executeRequestSchema } from "@runseal/core/wire/execute-request"
 import { listedKeySchema, mintedKeySchema, mintKeyRequestSchema } from "@runseal/core/wire/key-requests"
 import { trustDocumentSchema } from "@runseal/core/wire/log-answers"
+import { openPermitAnswerSchema, permitRecordSchema, permitSummarySchema } from "@runseal/core/wire/permit-answers"
+import { closePermitRequestSchema, openPermitRequestSchema } from "@runseal/core/wire/permit-requests"
 import {
   checkSchema,
   runRecordSchema,
@@ -28,6 +32,13 @@ export const NAMED_SCHEMAS: NamedSchemas = {
   OkAnswer: okAnswerSchema,
   RefusedAnswer: refusedAnswerSchema,
   StageErrorAnswer: stageErrorAnswerSchema,
+  OpenPermitRequest: openPermitRequestSchema,
+  ClosePermitRequest: closePermitRequestSchema,
+  OpenPermitAnswer: openPermitAnswerSchema,
+  PermitSummary: permitSummarySchema,
+  PermitRecord: permitRecordSchema,
+  Opening: openingSchema,
+  PermitEnd: permitEndSchema,
   RunSummary: runSummarySchema,
   RunsPage: runsPageSchema,
   RunRecord: runRecordSchema,

@@ -17,6 +17,7 @@ import { ATTESTATION_OPERATIONS } from "./operations/attestations-operations.ts"
 import { EXECUTE_OPERATIONS } from "./operations/execute-operations.ts"
 import { KEY_OPERATIONS } from "./operations/keys-operations.ts"
 import { LOG_OPERATIONS } from "./operations/log-operations.ts"
+import { PERMIT_OPERATIONS } from "./operations/permits-operations.ts"
 import { RUN_OPERATIONS } from "./operations/runs-operations.ts"
 import { SERVICE_OPERATIONS } from "./operations/service-operations.ts"
 import { RATE_LIMIT_HEADERS, REFUSALS, refusalsOf } from "./refusals.ts"
@@ -24,6 +25,7 @@ import { RATE_LIMIT_HEADERS, REFUSALS, refusalsOf } from "./refusals.ts"
 /** Every endpoint. */
 export const OPERATIONS: readonly Operation[] = [
   ...EXECUTE_OPERATIONS,
+  ...PERMIT_OPERATIONS,
   ...RUN_OPERATIONS,
   ...ATTESTATION_OPERATIONS,
   ...KEY_OPERATIONS,

@@ -43,7 +43,7 @@ const refused = (
 })
 
 const CHALLENGE: AnswerHeader = {
-  description: "The header that a key is sent in.",
+  description: "What is asked for: a key, by the header that it is sent in, or a permit.",
   schema: { type: "string" },
   required: true,
 }
@@ -53,23 +53,33 @@ const optional = (header: AnswerHeader): AnswerHeader => ({ ...header, required:
 /** Every refusal by its status: `components.responses` of the document. */
 export const REFUSALS: Readonly<Record<RefusalStatus, { readonly name: string; readonly answer: Answer }>> = {
   400: refused(400, "BadRequest", "The request is invalid: the sentence names the field, never its value."),
-  401: refused(401, "Unauthorized", "The deployment is locked and the key is absent, unknown or revoked.", {
-    "WWW-Authenticate": CHALLENGE,
-  }),
-  403: refused(403, "Forbidden", "An admin key is needed."),
+  401: refused(
+    401,
+    "Unauthorized",
+    "The deployment is locked and the key is absent, unknown or revoked; or the permit is not valid.",
+    {
+      "WWW-Authenticate": CHALLENGE,
+    },
+  ),
+  403: refused(403, "Forbidden", "An admin key is needed, or the deployment opens no permits."),
   404: refused(404, "NotFound", "There is no such thing, or it belongs to another key."),
   406: refused(406, "NotAcceptable", "Accept-Encoding allows no form in which the answer is sent."),
   409: refused(
     409,
     "KeyInUse",
-    "The idempotency key was used with another body; with Retry-After, its first request is still under way. Of a claim: the runs were given to another key, or there are none.",
+    "The idempotency key was used with another body; with Retry-After, its first request is still under way. Of a claim: the runs were given to another key, or there are none. Of a permit: it is not open any more, or was redeemed before.",
     { "Retry-After": optional(SECONDS) },
   ),
   413: refused(413, "TooLarge", "The body is too large."),
-  429: refused(429, "TooManyRequests", "A limit is reached: the rate limit, or a trial key's runs in 30 days.", {
-    "Retry-After": SECONDS,
-    ...Object.fromEntries(Object.entries(RATE_LIMIT_HEADERS).map(([name, header]) => [name, optional(header)])),
-  }),
+  429: refused(
+    429,
+    "TooManyRequests",
+    "A limit is reached: the rate limit, a trial key's runs in 30 days, or a key's open permits.",
+    {
+      "Retry-After": SECONDS,
+      ...Object.fromEntries(Object.entries(RATE_LIMIT_HEADERS).map(([name, header]) => [name, optional(header)])),
+    },
+  ),
   500: refused(500, "Fault", "A fault of the server; the operator finds its cause by the request id."),
   503: refused(
     503,

@@ -8,6 +8,7 @@ import {
   trustDocumentSchema,
   trustedRootSchema,
 } from "@runseal/core/wire/log-answers"
+import { jwksSchema } from "@runseal/core/wire/permit-answers"
 import { consistencyQuerySchema } from "../../http/query.ts"
 import { bytes, json, type Operation, type PathParameter } from "../operation.ts"
 
@@ -149,5 +150,19 @@ export const LOG_OPERATIONS: readonly Operation[] = [
     summary: "The service's public key",
     unfailing: true,
     answers: { 200: bytes("application/x-pem-file", "PEM.") },
+  },
+  {
+    ...TRUST,
+    path: "/.well-known/jwks.json",
+    id: "jwks",
+    summary: "The service keys in force, as a JWKS document",
+    description: "Permits are checked with them. A key that was replaced or revoked is not listed.",
+    answers: {
+      200: json(jwksSchema, "RFC 7517.", {
+        ETag: { description: "Hash of the document.", schema: { type: "string" }, required: true },
+      }),
+      304: { description: "Unchanged since the ETag of If-None-Match." },
+    },
+    refusals: [503],
   },
 ]
