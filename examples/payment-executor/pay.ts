@@ -31,10 +31,13 @@ try {
       const text = await answer.text()
       if (answer.status === 401 || answer.status === 403) throw new ActFailedError("EXECUTOR_REFUSED", text)
       if (answer.status !== 201) throw new Error(text)
-      return { output: text, effects: [{ effect_kind: "funds_transfer", target: payments, status: "acknowledged" }] }
+      // The review of outputs looks for personal data, which an account number is: the acknowledgement is sealed as its hash.
+      const ack_hash = await hashFile(new TextEncoder().encode(text))
+      const effect = { effect_kind: "funds_transfer", target: payments, status: "acknowledged", ack_hash }
+      return { output: `${amount} transferred`, effects: [effect] }
     },
   )
-  console.log(`paid: ${output}\nsealed as run ${run.run_id}`)
+  console.log(`${output}, sealed as run ${run.run_id}`)
 } catch (error) {
   if (!(error instanceof PermitRefusedError)) throw error
   console.log(`not paid: ${error.message}`)
