@@ -93,7 +93,7 @@ describe("what is missing, doubled or reordered is named", () => {
     "$name dropped",
     ({ at, ordinal }) => {
       expect(sentencesOf([whole, ...records.toSpliced(at, 1)])).toEqual([
-        `record ${ordinal} is missing, ${between(records[at - 1], records[at + 1])}`,
+        `document ${ordinal} is missing, ${between(records[at - 1], records[at + 1])}`,
       ])
     },
   )
@@ -106,7 +106,7 @@ describe("what is missing, doubled or reordered is named", () => {
     "$name swapped with the next",
     ({ at, bundle, name }) => {
       const swapped = records.with(at, bundle).with(at + 1, records[at]!)
-      expect(sentencesOf([whole, ...swapped])).toEqual([`${name} is out of order, after record ${at + 2}`])
+      expect(sentencesOf([whole, ...swapped])).toEqual([`${name} is out of order, after document ${at + 2}`])
     },
   )
 
@@ -131,8 +131,8 @@ describe("what is missing, doubled or reordered is named", () => {
   })
 
   test("all of them dropped", () => {
-    expect(sentencesOf([whole])).toEqual(["records 1 to 7 are missing"])
-    expect(sentencesOf([range])).toEqual(["records 3 to 5 are missing"])
+    expect(sentencesOf([whole])).toEqual(["documents 1 to 7 are missing"])
+    expect(sentencesOf([range])).toEqual(["documents 3 to 5 are missing"])
   })
 })
 
@@ -150,11 +150,11 @@ test("a record that only a newer verifier can judge leaves the export unjudged, 
 describe("what does not belong to it is named", () => {
   test("a record of another tenant, also in the place of one that is missing", () => {
     expect(sentencesOf([whole, ...records, stranger])).toEqual([
-      `run ${stranger.run.run_id} is a record of another tenant`,
+      `run ${stranger.run.run_id} is a document of another tenant`,
     ])
     expect(sentencesOf([whole, ...records.with(3, stranger)])).toEqual([
-      `run ${stranger.run.run_id} is a record of another tenant`,
-      `record 4 is missing, ${between(records[2], records[4])}`,
+      `run ${stranger.run.run_id} is a document of another tenant`,
+      `document 4 is missing, ${between(records[2], records[4])}`,
     ])
   })
 
@@ -184,14 +184,14 @@ describe("what does not belong to it is named", () => {
     expect(sentencesOf([whole, ...records.slice(0, 2), changed, ...records.slice(3)])).toEqual([
       `run ${records[2]!.run.run_id} does not verify; first failed check, bundle_hash: the bundle does not match its hash`,
     ])
-    expect(sentencesOf([whole, whole, ...records])).toEqual(["this line is no record: it is no audit bundle"])
+    expect(sentencesOf([whole, whole, ...records])).toEqual(["this line is no document of a chain: no record, no opening and no end of permits"])
     expect(sentencesOf([whole, "{}", ...records])).toEqual([
       expect.stringMatching(/^this line cannot be read: not a Runseal document/),
     ])
     const cut = exportText(whole, ...records).slice(0, -100)
     expect(sentencesOf([cut])).toEqual([
       expect.stringMatching(/^this line cannot be read: not strict JSON/),
-      `record 7 is missing, ${between(records[5], undefined)}`,
+      `document 7 is missing, ${between(records[5], undefined)}`,
     ])
   })
 
@@ -222,7 +222,7 @@ describe("the statement decides", () => {
   test("an older one speaks of what there was then", () => {
     expect(complete([before, first], [older.trust]).verdict).toBe("COMPLETE CHAIN VERIFIED AND ANCHORED")
     expect(complete([now, first], [older.trust]).problems.map(({ sentence }) => sentence)).toEqual([
-      `record 2 is missing, ${between(first, undefined)}`,
+      `document 2 is missing, ${between(first, undefined)}`,
     ])
     expect(complete([before, first, second], [older.trust]).verdict).toBe("FAILED")
   })
@@ -230,8 +230,8 @@ describe("the statement decides", () => {
   test("one of another range, another tenant or another service fits no other records", () => {
     expect(sentencesOf([range, ...records])).toHaveLength(4)
     expect(sentencesOf([whole, ...part])).toEqual([
-      `records 1 to 2 are missing, ${between(undefined, part[0])}`,
-      `records 6 to 7 are missing, ${between(part[2], undefined)}`,
+      `documents 1 to 2 are missing, ${between(undefined, part[0])}`,
+      `documents 6 to 7 are missing, ${between(part[2], undefined)}`,
     ])
     expect(
       complete([stateExport(a, [stranger], { tenant: "api-key-2", from: stranger.run.created_at }), ...part]).verdict,

@@ -18,11 +18,10 @@ const SENTENCES: Readonly<Record<string, string>> = {
     "two log entries of the record prove themselves in two trees of one log: the log was forked",
   "inside-the-tree-it-holds": "the record was logged at entry 2, within the 8 entries of the checkpoint that it holds",
   "logged-before-its-first-entry": "the record was logged before the log entry that it holds",
-  "first-with-a-predecessor": "record 1 of its chain names a record before it",
-  "fifth-without-a-predecessor": "record 5 of its chain names no record before it",
-  "more-records-than-entries": "before log entry 11 there is no room for the 399 records before it",
-  "a-record-for-each-entry": "before log entry 2 there is no room for the 1 records before it",
-  "third-with-the-first-number": "run 1 cannot be record 3 of a chain",
+  "first-with-a-predecessor": "document 1 of its chain names one before it",
+  "fifth-without-a-predecessor": "document 5 of its chain names none before it",
+  "more-records-than-entries": "before log entry 11 there is no room for the 399 documents of its chain before it",
+  "a-record-for-each-entry": "before log entry 2 there is no room for the 1 documents of its chain before it",
   "in-place-of-the-birth": "entry 0 of a log is its birth, and holds no record",
 }
 

@@ -1,4 +1,4 @@
-/** The two sections that the record of a close has beside those of its opening. docs/formats.md section 2.4. */
+/** The two sections that the record of a close has beside those of its opening. docs/formats.md section 2.5. */
 import type { JsonObject } from "@runseal/canonical"
 import * as v from "valibot"
 import { clockSchema, decimalSchema, permitIdSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"

@@ -1,4 +1,4 @@
-/** Preimages of permits: opening, end, and what the record of a close adds to its opening. docs/formats.md sections 2.4, 7.8 and 7.9. */
+/** Preimages of permits: opening, end, and what the record of a close adds to its opening. docs/formats.md sections 2.5, 7.8 and 7.9. */
 import { decodeHex, digest } from "@runseal/canonical"
 import type { Anchor, OpeningLeaf, PermitEndLeaf } from "../artifacts/anchor.ts"
 import { declaredKind, type ShownDeclared } from "../artifacts/declared-sections.ts"

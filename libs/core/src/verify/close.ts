@@ -7,7 +7,7 @@ import { member } from "../vocabulary/json-members.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
 import type { ExaminedBundle } from "./examination.ts"
 
-/** Checks the two sections that only a close has. docs/formats.md section 2.4. */
+/** Checks the two sections that only a close has. docs/formats.md section 2.5. */
 export function checkClose({ bundle: { run, sections }, findings }: ExaminedBundle): void {
   const { permit, envelope } = sections
   if (permit === undefined || envelope === undefined) return
