@@ -120,7 +120,7 @@ describe("what is missing, doubled or reordered is named", () => {
         const left = new Set(order)
         const missing = [...records.keys()].filter(at => !left.has(at)).map(at => at + 1)
         const named = found.problems.flatMap(({ sentence }) => {
-          const [, first, last = first] = /^records? (\d+)(?: to (\d+))? (?:is|are) missing/.exec(sentence) ?? []
+          const [, first, last = first] = /^documents? (\d+)(?: to (\d+))? (?:is|are) missing/.exec(sentence) ?? []
           const from = Number(first)
           return first === undefined ? [] : Array.from({ length: Number(last) - from + 1 }, (_, i) => from + i)
         })
@@ -282,7 +282,7 @@ describe("the statement decides", () => {
     const at = { from: clockOf(2), to: clockOf(4) }
     const lie = (alter: object): readonly string[] => sentencesOf([stateExport(a, part, { ...at, alter }), ...part])
     expect(lie({ previous_record: "e".repeat(64) })).toEqual([
-      `${nameOf(part[0]!)} does not name the record before it that the statement gives`,
+      `${nameOf(part[0]!)} does not name the document before it that the statement gives`,
     ])
     expect(lie({ last_record: "e".repeat(64) })).toEqual([
       `${nameOf(part[2]!)} is not the one that the statement gives as the last`,
