@@ -205,8 +205,8 @@ function verificationOf(documents: readonly string[], given: RootOptions): Verif
     strict,
     ...rest
   } = given
-  const { json, ndjson, complete, ascii, ...expectations } = rest
-  const options = { trust, allowUnanchored, showEvidenceSummary, strict, json, ndjson, complete, ascii }
+  const { json, ndjson, complete, budgets, ascii, ...expectations } = rest
+  const options = { trust, allowUnanchored, showEvidenceSummary, strict, json, ndjson, complete, budgets, ascii }
   const format = FORMATS.find(name => given[name] === true)
   const more = {
     ...(format === undefined ? {} : { format }),

@@ -1,4 +1,4 @@
-/** `verifier export.ndjson --complete`: whether an export holds every record that its statement counts. */
+/** `verifier export.ndjson --complete`: whether an export holds every document that its statement counts. */
 import type { JsonObject } from "@runseal/canonical"
 import type { ExportStatement } from "@runseal/core/artifacts/export-statement"
 import { MARKS } from "@runseal/core/presentation/account"
@@ -10,12 +10,14 @@ import {
   passedRows,
   problemText,
   statementRows,
+  windowTables,
 } from "@runseal/core/presentation/completeness-account"
 import type { NumberedLine } from "@runseal/core/presentation/lines"
 import {
   COMPLETENESS_VERDICTS,
   type Completeness,
   type CompletenessVerdict,
+  type FoldOptions,
   foldExport,
 } from "@runseal/core/verify/completeness"
 import type { Limitation } from "@runseal/core/verify/report"
@@ -49,6 +51,7 @@ export async function verifyComplete(
   lines: AsyncIterable<NumberedLine>,
   trusts: readonly TrustedKeys[],
   flags: VerifyFlags,
+  options: FoldOptions,
   style: Style,
   progress: Progress,
 ): Promise<Answer> {
@@ -56,7 +59,7 @@ export async function verifyComplete(
     throw new InputError("--allow-unanchored does not go with --complete: only what is anchored can be complete.")
   if (flags.expectations !== undefined)
     throw new InputError("Expectations such as --require-outcome are of one document, not of an export.")
-  const fold = foldExport(trusts, flags.readAtMs)
+  const fold = foldExport(trusts, flags.readAtMs, options)
   for await (const { number, bytes } of lines) {
     fold.take(number, bytes)
     progress.show(number)
@@ -75,7 +78,21 @@ export async function verifyComplete(
 
 /** The object of `--json`. Absent facts are absent keys. */
 function jsonAnswer({ found, verdict, exit, strict }: ExportResult): JsonObject {
-  const { statement, service, records, outside, problems, problem_count, notes, note_count, limitations } = found
+  const {
+    statement,
+    service,
+    records,
+    openings,
+    ends,
+    open_permits,
+    outside,
+    windows,
+    problems,
+    problem_count,
+    notes,
+    note_count,
+    limitations,
+  } = found
   return {
     schema_version: SCHEMA_VERSION,
     verdict,
@@ -84,7 +101,11 @@ function jsonAnswer({ found, verdict, exit, strict }: ExportResult): JsonObject 
     ...(service === undefined ? {} : { service }),
     ...(statement === undefined ? {} : jsonStatement(statement)),
     records,
-    records_outside_time: outside,
+    openings,
+    ends,
+    open_permits,
+    documents_outside_time: outside,
+    ...(windows === undefined ? {} : { windows }),
     problems,
     problem_count,
     notes,
@@ -95,8 +116,18 @@ function jsonAnswer({ found, verdict, exit, strict }: ExportResult): JsonObject 
 }
 
 const jsonStatement = ({ tenant_id, leaf, entry }: ExportStatement): JsonObject => {
-  const { leaf_version: _, tenant_commitment: __, ...facts } = leaf
-  return { tenant_id, ...facts, log_index: entry.logIndex, integrated_time: entry.integratedTime }
+  const {
+    leaf_version: _,
+    tenant_commitment: __,
+    windows_hash: ___,
+    records,
+    openings,
+    ends,
+    open_permits,
+    ...facts
+  } = leaf
+  const stated = { records, openings, ends, open_permits }
+  return { tenant_id, ...facts, stated, log_index: entry.logIndex, integrated_time: entry.integratedTime }
 }
 
 function answerLines({ found, verdict, strict }: ExportResult): readonly Line[] {
@@ -114,6 +145,12 @@ function answerLines({ found, verdict, strict }: ExportResult): readonly Line[] 
     ...section(
       "Changed on the way",
       noteTexts(found).map((text): Line => [`  ${text}`]),
+    ),
+    ...windowTables(found).flatMap(({ heading, rows }) =>
+      section(
+        `Budget ${heading}`,
+        rows.map((text): Line => [`  ${text}`]),
+      ),
     ),
     ...section("Refused by --strict", strict.flatMap(limitationLines)),
     ...section("Not shown by this", limitations.flatMap(limitationLines)),

@@ -1,5 +1,5 @@
 /** The commands that write a record in another form. */
-import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
+import { WITHHOLDABLE_NAMES } from "@runseal/core/artifacts/declared-sections"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type Command, Option } from "commander"
 import type { Answer } from "./exit-answer.ts"
@@ -24,9 +24,9 @@ export function formCommands(
     .addOption(
       new Option(
         "--section <name>",
-        `${DECLARED_NAMES.slice(0, -1).join(", ")} or ${DECLARED_NAMES.at(-1)} (repeatable)`,
+        `${WITHHOLDABLE_NAMES.slice(0, -1).join(", ")} or ${WITHHOLDABLE_NAMES.at(-1)} (repeatable)`,
       )
-        .choices(DECLARED_NAMES)
+        .choices(WITHHOLDABLE_NAMES)
         .argParser((name: string, before: readonly string[] = []) => [...before, name])
         .makeOptionMandatory(),
     )

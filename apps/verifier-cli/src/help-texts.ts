@@ -5,7 +5,7 @@ Examples:
   verifier bundle.json --trust runseal-trust.json
   verifier bundle.json --require-outcome ok --payload payload.txt --max-age 24h
   verifier records/ --csv > records.csv
-  verifier export.ndjson --complete
+  verifier export.ndjson --complete --budgets
 
 Exit codes:
   0  verified and anchored

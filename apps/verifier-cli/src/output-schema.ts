@@ -1,5 +1,7 @@
 /** The JSON Schema of what `--json` prints, made of the tables that the verifier answers from. `verifier json-schema` prints it. */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
+import { END_REASONS } from "@runseal/core/artifacts/permit-end"
+import { ACT_FAILURE_CODES, ACT_OUTCOMES } from "@runseal/core/artifacts/permit-sections"
 import { COMPLETENESS_VERDICTS } from "@runseal/core/verify/completeness"
 import {
   FINDING_IDS,
@@ -40,11 +42,27 @@ const ANCHOR = object(
   { outside_log: TEXT, timestamp_authority: TEXT, late: { const: true } },
 )
 
+/** What a document states of a permit. */
+const PERMIT = object(
+  { permit_id: TEXT, permitted_at: TEXT, log_index: DIGITS, reserved_tokens: COUNT },
+  {
+    audience: TEXT,
+    expires_at: TEXT,
+    close_by: TEXT,
+    outcome: oneOf(ACT_OUTCOMES),
+    code: oneOf(ACT_FAILURE_CODES),
+    redeemed_at: TEXT,
+    closed_at: TEXT,
+    used_tokens: COUNT,
+  },
+)
+const ENDED = object({ reason: oneOf(END_REASONS), permits: COUNT, released_tokens: COUNT })
+
 /** What a document states of its run. */
 const RUN_FACTS: JsonObject = {
   run_id: COUNT,
   outcome_kind: oneOf(OUTCOME_KINDS),
-  facts: object({}, Object.fromEntries(FACTS.map(name => [name, TEXT]))),
+  facts: object({}, { ...Object.fromEntries(FACTS.map(name => [name, TEXT])), permit: PERMIT, ended: ENDED }),
   statement: TEXT,
 }
 
@@ -54,7 +72,7 @@ const DOCUMENT = object(
     schema_version: { const: SCHEMA_VERSION },
     verdict: oneOf(Object.values(VERDICTS)),
     exit_code: EXIT,
-    document: oneOf(["bundle", "receipt", "attestation", "export_statement", "run_statement"]),
+    document: oneOf(["bundle", "receipt", "attestation", "export_statement", "opening", "permit_end", "run_statement"]),
     checks: list(
       object({ id: oneOf(CHECK_IDS), result: oneOf(["pass", "fail", "absent", "withheld"]), message: TEXT }),
     ),
@@ -93,6 +111,26 @@ const SUMMARY = object({
 })
 
 const PROBLEM = object({ sentence: TEXT }, { line: COUNT, tenant_ordinal: COUNT, run_id: COUNT })
+const NUMBER = { type: "integer" }
+/** A budget window with `--budgets`. */
+const WINDOW = object(
+  {
+    window_seconds: COUNT,
+    window_start: TEXT,
+    movements: COUNT,
+    listed: list(
+      object({
+        kind: oneOf(["charge", "reserve", "settle", "release"]),
+        ordinal: COUNT,
+        tokens: NUMBER,
+        total_after: COUNT,
+        by: TEXT,
+      }),
+    ),
+    holes: list(object({ after_ordinal: COUNT, movements: COUNT, tokens: NUMBER })),
+  },
+  { stated: object({ last_ordinal: COUNT, total: COUNT }) },
+)
 /** An export with `--complete`. */
 const EXPORT = object(
   {
@@ -100,7 +138,10 @@ const EXPORT = object(
     verdict: oneOf(Object.values(COMPLETENESS_VERDICTS)),
     exit_code: EXIT,
     records: COUNT,
-    records_outside_time: COUNT,
+    openings: COUNT,
+    ends: COUNT,
+    open_permits: COUNT,
+    documents_outside_time: COUNT,
     problems: list(PROBLEM),
     problem_count: COUNT,
     notes: list(PROBLEM),
@@ -121,6 +162,8 @@ const EXPORT = object(
     last_record: TEXT,
     head_ordinal: COUNT,
     head: TEXT,
+    stated: object({ records: COUNT, openings: COUNT, ends: COUNT, open_permits: COUNT }),
+    windows: list(WINDOW),
     log_index: DIGITS,
     integrated_time: DIGITS,
   },

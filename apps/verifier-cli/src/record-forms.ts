@@ -3,7 +3,7 @@ import { lstatSync } from "node:fs"
 import { basename, dirname } from "node:path"
 import { canonicalize, utf8Encode } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
-import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/declared-sections"
+import { WITHHOLDABLE_NAMES, type WithholdableName } from "@runseal/core/artifacts/declared-sections"
 import { reduce, withholdSections } from "@runseal/core/derivation/derive"
 import { NOT_TRUSTED } from "@runseal/core/presentation/advice"
 import { isUnreadable } from "@runseal/core/verify/document"
@@ -46,10 +46,10 @@ export async function withholdFromRecord(
   return await writtenAs(argument, sealed, flags, trusts, style)
 }
 
-function declaredName(word: string): DeclaredName {
-  const name = DECLARED_NAMES.find(known => known === word)
+function declaredName(word: string): WithholdableName {
+  const name = WITHHOLDABLE_NAMES.find(known => known === word)
   if (name !== undefined) return name
-  throw new InputError(`${word} is no section that can be withheld: these are ${DECLARED_NAMES.join(", ")}.`)
+  throw new InputError(`${word} is no section that can be withheld: these are ${WITHHOLDABLE_NAMES.join(", ")}.`)
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   verdictTone,
 } from "@runseal/core/presentation/account"
 import { adviceOf, faultText, NOT_TRUSTED, remedyFor } from "@runseal/core/presentation/advice"
+import { permitLines } from "@runseal/core/presentation/permit-account"
 import type { EvidenceLine } from "@runseal/core/verify/evidence-summary"
 import { type AnchorFacts, type Check, type CheckResult, firstFault, type Report } from "@runseal/core/verify/report"
 import type { Expected, Judgement } from "./judgement.ts"
@@ -60,7 +61,11 @@ export function reportLines(reading: Reading): readonly Line[] {
 function headline(report: Report): readonly Line[] {
   const outcome = outcomeHeadline(report)
   const meaning = genuineMeaning(report)
-  return [...(outcome === undefined ? [] : [[outcome]]), ...(meaning === undefined ? [] : [[meaning]])]
+  return [
+    ...(outcome === undefined ? [] : [[outcome]]),
+    ...permitLines(report).map((text): Line => [text]),
+    ...(meaning === undefined ? [] : [[meaning]]),
+  ]
 }
 
 export const section = (heading: string, lines: readonly Line[]): readonly Line[] =>

@@ -1,5 +1,6 @@
 /** `verifier <document>…`: reads documents and verifies them. */
 import { linesOf } from "@runseal/core/presentation/lines"
+import type { FoldOptions } from "@runseal/core/verify/completeness"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Answer } from "./exit-answer.ts"
 import { InputError } from "./input-error.ts"
@@ -39,7 +40,7 @@ export async function verifyCommand(
 const lastLine = (text: string): string => text.slice(text.lastIndexOf("\n", text.length - 2) + 1)
 
 async function verifyDocuments(
-  { documents, options: { trust, ndjson, complete, ...asked }, more }: Verification,
+  { documents, options: { trust, ndjson, complete, budgets, ...asked }, more }: Verification,
   folder: () => string,
   style: Style,
   write: Write,
@@ -48,6 +49,8 @@ async function verifyDocuments(
   const trusts = await trustsOf(trust, folder)
   const flags: VerifyFlags = { ...asked, readAtMs, ...(await flagsOf(more, readAtMs)) }
   const [document = ""] = documents
+  if (budgets && !complete)
+    throw new InputError("--budgets goes with --complete: the windows of one document are no table.")
   await refuseMisspelt(document)
   if (documents.length > 1 || more?.format === "table" || more?.format === "csv" || isFolder(document)) {
     if (complete || ndjson) throw new InputError("--complete and --ndjson take one file.")
@@ -55,7 +58,7 @@ async function verifyDocuments(
     return await verifyMany(documents, trusts, flags, more?.format, style, write)
   }
   if (complete || ndjson || isStream(document))
-    return await verifyLines(document, complete, trusts, flags, style, write)
+    return await verifyLines(document, complete ? { budgets } : undefined, trusts, flags, style, write)
   const { report, record } = await verifyAny(await readInput(document), trusts)
   return answerOf(report, record, flags, style)
 }
@@ -84,7 +87,7 @@ async function flagsOf(more: MoreOptions | undefined, readAtMs: number): Promise
 /** Verifies every line of a stream, or a whole export. */
 async function verifyLines(
   document: string,
-  complete: boolean,
+  complete: FoldOptions | undefined,
   trusts: readonly TrustedKeys[],
   flags: VerifyFlags,
   style: Style,
@@ -95,10 +98,10 @@ async function verifyLines(
   const lines = linesOf(readChunks(document), DOCUMENT_LIMITS.maxBytes)
   const progress = createProgress(process.stderr, "documents")
   try {
-    if (!complete)
+    if (complete === undefined)
       return { stdout: "", stderr: "", exit: await verifyStream(lines, trusts, flags, style, write, progress) }
     const { verifyComplete } = await import("./complete-command.ts")
-    return await verifyComplete(lines, trusts, flags, style, progress)
+    return await verifyComplete(lines, trusts, flags, complete, style, progress)
   } finally {
     progress.end()
   }

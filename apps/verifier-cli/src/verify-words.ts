@@ -16,7 +16,8 @@ export const SWITCHES = [
   ],
   ["--json", "json", "print one JSON object instead of text"],
   ["--ndjson", "ndjson", "the input holds one document a line; a file named .ndjson needs no option"],
-  ["--complete", "complete", "the input is an export: also prove that no record of it is missing"],
+  ["--complete", "complete", "the input is an export: also prove that no document of it is missing"],
+  ["--budgets", "budgets", "with --complete: also print every movement of the tenant's budget windows"],
   ["--ascii", "ascii", "print ASCII only"],
 ] as const
 
@@ -77,6 +78,7 @@ export function plainVerification(words: readonly string[]): Verification | unde
     json: false,
     ndjson: false,
     complete: false,
+    budgets: false,
     ascii: false,
   }
   for (const [flag, name] of SWITCHES) options[name] = switched.delete(flag)

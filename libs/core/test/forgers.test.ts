@@ -68,7 +68,10 @@ const FORGERIES: readonly Forgery[] = [
   ),
   forgery("the tokens", plan => ({ ...plan, declared: recosted(plan) })),
   forgery("the budget of a run", plan => ({ ...plan, run_limit: plan.run_limit - 1 })),
-  forgery("the tenant's spending", plan => ({ ...plan, window: { ...plan.window, total_before: 12, ordinal_before: 3 } })),
+  forgery("the tenant's spending", plan => ({
+    ...plan,
+    window: { ...plan.window, total_before: 12, ordinal_before: 3 },
+  })),
   forgery("the review", plan => ({ ...plan, review: otherReview(plan.review) })),
 ]
 

@@ -12,6 +12,7 @@ import {
   verdictTone,
 } from "@runseal/core/presentation/account"
 import { adviceOf, faultText, NOT_TRUSTED, remedyFor, SAME_ADDRESS, UNVOUCHED } from "@runseal/core/presentation/advice"
+import { permitLines } from "@runseal/core/presentation/permit-account"
 import { TRUST_PATH } from "@runseal/core/presentation/trust-rows"
 import type { Unreadable } from "@runseal/core/verify/document"
 import { type Check, type CheckResult, firstFault, isUntrusted, type Report } from "@runseal/core/verify/report"
@@ -39,6 +40,7 @@ export function reportPieces({ report, evidence }: Reading, believed: Believed):
   return [
     // First what happened to the run, so that the good record of a refusal is not taken for a success.
     ...(outcome === undefined ? [] : [element("h2", `outcome ${outcome.tone}`, outcome.text)]),
+    ...permitLines(report).map(text => element("p", "", text)),
     ...(genuine === undefined ? [] : [element("p", "genuine", genuine)]),
     element(outcome === undefined ? "h2" : "p", `verdict ${tone}`, `${TONE_MARKS[tone]} ${verdict}`),
     element("p", "", `${titleOf(report)}${sameAddress ? ", as this address publishes them" : ""}.`),

@@ -1,6 +1,7 @@
 /** The sentences on a permit, the same in every program and report that tells of one. */
 import type { ActFailureCode } from "../artifacts/permit-sections.ts"
 import type { EndFacts, PermitFacts, RecordFacts } from "../verify/record-facts.ts"
+import { type Report, VERDICTS } from "../verify/report.ts"
 
 const FAILURES: Readonly<Record<ActFailureCode, string>> = {
   NOT_EXECUTED: "nothing was executed",
@@ -17,6 +18,10 @@ export const permitTexts = ({ permit, ended }: RecordFacts): readonly string[] =
   ...(permit === undefined ? [] : usedTexts(permit)),
   ...(ended === undefined ? [] : [endText(ended)]),
 ]
+
+/** The same of a verified document; none for one that failed, whose words nobody may rely on. */
+export const permitLines = ({ verdict, facts }: Pick<Report, "verdict" | "facts">): readonly string[] =>
+  verdict === VERDICTS.failed || facts?.permit === undefined ? [] : permitTexts(facts)
 
 function usedTexts({
   permitted_at,
