@@ -46,7 +46,7 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   fuzz: ["lab/src/fuzz"],
   /** The tests of bench, load and gallery. */
   lab: ["lab/src/bench", "lab/src/load", "lab/src/gallery"],
-  /** Third-party programs: cosign, sigstore-go, Rekor, log auditors, witnesses. */
+  /** Third-party programs: cosign, sigstore-go, Rekor, log auditors, witnesses, PyJWT, Express. */
   interop: ["apps/server/spec/interop", "apps/verifier-cli/test/interop"],
 }
 
