@@ -116,7 +116,7 @@ bothDatabases("sealing", open => {
       }
     }
 
-    test.each(["run", "log_entry", "token_charge"])(
+    test.each(["run", "log_entry", "token_movement"])(
       "%s: 503, no run, nothing of the inside in the answer, and it recovers",
       async table => {
         const before = await sealed()

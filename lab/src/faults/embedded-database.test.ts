@@ -65,7 +65,7 @@ function startCharging(): {
 
 test("what was stored is there after closing and opening again", async () => {
   const first = await open(dataDir)
-  await first.sql`insert into token_charge values ('c', 't', 60, 0, 1, 1, 0)`
+  await first.sql`insert into token_movement values ('c', 't', 60, 0, 1, 1, 0)`
   await first.close()
   const second = await open(dataDir)
   expect(await second.sql`select charge_id from token_movement`).toEqual([{ charge_id: "c" }])

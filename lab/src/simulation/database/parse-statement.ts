@@ -233,16 +233,17 @@ function updateWhere(groups: Groups, text: string): Statement {
 }
 
 function updateFrom(groups: Groups, text: string): Statement {
-  const pairs = (groups.where ?? "").split(" and ").map(part => {
-    const [, column = "", other = ""] = /^(?:[a-z_]+\.)?([a-z_]+) = [a-z_]+\.([a-z_]+)$/.exec(part) ?? []
+  const pairs = (groups.where ?? "").split(" and ").map((part): ((row: Row, from: Row) => boolean) => {
+    const [, column = "", other, value = ""] =
+      /^(?:[a-z_]+\.)?([a-z_]+) = (?:[a-z_]+\.([a-z_]+)|'([a-z_]*)')$/.exec(part) ?? []
     if (column === "") throw new UnknownStatement(text)
-    return [column, other] as const
+    return (row, from) => same(row[column], other === undefined ? value : from[other])
   })
   return {
     kind: "update",
     shape: shapeNamed(groups.table ?? ""),
     source: { rows: parameters => recordset(groups, parameters) },
-    matches: (row, from) => pairs.every(([column, other]) => same(row[column], from[other])),
+    matches: (row, from) => pairs.every(pair => pair(row, from)),
     set: assignments(groups.set, text),
   }
 }
