@@ -3,9 +3,9 @@ import type { JsonObject } from "@runseal/canonical"
 import type { Anchor, ChainLeaf, Leaf } from "@runseal/core/artifacts/anchor"
 import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { recordFindings } from "@runseal/core/artifacts/record-findings"
-import { chainProblems } from "@runseal/core/verify/chain"
+import { type ChainDocument, chainAnchor, longName } from "@runseal/core/verify/chain-document"
 import { readBundle } from "@runseal/core/verify/document"
-import { compareRecords } from "@runseal/core/verify/export-contradictions"
+import { compareDocuments } from "@runseal/core/verify/export-contradictions"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { expect } from "vitest"
@@ -60,14 +60,26 @@ function bundleOf(run: RunRow, { judge, checkEntry }: Auditor, judged: Judged): 
 export const anchorsOf = ({ anchors }: Bundle): readonly Anchor<Leaf>[] =>
   [anchors.pre_anchor, anchors.receipt, anchors.complete_record].filter(anchor => anchor !== undefined)
 
-/** What `--complete` would find wrong with these records, in whatever order they were made. */
-function contradictions(chain: readonly Bundle[], { head }: Tables): readonly string[] {
-  const last = chain.at(-1)?.anchors.complete_record?.entry
-  if (last === undefined) return []
-  // A statement that is logged behind everything.
-  const entry = { ...last, logIndex: `${head.size}`, integratedTime: `${head.log_time}` }
-  const comparison = compareRecords({ entry }, 1)
-  return chain.flatMap(bundle => comparison.take(bundle, ordinalOf(bundle), `run ${bundle.run.run_id}`).problems)
+/** What `--complete` would find wrong with the documents of a tenant, in whatever order they were made. */
+function contradictions(chain: readonly ChainDocument[], tenant: TenantRow, { head, windows }: Tables) {
+  const last = chain.at(-1)
+  const entry = last && chainAnchor(last)?.entry
+  if (entry === undefined) return []
+  const statement = {
+    // It is logged behind everything.
+    entry: { ...entry, logIndex: `${head.size}`, integratedTime: `${head.log_time}` },
+    windows: windows
+      .filter(({ tenant_id }) => tenant_id === tenant.tenant_id)
+      .map(({ window_seconds, window_start, movements, total }) => ({
+        window_seconds,
+        window_start: new Date(window_start).toISOString(),
+        last_ordinal: movements,
+        total,
+      })),
+  }
+  const comparison = compareDocuments(statement, 1, false)
+  const found = chain.flatMap((document, at) => comparison.take(document, at + 1, longName(document)).problems)
+  return [...found, ...comparison.end()]
 }
 
 /** The leaves of a tenant's chain, in its order: each names the one before it, and no ordinal is missing. */
@@ -88,16 +100,17 @@ function checkChains(tables: Tables, bundles: readonly Bundle[], { openings, end
     const own = bundles
       .filter(bundle => bundle.run.tenant_id === tenant.tenant_id)
       .sort((a, b) => ordinalOf(a) - ordinalOf(b))
-    const ofPermits = [...openings, ...ends].filter(({ tenant_id }) => tenant_id === tenant.tenant_id)
-    const leaves = [...own.flatMap(({ anchors }) => anchors.complete_record?.leaf ?? []), ...ofPermits.map(leafOf)]
+    const isOwn = ({ tenant_id }: { readonly tenant_id: string }): boolean => tenant_id === tenant.tenant_id
+    const chain = [
+      ...own.map(value => ({ kind: "record", value }) as const),
+      ...openings.filter(isOwn).map(value => ({ kind: "opening", value }) as const),
+      ...ends.filter(isOwn).map(value => ({ kind: "end", value }) as const),
+    ].sort((a, b) => ordinalIn(a) - ordinalIn(b))
     checkLinks(
-      leaves.sort((a, b) => a.tenant_ordinal - b.tenant_ordinal),
+      chain.flatMap(document => chainAnchor(document)?.leaf ?? []),
       tenant,
     )
-    if (ofPermits.length === 0) {
-      expect(chainProblems(own)).toEqual([])
-      expect(contradictions(own, tables)).toEqual([])
-    }
+    expect(contradictions(chain, tenant, tables)).toEqual([])
     expect(own.every(bundle => bundle.run.tenant_salt === tenant.salt)).toBe(true)
     expect(tenant.run_count).toBe(own.length)
     const rows = runs.filter(run => run.owner === tenant.owner).sort((a, b) => a.chain_ordinal - b.chain_ordinal)
@@ -107,7 +120,7 @@ function checkChains(tables: Tables, bundles: readonly Bundle[], { openings, end
   expect(runs.filter(run => !known.has(run.owner))).toEqual([])
 }
 
-const leafOf = ({ leaf }: { readonly leaf: ChainLeaf }): ChainLeaf => leaf
+const ordinalIn = (document: ChainDocument): number => chainAnchor(document)?.leaf.tenant_ordinal ?? 0
 
 const ordinalOf = (bundle: Bundle): number => bundle.anchors.complete_record?.leaf.tenant_ordinal ?? 0
 

@@ -31,7 +31,11 @@ type Comparison = {
  * @param first ordinal of the first document that may be taken
  * @param lists whether movements of budget windows are listed
  */
-export function compareDocuments(statement: ExportStatement, first: number, lists: boolean): Comparison {
+export function compareDocuments(
+  statement: Pick<ExportStatement, "entry" | "windows">,
+  first: number,
+  lists: boolean,
+): Comparison {
   const order = createOrderCheck(statement)
   const identifiers = createIdentifierCheck()
   const permits = createPermitCheck(first === 1)
