@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs"
 import { setTimeout } from "node:timers/promises"
 import { sha256Hex, utf8Encode } from "@runseal/canonical"
+import { paymentService } from "@runseal/payment-executor/payment-service"
 import { remoteKeys } from "@runseal/permit"
 import type { PermitOptions } from "@runseal/permit/hono"
 import {
@@ -20,7 +21,6 @@ import {
   verifyPermit,
 } from "@runseal/sdk"
 import { beforeEach, describe, expect, test } from "vitest"
-import { paymentService } from "../../../examples/payment-executor/payment-service.ts"
 import { standingService } from "./harness/test-service.ts"
 
 let moved = 0

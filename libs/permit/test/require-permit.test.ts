@@ -1,6 +1,7 @@
 /** The middleware of Hono in the payment service of examples/payment-executor, against permits of all kinds. */
+
+import { paymentService } from "@runseal/payment-executor/payment-service"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { paymentService } from "../../../examples/payment-executor/payment-service.ts"
 import type { PermitFacts } from "../src/index.ts"
 import type { PermitOptions } from "../src/permitted-request.ts"
 import { ACT, newKey, PAYLOAD, permitNow } from "./signed-permits.ts"

@@ -6,11 +6,14 @@ import { join } from "node:path"
 import { parseStrictJson } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { chainProblems } from "@runseal/core/verify/chain"
+import { COMPLETENESS_VERDICTS } from "@runseal/core/verify/completeness"
 import { readBundle } from "@runseal/core/verify/document"
 import { VERDICTS, type Verdict } from "@runseal/core/verify/report"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { changeOneByte, renumber } from "./change-one-byte.ts"
+import { ACTS } from "./demo-plan.ts"
 import type { Folders } from "./folders.ts"
+import { EXPORT_FILE, OPENING_FILE } from "./permit-act.ts"
 import type { SavedRun } from "./saved-runs.ts"
 import { plainEnvironment } from "./server-process.ts"
 import type { Story } from "./story.ts"
@@ -85,7 +88,7 @@ export async function verifyAll(runs: readonly SavedRun[], folders: Folders, sto
     of(bundle, VERDICTS.complete),
     ...(receipt === undefined ? [] : [of(receipt, VERDICTS.receipt)]),
   ])
-  await hold(cases, folders, story)
+  await hold([...cases, of(OPENING_FILE, VERDICTS.opening)], folders, story)
 }
 
 /** Verifies every document with one byte changed, and a genuine one without a trust document. All must fail. */
@@ -107,14 +110,23 @@ export async function refuseForgeries(runs: readonly SavedRun[], folders: Folder
   await hold([...cases, ...untrusted], folders, story)
 }
 
-/** Checks that all records of the tenant are one chain, and that without some of them they are not. */
-export function followChain(runs: readonly SavedRun[], folders: Folders, story: Story): void {
-  const bundles = runs.map(saved => savedBundle(join(folders.root, folders.evidence, saved.bundle)))
+/** Checks that all records of the tenant are one chain, that without some of them they are not, and that the export has all of it. */
+export async function followChain(runs: readonly SavedRun[], folders: Folders, story: Story): Promise<void> {
+  const planned = runs.filter(({ planned }) => ACTS.some(act => act.runs.includes(planned)))
+  const bundles = planned.map(saved => savedBundle(join(folders.root, folders.evidence, saved.bundle)))
   const whole = chainProblems(bundles)
-  story.state(`all ${bundles.length} records, refused ones too, are one chain without a gap`, whole.length === 0)
+  story.state(`the first ${bundles.length} records, refused ones too, are one chain without a gap`, whole.length === 0)
   const left = bundles.filter(bundle => bundle.run.outcome_kind !== "pepg_deny")
   const [problem] = chainProblems(left)
   story.state(`without the denied runs: ${problem ?? "no gap was found"}`, problem !== undefined)
+  const args = ["--complete", "--budgets", join(folders.evidence, EXPORT_FILE), "--trust", folders.trust]
+  story.command(`npx verifier ${args.join(" ")}`)
+  const { exit, verdict, lines } = await verify(folders, args)
+  for (const line of lines) story.note(line)
+  story.state(
+    "the export has every record and the opening of the permit, and its budgets add up",
+    exit === 0 && verdict === COMPLETENESS_VERDICTS.chain,
+  )
 }
 
 /** A saved bundle. @throws Error when the file holds none */

@@ -10,6 +10,7 @@ import { ACTS, type Act, type PlannedRun } from "./demo-plan.ts"
 import { get, post } from "./demo-requests.ts"
 import type { Folders } from "./folders.ts"
 import { continues, readCheckpoint } from "./log-watch.ts"
+import { payUnderPermits } from "./permit-act.ts"
 import { recordedOutcome, type SavedRun, saveRun } from "./saved-runs.ts"
 import { type RunningServer, SERVICE, startServer } from "./server-process.ts"
 import type { Story } from "./story.ts"
@@ -20,16 +21,20 @@ const OUTCOME_WIDTH = 16
 /** What the reader knows of the service when an act ends. */
 type Known = { readonly trust: TrustedKeys; readonly checkpoint: Checkpoint }
 
+/** The last act; the service runs with its defaults. */
+const PERMITS: Act = { title: "A payment service that acts only with a permit", options: [], runs: [] }
+
 /** Executes every act; gives the saved runs in the order of their numbers. */
 export async function executeActs(folders: Folders, story: Story): Promise<readonly SavedRun[]> {
   const saved: SavedRun[] = []
   let known: Known | undefined
-  for (const act of ACTS) {
+  for (const act of [...ACTS, PERMITS]) {
     story.chapter(act.title)
     const service = await openAct(act, folders, story)
     let code: number | null
     try {
       known = known === undefined ? await meet(service, folders, story) : await meetAgain(service, known, story)
+      if (act === PERMITS) saved.push(...(await payUnderPermits(service, folders, story)))
       for (const planned of act.runs) saved.push(await execute(planned, service, folders, story))
       known = { ...known, checkpoint: await readCheckpoint(service.url, known.trust) }
     } finally {

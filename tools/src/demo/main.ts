@@ -38,7 +38,7 @@ async function tour(folders: Folders, story: Story): Promise<readonly SavedRun[]
   story.chapter("One byte is changed in each")
   await refuseForgeries(runs, folders, story)
   story.chapter("Nothing between them is left out")
-  followChain(runs, folders, story)
+  await followChain(runs, folders, story)
   return runs
 }
 

@@ -243,6 +243,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/pdf", PDF],
   ["@runseal/permit", "libs/permit/src"],
   ["@runseal/sdk", "libs/sdk/src"],
+  ["@runseal/payment-executor", EXECUTOR],
   ["@runseal/verifier", "apps/verifier-cli/src"],
   ["@runseal/server/postgres-cluster", "apps/server/cluster/postgres-cluster.ts"],
   ["@runseal/verify-page", VERIFY_PAGE],
