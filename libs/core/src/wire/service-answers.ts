@@ -64,6 +64,7 @@ export const indexAnswerSchema = v.strictObject({
     openapi: nonEmptySchema,
     verify: nonEmptySchema,
     trust: nonEmptySchema,
+    jwks: nonEmptySchema,
     checkpoint: nonEmptySchema,
     health: nonEmptySchema,
     ready: nonEmptySchema,

@@ -16,6 +16,7 @@ const LINKS = {
   openapi: "openapi.json",
   verify: "verify",
   trust: TRUST_PATH.slice(1),
+  jwks: ".well-known/jwks.json",
   checkpoint: "log/checkpoint",
   health: "health",
   ready: "ready",
@@ -37,6 +38,7 @@ async function indexAnswer(c: Context, deps: Deps): Promise<IndexAnswer> {
       openapi: linkTo(LINKS.openapi),
       verify: linkTo(LINKS.verify),
       trust: linkTo(LINKS.trust),
+      jwks: linkTo(LINKS.jwks),
       checkpoint: linkTo(LINKS.checkpoint),
       health: linkTo(LINKS.health),
       ready: linkTo(LINKS.ready),
@@ -66,7 +68,7 @@ offline, with keys that you got from the operator.</p>
 <ul>
 <li><a href="${LINKS.docs}">API: read and try it</a>, or <a href="${LINKS.openapi}">its OpenAPI document</a></li>
 <li><a href="${LINKS.verify}">Verify a record</a> in your browser; nothing is uploaded</li>
-<li><a href="${LINKS.trust}">Trust document</a> and <a href="${LINKS.checkpoint}">checkpoint of the log</a></li>
+<li><a href="${LINKS.trust}">Trust document</a>, <a href="${LINKS.jwks}">keys that permits are checked with</a>, and <a href="${LINKS.checkpoint}">checkpoint of the log</a></li>
 <li><a href="${LINKS.health}">Health</a> and <a href="${LINKS.ready}">readiness</a></li>
 </ul>
 <h2>Keys of callers</h2>

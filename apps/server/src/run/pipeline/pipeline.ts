@@ -140,7 +140,7 @@ async function toSettlement(run: ClosingRun, context: PermitContext): Promise<Un
   const kernels = kernelsOf(inputs => inStage("DKEC", () => dkec(inputs, seal)))
   const pass = "value" in policy && "pass" in policy.value ? policy.value.pass : undefined
   if (pass === undefined) return { policy, review: undefined, kernels }
-  // Here, because whoever settles holds the lock of the log's head. They run again only after a redemption meanwhile.
+  // Here, because the batch that settles holds the lock of the log's head. They run again only after a redemption meanwhile.
   await outcomeOf(() => kernels(closedInputs(run, permit, pass)))
   const overrun = spending.tokens > spending.run_limit
   const review = overrun ? undefined : await outcomeOf(() => context.askReview(decided))
