@@ -1,5 +1,5 @@
 /**
- * Records and attestations whose signatures a process may not have verified when it ended: those of its last minute. They are verified
+ * Documents whose signatures a process may not have verified when it ended: those of its last minute. They are verified
  * whole after a start, unless it is known that nothing was left. Decision 0155.
  */
 import { setTimeout } from "node:timers/promises"
@@ -7,7 +7,13 @@ import { VERDICTS } from "@runseal/core/verify/report"
 import type { VerifiedHeads } from "../keys/verified-heads.ts"
 import type { Database } from "../store/driver/database.ts"
 import { readEntries, readHead } from "../store/tables/log-store.ts"
-import { attestationsWithin, runsWithin, type Span } from "../store/tables/recent-documents.ts"
+import {
+  attestationsWithin,
+  endsWithin,
+  openingsWithin,
+  runsWithin,
+  type Span,
+} from "../store/tables/recent-documents.ts"
 import type { FinishedText, Verification } from "./verification.ts"
 
 /** Twice the minute after which a signature is verified: a run is admitted before it is sealed. */
@@ -18,6 +24,14 @@ const AFTER_MS = 60_000
 const BIRTH = 1
 /** Longest wait for an idle moment before each page, in milliseconds. */
 const IDLE_WAIT_MS = 10
+
+/** What is sealed, and what each must be. */
+const DOCUMENTS = [
+  [runsWithin, VERDICTS.complete],
+  [openingsWithin, VERDICTS.opening],
+  [endsWithin, VERDICTS.permit_end],
+  [attestationsWithin, VERDICTS.attestation],
+] as const
 
 type RecentParts = {
   readonly db: Pick<Database, "read">
@@ -55,13 +69,11 @@ export async function verifyRecent(
     }
   }
   for (const span of joined(times)) {
-    for await (const texts of runsWithin(db, span)) {
-      if (signal.aborted) return
-      await judge(texts, VERDICTS.complete)
-    }
-    for await (const texts of attestationsWithin(db, span)) {
-      if (signal.aborted) return
-      await judge(texts, VERDICTS.attestation)
+    for (const [within, verdict] of DOCUMENTS) {
+      for await (const texts of within(db, span)) {
+        if (signal.aborted) return
+        await judge(texts, verdict)
+      }
     }
   }
   verified.add(left)

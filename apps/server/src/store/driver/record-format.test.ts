@@ -72,27 +72,41 @@ describe.skipIf(postgresStart.kind === "absent")(`a PostgreSQL database ${postgr
     await expect(refused).rejects.toThrow(REFUSED)
   })
 
-  test("of a release before there was this mark is refused, and its schema stays as it was", async () => {
+  /** A database as an older release left it: with the first migrations, and these statements. */
+  async function madeBy(migrations: number, ...statements: readonly string[]) {
     const url = await unmigratedPostgresUrl()
-    const steps = knownMigrations()
-    const mark = steps.findIndex(({ sql }) => sql.join().includes("record_format"))
     const pool = createConnectionPool(1, serverClient(url))
-    const run = (...statements: readonly string[]) =>
-      pool.lease(async ({ client }) => {
-        for (const statement of statements) await client.unsafe(statement)
-      })
-    await run(
-      "create table migration (step bigint primary key, hash text not null)",
-      ...steps
-        .slice(0, mark)
-        .flatMap(({ sql, hash }, at) => [...sql, `insert into migration values (${at}, '${hash}')`]),
-      "insert into deployment (origin, tree_id, service_key_id, log_key_id, checkpoint_key_id, genesis_at) values ('o', '1', 'a', 'b', 'c', 5)",
-    )
+    const steps = knownMigrations().slice(0, migrations)
+    const made = steps.flatMap(({ sql, hash }, at) => [...sql, `insert into migration values (${at}, '${hash}')`])
+    await pool.lease(async ({ client }) => {
+      await client.unsafe("create table migration (step bigint primary key, hash text not null)")
+      for (const statement of [...made, ...statements]) await client.unsafe(statement)
+    })
+    return { url, pool }
+  }
+
+  const FACTS = "origin, tree_id, service_key_id, log_key_id, checkpoint_key_id, genesis_at"
+
+  test("of a release before there was this mark is refused, and its schema stays as it was", async () => {
+    const mark = knownMigrations().findIndex(({ sql }) => sql.join().includes("record_format"))
+    const deployment = `insert into deployment (${FACTS}) values ('o', '1', 'a', 'b', 'c', 5)`
+    const { url, pool } = await madeBy(mark, deployment)
     await expect(openDatabase({ kind: "postgres", url })).rejects.toThrow(REFUSED)
     const [found] = await pool.lease(
       ({ client }) => client<{ last: number }[]>`select max(step) as last from migration`,
     )
     expect(found?.last).toBe(mark - 1)
+    await pool.close()
+  })
+
+  test("of another format is refused by its mark, not because a migration does not suit its rows", async () => {
+    const before = knownMigrations().findIndex(({ sql }) => sql.join().includes("run_count"))
+    const { url, pool } = await madeBy(
+      before,
+      `insert into deployment (${FACTS}, record_format) values ('o', '1', 'a', 'b', 'c', 5, 'vfa.audit_bundle.v2 2026-11-23')`,
+      "insert into tenant (tenant_id, owner, salt, record_count, head) values ('t', 0, 's', 1, 'h')",
+    )
+    await expect(openDatabase({ kind: "postgres", url })).rejects.toThrow(REFUSED)
     await pool.close()
   })
 })

@@ -1,4 +1,7 @@
-/** Records and attestations that were stored within a span of time, found without an index over time: their numbers rise with it. */
+/**
+ * Documents that were stored within a span of time. Records and attestations are found without an index over time: their numbers rise
+ * with it. Openings and ends of permits have an index of their times for each owner.
+ */
 import type { Source } from "../driver/session.ts"
 import { unpackBundle } from "./bundle-text.ts"
 
@@ -52,6 +55,59 @@ export async function* attestationsWithin(source: Source, span: Span): AsyncGene
     }
   }
 }
+
+type StoredPermitDocument = { readonly at: number; readonly ordinal: number; readonly document: Uint8Array }
+
+/** A page of one owner's documents, in the order of their times. */
+type ReadPermitPage = (
+  source: Source,
+  owner: number,
+  after: Pick<StoredPermitDocument, "at" | "ordinal">,
+  to: number,
+) => Promise<readonly StoredPermitDocument[]>
+
+const openingPage: ReadPermitPage = (source, owner, { at, ordinal }, to) =>
+  source.read(
+    async ({ sql }) => sql<StoredPermitDocument[]>`
+      select opened_at as at, chain_ordinal as ordinal, opening as document from permit
+      where owner = ${owner} and chain_ordinal > 0 and opened_at <= ${to}
+        and (opened_at, chain_ordinal) > (${at}, ${ordinal})
+      order by opened_at, chain_ordinal limit ${PAGE}`,
+  )
+
+const endPage: ReadPermitPage = (source, owner, { at, ordinal }, to) =>
+  source.read(
+    async ({ sql }) => sql<StoredPermitDocument[]>`
+      select ended_at as at, chain_ordinal as ordinal, document from permit_end
+      where owner = ${owner} and ended_at <= ${to} and (ended_at, chain_ordinal) > (${at}, ${ordinal})
+      order by ended_at, chain_ordinal limit ${PAGE}`,
+  )
+
+async function* permitDocuments(source: Source, { from, to }: Span, read: ReadPermitPage) {
+  // Who has no permit has no end of one.
+  for (let owner = await permitOwnerAfter(source, -1); owner !== undefined; ) {
+    for (let after: Pick<StoredPermitDocument, "at" | "ordinal"> | undefined = { at: from, ordinal: -1 }; after; ) {
+      const rows: readonly StoredPermitDocument[] = await read(source, owner, after, to)
+      if (rows.length > 0) yield rows.map(({ document }) => unpackBundle(document))
+      after = rows.length < PAGE ? undefined : rows.at(-1)
+    }
+    owner = await permitOwnerAfter(source, owner)
+  }
+}
+
+/** Canonical texts of the openings that were admitted within the span, in pages. */
+export const openingsWithin = (source: Source, span: Span): AsyncGenerator<readonly string[]> =>
+  permitDocuments(source, span, openingPage)
+
+/** Canonical texts of the ends of permits of the span, in pages. */
+export const endsWithin = (source: Source, span: Span): AsyncGenerator<readonly string[]> =>
+  permitDocuments(source, span, endPage)
+
+const permitOwnerAfter = (source: Source, owner: number): Promise<number | undefined> =>
+  source.read(async ({ sql }) => {
+    const [row] = await sql<{ owner: number | null }[]>`select min(owner) as owner from permit where owner > ${owner}`
+    return row?.owner ?? undefined
+  })
 
 const ownerAfter = (
   source: Source,
