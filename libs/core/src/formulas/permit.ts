@@ -69,7 +69,7 @@ export const permitEnd = (body: PermitEndBody, { leaf, entry }: Anchor<PermitEnd
 
 type UseFacts = Pick<PermitUseSection, "outcome" | "code" | "closed_clock" | "redeemed_clock">
 
-/** The kept section that says which opening a run closes. @param facts `closed_clock` is never before the opening's admission clock */
+/** The section that says which opening a run closes. @param facts `closed_clock` is never before the opening's admission clock */
 export const permitUseSection = (
   { permit_id, leaf, entry }: Pick<Opening, "permit_id" | "leaf" | "entry">,
   { outcome, code, closed_clock, redeemed_clock }: UseFacts,

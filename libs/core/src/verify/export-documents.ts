@@ -106,7 +106,7 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
       const last = piece?.last_ordinal ?? 0
       const tail = next > last ? [] : [{ first: next, last, ...afterOf(before) }]
       const lacks = [...gaps.left(), ...tail].map(missing)
-      // What is missing has been said, and everything else follows from it.
+      // What is missing is reported already, and everything else follows from it.
       const counted = lacks.length > 0 ? [] : countProblems(statement, countsOf(counts), comparison.open())
       return [...lacks, ...[...counted, ...comparison.end()].map(sentence => ({ sentence }))]
     },
