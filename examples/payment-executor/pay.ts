@@ -31,7 +31,7 @@ try {
       const text = await answer.text()
       if (answer.status === 401 || answer.status === 403) throw new ActFailedError("EXECUTOR_REFUSED", text)
       if (answer.status !== 201) throw new Error(text)
-      // The review of outputs looks for personal data, which an account number is: the acknowledgement is sealed as its hash.
+      // The review of outputs refuses personal data, which an account number is: the acknowledgement is sealed as its hash.
       const ack_hash = await hashFile(new TextEncoder().encode(text))
       const effect = { effect_kind: "funds_transfer", target: payments, status: "acknowledged", ack_hash }
       return { output: `${amount} transferred`, effects: [effect] }
