@@ -126,8 +126,8 @@ const jsonStatement = ({ tenant_id, leaf, entry }: ExportStatement): JsonObject 
     open_permits,
     ...facts
   } = leaf
-  const stated = { records, openings, ends, open_permits }
-  return { tenant_id, ...facts, stated, log_index: entry.logIndex, integrated_time: entry.integratedTime }
+  const counts = { records, openings, ends, open_permits }
+  return { tenant_id, ...facts, counts, log_index: entry.logIndex, integrated_time: entry.integratedTime }
 }
 
 function answerLines({ found, verdict, strict }: ExportResult): readonly Line[] {

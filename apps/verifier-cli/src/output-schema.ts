@@ -129,7 +129,7 @@ const WINDOW = object(
     ),
     holes: list(object({ after_ordinal: COUNT, movements: COUNT, tokens: NUMBER })),
   },
-  { stated: object({ last_ordinal: COUNT, total: COUNT }) },
+  { exported: object({ last_ordinal: COUNT, total: COUNT }) },
 )
 /** An export with `--complete`. */
 const EXPORT = object(
@@ -162,7 +162,7 @@ const EXPORT = object(
     last_record: TEXT,
     head_ordinal: COUNT,
     head: TEXT,
-    stated: object({ records: COUNT, openings: COUNT, ends: COUNT, open_permits: COUNT }),
+    counts: object({ records: COUNT, openings: COUNT, ends: COUNT, open_permits: COUNT }),
     windows: list(WINDOW),
     log_index: DIGITS,
     integrated_time: DIGITS,

@@ -28,8 +28,8 @@ function judge(text: string, options: FoldOptions = {}): Completeness {
   if ("unreadable" in found) throw new Error(found.unreadable)
   return found
 }
-const sentences = (documents: readonly ChainPart[], asked: Asked = {}, stated = documents): readonly string[] =>
-  judge(exportText(stateExport(a, stated, asked), ...documents)).problems.map(({ sentence }) => sentence)
+const sentences = (documents: readonly ChainPart[], asked: Asked = {}, chain = documents): readonly string[] =>
+  judge(exportText(stateExport(a, chain, asked), ...documents)).problems.map(({ sentence }) => sentence)
 
 describe("a chain with permits", () => {
   test("is complete with its openings and ends", () => {

@@ -93,8 +93,9 @@ export type WindowTable = { readonly heading: string; readonly rows: readonly st
 /** The budget windows of an export, where they were asked for. */
 export const windowTables = ({ windows = [] }: Completeness): readonly WindowTable[] => windows.map(windowTable)
 
-function windowTable({ window_seconds, window_start, movements, listed, holes, stated }: WindowAccount): WindowTable {
-  const total = stated === undefined ? "" : `; the statement: ${stated.last_ordinal} movements, total ${stated.total}`
+function windowTable({ window_seconds, window_start, movements, listed, holes, exported }: WindowAccount): WindowTable {
+  const total =
+    exported === undefined ? "" : `; the statement: ${exported.last_ordinal} movements, total ${exported.total}`
   const rows = [
     ...listed.map(movement => ({ at: movement.ordinal, text: movementText(movement) })),
     ...holes.map(hole => ({ at: hole.after_ordinal + 0.5, text: holeText(hole) })),

@@ -34,7 +34,7 @@ export type WindowAccount = Pick<ExportedWindow, "window_seconds" | "window_star
   readonly listed: readonly ListedMovement[]
   readonly holes: readonly WindowHole[]
   /** The last movement and the total after it, as the statement has them; absent where it does not list the window. */
-  readonly stated?: Pick<ExportedWindow, "last_ordinal" | "total">
+  readonly exported?: Pick<ExportedWindow, "last_ordinal" | "total">
 }
 
 export type WindowCheck = {
@@ -54,7 +54,7 @@ type Window = Pick<ExportedWindow, "window_seconds" | "window_start"> & {
 }
 
 /** @param lists whether movements are listed */
-export function createWindowCheck(stated: readonly ExportedWindow[], lists: boolean): WindowCheck {
+export function createWindowCheck(exported: readonly ExportedWindow[], lists: boolean): WindowCheck {
   const windows = new Map<string, Window>()
   let spans = 0
   let listed = 0
@@ -77,12 +77,12 @@ export function createWindowCheck(stated: readonly ExportedWindow[], lists: bool
     spans += window.spans.length - before
     return problems
   }
-  for (const window of stated) windowOf(window)
-  const facts = new Map(stated.map(window => [keyOf(window), window]))
+  for (const window of exported) windowOf(window)
+  const facts = new Map(exported.map(window => [keyOf(window), window]))
   return {
     take: (document, name) =>
       movementsOf(document).flatMap(([window, movement]) => take(windowOf(window), movement, name)),
-    end: () => [...windows].flatMap(([key, window]) => statedProblems(window, facts.get(key))),
+    end: () => [...windows].flatMap(([key, window]) => statementProblems(window, facts.get(key))),
     accounts: () =>
       [...windows]
         .map(([key, window]) => accountOf(window, facts.get(key)))
@@ -167,20 +167,20 @@ function placeOf(spans: readonly Span[], ordinal: number): number {
 }
 
 /** What is wrong between the last movement of a window and what the statement says of it. */
-function statedProblems({ spans, window_start }: Window, stated: ExportedWindow | undefined): readonly string[] {
+function statementProblems({ spans, window_start }: Window, exported: ExportedWindow | undefined): readonly string[] {
   const last = spans.at(-1)
-  if (stated === undefined || last === undefined) return []
+  if (exported === undefined || last === undefined) return []
   const of = `of the window of ${window_start}`
-  if (last.last > stated.last_ordinal)
-    return [`movement ${last.last} ${of} is here, and the statement counts ${stated.last_ordinal}`]
-  if (last.last === stated.last_ordinal && last.after !== stated.total)
-    return [`movement ${last.last} ${of} leaves it at ${last.after}, and the statement says ${stated.total}`]
+  if (last.last > exported.last_ordinal)
+    return [`movement ${last.last} ${of} is here, and the statement counts ${exported.last_ordinal}`]
+  if (last.last === exported.last_ordinal && last.after !== exported.total)
+    return [`movement ${last.last} ${of} leaves it at ${last.after}, and the statement says ${exported.total}`]
   return []
 }
 
 function accountOf(
   { spans, listed, window_seconds, window_start }: Window,
-  stated: ExportedWindow | undefined,
+  exported: ExportedWindow | undefined,
 ): WindowAccount {
   const holes: WindowHole[] = []
   const hole = (after: Pick<Span, "last" | "after">, first: number, before: number): void => {
@@ -192,13 +192,13 @@ function accountOf(
     hole(end, span.first, span.before)
     end = span
   }
-  if (stated !== undefined) hole(end, stated.last_ordinal + 1, stated.total)
+  if (exported !== undefined) hole(end, exported.last_ordinal + 1, exported.total)
   return {
     window_seconds,
     window_start,
     movements: spans.reduce((sum, { first, last }) => sum + last - first + 1, 0),
     listed: listed.toSorted((a, b) => a.ordinal - b.ordinal),
     holes,
-    ...(stated && { stated: { last_ordinal: stated.last_ordinal, total: stated.total } }),
+    ...(exported && { exported: { last_ordinal: exported.last_ordinal, total: exported.total } }),
   }
 }
