@@ -1,37 +1,25 @@
 /** Records of closes: what they hold, and what no honest close holds. */
 import { describe, expect, test } from "vitest"
+import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import { WITHHOLDABLE_NAMES } from "../src/artifacts/declared-sections.ts"
 import { reduce, withholdSections } from "../src/derivation/derive.ts"
+import { outcomeHeadline, titleOf } from "../src/presentation/account.ts"
+import { permitLines } from "../src/presentation/permit-account.ts"
 import { verifyBundle } from "../src/verify/bundle.ts"
 import { verifyDocument } from "../src/verify/document.ts"
 import { VERDICTS } from "../src/verify/report.ts"
-import { makeDeployment } from "./fixtures/deployment.ts"
+import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
 import { type CloseSpec, closePermit, openPermit } from "./fixtures/permits.ts"
-import { using } from "./fixtures/samples.ts"
+import { sealCloses } from "./fixtures/sample-closes.ts"
+import { CLOSING_DECLARED, OPENED_DECLARED } from "./fixtures/samples.ts"
 
 const deployment = makeDeployment()
-const close = (spec: CloseSpec = {}, reserve_tokens = 2000) =>
-  closePermit(deployment, openPermit(deployment, { reserve_tokens }), spec).bundle
-
-const CLOSES: readonly (readonly [name: string, spec: CloseSpec])[] = [
-  ["completed", {}],
-  ["failed", { failed: "EXECUTOR_FAILED", declared: "nothing" }],
-  ["denied by a rule", { outcome: "pepg_deny", denied_by: "rule" }],
-  ["denied for its output", { outcome: "pepg_deny", matched_in: "ai_output" }],
-  ["denied for what it declares", { outcome: "pepg_deny", matched_in: "/closing/causal_graph/effect_log/1/target" }],
-  ["halted by the run budget", { outcome: "ccv_halt", declared: using(1_000_001) }],
-  ["halted by the review", { outcome: "aivp_t4_halt" }],
-  ["failed in the log", { outcome: "stage_error", failed_step: "LEDGER" }],
-  ["failed in its kernels", { outcome: "stage_error", failed_step: "DKEC" }],
-  ["redeemed", { redeemed_at: "2026-01-15T12:00:09.900Z", at: "2026-01-15T12:05:00.000Z" }],
-]
+const close = (spec: CloseSpec = {}) => closePermit(deployment, openPermit(deployment), spec).bundle
 
 describe("the record of a close", () => {
-  test.each(CLOSES)("%s verifies", (_name, spec) => {
-    const record = close(spec)
-    const report = verifyDocument(reduce(record), [deployment.trust])
-    expect(report).toMatchObject({ verdict: VERDICTS.complete })
-    expect(verifyBundle(record, [deployment.trust]).verdict).toBe(VERDICTS.complete)
+  test.each(sealCloses())("$name verifies", ({ bundle }) => {
+    expect(verifyDocument(reduce(bundle), [deployment.trust])).toMatchObject({ verdict: VERDICTS.complete })
+    expect(verifyBundle(bundle, [deployment.trust]).verdict).toBe(VERDICTS.complete)
   })
 
   test.each(WITHHOLDABLE_NAMES)("verifies without %s", name => {
@@ -39,4 +27,55 @@ describe("the record of a close", () => {
     const report = verifyDocument(reduce(withholdSections(record, [name])), [deployment.trust])
     expect(report).toMatchObject({ verdict: VERDICTS.complete, withheld: [name] })
   })
+})
+
+describe("a close", () => {
+  const kernelsOf = (record: Bundle) => record.sections.efa?.kernels ?? []
+
+  test("has what its opening declared and what it adds, and every kernel names both sections", () => {
+    const record = close()
+    expect(record.sections.closing).toMatchObject({ declared: CLOSING_DECLARED })
+    expect(record.sections.causal_graph).toMatchObject({ declared: OPENED_DECLARED.causal_graph })
+    expect(record.sections.leakage_bundle?.declared_values.closing).toBe(18)
+    expect(record.manifest).toMatchObject({
+      PermitHash: record.sections.permit?.hash,
+      ClosingHash: record.sections.closing?.hash,
+    })
+    const [, tok] = kernelsOf(record)
+    // Its effects go back in time, and no time of either declaration is late.
+    expect(tok?.findings).toEqual([{ code: "TIMESTAMP_OUT_OF_ORDER", count: 1 }])
+  })
+
+  test("holds its own times to its own clock", () => {
+    const at = "2026-01-15T12:04:00.000Z"
+    const effects = (issued_at: string) => ({ causal_graph: { effect_log: [{ issued_at }] } })
+    const found = (issued_at: string) => kernelsOf(close({ at, declared: effects(issued_at) }))[1]?.findings
+    expect(found("2026-01-15T12:03:59.000Z")).toEqual([])
+    expect(found("2026-01-15T12:04:00.001Z")).toEqual([{ code: "TIMESTAMP_AFTER_ADMISSION", count: 1 }])
+  })
+
+  test("tells of its permit: when it was opened and closed, what was reserved and used, and that the act failed", () => {
+    const report = verifyBundle(close({ failed: "TIMED_OUT" }), [deployment.trust])
+    expect(outcomeHeadline(report)).toEqual({
+      text: expect.stringMatching(/; its act failed: TIMED_OUT, no result came in time$/),
+      tone: "warn",
+    })
+    expect(permitLines(report)).toEqual([
+      expect.stringMatching(/^Permitted at 2026-01-15T12:00:\S+Z \(log entry \d+\)\.$/),
+      expect.stringMatching(/^The act was reported as failed \(TIMED_OUT, no result came in time\); closed at /),
+      "2000 tokens reserved, 1240 used.",
+    ])
+    expect(titleOf(report)).toContain("outcome ok, act failed (TIMED_OUT)")
+    expect(report.limitations.map(({ code }) => code)).toEqual(
+      expect.arrayContaining(["reported_act", "opening_before_act"]),
+    )
+  })
+})
+
+test("a refused opening is a refused run: nothing moved, and its total is what there would have been", () => {
+  const ccv = sealRun(deployment, { outcome: "ccv_halt", reserve_tokens: 1_000_001 }).bundle
+  const macc = sealRun(deployment, { outcome: "macc_halt", reserve_tokens: 900_000, window_cap: 900_000 }).bundle
+  for (const record of [ccv, macc]) expect(verifyBundle(record, [deployment.trust]).verdict).toBe(VERDICTS.complete)
+  expect(macc.sections.budget_snapshot).toMatchObject({ purpose: "reservation", declared_tokens: 900_000 })
+  expect(macc.sections.budget_snapshot?.window).not.toHaveProperty("ordinal")
 })

@@ -1,9 +1,12 @@
 import { createHash, createPublicKey, verify } from "node:crypto"
 import canonicalize from "canonicalize"
 import { describe, expect, test } from "vitest"
+import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import { asSealed, makeDeployment } from "./fixtures/deployment.ts"
 import type { Json, JsonMembers } from "./fixtures/json-values.ts"
 import { asJson, isItems, isMembers, itemsOf, membersOf, valueAt, withoutMember } from "./fixtures/json-values.ts"
+import { endPermits, openPermit } from "./fixtures/permits.ts"
+import { sealCloses } from "./fixtures/sample-closes.ts"
 import { sealCorpus } from "./fixtures/sample-corpus.ts"
 
 // Written from docs/formats.md, RFC 8785 and RFC 6962 without a line of the library: another canonicaliser, Node's SHA-256 and
@@ -43,57 +46,71 @@ function anchorsOf(value: Json): readonly JsonMembers[] {
 const deployment = makeDeployment()
 const corpus = sealCorpus(deployment)
 /** In full, and as they are served. */
-const bundles = corpus.runs.map(({ name, document: { bundle } }) => ({
+const bothOf = (name: string, bundle: Bundle) => ({
   name,
   document: membersOf(asJson(bundle)),
   sealed: membersOf(asSealed(bundle)),
+})
+const chain = corpus.runs.map(({ name, document: { bundle } }) => bothOf(name, bundle))
+const closes = sealCloses()
+const bundles = [...chain, ...closes.map(({ name, bundle }) => bothOf(name, bundle))]
+const openings = closes.map(({ name, opening }) => ({
+  name: `opening of ${name}`,
+  document: membersOf(asJson(opening)),
 }))
+const ended = endPermits(deployment, [openPermit(deployment), openPermit(deployment)])
+const ends = [{ name: "end", document: membersOf(asJson(ended)) }]
 const [receipts, attestations] = [corpus.receipts, corpus.attestations].map(answers =>
   answers.map(({ name, document }) => ({ name: `${name} (answer)`, document: membersOf(asJson(document)) })),
 )
 const logKey = createPublicKey({ key: Buffer.from(deployment.logKey.spki), format: "der", type: "spki" })
 
-test.each([...bundles, ...receipts!])("every sealed object of $name has its hash", ({ document }) => {
+test.each([...bundles, ...openings, ...receipts!])("every sealed object of $name has its hash", ({ document }) => {
   const sealed = sealedObjects(document)
   for (const object of sealed) expect(digest(withoutMember(object, "hash"))).toBe(object.hash)
   expect(sealed).not.toEqual([])
 })
 
-describe.each([...bundles, ...receipts!, ...attestations!])("$name, computed a second time", ({ document }) => {
-  test("every leaf is what its entry's body commits to and the service signed", () => {
-    for (const { leaf = null, entry = null } of anchorsOf(document)) {
-      const bodyText = base64(valueAt(entry, "/canonicalizedBody")).toString()
-      const body: Json = JSON.parse(bodyText)
-      expect(jcs(body)).toBe(bodyText)
-      expect(valueAt(body, "/spec/data/hash/value")).toBe(digest(leaf))
-      const pem = base64(valueAt(body, "/spec/signature/publicKey/content")).toString()
-      expect(verify("sha256", Buffer.from(jcs(leaf)), pem, base64(valueAt(body, "/spec/signature/content")))).toBe(true)
-    }
-  })
+describe.each([...bundles, ...openings, ...ends, ...receipts!, ...attestations!])(
+  "$name, computed a second time",
+  ({ document }) => {
+    test("every leaf is what its entry's body commits to and the service signed", () => {
+      for (const { leaf = null, entry = null } of anchorsOf(document)) {
+        const bodyText = base64(valueAt(entry, "/canonicalizedBody")).toString()
+        const body: Json = JSON.parse(bodyText)
+        expect(jcs(body)).toBe(bodyText)
+        expect(valueAt(body, "/spec/data/hash/value")).toBe(digest(leaf))
+        const pem = base64(valueAt(body, "/spec/signature/publicKey/content")).toString()
+        expect(verify("sha256", Buffer.from(jcs(leaf)), pem, base64(valueAt(body, "/spec/signature/content")))).toBe(
+          true,
+        )
+      }
+    })
 
-  test("every entry is in the tree whose head the log signed, at the time the log promised", () => {
-    for (const { entry = null } of anchorsOf(document)) {
-      const body = base64(valueAt(entry, "/canonicalizedBody"))
-      const proof = membersOf(valueAt(entry, "/inclusionProof"))
-      const leafHash = sha256(Buffer.concat([Buffer.of(0), body]))
-      const path = itemsOf(proof.hashes).map(base64)
-      const root = rootOf(leafHash, Number(proof.logIndex), Number(proof.treeSize), path).toString("base64")
-      expect(root).toBe(proof.rootHash)
-      const [head, line] = `${valueAt(proof, "/checkpoint/envelope")}`.split("\n\n")
-      expect(head?.split("\n")).toEqual([deployment.log.origin, proof.treeSize, root])
-      const signature = base64(line?.trim().split(" ").at(-1)).subarray(4)
-      expect(verify("sha256", Buffer.from(`${head}\n`), logKey, signature)).toBe(true)
-      const promise = jcs({
-        body: body.toString("base64"),
-        integratedTime: Number(valueAt(entry, "/integratedTime")),
-        logID: base64(valueAt(entry, "/logId/keyId")).toString("hex"),
-        logIndex: Number(valueAt(entry, "/logIndex")),
-      })
-      const promised = base64(valueAt(entry, "/inclusionPromise/signedEntryTimestamp"))
-      expect(verify("sha256", Buffer.from(promise), logKey, promised)).toBe(true)
-    }
-  })
-})
+    test("every entry is in the tree whose head the log signed, at the time the log promised", () => {
+      for (const { entry = null } of anchorsOf(document)) {
+        const body = base64(valueAt(entry, "/canonicalizedBody"))
+        const proof = membersOf(valueAt(entry, "/inclusionProof"))
+        const leafHash = sha256(Buffer.concat([Buffer.of(0), body]))
+        const path = itemsOf(proof.hashes).map(base64)
+        const root = rootOf(leafHash, Number(proof.logIndex), Number(proof.treeSize), path).toString("base64")
+        expect(root).toBe(proof.rootHash)
+        const [head, line] = `${valueAt(proof, "/checkpoint/envelope")}`.split("\n\n")
+        expect(head?.split("\n")).toEqual([deployment.log.origin, proof.treeSize, root])
+        const signature = base64(line?.trim().split(" ").at(-1)).subarray(4)
+        expect(verify("sha256", Buffer.from(`${head}\n`), logKey, signature)).toBe(true)
+        const promise = jcs({
+          body: body.toString("base64"),
+          integratedTime: Number(valueAt(entry, "/integratedTime")),
+          logID: base64(valueAt(entry, "/logId/keyId")).toString("hex"),
+          logIndex: Number(valueAt(entry, "/logIndex")),
+        })
+        const promised = base64(valueAt(entry, "/inclusionPromise/signedEntryTimestamp"))
+        expect(verify("sha256", Buffer.from(promise), logKey, promised)).toBe(true)
+      }
+    })
+  },
+)
 
 describe.each(bundles)("the bundle $name, computed a second time", ({ document, sealed }) => {
   const sections = membersOf(document.sections)
@@ -131,6 +148,7 @@ describe.each(bundles)("the bundle $name, computed a second time", ({ document, 
       valueAt(sections, "/envelope/declared_sections_hash") ?? "",
       hash("request_substance"),
     ]
+    const ofClose = sections.permit === undefined ? {} : { permit: hash("permit"), closing: hash("closing") }
     const inputs: Readonly<Record<string, Json>> = {
       DSE: { envelope: hash("envelope"), payload: hash("payload") },
       TOK: { envelope: hash("envelope"), declared_sections },
@@ -141,7 +159,8 @@ describe.each(bundles)("the bundle $name, computed a second time", ({ document, 
     }
     for (const record of itemsOf(valueAt(sections, "/efa/kernels")).map(membersOf)) {
       const { execution_id, ...rest } = record
-      expect(digest({ kind: "vfa.kernel.v2", ...rest, inputs: inputs[`${record.kernel}`] ?? null })).toBe(execution_id)
+      const read = { ...membersOf(inputs[`${record.kernel}`]), ...ofClose }
+      expect(digest({ kind: "vfa.kernel.v2", ...rest, inputs: read })).toBe(execution_id)
     }
   })
 
@@ -186,7 +205,7 @@ describe.each(bundles)("the bundle $name, computed a second time", ({ document, 
 })
 
 test("each complete-record leaf of a tenant names the digest of the one before it, counting from one", () => {
-  const leaves = bundles
+  const leaves = chain
     .map(({ document }) => valueAt(document, "/anchors/complete_record/leaf"))
     .filter(it => it !== undefined)
   leaves.forEach((leaf, at) => {
@@ -195,3 +214,58 @@ test("each complete-record leaf of a tenant names the digest of the one before i
     expect(valueAt(leaf, "/previous_record")).toBe(before === undefined ? "0".repeat(64) : digest(before))
   })
 })
+
+describe.each(openings)("the $name, computed a second time", ({ document }) => {
+  const sections = Object.fromEntries(
+    Object.entries(membersOf(document.sections)).map(([name, section]) => [name, membersOf(section).hash ?? null]),
+  )
+  const { opening_hash = null, leaf: _leaf, entry: _entry, permit_id = null, ...rest } = document
+
+  test("has its hash, and a permit of its envelope", () => {
+    expect(digest({ ...rest, permit_id, sections })).toBe(opening_hash)
+    const envelope_hash = sections.envelope ?? null
+    expect(permit_id).toBe(`pmt-${digest({ kind: "vfa.permit_id.v1", envelope_hash }).slice(0, 32)}`)
+  })
+
+  test("is named by its leaf, with its tenant's commitment", () => {
+    const { tenant_id = null, tenant_salt = null } = document
+    const { tenant_ordinal = null, previous_record = null } = membersOf(document.leaf)
+    expect(document.leaf).toEqual({
+      leaf_version: "vfa.opening_leaf.v1",
+      permit_id,
+      opening_hash,
+      tenant_commitment: digest({ kind: "vfa.tenant_commitment.v1", tenant_id, tenant_salt }),
+      tenant_ordinal,
+      previous_record,
+    })
+  })
+})
+
+test.each(ends)("the $name has its hash, and is named by its leaf", ({ document }) => {
+  const { end_hash = null, leaf, entry: _entry, ...rest } = document
+  expect(digest(rest)).toBe(end_hash)
+  expect(leaf).toMatchObject({ leaf_version: "vfa.permit_end_leaf.v1", end_hash })
+})
+
+test.each(closes)(
+  "$name is the close of its opening: what it takes over has the same hashes, and it settles what was reserved",
+  ({ bundle, opening }) => {
+    const [record, before] = [membersOf(asJson(bundle.sections)), membersOf(asJson(opening))]
+    const opened = membersOf(before.sections)
+    const same = Object.keys(opened).filter(name => !["payload", "policy_evaluation", "mcd_finding"].includes(name))
+    for (const name of same) expect(membersOf(record[name]).hash).toBe(membersOf(opened[name]).hash)
+    const { opening_leaf_digest, opening_log_index } = membersOf(record.permit)
+    expect(opening_leaf_digest).toBe(digest(before.leaf ?? null))
+    expect(opening_log_index).toBe(valueAt(before, "/entry/logIndex"))
+    const {
+      tokens = 0,
+      reserved = 0,
+      ordinal = 0,
+      total_after = 0,
+    } = membersOf(valueAt(record, "/budget_snapshot/window"))
+    const reservation = membersOf(before.reservation)
+    expect(reserved).toBe(reservation.tokens)
+    expect(Number(total_after)).toBe(Number(reservation.total_after) - Number(reserved) + Number(tokens))
+    expect(Number(ordinal) - Number(reservation.ordinal)).toBe(Number(tokens) > Number(reserved) ? 2 : 1)
+  },
+)

@@ -12,16 +12,23 @@ import type { Json } from "../fixtures/json-values.ts"
 import { asJson, isItems, isMembers, step } from "../fixtures/json-values.ts"
 import { type Logged, memoryLog } from "../fixtures/memory-log.ts"
 import { knownValues, mutations } from "../fixtures/mutations.ts"
+import { endPermits, openPermit } from "../fixtures/permits.ts"
+import { sealCloses } from "../fixtures/sample-closes.ts"
 import { sealCorpus } from "../fixtures/sample-corpus.ts"
 
 const deployment = makeDeployment()
 const { runs, receipts, attestations } = sealCorpus(deployment)
+const closes = sealCloses()
+const opened = openPermit(deployment)
 const { leaf, body } = born()
 const genesis = asJson({ ok: true, log_index: 0, leaf })
 const documents = [
   ...runs.flatMap(({ name, document }) => bothForms(`bundle ${name}`, document.bundle)),
   ...receipts.map(({ name, document }) => ({ name: `receipt ${name}`, document: asJson(document) })),
   ...attestations.map(({ name, document }) => ({ name: `attestation ${name}`, document: asJson(document) })),
+  ...closes.flatMap(({ name, bundle }) => bothForms(`bundle ${name}`, bundle)),
+  { name: "opening", document: asJson(opened.opening) },
+  { name: "end", document: asJson(endPermits(deployment, [opened])) },
   { name: "genesis", document: genesis },
 ]
 const known = knownValues(documents.map(({ document }) => document))
