@@ -102,7 +102,7 @@ eachDatabase("exports", open => {
 
     test("each record dropped, doubled or exchanged with the next is named", () => {
       for (let at = 1; at < whole.length; at++) {
-        expect(problems(whole.toSpliced(at, 1))[0]).toMatch(new RegExp(`^record ${at} is missing`))
+        expect(problems(whole.toSpliced(at, 1))[0]).toMatch(new RegExp(`^document ${at} is missing`))
         expect(problems(whole.toSpliced(at, 0, whole[at]!))).toEqual([expect.stringMatching(/is here again$/)])
         if (at + 1 === whole.length) continue
         const swapped = whole.with(at, whole[at + 1]!).with(at + 1, whole[at]!)
@@ -113,13 +113,13 @@ eachDatabase("exports", open => {
     test("a cut, a changed statement, an older statement with the tail cut off, and one of another range are found", async () => {
       const text = whole.join("\n")
       const cut = text.slice(0, -50).split("\n")
-      expect(problems(cut).at(-1)).toMatch(new RegExp(`^record ${whole.length - 1} is missing`))
+      expect(problems(cut).at(-1)).toMatch(new RegExp(`^document ${whole.length - 1} is missing`))
       const altered = whole[0]!.replace(`"last_ordinal":${whole.length - 1}`, `"last_ordinal":${whole.length - 2}`)
       expect(problems([altered, ...whole.slice(1, -1)])[0]).toMatch(/^the export statement does not verify/)
       await service().execute(request())
       const now = await exported(service())
       expect(problems([whole[0]!, ...now.slice(1)])).toEqual([expect.stringMatching(/is not of the piece/)])
-      expect(problems([now[0]!, ...whole.slice(1)])[0]).toMatch(new RegExp(`^record ${whole.length} is missing`))
+      expect(problems([now[0]!, ...whole.slice(1)])[0]).toMatch(new RegExp(`^document ${whole.length} is missing`))
       const range = await exported(service(), `?from=${days(2)}`)
       expect(problems([range[0]!, ...whole.slice(1)]).length).toBeGreaterThan(0)
       expect(problems([whole[0]!, ...range.slice(1)]).length).toBeGreaterThan(0)
@@ -130,8 +130,8 @@ eachDatabase("exports", open => {
       expect(range.slice(1)).toEqual(whole.slice(2, 5))
       expect(leafOf(range)).toMatchObject({ first_ordinal: 2, last_ordinal: 4, from: days(2), to: days(4) })
       expect(judged(range)).toMatchObject({ verdict: "COMPLETE RANGE VERIFIED AND ANCHORED", records: 3, outside: 0 })
-      expect(problems(range.toSpliced(1, 1))[0]).toMatch(/^record 2 is missing/)
-      expect(problems(range.slice(0, -1))[0]).toMatch(/^record 4 is missing/)
+      expect(problems(range.toSpliced(1, 1))[0]).toMatch(/^document 2 is missing/)
+      expect(problems(range.slice(0, -1))[0]).toMatch(/^document 4 is missing/)
       const later = new Date(Date.parse(days(2)) + 1).toISOString()
       expect(leafOf(await exported(service(), `?from=${later}&to=${days(3)}`))).toMatchObject({ first_ordinal: 3 })
       const zoned = encodeURIComponent(days(3).replace("Z", "+00:00"))
@@ -168,10 +168,10 @@ eachDatabase("exports", open => {
       expect(await verify(whole)).toMatchObject({ exit: 0, verdict: "COMPLETE CHAIN VERIFIED AND ANCHORED" })
       const first = await verify(whole.toSpliced(1, 1))
       expect(first).toMatchObject({ exit: 1, verdict: "FAILED" })
-      expect(first.stdout).toMatch(/record 1 is missing/)
+      expect(first.stdout).toMatch(/document 1 is missing/)
       const last = await verify(whole.slice(0, -1))
       expect(last).toMatchObject({ exit: 1, verdict: "FAILED" })
-      expect(last.stdout).toMatch(new RegExp(`record ${whole.length - 1} is missing`))
+      expect(last.stdout).toMatch(new RegExp(`document ${whole.length - 1} is missing`))
     })
   })
 
@@ -277,7 +277,7 @@ eachDatabase("exports of locked services", open => {
     const [theirs, mine] = [await exported(service(), "", other.secret), await exported(service(), "", customer.secret)]
     expect(completeness(theirs, trust).problems).toEqual([])
     const mixed = completeness([mine[0]!, theirs[1]!, mine[2]!], trust).problems.map(({ sentence }) => sentence)
-    expect(mixed).toEqual(["run 3 is a record of another tenant", "record 1 is missing, before run 4"])
+    expect(mixed).toEqual(["run 3 is a document of another tenant", "document 1 is missing, before run 4"])
     expectRefused(await caller(service()).get("/runs/export"), 401)
   })
 })
