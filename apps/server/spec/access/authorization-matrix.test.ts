@@ -2,6 +2,7 @@
 import type { JsonObject } from "@runseal/canonical"
 import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
+import { openedId } from "../harness/asked-permits.ts"
 import { ENDPOINTS } from "../harness/described.ts"
 import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/key-holders.ts"
 import { expectRefused, numberAt, textAt } from "../harness/read-answer.ts"
@@ -41,7 +42,9 @@ async function ownSubjects(holder: Holder): Promise<Subjects> {
   const run = await runOf(holder)
   const denied = await runOf(holder, { payload: EICAR })
   const { body: bundle } = await holder.get(`/runs/${run}/artifacts`)
-  return { run, denied, bundle, published: run, to_publish: run, to_withdraw: run, token: "0".repeat(32), key: 1 }
+  const [permit, to_close] = [await openedId(holder), await openedId(holder)]
+  const token = "0".repeat(32)
+  return { run, denied, bundle, permit, to_close, published: run, to_publish: run, to_withdraw: run, token, key: 1 }
 }
 
 eachDatabase("open mode", openDatabase => {

@@ -1,5 +1,6 @@
 /** Who is answered what, for every operation of the API description. A new operation needs a row. docs/api.md, "Keys". */
 import type { JsonValue } from "@runseal/canonical"
+import { asking, done } from "../harness/asked-permits.ts"
 import { ADMIN, CUSTOMER } from "../harness/key-holders.ts"
 import { request } from "../harness/sample-requests.ts"
 
@@ -31,6 +32,9 @@ export type Subjects = {
   readonly token: string
   /** A key to revoke. */
   readonly key: number
+  /** Permits of the run's owner: one to read, one to close. */
+  readonly permit: string
+  readonly to_close: string
   /** The ok run's bundle. */
   readonly bundle: JsonValue
 }
@@ -97,6 +101,9 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /.well-known/runseal-trust.json": open(at("/.well-known/runseal-trust.json")),
   "GET /.well-known/trusted-root.json": open(at("/.well-known/trusted-root.json")),
   "GET /.well-known/service.pub": open(at("/.well-known/service.pub")),
+  "GET /.well-known/jwks.json": open(at("/.well-known/jwks.json")),
+  // The permit is the credential: a key makes no difference.
+  "POST /permits/{id}/redeem": open(at(`/permits/pmt-${"0".repeat(32)}/redeem`, { permit: "x" }), 404),
   "GET /runs/{id}/bundle.json": open({ path: run => `/runs/${run.published}/bundle.json` }, 404),
   "GET /public/runs/{token}/bundle.json": published("/bundle.json"),
   "GET /public/runs/{token}/statement.intoto.json": published("/statement.intoto.json"),
@@ -104,6 +111,10 @@ export const MATRIX: Readonly<Record<string, Row>> = {
 
   "POST /execute": keyed(at("/execute", request())),
   "POST /execute/verify-determinism": keyed(at("/execute/verify-determinism", request())),
+  "POST /permits": keyed(at("/permits", asking()), 201),
+  "GET /permits": keyed(at("/permits")),
+  "GET /permits/{id}": own({ path: ({ permit }) => `/permits/${permit}` }),
+  "POST /permits/{id}/close": own({ path: ({ to_close }) => `/permits/${to_close}/close`, body: () => done() }),
   "POST /dcae/verify": keyed({ path: () => "/dcae/verify", body: ({ bundle }) => bundle }),
   "POST /attest": keyed(at("/attest", { digest: "c3".repeat(32), algorithm: "sha256", subject_ref: "x" }), 201),
   "GET /attestations": keyed(at("/attestations")),

@@ -2,7 +2,8 @@
 import { canonicalize, type JsonObject, type JsonValue } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
-import { DECLARED_NAMES, isShown } from "@runseal/core/artifacts/declared-sections"
+import { DECLARED_NAMES, isShown, shown } from "@runseal/core/artifacts/declared-sections"
+import { declaredView } from "@runseal/core/derivation/v1/declared-view"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import type { Block, Line } from "@runseal/pdf/block"
 import type { Fact } from "./spans.ts"
@@ -12,11 +13,10 @@ import { facts, firstOf, line, MAX_TABLE_ROWS, mono, muted, onNewLine, quote, re
 const MAX_PATH_LENGTH = 200
 const PLAIN_KEY = /^[A-Za-z_][\w-]*$/
 
-/** What the caller declared in a section; undefined when it is withheld or nothing was declared. */
-export function declaredIn({ sections }: Pick<Bundle, "sections">, name: DeclaredName): JsonObject | undefined {
-  const section = sections[name]
-  return isShown(section) ? section.declared : undefined
-}
+/** What the caller declared in a section, at a close with what it adds; undefined when it is withheld or nothing was declared. */
+export const declaredIn = ({ sections }: Pick<Bundle, "sections">, name: DeclaredName): JsonObject | undefined =>
+  // What a close adds may be withheld by itself.
+  (declaredView(sections, name) ?? shown(sections[name]))?.declared
 
 /** Whose word declared content is. */
 export const CALLERS_WORD = remark("Declared by the caller: sealed as received, verified by nobody.")

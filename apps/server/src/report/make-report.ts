@@ -16,6 +16,7 @@ import { declaredByCaller, declaredPart } from "./sections/declared-content.ts"
 import { evidence } from "./sections/evidence-part.ts"
 import { legalEvidence } from "./sections/legal.ts"
 import { metadata, pipelineHashes } from "./sections/metadata.ts"
+import { permitPart } from "./sections/permit-part.ts"
 import { proof } from "./sections/proof.ts"
 import { diagnosis, missingFields, sealedReceipt } from "./sections/receipt-part.ts"
 import { governanceReview, riskAssessment, signatureMatch } from "./sections/risk.ts"
@@ -36,6 +37,7 @@ const BRIEF: readonly ReportFormat[] = ["brief"]
 const COMPLETED: readonly Section[] = [
   ["", course, BRIEF],
   ["", gauges, BRIEF],
+  ["Permit", permitPart, REPORT_FORMATS],
   ["Decision", decision, CLAIMED],
   ["Outcome Summary", course, CLAIMED],
   ["Model and Execution Context", modelAndExecution, WHOLE],
@@ -54,6 +56,7 @@ const COMPLETED: readonly Section[] = [
 const ENDED: readonly Section[] = [
   ["", course, REPORT_FORMATS],
   ["", gauges, BRIEF],
+  ["Permit", permitPart, REPORT_FORMATS],
   ["Sealed receipt", sealedReceipt, REPORT_FORMATS],
   ["Required attested fields", missingFields, CLAIMED],
   ["What failed", diagnosis, REPORT_FORMATS],

@@ -44,8 +44,11 @@ export const isBroken = ({ context }: Subject): boolean => context.verification.
 
 const TONES = { attestation: "good", refusal: "warn", diagnosis: "bad" } as const
 
-/** Green for a completed run, amber for a refusal, red for what is no evidence. */
-export const toneOf = (subject: Subject): Tone => (isBroken(subject) ? "bad" : TONES[wordsOf(subject).standing])
+/** Green for a completed run, amber for a refusal and for an act that failed, red for what is no evidence. */
+export function toneOf(subject: Subject): Tone {
+  const tone = isBroken(subject) ? "bad" : TONES[wordsOf(subject).standing]
+  return tone === "good" && subject.bundle.sections.permit?.outcome === "failed" ? "warn" : tone
+}
 
 /** File name of a report (docs/api.md, "GET /runs/{id}/report.pdf"). */
 export const reportFileName = (runId: number, format: ReportFormat): string =>

@@ -42,7 +42,9 @@ export const runtimeBudget: Part = ({ bundle }) => {
   const left = budget.run_limit - budget.declared_tokens
   return [
     remark(
-      "Counted on the tokens that the caller declared in request_substance.cost.total_tokens; none declared counts as 0.",
+      budget.purpose === undefined
+        ? "Counted on the tokens that the caller declared in request_substance.cost.total_tokens; none declared counts as 0."
+        : "Counted on the tokens that the caller asked to reserve.",
     ),
     runGauge(budget),
     ...facts([
@@ -52,6 +54,11 @@ export const runtimeBudget: Part = ({ bundle }) => {
   ]
 }
 
+const CHARGED =
+  "Charged by the service. A verifier checks the arithmetic and the rule; what was charged before is the operator's word."
+const NOT_RESERVED =
+  "Nothing was charged: with these tokens the window would have reached its cap. A verifier checks the arithmetic and the rule."
+
 export const tenantBudget: Part = ({ bundle }) => {
   const { budget_snapshot: budget } = bundle.sections
   if (budget === undefined) return []
@@ -59,18 +66,30 @@ export const tenantBudget: Part = ({ bundle }) => {
   if (window === undefined)
     return [remark("The tenant's window was not charged: the budget of one run had halted the run before.")]
   return [
-    remark(
-      "Charged by the service. A verifier checks the arithmetic and the rule; what was charged before is the operator's word.",
-    ),
+    remark(budget.purpose === undefined ? CHARGED : NOT_RESERVED),
     windowGauge(window),
     ...facts([
       fact("Window begins", timeOr(window.window_start)),
       fact("Window length", countOf(window.window_seconds, "second")),
-      fact("Charged before", tokens(window.total_after - window.tokens)),
-      fact("Charged for this run", tokens(window.tokens)),
+      fact(
+        window.reserved === undefined ? "Charged before" : "Charged and reserved by others",
+        tokens(window.total_after - window.tokens),
+      ),
+      ...movedFacts(window, budget.purpose),
       fact("Charge", mono(window.charge_id)),
     ]),
   ]
+}
+
+/** What the run moved in its window. */
+function movedFacts(
+  { tokens: used, reserved, ordinal }: BudgetWindow,
+  purpose: BudgetSnapshotSection["purpose"],
+): readonly Fact[] {
+  const place = ordinal === undefined ? [] : [fact("Movement of the window", `number ${count(ordinal)}`)]
+  if (purpose !== undefined) return [fact("Not reserved", tokens(used))]
+  if (reserved === undefined) return [fact("Charged for this run", tokens(used)), ...place]
+  return [fact("Reserved for this run", tokens(reserved)), fact("Used by this run", tokens(used)), ...place]
 }
 
 /** Both budgets of a run that was not completed. */

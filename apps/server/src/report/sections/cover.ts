@@ -4,6 +4,7 @@ import { refusingGate } from "@runseal/core/verify/stage-error"
 import type { Block, Line } from "@runseal/pdf/block"
 import { fact, line, mono, readableTime, shortQuote } from "../spans.ts"
 import { isBroken, type Part, type Subject, toneOf, wordsOf } from "../subject.ts"
+import { actFacts, actFailed } from "./permit-part.ts"
 
 /** The hash in the proof's banner. */
 export function proofHash({ bundle }: Pick<Subject, "bundle">): string {
@@ -16,7 +17,13 @@ export const verdictOf = (subject: Subject): string => (isBroken(subject) ? "Rec
 
 /** A refusal whose sealing failed is reported as both: its receipt is lost, the gate's decision is not. */
 const endOf = (subject: Subject): string =>
-  refusingGate(subject.bundle) === undefined ? wordsOf(subject).verdict : "Refused, then failed: not an attestation"
+  refusingGate(subject.bundle) === undefined ? verdictWords(subject) : "Refused, then failed: not an attestation"
+
+/** A run is sealed as any other where its act failed, and its first words must say so. */
+const verdictWords = (subject: Subject): string =>
+  subject.bundle.run.outcome_kind === "ok" && actFailed(subject.bundle)
+    ? "Sealed; the permitted act failed"
+    : wordsOf(subject).verdict
 
 const anchoredAt = ({ bundle }: Subject): Line => {
   const { pre_anchor, receipt, complete_record } = bundle.anchors
@@ -39,6 +46,7 @@ export const cover: Part = subject => {
       fact("Outcome", mono(run.outcome_kind)),
       fact("Tenant", shortQuote(run.tenant_id)),
       fact("Route", shortQuote(run.route_id)),
+      ...actFacts(bundle),
       fact("Anchored", anchoredAt(subject)),
       fact("Self-check", context.verification.verdict),
       fact(words.proof.hash_name, mono(proofHash(subject))),

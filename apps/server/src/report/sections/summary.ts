@@ -9,6 +9,7 @@ import type { Line } from "@runseal/pdf/block"
 import { count, countOf, heading, line, mono, paragraph, quote, readableTime, shortQuote } from "../spans.ts"
 import { type Part, wordsOf } from "../subject.ts"
 import { anchorSentence } from "./anchors.ts"
+import { permitSentence } from "./permit-part.ts"
 import { placeOf, SWITCHED_OFF } from "./risk.ts"
 
 export const executiveSummary: Part = subject => {
@@ -30,6 +31,7 @@ function opener(bundle: Bundle): Line {
     ` on ${readableTime(run.created_at)} (${run.created_at}), in the region `,
     shortQuote(run.execution_region),
     ". ",
+    permitSentence(bundle),
   )
   const payload = `Its payload of ${countOf(sections.payload.payload_bytes, "byte")} is recorded only as a hash. `
   return line(requested, payload, `${OUTCOMES[run.outcome_kind].sentence} `, because(bundle), findings(bundle))
@@ -64,11 +66,15 @@ function because(bundle: Bundle): Line {
   return line(
     "The rule ",
     mono(evaluation.fired_rule_id),
-    ` admitted it; the budgets counted ${countOf(budget.declared_tokens, "declared token")}, within both limits; the governance review ${released(review)} (`,
+    ` admitted it; the budgets counted ${countOf(budget.declared_tokens, "declared token")}, ${withinLimits(budget)}; the governance review ${released(review)} (`,
     mono(review.decision_reason),
     ").",
   )
 }
+
+/** A close within its reservation passes whatever the window holds. */
+const withinLimits = ({ window }: NonNullable<Bundle["sections"]["budget_snapshot"]>): string =>
+  window?.reserved !== undefined && window.tokens <= window.reserved ? "within its reservation" : "within both limits"
 
 /** What the governance review of a completed run came to. */
 function released({ adapter_id, ai_output_hash }: NonNullable<Bundle["sections"]["governance_review"]>): string {
