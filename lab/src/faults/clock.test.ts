@@ -1,54 +1,19 @@
 /** The machine's clock is stepped, forwards and backwards, while the server runs and while it is stopped. */
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { expect, type TestContext, test } from "vitest"
 import { postgresStart, postgresTitle } from "../../../apps/server/spec/database/databases.ts"
 import type { Child } from "../../../apps/server/spec/harness/child.ts"
-import { expectRefused, textAt } from "../../../apps/server/spec/harness/read-answer.ts"
+import { expectRefused } from "../../../apps/server/spec/harness/read-answer.ts"
 import { request } from "../../../apps/server/spec/harness/sample-requests.ts"
 import { until } from "../../../apps/server/spec/harness/until.ts"
 import { type Deployment, type Kind, openDeployment } from "./fault-deployment.ts"
 import { type Clients, holdersAt, nextRequest, REQUEST_KINDS, send, startLoad } from "./fault-load.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
 import { WHOLE } from "./rounds.ts"
+import { PAUSED, type SteppedClock, steppedClock } from "./stepped-clock.ts"
 
 const DEADLINE_MS = 600_000
 const SECOND = 1000
 const HOUR = 3600 * SECOND
-const PAUSED = /clock is behind/
-/** How far the server's clock may be from the one it was given when its readiness is read, in milliseconds. */
-const FELT_WITHIN_MS = 20_000
-
-type SteppedClock = {
-  readonly env: NodeJS.ProcessEnv
-  /** Steps the clock, and waits until the server is ready by it, or not ready because of it. */
-  readonly shift: (milliseconds: number, child: Child, then?: "ready" | "paused") => Promise<void>
-}
-
-function steppedClock(context: TestContext): SteppedClock {
-  const folder = mkdtempSync(join(tmpdir(), "runseal-clock-"))
-  context.onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const file = join(folder, "shift")
-  writeFileSync(file, "0")
-  const preload = new URL("./shifted-clock.ts", import.meta.url).href
-  return {
-    env: { NODE_OPTIONS: `--import=${preload}`, FAULT_CLOCK_FILE: file },
-    shift: async (milliseconds, child, then = "ready") => {
-      // Whole at every moment.
-      writeFileSync(`${file}.new`, `${milliseconds}`)
-      renameSync(`${file}.new`, file)
-      await until(`the server is ${then} on a clock of ${milliseconds} ms more`, async () => {
-        const { status, text, body } = await child.get("/ready")
-        if (then === "paused") return status === 503 && PAUSED.test(text)
-        return (
-          status === 200 &&
-          Math.abs(Date.parse(textAt(body, "checked_at")) - Date.now() - milliseconds) < FELT_WITHIN_MS
-        )
-      })
-    },
-  }
-}
 
 async function expectSealing(child: Child, clients: Clients, row: FaultRow): Promise<void> {
   const load = startLoad([child.url], { ...clients, connections: 4, persistent: true })

@@ -1,0 +1,42 @@
+/** A clock for servers that a test steps while they run. */
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { TestContext } from "vitest"
+import type { Child } from "../../../apps/server/spec/harness/child.ts"
+import { textAt } from "../../../apps/server/spec/harness/read-answer.ts"
+import { until } from "../../../apps/server/spec/harness/until.ts"
+
+export const PAUSED = /clock is behind/
+/** How far the server's clock may be from the one it was given when its readiness is read, in milliseconds. */
+const FELT_WITHIN_MS = 20_000
+
+export type SteppedClock = {
+  readonly env: NodeJS.ProcessEnv
+  /** Steps the clock, and waits until the server is ready by it, or not ready because of it. */
+  readonly shift: (milliseconds: number, child: Child, then?: "ready" | "paused") => Promise<void>
+}
+
+export function steppedClock(context: TestContext): SteppedClock {
+  const folder = mkdtempSync(join(tmpdir(), "runseal-clock-"))
+  context.onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, "shift")
+  writeFileSync(file, "0")
+  const preload = new URL("./shifted-clock.ts", import.meta.url).href
+  return {
+    env: { NODE_OPTIONS: `--import=${preload}`, FAULT_CLOCK_FILE: file },
+    shift: async (milliseconds, child, then = "ready") => {
+      // Whole at every moment.
+      writeFileSync(`${file}.new`, `${milliseconds}`)
+      renameSync(`${file}.new`, file)
+      await until(`the server is ${then} on a clock of ${milliseconds} ms more`, async () => {
+        const { status, text, body } = await child.get("/ready")
+        if (then === "paused") return status === 503 && PAUSED.test(text)
+        return (
+          status === 200 &&
+          Math.abs(Date.parse(textAt(body, "checked_at")) - Date.now() - milliseconds) < FELT_WITHIN_MS
+        )
+      })
+    },
+  }
+}
