@@ -1,10 +1,6 @@
 /** Puts the parts together: database, keys, log, policy, reviewer, pipeline, sealer. */
 import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
-import type { SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
-import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
-import { seal } from "@runseal/core/formulas/seal"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
-import { LEDGER_BACKEND } from "@runseal/core/vocabulary/versions"
 import { spkiToPem } from "@runseal/log/keys/spki"
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import type { Logger } from "pino"
@@ -13,23 +9,22 @@ import { openOutside } from "./abroad/outbox/open-outside.ts"
 import { type OutsideLog, openOutsideLog } from "./abroad/outbox/outside-log.ts"
 import { openCosigner } from "./abroad/witnessing/cosigner.ts"
 import type { Deps } from "./deps.ts"
-import { type ExecutionParts, openExecution } from "./execution.ts"
+import { openExecution } from "./execution.ts"
 import { openIdempotencyKeys } from "./front/access/idempotency.ts"
 import { openKeyDirectory } from "./front/access/key-directory.ts"
 import { openRateLimits } from "./front/access/rate-limit.ts"
 import { openTrialQuota } from "./front/access/trial-quota.ts"
-import { BODY_MAX_BYTES } from "./front/http/json-body.ts"
 import { publicCheckpoint } from "./keys/embedded-log.ts"
 import { headsOf } from "./keys/heads-folder.ts"
 import { permitSigning } from "./keys/permit-signing.ts"
 import { trustDocument, trustedKeysOf } from "./keys/published-trust.ts"
 import { openRepeatableSigning } from "./keys/repeatable-signing.ts"
-import { type Config, readPolicyText, SERVICE_NAME, SERVICE_VERSION } from "./options/config.ts"
+import { type Config, readPolicyText, SERVICE_VERSION } from "./options/config.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { refuseOwnLog } from "./options/witness.ts"
+import { pipelineOf } from "./pipeline-settings.ts"
 import { openRenderer, type Renderer } from "./report/renderer.ts"
 import { type Inspection, openInspection } from "./run/inspection/inspection.ts"
-import type { PipelineContext } from "./run/pipeline/pipeline.ts"
 import { type CompiledPolicy, loadPolicy } from "./run/policy/load-policy.ts"
 import { PolicyError } from "./run/policy/policy-document.ts"
 import { compileSignatureLibrary, type SignatureLibrary } from "./run/policy/signature-library.ts"
@@ -108,42 +103,6 @@ export type BootParts = {
   /** Absent: nothing is counted. */
   readonly counters?: Counters | undefined
 }
-
-/** What every run says of the service that sealed it. */
-const provenanceOf = (source_revision: string): SystemProvenanceSection =>
-  seal(
-    systemProvenanceSection({
-      service: SERVICE_NAME,
-      service_version: SERVICE_VERSION,
-      orchestrator_version: SERVICE_VERSION,
-      source_revision,
-      runtime: "node",
-      runtime_version: process.versions.node,
-      platform: `${process.platform}-${process.arch}`,
-      ledger_backend: LEDGER_BACKEND,
-    }),
-  )
-
-/** What every run is held against and says of the service. */
-export const pipelineOf = (
-  config: Config,
-  { policy, library, inspection }: Prepared,
-  revision: string,
-  reportFault: PipelineContext["reportFault"],
-): ExecutionParts["pipeline"] => ({
-  policy,
-  library,
-  scan: inspection.scan,
-  region: config.region,
-  max_scan_units: BODY_MAX_BYTES,
-  budgets: {
-    run_tokens: config.runTokenBudget,
-    window_tokens: config.windowTokenBudget,
-    window_seconds: config.windowSeconds,
-  },
-  system_provenance: provenanceOf(revision),
-  reportFault,
-})
 
 /** What the service shows of itself to anybody. */
 const publishedOf = ({ keys, origin, genesis, keyChanges }: Deployment, config: Config, document: TrustDocument) => ({

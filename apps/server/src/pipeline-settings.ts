@@ -1,0 +1,46 @@
+/** What the pipeline of a service is set to: its policy, its budgets, and what each run says of the service. */
+import type { SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
+import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
+import { seal } from "@runseal/core/formulas/seal"
+import { LEDGER_BACKEND } from "@runseal/core/vocabulary/versions"
+import type { Prepared } from "./boot.ts"
+import type { ExecutionParts } from "./execution.ts"
+import { BODY_MAX_BYTES } from "./front/http/json-body.ts"
+import { type Config, SERVICE_NAME, SERVICE_VERSION } from "./options/config.ts"
+import type { PipelineContext } from "./run/pipeline/pipeline.ts"
+
+/** What every run says of the service that sealed it. */
+const provenanceOf = (source_revision: string): SystemProvenanceSection =>
+  seal(
+    systemProvenanceSection({
+      service: SERVICE_NAME,
+      service_version: SERVICE_VERSION,
+      orchestrator_version: SERVICE_VERSION,
+      source_revision,
+      runtime: "node",
+      runtime_version: process.versions.node,
+      platform: `${process.platform}-${process.arch}`,
+      ledger_backend: LEDGER_BACKEND,
+    }),
+  )
+
+/** What every run is held against and says of the service. */
+export const pipelineOf = (
+  config: Config,
+  { policy, library, inspection }: Prepared,
+  revision: string,
+  reportFault: PipelineContext["reportFault"],
+): ExecutionParts["pipeline"] => ({
+  policy,
+  library,
+  scan: inspection.scan,
+  region: config.region,
+  max_scan_units: BODY_MAX_BYTES,
+  budgets: {
+    run_tokens: config.runTokenBudget,
+    window_tokens: config.windowTokenBudget,
+    window_seconds: config.windowSeconds,
+  },
+  system_provenance: provenanceOf(revision),
+  reportFault,
+})
