@@ -24,7 +24,7 @@ import {
   type PieceCounts,
   readLeafDigest,
   readTouchedWindows,
-  type StatedWindow,
+  type WindowTotal,
 } from "../store/tables/export-reads.ts"
 import { readRecordCount } from "../store/tables/tenants.ts"
 import type { TenantHead } from "./tenant-chain.ts"
@@ -121,7 +121,7 @@ async function stateExport(tx: Tx, draft: ExportDraft, head: TenantHead): Promis
   return { tenant_id, tenant_salt, windows, leaf }
 }
 
-const exportedWindow = ({ window_seconds, window_start, movements, total }: StatedWindow): ExportedWindow => ({
+const exportedWindow = ({ window_seconds, window_start, movements, total }: WindowTotal): ExportedWindow => ({
   window_seconds,
   window_start: new Date(window_start).toISOString(),
   last_ordinal: movements,

@@ -12,7 +12,7 @@ import type { PendingEnd } from "./settle-permits.ts"
 import { moveHead, nextPlace, type TenantHead, tenantOf } from "./tenant-chain.ts"
 
 /** A document of a permit with its place in the log and in its tenant's chain. */
-type Placed = {
+type ChainDocument = {
   /** The document's UTF-8 bytes, as served. */
   readonly text: Uint8Array
   /** The text as it is stored; absent when it is not packed yet. */
@@ -22,9 +22,9 @@ type Placed = {
   readonly log_index: number
 }
 
-export type SealedOpening = Placed & { readonly pending: PendingOpening; readonly document: Opening }
+export type SealedOpening = ChainDocument & { readonly pending: PendingOpening; readonly document: Opening }
 
-export type SealedEnd = Placed & { readonly pending: PendingEnd; readonly document: PermitEnd }
+export type SealedEnd = ChainDocument & { readonly pending: PendingEnd; readonly document: PermitEnd }
 
 type Chained<Body, Leaf> = {
   readonly body: Body
@@ -67,7 +67,7 @@ export function sealOpening(
   checkpoint: EntryCheckpoint,
 ): SealedOpening {
   const document = opening(body, anchorOf(log, builder, appended, checkpoint))
-  return { ...placed(appended, leaf_digest), pending, document, text: canonicalUtf8(document, pending.texts) }
+  return { ...placeOf(appended, leaf_digest), pending, document, text: canonicalUtf8(document, pending.texts) }
 }
 
 /** The document of an end, proven against a checkpoint that includes it. */
@@ -78,10 +78,10 @@ export function sealEnd(
   checkpoint: EntryCheckpoint,
 ): SealedEnd {
   const document = permitEnd(body, anchorOf(log, builder, appended, checkpoint))
-  return { ...placed(appended, leaf_digest), pending, document, text: canonicalUtf8(document) }
+  return { ...placeOf(appended, leaf_digest), pending, document, text: canonicalUtf8(document) }
 }
 
-const placed = (
+const placeOf = (
   { leaf, index }: AppendedLeaf<OpeningLeaf | PermitEndLeaf>,
   leaf_digest: string,
-): Omit<Placed, "text" | "packed"> => ({ tenant_ordinal: leaf.tenant_ordinal, leaf_digest, log_index: index })
+): Omit<ChainDocument, "text" | "packed"> => ({ tenant_ordinal: leaf.tenant_ordinal, leaf_digest, log_index: index })

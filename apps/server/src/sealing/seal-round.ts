@@ -94,7 +94,7 @@ const refusalsOf = (items: SettledPermits[keyof PermitWork]): ReadonlyMap<number
   new Map(items.flatMap((item, at) => (item && "refusal" in item ? [[at, item.refusal] as const] : [])))
 
 /** A settled item that is sealed as a document of its own, with what it came of. */
-const placedOf = <Pending, Made extends object>(
+const documentsOf = <Pending, Made extends object>(
   pending: readonly (Pending | undefined)[],
   settled: readonly (Made | { readonly refusal: unknown } | { readonly run: Draft } | undefined)[],
 ): readonly (Slot & { readonly pending: Pending; readonly made: Made })[] =>
@@ -136,8 +136,8 @@ export async function sealRound(
   })
   // The round ends here if a run has failed: nothing more is signed for it.
   if (failed.runs.size > 0) return { runs }
-  const openings = placedOf(permits.openings, settled.openings)
-  const ends = placedOf(permits.ends, settled.ends)
+  const openings = documentsOf(permits.openings, settled.openings)
+  const ends = documentsOf(permits.ends, settled.ends)
   const chainedOpenings = await open.runSteps(openings, failed.openings, "DLA", slot => {
     return { at: slot.at, pending: slot.pending, ...chainOpening(slot.made.opening, open.tenants) }
   })
@@ -194,7 +194,7 @@ async function appendFirstLeaves(
   })
   await sign([...statementLeaves, ...attestationLeaves, ...runsWithLeaf.flatMap(({ written }) => written ?? [])])
   // Before the batch's documents: exactly those that a statement describes come before it in the log.
-  const stated = await runSteps(statementLeaves, failed.statements, "LEDGER", ({ at, draft, leaf }) => {
+  const appendedStatements = await runSteps(statementLeaves, failed.statements, "LEDGER", ({ at, draft, leaf }) => {
     return { at, draft, appended: append(leaf) }
   })
   const appendedRuns = await runSteps(runsWithLeaf, failed.runs, "LEDGER", ({ written, ...run }) => ({
@@ -206,7 +206,7 @@ async function appendFirstLeaves(
     ...run,
     anchor: first === undefined ? undefined : anchorOf(context.log, log, first, c1),
   }))
-  return { runs: anchored, statements: stated, attestations: attestationLeaves }
+  return { runs: anchored, statements: appendedStatements, attestations: attestationLeaves }
 }
 
 type FirstLeaves = Awaited<ReturnType<typeof appendFirstLeaves>>

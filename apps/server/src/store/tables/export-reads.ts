@@ -143,16 +143,16 @@ export async function readEarlierOpenings(
   return rows.map(({ ordinal, document }) => ({ ordinal, text: unpackBundle(document) }))
 }
 
-export type StatedWindow = Omit<TenantWindowRow, "tenant_id">
+export type WindowTotal = Omit<TenantWindowRow, "tenant_id">
 
 /** The windows of a tenant that a range touches, by rising start, then length: the newest EXPORT_WINDOWS_MAX of them. */
 export function readTouchedWindows(
   source: Source,
   tenantId: string,
   { from_ms, to_ms }: AdmittedRange,
-): Promise<readonly StatedWindow[]> {
+): Promise<readonly WindowTotal[]> {
   return source.read(
-    ({ sql }) => sql<StatedWindow[]>`
+    ({ sql }) => sql<WindowTotal[]>`
       select window_seconds, window_start, total, movements from (
         select window_seconds, window_start, total, movements from tenant_window
         where tenant_id = ${tenantId} and movements > 0
