@@ -9,6 +9,7 @@ import type { Block, Line, Report, Span } from "@runseal/pdf/block"
 import { drawReport } from "@runseal/pdf/draw-report"
 import type { Deployment } from "../../../../libs/core/test/fixtures/deployment.ts"
 import { makeDeployment, sealRun } from "../../../../libs/core/test/fixtures/deployment.ts"
+import { type CloseSpec, closePermit, openPermit } from "../../../../libs/core/test/fixtures/permits.ts"
 import type { RunSpec } from "../../../../libs/core/test/fixtures/run-spec.ts"
 import { makeReport } from "../../src/report/make-report.ts"
 import { reportSigner, type SignReport } from "../../src/report/sign-report.ts"
@@ -17,6 +18,12 @@ import type { ReportContext } from "../../src/report/subject.ts"
 export const reportDeployment: Deployment = makeDeployment({ signatures: "rfc6979" })
 
 /** The bundle of a run that ended so. */
+/** The record of a close in a deployment of its own. */
+export function closed(spec: CloseSpec = {}): Bundle {
+  const deployment = makeDeployment()
+  return closePermit(deployment, openPermit(deployment), spec).bundle
+}
+
 export const sealed = (outcome: OutcomeKind, spec: Omit<RunSpec, "outcome"> = {}): Bundle =>
   sealRun(reportDeployment, { outcome, ...spec }).bundle
 

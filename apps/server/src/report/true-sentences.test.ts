@@ -2,7 +2,8 @@
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { REPORT_FORMATS } from "@runseal/core/wire/run-summaries"
 import { describe, expect, test } from "vitest"
-import { contextOf, reportText, sealed } from "../../spec/harness/report-samples.ts"
+import { sealCloses } from "../../../../libs/core/test/fixtures/sample-closes.ts"
+import { closed, contextOf, reportText, sealed } from "../../spec/harness/report-samples.ts"
 import { makeReport } from "./make-report.ts"
 
 const whole = (bundle: Bundle, verified: Bundle = bundle): string =>
@@ -98,4 +99,23 @@ test("brief says where the 18 hashes are explained", () => {
   expect(reportText(makeReport(bundle, contextOf(bundle), "brief"))).toContain(
     "The other formats say what each is a hash of.",
   )
+})
+
+describe("the report of a close", () => {
+  test("tells when the act was permitted, that it failed, and what was reserved and used", () => {
+    const text = whole(closed({ failed: "EXECUTOR_FAILED" }))
+    expect(text).toMatch(/It was permitted on 2026-01-15T12:00:\S+Z \(log entry \d+\); the act was reported as failed/)
+    expect(text).not.toContain("Charged for this run")
+  })
+
+  test("that was refused says that the act may have been done", () => {
+    const text = whole(closed({ outcome: "pepg_deny", denied_by: "rule" }))
+    expect(text).toContain("The act had been permitted before and may have been done: what was refused is its result.")
+    expect(text).not.toContain("nothing was executed")
+  })
+
+  test.each(REPORT_FORMATS)("of every ending can be made, %s", format => {
+    for (const { bundle } of sealCloses())
+      expect(reportText(makeReport(bundle, contextOf(bundle), format))).toContain("It was permitted on ")
+  })
 })

@@ -2,6 +2,7 @@
 import type { ActFailureCode } from "../artifacts/permit-sections.ts"
 import type { EndFacts, PermitFacts, RecordFacts } from "../verify/record-facts.ts"
 import { type Report, VERDICTS } from "../verify/report.ts"
+import { isRefused, type OutcomeKind } from "../vocabulary/outcomes.ts"
 
 const FAILURES: Readonly<Record<ActFailureCode, string>> = {
   NOT_EXECUTED: "nothing was executed",
@@ -19,9 +20,22 @@ export const permitTexts = ({ permit, ended }: RecordFacts): readonly string[] =
   ...(ended === undefined ? [] : [endText(ended)]),
 ]
 
+/** What a refusal at a close means for the act, which was permitted before it; undefined for every other record. */
+export const refusedCloseText = (outcome: OutcomeKind | undefined, { permit }: RecordFacts): string | undefined =>
+  outcome !== undefined && isRefused(outcome) && permit !== undefined
+    ? "The act had been permitted before and may have been done: what was refused is its result."
+    : undefined
+
 /** The same of a verified document; none for one that failed, whose words nobody may rely on. */
-export const permitLines = ({ verdict, facts }: Pick<Report, "verdict" | "facts">): readonly string[] =>
-  verdict === VERDICTS.failed || facts?.permit === undefined ? [] : permitTexts(facts)
+export function permitLines({
+  verdict,
+  outcome_kind,
+  facts,
+}: Pick<Report, "verdict" | "outcome_kind" | "facts">): readonly string[] {
+  if (verdict === VERDICTS.failed || facts?.permit === undefined) return []
+  const refused = refusedCloseText(outcome_kind, facts)
+  return [...permitTexts(facts), ...(refused === undefined ? [] : [refused])]
+}
 
 function usedTexts({
   permitted_at,

@@ -64,7 +64,7 @@ export const PEPG_DENY_WORDS: OutcomeWords = {
     meaning: "The SHA-256 of the deny receipt in its canonical form (RFC 8785), without this hash.",
   },
   stages:
-    "Execution halted before any pipeline artifact existed. The policy gate decides on the request, which the record holds as an envelope and a transport record; it denied the request, so no kernel ran and nothing was executed. There is no execution record and no execution manifest. The partial manifest names the request and the denial alone.",
+    "Execution halted before any pipeline artifact existed. The policy gate decides on the request, which the record holds as an envelope and a transport record; it denied the request, so no kernel ran. There is no execution record and no execution manifest. The partial manifest names the request and the denial alone.",
   statement:
     "This record attests that the policy gate denied the run and that no kernel ran for it. The deny receipt seals that decision with the rule or signature behind it. The record attests no execution. It does not attest that what the caller declared is true.",
 }
@@ -78,7 +78,7 @@ export const CCV_HALT_WORDS: OutcomeWords = {
   framing:
     "This is the record of a halt. The run was admitted and its kernels ran; it was then halted because it declared more tokens than one run may use. The CCV halt receipt is the seal of that halt, and attests no completed run.",
   enforcement:
-    "This run was halted at the CCV gate: its kernels had run, and no later stage ran. The tenant's window was not charged.",
+    "This run was halted at the CCV gate: its kernels had run, and no later stage ran. A run without a permit leaves the tenant's window as it was; one that closes a permit settles what was reserved.",
   proof: {
     title: "Proof of the Run Budget Halt",
     hash_name: "CCV halt receipt hash",
@@ -99,7 +99,7 @@ export const MACC_HALT_WORDS: OutcomeWords = {
   framing:
     "This is the record of a halt. The run was admitted and its kernels ran; it was then halted because it took the tokens of its tenant to the cap of the budget window or beyond. The MACC halt receipt is the seal of that halt, and attests no completed run.",
   enforcement:
-    "This run was halted at the MACC gate: its kernels had run, and no later stage ran. Its tokens stay charged to the tenant's window.",
+    "This run was halted at the MACC gate: its kernels had run, and no later stage ran. Its tokens stay charged to the tenant's window; an opening of a permit that is refused reserves nothing.",
   proof: {
     title: "Proof of the Cumulative Budget Halt",
     hash_name: "MACC halt receipt hash",

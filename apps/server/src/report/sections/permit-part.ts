@@ -1,8 +1,10 @@
 /** The permit that a run closed: when the act was permitted, what became of it, what was reserved and what was used. */
+
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { isShown } from "@runseal/core/artifacts/declared-sections"
 import type { PermitUseSection } from "@runseal/core/artifacts/permit-sections"
-import { failureText } from "@runseal/core/presentation/permit-account"
+import { failureText, refusedCloseText } from "@runseal/core/presentation/permit-account"
+import { bundleFacts } from "@runseal/core/verify/record-facts"
 import type { Line } from "@runseal/pdf/block"
 import { countOf, type Fact, fact, facts, line, mono, muted, remark, timeOr } from "../spans.ts"
 import type { Part } from "../subject.ts"
@@ -26,11 +28,14 @@ export const actFacts = ({ sections: { permit } }: Bundle): readonly Fact[] =>
 export const actFailed = ({ sections: { permit } }: Pick<Bundle, "sections">): boolean => permit?.outcome === "failed"
 
 /** When the act was permitted, reported and closed. */
-export function permitSentence({ sections: { permit, envelope } }: Bundle): Line {
+export function permitSentence(bundle: Bundle): Line {
+  const { permit, envelope } = bundle.sections
   if (permit === undefined || envelope === undefined) return []
   const { opening_log_index, closed_clock } = permit
   const permitted = `It was permitted on ${envelope.admission_clock} (log entry ${opening_log_index}); `
-  return line(permitted, `the act was reported as ${actText(permit)}; the run was closed on ${closed_clock}. `)
+  const refused = refusedCloseText(bundle.run.outcome_kind, bundleFacts(bundle))
+  const act = `the act was reported as ${actText(permit)}; the run was closed on ${closed_clock}. `
+  return line(permitted, act, refused === undefined ? "" : `${refused} `)
 }
 
 const WHOSE_WORD =
