@@ -1,7 +1,6 @@
 /** Requests about permits, as callers and those who act send them. */
-import type { JsonObject } from "@runseal/canonical"
+import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { expect } from "vitest"
-import type { Holder } from "./key-holders.ts"
 import { type Answer, textAt } from "./read-answer.ts"
 import { request } from "./sample-requests.ts"
 
@@ -17,7 +16,10 @@ export const done = (changes: JsonObject = {}): JsonObject => ({ outcome: "compl
 export const costing = (total_tokens: number): JsonObject => done({ request_substance: { cost: { total_tokens } } })
 
 /** Who sends. */
-export type Sender = Pick<Holder, "get" | "post">
+export type Sender = {
+  readonly get: (path: string) => Promise<Answer>
+  readonly post: (path: string, body: JsonValue) => Promise<Answer>
+}
 
 /** Opens a permit. */
 export async function opened(sender: Sender, changes: JsonObject = {}): Promise<Answer> {

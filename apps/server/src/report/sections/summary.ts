@@ -23,12 +23,14 @@ export const executiveSummary: Part = subject => {
 
 function opener(bundle: Bundle): Line {
   const { run, sections } = bundle
+  // A run that closed a permit was made at its close.
+  const admitted = sections.envelope?.admission_clock ?? run.created_at
   const requested = line(
     `Run ${run.run_id} was requested by the tenant `,
     shortQuote(run.tenant_id),
     ` on the route `,
     shortQuote(run.route_id),
-    ` on ${readableTime(run.created_at)} (${run.created_at}), in the region `,
+    ` on ${readableTime(admitted)} (${admitted}), in the region `,
     shortQuote(run.execution_region),
     ". ",
     permitSentence(bundle),
