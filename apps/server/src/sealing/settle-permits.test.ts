@@ -1,0 +1,197 @@
+/** What the permits of one batch move, and what becomes of each item. */
+import { writtenTexts } from "@runseal/canonical"
+import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
+import { expect, test } from "vitest"
+import type { Draft } from "../run/pipeline/draft.ts"
+import {
+  OPEN_PERMITS_MAX,
+  type OpeningDraft,
+  type PendingClose,
+  type PendingOpening,
+  type Settlement,
+} from "../run/pipeline/permits/pending.ts"
+import type { LockedPermit } from "../store/tables/permits-table.ts"
+import { windowName } from "../store/tables/tenant-windows.ts"
+import { NO_PERMITS, type PermitState, type PermitWork, settlePermitWork } from "./settle-permits.ts"
+
+const NOW = Date.parse("2026-05-04T12:00:00.000Z")
+const TENANT = { tenant_id: "api-key-1", owner: 1 }
+const WINDOW = { window_seconds: 3600, window_start: NOW }
+const TENANTS = new Map([
+  [
+    TENANT.tenant_id,
+    { tenant_id: TENANT.tenant_id, salt: "5a".repeat(32), record_count: 9, run_count: 4, head: "e5".repeat(32) },
+  ],
+])
+
+const permitOf = (permit_id: string, reserved: number, changes: Partial<LockedPermit> = {}): LockedPermit => ({
+  permit_id,
+  owner: TENANT.owner,
+  state: "open",
+  charge_id: `charge of ${permit_id}`,
+  ...WINDOW,
+  cap: 1000,
+  reserved,
+  redeemed_at: 0,
+  opening_hash: "0b".repeat(32),
+  ...changes,
+})
+
+const stateOf = (total: number, permits: readonly LockedPermit[] = [], open = permits.length): PermitState => ({
+  permits: new Map(permits.map(permit => [permit.permit_id, permit])),
+  windows: new Map([
+    [windowName({ ...TENANT, ...WINDOW }), { tenant_id: TENANT.tenant_id, ...WINDOW, total, movements: 5 }],
+  ]),
+  counts: new Map([[TENANT.owner, { permits: 20, open, active: true }]]),
+  now: NOW,
+})
+
+/** What a pending item was settled with. */
+type Seen = { readonly id: string; readonly settlement: Settlement | { readonly window: BudgetWindow } }
+
+function world() {
+  const seen: Seen[] = []
+  const draftOf = (id: string, outcome_kind: Draft["outcome_kind"]): Draft => ({
+    moment: { at: new Date(NOW).toISOString(), nonce: "", seed: "" },
+    tenant: TENANT,
+    program_id: id,
+    route_id: "route",
+    execution_region: "eu",
+    started_ms: 0,
+    texts: writtenTexts(),
+    outcome_kind,
+    sections: {},
+  })
+  const close = (permit_id: string, used: number, changes: Partial<PendingClose> = {}): PendingClose => ({
+    tenant: TENANT,
+    permit_id,
+    closed_clock: new Date(NOW).toISOString(),
+    used,
+    texts: writtenTexts(),
+    settled: settlement => {
+      seen.push({ id: permit_id, settlement })
+      return draftOf(permit_id, "ok")
+    },
+    ...changes,
+  })
+  const opening = (id: string, tokens: number, changes: Partial<PendingOpening> = {}): PendingOpening => ({
+    tenant: TENANT,
+    moment: { at: new Date(NOW).toISOString(), nonce: "", seed: "" },
+    program_id: id,
+    route_id: "route",
+    terms: {
+      permit_id: id,
+      audience: "payments",
+      expires_at: "",
+      close_by: "",
+      redeem_required: false,
+      reserve_tokens: tokens,
+    },
+    charge: { charge_id: `charge of ${id}`, ...WINDOW, tokens, cap: 1000 },
+    texts: writtenTexts(),
+    settled: window => {
+      seen.push({ id, settlement: { window } })
+      return window.total_after >= window.cap ? { refused: draftOf(id, "macc_halt") } : { opening: OPENING }
+    },
+    ...changes,
+  })
+  return { seen, close, opening }
+}
+// The book of a batch does not read the opening that it lets through.
+const OPENING = {} as OpeningDraft
+
+const settle = (work: Partial<PermitWork>, state: PermitState) =>
+  settlePermitWork({ ...NO_PERMITS, ...work }, state, TENANTS)
+const movesOf = ({ movements }: ReturnType<typeof settle>) =>
+  movements.map(({ kind, ordinal, tokens, total_after }) => [kind, ordinal, tokens, total_after])
+const refusal = (reason: string) => ({ refusal: expect.objectContaining({ name: "PermitRefusal", reason }) })
+
+test("closes come first, then ends, then openings: what is given back can be reserved again", () => {
+  const { seen, close, opening } = world()
+  const state = stateOf(900, [permitOf("a", 100), permitOf("b", 200)])
+  const end = { tenant: TENANT, permit_ids: ["b"], reason: "expired" as const }
+  const settled = settle({ openings: [opening("c", 350)], ends: [end], closes: [close("a", 30)] }, state)
+  expect(movesOf(settled)).toEqual([
+    ["settle", 6, -70, 830],
+    ["release", 7, -200, 630],
+    ["reserve", 8, 350, 980],
+  ])
+  expect(settled.windows).toEqual([{ tenant_id: TENANT.tenant_id, ...WINDOW, total: 980, movements: 8 }])
+  expect(
+    seen.map(({ id, settlement: { window } }) => [id, window.tokens, window.reserved, window.total_after]),
+  ).toEqual([
+    ["a", 30, 100, 830],
+    ["c", 350, undefined, 980],
+  ])
+})
+
+test("tokens beyond the reservation are a charge behind the settlement, and its number is the close's", () => {
+  const { seen, close } = world()
+  const settled = settle({ closes: [close("a", 130)] }, stateOf(900, [permitOf("a", 100, { redeemed_at: NOW - 5 })]))
+  expect(movesOf(settled)).toEqual([
+    ["settle", 6, 0, 900],
+    ["charge", 7, 30, 930],
+  ])
+  expect(seen[0]?.settlement).toMatchObject({
+    window: { ordinal: 7, tokens: 130, reserved: 100, total_after: 930 },
+    redeemed_clock: "2026-05-04T11:59:59.995Z",
+  })
+})
+
+test("a reservation that reaches the cap moves nothing, has no number, and says what the total would have been", () => {
+  const { seen, opening } = world()
+  const settled = settle({ openings: [opening("a", 100), opening("b", 99), opening("c", 1)] }, stateOf(900))
+  expect(movesOf(settled)).toEqual([["reserve", 6, 99, 999]])
+  expect(seen.map(({ settlement: { window } }) => [window.ordinal, window.total_after])).toEqual([
+    [undefined, 1000],
+    [6, 999],
+    [undefined, 1000],
+  ])
+  expect(settled.openings.map(made => made && Object.keys(made))).toEqual([["run"], ["opening"], ["run"]])
+})
+
+test("a permit is settled once in a batch, by its owner, while it is open", () => {
+  const { close } = world()
+  const permits = [permitOf("a", 10), permitOf("b", 10, { state: "ended" }), permitOf("c", 10, { owner: 2 })]
+  const end = { tenant: TENANT, permit_ids: ["a", "b"], reason: "expired" as const }
+  const closes = [close("a", 1), close("a", 1), close("b", 1), close("c", 1), close("unknown", 1)]
+  const settled = settle({ closes, ends: [end] }, stateOf(500, permits))
+  expect(settled.closes.slice(1)).toEqual(closes.slice(1).map(() => refusal("not_open")))
+  expect(settled.ends).toEqual([refusal("not_open")])
+  expect(settled.movements).toHaveLength(1)
+})
+
+test("an item that fails moves nothing, and those after it are numbered without it", () => {
+  const { close } = world()
+  const failing = close("a", 5, {
+    settled: () => {
+      throw new Error("a bug")
+    },
+  })
+  const settled = settle({ closes: [failing, close("b", 4)] }, stateOf(500, [permitOf("a", 10), permitOf("b", 10)]))
+  expect(settled.closes[0]).toMatchObject({ refusal: { message: "a bug" } })
+  expect(movesOf(settled)).toEqual([["settle", 6, -6, 494]])
+})
+
+test("a key has at most so many open permits; a close in the same batch makes room for one", () => {
+  const { close, opening } = world()
+  const state = stateOf(10, [permitOf("a", 10)], OPEN_PERMITS_MAX)
+  const openings = [opening("b", 1), opening("c", 1)]
+  expect(settle({ openings }, state).openings).toEqual([refusal("too_many_open"), refusal("too_many_open")])
+  const settled = settle({ closes: [close("a", 0)], openings }, state)
+  expect(settled.openings).toEqual([{ opening: OPENING }, refusal("too_many_open")])
+})
+
+test("a key that was revoked opens nothing", () => {
+  const { opening } = world()
+  const state = { ...stateOf(0), counts: new Map([[TENANT.owner, { permits: 0, open: 0, active: false }]]) }
+  expect(settle({ openings: [opening("a", 1)] }, state).openings).toEqual([refusal("revoked")])
+})
+
+test("a total beyond 2^53−1 is refused alone", () => {
+  const { close, opening } = world()
+  const state = stateOf(Number.MAX_SAFE_INTEGER - 5, [permitOf("a", 5)])
+  const settled = settle({ closes: [close("a", 16)], openings: [opening("b", 6)] }, state)
+  expect([settled.closes[0], settled.openings[0]]).toEqual([refusal("overflow"), refusal("overflow")])
+  expect(settled.movements).toEqual([])
+})
