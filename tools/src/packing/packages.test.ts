@@ -421,6 +421,52 @@ Promise.all(works.map(messageOf)).then(shown => { document.title = JSON.stringif
   })
 })
 
+describe("@runseal/permit", () => {
+  let folder: EmptyFolder
+  let permitId: string
+  beforeAll(async () => {
+    folder = empty()
+    await folder.install(packedFile("@runseal/permit"))
+    const payload = '{"amount":"120.00"}'
+    const identity = {
+      program_id: "3f".repeat(32),
+      route_id: "payments/transfer",
+      registry_record_hash: "b".repeat(64),
+    }
+    const request = { ...identity, payload, audience: "payments", reserve_tokens: 0 }
+    const { permit, permit_id } = JSON.parse(await (await ask("/permits", JSON.stringify(request))).text())
+    permitId = permit_id
+    const { log_origin } = JSON.parse(await (await ask("/version")).text())
+    folder.write("permit.txt", permit)
+    folder.write("order.json", payload)
+    folder.write("trust.json", trust)
+    folder.write("program.mjs", readmeProgram("libs/permit").replace("runseal.local - 4127", log_origin))
+  }, SLOW_MS)
+
+  test("is installed alone, without another package of ours", () => {
+    expect(readdirSync(join(folder.path, "node_modules/@runseal"))).toEqual(["permit"])
+  })
+
+  test.each([
+    ["this Node", process.execPath],
+    ["Node 20", node20],
+  ])("runs the program of its README on %s", async (_, node) => {
+    if (node !== undefined)
+      expect(await folder.run(node, "program.mjs")).toMatchObject({ code: 0, stdout: `permitted: ${permitId}\n` })
+  })
+
+  test.each(["nodenext", "bundler"] as const)("compiles for a strict consumer with %s resolution", async module => {
+    const names = ["", "/express", "/hono", "/sign-permit"].map(path => `@runseal/permit${path}`)
+    folder.write("all.mts", names.map((name, i) => `import * as m${i} from "${name}"\nvoid m${i}\n`).join(""))
+    expect(await compileStrictly(folder, module, "es2023,dom", "all.mts")).toMatchObject({ stdout: "", code: 0 })
+  })
+
+  test("is bundled for browsers without a module of Node", async () => {
+    folder.write("page.ts", 'export { verifyPermit } from "@runseal/permit"\n')
+    expect(await bundledImports(folder, "page.ts")).toEqual([])
+  })
+})
+
 test(
   "SIGTERM stops the service, which goes on with the same records when it is started again",
   async () => {

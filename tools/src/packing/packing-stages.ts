@@ -76,10 +76,14 @@ type Shipped = { readonly packages: readonly string[]; readonly licences: string
 
 function stageModules(folder: string, workspace: string, how: Omit<Modules, "workspaces">, shipped?: Shipped): void {
   const modules = { workspaces: withDependencies(workspace), ...how }
-  writeModules(folder, modules)
+  const named = [...writeModules(folder, modules)]
+  const isNamed = (dependency: string): boolean =>
+    named.some(name => name === dependency || name.startsWith(`${dependency}/`))
+  const required = Object.entries(foreignDependencies(modules.workspaces, shipped?.packages))
   const additions = {
     imports: mergedImports(modules),
-    dependencies: foreignDependencies(modules.workspaces, shipped?.packages),
+    // A workspace below may require what none of the modules here names.
+    dependencies: Object.fromEntries(required.filter(([dependency]) => isNamed(dependency))),
   }
   writePapers(
     folder,
