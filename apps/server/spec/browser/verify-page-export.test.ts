@@ -111,7 +111,7 @@ describe.skipIf(!HAS_CHROMIUM)(`an export on the page in ${CHROMIUM}`, () => {
       expect((await verified(visited.page, { name, bytes: packed })).verdict).toBe(COMPLETENESS_VERDICTS.chain)
     const without = await verified(visited.page, { name: "short.gz", bytes: gzipSync(textOf(lines.toSpliced(3, 1))) })
     expect(without.verdict).toBe(COMPLETENESS_VERDICTS.failed)
-    expect(without.text).toMatch(/record 3 is missing/)
+    expect(without.text).toMatch(/document 3 is missing/)
     for (const cut of [20, packed.length >> 1, packed.length - 1]) {
       const broken = await verified(visited.page, { name: `cut-${cut}.gz`, bytes: packed.subarray(0, cut) })
       expect(broken.verdict).toBe("NOTHING WAS VERIFIED")
