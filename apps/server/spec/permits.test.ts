@@ -332,6 +332,24 @@ eachDatabase("a repeated request about a permit", open => {
   })
 })
 
+eachDatabase("a close whose review fails", open => {
+  const config = { reviewer: { kind: "openai", model: "m", baseUrl: "http://127.0.0.1:9", timeoutMs: 500 } } as const
+  const service = standingService(() => ({ open, config }))
+
+  test("is a stage_error that has permit, closing and budget, and settles", async () => {
+    const id = await openedId(service())
+    const answer = await closing(service(), id, { ...costing(40), ai_output_text: "Paid." })
+    expect(answer.status, answer.text).toBe(500)
+    expect(answer.body).toMatchObject({ ok: false, error_stage: "AIVP_T4" })
+    const { sections } = await bundleOf(service(), answer)
+    expect(objectAt(sections, "permit")).toMatchObject({ permit_id: id })
+    expect(objectAt(sections, "closing", "declared", "request_substance")).toEqual({ cost: { total_tokens: 40 } })
+    expect(objectAt(sections, "budget_snapshot", "window")).toMatchObject({ tokens: 40, total_after: 40 })
+    expect(service().logLines.filter(line => line.includes("reviewer"))).toHaveLength(1)
+    expect(await permitAt(service(), id)).toMatchObject({ state: "closed" })
+  })
+})
+
 describe("POST /execute beside permits", () => {
   const service = standingService()
 

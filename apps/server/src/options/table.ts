@@ -8,13 +8,16 @@ import { adminNameSchema } from "@runseal/core/wire/key-requests"
 import * as v from "valibot"
 import { DATABASE_OPTIONS } from "./database-options.ts"
 import { type OptionText, option } from "./option-row.ts"
+import { PERMIT_OPTIONS } from "./permit-options.ts"
 import {
   HOST_NAME,
   integer,
   LISTEN_HOST,
   MCD_DISABLED,
   MCD_SCOPE,
+  ON_OFF,
   PUBLIC_URL,
+  RATE,
   REKOR_URL,
   REVIEWER_URL,
   SIGNER_URL,
@@ -31,7 +34,6 @@ export const ANCHOR_MODES = ["async", "sync"] as const
 export type AnchorMode = (typeof ANCHOR_MODES)[number]
 const ANCHORS = ["embedded", "rekor"] as const
 const REKOR_VERSIONS = ["1", "2"] as const
-const ON_OFF = ["on", "off"] as const
 const LOG_LEVELS = ["silent", "error", "warn", "info", "debug"] as const
 
 export const DEFAULT_ORIGIN = "runseal.local"
@@ -40,8 +42,6 @@ const PORT = integer(0, MAX_PORT)
 const TOKENS = Number.MAX_SAFE_INTEGER
 /** A year: longer windows would outlive any budget period we know of. */
 const MAX_WINDOW_SECONDS = 31_622_400
-/** Requests a minute beyond what any process can answer. */
-const RATE = integer(1, 1_000_000_000)
 /** More proxies than any deployment has: a larger number is a mistake. */
 const MAX_TRUSTED_HOPS = 16
 /** Deadline of a review, its time in the queue included. It must stay far below the 600 s in which a record must be logged. */
@@ -126,27 +126,17 @@ export const OPTIONS = v.object({
     "`POST /attest` requests a minute that one key, or one address in open mode, may make",
     v.optional(RATE, "30"),
   ),
-  permitRateLimit: option(
-    "--permit-rate-limit <requests>",
-    "closes of [permits](api.md#permits) a minute that one key may make; redemptions a minute that one address may make",
-    v.optional(RATE, "600"),
-  ),
   anonymousRateLimit: option(
     "--anonymous-rate-limit <requests>",
     "requests a minute that one address may make in open mode",
     v.optional(RATE),
     { otherwise: "the value of `--rate-limit`" },
   ),
+  ...PERMIT_OPTIONS,
   trustedProxyHops: option(
     "--trust-proxy <hops>",
     "proxies [in front of the service](#in-front-of-it), at most 16: the caller is the address that far from the right of X-Forwarded-For",
     v.optional(integer(0, MAX_TRUSTED_HOPS), "0"),
-  ),
-  permits: option(
-    "--permits <mode>",
-    "whether `POST /permits` opens [permits](api.md#permits), which the service key signs in this process: it cannot be `on` with a remote signer",
-    v.optional(v.picklist(ON_OFF)),
-    { otherwise: "`on`, and `off` with `--signer-url`", choices: ON_OFF },
   ),
   aivp: option("--aivp <reviewer>", "reviewer of AI output", v.optional(v.picklist(REVIEWER_KINDS), "builtin"), {
     choices: REVIEWER_KINDS,

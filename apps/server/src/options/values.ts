@@ -18,6 +18,10 @@ export function integer(min: number, max: number) {
   )
 }
 
+/** Requests a minute beyond what any process can answer. */
+export const RATE = integer(1, 1_000_000_000)
+export const ON_OFF = ["on", "off"] as const
+
 /** A text of one form. @param rule what it must be */
 export const word = (form: RegExp, rule: string) => v.pipe(v.string(), v.regex(form, `must be ${rule}`))
 

@@ -20,7 +20,7 @@ import {
   table,
 } from "../spans.ts"
 import type { Part } from "../subject.ts"
-import { tenantFacts } from "./budgets.ts"
+import { tenantFacts } from "./budget-part.ts"
 import { attestedFacts, declaredContent, MODEL_FIELDS } from "./declared-content.ts"
 
 export const modelAndExecution: Part = subject => {

@@ -20,7 +20,6 @@ import { type AskReview, aivpT4Gate } from "./gates/aivp-t4.ts"
 import { ccvGate } from "./gates/ccv.ts"
 import { type Budgets, chargeWindow, type MakeCharge, maccGate, reservationOf } from "./gates/macc.ts"
 import { closingTexts, type PepgContext, type PepgResult, pepgGate, requestTexts } from "./gates/pepg.ts"
-import { failRun, type Journal, openJournal, type Passage, receive, snapshotOf, stopRun } from "./passage.ts"
 import {
   type Closing,
   type ClosingRun,
@@ -31,6 +30,7 @@ import {
 } from "./permits/closing-run.ts"
 import type { PendingClose, PendingOpening, Settlement } from "./permits/pending.ts"
 import { type AskedPermit, openingDraft, termsOf } from "./permits/permit-terms.ts"
+import { failRun, type Journal, openJournal, type Passage, receive, snapshotOf, stopRun } from "./run-passage.ts"
 import { inStage, met, type Outcome, outcomeOf, type ReportFault } from "./stage-failure.ts"
 import { aer, type DkecInputs, dkec, dla, dog, dtl, type Executed, ledger, phase4, registry, zksp } from "./stages.ts"
 

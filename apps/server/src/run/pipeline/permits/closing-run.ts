@@ -18,7 +18,7 @@ import { closedPayloadSection } from "@runseal/core/formulas/pre-execution"
 import { declaredTokens } from "@runseal/core/wire/execute-request"
 import type { Tenant } from "@runseal/core/wire/submission"
 import type { PepgPass } from "../gates/pepg.ts"
-import type { Passage } from "../passage.ts"
+import type { Passage } from "../run-passage.ts"
 import type { Executed } from "../stages.ts"
 
 /** What the caller says of an act. */
