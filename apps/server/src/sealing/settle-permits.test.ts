@@ -2,6 +2,8 @@
 import { writtenTexts } from "@runseal/canonical"
 import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
 import { expect, test } from "vitest"
+import { makeDeployment } from "../../../../libs/core/test/fixtures/deployment.ts"
+import { openPermit } from "../../../../libs/core/test/fixtures/permits.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
 import {
   OPEN_PERMITS_MAX,
@@ -97,8 +99,8 @@ function world() {
   })
   return { seen, close, opening }
 }
-// The book of a batch does not read the opening that it lets through.
-const OPENING = {} as OpeningDraft
+// A batch does not read the opening that it lets through.
+const OPENING: OpeningDraft = openPermit(makeDeployment()).opening
 
 const settle = (work: Partial<PermitWork>, state: PermitState) =>
   settlePermitWork({ ...NO_PERMITS, ...work }, state, TENANTS)
