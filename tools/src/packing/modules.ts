@@ -32,14 +32,11 @@ export function placeInPackage(path: string): string {
   return path.replace(/\.ts$/, ".js").replace(/^.*?\/([^/]+)\/(?:src|dist)(?=\/)/, "dist/$1")
 }
 
-/**
- * Writes the modules into a package's folder. Gives the third-party modules that they name.
- * @throws Error when one names a file that does not exist
- */
+/** Writes the modules into a package's folder. @throws Error when one names a file that does not exist */
 export function writeModules(
   packageFolder: string,
   { workspaces, entries, declarations, generated = new Map() }: Modules,
-): ReadonlySet<string> {
+): void {
   const folders = workspaces.map(({ folder }) => `${folder}/src/`)
   const sources = repositoryPaths().filter(path => folders.some(folder => path.startsWith(folder)) && isSource(path))
   const compiled = compile(sources)
@@ -49,15 +46,11 @@ export function writeModules(
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, bytes)
   }
-  const foreign = new Set<string>()
   const writeModule = (from: string): void => {
     const relink = (text: string): string =>
       withReferences(text, name => {
         const [target] = name.startsWith("#") ? [] : resolve(from, name)
-        if (target === undefined) {
-          foreign.add(name)
-          return name
-        }
+        if (target === undefined) return name
         // The address of a folder needs its final slash.
         return relativeTo(placeInPackage(from), placeInPackage(target)) + (name.endsWith("/") ? "/" : "")
       })
@@ -70,7 +63,6 @@ export function writeModules(
     if (isSource(path)) writeModule(path)
     else for (const [file, bytes] of filesAt(path, generated)) write(placeInPackage(file), bytes)
   }
-  return foreign
 }
 
 const isSource = (path: string): boolean => /(?<!\.d)\.ts$/.test(path) && !isTest(path)

@@ -1,6 +1,6 @@
 /** The six packages, each as a folder that npm packs unchanged. */
 import { execFileSync } from "node:child_process"
-import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
+import { chmodSync, copyFileSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { SWAGGER_UI_FILES } from "@runseal/server/front/discovery/docs-page"
 import { ROOT, SHIPPED_FILES_OF } from "../supply-chain/lockfile.ts"
@@ -76,13 +76,13 @@ type Shipped = { readonly packages: readonly string[]; readonly licences: string
 
 function stageModules(folder: string, workspace: string, how: Omit<Modules, "workspaces">, shipped?: Shipped): void {
   const modules = { workspaces: withDependencies(workspace), ...how }
-  const named = [...writeModules(folder, modules)]
-  const isNamed = (dependency: string): boolean =>
-    named.some(name => name === dependency || name.startsWith(`${dependency}/`))
+  writeModules(folder, modules)
   const required = Object.entries(foreignDependencies(modules.workspaces, shipped?.packages))
+  const code = globSync("dist/**/*.js", { cwd: folder }).map(path => readFileSync(join(folder, path), "utf8"))
+  const isNamed = (dependency: string): boolean => code.some(text => text.includes(`"${dependency}`))
   const additions = {
     imports: mergedImports(modules),
-    // A workspace below may require what none of the modules here names.
+    // A workspace below may require what none of the modules that are packed here names.
     dependencies: Object.fromEntries(required.filter(([dependency]) => isNamed(dependency))),
   }
   writePapers(
