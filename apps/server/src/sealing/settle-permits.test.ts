@@ -48,6 +48,9 @@ const stateOf = (total: number, permits: readonly LockedPermit[] = [], open = pe
   now: NOW,
 })
 
+// A batch does not read the opening that it lets through.
+const OPENING: OpeningDraft = openPermit(makeDeployment()).opening
+
 /** What a pending item was settled with. */
 type Seen = { readonly id: string; readonly settlement: Settlement | { readonly window: BudgetWindow } }
 
@@ -62,7 +65,7 @@ function world() {
     started_ms: 0,
     texts: writtenTexts(),
     outcome_kind,
-    sections: {},
+    sections: OPENING.sections,
   })
   const close = (permit_id: string, used: number, changes: Partial<PendingClose> = {}): PendingClose => ({
     tenant: TENANT,
@@ -99,8 +102,6 @@ function world() {
   })
   return { seen, close, opening }
 }
-// A batch does not read the opening that it lets through.
-const OPENING: OpeningDraft = openPermit(makeDeployment()).opening
 
 const settle = (work: Partial<PermitWork>, state: PermitState) =>
   settlePermitWork({ ...NO_PERMITS, ...work }, state, TENANTS)

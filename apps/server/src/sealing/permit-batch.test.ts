@@ -1,0 +1,223 @@
+/** Permits in a batch that holds what cannot be sealed: it is refused alone, and moves nothing. */
+import type { Opening } from "@runseal/core/artifacts/opening"
+import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
+import { seal as sealed } from "@runseal/core/formulas/seal"
+import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
+import { emptyRange } from "@runseal/log/merkle/compact-range"
+import { expect, test } from "vitest"
+import { newEcdsaKey } from "../keys/ecdsa-keys.ts"
+import { growLog } from "../keys/log-builder.ts"
+import { scratchTrust } from "../keys/published-trust.ts"
+import type { Draft } from "../run/pipeline/draft.ts"
+import { askReviewer } from "../run/pipeline/gates/aivp-t4.ts"
+import type { PendingClose, PendingOpening } from "../run/pipeline/permits/pending.ts"
+import { closePermit, openPermit, type PermitContext } from "../run/pipeline/pipeline.ts"
+import { loadPolicy } from "../run/policy/load-policy.ts"
+import { scanTexts } from "../run/policy/scan.ts"
+import { compileSignatureLibrary } from "../run/policy/signature-library.ts"
+import { noReview } from "../run/review/reviewer.ts"
+import { windowName } from "../store/tables/tenant-windows.ts"
+import { createMomentSource } from "./moment-source.ts"
+import { type Batch, type BatchStart, buildBatch, permitRuns } from "./seal-batch.ts"
+import { NO_PERMITS, type PermitState, type PermitWork } from "./settle-permits.ts"
+import { verifyHere } from "./verification.ts"
+
+const TIME = Date.UTC(2026, 4, 4, 12)
+const log = { keys: { service: newEcdsaKey(), log: newEcdsaKey() }, origin: "batch.example - 1" }
+const trust = scratchTrust(log, TIME / 1000 - 60)
+const WRONG = "f".repeat(64)
+const TENANT = { tenant_id: "api-key-1", owner: 1 }
+
+const library = compileSignatureLibrary()
+const context: PermitContext = {
+  policy: loadPolicy(undefined),
+  library,
+  scan: async texts => scanTexts(library, texts),
+  region: "eu-test-1",
+  max_scan_units: 1_048_576,
+  budgets: { run_tokens: 1000, window_tokens: 1000, window_seconds: 60 },
+  system_provenance: sealed(
+    systemProvenanceSection({
+      service: "runseal",
+      service_version: "1.0.0",
+      orchestrator_version: "1.0.0",
+      source_revision: "unknown",
+      runtime: "node",
+      runtime_version: "24",
+      platform: "test",
+      ledger_backend: "embedded",
+    }),
+  ),
+  askReview: askReviewer(noReview, new AbortController().signal),
+  reportFault: () => undefined,
+}
+const mint = createMomentSource(() => TIME)
+
+async function pendingOpening(reserve_tokens: number): Promise<PendingOpening> {
+  const pending = await openPermit(
+    {
+      tenant: TENANT,
+      program_id: "a1".repeat(32),
+      route_id: "r",
+      registry_record_hash: "b2".repeat(32),
+      payload: "p",
+      declared: {},
+      declared_tokens: 0,
+      origin: {
+        source_ip_hash: ZERO_HASH,
+        user_agent_hash: ZERO_HASH,
+        authentication: { method: "api_key", api_key_id: 1, api_key_name: "k" },
+      },
+    },
+    {
+      audience: "payments",
+      redeem_required: false,
+      reserve_tokens,
+      valid_for_seconds: 300,
+      close_within_seconds: 300,
+    },
+    mint(),
+    context,
+  )
+  if ("outcome_kind" in pending) throw new Error("the opening was refused before its budget")
+  return pending
+}
+
+/** An opening whose document does not verify. */
+const spoilt = (pending: PendingOpening): PendingOpening => ({
+  ...pending,
+  settled: window => {
+    const made = pending.settled(window)
+    if ("refused" in made) return made
+    const { payload } = made.opening.sections
+    const sections = { ...made.opening.sections, payload: { ...payload, hash: WRONG } }
+    return { opening: { ...made.opening, sections } }
+  },
+})
+
+const pendingClose = (opening: Opening, pending: PendingOpening, total_tokens: number): Promise<PendingClose> =>
+  closePermit(
+    {
+      tenant: TENANT,
+      act: {
+        outcome: "completed",
+        ai_output_text: "done",
+        declared: { request_substance: { cost: { total_tokens } } },
+      },
+      opening,
+      seed: pending.moment.seed,
+      closed_clock: new Date(TIME).toISOString(),
+    },
+    context,
+  )
+
+/** A close whose draft is changed once it is settled. */
+const changed = (pending: PendingClose, change: (draft: Draft) => Draft): PendingClose => ({
+  ...pending,
+  settled: settlement => change(pending.settled(settlement)),
+})
+
+const before = growLog({ range: emptyRange, edges: [] })
+for (let i = 0; i < 20; i++) before.append(Uint8Array.of(i))
+const window_start = TIME - (TIME % 60_000)
+const head = { tenant_id: TENANT.tenant_id, salt: ZERO_HASH, record_count: 4, run_count: 4, head: "e5".repeat(32) }
+const window = { tenant_id: TENANT.tenant_id, window_seconds: 60, window_start, total: 100, movements: 3 }
+
+const seal = (permits: Partial<PermitWork>, state: Partial<PermitState> = {}, grown?: Batch): Promise<Batch> => {
+  const start: BatchStart = {
+    frontier: (grown?.log ?? before).frontier(),
+    next_run_id: 8,
+    tenants: grown?.tenants ?? new Map([[TENANT.tenant_id, head]]),
+    attested: new Map(),
+    time: TIME / 1000,
+    permits: {
+      permits: new Map(),
+      windows: new Map((grown?.windows ?? [window]).map(row => [windowName(row), row])),
+      counts: new Map([[TENANT.owner, { permits: 0, open: 0, active: true }]]),
+      now: TIME,
+      ...state,
+    },
+  }
+  const work = { drafts: [], attestations: [], permits: { ...NO_PERMITS, ...permits } }
+  return buildBatch(work, start, { log, verify: verifyHere(trust), reportFault: () => undefined })
+}
+
+/** A batch that opened one permit, and what a later batch finds of it. */
+async function opened(reserved: number) {
+  const pending = await pendingOpening(reserved)
+  const batch = await seal({ openings: [pending] })
+  const document = batch.openings[0]?.document
+  if (document === undefined) throw new Error("the permit was not opened")
+  const { permit_id, opening_hash } = document
+  const { charge_id, cap } = pending.charge
+  const row = { permit_id, owner: 1, state: "open", charge_id, cap, reserved, redeemed_at: 0, opening_hash } as const
+  const permits = new Map([[permit_id, { ...row, window_seconds: 60, window_start }]])
+  return { batch, document, pending, state: { permits } }
+}
+
+const movesOf = ({ movements }: Batch) => movements.map(({ kind, ordinal, tokens }) => [kind, ordinal, tokens])
+
+test("an opening that does not verify is refused alone, and the movements after it are numbered without it", async () => {
+  const pending = await Promise.all([10, 20, 30].map(pendingOpening))
+  const openings = pending.map((one, at) => (at === 1 ? spoilt(one) : one))
+  const batch = await seal({ openings })
+  expect(batch.openings.map(opening => opening?.document.reservation.total_after)).toEqual([110, undefined, 140])
+  expect(movesOf(batch)).toEqual([
+    ["reserve", 4, 10],
+    ["reserve", 5, 30],
+  ])
+  expect(batch.openings.map(opening => opening?.tenant_ordinal)).toEqual([5, undefined, 6])
+  expect(batch.runs.filter(run => run !== undefined)).toEqual([])
+})
+
+test("a close that fails after the log is a stage_error that keeps its permit and its settlement", async () => {
+  const { batch: first, document, pending, state } = await opened(50)
+  const close = changed(await pendingClose(document, pending, 20), draft => {
+    const { transcript } = draft.sections
+    if (transcript === undefined) throw new Error("a settled close has a transcript")
+    return { ...draft, sections: { ...draft.sections, transcript: { ...transcript, hash: WRONG } } }
+  })
+  const batch = await seal({ closes: [close] }, state, first)
+  const run = batch.runs[permitRuns({ drafts: [], permits: { ...NO_PERMITS, closes: [close] } }).close(0)]
+  expect(run?.bundle.run.outcome_kind).toBe("stage_error")
+  expect(run?.bundle.sections).toMatchObject({
+    permit: { permit_id: document.permit_id },
+    budget_snapshot: { window: { tokens: 20, reserved: 50, ordinal: 5 } },
+  })
+  expect(movesOf(batch)).toEqual([["settle", 5, -30]])
+})
+
+test("a close that can be no record is refused, and its permit stays as it was: another may close it", async () => {
+  const { batch: first, document, pending, state } = await opened(50)
+  const close = await pendingClose(document, pending, 20)
+  const broken = changed(close, draft => {
+    const { payload } = draft.sections
+    if (payload === undefined) throw new Error("a close has a payload section")
+    return { ...draft, sections: { ...draft.sections, payload: { ...payload, hash: WRONG } } }
+  })
+  const alone = await seal({ closes: [broken] }, state, first)
+  expect([alone.runs, alone.movements, alone.entries]).toEqual([[undefined], [], []])
+  const batch = await seal({ closes: [broken, close] }, state, first)
+  expect(batch.runs.map(run => run?.bundle.run.outcome_kind)).toEqual([undefined, "ok"])
+  expect(movesOf(batch)).toEqual([["settle", 5, -30]])
+})
+
+test("an opening, a run's close and an end take their places in the chain in this order of the log", async () => {
+  const [one, two] = [await opened(5), await opened(6)]
+  const close = await pendingClose(one.document, one.pending, 5)
+  const permits = new Map([...one.state.permits, ...two.state.permits])
+  const end = { tenant: TENANT, permit_ids: [two.document.permit_id], reason: "expired" as const }
+  const batch = await seal(
+    { openings: [await pendingOpening(7)], closes: [close], ends: [end] },
+    { permits },
+    one.batch,
+  )
+  const ordinals = [...batch.runs, ...batch.openings, ...batch.ends].flatMap(document => document?.tenant_ordinal ?? [])
+  expect(ordinals).toEqual([6, 7, 8])
+  expect(batch.tenants.get(TENANT.tenant_id)).toMatchObject({ record_count: 8, run_count: 5 })
+  expect(movesOf(batch)).toEqual([
+    ["settle", 5, 0],
+    ["release", 6, -6],
+    ["reserve", 7, 7],
+  ])
+})
