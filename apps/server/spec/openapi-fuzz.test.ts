@@ -5,6 +5,7 @@
 import type { JsonObject } from "@runseal/canonical"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openedId } from "./harness/asked-permits.ts"
 import { checkHouse } from "./harness/check-house.ts"
 import { ENDPOINTS, type Endpoint } from "./harness/described.ts"
 import { fitting, HOSTILE, nearly } from "./harness/from-schema.ts"
@@ -24,6 +25,7 @@ let customer: Holder
 let token = "0"
 /** Documents for the verifier, beside generated ones that resemble them. */
 let documents: readonly JsonObject[]
+let permits: readonly string[]
 
 beforeAll(async () => {
   service = await openService()
@@ -31,6 +33,8 @@ beforeAll(async () => {
   customer = await mint(service, { name: "customer" }, admin)
   for (const caller of [admin, customer])
     for (const payload of ["a payload", EICAR]) await caller.post("/execute", request({ payload }))
+  const opening = [admin, customer].flatMap(holder => Array.from({ length: 8 }, () => openedId(holder)))
+  permits = await Promise.all(opening)
   const read = ["/runs/1/artifacts", "/runs/2/deny-receipt", "/runs/2/artifacts"].map(path => admin.get(path))
   documents = (await Promise.all(read)).map(({ body }) => body)
 })
@@ -58,7 +62,8 @@ const asText = (value: unknown): string =>
   (typeof value === "string" ? value : JSON.stringify(value)).slice(0, 2000).replaceAll(/\p{Cs}/gu, "\ufffd")
 
 /** The first runs are there and belong to the two callers; the first indices too, and what is published. */
-const there = (): fc.Arbitrary<string> => fc.constantFrom("1", "2", "3", "4", "000", token)
+const there = (template: string): fc.Arbitrary<string> =>
+  template.startsWith("/permits/") ? fc.constantFrom(...permits) : fc.constantFrom("1", "2", "3", "4", "000", token)
 
 function paths({ template, operation }: Endpoint): fc.Arbitrary<string> {
   const parts = template.split(/(\{\w+\})/).map(part => {
@@ -67,7 +72,7 @@ function paths({ template, operation }: Endpoint): fc.Arbitrary<string> {
     const encoded = HOSTILE.map(value => encodeURIComponent(asText(value)))
     const fits = fitting(parameter.schema).map(value => encodeURIComponent(asText(value)).replaceAll("%2F", "/"))
     return fc.oneof(
-      { weight: 3, arbitrary: there() },
+      { weight: 3, arbitrary: there(template) },
       { weight: 2, arbitrary: fits },
       { weight: 1, arbitrary: encoded },
     )
@@ -133,8 +138,8 @@ const requests = (endpoint: Endpoint): fc.Arbitrary<Sent> =>
     ...(body === undefined ? {} : { body }),
   }))
 
-/** Served only for a state or a number that chance does not meet, or with witnesses. */
-const RARELY_SERVED = /receipt$|run_bundle|claim_runs|docs_file|tile$|witnessed_checkpoint$/
+/** Served only for a state, a number or a signature that chance does not meet, or with witnesses. */
+const RARELY_SERVED = /receipt$|run_bundle|claim_runs|docs_file|tile$|witnessed_checkpoint$|redeem_permit/
 
 /** Revoking comes last: it takes the callers' own keys too. */
 const inOrder = ENDPOINTS.toSorted((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))

@@ -7,6 +7,7 @@ type Schema = {
   readonly $ref?: string
   readonly type?: string
   readonly const?: unknown
+  readonly not?: object
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Schema[]
   readonly oneOf?: readonly Schema[]
@@ -34,7 +35,7 @@ export function fitting(schema: Schema): fc.Arbitrary<unknown> {
   if ($ref !== undefined) return fitting(DOCUMENT.components.schemas[$ref.slice("#/components/schemas/".length)] ?? {})
   if ("const" in schema) return fc.constant(schema.const)
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum)
-  const choices = schema.anyOf ?? schema.oneOf
+  const choices = (schema.anyOf ?? schema.oneOf)?.filter(choice => !fitsNothing(choice))
   if (choices !== undefined) {
     // Alternatives of an object add to what it says itself.
     const { anyOf: _any, oneOf: _one, ...own } = schema
@@ -64,6 +65,9 @@ export function fitting(schema: Schema): fc.Arbitrary<unknown> {
   }
 }
 
+/** Of a member that is named to be refused. */
+const fitsNothing = ({ not }: Schema): boolean => not !== undefined && Object.keys(not).length === 0
+
 const merged = (own: Schema, choice: Schema): Schema => ({
   ...own,
   ...choice,
@@ -88,7 +92,7 @@ const base64 = (characters: number): fc.Arbitrary<string> => {
 
 function object({ properties = {}, required = [], additionalProperties }: Schema): fc.Arbitrary<object> {
   const entries = Object.entries(properties).flatMap(([name, schema]) =>
-    schema === false ? [] : [[name, fitting(schema)] as const],
+    schema === false || fitsNothing(schema) ? [] : [[name, fitting(schema)] as const],
   )
   const named = fc.record(Object.fromEntries(entries), {
     requiredKeys: required.filter(name => Object.hasOwn(properties, name)),

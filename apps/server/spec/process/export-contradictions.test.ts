@@ -189,7 +189,9 @@ describe("an operator who changes the database between two runs is found out:", 
 
   test("a window that is set back in the middle of a charge", async () => {
     const found = await afterChange(db => db.write(({ sql }) => sql`update tenant_window set total = 49`))
-    expect(found).toEqual([expect.stringMatching(/begins movement 4 of the window of .* at 49, and movement 3 leaves it at \d+$/)])
+    expect(found).toEqual([
+      expect.stringMatching(/begins movement 4 of the window of .* at 49, and movement 3 leaves it at \d+$/),
+    ])
   })
 
   test("a log whose time goes back", async () => {
