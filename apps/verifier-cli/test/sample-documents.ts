@@ -7,8 +7,9 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { withhold } from "@runseal/core/artifacts/declared-sections"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { attest, type Deployment, makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
+import { closePermit, endPermits, openPermit } from "../../../libs/core/test/fixtures/permits.ts"
 import { exportText, stateExport } from "../../../libs/core/test/fixtures/sample-exports.ts"
-import { NOTHING_TO_GOVERN } from "../../../libs/core/test/fixtures/samples.ts"
+import { NOTHING_TO_GOVERN, using } from "../../../libs/core/test/fixtures/samples.ts"
 import { envelopeOf } from "./statement-exports.ts"
 
 export const SERVICE = "Example Run Service"
@@ -49,6 +50,7 @@ export function writeDocuments(folder: string): void {
   write("twice.json", '{"kind":"vfa.audit_bundle.v2","kind":"vfa.audit_bundle.v2"}')
   writeTrust(deployment, write)
   writeExports(deployment, write)
+  writePermits(write)
 }
 
 /** UTF-16 units left of a last line: its whole length differs with that of its signatures. */
@@ -76,6 +78,31 @@ function writeExports(deployment: Deployment, write: Write): void {
   write("cut.ndjson", text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1 + CUT_AFTER))
   write("statement-dropped.ndjson", exportText(...records))
   write("statement.json", statement)
+}
+
+/** A chain with permits in a log of its own: one closed, one whose act failed, one that ended, one that is open. */
+function writePermits(write: Write): void {
+  const deployment = makeDeployment({ seed: "transcripts", service: SERVICE })
+  const [opened, failing, lost] = [openPermit(deployment), openPermit(deployment), openPermit(deployment)]
+  const close = closePermit(deployment, opened, { declared: using(2600) }).bundle
+  const failed = closePermit(deployment, failing, { failed: "TIMED_OUT", declared: "nothing" }).bundle
+  const denied = closePermit(deployment, openPermit(deployment), { outcome: "pepg_deny", denied_by: "rule" }).bundle
+  const end = endPermits(deployment, [lost])
+  write("opening.json", opened.opening)
+  write("changed-opening.json", { ...opened.opening, audience: "somebody.else" })
+  write("close.json", close)
+  write("failed-close.json", failed)
+  write("denied-close.json", denied)
+  write("permit-end.json", end)
+  const service = makeDeployment({ seed: "transcripts", service: SERVICE })
+  const [one, two] = [openPermit(service), openPermit(service)]
+  const run = sealRun(service, { outcome: "ok" }).bundle
+  const closed = closePermit(service, one, { declared: using(2600) }).bundle
+  const last = endPermits(service, [two])
+  const chain = [one.opening, two.opening, run, closed, last]
+  const statement = stateExport(service, chain, { at: "2026-01-15T13:00:00.250Z" })
+  write("permits.ndjson", exportText(statement, ...chain))
+  write("opening-dropped.ndjson", exportText(statement, two.opening, run, closed, last))
 }
 
 /** Streams of one document a line: all good, and with every kind of trouble. */
