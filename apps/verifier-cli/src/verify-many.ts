@@ -88,7 +88,9 @@ type Row = { readonly cells: readonly string[]; readonly tone: Tone; readonly pr
 /** The run and its outcome; of a record that failed both are claims and left out. */
 function runOf({ report }: DocumentResult): { readonly run: string; readonly outcome: string; readonly cause: string } {
   if (report === undefined || report.verdict === VERDICTS.failed) return { run: "", outcome: "", cause: "" }
-  return { run: `${report.run_id ?? ""}`, outcome: report.outcome_kind ?? "", cause: report.facts?.cause ?? "" }
+  const code = report.facts?.permit?.code
+  const act = code === undefined ? "" : `act failed: ${code}`
+  return { run: `${report.run_id ?? ""}`, outcome: report.outcome_kind ?? "", cause: report.facts?.cause ?? act }
 }
 
 /** A run that was refused is not shown as a success. */
@@ -97,7 +99,12 @@ const toneOf = ({ exit, report }: DocumentResult): Tone =>
 
 function rowOf(file: string, result: DocumentResult): Row {
   const { run, outcome } = runOf(result)
-  return { cells: [result.verdict, run, outcome, shownName(file)], tone: toneOf(result), problem: result.problem }
+  const failed = result.report?.facts?.permit?.code === undefined || outcome === "" ? "" : ", act failed"
+  return {
+    cells: [result.verdict, run, `${outcome}${failed}`, shownName(file)],
+    tone: toneOf(result),
+    problem: result.problem,
+  }
 }
 
 /** A name that strangers chose must not pass for another cell: it comes last, and with quotes where it has spaces. */

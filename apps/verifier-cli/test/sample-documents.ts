@@ -82,7 +82,8 @@ function writeExports(deployment: Deployment, write: Write): void {
 
 /** A chain with permits in a log of its own: one closed, one whose act failed, one that ended, one that is open. */
 function writePermits(write: Write): void {
-  const deployment = makeDeployment({ seed: "transcripts", service: SERVICE })
+  const options = { seed: "transcripts", service: SERVICE, signatures: "rfc6979" } as const
+  const deployment = makeDeployment(options)
   const [opened, failing, lost] = [openPermit(deployment), openPermit(deployment), openPermit(deployment)]
   const close = closePermit(deployment, opened, { declared: using(2600) }).bundle
   const failed = closePermit(deployment, failing, { failed: "TIMED_OUT", declared: "nothing" }).bundle
@@ -94,7 +95,7 @@ function writePermits(write: Write): void {
   write("failed-close.json", failed)
   write("denied-close.json", denied)
   write("permit-end.json", end)
-  const service = makeDeployment({ seed: "transcripts", service: SERVICE })
+  const service = makeDeployment(options)
   const [one, two] = [openPermit(service), openPermit(service)]
   const run = sealRun(service, { outcome: "ok" }).bundle
   const closed = closePermit(service, one, { declared: using(2600) }).bundle

@@ -15,7 +15,10 @@ export const exportTitle = ({ service }: Completeness): string =>
 /** The facts of an export's statement. */
 export function statementRows({ tenant_id, leaf, entry }: ExportStatement): readonly AccountRow[] {
   const { from, to, head_ordinal, export_clock, records, openings, ends, open_permits } = leaf
-  const permits = openings + ends === 0 ? "" : `: ${records} records, ${openings} openings and ${ends} ends of permits`
+  const permits =
+    openings + ends === 0
+      ? ""
+      : `: ${countOf(records, "record")}, ${countOf(openings, "opening")} and ${countOf(ends, "end")} of permits`
   const time = [...(from === undefined ? [] : [`from ${from}`]), ...(to === undefined ? [] : [`to ${to}`])]
   return [
     { label: "tenant", value: tenant_id },
@@ -27,6 +30,8 @@ export function statementRows({ tenant_id, leaf, entry }: ExportStatement): read
     { label: "asked at", value: export_clock },
   ]
 }
+
+const countOf = (count: number, one: string): string => (count === 1 ? `1 ${one}` : `${count} ${one}s`)
 
 function pieceText(piece: ChainPiece | undefined): string {
   if (piece === undefined) return "none"
@@ -56,7 +61,7 @@ export function passedRows(found: Completeness): readonly AccountRow[] {
       : [
           {
             label: "permits",
-            value: `${openings} openings and ${ends} ends verified; every close and end is of one opening, and ${open_permits} are open${carried === 0 ? "" : `; ${carried} openings from before are here for their closes`}`,
+            value: `${countOf(openings, "opening")} and ${countOf(ends, "end")} verified; every close and end is of one opening; open: ${open_permits}${carried === 0 ? "" : `; from before the piece, for their closes: ${carried}`}`,
           },
         ]),
     {

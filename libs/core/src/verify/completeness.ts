@@ -249,6 +249,10 @@ function limitationsOf(codes: ReadonlySet<LimitationCode>, current: OpenExport |
   const isLong = records + openings > REMEMBERED_RECORDS_MAX
   const long: readonly LimitationCode[] = isLong ? ["repeats_beyond"] : []
   const own: readonly LimitationCode[] = ["later_records", "second_chain", ...range, ...long]
-  const answered: ReadonlySet<LimitationCode> = new Set(["chain_tail", "statement_alone", ...own])
+  const answered: ReadonlySet<LimitationCode> = new Set([
+    ...(["chain_tail", "statement_alone", "open_permit"] as const),
+    ...(range.length === 0 ? (["ended_openings"] as const) : []),
+    ...own,
+  ])
   return [...[...codes].filter(code => !answered.has(code)), ...own].map(limitation)
 }
