@@ -7,7 +7,7 @@ import { isBusy } from "./acknowledged-runs.ts"
 import { drawn } from "./rounds.ts"
 
 /** Tokens of a window: less than the reservations of a busy while, so that some openings are refused by reservations alone. */
-export const PERMIT_WINDOW_TOKENS = 60_000
+export const PERMIT_WINDOW_TOKENS = 8_000
 const RESERVED = 500
 /** Seconds after which an unclosed permit ends. */
 export const CLOSE_BY_SECONDS = 420

@@ -46,7 +46,7 @@ export type ClientOptions = Partial<{ readonly [Name in keyof Platform]: Platfor
      * address than `baseUrl`. Without a key the caller is anonymous, which only open mode allows.
      */
     readonly apiKey?: string | undefined
-    /** Creates an idempotency key for each `execute` and `attest` without one, such as `() => crypto.randomUUID()`. */
+    /** Creates an idempotency key for each `execute`, `attest` and `permits.open` without one, such as `() => crypto.randomUUID()`. */
     readonly newIdempotencyKey?: (() => string) | undefined
     /** Retries of a call that is safe to retry, 0 to 3. */
     readonly retries?: number | undefined
