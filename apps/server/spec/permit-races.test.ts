@@ -67,13 +67,13 @@ bothDatabases("permits", open => {
 
   test("a close and an end at once: one of them", async () => {
     let closed = 0
-    for (const head_start of [0, 3, 6, 9, 12, 15, 20, 30]) {
+    for (const head_start of [0, 3, 6, 9, 12, 15, "until one is answered"] as const) {
       const before = await tokensOf(service())
       const ids = await opened(service(), 12)
       service().clock.advance(LAPSED_MS - 3000)
       // Admitted in time or just not; the sweeper finds the permits due while they are sealed.
       const closes = ids.map(id => close(service(), id))
-      await setTimeout(head_start)
+      await (typeof head_start === "number" ? setTimeout(head_start) : Promise.race(closes))
       service().clock.advance(5000)
       const [answers] = await Promise.all([Promise.all(closes), service().deps.permitEnds.sweep()])
       await service().deps.permitEnds.sweep()
@@ -150,7 +150,7 @@ bothDatabases("a thousand permits", open => {
   const service = standingService(() => ({ open }))
 
   test("are all that a key may have open; they end in the same second, in few documents", async () => {
-    await opened(service(), 1000)
+    for (let portion = 0; portion < 20; portion++) await opened(service(), 50)
     expectRefused(await service().post("/permits", asking()), 429)
     const before = await readTables(service().db)
     expect(before.permits.filter(({ state }) => state === "open")).toHaveLength(1000)
