@@ -3,6 +3,7 @@ import type { CompleteRecordLeaf } from "../src/artifacts/anchor.ts"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import { chainProblems } from "../src/verify/chain.ts"
 import { makeDeployment, sealBatch, sealRun } from "./fixtures/deployment.ts"
+import { closePermit, endPermits, openPermit } from "./fixtures/permits.ts"
 
 const a = makeDeployment()
 const specs = ["ok", "pepg_deny", "stage_error", "ccv_halt", "ok"] as const
@@ -35,7 +36,7 @@ describe("a tenant's chain", () => {
   })
 
   test("shows what is missing, doubled or reordered between two of its records", () => {
-    const missing = "run 5 (record 3) does not follow record 1: records are missing, doubled or reordered"
+    const missing = "run 5 (record 3) does not follow document 1: documents are missing, doubled or reordered"
     expect(chainProblems([first, third])).toEqual([missing])
     expect(chainProblems([first, first])).toHaveLength(1)
     expect(chainProblems([second, first])).toHaveLength(1)
@@ -56,7 +57,7 @@ describe("a tenant's chain", () => {
     const { complete_record: _, ...anchors } = second.anchors
     expect(chainProblems([first, { ...second, anchors }, third])).toEqual([
       "run 3 has no complete-record anchor",
-      "run 5 (record 3) does not follow record 1: records are missing, doubled or reordered",
+      "run 5 (record 3) does not follow document 1: documents are missing, doubled or reordered",
     ])
   })
 
@@ -66,11 +67,22 @@ describe("a tenant's chain", () => {
       "run 1 (record 1) is the first and names a predecessor",
     ])
     expect(chainProblems([fourth, relinked(fifth, { previous_record: other })])).toEqual([
-      "run 9 (record 5) does not name the record before it",
+      "run 9 (record 5) does not name the document before it",
     ])
     // A replaced record breaks the link of the one after it.
     expect(chainProblems([relinked(fourth, { bundle_hash: other }), fifth])).toEqual([
-      "run 9 (record 5) does not name the record before it",
+      "run 9 (record 5) does not name the document before it",
     ])
   })
+})
+
+test("openings and ends of permits have their places in the chain", () => {
+  const own = makeDeployment()
+  const [one, two] = [openPermit(own), openPermit(own)]
+  const close = closePermit(own, one).bundle
+  const end = endPermits(own, [two])
+  expect(chainProblems([one.opening, two.opening, close, end])).toEqual([])
+  expect(chainProblems([one.opening, close, end])).toEqual([
+    expect.stringMatching(/^run 1 \(record 3\) does not follow document 1/),
+  ])
 })
