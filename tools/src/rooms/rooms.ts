@@ -116,7 +116,11 @@ export const ROOMS: readonly Room[] = [
   { path: server("keys"), enters: [...GIVEN, server("store"), ABROAD] },
   { path: server("abroad/witnessing"), enters: [...GIVEN, server("store"), ABROAD] },
   { path: server("abroad/outbox"), enters: [...GIVEN, server("store"), ABROAD] },
-  { path: server("sealing"), enters: [...GIVEN, ...["run/pipeline", "keys", "store", "threads"].map(server)] },
+  {
+    path: server("sealing"),
+    enters: [...GIVEN, ...["run/pipeline", "keys", "store", "threads"].map(server)],
+    testsEnter: ["libs/core/test"],
+  },
   { path: server("threads"), enters: [] },
   // What it cannot look through is a failed stage or a refused request.
   {

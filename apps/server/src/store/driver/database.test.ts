@@ -402,7 +402,10 @@ describe.skipIf(postgresStart.kind === "absent")(`a commit whose connection is l
       const proxy = await startCuttingProxy(Number(new URL(url).port))
       const db = await openDatabase({ kind: "postgres", url: Object.assign(new URL(url), { port: proxy.port }).href })
       const insert = (tenant: string, owner: number) =>
-        db.write(({ sql }) => sql`insert into tenant values (${tenant}, ${owner}, '0', 0, '0')`)
+        db.write(
+          ({ sql }) => sql`insert into tenant (tenant_id, owner, salt, record_count, head, run_count)
+          values (${tenant}, ${owner}, '0', 0, '0', 0)`,
+        )
       // What the server has parsed once is sent in one message.
       await insert(`known ${when}`, 100 + when.length)
       proxy.cutAt(`alone ${when}`, when)
