@@ -1,4 +1,4 @@
-/** Permits are signed with the service key, and checked with the service keys that are in force. docs/api.md, "Permits". */
+/** Permits are signed with the service key, and checked with the keys of its JWKS document. docs/api.md, "Permits". */
 import { encodeBase64 } from "@runseal/canonical"
 import { type Opening, REDEEMED_VALID_SECONDS_MAX } from "@runseal/core/artifacts/opening"
 import type { Jwks } from "@runseal/core/wire/permit-answers"
