@@ -65,7 +65,9 @@ function startCharging(): {
 
 test("what was stored is there after closing and opening again", async () => {
   const first = await open(dataDir)
-  await first.sql`insert into token_movement values ('c', 't', 60, 0, 1, 1, 0)`
+  await first.sql`insert into token_movement
+    (charge_id, kind, tenant_id, window_seconds, window_start, ordinal, tokens, total_after, moved_at)
+    values ('c', 'charge', 't', 60, 0, 1, 1, 1, 0)`
   await first.close()
   const second = await open(dataDir)
   expect(await second.sql`select charge_id from token_movement`).toEqual([{ charge_id: "c" }])
@@ -157,7 +159,8 @@ test("the write-ahead log is checkpointed and recycled without anybody asking", 
 test("a crash of the embedded database fails what was under way; the next work finds what was committed", async () => {
   const db = await open(dataDir)
   for (const tokens of [1, 2]) {
-    await db.sql`insert into tenant_window values (${`t${tokens}`}, 1, 0, ${tokens})`
+    await db.sql`insert into tenant_window (tenant_id, window_seconds, window_start, total, movements)
+      values (${`t${tokens}`}, 1, 0, ${tokens}, 1)`
     await sleep(RESTART_EVERY_MS)
     // The one statement it cannot bear: COPY waits for input that its protocol has no way to give.
     const crash = db.transaction(async ({ sql }) => {

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { canonicalize, type JsonObject, type JsonValue, parseStrictJson } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
-import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
+import { WITHHOLDABLE_NAMES } from "@runseal/core/artifacts/declared-sections"
 import { reduce, withholdSections } from "@runseal/core/derivation/derive"
 import { readForms } from "@runseal/core/verify/document"
 import { isObject, member, textMember } from "@runseal/core/vocabulary/json-members"
@@ -36,7 +36,7 @@ export function vectorTrust(): TrustedKeys {
 
 /** All published documents that verify. */
 export const validDocuments = (): readonly Uint8Array[] => [
-  ...["bundles", "receipts", "attestations"].flatMap(kind => vectors(`${kind}/valid`)),
+  ...["bundles", "openings", "ends", "receipts", "attestations"].flatMap(kind => vectors(`${kind}/valid`)),
   // An export begins with its statement, which is a document of its own.
   ...vectors("exports/valid").map(lines => lines.subarray(0, lines.indexOf(0x0a))),
 ]
@@ -94,7 +94,7 @@ const membersOf = (value: JsonValue | undefined): readonly (readonly [string, Js
 
 /** Whether the sealed form of a record has exactly the results that its withheld sections need; the full form has none beside it. */
 function hasItsResults(document: JsonObject, record: Bundle): boolean {
-  const withheld = DECLARED_NAMES.filter(name => member(member(document.sections, name), "withheld") === true)
+  const withheld = WITHHOLDABLE_NAMES.filter(name => member(member(document.sections, name), "withheld") === true)
   const { withheld_results } = reduce(withholdSections(record, withheld))
   const needed = document.kind === BUNDLE_KIND ? withheld_results : undefined
   return canonicalize(document.withheld_results ?? null) === canonicalize(needed ?? null)
@@ -112,7 +112,7 @@ function bound(document: JsonObject): string {
 
 /** A declared section as it was sealed, also when it is withheld. */
 function asSealed(name: string, section: JsonValue, originals: Map<string, JsonObject>): JsonValue {
-  if (!isObject(section) || !DECLARED_NAMES.some(declared => declared === name)) return section
+  if (!isObject(section) || !WITHHOLDABLE_NAMES.some(declared => declared === name)) return section
   const key = `${name} ${String(section.hash)}`
   if (section.withheld !== true) {
     if (!originals.has(key)) originals.set(key, section)

@@ -68,7 +68,10 @@ describe("the corpus", () => {
 describe("what counts as authentic", () => {
   const isAuthentic = authenticity()
   const published = vectors("bundles/valid").map(bytes => JSON.parse(textOf(bytes)))
-  const full = published.find(({ run, sections }) => run.outcome_kind === "ok" && sections.attested_context.declared)
+  const full = published.find(
+    ({ kind, run, sections }) =>
+      kind === "vfa.bundle_view.v1" && run.outcome_kind === "ok" && sections.attested_context.declared,
+  )
   const old = published.find(({ run, anchors }) => run.leaf_version === "vfa.leaf.v5" && anchors.complete_record)
   const hidden = published.find(record => record.withheld_results)
   const withheld = ({ kind, hash }: { readonly kind: string; readonly hash: string }) => ({

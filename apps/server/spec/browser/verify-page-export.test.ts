@@ -59,7 +59,7 @@ describe.skipIf(!HAS_CHROMIUM)(`an export on the page in ${CHROMIUM}`, () => {
     expect(expected.problem_count).toBeGreaterThan(0)
     expect(found.verdict).toBe(COMPLETENESS_VERDICTS.failed)
     for (const problem of expected.problems) expect(found.text).toContain(problemText(problem))
-    expect(found.text).toMatch(/record \d+ is missing/)
+    expect(found.text).toMatch(/document \d+ is missing/)
     expect(found.checks).toEqual([])
   })
 

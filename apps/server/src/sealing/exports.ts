@@ -73,7 +73,7 @@ async function* pagesOf(
   const piece = chainPiece(document.leaf)
   if (piece === undefined) return
   const span = { first: piece.first_ordinal, last: piece.last_ordinal }
-  for (let after = 0; ; ) {
+  for (let after = 0; after < span.first - 1; ) {
     const openings = await reads.settled(source => readEarlierOpenings(source, owner, span, after))
     const newest = openings.at(-1)
     if (newest === undefined) break

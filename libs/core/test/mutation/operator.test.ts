@@ -33,7 +33,7 @@ const EVALUATED = [
   ...within("policy_evaluation", ["signature_scan/scope"]),
 ]
 const DECIDED = [...EVALUATED, ...within("policy_evaluation", ["signature_library_hash", "signature_scan/mode"])]
-const CHARGED = within("budget_snapshot", ["run_limit", "window/cap", "window/total_after"])
+const CHARGED = within("budget_snapshot", ["run_limit", "window/cap", "window/ordinal"])
 const HALTED = within("governance_review", ["adapter_id", "model", "decision_kind"])
 
 /** Everything declared, but a field the policy requires. */
