@@ -23,7 +23,7 @@ describe("every package of the lock file", () => {
       expect(place).toMatch(/^node_modules\/@runseal\//)
       expect({ link, resolved }).toEqual({
         link: true,
-        resolved: expect.stringMatching(/^(?:apps|libs)\/|^(?:lab|tools)$/),
+        resolved: expect.stringMatching(/^(?:apps|examples|libs)\/|^(?:lab|tools)$/),
       })
     }
   })
@@ -60,7 +60,8 @@ describe("what we ask for", () => {
     ["libs/canonical", ["@noble/hashes"]],
     ["libs/log", ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "valibot"]],
     ["libs/core", ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "valibot"]],
-    ["libs/sdk", ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "valibot"]],
+    ["libs/permit", ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "jose", "valibot"]],
+    ["libs/sdk", ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "jose", "valibot"]],
     [
       "apps/verifier-cli",
       ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "commander", "valibot"],
