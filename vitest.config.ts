@@ -24,9 +24,14 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   /** Servers and verifiers as processes, and services that race as processes do: options, starts, stops, kills; and outside logs with all kinds of faults. */
   process: [
     "apps/server/spec/process",
+    "apps/server/spec/attestation-races.test.ts",
     "apps/server/spec/concurrency.test.ts",
+    "apps/server/spec/idempotency-races.test.ts",
     "apps/server/spec/permit-races.test.ts",
     "apps/server/spec/permit-redemption.test.ts",
+    "apps/server/spec/rate-limits.test.ts",
+    "apps/server/spec/readiness.test.ts",
+    "apps/server/spec/signer-readiness.test.ts",
     "apps/server/spec/outbox",
     "apps/verifier-cli/test/process",
     "tools/src/demo/demo.test.ts",
