@@ -4,10 +4,11 @@ import type { Deps } from "./deps.ts"
 import { badRequest, type HttpError } from "./http-error.ts"
 import type { SignOpening } from "./keys/permit-signing.ts"
 import { openPermits } from "./permit-service.ts"
+import { reportingFailures } from "./reported-failures.ts"
 import { type AskReview, askReviewer } from "./run/pipeline/gates/aivp-t4.ts"
 import type { MakeCharge } from "./run/pipeline/gates/macc.ts"
 import { type PipelineContext, runToLog } from "./run/pipeline/pipeline.ts"
-import type { StageFailure } from "./run/pipeline/stage-failure.ts"
+import type { ReportFault } from "./run/pipeline/stage-failure.ts"
 import type { Reviewer } from "./run/review/reviewer.ts"
 import { createMomentSource } from "./sealing/moment-source.ts"
 import { createRehearsal } from "./sealing/rehearsal.ts"
@@ -60,18 +61,12 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
     }
   const context = { ...pipeline, askReview }
   return {
-    execute: async (submission, claim, request_id) => {
-      const failures: StageFailure[] = []
-      const reportFault = (failure: StageFailure): void => void failures.push(failure)
-      const draft = await runToLog(submission, mint(), { ...context, makeCharge: chargeAs(claim), reportFault })
-      let sealed: SealedRun | undefined
-      try {
-        sealed = await sealer.seal(draft, claim)
-        return sealed
-      } finally {
-        // The run has its number once it is sealed.
-        for (const failure of failures) pipeline.reportFault(failure, { run_id: sealed?.bundle.run.run_id, request_id })
+    execute: (submission, claim, request_id) => {
+      const work = async (reportFault: ReportFault): Promise<SealedRun> => {
+        const draft = await runToLog(submission, mint(), { ...context, makeCharge: chargeAs(claim), reportFault })
+        return sealer.seal(draft, claim)
       }
+      return reportingFailures(pipeline.reportFault, request_id, work, run => run)
     },
     rehearse: async submission => {
       const moment = mint()

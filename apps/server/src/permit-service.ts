@@ -7,11 +7,12 @@ import { type PermitVerdict, verifyPermit } from "@runseal/permit"
 import { unauthorized } from "./front/access/authentication.ts"
 import { badRequest, HttpError, permitNotOpen } from "./http-error.ts"
 import { type SignOpening, serviceJwks } from "./keys/permit-signing.ts"
+import { reportingFailures } from "./reported-failures.ts"
 import { declaredTwice, type ReportedAct } from "./run/pipeline/permits/closing-run.ts"
 import { OPEN_PERMITS_MAX, PermitRefusal } from "./run/pipeline/permits/pending.ts"
 import type { AskedPermit } from "./run/pipeline/permits/permit-terms.ts"
 import { closePermit, openPermit, type PermitContext } from "./run/pipeline/pipeline.ts"
-import type { ReportFault, StageFailure } from "./run/pipeline/stage-failure.ts"
+import type { ReportFault } from "./run/pipeline/stage-failure.ts"
 import type { createMomentSource } from "./sealing/moment-source.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { Sealer } from "./sealing/sealer.ts"
@@ -71,12 +72,14 @@ export function openPermits({ db, sealer, nowMs, mint, pipeline, signOpening, is
   return {
     open: async (submission, asked, { claim, request_id }) => {
       if (signOpening === undefined) throw permitsOff()
-      return reporting(pipeline.reportFault, request_id, async reportFault => {
+      const work = async (reportFault: ReportFault): Promise<OpenedPermit> => {
         const pending = await openPermit(submission, asked, mint(), { ...pipeline, reportFault })
         if ("outcome_kind" in pending) return { refused: await sealer.seal(pending, claim) }
         const opened = await sealer.openPermit(pending, claim).catch(refusedAs("reserve_tokens"))
         return "refused" in opened ? opened : { opening: opened.opening.document }
-      })
+      }
+      const refusedRun = (made: OpenedPermit): SealedRun | undefined => ("refused" in made ? made.refused : undefined)
+      return reportingFailures(pipeline.reportFault, request_id, work, refusedRun)
     },
     close: async ({ tenant, opening, seed, redeemed_clock }, act, { claim, request_id }) => {
       const twice = declaredTwice(opening, act.declared)
@@ -86,10 +89,11 @@ export function openPermits({ db, sealer, nowMs, mint, pipeline, signOpening, is
       if (closed_clock > opening.close_by) throw permitNotOpen()
       const redemption = redeemed_clock === undefined ? {} : { redeemed_clock }
       const closing = { tenant, act, opening, seed, closed_clock, ...redemption }
-      return reporting(pipeline.reportFault, request_id, async reportFault => {
+      const work = async (reportFault: ReportFault): Promise<SealedRun> => {
         const pending = await closePermit(closing, { ...pipeline, reportFault })
         return sealer.closePermit(pending, claim).catch(refusedAs("request_substance.cost.total_tokens"))
-      })
+      }
+      return reportingFailures(pipeline.reportFault, request_id, work, run => run)
     },
     sign: async opening => (isExpired(opening, nowMs()) ? undefined : signOpening?.(opening)),
     check: async (token, opening) => {
@@ -105,24 +109,6 @@ export function openPermits({ db, sealer, nowMs, mint, pipeline, signOpening, is
       return (await redeemPermit(db, permit_id, at)) ? at : undefined
     },
     jwks,
-  }
-}
-
-/** Reports stage failures once their run has its number. */
-async function reporting<Made extends SealedRun | OpenedPermit>(
-  report: ReportFault,
-  request_id: string | undefined,
-  work: (reportFault: ReportFault) => Promise<Made>,
-): Promise<Made> {
-  // A failure that several rounds of a batch meet is one.
-  const failures = new Set<StageFailure>()
-  let run: SealedRun | undefined
-  try {
-    const made = await work(failure => void failures.add(failure))
-    run = "bundle" in made ? made : "refused" in made ? made.refused : undefined
-    return made
-  } finally {
-    for (const failure of failures) report(failure, { run_id: run?.bundle.run.run_id, request_id })
   }
 }
 

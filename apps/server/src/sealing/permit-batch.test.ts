@@ -1,57 +1,20 @@
 /** Permits in a batch that holds what cannot be sealed: it is refused alone, and moves nothing. */
 import type { Opening } from "@runseal/core/artifacts/opening"
-import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
-import { seal as sealed } from "@runseal/core/formulas/seal"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import { emptyRange } from "@runseal/log/merkle/compact-range"
 import { expect, test } from "vitest"
-import { newEcdsaKey } from "../keys/ecdsa-keys.ts"
+import { BATCH_TIME, batchLog, batchMoment, batchPipeline, batchTrust } from "../../spec/harness/batch-fixture.ts"
 import { growLog } from "../keys/log-builder.ts"
-import { scratchTrust } from "../keys/published-trust.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
-import { askReviewer } from "../run/pipeline/gates/aivp-t4.ts"
 import type { PendingClose, PendingOpening } from "../run/pipeline/permits/pending.ts"
-import { closePermit, openPermit, type PermitContext } from "../run/pipeline/pipeline.ts"
-import { loadPolicy } from "../run/policy/load-policy.ts"
-import { scanTexts } from "../run/policy/scan.ts"
-import { compileSignatureLibrary } from "../run/policy/signature-library.ts"
-import { noReview } from "../run/review/reviewer.ts"
+import { closePermit, openPermit } from "../run/pipeline/pipeline.ts"
 import { windowName } from "../store/tables/tenant-windows.ts"
-import { createMomentSource } from "./moment-source.ts"
 import { type Batch, type BatchStart, buildBatch, permitRuns } from "./seal-batch.ts"
 import { NO_PERMITS, type PermitState, type PermitWork } from "./settle-permits.ts"
 import { verifyHere } from "./verification.ts"
 
-const TIME = Date.UTC(2026, 4, 4, 12)
-const log = { keys: { service: newEcdsaKey(), log: newEcdsaKey() }, origin: "batch.example - 1" }
-const trust = scratchTrust(log, TIME / 1000 - 60)
 const WRONG = "f".repeat(64)
 const TENANT = { tenant_id: "api-key-1", owner: 1 }
-
-const library = compileSignatureLibrary()
-const context: PermitContext = {
-  policy: loadPolicy(undefined),
-  library,
-  scan: async texts => scanTexts(library, texts),
-  region: "eu-test-1",
-  max_scan_units: 1_048_576,
-  budgets: { run_tokens: 1000, window_tokens: 1000, window_seconds: 60 },
-  system_provenance: sealed(
-    systemProvenanceSection({
-      service: "runseal",
-      service_version: "1.0.0",
-      orchestrator_version: "1.0.0",
-      source_revision: "unknown",
-      runtime: "node",
-      runtime_version: "24",
-      platform: "test",
-      ledger_backend: "embedded",
-    }),
-  ),
-  askReview: askReviewer(noReview, new AbortController().signal),
-  reportFault: () => undefined,
-}
-const mint = createMomentSource(() => TIME)
 
 async function pendingOpening(reserve_tokens: number): Promise<PendingOpening> {
   const pending = await openPermit(
@@ -76,8 +39,8 @@ async function pendingOpening(reserve_tokens: number): Promise<PendingOpening> {
       valid_for_seconds: 300,
       close_within_seconds: 300,
     },
-    mint(),
-    context,
+    batchMoment(),
+    batchPipeline,
   )
   if ("outcome_kind" in pending) throw new Error("the opening was refused before its budget")
   return pending
@@ -106,9 +69,9 @@ const pendingClose = (opening: Opening, pending: PendingOpening, total_tokens: n
       },
       opening,
       seed: pending.moment.seed,
-      closed_clock: new Date(TIME).toISOString(),
+      closed_clock: new Date(BATCH_TIME).toISOString(),
     },
-    context,
+    batchPipeline,
   )
 
 /** A close whose draft is changed once it is settled. */
@@ -119,7 +82,7 @@ const changed = (pending: PendingClose, change: (draft: Draft) => Draft): Pendin
 
 const before = growLog({ range: emptyRange, edges: [] })
 for (let i = 0; i < 20; i++) before.append(Uint8Array.of(i))
-const window_start = TIME - (TIME % 60_000)
+const window_start = BATCH_TIME - (BATCH_TIME % 60_000)
 const head = { tenant_id: TENANT.tenant_id, salt: ZERO_HASH, record_count: 4, run_count: 4, head: "e5".repeat(32) }
 const window = { tenant_id: TENANT.tenant_id, window_seconds: 60, window_start, total: 100, movements: 3 }
 
@@ -129,17 +92,17 @@ const seal = (permits: Partial<PermitWork>, state: Partial<PermitState> = {}, gr
     next_run_id: 8,
     tenants: grown?.tenants ?? new Map([[TENANT.tenant_id, head]]),
     attested: new Map(),
-    time: TIME / 1000,
+    time: BATCH_TIME / 1000,
     permits: {
       permits: new Map(),
       windows: new Map((grown?.windows ?? [window]).map(row => [windowName(row), row])),
       counts: new Map([[TENANT.owner, { permits: 0, open: 0, active: true }]]),
-      now: TIME,
+      now: BATCH_TIME,
       ...state,
     },
   }
   const work = { drafts: [], attestations: [], permits: { ...NO_PERMITS, ...permits } }
-  return buildBatch(work, start, { log, verify: verifyHere(trust), reportFault: () => undefined })
+  return buildBatch(work, start, { log: batchLog, verify: verifyHere(batchTrust), reportFault: () => undefined })
 }
 
 /** A batch that opened one permit, and what a later batch finds of it. */

@@ -3,60 +3,27 @@
 import { canonicalUtf8 } from "@runseal/canonical"
 import { reduce } from "@runseal/core/derivation/derive"
 import { leafDigest } from "@runseal/core/formulas/leaves"
-import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
-import { seal as sealed } from "@runseal/core/formulas/seal"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import { emptyRange } from "@runseal/log/merkle/compact-range"
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { newEcdsaKey } from "../keys/ecdsa-keys.ts"
+import { BATCH_TIME, batchLog, batchMoment, batchPipeline, batchTrust } from "../../spec/harness/batch-fixture.ts"
 import { growLog } from "../keys/log-builder.ts"
-import { scratchTrust } from "../keys/published-trust.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
-import { askReviewer } from "../run/pipeline/gates/aivp-t4.ts"
 import { type PipelineContext, runToLog } from "../run/pipeline/pipeline.ts"
 import type { StageFailure } from "../run/pipeline/stage-failure.ts"
-import { loadPolicy } from "../run/policy/load-policy.ts"
-import { scanTexts } from "../run/policy/scan.ts"
-import { compileSignatureLibrary } from "../run/policy/signature-library.ts"
-import { noReview } from "../run/review/reviewer.ts"
-import { createMomentSource } from "./moment-source.ts"
 import { type AttestationDraft, attestationDraft } from "./seal-attestation.ts"
 import { type Batch, type BatchStart, buildBatch } from "./seal-batch.ts"
 import { verifyHere } from "./verification.ts"
 
-const TIME = Date.UTC(2026, 4, 4, 12)
-const log = { keys: { service: newEcdsaKey(), log: newEcdsaKey() }, origin: "batch.example - 1" }
-const trust = scratchTrust(log, TIME / 1000 - 60)
 const FIRST_RUN_ID = 8
 
-const library = compileSignatureLibrary()
 const context: PipelineContext = {
-  policy: loadPolicy(undefined),
-  library,
-  scan: async texts => scanTexts(library, texts),
-  region: "eu-test-1",
-  max_scan_units: 1_048_576,
-  budgets: { run_tokens: 1000, window_tokens: 1000, window_seconds: 60 },
-  system_provenance: sealed(
-    systemProvenanceSection({
-      service: "runseal",
-      service_version: "1.0.0",
-      orchestrator_version: "1.0.0",
-      source_revision: "unknown",
-      runtime: "node",
-      runtime_version: "24",
-      platform: "test",
-      ledger_backend: "embedded",
-    }),
-  ),
+  ...batchPipeline,
   makeCharge: async ({ tokens }) => ({ ordinal: 1, total_after: tokens }),
-  askReview: askReviewer(noReview, new AbortController().signal),
-  reportFault: () => undefined,
 }
-const mint = createMomentSource(() => TIME)
 
 const draftOf = (tenant_id: string, declared_tokens: number): Promise<Draft> =>
   runToLog(
@@ -78,7 +45,7 @@ const draftOf = (tenant_id: string, declared_tokens: number): Promise<Draft> =>
         },
       },
     },
-    mint(),
+    batchMoment(),
     context,
   )
 
@@ -127,7 +94,7 @@ const start: BatchStart = {
     ]),
   ),
   attested: new Map([[3, 7]]),
-  time: TIME / 1000,
+  time: BATCH_TIME / 1000,
 }
 
 const OUTCOME_OF = {
@@ -148,7 +115,7 @@ function expectWhole(batch: Batch, plan: readonly Planned[], sound: readonly boo
   expect(runs.map(({ bundle }) => bundle.run.run_id)).toEqual(runs.map((_, i) => FIRST_RUN_ID + i))
   for (const { text, bundle } of runs) {
     expect(text).toEqual(canonicalUtf8(reduce(bundle)))
-    const report = verifyText(text, [trust])
+    const report = verifyText(text, [batchTrust])
     expect(isUnreadable(report) ? report : report.verdict).toBe(VERDICTS.complete)
   }
   for (const tenant_id of TENANTS) {
@@ -177,7 +144,10 @@ const seal = async (
   const faults: StageFailure[] = []
   const reportFault = (failure: StageFailure): void => void faults.push(failure)
   const work = { drafts, attestations: sound.map(attestationFor) }
-  return { batch: await buildBatch(work, start, { log, verify: verifyHere(trust), reportFault }), faults }
+  return {
+    batch: await buildBatch(work, start, { log: batchLog, verify: verifyHere(batchTrust), reportFault }),
+    faults,
+  }
 }
 
 test("a run that fails in stages 7–9 is a stage_error of that stage; the others are as they were", async () => {
@@ -198,7 +168,7 @@ test("a run that fails in stages 7–9 is a stage_error of that stage; the other
 test("a refused run whose record fails is a stage_error that says what had stopped it", async () => {
   const { batch } = await seal([{ fate: "halt_to_stage_error", tenant: "api-key-1" }])
   const [sealed] = batch.runs
-  const report = verifyText(sealed!.text, [trust])
+  const report = verifyText(sealed!.text, [batchTrust])
   expect(report).toMatchObject({
     verdict: VERDICTS.complete,
     outcome_kind: "stage_error",

@@ -37,16 +37,21 @@ type Chained<Body, Leaf> = {
 export function chainOpening(draft: OpeningDraft, tenants: Map<string, TenantHead>): Chained<OpeningBody, OpeningLeaf> {
   const tenant = tenantOf(tenants, draft.tenant_id)
   const body = { ...draft, tenant_salt: tenant.salt }
-  const leaf = openingLeaf(body.permit_id, openingHash(body), nextPlace(tenant))
-  const leaf_digest = leafDigest(leaf)
-  moveHead(tenants, tenant, leaf_digest, 0)
-  return { body, leaf, bytes: leafBytes(leaf), leaf_digest }
+  return chained(body, openingLeaf(body.permit_id, openingHash(body), nextPlace(tenant)), tenant, tenants)
 }
 
 /** The same for an end. */
 export function chainEnd(body: PermitEndBody, tenants: Map<string, TenantHead>): Chained<PermitEndBody, PermitEndLeaf> {
   const tenant = tenantOf(tenants, body.tenant_id)
-  const leaf = permitEndLeaf(endHash(body), nextPlace(tenant))
+  return chained(body, permitEndLeaf(endHash(body), nextPlace(tenant)), tenant, tenants)
+}
+
+function chained<Body, Leaf extends OpeningLeaf | PermitEndLeaf>(
+  body: Body,
+  leaf: Leaf,
+  tenant: TenantHead,
+  tenants: Map<string, TenantHead>,
+): Chained<Body, Leaf> {
   const leaf_digest = leafDigest(leaf)
   moveHead(tenants, tenant, leaf_digest, 0)
   return { body, leaf, bytes: leafBytes(leaf), leaf_digest }

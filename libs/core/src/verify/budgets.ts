@@ -126,3 +126,12 @@ export function movementRule(window: BudgetWindow, tokens: number, envelope: Env
     clockMillis(window_start) === start
   return [holds, "the charge is not this run's, or not of its window"]
 }
+
+/** Whether budgets have such a window: it begins at a multiple of its length since the epoch. */
+export function isBudgetWindow({
+  window_seconds,
+  window_start,
+}: Pick<BudgetWindow, "window_seconds" | "window_start">): boolean {
+  const start = clockMillis(window_start) ?? Number.NaN
+  return windowStart(start, window_seconds) === start
+}

@@ -12,6 +12,9 @@ const REMEMBERED_SPANS_MAX = 1_048_576
 /** Movements that are listed when a table of them is asked for; further ones are only counted. */
 export const LISTED_MOVEMENTS_MAX = 65_536
 
+/** Which window of the chain's tenant. */
+type WindowName = Pick<BudgetWindow, "window_seconds" | "window_start">
+
 /** What moved a window. */
 export type MovementKind = "charge" | "reserve" | "settle" | "release"
 type Movement = {
@@ -27,7 +30,7 @@ export type ListedMovement = Movement & { readonly by: string }
 export type WindowHole = { readonly after_ordinal: number; readonly movements: number; readonly tokens: number }
 
 /** One window, as the documents and the statement have it. */
-export type WindowAccount = Pick<ExportedWindow, "window_seconds" | "window_start"> & {
+export type WindowAccount = WindowName & {
   /** Movements that are in a document here. */
   readonly movements: number
   /** By rising numbers. */
@@ -48,7 +51,7 @@ export type WindowCheck = {
 
 /** Movements whose numbers follow each other. */
 type Span = { first: number; last: number; before: number; after: number }
-type Window = Pick<ExportedWindow, "window_seconds" | "window_start"> & {
+type Window = WindowName & {
   readonly spans: Span[]
   readonly listed: ListedMovement[]
 }
@@ -58,10 +61,7 @@ export function createWindowCheck(exported: readonly ExportedWindow[], lists: bo
   const windows = new Map<string, Window>()
   let spans = 0
   let listed = 0
-  const windowOf = ({
-    window_seconds,
-    window_start,
-  }: Pick<ExportedWindow, "window_seconds" | "window_start">): Window => {
+  const windowOf = ({ window_seconds, window_start }: WindowName): Window => {
     const key = keyOf({ window_seconds, window_start })
     const known = windows.get(key) ?? { window_seconds, window_start, spans: [], listed: [] }
     windows.set(key, known)
@@ -96,10 +96,7 @@ export function createWindowCheck(exported: readonly ExportedWindow[], lists: bo
   }
 }
 
-const keyOf = ({ window_seconds, window_start }: Pick<ExportedWindow, "window_seconds" | "window_start">): string =>
-  `${window_seconds} ${window_start}`
-
-type WindowName = Pick<BudgetWindow, "window_seconds" | "window_start">
+const keyOf = ({ window_seconds, window_start }: WindowName): string => `${window_seconds} ${window_start}`
 
 /** The movements of a document, in the order in which they were made. */
 function movementsOf({ kind, value }: ChainDocument): readonly (readonly [WindowName, Movement])[] {

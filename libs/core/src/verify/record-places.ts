@@ -6,6 +6,7 @@ import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { areOfTwoTrees, claimOf, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
 import type { Anchor, ChainLeaf, CompleteRecordLeaf } from "../artifacts/anchor.ts"
 import type { PermitUseSection } from "../artifacts/permit-sections.ts"
+import { tenantCommitment } from "../formulas/decision.ts"
 import { ZERO_HASH } from "../vocabulary/scalars.ts"
 import { type Slot, slotted } from "./anchor-slots.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
@@ -46,6 +47,15 @@ export function chainRules(
     ],
   ]
 }
+
+/** The tenant that a document names is the one that its leaf commits to. */
+export const tenantRule = (
+  { tenant_id, tenant_salt }: { readonly tenant_id: string; readonly tenant_salt: string },
+  leaf: { readonly tenant_commitment: string },
+): Rule => [
+  tenantCommitment(tenant_id, tenant_salt) === leaf.tenant_commitment,
+  "tenant and salt are not those of the leaf",
+]
 
 /** What cannot be true of any log or chain. */
 function placeProblems({ leaf, entry }: Anchor<CompleteRecordLeaf>, first: Anchor | undefined): readonly string[] {

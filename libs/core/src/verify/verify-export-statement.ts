@@ -1,22 +1,22 @@
 /** Verifies the statement at the head of an export, without the records. docs/formats.md section 7.7. */
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { chainPiece, type ExportedWindow, type ExportStatement } from "../artifacts/export-statement.ts"
-import { tenantCommitment, windowStart } from "../formulas/decision.ts"
 import { windowsHash } from "../formulas/permit.ts"
-import { clockMillis, ZERO_HASH } from "../vocabulary/scalars.ts"
+import { ZERO_HASH } from "../vocabulary/scalars.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
+import { isBudgetWindow } from "./budgets.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
 import { collectFindings, conclude } from "./examination.ts"
+import { tenantRule } from "./record-places.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 
 /** Verifies a statement against keys from outside it. Never throws. */
 export function verifyExportStatement(statement: ExportStatement, trusts: readonly TrustedKeys[]): Report {
-  const { tenant_id, tenant_salt, windows, leaf, entry } = statement
+  const { windows, leaf, entry } = statement
   const findings = collectFindings()
   const examination = { trust: chooseTrust(entry, trusts), findings }
   findings.fail("shape", ...contradictions(statement))
-  const opens = tenantCommitment(tenant_id, tenant_salt) === leaf.tenant_commitment
-  findings.require("leaf", opens, "tenant and salt are not those of the leaf")
+  findings.require("leaf", ...tenantRule(statement, leaf))
   const isListed = windowsHash(windows) === leaf.windows_hash
   findings.require("leaf", isListed, "the list of budget windows is not that of the leaf")
   checkAnchor({ leaf, entry }, { leaf, clock: leaf.export_clock }, examination)
@@ -49,7 +49,7 @@ function contradictions({ windows, leaf, entry }: ExportStatement): readonly str
       `before log entry ${entry.logIndex} there is no room for ${head_ordinal} documents`,
     ],
     [open_permits <= head_ordinal, "more permits are open than the chain has documents"],
-    [windows.every(isAligned), "a listed window is no budget window"],
+    [windows.every(isBudgetWindow), "a listed window is no budget window"],
     [
       windows.every((window, i) => isBehind(window, windows[i - 1])),
       "the budget windows are out of order, or one is there twice",
@@ -83,11 +83,6 @@ function contradictions({ windows, leaf, entry }: ExportStatement): readonly str
     [counted === last - first + 1, `documents ${first} to ${last} are not the ${counted} that are counted`],
     [!everything || (first === 1 && last === head_ordinal), "everything was asked for and this is a part"],
   ])
-}
-
-function isAligned({ window_seconds, window_start }: ExportedWindow): boolean {
-  const start = clockMillis(window_start) ?? Number.NaN
-  return windowStart(start, window_seconds) === start
 }
 
 /** Whether a window comes behind another: by its start, then by its length. */

@@ -9,7 +9,6 @@ import {
   REDEEMED_VALID_SECONDS_MAX,
   VALID_SECONDS_MAX,
 } from "../artifacts/opening.ts"
-import { tenantCommitment } from "../formulas/decision.ts"
 import { permitId } from "../formulas/moment.ts"
 import { openingHash } from "../formulas/permit.ts"
 import { member } from "../vocabulary/json-members.ts"
@@ -21,7 +20,7 @@ import { checkPolicyDecision } from "./decisions.ts"
 import { collectFindings, conclude, type PassedChecks } from "./examination.ts"
 import { checkHeldSections, checkRequest, intactSections } from "./links.ts"
 import { openingFacts } from "./record-facts.ts"
-import { chainRules } from "./record-places.ts"
+import { chainRules, tenantRule } from "./record-places.ts"
 import { type Limitation, limitation, type Report, VERDICTS } from "./report.ts"
 
 /** Verifies an opening whose shape is known to be right, against keys from outside it. Never throws. */
@@ -93,12 +92,12 @@ function permitRules({ permit_id, sections, reservation, run_limit }: Opening): 
 
 /** The leaf is this opening's, of this tenant. */
 function leafRules(opening: Opening): readonly Rule[] {
-  const { leaf, opening_hash, permit_id, tenant_id, tenant_salt } = opening
+  const { leaf, opening_hash, permit_id } = opening
   return [
     [openingHash(opening) === opening_hash, "the opening does not match its hash"],
     [leaf.opening_hash === opening_hash, "the anchored leaf names another opening"],
     [leaf.permit_id === permit_id, "the anchored leaf names another permit"],
-    [tenantCommitment(tenant_id, tenant_salt) === leaf.tenant_commitment, "tenant and salt are not those of the leaf"],
+    tenantRule(opening, leaf),
   ]
 }
 

@@ -1,19 +1,18 @@
 /** Verifies the end of permits that nobody closed, without their openings. docs/formats.md section 7.9. */
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { EndedOpening, PermitEnd } from "../artifacts/permit-end.ts"
-import { tenantCommitment, windowStart } from "../formulas/decision.ts"
 import { endHash } from "../formulas/permit.ts"
-import { clockMillis } from "../vocabulary/scalars.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
+import { isBudgetWindow } from "./budgets.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
 import { collectFindings, conclude } from "./examination.ts"
 import { endFacts } from "./record-facts.ts"
-import { chainRules } from "./record-places.ts"
+import { chainRules, tenantRule } from "./record-places.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 
 /** Verifies an end whose shape is known to be right, against keys from outside it. Never throws. */
 export function verifyPermitEnd(end: PermitEnd, trusts: readonly TrustedKeys[]): Report {
-  const { leaf, entry, end_clock, end_hash, tenant_id, tenant_salt } = end
+  const { leaf, entry, end_clock, end_hash } = end
   const findings = collectFindings()
   const examination = { trust: chooseTrust(entry, trusts), findings }
   findings.fail("decision", ...brokenRules(releaseRules(end)))
@@ -22,10 +21,7 @@ export function verifyPermitEnd(end: PermitEnd, trusts: readonly TrustedKeys[]):
     ...brokenRules([
       [endHash(end) === end_hash, "the end does not match its hash"],
       [leaf.end_hash === end_hash, "the anchored leaf names another end"],
-      [
-        tenantCommitment(tenant_id, tenant_salt) === leaf.tenant_commitment,
-        "tenant and salt are not those of the leaf",
-      ],
+      tenantRule(end, leaf),
     ]),
   )
   checkAnchor({ leaf, entry }, { leaf, clock: end_clock }, examination)
@@ -68,7 +64,7 @@ function releaseRules({ openings, end_clock }: PermitEnd): readonly Rule[] {
     [follows, "the releases of a window do not follow each other"],
     // The reservation is a movement before.
     [openings.every(({ ordinal }) => ordinal > 1), "a release is the first movement of its window"],
-    [openings.every(isAligned), "a release is of no budget window"],
+    [openings.every(isBudgetWindow), "a release is of no budget window"],
     [openings.every(({ window_start }) => window_start <= end_clock), "a release is of a window that begins later"],
   ]
 }
@@ -76,8 +72,3 @@ function releaseRules({ openings, end_clock }: PermitEnd): readonly Rule[] {
 /** A release at the next ordinal takes the window from the total of the one before; others may have moved it between two that are apart. */
 const isAfter = ({ ordinal, released, total_after }: EndedOpening, before: EndedOpening): boolean =>
   ordinal === before.ordinal + 1 ? total_after === before.total_after - released : ordinal > before.ordinal
-
-function isAligned({ window_seconds, window_start }: EndedOpening): boolean {
-  const start = clockMillis(window_start) ?? Number.NaN
-  return windowStart(start, window_seconds) === start
-}

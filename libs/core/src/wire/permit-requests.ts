@@ -29,7 +29,7 @@ export const CLOSE_SECONDS_DEFAULT = 300
 /** Longest permit that is read, in characters: longer than any that the service signs. */
 export const PERMIT_MAX_LENGTH = 16_384
 
-/** `ended`: without a close; `refused`: a gate refused its opening, or a stage of it failed. */
+/** `closed`: a run was sealed for it. `ended`: none came in time, or its key was revoked. `refused`: a gate refused its opening, or a stage of it failed. */
 export const PERMIT_STATES = ["open", "closed", "ended", "refused"] as const
 export type PermitState = (typeof PERMIT_STATES)[number]
 

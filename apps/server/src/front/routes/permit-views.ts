@@ -2,8 +2,9 @@
 import { parseStrictJson } from "@runseal/canonical"
 import { type Opening, openingSchema } from "@runseal/core/artifacts/opening"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
-import { type PermitEnd, permitEndSchema } from "@runseal/core/artifacts/permit-end"
+import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import type { PermitRecord, PermitSummary } from "@runseal/core/wire/permit-answers"
+import type * as v from "valibot"
 import type { FoundPermit, PermitSummary as PermitRow } from "../../store/tables/permit-reads.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
@@ -27,7 +28,7 @@ export const permitSummary = (row: PermitRow): PermitSummary => ({
 /** A permit with its sealed documents. */
 export function permitRecord(row: FoundPermit): PermitRecord {
   const opening = storedOpening(row)
-  const end = storedEnd(row)
+  const end = storedDocument(permitEndSchema, row.end, `end of ${row.permit_id}`)
   return {
     ok: true,
     ...permitSummary(row),
@@ -36,17 +37,18 @@ export function permitRecord(row: FoundPermit): PermitRecord {
   }
 }
 
-/** Absent for a permit that was refused. @throws Error when the stored text is no opening: the database was changed from outside */
-export function storedOpening({ permit_id, opening }: FoundPermit): Opening | undefined {
-  if (opening === undefined) return undefined
-  const stored = parseExact(openingSchema, parseStrictJson(opening))
-  if (!stored.ok) throw new Error(`the stored opening of ${permit_id} is unreadable`)
-  return stored.value
-}
+/** Absent for a permit that was refused. @throws Error as `storedDocument` */
+export const storedOpening = ({ permit_id, opening }: FoundPermit): Opening | undefined =>
+  storedDocument(openingSchema, opening, `opening of ${permit_id}`)
 
-function storedEnd({ permit_id, end }: FoundPermit): PermitEnd | undefined {
-  if (end === undefined) return undefined
-  const stored = parseExact(permitEndSchema, parseStrictJson(end))
-  if (!stored.ok) throw new Error(`the stored end of ${permit_id} is unreadable`)
+/** @throws Error when a stored text is not such a document: the database was changed from outside */
+function storedDocument<Schema extends v.GenericSchema>(
+  schema: Schema,
+  text: string | undefined,
+  name: string,
+): v.InferOutput<Schema> | undefined {
+  if (text === undefined) return undefined
+  const stored = parseExact(schema, parseStrictJson(text))
+  if (!stored.ok) throw new Error(`the stored ${name} is unreadable`)
   return stored.value
 }

@@ -1,30 +1,12 @@
 /** Reads of permits: lists, one permit, and those that are due. */
+import type { PermitState } from "@runseal/core/wire/permit-requests"
 import type { Source } from "../driver/session.ts"
 import { unpackBundle } from "./bundle-text.ts"
-import type { PermitRow, PermitState } from "./permits-table.ts"
+import type { PermitRow } from "./permits-table.ts"
 import { isReadable } from "./run-claims.ts"
 import type { Page } from "./runs-table.ts"
 
-/** What a list shows of a permit. */
-export type PermitSummary = Pick<
-  PermitRow,
-  | "permit_id"
-  | "owner"
-  | "owner_ordinal"
-  | "state"
-  | "program_id"
-  | "route_id"
-  | "audience"
-  | "reserved"
-  | "opened_at"
-  | "expires_at"
-  | "close_by"
-  | "redeem_required"
-  | "redeemed_at"
-  | "run_id"
->
-
-const SUMMARY_COLUMNS: readonly (keyof PermitSummary)[] = [
+const SUMMARY_COLUMNS = [
   "permit_id",
   "owner",
   "owner_ordinal",
@@ -39,7 +21,10 @@ const SUMMARY_COLUMNS: readonly (keyof PermitSummary)[] = [
   "redeem_required",
   "redeemed_at",
   "run_id",
-]
+] as const satisfies readonly (keyof PermitRow)[]
+
+/** What a list shows of a permit. */
+export type PermitSummary = Pick<PermitRow, (typeof SUMMARY_COLUMNS)[number]>
 
 export type PermitPage = {
   /** All permits that match, not only those of the page. */

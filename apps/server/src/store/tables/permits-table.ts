@@ -2,15 +2,12 @@
  * Permits: what may be acted on, and what became of it. A row is written in the transaction that seals the opening, or the run that
  * was refused instead; a close and an end change it in theirs. Only the redemption is written by itself.
  */
+import type { PermitState } from "@runseal/core/wire/permit-requests"
 import { sql as fragment } from "drizzle-orm"
 import { boolean, index, pgTable, text, unique, uniqueIndex } from "drizzle-orm/pg-core"
 import { insertRows } from "../driver/insert-rows.ts"
 import type { Sink, Tx } from "../driver/session.ts"
 import { bytes, number, packedBundle, type RowOf } from "./column-types.ts"
-
-/** `closed`: a run was sealed for it. `ended`: none came in time, or its key was revoked. `refused`: there was never a permit. */
-export const PERMIT_STATES = ["open", "closed", "ended", "refused"] as const
-export type PermitState = (typeof PERMIT_STATES)[number]
 
 export const permit = pgTable(
   "permit",

@@ -1,0 +1,42 @@
+/** What a batch of the sealer needs around it, at a fixed time and without a database. */
+import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
+import { seal } from "@runseal/core/formulas/seal"
+import { newEcdsaKey } from "../../src/keys/ecdsa-keys.ts"
+import { scratchTrust } from "../../src/keys/published-trust.ts"
+import { askReviewer } from "../../src/run/pipeline/gates/aivp-t4.ts"
+import type { PermitContext } from "../../src/run/pipeline/pipeline.ts"
+import { loadPolicy } from "../../src/run/policy/load-policy.ts"
+import { scanTexts } from "../../src/run/policy/scan.ts"
+import { compileSignatureLibrary } from "../../src/run/policy/signature-library.ts"
+import { noReview } from "../../src/run/review/reviewer.ts"
+import { createMomentSource } from "../../src/sealing/moment-source.ts"
+
+/** Milliseconds since the epoch. */
+export const BATCH_TIME = Date.UTC(2026, 4, 4, 12)
+export const batchLog = { keys: { service: newEcdsaKey(), log: newEcdsaKey() }, origin: "batch.example - 1" }
+export const batchTrust = scratchTrust(batchLog, BATCH_TIME / 1000 - 60)
+
+const library = compileSignatureLibrary()
+export const batchPipeline: PermitContext = {
+  policy: loadPolicy(undefined),
+  library,
+  scan: async texts => scanTexts(library, texts),
+  region: "eu-test-1",
+  max_scan_units: 1_048_576,
+  budgets: { run_tokens: 1000, window_tokens: 1000, window_seconds: 60 },
+  system_provenance: seal(
+    systemProvenanceSection({
+      service: "runseal",
+      service_version: "1.0.0",
+      orchestrator_version: "1.0.0",
+      source_revision: "unknown",
+      runtime: "node",
+      runtime_version: "24",
+      platform: "test",
+      ledger_backend: "embedded",
+    }),
+  ),
+  askReview: askReviewer(noReview, new AbortController().signal),
+  reportFault: () => undefined,
+}
+export const batchMoment = createMomentSource(() => BATCH_TIME)
