@@ -19,6 +19,7 @@ import {
   sha256Schema,
 } from "../vocabulary/scalars.ts"
 import {
+  ADMIN_EVENT_LEAF_VERSION,
   ATTESTATION_LEAF_VERSION,
   COMPLETE_RECORD_LEAF_VERSION,
   EXPORT_STATEMENT_LEAF_VERSION,
@@ -97,7 +98,7 @@ const chainPlace = {
   tenant_commitment: sha256Schema,
   /** 1, 2, 3 … within the tenant, without a gap. */
   tenant_ordinal: ordinalSchema,
-  /** Digest of the leaf of the tenant's previous document: complete record, opening or end; 64 zeros for the first. */
+  /** Digest of the leaf of the tenant's previous document: complete record, opening, end or event; 64 zeros for the first. */
   previous_record: sha256Schema,
 }
 
@@ -130,8 +131,16 @@ export const permitEndLeafSchema = v.strictObject({
 /** Anchors the end of openings that were not closed. */
 export type PermitEndLeaf = Shape<typeof permitEndLeafSchema>
 
+export const adminEventLeafSchema = v.strictObject({
+  leaf_version: v.literal(ADMIN_EVENT_LEAF_VERSION),
+  event_hash: sha256Schema,
+  ...chainPlace,
+})
+/** Anchors an action of an administrator in the deployment's own chain. */
+export type AdminEventLeaf = Shape<typeof adminEventLeafSchema>
+
 /** The leaves that take a place in a tenant's chain. */
-export type ChainLeaf = CompleteRecordLeaf | OpeningLeaf | PermitEndLeaf
+export type ChainLeaf = CompleteRecordLeaf | OpeningLeaf | PermitEndLeaf | AdminEventLeaf
 
 /** Longest subject reference of an attestation, in UTF-16 units. */
 export const SUBJECT_REF_MAX_LENGTH = 512
@@ -161,6 +170,8 @@ export const exportStatementLeafSchema = v.strictObject({
   records: countSchema,
   openings: countSchema,
   ends: countSchema,
+  /** Of the deployment's own chain, which holds nothing else. */
+  events: v.exactOptional(ordinalSchema),
   /** Admitted at or after, as asked; absent: since ever. */
   from: v.exactOptional(clockSchema),
   /** Admitted at or before, as asked; absent: until now. */
@@ -209,6 +220,7 @@ export type Leaf =
   | CompleteRecordLeaf
   | OpeningLeaf
   | PermitEndLeaf
+  | AdminEventLeaf
   | AttestationLeaf
   | ExportStatementLeaf
   | GenesisLeaf

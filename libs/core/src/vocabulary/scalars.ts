@@ -65,6 +65,8 @@ export const lineSchema = (maxLength: number): v.GenericSchema<string> =>
 /** Whose run it is: a key, by its number, or any caller of open mode. */
 const TENANT_ID = /^(anonymous|api-key-[1-9]\d{0,15})$/
 export const tenantIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(TENANT_ID))
+/** Whose chain holds the admin events: the deployment itself, which makes no runs. */
+export const DEPLOYMENT_TENANT = "deployment"
 /** The region that an operator names. */
 export const REGION_PATTERN: RegExp = /^[\w.-]{1,64}$/
 export const regionSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(REGION_PATTERN))

@@ -1,5 +1,7 @@
 /** API keys and publications on the wire. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
 import * as v from "valibot"
+import { actorSchema } from "../artifacts/admin-event.ts"
+import { rfc3339Millis } from "../derivation/v1/tok.ts"
 import { clockSchema, countSchema, ordinalSchema, type Shape, textSchema } from "../vocabulary/scalars.ts"
 import { ignoredSchema } from "./ignored-members.ts"
 
@@ -34,26 +36,81 @@ export const adminNameSchema: v.GenericSchema<string> = v.pipe(
   v.check(name => !name.startsWith(CUSTOMER_NAME_PREFIX), `must not begin with ${CUSTOMER_NAME_PREFIX}`),
 )
 
-const KEY_SCOPES = ["admin", "customer"] as const
+/** `auditor`: reads, of all callers or of named keys, and does nothing. */
+export const KEY_SCOPES = ["admin", "customer", "auditor"] as const
 export type KeyScope = (typeof KEY_SCOPES)[number]
-const KEY_TIERS = ["trial", "production"] as const
+export const KEY_TIERS = ["trial", "production"] as const
 export type KeyTier = (typeof KEY_TIERS)[number]
 
-const scopeSchema = v.picklist(KEY_SCOPES)
-const tierSchema = v.picklist(KEY_TIERS, "must be trial or production")
+export const scopeSchema = v.picklist(KEY_SCOPES)
+export const tierSchema = v.picklist(KEY_TIERS, "must be trial or production")
 const okSchema = v.literal(true)
+
+/** Longest notes on a key, in UTF-16 units. */
+const KEY_NOTES_MAX_LENGTH = 2000
+/** Most keys that one auditor reads by name. */
+export const AUDITED_KEYS_MAX = 100
+/** Longest time for which a replaced secret still works, in seconds: a week. */
+export const OVERLAP_SECONDS_MAX = 604_800
+/** Most requests a minute that a key may be given. */
+const KEY_RATE_LIMIT_MAX = 1_000_000
+
+const notesSchema = v.pipe(
+  v.string(),
+  v.maxLength(KEY_NOTES_MAX_LENGTH, `must have at most ${KEY_NOTES_MAX_LENGTH} characters`),
+  v.check(notes => !notes.includes("\u0000") && notes.isWellFormed(), "must not hold U+0000 or half a character"),
+)
+const expiresAtSchema = v.pipe(
+  v.string(),
+  v.check(text => rfc3339Millis(text) !== undefined, "must be an RFC 3339 timestamp"),
+  v.metadata({ format: "date-time" }),
+)
+const rateLimitSchema = v.pipe(ordinalSchema, v.maxValue(KEY_RATE_LIMIT_MAX, `must be at most ${KEY_RATE_LIMIT_MAX}`))
+const readsSchema = v.pipe(
+  v.array(ordinalSchema),
+  v.minLength(1, "must name a key; without it the auditor reads those of all keys"),
+  v.maxLength(AUDITED_KEYS_MAX, `must name at most ${AUDITED_KEYS_MAX} keys`),
+)
+
+/** What a key has besides its name, scope and tier. Absent: none, or what the deployment gives every key. */
+const settings = {
+  /** For operators; in no record. */
+  notes: notesSchema,
+  /** From then on the key is refused as if it were revoked. */
+  expires_at: expiresAtSchema,
+  /** Tokens of one run, instead of --run-token-budget. */
+  run_token_budget: countSchema,
+  /** Tokens of a window, instead of --window-token-budget. */
+  window_token_budget: countSchema,
+  /** Requests a minute, instead of --rate-limit. */
+  rate_limit: rateLimitSchema,
+  /** Ids of the keys whose runs an auditor reads; absent: of all. */
+  reads: readsSchema,
+}
+
+const orNull = <const S extends v.GenericSchema>(schema: S) => v.exactOptional(v.nullable(schema))
 
 /** The body of `POST /admin/keys`. Unknown members are ignored, and the answer names them. */
 export const mintKeyRequestSchema = v.pipe(
   v.object({
     name: keyNameSchema,
     /** Absent for a customer key. */
-    scope: v.exactOptional(v.literal("admin", "must be admin, or absent for a customer key")),
+    scope: v.exactOptional(v.picklist(["admin", "auditor"], "must be admin or auditor, or absent for a customer key")),
     /** Must be true with scope `admin`. */
     confirm_admin_scope: v.exactOptional(v.boolean()),
     /** Absent: `trial` for a customer key, `production` for an admin key. */
     tier: v.exactOptional(tierSchema),
+    notes: v.exactOptional(settings.notes),
+    expires_at: v.exactOptional(settings.expires_at),
+    run_token_budget: v.exactOptional(settings.run_token_budget),
+    window_token_budget: v.exactOptional(settings.window_token_budget),
+    rate_limit: v.exactOptional(settings.rate_limit),
+    reads: v.exactOptional(settings.reads),
   }),
+  v.forward(
+    v.check(({ scope, reads }) => scope === "auditor" || reads === undefined, "is only of a key of scope auditor"),
+    ["reads"],
+  ),
   v.forward(
     v.check(
       ({ scope, confirm_admin_scope }) => scope !== "admin" || confirm_admin_scope === true,
@@ -63,7 +120,7 @@ export const mintKeyRequestSchema = v.pipe(
   ),
   v.forward(
     v.check(
-      ({ scope, name }) => scope !== "admin" || v.is(adminNameSchema, name),
+      ({ scope, name }) => scope === undefined || v.is(adminNameSchema, name),
       `must not begin with ${CUSTOMER_NAME_PREFIX}`,
     ),
     ["name"],
@@ -72,10 +129,12 @@ export const mintKeyRequestSchema = v.pipe(
     if: { properties: { scope: { const: "admin" } }, required: ["scope"] },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { properties: { confirm_admin_scope: { const: true } }, required: ["confirm_admin_scope"] },
-    description: `The name of an admin key must not begin with ${CUSTOMER_NAME_PREFIX}.`,
+    description: `The name of an admin key or auditor must not begin with ${CUSTOMER_NAME_PREFIX}.`,
   }),
 )
 export type MintKeyRequest = Shape<typeof mintKeyRequestSchema>
+
+const secretSchema = v.pipe(v.string(), v.regex(/^rsk_[0-9a-f]{48}$/))
 
 export const mintedKeySchema = v.strictObject({
   ok: okSchema,
@@ -83,7 +142,7 @@ export const mintedKeySchema = v.strictObject({
   /** As stored: a customer key's begins with `customer:`. */
   name: textSchema,
   /** Shown here and nowhere else. */
-  secret: v.pipe(v.string(), v.regex(/^rsk_[0-9a-f]{48}$/)),
+  secret: secretSchema,
   tier: tierSchema,
   /** How to store the secret; of the first key also that the service is locked from now on, and how to get an admin key. */
   hint: textSchema,
@@ -102,6 +161,19 @@ export const listedKeySchema = v.strictObject({
   last_used_at: v.nullable(clockSchema),
   run_count: countSchema,
   revoked: v.boolean(),
+  /** Who made it, `api-key-<id>`, `operator-command` or `open-mode`; absent for a key of an earlier release. */
+  created_by: v.exactOptional(actorSchema),
+  revoked_at: v.exactOptional(clockSchema),
+  revoked_by: v.exactOptional(actorSchema),
+  /** When it last got a new secret, and until when the one before it works or worked. */
+  rotated_at: v.exactOptional(clockSchema),
+  overlap_until: v.exactOptional(clockSchema),
+  notes: v.exactOptional(textSchema),
+  expires_at: v.exactOptional(clockSchema),
+  run_token_budget: v.exactOptional(countSchema),
+  window_token_budget: v.exactOptional(countSchema),
+  rate_limit: v.exactOptional(ordinalSchema),
+  reads: v.exactOptional(v.array(ordinalSchema)),
   /** Of the key that reads the runs of open mode: since when, and which admin key gave them. */
   claim: v.exactOptional(v.strictObject({ claimed_at: clockSchema, claimed_by: ordinalSchema })),
 })
@@ -113,6 +185,49 @@ export const keyListSchema = v.strictObject({
 })
 /** `GET /admin/keys`: every key, oldest first. */
 export type KeyList = Shape<typeof keyListSchema>
+
+/** The body of `PATCH /admin/keys/{id}`: what is absent stays, null takes it away. Unknown members are ignored, and the answer names them. */
+export const changeKeyRequestSchema = v.pipe(
+  v.object({
+    /** The whole stored name but for `customer:` of a customer key. */
+    name: v.exactOptional(keyNameSchema),
+    tier: v.exactOptional(tierSchema),
+    notes: orNull(settings.notes),
+    expires_at: orNull(settings.expires_at),
+    run_token_budget: orNull(settings.run_token_budget),
+    window_token_budget: orNull(settings.window_token_budget),
+    rate_limit: orNull(settings.rate_limit),
+    reads: orNull(settings.reads),
+  }),
+)
+export type ChangeKeyRequest = Shape<typeof changeKeyRequestSchema>
+
+export const changedKeySchema = v.strictObject({ ok: okSchema, ...listedKeySchema.entries, ignored: ignoredSchema })
+/** `PATCH /admin/keys/{id}`: the key as it is now. */
+export type ChangedKey = Shape<typeof changedKeySchema>
+
+/** The body of `POST /admin/keys/{id}/rotate`. */
+export const rotateKeyRequestSchema = v.object({
+  /** For how long the old secret still works; 0 without it: it is refused from the next request on. */
+  overlap_seconds: v.exactOptional(
+    v.pipe(countSchema, v.maxValue(OVERLAP_SECONDS_MAX, `must be at most ${OVERLAP_SECONDS_MAX}`)),
+  ),
+})
+export type RotateKeyRequest = Shape<typeof rotateKeyRequestSchema>
+
+export const rotatedKeySchema = v.strictObject({
+  ok: okSchema,
+  id: ordinalSchema,
+  name: textSchema,
+  /** The new one, shown here and nowhere else. */
+  secret: secretSchema,
+  /** Until when the old secret works; absent where it is refused from now on. */
+  overlap_until: v.exactOptional(clockSchema),
+  hint: textSchema,
+  ignored: ignoredSchema,
+})
+/** `POST /admin/keys/{id}/rotate`: the same key under a new secret. */
+export type RotatedKey = Shape<typeof rotatedKeySchema>
 
 export const revokedKeySchema = v.strictObject({
   ok: okSchema,

@@ -1,7 +1,7 @@
 /** API keys. Rows are added and marked, never deleted: one row locks the deployment for ever. */
 import type { KeyScope, KeyTier } from "@runseal/core/wire/key-requests"
 import { and, asc, eq, sql as fragment, getTableColumns, inArray, lte } from "drizzle-orm"
-import { check, pgTable, text } from "drizzle-orm/pg-core"
+import { check, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { Sink, Source } from "../driver/session.ts"
 import { bytes, number, type RowOf } from "./column-types.ts"
@@ -24,10 +24,32 @@ export const api_key = pgTable(
     last_used_at: number(),
     /** Milliseconds since the epoch; 0 = not revoked. */
     revoked_at: number(),
+    /** Who made and revoked it, as `admin_event.actor`; "" for nobody, and for a key of an earlier release. */
+    created_by: text().notNull().default(""),
+    revoked_by: text().notNull().default(""),
+    /** The same of its last rotation; 0 = none. */
+    rotated_at: number().default(0),
+    /** Hash of the secret before the last rotation, which works until then; no bytes and 0 where there is none. */
+    old_secret_hash: bytes().notNull().default(fragment`''::bytea`),
+    overlap_until: number().default(0),
+    /** For operators. */
+    notes: text().notNull().default(""),
+    /** Milliseconds since the epoch, from which on it is refused; 0 = never. */
+    expires_at: number().default(0),
+    /** Its own limits; -1 for those of the deployment. */
+    run_token_budget: number().default(-1),
+    window_token_budget: number().default(-1),
+    rate_limit: number().default(-1),
+    /** Ids of the keys whose runs an auditor reads, as a JSON list; "" for all. */
+    reads: text().notNull().default(""),
   },
   table => [
     check("api_key_secret_hash", fragment`octet_length(${table.secret_hash}) = 32`),
-    check("api_key_scope", fragment`${table.scope} in ('admin', 'customer')`),
+    check("api_key_old_secret_hash", fragment`octet_length(${table.old_secret_hash}) in (0, 32)`),
+    uniqueIndex("api_key_old_secret")
+      .on(table.old_secret_hash)
+      .where(fragment`octet_length(${table.old_secret_hash}) = 32`),
+    check("api_key_scope", fragment`${table.scope} in ('admin', 'customer', 'auditor')`),
     check("api_key_tier", fragment`${table.tier} in ('trial', 'production')`),
   ],
 )

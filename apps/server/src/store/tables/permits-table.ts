@@ -56,6 +56,7 @@ export const permit = pgTable(
   },
   table => [
     unique("permit_owner_ordinal").on(table.owner, table.owner_ordinal),
+    index("permit_opened_at").on(table.opened_at, table.permit_id),
     index("permit_state").on(table.owner, table.state, table.owner_ordinal),
     uniqueIndex("permit_chain_ordinal")
       .on(table.owner, table.chain_ordinal)

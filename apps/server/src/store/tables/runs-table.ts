@@ -51,6 +51,8 @@ export const run = pgTable(
     index("run_manifest_hash").on(table.owner, table.manifest_hash.op("text_pattern_ops"), table.owner_ordinal),
     index("run_program").on(table.owner, table.program_id, table.owner_ordinal),
     index("run_route").on(table.owner, table.route_id, table.owner_ordinal),
+    /** Where the runs of an owner begin that are older than a run of any owner: lists of all owners are paged by `run_id`. */
+    index("run_owner").on(table.owner, table.run_id),
     index("run_created").on(table.owner, table.created_at, table.owner_ordinal),
     index("run_refused")
       .on(table.owner, table.outcome_kind, table.owner_ordinal)

@@ -1,0 +1,94 @@
+/**
+ * An action of an administrator: who did what, and what it changed. The events are a chain of their own, under the tenant `deployment`, so
+ * that a missing one shows; each is anchored and verifies by itself. docs/formats.md section 7.10.
+ */
+import { canonicalize } from "@runseal/canonical"
+import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
+import * as v from "valibot"
+import { clockSchema, DEPLOYMENT_TENANT, lineSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
+import { ADMIN_EVENT_KIND } from "../vocabulary/versions.ts"
+import { adminEventLeafSchema } from "./anchor.ts"
+import { jsonObjectSchema } from "./json-object-schema.ts"
+
+/** Longest `before` or `after`, in UTF-16 units of its RFC 8785 text: an event holds settings, and long texts only by their hashes. */
+export const EVENT_STATE_MAX_LENGTH = 8192
+/** Longest id of what an event is about, in UTF-16 units. */
+const SUBJECT_ID_MAX_LENGTH = 256
+/** Longest name of an actor, in UTF-16 units: longer than any name of a key. */
+const ACTOR_NAME_MAX_LENGTH = 256
+
+/** What this release writes as `action`. */
+export const ADMIN_ACTIONS = [
+  "key.create",
+  "key.rotate",
+  "key.change",
+  "key.revoke",
+  "runs.claim",
+  "run.publish",
+  "run.unpublish",
+  "policy.load",
+  "webhook.create",
+  "webhook.change",
+  "webhook.rotate",
+  "webhook.delete",
+  "signing_keys.rotate",
+  "signing_key.revoke",
+  "heads.forget",
+  "search_index.clear",
+] as const
+export type AdminAction = (typeof ADMIN_ACTIONS)[number]
+
+/** Who acted: an API key by its number, a command that an operator ran on the machine, or anybody before the first key was made. */
+const ACTOR = /^(api-key-[1-9]\d{0,15}|operator-command|open-mode)$/
+export const actorSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(ACTOR))
+
+/** Two words around a dot. Later releases have further actions, which this one verifies too. */
+const ACTION = /^[a-z_]{1,32}\.[a-z_]{1,32}$/
+const SUBJECT_KIND = /^[a-z_]{1,32}$/
+
+const stateSchema = v.pipe(
+  jsonObjectSchema,
+  v.check(state => canonicalize(state).length <= EVENT_STATE_MAX_LENGTH, "is too large"),
+)
+
+const who = v.strictObject({
+  actor: actorSchema,
+  /** Name of the key when it acted; absent for others. */
+  name: v.exactOptional(lineSchema(ACTOR_NAME_MAX_LENGTH)),
+})
+
+/** What an event says. No secret and no hash of one is in it. */
+export const eventFacts = {
+  /** When the action was committed, by the clock of the process that did it. */
+  event_clock: clockSchema,
+  who,
+  action: v.pipe(v.string(), v.regex(ACTION)),
+  /** What it was done to. */
+  subject: v.strictObject({
+    kind: v.pipe(v.string(), v.regex(SUBJECT_KIND)),
+    id: lineSchema(SUBJECT_ID_MAX_LENGTH),
+  }),
+  /** The members that the action changed, as they were; absent for what did not exist. */
+  before: v.exactOptional(stateSchema),
+  /** The same as they are after it. */
+  after: v.exactOptional(stateSchema),
+}
+export const eventFactsSchema = v.strictObject(eventFacts)
+export type EventFacts = Shape<typeof eventFactsSchema>
+
+export const adminEventSchema = v.strictObject({
+  kind: v.literal(ADMIN_EVENT_KIND),
+  tenant_id: v.literal(DEPLOYMENT_TENANT),
+  /** Opens the leaf's tenant_commitment. */
+  tenant_salt: sha256Schema,
+  ...eventFacts,
+  /** When it was sealed. An event of a command is sealed by the next server that runs, which may be later. */
+  seal_clock: clockSchema,
+  event_hash: sha256Schema,
+  leaf: adminEventLeafSchema,
+  entry: transparencyLogEntrySchema,
+})
+export type AdminEvent = Shape<typeof adminEventSchema>
+
+/** An event before its own hash. */
+export type AdminEventBody = Omit<AdminEvent, "event_hash" | "leaf" | "entry">
