@@ -83,13 +83,13 @@ describe("the document", () => {
   })
 
   test("asks for a key where the door does", async () => {
-    for (const { template, operation } of ENDPOINTS) {
+    for (const { method, template, operation } of ENDPOINTS) {
       const open = /^\/($|health|ready|version|openapi|docs|verify|log|public|\.well-known)|bundle\.json$/.test(
         template,
       )
-      // The credential of a redemption is the permit itself.
-      const isRedemption = template === "/permits/{id}/redeem"
-      expect(operation.security, template).toEqual(open || isRedemption ? [] : [{ service_key: [] }, {}])
+      // The credential of a redemption is the permit itself, that of a sign-in the key in its body.
+      const inBody = template === "/permits/{id}/redeem" || (template === "/session" && method === "POST")
+      expect(operation.security, template).toEqual(open || inBody ? [] : [{ service_key: [] }, { session: [] }, {}])
       expect(Object.keys(operation.responses).includes("401"), template).toBe(!open)
     }
   })

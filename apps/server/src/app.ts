@@ -30,6 +30,7 @@ import { redeemRoutes } from "./front/routes/redeem-routes.ts"
 import { reportRoutes } from "./front/routes/report-routes.ts"
 import { publicStatementRoutes, runStatementRoutes } from "./front/routes/run-statement-route.ts"
 import { runRoutes } from "./front/routes/runs-routes.ts"
+import { sessionRoutes } from "./front/routes/session-routes.ts"
 import { verifyPageRoutes } from "./front/routes/verify-page-route.ts"
 import { errorAnswer, HttpError, helpLink, unavailable } from "./http-error.ts"
 import { SignerFailure } from "./keys/remote-signer.ts"
@@ -39,7 +40,7 @@ import type { Route } from "./telemetry.ts"
 
 type Routes = (deps: Deps) => Hono
 
-/** Answered without a key. Every other route needs an authenticated caller. */
+/** Answered without a key, or authenticated by themselves. Every other route needs an authenticated caller. */
 const PUBLIC_ROUTES: readonly Routes[] = [
   indexRoutes,
   healthRoutes,
@@ -47,6 +48,7 @@ const PUBLIC_ROUTES: readonly Routes[] = [
   publicBundleRoutes,
   publicStatementRoutes,
   redeemRoutes,
+  sessionRoutes,
   verifyPageRoutes,
   discoveryRoutes,
 ]

@@ -13,6 +13,7 @@ import { openExecution } from "./execution.ts"
 import { openIdempotencyKeys } from "./front/access/idempotency.ts"
 import { openKeyDirectory } from "./front/access/key-directory.ts"
 import { openRateLimits } from "./front/access/rate-limit.ts"
+import { openSessions } from "./front/access/sessions.ts"
 import { openTrialQuota } from "./front/access/trial-quota.ts"
 import { publicCheckpoint } from "./keys/embedded-log.ts"
 import { headsOf } from "./keys/heads-folder.ts"
@@ -226,6 +227,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     shownHead,
     nowMs,
     keys: directory,
+    sessions: openSessions(db, nowMs),
     rateLimits,
     trialQuota,
     idempotencyKeys,

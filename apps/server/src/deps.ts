@@ -12,6 +12,7 @@ import type { ShowOutside } from "./abroad/outbox/show-outside.ts"
 import type { IdempotencyKeys } from "./front/access/idempotency.ts"
 import type { KeyDirectory } from "./front/access/key-directory.ts"
 import type { RateLimits } from "./front/access/rate-limit.ts"
+import type { Sessions } from "./front/access/sessions.ts"
 import type { TrialQuota } from "./front/access/trial-quota.ts"
 import type { Permits } from "./permit-service.ts"
 import type { Renderer } from "./report/renderer.ts"
@@ -37,6 +38,8 @@ export type Deps = {
   readonly nowMs: () => number
   /** Finds the key of a secret, and whether the service is open or locked. */
   readonly keys: KeyDirectory
+  /** Sessions of people in a browser. */
+  readonly sessions: Sessions
   readonly rateLimits: RateLimits
   readonly trialQuota: TrialQuota
   readonly idempotencyKeys: IdempotencyKeys

@@ -43,7 +43,7 @@ export type Counters = {
   /** Where something sealed was read, on a deployment with a read standby; "both": the standby did not have it, or failed. */
   readonly readFrom: (servers: "standby" | "primary" | "both") => void
   /** A request was refused because a limit was reached. */
-  readonly limited: (limit: "shared" | "attest" | "permits" | "trial") => void
+  readonly limited: (limit: "shared" | "attest" | "permits" | "sessions" | "trial") => void
   /** A witness cosigned a tree of so many entries, at this time by its clock (Unix seconds). */
   readonly cosigned: (witness: string, size: number, time: number) => void
   readonly notCosigned: (witness: string, fault: WitnessFault) => void

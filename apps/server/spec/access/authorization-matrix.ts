@@ -109,6 +109,10 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /public/runs/{token}/statement.intoto.json": published("/statement.intoto.json"),
   "GET /public/runs/{token}": published(""),
 
+  // The key is in the body, and a header makes no difference.
+  "POST /session": open(at("/session", {}), 400),
+  "GET /session": keyed(at("/session")),
+  "DELETE /session": keyed(at("/session")),
   "POST /execute": keyed(at("/execute", request())),
   "POST /execute/verify-determinism": keyed(at("/execute/verify-determinism", request())),
   "POST /permits": keyed(at("/permits", asking()), 201),

@@ -33,6 +33,11 @@ export const ERROR_CODES = {
     meaning: "What was sent is not this permit, signed by a service key in force, or it has expired.",
   },
   permits_off: { status: 403, meaning: "This deployment opens no permits." },
+  csrf_token_required: {
+    status: 403,
+    meaning: "The request was sent with a session cookie, and its X-CSRF-Token is not that of the session.",
+  },
+  https_required: { status: 403, meaning: "A session cannot be opened over plain HTTP from another machine." },
   admin_key_required: { status: 403, meaning: "The endpoint needs an admin key." },
   endpoint_not_found: { status: 404, meaning: "There is no such endpoint." },
   not_found: {

@@ -1,9 +1,13 @@
-/** Authentication by API key, and the check for admin keys. docs/api.md, "Keys". */
+/** Authentication by API key or by a session, and the check for admin keys. docs/api.md, "Keys" and "Sessions". */
+import { CSRF_HEADER } from "@runseal/core/wire/session-requests"
 import type { Context, MiddlewareHandler } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import { callerOf } from "./caller.ts"
+import type { Admission } from "./key-directory.ts"
 import type { LimitName } from "./rate-limit.ts"
+import { sessionTokenOf } from "./session-cookie.ts"
+import { isCsrfToken, type Session } from "./sessions.ts"
 
 export const KEY_HEADER = "X-Service-Key"
 
@@ -24,19 +28,47 @@ export const unauthorized = (): HttpError =>
     CHALLENGE,
   )
 
+type Doorkeepers = Pick<Deps, "keys" | "sessions" | "baseUrl">
+
 /**
  * Middleware that finds the caller. In open mode that is the anonymous caller, whatever the header holds; in locked mode a header
- * that is missing, malformed, unknown or of a revoked key is refused.
+ * that is missing, malformed, unknown or of a revoked key is refused. Without the header the session of the cookie counts.
  * @param limitOf the rate limit of a request; absent where there is none
  */
-export function authenticate({ keys }: Pick<Deps, "keys">, limitOf?: (c: Context) => LimitName): MiddlewareHandler {
+export function authenticate(deps: Doorkeepers, limitOf?: (c: Context) => LimitName): MiddlewareHandler {
   return async (c, next) => {
-    const admission = await keys.admit(c.req.header(KEY_HEADER), limitOf?.(c))
+    const key = c.req.header(KEY_HEADER)
+    const session = key === undefined ? await sessionOf(c, deps) : undefined
+    const limit = limitOf?.(c)
+    const admission: Admission = await (session === undefined
+      ? deps.keys.admit(key, limit)
+      : deps.keys.admitHash(session.secret_hash, limit))
     if (admission === "nobody") throw unauthorized()
+    if (session !== undefined && admission.caller.scope !== "anonymous") refuseForgery(c, session)
     c.set("caller", admission.caller)
     c.set("counted", admission.counted)
+    c.set("session", session)
     await next()
   }
+}
+
+async function sessionOf(c: Context, deps: Doorkeepers): Promise<Session | undefined> {
+  const token = sessionTokenOf(c, deps)
+  return token === undefined ? undefined : await deps.sessions.find(token)
+}
+
+const READS: ReadonlySet<string> = new Set(["GET", "HEAD"])
+
+/**
+ * A browser adds the cookie to requests that pages of others make. The header is needed besides, whose value only a page of this service
+ * knows. @throws HttpError 403
+ */
+function refuseForgery(c: Context, session: Session): void {
+  if (READS.has(c.req.method) || isCsrfToken(c.req.header(CSRF_HEADER), session)) return
+  throw new HttpError(
+    "csrf_token_required",
+    `With a session cookie this request needs the header ${CSRF_HEADER} with the csrf_token of GET /session.`,
+  )
 }
 
 /** Refuses customer keys before anything else of the request is read. In open mode the anonymous caller administers. */

@@ -6,6 +6,7 @@ import type { Tenant } from "@runseal/core/wire/submission"
 import type { Context } from "hono"
 import type { ActiveKey } from "../../store/tables/api-keys.ts"
 import type { Counted } from "./request-counter.ts"
+import type { Session } from "./sessions.ts"
 
 export type Caller = {
   /** 0 for the anonymous caller of open mode. */
@@ -23,6 +24,8 @@ declare module "hono" {
     caller: Caller | undefined
     /** Set by the authentication middleware, where it has counted the request for its rate limit. */
     counted: Counted | undefined
+    /** The same, where a session took the place of the key. */
+    session: Session | undefined
   }
 }
 

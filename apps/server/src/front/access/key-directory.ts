@@ -33,6 +33,8 @@ export type KeyDirectory = Upstream & {
    * @throws StoreError "unavailable" when the queue is full, otherwise the failure of the look-up
    */
   readonly admit: (secret: string | undefined, limit?: LimitName) => Promise<Admission>
+  /** The same for the SHA-256 of a secret in hex, which a session leads to. */
+  readonly admitHash: (hash: string, limit?: LimitName) => Promise<Admission>
   /** Resolves when the last uses that were seen so far are written, or their write failed. */
   readonly usesNoted: () => Promise<void>
   /** Refuses further requests and writes the last uses. */
@@ -64,11 +66,11 @@ export function openKeyDirectory(parts: DirectoryParts): KeyDirectory {
     }),
     bounds,
   )
+  const admit = (hash: SoughtHash, limit: LimitName | undefined): Promise<Admission> =>
+    limit !== undefined && isShared(db) ? counted.submit({ hash, limit }) : lookups.submit(hash)
   return {
-    admit: (secret, limit) => {
-      const hash = secret !== undefined && isSecret(secret) ? secretHash(secret) : undefined
-      return limit !== undefined && isShared(db) ? counted.submit({ hash, limit }) : lookups.submit(hash)
-    },
+    admit: (secret, limit) => admit(secret !== undefined && isSecret(secret) ? secretHash(secret) : undefined, limit),
+    admitHash: admit,
     underWay: (isShared(db) ? counted : lookups).underWay,
     usesNoted: uses.noted,
     close: async () => {

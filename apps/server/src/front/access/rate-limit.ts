@@ -17,11 +17,14 @@ import {
   WINDOW_MS,
 } from "./request-counter.ts"
 
+/** Sessions that one address may try to open in a minute. A key cannot be guessed; this bounds the work of trying. */
+const SESSIONS_A_MINUTE = 20
+
 /**
- * `POST /attest` has a limit of its own, and so have closing and redeeming permits; all other endpoints that need a key, but for /admin/,
+ * `POST /attest` has a limit of its own, and so have closing and redeeming permits, and opening sessions; all other endpoints that need a key, but for /admin/,
  * share one.
  */
-export type LimitName = "shared" | "attest" | "permits"
+export type LimitName = "shared" | "attest" | "permits" | "sessions"
 
 /** What is left of a limit after a request. */
 type Allowance = {
@@ -71,6 +74,7 @@ export function openRateLimits({ db, config, secret, nowMs, reportRefused }: Rat
   const limitOf = (name: LimitName, { api_key_id }: Caller): number => {
     if (name === "attest") return config.attestRateLimit
     if (name === "permits") return config.permitRateLimit
+    if (name === "sessions") return SESSIONS_A_MINUTE
     return api_key_id === ANONYMOUS_KEY_ID ? config.anonymousRateLimit : config.rateLimit
   }
   return {

@@ -8,6 +8,7 @@ import {
   IDEMPOTENCY_KEY_MAX_LENGTH,
   IDEMPOTENCY_REPLAYED_HEADER,
 } from "@runseal/core/wire/idempotency-key"
+import { CSRF_HEADER } from "@runseal/core/wire/session-requests"
 import { SERVICE_VERSION } from "../../options/config.ts"
 import { KEY_HEADER } from "../access/authentication.ts"
 import { NAMED_SCHEMAS } from "./components.ts"
@@ -20,6 +21,7 @@ import { LOG_OPERATIONS } from "./operations/log-operations.ts"
 import { PERMIT_OPERATIONS } from "./operations/permits-operations.ts"
 import { RUN_OPERATIONS } from "./operations/runs-operations.ts"
 import { SERVICE_OPERATIONS } from "./operations/service-operations.ts"
+import { SESSION_OPERATIONS } from "./operations/session-operations.ts"
 import { RATE_LIMIT_HEADERS, REFUSALS, refusalsOf } from "./refusals.ts"
 
 /** Every endpoint. */
@@ -29,6 +31,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...RUN_OPERATIONS,
   ...ATTESTATION_OPERATIONS,
   ...KEY_OPERATIONS,
+  ...SESSION_OPERATIONS,
   ...LOG_OPERATIONS,
   ...SERVICE_OPERATIONS,
 ]
@@ -46,6 +49,7 @@ not have, or that is given twice, is refused with 400. Unknown top-level members
 ${ERROR_CODE_NAMES.map(code => `| \`${code}\` | ${ERROR_CODES[code].status} | ${ERROR_CODES[code].meaning} |`).join("\n")}`
 
 const SCHEME = "service_key"
+const SESSION_SCHEME = "session"
 
 /** @param baseUrl address under which callers reach the service, if the operator gave one */
 export function openApiDocument(baseUrl?: string): object {
@@ -65,6 +69,12 @@ export function openApiDocument(baseUrl?: string): object {
     components: {
       securitySchemes: {
         [SCHEME]: { type: "apiKey", in: "header", name: KEY_HEADER, description: "A key of POST /admin/keys." },
+        [SESSION_SCHEME]: {
+          type: "apiKey",
+          in: "cookie",
+          name: "__Host-runseal-session",
+          description: `A session of POST /session. Methods but GET and HEAD also need the header ${CSRF_HEADER}.`,
+        },
       },
       schemas: write.components(),
       responses: Object.fromEntries(responses),
@@ -92,7 +102,7 @@ function operationObject(operation: Operation, write: SchemaWriter): object {
     summary,
     ...(description === undefined ? {} : { description }),
     // The empty requirement is open mode's.
-    security: access === "public" ? [] : [{ [SCHEME]: [] }, {}],
+    security: access === "public" ? [] : [{ [SCHEME]: [] }, { [SESSION_SCHEME]: [] }, {}],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: bodyObject(body, write) }),
     responses: responsesObject(operation, write),

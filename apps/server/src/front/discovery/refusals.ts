@@ -61,7 +61,11 @@ export const REFUSALS: Readonly<Record<RefusalStatus, { readonly name: string; r
       "WWW-Authenticate": CHALLENGE,
     },
   ),
-  403: refused(403, "Forbidden", "An admin key is needed, or the deployment opens no permits."),
+  403: refused(
+    403,
+    "Forbidden",
+    "An admin key is needed, or the CSRF token of the session; or the deployment opens no permits.",
+  ),
   404: refused(404, "NotFound", "There is no such thing, or it belongs to another key."),
   406: refused(406, "NotAcceptable", "Accept-Encoding allows no form in which the answer is sent."),
   409: refused(
@@ -91,12 +95,13 @@ export const REFUSALS: Readonly<Record<RefusalStatus, { readonly name: string; r
 
 /** Statuses of an operation's refusals, ascending, without those it describes itself. */
 export function refusalsOf(operation: Operation): readonly RefusalStatus[] {
-  const { access, limit, idempotent, body, answers, unfailing, refusals = [] } = operation
+  const { access, method, limit, idempotent, body, answers, unfailing, refusals = [] } = operation
   // The key is read from the database, which can fail.
   const authenticated: readonly RefusalStatus[] = access === "public" ? [] : [401, 503]
   const found = new Set<RefusalStatus>([
     ...authenticated,
-    ...(access === "admin" ? ([403] as const) : []),
+    // With a session cookie a request that changes something needs its CSRF token.
+    ...(access === "admin" || (access === "key" && method !== "get") ? ([403] as const) : []),
     ...(limit === undefined ? [] : ([429] as const)),
     ...(idempotent === undefined ? [] : ([400, 409] as const)),
     ...(refusesUnknown(operation) ? ([400] as const) : []),

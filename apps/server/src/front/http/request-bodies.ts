@@ -20,6 +20,7 @@ import {
   type RedeemPermitRequest,
   redeemPermitRequestSchema,
 } from "@runseal/core/wire/permit-requests"
+import { type OpenSessionRequest, openSessionRequestSchema } from "@runseal/core/wire/session-requests"
 import type { SubmittedRun } from "@runseal/core/wire/submission"
 import * as v from "valibot"
 import { badRequest } from "../../http-error.ts"
@@ -42,6 +43,9 @@ function readBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObje
 
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export const readMintBody = (body: JsonObject): MintKeyRequest => readBody(mintKeyRequestSchema, body)
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export const readSessionBody = (body: JsonObject): OpenSessionRequest => readBody(openSessionRequestSchema, body)
 
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export const readClaimBody = (body: JsonObject): ClaimRequest => readBody(claimRequestSchema, body)

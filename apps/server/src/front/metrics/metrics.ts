@@ -110,7 +110,7 @@ function createCounters(registry: Registry): Counters {
     ...(["method", "route", "status"] as const),
   )
   for (const outcome of OUTCOME_KINDS) runs.inc({ outcome }, 0)
-  for (const limit of ["shared", "attest", "permits", "trial"]) refusals.inc({ limit }, 0)
+  for (const limit of ["shared", "attest", "permits", "sessions", "trial"]) refusals.inc({ limit }, 0)
   return {
     answered: (route, status) =>
       answers.inc({

@@ -1,0 +1,48 @@
+/**
+ * The cookie of a session. Over https it is `__Host-runseal-session`, which a browser takes and sends over https alone, and which no other
+ * host name can set. Over plain HTTP, on the machine itself only, it has another name, because browsers refuse the first there.
+ */
+import type { Context } from "hono"
+import { deleteCookie, getCookie, setCookie } from "hono/cookie"
+import type { Deps } from "../../deps.ts"
+import { HttpError } from "../../http-error.ts"
+
+const NAME = "runseal-session"
+const LOOPBACK = /^(?:localhost|[\w-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+const isHttps = (address: string | undefined): boolean => address?.startsWith("https:") === true
+
+/** Whether the browser is on this machine and speaks plain HTTP. A proxy that ends TLS says so; one that says nothing is taken to. */
+function isPlainLoopback(c: Context, { baseUrl }: Pick<Deps, "baseUrl">): boolean {
+  if (isHttps(baseUrl) || isHttps(c.req.header("Origin"))) return false
+  if (c.req.header("X-Forwarded-Proto")?.startsWith("https") === true) return false
+  return LOOPBACK.test(new URL(c.req.url).hostname)
+}
+
+/** @throws HttpError 403 for a browser that sent the key over plain HTTP from another machine */
+export function refusePlainHttp(c: Context, deps: Pick<Deps, "baseUrl">): void {
+  const isPlain = c.req.header("Origin")?.startsWith("http:") === true && !isHttps(deps.baseUrl)
+  if (isPlain && !isPlainLoopback(c, deps))
+    throw new HttpError(
+      "https_required",
+      "Sign in over https, or on the machine itself: over plain HTTP others on the way can read the key.",
+    )
+}
+
+/** The token that the browser sent; undefined when it sent none. */
+export const sessionTokenOf = (c: Context, deps: Pick<Deps, "baseUrl">): string | undefined =>
+  isPlainLoopback(c, deps) ? getCookie(c, NAME) : getCookie(c, NAME, "host")
+
+const OPTIONS = { path: "/", httpOnly: true, sameSite: "Strict" } as const
+
+/** Gives the browser a token. It forgets it when it is closed; the service ends the session earlier. */
+export function giveSessionToken(c: Context, deps: Pick<Deps, "baseUrl">, token: string): void {
+  if (isPlainLoopback(c, deps)) setCookie(c, NAME, token, OPTIONS)
+  else setCookie(c, NAME, token, { ...OPTIONS, secure: true, prefix: "host" })
+}
+
+/** Makes the browser forget its token. */
+export function takeSessionToken(c: Context, deps: Pick<Deps, "baseUrl">): void {
+  if (isPlainLoopback(c, deps)) deleteCookie(c, NAME, OPTIONS)
+  else deleteCookie(c, NAME, { ...OPTIONS, secure: true, prefix: "host" })
+}
