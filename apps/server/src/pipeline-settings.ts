@@ -2,6 +2,7 @@
 import type { SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { seal } from "@runseal/core/formulas/seal"
+import { ENFORCEMENT } from "@runseal/core/vocabulary/scalars"
 import { LEDGER_BACKEND } from "@runseal/core/vocabulary/versions"
 import type { Prepared } from "./boot.ts"
 import type { ExecutionParts } from "./execution.ts"
@@ -35,6 +36,7 @@ export const pipelineOf = (
   library,
   scan: inspection.scan,
   region: config.region,
+  enforcement: config.mode === "observe" ? ENFORCEMENT : undefined,
   max_scan_units: BODY_MAX_BYTES,
   budgets: {
     run_tokens: config.runTokenBudget,

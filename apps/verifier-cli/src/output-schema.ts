@@ -11,6 +11,7 @@ import {
   VERDICTS,
 } from "@runseal/core/verify/report"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
+import { ENFORCEMENT } from "@runseal/core/vocabulary/scalars"
 import { EXPECTATION_IDS } from "./judgement.ts"
 import { AUDIT_CHECKS } from "./log-failure.ts"
 import { SCHEMA_VERSION } from "./verify-text.ts"
@@ -62,7 +63,15 @@ const ENDED = object({ reason: oneOf(END_REASONS), permits: COUNT, released_toke
 const RUN_FACTS: JsonObject = {
   run_id: COUNT,
   outcome_kind: oneOf(OUTCOME_KINDS),
-  facts: object({}, { ...Object.fromEntries(FACTS.map(name => [name, TEXT])), permit: PERMIT, ended: ENDED }),
+  facts: object(
+    {},
+    {
+      ...Object.fromEntries(FACTS.map(name => [name, TEXT])),
+      enforcement: { const: ENFORCEMENT },
+      permit: PERMIT,
+      ended: ENDED,
+    },
+  ),
   statement: TEXT,
 }
 

@@ -99,6 +99,7 @@ const STEPS = {
         program_id: "p",
         route_id: "r",
         manifest_hash: hex("m"),
+        enforcement: "",
         execution_region: "eu",
         duration_us: b,
         findings: "",

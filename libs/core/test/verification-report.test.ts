@@ -106,6 +106,7 @@ describe("a report", () => {
       "builtin_reviewer",
       "future_dated",
       "key_revoked_later",
+      "observed_only",
       "repeats_beyond",
       "review_disabled",
       "withheld_section",

@@ -244,6 +244,8 @@ export type DeclaredMembers = {
   reproducibility_context: JsonInputObject
   /** The AI's answer, for the governance review. Runseal seals its hash and length and does not store it. */
   ai_output_text: string
+  /** The run is observed: what is decided is sealed, and the answer stops nothing. */
+  enforcement: "observe"
 }
 
 /** A run: its identity, its payload, and what the caller declares about it. */

@@ -2,17 +2,19 @@
 import type { JsonObject } from "@runseal/canonical"
 import { textMember } from "@runseal/core/vocabulary/json-members"
 import { OUTCOME_KINDS, OUTCOMES, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import type { Shape } from "@runseal/core/vocabulary/scalars"
+import { ENFORCEMENT, type Shape } from "@runseal/core/vocabulary/scalars"
 import {
   aivpT4AnswerSchema,
   ccvAnswerSchema,
   denyAnswerSchema,
   gapAnswerSchema,
   maccAnswerSchema,
+  OBSERVED_ANSWERS,
   okAnswerSchema,
   stageErrorAnswerSchema,
 } from "@runseal/core/wire/execute-answers"
 import * as v from "valibot"
+import { ProtocolError } from "./client-errors.ts"
 import type { Reply } from "./exchange.ts"
 import { lenient } from "./lenient.ts"
 import { checkShape, objectOrNothing, okObject, refusal } from "./read-reply.ts"
@@ -24,7 +26,7 @@ const ended = <const Kind extends OutcomeKind, const Members extends v.ObjectEnt
 ) => v.strictObject({ outcome_kind: v.literal(kind), ...answer.entries })
 
 const RESULTS = {
-  ok: ended("ok", okAnswerSchema),
+  ok: v.strictObject({ ...okAnswerSchema.entries, outcome_kind: v.literal("ok") }),
   pepg_deny: ended("pepg_deny", denyAnswerSchema),
   ccv_halt: ended("ccv_halt", ccvAnswerSchema),
   macc_halt: ended("macc_halt", maccAnswerSchema),
@@ -33,16 +35,30 @@ const RESULTS = {
   stage_error: ended("stage_error", stageErrorAnswerSchema),
 }
 
-/** The service's answer with its outcome; `outcome_kind` decides which members there are. */
-export type ExecuteResult = Shape<(typeof RESULTS)[OutcomeKind]>
+const OBSERVED = { ...OBSERVED_ANSWERS, ok: RESULTS.ok }
+
+/**
+ * The service's answer with its outcome; `outcome_kind` decides which members there are. `ok` says whether to go on: it is true of an ok
+ * run, and of every run that was observed and not enforced, which has `enforcement`.
+ */
+export type ExecuteResult = Shape<(typeof RESULTS | typeof OBSERVED)[OutcomeKind]>
 
 /** @throws HttpStatusError when the reply reports no outcome, ProtocolError when an outcome has another shape than ours */
 export function readExecuteResult(reply: Reply): ExecuteResult {
   const answer = reply.status === 200 ? okObject(reply).document : objectOrNothing(reply)
-  const outcome_kind = outcomeOf(reply.status, answer)
+  const isObserved = reply.status === 200 && textMember(answer, "enforcement") === ENFORCEMENT
+  const outcome_kind = isObserved ? observedOutcome(answer) : outcomeOf(reply.status, answer)
   if (outcome_kind === undefined) throw refusal(reply)
-  const result: v.GenericSchema<unknown, ExecuteResult> = RESULTS[outcome_kind]
+  const result: v.GenericSchema<unknown, ExecuteResult> = (isObserved ? OBSERVED : RESULTS)[outcome_kind]
   return checkShape(lenient(result), { ...answer, outcome_kind })
+}
+
+/** @throws ProtocolError for an outcome that this release does not know */
+function observedOutcome(answer: JsonObject | undefined): OutcomeKind {
+  const named = textMember(answer, "outcome_kind")
+  const found = OUTCOME_KINDS.find(kind => kind === named)
+  if (found === undefined) throw new ProtocolError("it observed a run of an unknown outcome")
+  return found
 }
 
 /** The status decides first: `AIVP_T4` is a halted run under 422 and a failed one under 500. A failure without a run is no outcome. */

@@ -47,8 +47,8 @@ export type Acted<Output> = {
 export type PermittedRun<Output> = {
   readonly output: Output
   readonly permit_id: string
-  /** The run as `execute` gives it. */
-  readonly run: Extract<ExecuteResult, { readonly outcome_kind: "ok" }>
+  /** The run as `execute` gives it; where the service observes, perhaps one that it would have refused. */
+  readonly run: Extract<ExecuteResult, { readonly ok: true }>
 }
 
 export type ActOptions = CallOptions & {
@@ -124,7 +124,8 @@ export function permittedActs(permits: PermitCalls, settings: Settings): Permitt
     const run = await close(closing).catch(cause => {
       throw new PermitNotClosedError(opened.permit_id, cause)
     })
-    if (run.outcome_kind !== "ok") throw new OutputRefusedError(opened.permit_id, run)
+    // A close that was only observed keeps nothing back.
+    if (!run.ok) throw new OutputRefusedError(opened.permit_id, run)
     return { output, permit_id: opened.permit_id, run }
   }
   return {

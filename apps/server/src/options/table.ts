@@ -2,19 +2,17 @@
  * Every option of the server, in the order of `--help` and of the table in docs/operations.md, which are both made of these rows.
  * The variable of `--port` is RUNSEAL_PORT, and so on.
  */
-import { MCD_MODES, MCD_SCOPES } from "@runseal/core/vocabulary/decision-codes"
 import { REGION_PATTERN } from "@runseal/core/vocabulary/scalars"
 import { adminNameSchema } from "@runseal/core/wire/key-requests"
 import * as v from "valibot"
 import { DATABASE_OPTIONS } from "./database-options.ts"
 import { type OptionText, option } from "./option-row.ts"
 import { PERMIT_OPTIONS } from "./permit-options.ts"
+import { POLICY_OPTIONS } from "./policy-options.ts"
 import {
   HOST_NAME,
   integer,
   LISTEN_HOST,
-  MCD_DISABLED,
-  MCD_SCOPE,
   ON_OFF,
   PUBLIC_URL,
   RATE,
@@ -85,26 +83,7 @@ export const OPTIONS = v.object({
     "address under which callers reach this service, used in `GET /version` and in addresses of published bundles; without it, a bundle is published under the address of the publishing request",
     v.optional(PUBLIC_URL),
   ),
-  policyFile: option("--policy <file>", "[policy document](policy-and-review.md), JSON", v.optional(v.string()), {
-    otherwise: "the built-in policy that admits every run",
-  }),
-  mcdMode: option(
-    "--mcd-mode <mode>",
-    "what a [signature match](policy-and-review.md#the-signature-scan) does: `enforce` denies the run, `observe` records a finding; part of `policy_hash`",
-    v.optional(v.picklist(MCD_MODES), "enforce"),
-    { choices: MCD_MODES },
-  ),
-  mcdScope: option(
-    "--mcd-scope <parts>",
-    "what the signature scan searches, with commas between: `payload`, `ai_output`, `declared` (the route and the declared sections); part of `policy_hash`",
-    v.optional(MCD_SCOPE, MCD_SCOPES.join(",")),
-  ),
-  mcdDisable: option(
-    "--mcd-disable <id>",
-    "signature that is not searched for, such as `MCD-FE-005`; repeatable, the variable holds several with spaces between; part of `policy_hash`",
-    v.optional(MCD_DISABLED),
-    { repeatable: true },
-  ),
+  ...POLICY_OPTIONS,
   runTokenBudget: option(
     "--run-token-budget <tokens>",
     "most tokens one run may declare",

@@ -42,12 +42,17 @@ export const wordsOf = ({ bundle }: Pick<Subject, "bundle">): OutcomeWords => OU
 /** Whether the service's own verification failed: then nothing in the report may be relied on. */
 export const isBroken = ({ context }: Subject): boolean => context.verification.verdict === VERDICTS.failed
 
+/** Whether what was decided was only observed: it stopped nothing. */
+export const isObserved = ({ bundle }: Pick<Subject, "bundle">): boolean =>
+  bundle.sections.envelope?.enforcement !== undefined
+
 const TONES = { attestation: "good", refusal: "warn", diagnosis: "bad" } as const
 
-/** Green for a completed run, amber for a refusal and for an act that failed, red for what is no evidence. */
+/** Green for a completed run, amber for a refusal, for an act that failed and for what was only observed, red for what is no evidence. */
 export function toneOf(subject: Subject): Tone {
   const tone = isBroken(subject) ? "bad" : TONES[wordsOf(subject).standing]
-  return tone === "good" && subject.bundle.sections.permit?.outcome === "failed" ? "warn" : tone
+  const isWeak = isObserved(subject) || subject.bundle.sections.permit?.outcome === "failed"
+  return tone === "good" && isWeak ? "warn" : tone
 }
 
 /** File name of a report (docs/api.md, "GET /runs/{id}/report.pdf"). */

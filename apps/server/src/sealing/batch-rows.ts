@@ -72,6 +72,7 @@ const runRow = (sealed: SealedRun): NewRunRow => {
     route_id: bundle.run.route_id,
     manifest_hash: sealedHash(bundle),
     execution_region: bundle.run.execution_region,
+    enforcement: bundle.sections.envelope?.enforcement ?? "",
     duration_us: bundle.run.duration_us,
     findings: findingsText(recordFindings(bundle.sections)),
     permit_id: bundle.sections.permit?.permit_id ?? "",

@@ -8,6 +8,7 @@ import { OUTCOME_KINDS } from "../vocabulary/outcomes.ts"
 import {
   clockSchema,
   decimalSchema,
+  enforcementSchema,
   nonEmptySchema,
   ordinalSchema,
   regionSchema,
@@ -36,6 +37,7 @@ export type AnchorPlace = Shape<typeof placeSchema>
 const predicateSchema = v.strictObject({
   run_id: ordinalSchema,
   outcome_kind: v.picklist(ATTESTED_KINDS),
+  enforcement: v.exactOptional(enforcementSchema),
   tenant_id: tenantIdSchema,
   program_id: sha256Schema,
   route_id: routeIdSchema,

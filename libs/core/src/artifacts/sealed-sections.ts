@@ -23,6 +23,7 @@ import {
   chargeIdSchema,
   clockSchema,
   countSchema,
+  enforcementSchema,
   envelopeIdSchema,
   nonEmptySchema,
   ordinalSchema,
@@ -78,6 +79,7 @@ export const SEALED_SCHEMAS = {
     admission_clock: clockSchema,
     run_nonce: sha256Schema,
     declared_sections_hash: sha256Schema,
+    enforcement: v.exactOptional(enforcementSchema),
   }),
   policy_evaluation: section("vfa.policy_evaluation.v2", {
     envelope_id,

@@ -4,6 +4,7 @@ import { digest, sha256Hex, utf8Encode } from "@runseal/canonical"
 import type { DeclaredName, DeclaredSections, Origin, ShownDeclared } from "../artifacts/declared-sections.ts"
 import { declaredKind } from "../artifacts/declared-sections.ts"
 import type { EnvelopeSection, PayloadSection, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
+import type { Enforcement } from "../vocabulary/scalars.ts"
 import type { Moment, RunInputs } from "./moment.ts"
 import { declaredSalt, envelopeId } from "./moment.ts"
 import type { Unsealed } from "./seal.ts"
@@ -57,6 +58,8 @@ export const declaredSectionsHash = (sections: DeclaredSections): string =>
 type EnvelopeFacts = Omit<RunInputs, "payload_hash"> & {
   readonly tenant_id: string
   readonly execution_region: string
+  /** Present exactly for a run whose decisions were observed and not enforced. */
+  readonly enforcement?: Enforcement | undefined
 }
 
 /** Stage 1, DOG: the run's identity. */
@@ -81,6 +84,7 @@ export function envelopeSection(
     admission_clock: moment.at,
     run_nonce: moment.nonce,
     declared_sections_hash: declaredSectionsHash(declared),
+    ...(facts.enforcement === undefined ? {} : { enforcement: facts.enforcement }),
   }
 }
 

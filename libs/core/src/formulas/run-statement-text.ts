@@ -13,6 +13,7 @@ export function runStatement(bundle: Bundle): RunStatement | undefined {
   if (outcome_kind === "stage_error" || anchors.complete_record === undefined) return undefined
   const { payload_hash, ai_output_hash } = sections.payload
   const policy_hash = sections.policy_evaluation?.policy_hash
+  const enforcement = sections.envelope?.enforcement
   const receipt = receiptOf(bundle)?.receipt
   return {
     _type: IN_TOTO_STATEMENT_TYPE,
@@ -21,6 +22,7 @@ export function runStatement(bundle: Bundle): RunStatement | undefined {
     predicate: {
       run_id,
       outcome_kind,
+      ...(enforcement === undefined ? {} : { enforcement }),
       tenant_id,
       program_id,
       route_id,

@@ -4,7 +4,7 @@ import type { RecordFacts } from "../verify/record-facts.ts"
 import type { AnchorFacts, CheckResult, Report, Verdict } from "../verify/report.ts"
 import { isUnanchored, VERDICTS } from "../verify/report.ts"
 import type { Standing } from "../vocabulary/outcome-words.ts"
-import { OUTCOMES } from "../vocabulary/outcomes.ts"
+import { OUTCOMES, type OutcomeKind } from "../vocabulary/outcomes.ts"
 import { endText, failureText } from "./permit-account.ts"
 import { unixTime } from "./unix-time.ts"
 
@@ -26,11 +26,12 @@ export function titleOf({ document, verdict, run_id, outcome_kind, facts, servic
   const of = verdict === VERDICTS.failed ? " that claims to be of" : " of"
   const run = run_id === undefined ? "" : `${of} run ${run_id}`
   const failed = facts?.permit?.code === undefined ? "" : `, act failed (${facts.permit.code})`
+  const observed = facts?.enforcement === undefined ? "" : ", observed and not enforced"
   const outcome = outcome_kind === undefined ? "" : `, outcome ${outcome_kind}${failed}`
   const named = anchors.length > 0 || document === "run_statement"
   const untrusted = named ? ", held against no key you trust" : ""
   const keys = service === undefined ? untrusted : `, held against the keys of ${service}`
-  return `${NAMES[document]}${run}${outcome}${keys}`
+  return `${NAMES[document]}${run}${outcome}${observed}${keys}`
 }
 
 /** How good a piece of news is, for its colour. */
@@ -43,12 +44,24 @@ export type NewsTone = "good" | "warn" | "bad"
 export function outcomeHeadline({ verdict, run_id, outcome_kind, facts }: Report): Headline | undefined {
   if (verdict === VERDICTS.failed) return undefined
   if (outcome_kind === undefined) return permitHeadline(facts)
-  const { ending, standing } = OUTCOMES[outcome_kind].words
+  const { standing } = OUTCOMES[outcome_kind].words
   const cause = facts?.cause === undefined ? "" : `: ${facts.cause}`
   const code = facts?.permit?.code
   const act = code === undefined ? "" : `; its act failed: ${failureText(code)}`
   const tone = OUTCOME_TONES[standing]
-  return { text: `Run ${run_id} ${ending}${cause}${act}`, tone: act !== "" && tone === "good" ? "warn" : tone }
+  const text = `Run ${run_id}${endingOf(outcome_kind, facts, cause)}${act}`
+  const weak = act !== "" || facts?.enforcement !== undefined
+  return { text, tone: weak && tone === "good" ? "warn" : tone }
+}
+
+/** What happened to a run, after its name. @param cause why, as a clause; "" where there is none to give */
+export function endingOf(
+  outcome: OutcomeKind,
+  { enforcement }: Pick<RecordFacts, "enforcement"> = {},
+  cause = "",
+): string {
+  const { ending, would } = OUTCOMES[outcome].words
+  return enforcement === undefined ? ` ${ending}${cause}` : `, observed: ${would}${cause}; nothing was stopped`
 }
 
 /** What the first line says of an opening or an end; undefined for a document that tells of no permit. */

@@ -94,6 +94,7 @@ export function limitationsOf(bundle: Bundle): readonly Limitation[] {
     limitation("software_attestation"),
     ...(reviewed && review.adapter_id === "builtin-rules" ? [limitation("builtin_reviewer")] : []),
     ...(reviewed && review.adapter_id === "none" ? [limitation("review_disabled")] : []),
+    ...(sections.envelope?.enforcement === undefined ? [] : [limitation("observed_only")]),
     ...(withheldNames(bundle).length > 0 ? [limitation("withheld_section")] : []),
   ]
 }

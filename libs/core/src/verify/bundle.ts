@@ -11,7 +11,7 @@ import { preAnchorSections } from "../formulas/leaves.ts"
 import { bundleHash, executionManifest, partialManifest } from "../formulas/manifest-sections.ts"
 import { decisionClock } from "../formulas/moment.ts"
 import { isSealOf, manifestHash } from "../formulas/seal.ts"
-import { isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
+import { isRefused, OUTCOMES, withMark } from "../vocabulary/outcomes.ts"
 import { FAILING_STEPS, faultSentences } from "../vocabulary/stage-faults.ts"
 import { checkAnchor, checkReceiptAnchor, chooseTrust } from "./anchor-check.ts"
 import { SLOTS, type SlottedAnchor, slotted } from "./anchor-slots.ts"
@@ -218,7 +218,7 @@ function goodVerdict({ anchors: { pre_anchor, receipt, complete_record } }: Bund
 function statementOf(bundle: Bundle): string | undefined {
   const { outcome_kind: outcome, error_stage: stage } = bundle.run
   if (outcome === "ok") return undefined
-  const { sentence } = OUTCOMES[outcome]
+  const sentence = withMark(OUTCOMES[outcome].sentence, bundle.sections.envelope)
   if (outcome !== "stage_error") return sentence
   return `${sentence} ${refusalBeforeFailure(bundle) ?? `Failed stage: ${stage ?? "unknown"}.`}`
 }

@@ -42,6 +42,7 @@ function statementSummary({ subject, predicate }: RunStatement): readonly Eviden
   return [
     ...line("run", predicate.run_id),
     ...line("outcome", predicate.outcome_kind),
+    ...line("enforcement", predicate.enforcement),
     ...line("created_at", predicate.created_at),
     ...line("tenant", predicate.tenant_id),
     ...line("program", predicate.program_id),
@@ -69,6 +70,7 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
   return [
     ...line("run", run.run_id),
     ...line("outcome", run.outcome_kind),
+    ...line("enforcement", sections.envelope?.enforcement),
     ...line("failed_step", run.outcome_kind === "stage_error" ? run.error_stage : undefined),
     ...line("refused_before", refusalBeforeFailure(bundle)),
     ...line("created_at", run.created_at),
@@ -139,6 +141,7 @@ function openingSummary({ sections, reservation, leaf, entry, ...opening }: Open
   return [
     ...line("permit", opening.permit_id),
     ...line("permitted_at", envelope.admission_clock),
+    ...line("enforcement", envelope.enforcement),
     ...line("audience", opening.audience),
     ...line("expires_at", opening.expires_at),
     ...line("close_by", opening.close_by),

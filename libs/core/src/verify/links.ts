@@ -81,8 +81,8 @@ export function checkRequest(
 
 function rebuiltEnvelope(sections: HeldSections, run: RequestFacts, envelope: EnvelopeSection): JsonObject {
   const { program_id, route_id, tenant_id, execution_region } = run
-  const { registry_record_hash } = envelope
-  const facts = { program_id, route_id, registry_record_hash, tenant_id, execution_region }
+  const { registry_record_hash, enforcement } = envelope
+  const facts = { program_id, route_id, registry_record_hash, tenant_id, execution_region, enforcement }
   const moment = { at: envelope.admission_clock, nonce: envelope.run_nonce }
   return envelopeSection(facts, sections.payload, sections, moment)
 }

@@ -6,12 +6,15 @@ import type { ActFailureCode, ActOutcome } from "../artifacts/permit-sections.ts
 import type { RunStatement } from "../artifacts/run-statement.ts"
 import type { DenyReceipt, Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"
+import type { Enforcement } from "../vocabulary/scalars.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
 
 /** Absent: the document does not state it. */
 export type RecordFacts = {
   /** Why the run did not complete, as a phrase. */
   readonly cause?: string
+  /** Present exactly when the decisions were observed and not enforced. */
+  readonly enforcement?: Enforcement
   readonly tenant_id?: string
   readonly program_id?: string
   readonly route_id?: string
@@ -58,6 +61,7 @@ export function openingFacts({ sections, entry, reservation, ...opening }: Openi
   const { policy_hash } = policy_evaluation
   return {
     ...runFacts({ tenant_id, program_id, route_id, policy_hash, payload_hash: payload.payload_hash }),
+    ...enforcementOf(envelope),
     permit: {
       permit_id,
       permitted_at,
@@ -109,6 +113,7 @@ export function bundleFacts(bundle: Bundle): RecordFacts {
   return {
     ...(receipt === undefined ? {} : receiptFacts(receipt)),
     ...(run.outcome_kind === "stage_error" ? { cause: failureCause(bundle) } : {}),
+    ...enforcementOf(sections.envelope),
     ...runFacts({ tenant_id, program_id, route_id, policy_hash, payload_hash, ai_output_hash }),
     ...(permit === undefined ? {} : { permit }),
   }
@@ -127,6 +132,13 @@ const runFacts = ({ tenant_id, program_id, route_id, policy_hash, payload_hash, 
   payload_hash,
   ...(ai_output_hash === undefined ? {} : { ai_output_hash }),
 })
+
+/** The mark of an observed run, as a member; none of an enforced one. */
+export const enforcementOf = ({
+  enforcement,
+}: {
+  readonly enforcement?: Enforcement
+} = {}): Pick<RecordFacts, "enforcement"> => (enforcement === undefined ? {} : { enforcement })
 
 const failureCause = (bundle: Bundle): string => refusalBeforeFailure(bundle) ?? `stage ${bundle.run.error_stage}`
 
@@ -164,4 +176,7 @@ const DENIALS: Readonly<Record<PepgReasonCode, (receipt: DenyReceipt) => string>
 }
 
 /** The facts of a run statement, which states no cause. */
-export const statementFacts = ({ predicate }: RunStatement): RecordFacts => runFacts(predicate)
+export const statementFacts = ({ predicate }: RunStatement): RecordFacts => ({
+  ...runFacts(predicate),
+  ...enforcementOf(predicate),
+})

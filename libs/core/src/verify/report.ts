@@ -153,6 +153,11 @@ export const LIMITATIONS = {
       "The service key was revoked later. That this entry is older is the log's word alone: hold the record against an audited log, with log audit --holds.",
     strict: true,
   },
+  observed_only: {
+    sentence:
+      "The run was observed: what was decided stopped nothing, and nothing here shows what the caller did after it.",
+    strict: true,
+  },
   withheld_section: {
     sentence: "A declared section is withheld: only its hash could be checked.",
     strict: true,

@@ -9,7 +9,7 @@ import type { ServiceKey, TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
 import { type RunPredicate, type RunStatement, runStatementSchema, subjectName } from "../artifacts/run-statement.ts"
 import { holdsNul, isObject } from "../vocabulary/json-members.ts"
-import { isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
+import { isRefused, OUTCOMES, withMark } from "../vocabulary/outcomes.ts"
 import { clockSeconds } from "../vocabulary/scalars.ts"
 import { IN_TOTO_PAYLOAD_TYPE, RUN_STATEMENT_PREDICATE_TYPE } from "../vocabulary/versions.ts"
 import { brokenRules } from "./contradictions.ts"
@@ -76,7 +76,7 @@ export function verifyRunStatement(enveloped: EnvelopedStatement, trusts: readon
         shape: "the envelope holds one statement, of one run, that does not contradict itself",
         signature: "a service key signed the statement",
       },
-      statement: outcome_kind === "ok" ? undefined : OUTCOMES[outcome_kind].sentence,
+      statement: outcome_kind === "ok" ? undefined : withMark(OUTCOMES[outcome_kind].sentence, statement.predicate),
       clock: created_at,
       run_id,
       outcome_kind,

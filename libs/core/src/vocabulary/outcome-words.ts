@@ -12,6 +12,8 @@ export type OutcomeWords = {
   readonly title: string
   /** What happened to the run, after its name: "Run 7 was denied". */
   readonly ending: string
+  /** What would have happened to a run that was only observed: "it would have been denied". */
+  readonly would: string
   /** The outcome at a glance. */
   readonly verdict: string
   /** Title of the part that shows the sealed record. */
@@ -31,6 +33,7 @@ export type OutcomeWords = {
 export const OK_WORDS: OutcomeWords = {
   standing: "attestation",
   ending: "was admitted, executed and sealed",
+  would: "every gate would have let it pass",
   title: "Execution Attestation Report",
   verdict: "Admitted, executed and sealed",
   record_title: "Execution Record",
@@ -52,6 +55,7 @@ export const OK_WORDS: OutcomeWords = {
 export const PEPG_DENY_WORDS: OutcomeWords = {
   standing: "refusal",
   ending: "was denied",
+  would: "it would have been denied",
   title: "Policy Denial Report",
   verdict: "Denied by the policy gate",
   record_title: "Deny Receipt",
@@ -72,6 +76,7 @@ export const PEPG_DENY_WORDS: OutcomeWords = {
 export const CCV_HALT_WORDS: OutcomeWords = {
   standing: "refusal",
   ending: "was halted",
+  would: "it would have been halted",
   title: "Run Budget Halt Report",
   verdict: "Halted by the budget of one run",
   record_title: "CCV Halt Receipt",
@@ -93,6 +98,7 @@ export const CCV_HALT_WORDS: OutcomeWords = {
 export const MACC_HALT_WORDS: OutcomeWords = {
   standing: "refusal",
   ending: "was halted",
+  would: "it would have been halted",
   title: "Cumulative Budget Halt Report",
   verdict: "Halted by the tenant's cumulative budget",
   record_title: "MACC Halt Receipt",
@@ -114,6 +120,7 @@ export const MACC_HALT_WORDS: OutcomeWords = {
 export const AIVP_T4_HALT_WORDS: OutcomeWords = {
   standing: "refusal",
   ending: "was halted",
+  would: "it would have been halted",
   title: "Governance Review Halt Report",
   verdict: "Halted by the governance review",
   record_title: "AIVP-T4 Halt Receipt",
@@ -135,6 +142,7 @@ export const AIVP_T4_HALT_WORDS: OutcomeWords = {
 export const ATTESTATION_GAP_WORDS: OutcomeWords = {
   standing: "refusal",
   ending: "was not admitted",
+  would: "it would not have been admitted",
   title: "Attestation Gap Report",
   verdict: "Not admitted: attested fields are missing",
   record_title: "Attestation Gap Receipt",
@@ -156,6 +164,7 @@ export const ATTESTATION_GAP_WORDS: OutcomeWords = {
 export const STAGE_ERROR_WORDS: OutcomeWords = {
   standing: "diagnosis",
   ending: "failed",
+  would: "it failed, which is no attestation",
   title: "Stage Error Record",
   verdict: "Failed: not an attestation",
   record_title: "Diagnostic Record",

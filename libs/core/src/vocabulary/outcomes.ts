@@ -14,6 +14,8 @@ import {
   STAGE_ERROR_WORDS,
 } from "./outcome-words.ts"
 
+import type { Enforcement } from "./scalars.ts"
+
 /** The nine pipeline stages in order; a code is also the `error_stage` of a stage_error. */
 export const STAGES = ["DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] as const
 export type Stage = (typeof STAGES)[number]
@@ -128,6 +130,15 @@ export const OUTCOMES: Readonly<Record<OutcomeKind, Outcome>> = {
     words: STAGE_ERROR_WORDS,
   },
 }
+
+/** Follows the sentence on the outcome of an observed run. */
+export const OBSERVED_SENTENCE = "This was observed and not enforced: nothing was stopped."
+
+/** The sentence on an outcome, with the mark of a run that was only observed. */
+export const withMark = (
+  sentence: string,
+  { enforcement }: { readonly enforcement?: Enforcement | undefined } = {},
+): string => (enforcement === undefined ? sentence : `${sentence} ${OBSERVED_SENTENCE}`)
 
 /** Sentence of the `error` field of a run that a signature match denied: which signature, and where. */
 export const matchSentence = (signatureId: string, matchedIn: string): string =>

@@ -3,8 +3,8 @@ import * as v from "valibot"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
 import { recordFindingsSchema } from "../artifacts/record-findings.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"
-import { GATES, STAGES } from "../vocabulary/outcomes.ts"
-import { countSchema, nonEmptySchema, ordinalSchema } from "../vocabulary/scalars.ts"
+import { GATES, type OutcomeKind, STAGES } from "../vocabulary/outcomes.ts"
+import { countSchema, enforcementSchema, nonEmptySchema, ordinalSchema } from "../vocabulary/scalars.ts"
 import { ignoredSchema } from "./ignored-members.ts"
 
 /** `findings` is absent when the record has none, `ignored` when every member of the body is known. */
@@ -21,6 +21,9 @@ const halted = { ...refused, partial_manifest: partialManifestSchema }
 export const okAnswerSchema = v.strictObject({
   ok: v.literal(true),
   ...answered,
+  /** Both of a run that was observed and not enforced, and of no other. */
+  enforcement: v.exactOptional(enforcementSchema),
+  outcome_kind: v.exactOptional(v.literal("ok")),
   manifest: manifestSchema,
   allow_token: allowTokenSchema,
 })
@@ -69,3 +72,35 @@ export const stageErrorAnswerSchema = v.strictObject({
   ...refused,
   error_stage: v.picklist([...STAGES, ...GATES]),
 })
+
+/** A run that was observed: its answer is that of enforcement, but `ok` is true and nothing was stopped. */
+const observed = <const Kind extends OutcomeKind, const Members extends v.ObjectEntries>(
+  kind: Kind,
+  { entries }: v.StrictObjectSchema<Members, undefined>,
+) =>
+  v.strictObject({
+    ...entries,
+    ok: v.literal(true),
+    enforcement: enforcementSchema,
+    outcome_kind: v.literal(kind),
+  })
+
+/** One for each outcome that enforcement answers with 422 or 500. */
+export const OBSERVED_ANSWERS = {
+  pepg_deny: observed("pepg_deny", denyAnswerSchema),
+  ccv_halt: observed("ccv_halt", ccvAnswerSchema),
+  macc_halt: observed("macc_halt", maccAnswerSchema),
+  aivp_t4_halt: observed("aivp_t4_halt", aivpT4AnswerSchema),
+  attestation_gap: observed("attestation_gap", gapAnswerSchema),
+  stage_error: observed("stage_error", stageErrorAnswerSchema),
+}
+
+/** Status 200: a run that would have been refused, or that failed, and was only observed. */
+export const observedAnswerSchema = v.union([
+  OBSERVED_ANSWERS.pepg_deny,
+  OBSERVED_ANSWERS.ccv_halt,
+  OBSERVED_ANSWERS.macc_halt,
+  OBSERVED_ANSWERS.aivp_t4_halt,
+  OBSERVED_ANSWERS.attestation_gap,
+  OBSERVED_ANSWERS.stage_error,
+])

@@ -8,7 +8,7 @@ import { isJsonObject, jsonObjectSchema, SHAPE } from "../artifacts/json-object-
 import { FIRST_ISSUE } from "../artifacts/parse-exact.ts"
 import { foreignField, isForeignKey, issueReason } from "../artifacts/schema-issue.ts"
 import { member } from "../vocabulary/json-members.ts"
-import { countSchema, routeIdSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
+import { countSchema, enforcementSchema, routeIdSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 
 /** An optional member; null is treated as absent. */
 export const opt = <Schema extends v.GenericSchema>(schema: Schema) => v.exactOptional(v.nullable(schema))
@@ -170,6 +170,8 @@ export const EXECUTE_MEMBERS = {
   causal_graph: v.exactOptional(declared(causalGraphSchema)),
   reproducibility_context: v.exactOptional(jsonObjectSchema),
   ai_output_text: v.exactOptional(text),
+  /** The run is observed and not enforced, also where the service enforces. */
+  enforcement: v.exactOptional(enforcementSchema),
 }
 
 /** Whether a request has a payload under one of its names. */

@@ -23,6 +23,8 @@ import {
 import {
   clockSchema,
   countSchema,
+  type Enforcement,
+  enforcementSchema,
   nonEmptySchema,
   ordinalSchema,
   permitIdSchema,
@@ -55,6 +57,8 @@ export type RunFilters = {
   readonly outcome_kind?: OutcomeKind
   /** The gate or stage at which the run ended. */
   readonly error_stage?: Gate | Stage
+  /** Only runs that were observed and not enforced. */
+  readonly enforcement?: Enforcement
   /** Id of the rule or signature that decided: `policy_evaluation.fired_rule_id`; or of a signature whose match was observed. */
   readonly rule_id?: string
   /** SHA-256 of the payload's UTF-8 bytes. */
@@ -90,6 +94,8 @@ const summary = {
   status: v.picklist(OUTCOME_KINDS),
   outcome_kind: v.picklist(OUTCOME_KINDS),
   error_stage: errorStageSchema,
+  /** Present exactly for a run that was observed and not enforced. */
+  enforcement: opt(enforcementSchema),
   execution_region: v.string(),
   /** Absent when the record has none. */
   findings: opt(recordFindingsSchema),
@@ -176,6 +182,8 @@ export const dcaeAnswerSchema = v.strictObject({
   checks: v.array(checkSchema),
   /** How the run ended, where the document is a run's. */
   outcome_kind: opt(v.picklist(OUTCOME_KINDS)),
+  /** Present exactly where that was observed and not enforced. */
+  enforcement: opt(enforcementSchema),
   /** What the record says happened, when that is not a completed run. */
   statement: opt(nonEmptySchema),
   /** Sections whose content the document keeps back. */

@@ -2,6 +2,8 @@
 import type { JsonObject } from "@runseal/canonical"
 import type { DeclaredName, Origin } from "@runseal/core/artifacts/declared-sections"
 
+import type { Enforcement } from "@runseal/core/vocabulary/scalars"
+
 /** Whose run it is. Anonymous callers of open mode are tenant `anonymous`, key 0. */
 export type Tenant = {
   readonly tenant_id: string
@@ -20,6 +22,8 @@ export type SubmittedRun = {
   /** Sections as received; a section that was not sent is an absent key. */
   readonly declared: Readonly<Partial<Record<DeclaredName, JsonObject>>>
   readonly declared_tokens: number
+  /** The caller asks for a run that is observed and not enforced. */
+  readonly enforcement?: Enforcement
 }
 
 export type Submission = SubmittedRun & { readonly tenant: Tenant; readonly origin: Origin }

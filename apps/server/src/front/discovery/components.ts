@@ -7,7 +7,12 @@ import { openingSchema } from "@runseal/core/artifacts/opening"
 import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
 import { attestRequestSchema } from "@runseal/core/wire/attestation-requests"
-import { okAnswerSchema, refusedAnswerSchema, stageErrorAnswerSchema } from "@runseal/core/wire/execute-answers"
+import {
+  observedAnswerSchema,
+  okAnswerSchema,
+  refusedAnswerSchema,
+  stageErrorAnswerSchema,
+} from "@runseal/core/wire/execute-answers"
 import { attestedContextSchema, executeRequestSchema } from "@runseal/core/wire/execute-request"
 import { listedKeySchema, mintedKeySchema, mintKeyRequestSchema } from "@runseal/core/wire/key-requests"
 import { trustDocumentSchema } from "@runseal/core/wire/log-answers"
@@ -30,6 +35,7 @@ export const NAMED_SCHEMAS: NamedSchemas = {
   ExecuteRequest: executeRequestSchema,
   AttestedContext: attestedContextSchema,
   OkAnswer: okAnswerSchema,
+  ObservedAnswer: observedAnswerSchema,
   RefusedAnswer: refusedAnswerSchema,
   StageErrorAnswer: stageErrorAnswerSchema,
   OpenPermitRequest: openPermitRequestSchema,

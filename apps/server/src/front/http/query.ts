@@ -6,7 +6,14 @@ import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { issueReason, shownName } from "@runseal/core/artifacts/schema-issue"
 import { rfc3339Millis } from "@runseal/core/derivation/v1/tok"
 import { GATES, OUTCOME_KINDS, type OutcomeKind, STAGES } from "@runseal/core/vocabulary/outcomes"
-import { clockMillis, envelopeIdSchema, ROUTE_ID_MAX_LENGTH, sha256Schema } from "@runseal/core/vocabulary/scalars"
+import {
+  clockMillis,
+  ENFORCEMENT,
+  type Enforcement,
+  envelopeIdSchema,
+  ROUTE_ID_MAX_LENGTH,
+  sha256Schema,
+} from "@runseal/core/vocabulary/scalars"
 import {
   BUNDLE_FORM_DEFAULT,
   BUNDLE_FORMS,
@@ -19,7 +26,7 @@ import {
   type RunFilters,
 } from "@runseal/core/wire/run-summaries"
 import * as v from "valibot"
-import { HttpError, notFound } from "../../http-error.ts"
+import { HttpError } from "../../http-error.ts"
 
 /** Schema of an endpoint's parameters. */
 export type QuerySchema<T> = v.GenericSchema<unknown, T> & { readonly entries: Readonly<Record<string, unknown>> }
@@ -94,6 +101,12 @@ export const searchQuerySchema: QuerySchema<Partial<Page> & RunFilters> = v.obje
     v.pipe(
       v.picklist(ERROR_STAGES, `must be one of ${ERROR_STAGES.join(", ")}`),
       v.description("The gate or stage at which the run ended."),
+    ),
+  ),
+  enforcement: opt(
+    v.pipe(
+      v.literal(ENFORCEMENT, `must be ${ENFORCEMENT}`),
+      v.description("Runs that were observed and not enforced."),
     ),
   ),
   rule_id: opt(
@@ -220,6 +233,7 @@ type SearchFilters = {
   readonly route_id?: string
   readonly status?: OutcomeKind
   readonly error_stage?: string
+  readonly enforcement?: Enforcement
   readonly terms?: readonly RunTerm[]
   /** Milliseconds since the epoch, included. */
   readonly from_ms?: number
@@ -234,7 +248,7 @@ type RunTerm = { readonly field: (typeof TERMS)[number]; readonly value: string 
 /** Filters and page of `GET /runs/search`. @throws HttpError 400 */
 export function readSearch(url: string): { readonly filters: SearchFilters; readonly page: Page } {
   const query = readQuery(searchQuerySchema, url)
-  const { manifest_hash, program_id, route_id, outcome_kind, error_stage, status = outcome_kind } = query
+  const { manifest_hash, program_id, route_id, outcome_kind, error_stage, enforcement, status = outcome_kind } = query
   if (status !== (outcome_kind ?? status))
     throw invalidParameter("status and outcome_kind must be equal when both are given.")
   const terms = TERMS.flatMap(field => (query[field] === undefined ? [] : [{ field, value: query[field] }]))
@@ -244,6 +258,7 @@ export function readSearch(url: string): { readonly filters: SearchFilters; read
     ...(route_id === undefined ? {} : { route_id }),
     ...(status === undefined ? {} : { status }),
     ...(error_stage === undefined ? {} : { error_stage }),
+    ...(enforcement === undefined ? {} : { enforcement }),
     ...(terms.length === 0 ? {} : { terms }),
     ...asRange(query),
   }
@@ -275,17 +290,3 @@ export const readReportFormat = (url: string): ReportFormat =>
 /** The requested form of a bundle. */
 export const readBundleForm = (url: string): BundleForm =>
   readQuery(artifactsQuerySchema, url).form ?? BUNDLE_FORM_DEFAULT
-
-/** A key's id from the path. @throws HttpError 404 for a text that is no id */
-export const readKeyId = (text: string): number => readId(text, noSuchKey)
-export const noSuchKey = (): HttpError => notFound("There is no such key.")
-
-/** A run's id from the path. @throws HttpError 404 for a text that is no id */
-export const readRunId = (text: string): number => readId(text, noSuchRun)
-export const noSuchRun = (): HttpError => notFound("There is no such run.")
-
-function readId(text: string, missing: () => HttpError): number {
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN
-  if (!Number.isSafeInteger(id)) throw missing()
-  return id
-}

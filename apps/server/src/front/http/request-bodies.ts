@@ -60,7 +60,7 @@ export function readAttestBody(body: JsonObject): AttestRequest {
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export function readExecuteBody(body: JsonObject): SubmittedRun {
   const request = readBody(executeRequestSchema, body)
-  const { program_id, route_id, registry_record_hash, payload, payload_text, ai_output_text } = request
+  const { program_id, route_id, registry_record_hash, payload, payload_text, ai_output_text, enforcement } = request
   const declared = declaredOf(body)
   refuseNul(withoutTexts(body), "U+0000 is accepted in payload and ai_output_text only.")
   return {
@@ -71,6 +71,7 @@ export function readExecuteBody(body: JsonObject): SubmittedRun {
     ...(ai_output_text === undefined ? {} : { ai_output_text }),
     declared,
     declared_tokens: declaredTokens(declared.request_substance),
+    ...(enforcement === undefined ? {} : { enforcement }),
   }
 }
 
@@ -86,7 +87,7 @@ export function readOpenPermitBody(body: JsonObject): {
   readonly permit: PermitRequest
 } {
   const request = readBody(openPermitRequestSchema, body)
-  const { program_id, route_id, registry_record_hash, payload, payload_text, ...permit } = request
+  const { program_id, route_id, registry_record_hash, payload, payload_text, enforcement, ...permit } = request
   refuseNul(withoutTexts(body), "U+0000 is accepted in payload only.")
   return {
     run: {
@@ -96,6 +97,7 @@ export function readOpenPermitBody(body: JsonObject): {
       payload: payload_text ?? payload ?? "",
       declared: declaredOf(body),
       declared_tokens: permit.reserve_tokens,
+      ...(enforcement === undefined ? {} : { enforcement }),
     },
     permit,
   }

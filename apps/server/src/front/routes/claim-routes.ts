@@ -7,7 +7,8 @@ import { claimRuns, findClaim } from "../../store/tables/run-claims.ts"
 import { adminKeyOf, unauthorized } from "../access/authentication.ts"
 import { ANONYMOUS_KEY_ID } from "../access/caller.ts"
 import { readJsonObject } from "../http/json-body.ts"
-import { noSuchKey, type Page } from "../http/query.ts"
+import { noSuchKey } from "../http/path-ids.ts"
+import type { Page } from "../http/query.ts"
 import { readClaimBody } from "../http/request-bodies.ts"
 
 /** For admin keys. */

@@ -5,7 +5,11 @@ import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { DeterminismAnswer } from "@runseal/core/wire/run-summaries"
 
-/** @param ignored unknown members of the body, which the answer names: a misspelt `ai_output_text` is reviewed by nobody */
+/**
+ * The answer of a run. An observed run that enforcement would have refused is answered with the same members, and with what says that it was
+ * not: status 200, `ok` true and the mark.
+ * @param ignored unknown members of the body, which the answer names: a misspelt `ai_output_text` is reviewed by nobody
+ */
 export function executeAnswer(
   bundle: Bundle,
   ignored: { readonly ignored?: string[] } = {},
@@ -13,24 +17,26 @@ export function executeAnswer(
   const { run, sections, manifest, partial_manifest, allow_token } = bundle
   const { http_status: status, sentence } = OUTCOMES[run.outcome_kind]
   const findings = recordFindings(sections)
+  const enforcement = sections.envelope?.enforcement
   const base = {
     run_id: run.run_id,
     duration_ms: durationMs(run),
     ...(findings.length === 0 ? {} : { findings }),
+    ...(enforcement === undefined ? {} : { enforcement, outcome_kind: run.outcome_kind }),
     ...ignored,
   }
   if (manifest !== undefined && allow_token !== undefined)
     return { status, body: { ok: true, ...base, manifest, allow_token } }
   const found = receiptOf(bundle)
   const refused = {
-    ok: false,
+    ok: enforcement !== undefined,
     ...base,
     error: run.error_message ?? sentence,
     error_stage: run.error_stage ?? "",
     ...(partial_manifest === undefined ? {} : { partial_manifest }),
     ...(found === undefined ? {} : { [found.key]: found.receipt }),
   }
-  return { status, body: refused }
+  return { status: enforcement === undefined ? status : 200, body: refused }
 }
 
 const manifestOf = ({ manifest, partial_manifest, attestation_gap_receipt }: Bundle): JsonObject =>

@@ -3,6 +3,7 @@ import { canonicalize, type JsonObject } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { isUnreadable, type Unreadable, verifyDocument } from "@runseal/core/verify/document"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
+import { enforcementOf } from "@runseal/core/verify/record-facts"
 import { exitCode, type Report } from "@runseal/core/verify/report"
 import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
 import { executeRequestSchema } from "@runseal/core/wire/execute-request"
@@ -70,13 +71,14 @@ async function dcaeAnswer(c: Context, deps: Deps): Promise<DcaeAnswer> {
   const report = heldToClock(await verifyReceived(deps, await receiveJson(c, DOCUMENT_LIMITS)), deps.nowMs())
   if (isUnreadable(report))
     throw new HttpError("unreadable_document", `The document cannot be verified: ${report.unreadable}`)
-  const { verdict, checks, outcome_kind, statement, withheld, limitations } = report
+  const { verdict, checks, outcome_kind, facts, statement, withheld, limitations } = report
   return {
     ok: true,
     verified: exitCode(verdict, false) === 0,
     verdict,
     checks,
     ...(outcome_kind === undefined ? {} : { outcome_kind }),
+    ...enforcementOf(facts),
     ...(statement === undefined ? {} : { statement }),
     withheld,
     limitations,

@@ -16,7 +16,7 @@ import { mintKey } from "../access/api-key.ts"
 import { unauthorized } from "../access/authentication.ts"
 import { callerOf } from "../access/caller.ts"
 import { readJsonObject } from "../http/json-body.ts"
-import { noSuchKey, readKeyId } from "../http/query.ts"
+import { noSuchKey, readKeyId } from "../http/path-ids.ts"
 import { readMintBody } from "../http/request-bodies.ts"
 
 function minterOf(c: Context): Minter {

@@ -4,7 +4,7 @@ import type { Deps } from "../../deps.ts"
 import { findRun, type RunRow } from "../../store/tables/runs-table.ts"
 import { callerOf } from "../access/caller.ts"
 import { roomForAnswer } from "../http/json-body.ts"
-import { noSuchRun, readRunId } from "../http/query.ts"
+import { noSuchRun, readRunId } from "../http/path-ids.ts"
 
 /** The run of the path. @throws HttpError 404 when there is none, also when it is another caller's */
 export const ownRun = (c: Context, deps: Pick<Deps, "reads">): Promise<RunRow> =>

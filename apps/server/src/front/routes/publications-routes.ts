@@ -15,7 +15,7 @@ import {
 } from "../../store/tables/publications-table.ts"
 import { adminKeyOf } from "../access/authentication.ts"
 import { roomForAnswer } from "../http/json-body.ts"
-import { noSuchRun, readRunId } from "../http/query.ts"
+import { noSuchRun, readRunId } from "../http/path-ids.ts"
 import { entityTag, namesEtag } from "../http/served-file.ts"
 import { publicBundleUrl } from "./addresses.ts"
 

@@ -22,6 +22,7 @@ export const runSummary = (row: RunSummaryRow): RunSummary => ({
   status: row.outcome_kind,
   outcome_kind: row.outcome_kind,
   error_stage: row.error_stage,
+  ...(row.enforcement === "" ? {} : { enforcement: row.enforcement }),
   execution_region: row.execution_region,
   ...storedFindings(row.findings),
   ...(row.permit_id === "" ? {} : { permit_id: row.permit_id }),

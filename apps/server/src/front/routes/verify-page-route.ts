@@ -1,6 +1,7 @@
 /** `GET /verify` and `GET /public/runs/{token}`: one page, which verifies in the visitor's browser. */
 import { utf8Encode } from "@runseal/canonical"
-import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { endingOf } from "@runseal/core/presentation/account"
+import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
 import type { Context } from "hono"
 import { Hono } from "hono"
 import { html } from "hono/html"
@@ -41,8 +42,9 @@ const minuteOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 
  */
 async function sendPublishedPage(c: Context, facts: PublishedFacts): Promise<Response> {
   const { run_id, outcome_kind, created_at, published_at, publisher } = facts
-  const { sentence, words } = OUTCOMES[outcome_kind]
-  const title = `Run ${run_id} ${words.ending}`
+  const mark = facts.enforcement === "" ? {} : { enforcement: facts.enforcement }
+  const sentence = withMark(OUTCOMES[outcome_kind].sentence, mark)
+  const title = `Run ${run_id}${endingOf(outcome_kind, mark)}`
   const published = `Made ${minuteOf(created_at)}, published by ${publisher} ${minuteOf(published_at)}.`
   const named = `${title}, published by ${publisher}, ${minuteOf(published_at)}`
   const head = await html`<title>${named}</title>

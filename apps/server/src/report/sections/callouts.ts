@@ -3,9 +3,37 @@ import { VERDICTS } from "@runseal/core/verify/report"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import type { Block, Line } from "@runseal/pdf/block"
 import { line, mono } from "../spans.ts"
-import { bundleFileName, type Part, type ReportContext, reportFileName, type Subject, wordsOf } from "../subject.ts"
+import {
+  bundleFileName,
+  isObserved,
+  type Part,
+  type ReportContext,
+  reportFileName,
+  type Subject,
+  wordsOf,
+} from "../subject.ts"
 
-export const enforcement: Part = subject => [
+export const enforcement: Part = subject => (isObserved(subject) ? observation(subject) : enforced(subject))
+
+const observation = (subject: Subject): readonly Block[] => [
+  {
+    kind: "callout",
+    tone: "warn",
+    title: "Observation, not enforcement",
+    lines: [
+      line({
+        text: `The service observed this run and stopped nothing: ${wordsOf(subject).would}.`,
+        style: "bold",
+      }),
+      line(
+        "It decided and sealed exactly what it would have with enforcement, answered so, and let the caller go on. Where this report says that the run was denied, halted or not admitted, read that it would have been. What the caller did after the answer is not in the record.",
+      ),
+      ...refusal(subject),
+    ],
+  },
+]
+
+const enforced = (subject: Subject): readonly Block[] => [
   {
     kind: "callout",
     tone: "accent",

@@ -3,7 +3,7 @@ import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { refusingGate } from "@runseal/core/verify/stage-error"
 import type { Block, Line } from "@runseal/pdf/block"
 import { fact, line, mono, readableTime, shortQuote } from "../spans.ts"
-import { isBroken, type Part, type Subject, toneOf, wordsOf } from "../subject.ts"
+import { isBroken, isObserved, type Part, type Subject, toneOf, wordsOf } from "../subject.ts"
 import { actFacts, actFailed } from "./permit-part.ts"
 
 /** The hash in the proof's banner. */
@@ -21,9 +21,11 @@ const endOf = (subject: Subject): string =>
 
 /** A run is sealed as any other where its act failed, and its first words must say so. */
 const verdictWords = (subject: Subject): string =>
-  subject.bundle.run.outcome_kind === "ok" && actFailed(subject.bundle)
-    ? "Sealed; the permitted act failed"
-    : wordsOf(subject).verdict
+  isObserved(subject)
+    ? `Observed: ${wordsOf(subject).would}; nothing was stopped`
+    : subject.bundle.run.outcome_kind === "ok" && actFailed(subject.bundle)
+      ? "Sealed; the permitted act failed"
+      : wordsOf(subject).verdict
 
 const anchoredAt = ({ bundle }: Subject): Line => {
   const { pre_anchor, receipt, complete_record } = bundle.anchors
@@ -44,6 +46,7 @@ export const cover: Part = subject => {
     tone: toneOf(subject),
     facts: [
       fact("Outcome", mono(run.outcome_kind)),
+      ...(isObserved(subject) ? [fact("Enforcement", "none: this run was observed, not enforced")] : []),
       fact("Tenant", shortQuote(run.tenant_id)),
       fact("Route", shortQuote(run.route_id)),
       ...actFacts(bundle),

@@ -1,5 +1,6 @@
 /** Part 8: the verification statement, and what nobody verified. */
 import { VERDICTS } from "@runseal/core/verify/report"
+import { withMark } from "@runseal/core/vocabulary/outcomes"
 import type { Block } from "@runseal/pdf/block"
 import { heading, line, mono, paragraph } from "../spans.ts"
 import { isBroken, type Part, type Subject, wordsOf } from "../subject.ts"
@@ -16,9 +17,11 @@ export const statement: Part = subject => {
 }
 
 const sound = (subject: Subject): readonly Block[] => [
-  { ...paragraph(wordsOf(subject).statement), keepWithNext: true },
+  { ...paragraph(statementOf(subject)), keepWithNext: true },
   selfCheck(subject),
 ]
+
+const statementOf = (subject: Subject): string => withMark(wordsOf(subject).statement, subject.bundle.sections.envelope)
 
 /** The service's own verification, as what it is. */
 function selfCheck({ context: { verification, engine_version } }: Subject): Block {

@@ -3,7 +3,7 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { type RecordFinding, recordFindings } from "@runseal/core/artifacts/record-findings"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
-import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Line } from "@runseal/pdf/block"
 import { count, countOf, heading, line, mono, paragraph, quote, readableTime, shortQuote } from "../spans.ts"
@@ -36,7 +36,13 @@ function opener(bundle: Bundle): Line {
     permitSentence(bundle),
   )
   const payload = `Its payload of ${countOf(sections.payload.payload_bytes, "byte")} is recorded only as a hash. `
-  return line(requested, payload, `${OUTCOMES[run.outcome_kind].sentence} `, because(bundle), findings(bundle))
+  return line(
+    requested,
+    payload,
+    `${withMark(OUTCOMES[run.outcome_kind].sentence, sections.envelope)} `,
+    because(bundle),
+    findings(bundle),
+  )
 }
 
 /** The findings of the record, which stop no run. */

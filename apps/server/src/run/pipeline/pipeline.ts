@@ -13,6 +13,7 @@ import type { ReviewFacts } from "@runseal/core/formulas/decision"
 import type { PreAnchorSections } from "@runseal/core/formulas/leaves"
 import type { CompletedSections } from "@runseal/core/formulas/manifest-sections"
 import type { DecidedRun, Moment } from "@runseal/core/formulas/moment"
+import type { Enforcement } from "@runseal/core/vocabulary/scalars"
 import type { Submission } from "@runseal/core/wire/submission"
 import type { Draft, Stop } from "./draft.ts"
 import { admissionGate } from "./gates/admission.ts"
@@ -35,6 +36,8 @@ import { inStage, met, type Outcome, outcomeOf, type ReportFault } from "./stage
 import { aer, type DkecInputs, dkec, dla, dog, dtl, type Executed, ledger, phase4, registry, zksp } from "./stages.ts"
 
 export type PipelineContext = PepgContext & {
+  /** Present where the service observes: it enforces no run. */
+  readonly enforcement?: Enforcement | undefined
   readonly budgets: Budgets
   readonly system_provenance: SystemProvenanceSection
   readonly makeCharge: MakeCharge
@@ -195,7 +198,7 @@ async function toBudget(
   } = facts
   const stop = (made: Stop, token?: AllowToken): Draft => stopRun(run, { done, ...journal }, made, token)
 
-  const { envelope } = done({ envelope: inStage("DOG", () => seal(dog(submission, moment, base, context.region))) })
+  const { envelope } = done({ envelope: inStage("DOG", () => seal(dog(submission, moment, base, context))) })
   const { transport } = done({ transport: inStage("DTL", () => seal(dtl(envelope))) })
 
   const gap = admissionGate({ envelope }, decided, context.policy, seal)

@@ -20,6 +20,7 @@ import { runKernels } from "@runseal/core/derivation/v1/run-kernels"
 import type { Moment } from "@runseal/core/formulas/moment"
 import { envelopeSection } from "@runseal/core/formulas/pre-execution"
 import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
+import type { Enforcement } from "@runseal/core/vocabulary/scalars"
 import type { Submission } from "@runseal/core/wire/submission"
 import type { BaseSections } from "./draft.ts"
 
@@ -28,10 +29,14 @@ export function dog(
   submission: Submission,
   moment: Moment,
   base: BaseSections,
-  execution_region: string,
+  {
+    region: execution_region,
+    enforcement: everyRun,
+  }: { readonly region: string; readonly enforcement?: Enforcement | undefined },
 ): Unsealed<EnvelopeSection> {
-  const { program_id, route_id, registry_record_hash, tenant } = submission
-  const facts = { program_id, route_id, registry_record_hash, tenant_id: tenant.tenant_id, execution_region }
+  const { program_id, route_id, registry_record_hash, tenant, enforcement = everyRun } = submission
+  const { tenant_id } = tenant
+  const facts = { program_id, route_id, registry_record_hash, tenant_id, execution_region, enforcement }
   return envelopeSection(facts, base.payload, base, moment)
 }
 

@@ -76,7 +76,7 @@ export function findPublished(source: Source, publicToken: string): Promise<RunR
 }
 
 /** What the page of a published run says of it. */
-export type PublishedFacts = Pick<RunSummaryRow, "run_id" | "outcome_kind" | "created_at"> & {
+export type PublishedFacts = Pick<RunSummaryRow, "run_id" | "outcome_kind" | "enforcement" | "created_at"> & {
   /** Milliseconds since the epoch. */
   readonly published_at: number
   /** Name of the admin key that published it. */
@@ -86,9 +86,16 @@ export type PublishedFacts = Pick<RunSummaryRow, "run_id" | "outcome_kind" | "cr
 /** The run published under a token; undefined when none is. */
 export function describePublished(source: Source, publicToken: string): Promise<PublishedFacts | undefined> {
   return source.read(async ({ orm }) => {
-    const { run_id, outcome_kind, created_at } = run
+    const { run_id, outcome_kind, enforcement, created_at } = run
     const [found] = await orm
-      .select({ run_id, outcome_kind, created_at, published_at: publication.published_at, publisher: api_key.name })
+      .select({
+        run_id,
+        outcome_kind,
+        enforcement,
+        created_at,
+        published_at: publication.published_at,
+        publisher: api_key.name,
+      })
       .from(publication)
       .innerJoin(run, eq(run.run_id, publication.run_id))
       // Runs of open mode belong to the key that they were given to.

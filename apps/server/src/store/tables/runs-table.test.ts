@@ -21,6 +21,7 @@ const row = (run_id: number, changes: Partial<RunRow> = {}): RunRow => ({
   route_id: "eu-1",
   manifest_hash: hash(run_id),
   execution_region: "eu",
+  enforcement: "",
   duration_us: 1_500,
   findings: "PAYLOAD_EMPTY:1",
   bundle: `{"kind":"vfa.audit_bundle.v2","run":${run_id}}`,

@@ -1,6 +1,7 @@
 /** Sealed runs. Every read belongs to an owner (the id of an API key; 0 = anonymous) and returns only its runs. */
 import type { ActOutcome } from "@runseal/core/artifacts/permit-sections"
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import type { Enforcement } from "@runseal/core/vocabulary/scalars"
 import { sql as fragment, getTableColumns } from "drizzle-orm"
 import { index, pgTable, text, unique } from "drizzle-orm/pg-core"
 import { insertRows } from "../driver/insert-rows.ts"
@@ -33,6 +34,8 @@ export const run = pgTable(
     /** Hash of the manifest, partial manifest or gap receipt; "" for a stage_error. */
     manifest_hash: text().notNull(),
     execution_region: text().notNull(),
+    /** "observe" for a run that was observed and not enforced, else "". */
+    enforcement: text().$type<Enforcement | "">().notNull().default(""),
     duration_us: number(),
     /** Codes of the record's findings with their counts, `CODE:count` with spaces between; "" for none. */
     findings: text().notNull().default(""),
@@ -57,6 +60,9 @@ export const run = pgTable(
     index("run_refused")
       .on(table.owner, table.outcome_kind, table.owner_ordinal)
       .where(fragment`${table.outcome_kind} <> 'ok'`),
+    index("run_observed")
+      .on(table.owner, table.outcome_kind, table.owner_ordinal)
+      .where(fragment`${table.enforcement} <> ''`),
   ],
 )
 
@@ -87,6 +93,7 @@ export type RunFilters = {
   readonly status?: OutcomeKind | undefined
   /** Of a run that is not completed. */
   readonly error_stage?: string | undefined
+  readonly enforcement?: Enforcement | undefined
   /** Values that all have to be in the record; at least one. */
   readonly terms?: readonly RunTerm[] | undefined
   /** Created at or after, milliseconds since the epoch. */
@@ -196,7 +203,8 @@ function countOf(own: string, matching: string, filters: RunFilters): string {
 }
 
 function conditions(filters: RunFilters, place: (value: string | number) => string): readonly string[] {
-  const { manifest_hash_prefix: prefix, program_id, route_id, status, error_stage, from_ms, to_ms } = filters
+  const { manifest_hash_prefix: prefix, program_id, route_id, status, error_stage, enforcement } = filters
+  const { from_ms, to_ms } = filters
   const isRefused = error_stage !== undefined || (status !== undefined && status !== "ok")
   return [
     ...(prefix === undefined ? [] : [`manifest_hash like ${place(`${literally(prefix)}%`)}`]),
@@ -204,6 +212,7 @@ function conditions(filters: RunFilters, place: (value: string | number) => stri
     ...(route_id === undefined ? [] : [`route_id = ${place(route_id)}`]),
     ...(status === undefined ? [] : [`outcome_kind = ${place(status)}`]),
     ...(error_stage === undefined ? [] : [`error_stage = ${place(error_stage)}`]),
+    ...(enforcement === undefined ? [] : [`enforcement = ${place(enforcement)}`, "enforcement <> ''"]),
     // The planner uses the partial index of refused runs only if the statement holds its condition.
     ...(isRefused ? ["outcome_kind <> 'ok'"] : []),
     ...(from_ms === undefined ? [] : [`created_at >= ${place(from_ms)}`]),

@@ -1,7 +1,12 @@
 /** Executing, rehearsing, and the verifier over HTTP. */
 import { sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
 import { jsonObjectSchema } from "@runseal/core/artifacts/json-object-schema"
-import { okAnswerSchema, refusedAnswerSchema, stageErrorAnswerSchema } from "@runseal/core/wire/execute-answers"
+import {
+  observedAnswerSchema,
+  okAnswerSchema,
+  refusedAnswerSchema,
+  stageErrorAnswerSchema,
+} from "@runseal/core/wire/execute-answers"
 import { executeRequestSchema } from "@runseal/core/wire/execute-request"
 import { dcaeAnswerSchema, determinismAnswerSchema } from "@runseal/core/wire/run-summaries"
 import { errorAnswerSchema } from "@runseal/core/wire/service-answers"
@@ -69,7 +74,10 @@ export const EXECUTE_OPERATIONS: readonly Operation[] = [
     idempotent: true,
     body,
     answers: {
-      200: json(okAnswerSchema, "An ok run, with its manifest and allow token."),
+      200: json(
+        v.union([okAnswerSchema, observedAnswerSchema]),
+        "An ok run, with its manifest and allow token; or any other run that was observed and not enforced.",
+      ),
       422: json(refusedAnswerSchema, "A run that was denied, halted or not admitted, with its sealed receipt."),
       500: json(
         v.union([stageErrorAnswerSchema, errorAnswerSchema]),

@@ -1,5 +1,10 @@
 /** Permits: opened before an act, redeemed by the party that acts, closed after it. */
-import { okAnswerSchema, refusedAnswerSchema, stageErrorAnswerSchema } from "@runseal/core/wire/execute-answers"
+import {
+  observedAnswerSchema,
+  okAnswerSchema,
+  refusedAnswerSchema,
+  stageErrorAnswerSchema,
+} from "@runseal/core/wire/execute-answers"
 import {
   openPermitAnswerSchema,
   permitRecordSchema,
@@ -66,6 +71,10 @@ export const PERMIT_OPERATIONS: readonly Operation[] = [
     },
     answers: {
       201: json(openPermitAnswerSchema, "The permit and its sealed opening."),
+      200: json(
+        observedAnswerSchema,
+        "A run that was observed, and would have been denied, halted or not admitted: there is no permit.",
+      ),
       422: json(refusedAnswerSchema, "A run that was denied, halted or not admitted, with its sealed receipt."),
       500: RUN_FAILED,
     },
@@ -120,7 +129,10 @@ export const PERMIT_OPERATIONS: readonly Operation[] = [
     },
     refusals: [404],
     answers: {
-      200: json(okAnswerSchema, "A sealed run, with its manifest and allow token."),
+      200: json(
+        v.union([okAnswerSchema, observedAnswerSchema]),
+        "A sealed run, with its manifest and allow token; or one that was observed, and would have been denied or halted at its close.",
+      ),
       422: json(refusedAnswerSchema, "A run that was denied or halted at its close, with its sealed receipt."),
       500: RUN_FAILED,
     },

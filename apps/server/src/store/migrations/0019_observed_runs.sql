@@ -1,0 +1,2 @@
+ALTER TABLE "run" ADD COLUMN "enforcement" text DEFAULT '' NOT NULL;--> statement-breakpoint
+CREATE INDEX "run_observed" ON "run" USING btree ("owner","outcome_kind","owner_ordinal") WHERE "run"."enforcement" <> '';
