@@ -10,7 +10,7 @@ import { standingService, type TestService } from "./harness/test-service.ts"
 
 /** The EICAR test string matches a signature, so the run is denied. */
 const DENIED = request({ payload: EICAR })
-const PRIVATE_KEY = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIA==\n-----END PRIVATE KEY-----"
+const PRIVATE_KEY = `-----BEGIN PRIVATE KEY-----\n${"MIGHAgEAMBMGByqGSM49".repeat(5)}\n-----END PRIVATE KEY-----`
 const OBSERVED = { status: 200, body: { ok: true, enforcement: "observe" } }
 
 const bundleOf = async (service: TestService, answer: Answer): Promise<JsonObject> =>
@@ -33,8 +33,8 @@ eachDatabase("a service that observes", open => {
   test.each([
     ["pepg_deny", "deny_receipt", DENIED],
     ["ccv_halt", "ccv_halt_receipt", spending(1001)],
-    ["macc_halt", "macc_halt_receipt", spending(1000)],
     ["aivp_t4_halt", "aivp_t4_halt_receipt", request({ ai_output_text: PRIVATE_KEY })],
+    ["macc_halt", "macc_halt_receipt", spending(1000)],
   ])("seals %s and stops nothing", async (outcome_kind, receipt, body) => {
     if (outcome_kind === "macc_halt") await service().execute(spending(1000))
     const answer = await service().execute(body)

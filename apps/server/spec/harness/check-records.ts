@@ -141,6 +141,7 @@ function checkSummary(row: RunRow, bundle: Bundle): void {
     route_id: run.route_id,
     manifest_hash: hash,
     execution_region: run.execution_region,
+    enforcement: bundle.sections.envelope?.enforcement ?? "",
     duration_us: run.duration_us,
     findings: findingsText(recordFindings(bundle.sections)),
     permit_id: bundle.sections.permit?.permit_id ?? "",
