@@ -7,6 +7,7 @@ import { HTTPException } from "hono/http-exception"
 import { requestId } from "hono/request-id"
 import { matchedRoutes } from "hono/route"
 import type { Deps } from "./deps.ts"
+import { hookRoutes } from "./doors.ts"
 import { adminOnly, authenticate } from "./front/access/authentication.ts"
 import { limitNameOf, limitRequests } from "./front/access/rate-limit.ts"
 import { isShared } from "./front/access/request-counter.ts"
@@ -83,6 +84,7 @@ export function createApp(deps: Deps): Hono {
   app.all("/admin/*", c => c.notFound())
   app.use(authenticate(deps, limitNameOf), limitRequests(deps), knownParameters("key"))
   for (const routes of CALLER_ROUTES) app.route("/", routes(deps))
+  app.route("/", hookRoutes(app))
   app.notFound(c => nearMiss(app, c) ?? renderRefusal(noSuchEndpoint(), c, deps))
   app.onError((error, c) => {
     if (error instanceof StoreError) {

@@ -24,6 +24,7 @@ const PDF = "libs/pdf/src"
 const PERMIT = "libs/permit"
 const SDK = "libs/sdk"
 const SERVER = "apps/server/src"
+const HOOKS = "apps/hooks"
 const EXECUTOR = "examples/payment-executor"
 
 const pdf = (name: string): string => `${PDF}/${name}`
@@ -84,10 +85,13 @@ export const ROOMS: readonly Room[] = [
 
   { path: VERIFY_PAGE, enters: LIBS },
 
+  // A client of the public API, which the service serves: the requests that it sends are ordinary ones.
+  { path: HOOKS, enters: LIBS },
+
   // Its tests send the service what the fuzzer keeps.
   {
     path: "apps/server",
-    enters: [...LIBS, PERMIT, SERVER],
+    enters: [...LIBS, PERMIT, SERVER, HOOKS],
     testsEnter: [
       "libs/pdf",
       SDK,
@@ -100,7 +104,7 @@ export const ROOMS: readonly Room[] = [
   },
   // A PostgreSQL of one's own, for the tests and the bench.
   { path: "apps/server/cluster", enters: [] },
-  { path: SERVER, enters: [...LIBS, PERMIT, SERVER], testsEnter: [SDK], flat: true },
+  { path: SERVER, enters: [...LIBS, PERMIT, SERVER, HOOKS], testsEnter: [SDK], flat: true },
   { path: server("options"), enters: [...LIBS] },
   { path: ABROAD, enters: [] },
   { path: server("front/http"), enters: GIVEN },
@@ -251,6 +255,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/verifier", "apps/verifier-cli/src"],
   ["@runseal/server/postgres-cluster", "apps/server/cluster/postgres-cluster.ts"],
   ["@runseal/verify-page", VERIFY_PAGE],
+  ["@runseal/hooks", `${HOOKS}/src`],
   ["@runseal/server", SERVER],
   ["@runseal/lab", "lab/src"],
   ["@runseal/tools", "tools/src"],

@@ -21,7 +21,7 @@ import {
 const SESSIONS_A_MINUTE = 20
 
 /**
- * `POST /attest` has a limit of its own, and so have closing and redeeming permits, and opening sessions; all other endpoints that need a key, but for /admin/,
+ * `POST /attest` has a limit of its own, and so have hooks and closing and redeeming permits, and opening sessions; all other endpoints that need a key, but for /admin/,
  * share one.
  */
 export type LimitName = "shared" | "attest" | "permits" | "sessions"
@@ -114,7 +114,8 @@ function tooManyRequests(allowance: Allowance): HttpError {
   return new HttpError("rate_limited", sentence, { "Retry-After": `${seconds}`, ...rateLimitFields(allowance) })
 }
 
-const CLOSE = /^\/permits\/[^/]+\/close$/
+/** A hook opens and closes permits, and each of these requests is counted besides. */
+const CLOSE = /^\/(?:permits\/[^/]+\/close|hooks\/.+)$/
 
 /** The limit that counts an authenticated request. */
 export function limitNameOf({ req: { path } }: Context): LimitName {

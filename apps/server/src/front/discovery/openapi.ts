@@ -16,6 +16,7 @@ import { type SchemaWriter, schemaWriter } from "./json-schema.ts"
 import type { Answer, Operation } from "./operation.ts"
 import { ATTESTATION_OPERATIONS } from "./operations/attestations-operations.ts"
 import { EXECUTE_OPERATIONS } from "./operations/execute-operations.ts"
+import { HOOK_OPERATIONS } from "./operations/hooks-operations.ts"
 import { KEY_OPERATIONS } from "./operations/keys-operations.ts"
 import { LOG_OPERATIONS } from "./operations/log-operations.ts"
 import { PERMIT_OPERATIONS } from "./operations/permits-operations.ts"
@@ -28,6 +29,7 @@ import { RATE_LIMIT_HEADERS, REFUSALS, refusalsOf } from "./refusals.ts"
 export const OPERATIONS: readonly Operation[] = [
   ...EXECUTE_OPERATIONS,
   ...PERMIT_OPERATIONS,
+  ...HOOK_OPERATIONS,
   ...RUN_OPERATIONS,
   ...ATTESTATION_OPERATIONS,
   ...KEY_OPERATIONS,

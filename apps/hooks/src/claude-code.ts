@@ -1,0 +1,92 @@
+/** Claude Code, and agents made with its SDK: its hooks as events of ours, and our decisions in its words. */
+import type { JsonObject, JsonValue } from "@runseal/canonical"
+import {
+  type ClaudeCodeHookAnswer,
+  type ClaudeCodeToolHook,
+  claudeCodeToolHookSchema,
+} from "@runseal/core/wire/hook-requests"
+import type { Agent, AgentEvent, ToolCall } from "./agent-events.ts"
+import type { ParseHook } from "./hooks-app.ts"
+
+const AGENT = "claude-code"
+/** The events about one call; all others are accepted, and nothing is sealed of them. */
+const TOOL_EVENTS: readonly string[] = claudeCodeToolHookSchema.options.map(
+  ({ entries }) => entries.hook_event_name.literal,
+)
+
+export const claudeCode = (parse: ParseHook): Agent<ClaudeCodeHookAnswer> => ({
+  name: AGENT,
+  read: body => {
+    const { hook_event_name } = body
+    if (typeof hook_event_name === "string" && !TOOL_EVENTS.includes(hook_event_name)) return { kind: "other" }
+    return eventOf(parse(claudeCodeToolHookSchema, body), body)
+  },
+  nothing: {},
+  permitted: (reason, { permitted }) =>
+    permitted === "allow"
+      ? {
+          hookSpecificOutput: {
+            hookEventName: "PreToolUse",
+            permissionDecision: "allow",
+            permissionDecisionReason: reason,
+          },
+        }
+      : {},
+  denied: reason => ({
+    hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "deny", permissionDecisionReason: reason },
+  }),
+  withheld: (reason, ending) => ({
+    decision: "block",
+    reason,
+    ...(ending.outcome === "completed"
+      ? { hookSpecificOutput: { hookEventName: "PostToolUse", updatedToolOutput: withoutTexts(ending.result, reason) } }
+      : {}),
+  }),
+})
+
+function eventOf(hook: ClaudeCodeToolHook, body: JsonObject): AgentEvent {
+  const call = callOf(hook, body)
+  const reported_by = hook.hook_event_name
+  switch (reported_by) {
+    case "PreToolUse":
+      return { kind: "before", call }
+    case "PostToolUse": {
+      const result = body.tool_response ?? null
+      return { kind: "after", call, ending: { reported_by, ...tookOf(hook), outcome: "completed", result } }
+    }
+    case "PostToolUseFailure": {
+      // A call that was interrupted may have had its effect.
+      const code = hook.is_interrupt === true ? "TIMED_OUT" : "EXECUTOR_FAILED"
+      const { error } = hook
+      return { kind: "after", call, ending: { reported_by, ...tookOf(hook), outcome: "failed", code, error } }
+    }
+    case "PermissionDenied": {
+      const ending = { reported_by, outcome: "failed", code: "NOT_EXECUTED", error: hook.reason ?? "" } as const
+      return { kind: "after", call, ending }
+    }
+  }
+}
+
+function callOf(hook: ClaudeCodeToolHook, { tool_input, mcp_server }: JsonObject): ToolCall {
+  const { session_id, tool_use_id, tool_name, agent_id, agent_type } = hook
+  return {
+    session_id,
+    call_id: tool_use_id,
+    tool: tool_name,
+    arguments: tool_input ?? null,
+    definition: mcp_server === undefined ? {} : { mcp_server },
+    actor_role: agent_type ?? AGENT,
+    context: { ...(agent_id === undefined ? {} : { agent_id }), ...(agent_type === undefined ? {} : { agent_type }) },
+  }
+}
+
+const tookOf = ({ duration_ms }: { readonly duration_ms?: number }): { readonly duration_ms?: number } =>
+  duration_ms === undefined ? {} : { duration_ms }
+
+/** A value of the same form, since Claude Code refuses an output of another form, with a notice in place of every text. */
+function withoutTexts(value: JsonValue, notice: string): JsonValue {
+  if (typeof value === "string") return notice
+  if (Array.isArray(value)) return value.map(item => withoutTexts(item, notice))
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutTexts(item, notice)]))
+}

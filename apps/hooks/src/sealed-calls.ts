@@ -1,0 +1,89 @@
+/**
+ * Permits for calls of tools. Nothing is kept between the two events of a call: a permit is found again by opening it once more under the
+ * same idempotency key, so that the events may reach different processes of the service.
+ */
+import type { JsonObject } from "@runseal/canonical"
+import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
+import type { HookSettings } from "@runseal/core/wire/hook-requests"
+import type { Ending, ToolCall } from "./agent-events.ts"
+import { callKey, closeBody, type Late, openBody } from "./permit-bodies.ts"
+import type { Reply, Send } from "./service-calls.ts"
+
+/** What a decision came to. */
+export type Decision =
+  | { readonly kind: "permitted"; readonly permit_id: string }
+  /** Stopped, and sealed as a run with a receipt. */
+  | { readonly kind: "refused"; readonly run_id: number; readonly reason: string }
+  /** Sealed as a run that would have been stopped, and was only observed. */
+  | { readonly kind: "observed"; readonly run_id: number }
+  /** Sealed, and all is well. */
+  | { readonly kind: "sealed"; readonly run_id: number; readonly permit_id: string }
+  /** Nothing was sealed: the service's refusal. */
+  | { readonly kind: "unsealed"; readonly reply: Reply }
+
+export type Calls = {
+  /** Decides on a call before it is done. */
+  readonly decide: (call: ToolCall) => Promise<Decision>
+  /** Seals what became of it. */
+  readonly settle: (call: ToolCall, ending: Ending) => Promise<Decision>
+}
+
+export function sealedCalls(agent: string, send: Send, settings: HookSettings): Calls {
+  const open = async (call: ToolCall, key: string, late?: Late): Promise<Decision> =>
+    decisionOf(await send("/permits", key, openBody(agent, call, settings, late)))
+  const close = async (permit_id: string, ending: Ending): Promise<Decision> =>
+    decisionOf(await send(`/permits/${permit_id}/close`, permit_id, closeBody(ending, settings)), permit_id)
+  /** The decision that came too late: observed, since nothing can be stopped any more. */
+  const settleLate = async (call: ToolCall, ending: Ending, late: Late, key: string): Promise<Decision> => {
+    const opened = await open(call, key, late)
+    return opened.kind === "permitted" ? close(opened.permit_id, ending) : opened
+  }
+  const decide: Calls["decide"] = call => open(call, callKey(agent, call))
+  return {
+    decide,
+    settle: async (call, ending) => {
+      const key = callKey(agent, call)
+      const late = (why: Late): Promise<Decision> => settleLate(call, ending, why, `${key}:late`)
+      const wasDone = ending.outcome === "completed" || ending.code !== "NOT_EXECUTED"
+      if (wasDone) {
+        // Opens a permit only where the call has none: under a key that was used, another body is refused.
+        const unasked = await settleLate(call, ending, "no decision was asked for", key)
+        if (!isReused(unasked)) return unasked
+      }
+      const decided = await decide(call)
+      if (isReused(decided)) return late("another call was decided")
+      if (decided.kind === "refused" && wasDone) return late("it was refused")
+      if (decided.kind !== "permitted") return decided
+      const closed = await close(decided.permit_id, ending)
+      return isOver(closed) ? late("the permit was over") : closed
+    },
+  }
+}
+
+const refusedWith =
+  (code: string) =>
+  (decision: Decision): boolean =>
+    decision.kind === "unsealed" && decision.reply.body.code === code
+const isReused = refusedWith("idempotency_key_reused")
+const isOver = refusedWith("permit_not_open")
+
+/** @param permitId of the permit that was closed; absent at an opening */
+function decisionOf(reply: Reply, permitId?: string): Decision {
+  const { status, body } = reply
+  const permit_id = permitId ?? textMember(body, "permit_id")
+  if (status === 201 && permit_id !== undefined) return { kind: "permitted", permit_id }
+  const { run_id } = body
+  if (typeof run_id !== "number") return { kind: "unsealed", reply }
+  if (status === 200 && permitId !== undefined && body.manifest !== undefined)
+    return { kind: "sealed", run_id, permit_id: permitId }
+  if (status === 200) return { kind: "observed", run_id }
+  return { kind: "refused", run_id, reason: reasonOf(body, run_id) }
+}
+
+/** Which rule refused, and where the receipt is. */
+function reasonOf(body: JsonObject, runId: number): string {
+  const receipt = Object.values(body).find(value => isObject(value) && typeof value.evaluator_version === "string")
+  const rule =
+    textMember(receipt, "fired_rule_id") ?? textMember(receipt, "halt_reason_code") ?? textMember(body, "error_stage")
+  return `Refused by Runseal, rule ${rule}: ${textMember(body, "error")} The receipt is that of run ${runId}.`
+}

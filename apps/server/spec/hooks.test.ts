@@ -1,0 +1,275 @@
+/** Hooks of Claude Code as permits: docs/doors/claude-code.md. The bodies are those that Claude Code 2.1 sends. */
+import type { JsonObject, JsonValue } from "@runseal/canonical"
+import { canonicalize, digest, sha256Hex, utf8Encode } from "@runseal/canonical"
+import { describe, expect, test } from "vitest"
+import { CUSTOMER, mint } from "./harness/key-holders.ts"
+import { type Answer, expectRefused, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { standingService, type TestService } from "./harness/test-service.ts"
+
+const POLICY = {
+  policy_id: "tools",
+  policy_name: "Tools",
+  required_attested_fields: [],
+  rules: [
+    { id: "permit", effect: "allow" },
+    { id: "no-web", effect: "deny", when: 'context.route_id == "claude-code/WebFetch"' },
+  ],
+}
+const SECRET = `AKIA${"IOSFODNN7EXAMPLE"}`
+
+let calls = 0
+/** A call of a tool, as its events tell it. */
+const call = (changes: JsonObject = {}): JsonObject => {
+  calls += 1
+  return {
+    session_id: "84a6246b-7281-40bd-8f9a-f72671f3c08d",
+    transcript_path: "/home/ada/.claude/projects/p/84a6246b.jsonl",
+    cwd: "/home/ada/p",
+    permission_mode: "default",
+    effort: { level: "medium" },
+    tool_name: "Bash",
+    tool_input: { command: `echo ${calls}`, description: null },
+    tool_use_id: `toolu_${calls}`,
+    ...changes,
+  }
+}
+const pre = (of: JsonObject): JsonObject => ({ ...of, hook_event_name: "PreToolUse" })
+const RESULT = { stdout: "hello", stderr: "", interrupted: false, isImage: false }
+const post = (of: JsonObject, tool_response: JsonValue = RESULT): JsonObject => ({
+  ...of,
+  hook_event_name: "PostToolUse",
+  tool_response,
+  duration_ms: 26,
+})
+const failure = (of: JsonObject, changes: JsonObject = {}): JsonObject => ({
+  ...of,
+  hook_event_name: "PostToolUseFailure",
+  error: "Exit code 3",
+  is_interrupt: false,
+  ...changes,
+})
+
+type Sender = Pick<TestService, "get" | "post">
+const hook = (sender: Sender, body: JsonObject, query = ""): Promise<Answer> =>
+  sender.post(`/hooks/claude-code${query}`, body)
+/** Sends an event that changes nothing for the agent. */
+async function quiet(sender: Sender, body: JsonObject, query = ""): Promise<void> {
+  const answer = await hook(sender, body, query)
+  expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body: {} })
+}
+const deniedReason = (answer: Answer): string => {
+  expect(answer.status, answer.text).toBe(200)
+  expect(objectAt(answer.body, "hookSpecificOutput")).toMatchObject({ permissionDecision: "deny" })
+  return textAt(answer.body, "hookSpecificOutput", "permissionDecisionReason")
+}
+const total = async (sender: Sender): Promise<number> => numberAt((await sender.get("/runs?limit=1")).body, "total")
+const newestId = async (sender: Sender): Promise<number> =>
+  numberAt((await sender.get("/runs?limit=1")).body, "runs", 0, "id")
+/** Sections of the newest record. */
+async function newest(sender: Sender): Promise<JsonObject> {
+  const id = await newestId(sender)
+  return objectAt((await sender.get(`/runs/${id}/artifacts`)).body, "sections")
+}
+const permits = async (sender: Sender, state: string): Promise<number> =>
+  numberAt((await sender.get(`/permits?state=${state}`)).body, "total")
+
+describe("a call of a tool", () => {
+  const service = standingService(() => ({ policy: POLICY }))
+
+  test("is permitted before it, and sealed after it", async () => {
+    const one = call({ agent_id: "a1", agent_type: "reviewer" })
+    await quiet(service(), pre(one))
+    expect([await permits(service(), "open"), await total(service())]).toEqual([1, 0])
+    await quiet(service(), post(one))
+    expect([await permits(service(), "open"), await total(service())]).toEqual([0, 1])
+    const sections = await newest(service())
+    expect(sections).toMatchObject({
+      envelope: {
+        program_id: digest({ door: "claude-code", agent: "claude-code" }),
+        route_id: "claude-code/Bash",
+        registry_record_hash: digest({ door: "claude-code", tool: "Bash" }),
+      },
+      payload: {
+        payload_hash: sha256Hex(utf8Encode(canonicalize({ tool: "Bash", arguments: one.tool_input ?? null }))),
+      },
+      attested_context: { actor_id: one.session_id, actor_role: "reviewer" },
+      permit: { outcome: "completed", declared: { request_substance: { output: { hash: digest(RESULT) } } } },
+    })
+  })
+
+  test("is sealed once, however often its events come", async () => {
+    const [one, before] = [call(), await total(service())]
+    for (const event of [pre(one), pre(one), post(one), post(one), pre(one)]) await quiet(service(), event)
+    await Promise.all([post(one), post(one)].map(event => quiet(service(), event)))
+    expect((await total(service())) - before).toBe(1)
+  })
+
+  test("that the policy refuses is denied with the rule and the receipt", async () => {
+    const reason = deniedReason(await hook(service(), pre(call({ tool_name: "WebFetch" }))))
+    const id = await newestId(service())
+    expect(reason).toMatch(/^Refused by Runseal, rule no-web: /)
+    expect(reason).toContain(`run ${id}.`)
+    expect((await service().get(`/runs/${id}/deny-receipt`)).status).toBe(200)
+  })
+
+  test("that was not executed, failed or was interrupted is sealed as that", async () => {
+    const ways = [
+      ["NOT_EXECUTED", (of: JsonObject) => ({ ...of, hook_event_name: "PermissionDenied", reason: "no" })],
+      ["EXECUTOR_FAILED", (of: JsonObject) => failure(of)],
+      ["TIMED_OUT", (of: JsonObject) => failure(of, { is_interrupt: true })],
+    ] as const
+    for (const [code, end] of ways) {
+      const one = call()
+      await quiet(service(), pre(one))
+      await quiet(service(), end(one))
+      expect(await newest(service())).toMatchObject({ permit: { outcome: "failed", code } })
+    }
+  })
+
+  test("of an MCP server names its server in the registry record", async () => {
+    const mcp_server = { name: "files", source: "project" }
+    const one = call({ tool_name: "mcp__files__read", mcp_server })
+    await quiet(service(), pre(one))
+    await quiet(service(), post(one))
+    expect(objectAt(await newest(service()), "envelope")).toMatchObject({
+      route_id: "claude-code/mcp__files__read",
+      registry_record_hash: digest({ door: "claude-code", tool: "mcp__files__read", mcp_server }),
+    })
+  })
+
+  test("is permitted in words only where the settings ask for it", async () => {
+    const answer = await hook(service(), pre(call()), "?permitted=allow")
+    expect(objectAt(answer.body, "hookSpecificOutput")).toMatchObject({ permissionDecision: "allow" })
+  })
+
+  test("has the program and the registry record of the settings", async () => {
+    const one = call()
+    const query = `?program_id=${"a".repeat(64)}&registry_record_hash=${"b".repeat(64)}`
+    for (const event of [pre(one), post(one)]) await quiet(service(), event, query)
+    const { envelope } = await newest(service())
+    expect(envelope).toMatchObject({ program_id: "a".repeat(64), registry_record_hash: "b".repeat(64) })
+  })
+})
+
+describe("a result", () => {
+  const service = standingService(() => ({ policy: POLICY }))
+  const leaking = { ...RESULT, stdout: `key ${SECRET}` }
+
+  test("is reviewed where content may be captured, and withheld in its own form", async () => {
+    const one = call()
+    await quiet(service(), pre(one))
+    const { body } = await hook(service(), post(one, leaking), "?capture_content=true")
+    expect(body).toMatchObject({ decision: "block", hookSpecificOutput: { hookEventName: "PostToolUse" } })
+    expect(objectAt(body, "hookSpecificOutput", "updatedToolOutput")).toMatchObject({ isImage: false, stdout: body.reason })
+    expect(textAt(body, "reason")).toContain("AIVP")
+    expect(JSON.stringify(body)).not.toContain(SECRET)
+  })
+
+  test("is otherwise sealed by its hash, which the reviewer sees", async () => {
+    const one = call()
+    await quiet(service(), pre(one))
+    await quiet(service(), post(one, leaking))
+  })
+
+  test("that is larger than a body of the service is hashed", async () => {
+    const [one, large] = [call(), { ...RESULT, stdout: "x".repeat(2_000_000) }]
+    await quiet(service(), pre(one))
+    await quiet(service(), post(one, large), "?capture_content=true")
+    expect(await newest(service())).toMatchObject({
+      permit: { outcome: "completed", declared: { request_substance: { output: { hash: digest(large) } } } },
+    })
+  })
+})
+
+describe("an act that was not decided before it", () => {
+  const service = standingService(() => ({ policy: POLICY }))
+
+  test("is sealed as observed, and says that no decision was asked for", async () => {
+    for (const end of [post, failure]) {
+      const before = await total(service())
+      const one = call()
+      for (const event of [end(one), end(one)]) await quiet(service(), event)
+      expect((await total(service())) - before).toBe(1)
+      expect(await newest(service())).toMatchObject({
+        envelope: { enforcement: "observe" },
+        reproducibility_context: { decided_after: "no decision was asked for" },
+      })
+    }
+  })
+
+  test("would have been refused: the record says so, and that nothing was stopped", async () => {
+    await quiet(service(), post(call({ tool_name: "WebFetch" })))
+    expect(objectAt(await newest(service()), "envelope")).toMatchObject({ enforcement: "observe" })
+  })
+
+  test("although it was refused, or with other arguments than were approved", async () => {
+    const refused = call({ tool_name: "WebFetch" })
+    deniedReason(await hook(service(), pre(refused)))
+    await quiet(service(), post(refused))
+    expect(await newest(service())).toMatchObject({ reproducibility_context: { decided_after: "it was refused" } })
+    const one = call()
+    await quiet(service(), pre(one))
+    await quiet(service(), post({ ...one, tool_input: { command: "other" } }))
+    expect(await newest(service())).toMatchObject({
+      reproducibility_context: { decided_after: "another call was decided" },
+    })
+  })
+
+  test("in time for its permit", async () => {
+    const one = call()
+    await quiet(service(), pre(one))
+    service().clock.advance(3 * 3_600_000)
+    await quiet(service(), post(one))
+    expect(await newest(service())).toMatchObject({ reproducibility_context: { decided_after: "the permit was over" } })
+  })
+
+  test("in observe mode: nothing is stopped", async () => {
+    const one = call({ tool_name: "WebFetch" })
+    for (const event of [pre(one), post(one)]) await quiet(service(), event, "?mode=observe")
+    expect(objectAt(await newest(service()), "envelope")).toMatchObject({ enforcement: "observe" })
+  })
+})
+
+describe("other events and bad input", () => {
+  const service = standingService()
+
+  test("events about no call are accepted, and nothing is sealed", async () => {
+    for (const hook_event_name of ["SubagentStart", "SubagentStop", "SessionEnd", "PostToolBatch", "SomethingNew"])
+      await quiet(service(), { session_id: "s", hook_event_name })
+    expect([await total(service()), await permits(service(), "open")]).toEqual([0, 0])
+  })
+
+  test.each([
+    [{}, "hook_event_name"],
+    [{ hook_event_name: 7 }, "hook_event_name"],
+    [{ hook_event_name: "PreToolUse" }, "session_id"],
+    [pre(call({ tool_use_id: "" })), "tool_use_id"],
+    [pre(call({ tool_name: "x".repeat(257) })), "tool_name"],
+  ])("a body that does not fit is a 400 that names the member (%#)", async (body, name) => {
+    expect(expectRefused(await hook(service(), body), 400, "invalid_field")).toContain(name)
+  })
+
+  test("a parameter that there is not is a 400", async () => {
+    for (const query of ["?mod=observe", "?mode=shadow"])
+      expect(expectRefused(await hook(service(), pre(call()), query), 400, "invalid_parameter")).toContain("mode")
+  })
+
+  test("arguments beyond the service's bound cannot be decided, and are denied unless calls may go ahead", async () => {
+    const one = call({ tool_input: { content: "x".repeat(1_500_000) } })
+    expect(deniedReason(await hook(service(), pre(one)))).toContain("larger than 1048576 bytes")
+    expectRefused(await hook(service(), pre(one), "?fail=open"), 413, "body_too_large")
+    expectRefused(await hook(service(), pre(one), "?mode=observe"), 413, "body_too_large")
+  })
+})
+
+describe("keys", () => {
+  const service = standingService(() => ({ config: { rateLimit: 2 } }))
+
+  test("a hook acts with the key of its own request", async () => {
+    const buyer = await mint(service(), CUSTOMER)
+    expectRefused(await hook(service(), pre(call())), 401, "key_required")
+    await quiet(buyer, pre(call()))
+    await quiet(buyer, pre(call()))
+    expect(deniedReason(await hook(buyer, pre(call())))).toContain("Too many requests")
+  })
+})
