@@ -15,7 +15,7 @@ const POLICY = {
     { id: "no-web", effect: "deny", when: 'context.route_id == "claude-code/WebFetch"' },
   ],
 }
-const SECRET = `AKIA${"IOSFODNN7EXAMPLE"}`
+const SECRET = `AKIA${"Z7QW3ERTY6UIOPAS"}`
 
 let calls = 0
 /** A call of a tool, as its events tell it. */
@@ -92,8 +92,9 @@ describe("a call of a tool", () => {
       payload: {
         payload_hash: sha256Hex(utf8Encode(canonicalize({ tool: "Bash", arguments: one.tool_input ?? null }))),
       },
-      attested_context: { actor_id: one.session_id, actor_role: "reviewer" },
-      permit: { outcome: "completed", declared: { request_substance: { output: { hash: digest(RESULT) } } } },
+      attested_context: { declared: { actor_id: one.session_id, actor_role: "reviewer" } },
+      permit: { outcome: "completed" },
+      closing: { declared: { request_substance: { output: { hash: digest(RESULT) }, latency: { duration_ms: 26 } } } },
     })
   })
 
@@ -160,7 +161,10 @@ describe("a result", () => {
     await quiet(service(), pre(one))
     const { body } = await hook(service(), post(one, leaking), "?capture_content=true")
     expect(body).toMatchObject({ decision: "block", hookSpecificOutput: { hookEventName: "PostToolUse" } })
-    expect(objectAt(body, "hookSpecificOutput", "updatedToolOutput")).toMatchObject({ isImage: false, stdout: body.reason })
+    expect(objectAt(body, "hookSpecificOutput", "updatedToolOutput")).toMatchObject({
+      isImage: false,
+      stdout: body.reason,
+    })
     expect(textAt(body, "reason")).toContain("AIVP")
     expect(JSON.stringify(body)).not.toContain(SECRET)
   })
@@ -176,7 +180,8 @@ describe("a result", () => {
     await quiet(service(), pre(one))
     await quiet(service(), post(one, large), "?capture_content=true")
     expect(await newest(service())).toMatchObject({
-      permit: { outcome: "completed", declared: { request_substance: { output: { hash: digest(large) } } } },
+      permit: { outcome: "completed" },
+      closing: { declared: { request_substance: { output: { hash: digest(large) } } } },
     })
   })
 })
@@ -192,7 +197,7 @@ describe("an act that was not decided before it", () => {
       expect((await total(service())) - before).toBe(1)
       expect(await newest(service())).toMatchObject({
         envelope: { enforcement: "observe" },
-        reproducibility_context: { decided_after: "no decision was asked for" },
+        reproducibility_context: { declared: { decided_after: "no decision was asked for" } },
       })
     }
   })
@@ -206,12 +211,14 @@ describe("an act that was not decided before it", () => {
     const refused = call({ tool_name: "WebFetch" })
     deniedReason(await hook(service(), pre(refused)))
     await quiet(service(), post(refused))
-    expect(await newest(service())).toMatchObject({ reproducibility_context: { decided_after: "it was refused" } })
+    expect(await newest(service())).toMatchObject({
+      reproducibility_context: { declared: { decided_after: "it was refused" } },
+    })
     const one = call()
     await quiet(service(), pre(one))
     await quiet(service(), post({ ...one, tool_input: { command: "other" } }))
     expect(await newest(service())).toMatchObject({
-      reproducibility_context: { decided_after: "another call was decided" },
+      reproducibility_context: { declared: { decided_after: "another call was decided" } },
     })
   })
 
@@ -220,7 +227,9 @@ describe("an act that was not decided before it", () => {
     await quiet(service(), pre(one))
     service().clock.advance(3 * 3_600_000)
     await quiet(service(), post(one))
-    expect(await newest(service())).toMatchObject({ reproducibility_context: { decided_after: "the permit was over" } })
+    expect(await newest(service())).toMatchObject({
+      reproducibility_context: { declared: { decided_after: "the permit was over" } },
+    })
   })
 
   test("in observe mode: nothing is stopped", async () => {
