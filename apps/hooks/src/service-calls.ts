@@ -26,7 +26,7 @@ export type Send = (path: string, key: string, body: JsonObject) => Promise<Repl
 /**
  * @param deadlineMs for all requests together: shorter than an agent waits for its hook
  */
-export function serviceCalls(fetch: Fetch, c: Context, deadlineMs: number): Send {
+export function serviceCalls(service: Fetch, c: Context, deadlineMs: number): Send {
   const until = Date.now() + deadlineMs
   const passed = PASSED_ON.flatMap(name => {
     const value = name === "x-request-id" ? c.get("requestId") : c.req.header(name)
@@ -35,7 +35,7 @@ export function serviceCalls(fetch: Fetch, c: Context, deadlineMs: number): Send
   const once = async (path: string, key: string, body: string): Promise<Reply> => {
     const headers = { ...Object.fromEntries(passed), "Content-Type": "application/json", [IDEMPOTENCY_KEY_HEADER]: key }
     const request = new Request(new URL(path, c.req.url), { method: "POST", headers, body })
-    const response = await within(until - Date.now(), fetch(request, c.env))
+    const response = await within(until - Date.now(), service(request, c.env))
     const answer = readStrictJson(await response.clone().text())
     return { status: response.status, body: isObject(answer) ? answer : {}, response }
   }

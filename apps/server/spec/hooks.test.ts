@@ -23,8 +23,8 @@ const call = (changes: JsonObject = {}): JsonObject => {
   calls += 1
   return {
     session_id: "84a6246b-7281-40bd-8f9a-f72671f3c08d",
-    transcript_path: "/home/ada/.claude/projects/p/84a6246b.jsonl",
-    cwd: "/home/ada/p",
+    transcript_path: "84a6246b.jsonl",
+    cwd: "p",
     permission_mode: "default",
     effort: { level: "medium" },
     tool_name: "Bash",
