@@ -46,6 +46,8 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   mutation: ["libs/core/test/mutation"],
   /** The published packages, packed and installed. */
   packages: ["tools/src/packing", "tools/src/supply-chain", "libs/sdk/test"],
+  /** The Python package: wheel, types, tests, and both verifiers against each other. */
+  python: ["tools/src/python"],
   /** The verify page in Chromium. */
   browser: ["apps/server/spec/browser"],
   /** Regular expressions, checked for input that makes them slow. */

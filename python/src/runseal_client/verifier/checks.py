@@ -1,0 +1,72 @@
+"""The checks of a document and what follows from them: docs/formats.md, chapter 16."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+CHECKS = (
+    *("shape", "sections", "decision", "manifest", "transcript", "executions", "leaf", "entry", "inclusion"),
+    *("log_time", "bundle_hash", "complete_record"),
+)
+COMPLETE = "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED"
+ANCHORED = "VERIFIED AND ANCHORED"
+UNANCHORED = "SELF-CONSISTENT ONLY, NOT ANCHORED"
+FAILED = "FAILED"
+
+
+@dataclass
+class Checks:
+    """Results of the checks, in their order; a check that was not reached has nothing to look at."""
+
+    results: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def put(self, name: str, problem: str | None, otherwise: str = "pass") -> bool:
+        """Notes a result; the first failure of a check stays."""
+        if self.results.get(name, ("", ""))[0] != "fail":
+            self.results[name] = (otherwise, "") if problem is None else ("fail", problem)
+        return problem is None
+
+    def run(self, name: str, check: Callable[[], str | None]) -> bool:
+        """Runs a check; one that needs what the document lacks has failed."""
+        try:
+            return self.put(name, check())
+        except (KeyError, IndexError, TypeError, ValueError):
+            return self.put(name, "It speaks of something that the document does not hold, or not in this form.")
+
+    def first_failure(self) -> tuple[str, str] | None:
+        """The first check that failed, in the order of the list."""
+        return next(
+            ((name, self.results[name][1]) for name in CHECKS if self.results.get(name, ("", ""))[0] == "fail"), None
+        )
+
+    def passed(self, name: str) -> bool:
+        """Whether the check passed."""
+        return self.results.get(name, ("absent", ""))[0] == "pass"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the verifier says of one document."""
+
+    document: str
+    verdict: str
+    checks: Checks
+    run_id: int | None = None
+    outcome_kind: str | None = None
+    tenant_id: str | None = None
+    withheld: tuple[str, ...] = ()
+    observed: bool = False
+    service: str | None = None
+
+    @property
+    def first_failure(self) -> str | None:
+        """Id of the first check that failed."""
+        found = self.checks.first_failure()
+        return None if found is None else found[0]
+
+    def exit_code(self, allow_unanchored: bool = False) -> int:
+        """0 for what is verified and anchored, else 1."""
+        if self.verdict == FAILED:
+            return 1
+        return 0 if allow_unanchored or not self.verdict.endswith("NOT ANCHORED") else 1

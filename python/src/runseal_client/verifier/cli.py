@@ -1,0 +1,131 @@
+"""The command `runseal-verify`: the second verifier, on documents in files or on standard input."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .checks import CHECKS, Outcome
+from .documents import verify_text
+from .json_text import MAX_DOCUMENT_BYTES, Unreadable
+from .trust import Trust, read_trust
+
+_SIGNS = {"pass": "\u2713", "fail": "\u2717", "absent": "\u2013"}
+NOT_CHECKED = (
+    "That what the caller declared is true: it is sealed as declared.",
+    "That the log time is correct, and that everybody is shown the same log.",
+    "That no later record of the tenant was left out, and that an export is complete: use `verifier --complete`.",
+    "Whether the severity of a signature match is that of the shipped library.",
+)
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="runseal-verify",
+        description="Verifies a sealed Runseal document without a connection to its service.",
+        epilog="Reports in PDF, run statements, entries in other logs (Rekor) and complete exports are for `verifier`; "
+        "a document with one of them is refused with exit code 2.",
+    )
+    parser.add_argument("document", help="a file, or - for standard input")
+    parser.add_argument(
+        "--trust", action="append", required=True, metavar="FILE", help="trust document; may be repeated"
+    )
+    parser.add_argument("--allow-unanchored", action="store_true", help="exit 0 for a document without a log entry")
+    parser.add_argument("--quiet", action="store_true", help="print the verdict alone")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--ndjson", action="store_true", help="the input holds one document a line")
+    return parser.parse_args(arguments)
+
+
+def _read(name: str) -> bytes:
+    if name == "-":
+        return sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)
+    path = Path(name)
+    if path.stat().st_size > MAX_DOCUMENT_BYTES:
+        raise Unreadable(f"The document has more than {MAX_DOCUMENT_BYTES} bytes.")
+    return path.read_bytes()
+
+
+def _shown(text: str) -> str:
+    return "".join(each if each.isprintable() else f"\\u{{{ord(each):x}}}" for each in text)[:300]
+
+
+def as_json(outcome: Outcome, exit_code: int) -> dict[str, object]:
+    """What --json prints of a document, with the keys of `verifier --json`."""
+    checks = [
+        {"id": name, "result": outcome.checks.results.get(name, ("absent", ""))[0]}
+        | ({"message": outcome.checks.results[name][1]} if outcome.checks.results.get(name, ("", ""))[1] else {})
+        for name in CHECKS
+    ]
+    facts = {
+        "schema_version": 1,
+        "verdict": outcome.verdict,
+        "exit_code": exit_code,
+        "first_failure": outcome.first_failure,
+        "service": outcome.service,
+        "document": outcome.document,
+        "run_id": outcome.run_id,
+        "outcome_kind": outcome.outcome_kind,
+        "checks": checks,
+        "withheld": list(outcome.withheld),
+        "not_checked": list(NOT_CHECKED),
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _text(outcome: Outcome) -> list[str]:
+    lines = [f"Document   {outcome.document}, trusted by the trust document of {outcome.service}"]
+    failed = outcome.checks.first_failure()
+    if failed is None and outcome.run_id is not None:
+        lines.append(f"Run        {outcome.run_id}, outcome {outcome.outcome_kind}")
+    if failed is None and outcome.observed:
+        lines.append("Enforcement  observe: what the record says of a refusal stopped nothing.")
+    for name in CHECKS:
+        result, message = outcome.checks.results.get(name, ("absent", ""))
+        lines.append(f"  {_SIGNS[result]} {name}" + (f": {message}" if message else ""))
+    lines += [f"Withheld   {name}: only its hash was checked" for name in outcome.withheld]
+    lines += ["Not checked", *(f"  {each}" for each in NOT_CHECKED)]
+    if failed is not None:
+        lines.append(f"First failed check: {failed[0]}. {failed[1]}")
+    return [_shown(line) for line in lines]
+
+
+def _one(data: bytes, trust: Sequence[Trust], options: argparse.Namespace) -> int:
+    outcome = verify_text(data, trust)
+    code = outcome.exit_code(options.allow_unanchored)
+    if options.json:
+        print(json.dumps(as_json(outcome, code)))
+    else:
+        if not options.quiet:
+            print("\n".join(_text(outcome)))
+        print(outcome.verdict)
+    return code
+
+
+def _each_line(data: bytes, trust: Sequence[Trust], options: argparse.Namespace) -> int:
+    worst = 0
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip(b" \t\r"):
+            continue
+        try:
+            worst = max(worst, _one(line, trust, options))
+        except Unreadable as unreadable:
+            print(f"line {number}: {_shown(str(unreadable))}", file=sys.stderr)
+            worst = 2
+    return worst
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command and gives its exit code: 0 verified, 1 failed or not anchored, 2 nothing was verified."""
+    options = _arguments(arguments)
+    try:
+        trust = [read_trust(Path(name).read_bytes()) for name in options.trust]
+        data = _read(options.document)
+        return (_each_line if options.ndjson or options.document.endswith(".ndjson") else _one)(data, trust, options)
+    except (Unreadable, OSError) as problem:
+        reason = _shown(str(problem)) if isinstance(problem, Unreadable) else "A file could not be read."
+        print(f"Nothing was verified: {reason}", file=sys.stderr)
+        return 2

@@ -1,0 +1,40 @@
+"""Which document a text is, and its verification."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .bundle import verify_bundle
+from .checks import FAILED, Outcome
+from .json_text import Unreadable, parse
+from .permits import verify_end, verify_opening
+from .receipts import verify_receipt
+from .statements import verify_attestation, verify_export_statement
+from .trust import Trust
+
+Json = dict[str, Any]
+
+
+def verify_document(document: Any, trust: Sequence[Trust]) -> Outcome:
+    """Verifies a parsed document with each trust document until one of them holds; raises Unreadable for what is none."""
+    if not isinstance(document, dict):
+        raise Unreadable("The document is no object.")
+    verify = {
+        "vfa.audit_bundle.v2": verify_bundle,
+        "vfa.bundle_view.v1": verify_bundle,
+        "vfa.opening.v1": verify_opening,
+        "vfa.permit_end.v1": verify_end,
+        "vfa.export.v2": verify_export_statement,
+    }.get(document.get("kind", "") if isinstance(document.get("kind"), str) else "")
+    if verify is None and "kind" not in document:
+        verify = verify_attestation if "attestation_id" in document else verify_receipt
+    if verify is None:
+        raise Unreadable("The document is none that this verifier reads.")
+    found = [verify(document, each) for each in trust]
+    return next((each for each in found if each.verdict != FAILED), found[0])
+
+
+def verify_text(data: bytes, trust: Sequence[Trust]) -> Outcome:
+    """Verifies the text of a document; raises Unreadable for what is none."""
+    return verify_document(parse(data), trust)

@@ -1,0 +1,191 @@
+"""Forms of values: what a document may hold, before any of it is believed.
+
+A value of another form, a member that is missing and one that has no place make a document unreadable.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from .json_text import MAX_INTEGER, Unreadable
+
+Form = Callable[[Any, str], None]
+
+_CLOCK = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,15}", re.ASCII)
+
+
+def refuse(path: str, why: str) -> Unreadable:
+    """What is said of a value that has another form."""
+    return Unreadable(f"{path or 'The document'}: {why}.")
+
+
+def matching(pattern: str, name: str) -> Form:
+    """A text that fits the whole pattern."""
+    compiled = re.compile(pattern, re.ASCII)
+
+    def form(value: Any, path: str) -> None:
+        if not isinstance(value, str) or not compiled.fullmatch(value):
+            raise refuse(path, f"is no {name}")
+
+    return form
+
+
+def constant(*allowed: Any) -> Form:
+    """One of these values."""
+
+    def form(value: Any, path: str) -> None:
+        if not any(type(value) is type(each) and value == each for each in allowed):
+            raise refuse(path, f"is not {' or '.join(map(str, allowed))}")
+
+    return form
+
+
+def text(least: int = 0, most: int = MAX_INTEGER, one_line: bool = False) -> Form:
+    """A text of so many UTF-16 units."""
+
+    def form(value: Any, path: str) -> None:
+        if not isinstance(value, str):
+            raise refuse(path, "is no text")
+        if not least <= len(value.encode("utf-16-be")) // 2 <= most:
+            raise refuse(path, "has another length")
+        if one_line and any(ord(each) < 0x20 or 0x7F <= ord(each) <= 0x9F or each in "\u2028\u2029" for each in value):
+            raise refuse(path, "is not one line")
+
+    return form
+
+
+def integer(least: int = 0, most: int = MAX_INTEGER) -> Form:
+    """A whole number within bounds."""
+
+    def form(value: Any, path: str) -> None:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise refuse(path, "is no such number")
+
+    return form
+
+
+def array(item: Form, least: int = 0, most: int = MAX_INTEGER) -> Form:
+    """A list of such values."""
+
+    def form(value: Any, path: str) -> None:
+        if not isinstance(value, list) or not least <= len(value) <= most:
+            raise refuse(path, "is no such list")
+        for index, each in enumerate(value):
+            item(each, f"{path}/{index}")
+
+    return form
+
+
+def record(required: Mapping[str, Form], optional: Mapping[str, Form] | None = None) -> Form:
+    """An object with these members and no others."""
+    known = {**required, **(optional or {})}
+
+    def form(value: Any, path: str) -> None:
+        if not isinstance(value, dict):
+            raise refuse(path, "is no object")
+        for name in required:
+            if name not in value:
+                raise refuse(f"{path}/{name}", "is missing")
+        for name, member in value.items():
+            if name not in known:
+                raise refuse(path, "has a member that has no place there")
+            known[name](member, f"{path}/{name}")
+
+    return form
+
+
+def anything(_value: Any, _path: str) -> None:
+    """Any JSON value."""
+
+
+def any_object(value: Any, path: str) -> None:
+    """Any object."""
+    if not isinstance(value, dict):
+        raise refuse(path, "is no object")
+
+
+def boolean(value: Any, path: str) -> None:
+    """true or false."""
+    if not isinstance(value, bool):
+        raise refuse(path, "is no boolean")
+
+
+def clock(value: Any, path: str) -> None:
+    """RFC 3339 UTC with milliseconds, of a day that exists."""
+    if not isinstance(value, str) or not _CLOCK.fullmatch(value):
+        raise refuse(path, "is no clock")
+    try:
+        datetime.strptime(value, "%Y-%m-%dT%H:%M:%S.%fZ")
+    except ValueError:
+        raise refuse(path, "is no clock") from None
+
+
+def decimal(value: Any, path: str) -> None:
+    """An unsigned decimal without leading zeros, at most 2^53 - 1."""
+    if not isinstance(value, str) or not _DECIMAL.fullmatch(value) or int(value) > MAX_INTEGER:
+        raise refuse(path, "is no decimal")
+
+
+def base64_of(size: int | None = None, most: int = MAX_INTEGER) -> Form:
+    """Padded base64 in its one spelling."""
+
+    def form(value: Any, path: str) -> None:
+        if not isinstance(value, str):
+            raise refuse(path, "is no base64")
+        try:
+            data = base64.b64decode(value, validate=True)
+        except ValueError:
+            raise refuse(path, "is no base64") from None
+        if base64.b64encode(data).decode() != value or (size is not None and len(data) != size) or len(data) > most:
+            raise refuse(path, "is no base64 in its one spelling")
+
+    return form
+
+
+HASH = matching(r"[0-9a-f]{64}", "hash")
+COUNT = integer()
+ENVELOPE_ID = matching(r"env-[0-9a-f]{16}", "envelope id")
+SEQUENCE_ID = matching(r"seq-[0-9a-f]{16}", "sequence id")
+CHARGE_ID = matching(r"chg-[0-9a-f]{32}", "charge id")
+PERMIT_ID = matching(r"pmt-[0-9a-f]{32}", "permit id")
+TENANT_ID = matching(r"anonymous|api-key-[1-9][0-9]{0,15}", "tenant")
+TEXT = text()
+REGION = matching(r"[A-Za-z0-9_.-]{1,64}", "region")
+ADAPTER = constant("builtin-rules", "openai-compatible", "anthropic", "none")
+
+
+def milliseconds(value: str) -> int:
+    """Milliseconds since the epoch of a clock."""
+    read = datetime.strptime(value, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
+    return round((read - datetime(1970, 1, 1, tzinfo=timezone.utc)).total_seconds() * 1000)
+
+
+def seconds(value: str) -> int:
+    """Whole seconds since the epoch, rounded down."""
+    return milliseconds(value) // 1000
+
+
+def clock_of(at: int) -> str:
+    """The clock of whole seconds since the epoch."""
+    return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def fits(form: Form, value: Any) -> bool:
+    """Whether the value has the form."""
+    try:
+        form(value, "")
+    except Unreadable:
+        return False
+    return True
+
+
+def is_sorted(values: Sequence[str]) -> bool:
+    """In the order of UTF-16 units, each once."""
+    units = [value.encode("utf-16-be") for value in values]
+    return all(first < second for first, second in itertools.pairwise(units))

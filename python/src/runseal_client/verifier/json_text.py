@@ -1,0 +1,157 @@
+"""Strict JSON (RFC 7493) and its one spelling (RFC 8785): docs/formats.md, section 1."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from decimal import Decimal
+from typing import Any
+
+MAX_DOCUMENT_BYTES = 64 * 1024 * 1024
+MAX_DEPTH = 66
+MAX_NODES = 524_288
+MAX_INTEGER = 2**53 - 1
+MAX_NUMBER_CHARACTERS = 1_024
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKETS = re.compile(r"[\[\]{}]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Unreadable(Exception):
+    """The input is no document that this verifier reads: exit code 2, nothing was verified."""
+
+
+def _refuse_shape_of_text(text: str) -> None:
+    outside = _STRING.sub('"', text)
+    if sum(outside.count(mark) for mark in ",:[{") > MAX_NODES:
+        raise Unreadable(f"The document has more than {MAX_NODES} nodes.")
+    depth = 0
+    for bracket in _BRACKETS.finditer(outside):
+        depth += 1 if bracket.group() in "[{" else -1
+        if depth > MAX_DEPTH:
+            raise Unreadable(f"The document is nested deeper than {MAX_DEPTH} levels.")
+
+
+def _number(spelt: str) -> int | float:
+    if len(spelt) > MAX_NUMBER_CHARACTERS:
+        raise Unreadable("A number is too long.")
+    value = float(spelt)
+    if value == 0 and spelt.startswith("-"):
+        raise Unreadable("A zero has a sign.")
+    if value in (float("inf"), float("-inf")) or Decimal(spelt) != Decimal(repr(value)):
+        raise Unreadable("A number has another decimal value than its RFC 8785 form.")
+    if not value.is_integer():
+        return value
+    if abs(value) > MAX_INTEGER:
+        raise Unreadable("An integer is outside of the exact range.")
+    return int(value)
+
+
+def _text(value: str) -> str:
+    if _SURROGATE.search(value):
+        raise Unreadable("A text holds half a character.")
+    if "\0" in value:
+        raise Unreadable("A text holds U+0000.")
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for key, value in pairs:
+        if _text(key) in members:
+            raise Unreadable("A key is there twice.")
+        members[key] = _checked(value)
+    return members
+
+
+def _checked(value: Any) -> Any:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, list):
+        return [_checked(item) for item in value]
+    return value
+
+
+def _constant(_: str) -> Any:
+    raise Unreadable("The document is not JSON.")
+
+
+def parse(data: bytes) -> Any:
+    """The value of a strict JSON text; integers come as int, whatever their spelling.
+
+    Raises Unreadable for everything that can be written in more than one way.
+    """
+    if len(data) > MAX_DOCUMENT_BYTES:
+        raise Unreadable(f"The document has more than {MAX_DOCUMENT_BYTES} bytes.")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Unreadable("The document is not UTF-8.") from None
+    if text.startswith("\ufeff"):
+        raise Unreadable("The document begins with a byte order mark.")
+    _refuse_shape_of_text(text)
+    try:
+        return _checked(
+            json.loads(
+                text, object_pairs_hook=_object, parse_float=_number, parse_int=_number, parse_constant=_constant
+            )
+        )
+    except (ValueError, RecursionError):
+        raise Unreadable("The document is not JSON.") from None
+
+
+def _spelt_number(value: float) -> str:
+    """ECMAScript's Number::toString, which RFC 8785 uses; the digits are those of Python's repr."""
+    if value == 0:
+        return "0"
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    text = "".join(map(str, digits))
+    point = len(text) + exponent
+    if 0 < point <= 21:
+        shown = text.ljust(point, "0") if exponent >= 0 else f"{text[:point]}.{text[point:]}"
+    elif -6 < point <= 0:
+        shown = f"0.{'0' * -point}{text}"
+    else:
+        mantissa = text if len(text) == 1 else f"{text[0]}.{text[1:]}"
+        shown = f"{mantissa}e{'+' if point > 0 else '-'}{abs(point - 1)}"
+    return f"-{shown}" if sign else shown
+
+
+def utf16(text: str) -> bytes:
+    """The order of RFC 8785: by UTF-16 code units."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def canonical(value: Any) -> str:
+    """The RFC 8785 form of a JSON value."""
+    if isinstance(value, dict):
+        members = (f"{canonical(key)}:{canonical(value[key])}" for key in sorted(value, key=utf16))
+        return f"{{{','.join(members)}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(canonical, value))}]"
+    if isinstance(value, float):
+        return _spelt_number(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def sha256(data: bytes) -> str:
+    """Lowercase hex SHA-256."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of the UTF-8 bytes of the RFC 8785 form: the one rule for every hash."""
+    return sha256(canonical(value).encode())
+
+
+def without(value: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The object without these members."""
+    return {key: member for key, member in value.items() if key not in names}
+
+
+def same(first: Any, second: Any) -> bool:
+    """Equal as JSON. Python's own comparison takes true for 1."""
+    return canonical(first) == canonical(second)

@@ -1,0 +1,365 @@
+"""Members of every part of a document: docs/formats.md, chapters 2, 3 and 6 to 9."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import forms as f
+from .forms import COUNT, HASH, TEXT, Form, any_object, array, constant, integer, record, text
+
+DECLARED = (
+    "attested_context",
+    "request_substance",
+    "authorization_chain",
+    "regulatory_scaffolding",
+    "causal_graph",
+    "reproducibility_context",
+)
+DERIVED = (
+    "transport",
+    "epa",
+    "leakage_bundle",
+    "efa",
+    "aer",
+    "hardware_attestation",
+    "zksp_binding",
+    "migration_token",
+    "replay_fingerprint",
+    "transcript",
+    "pote_proof",
+    "registry",
+    "final_vfa",
+)
+RECEIPT_VERSIONS = {
+    "deny_receipt": "vfa.deny_receipt.v1",
+    "ccv_halt_receipt": "vfa.ccv_halt.v1",
+    "macc_halt_receipt": "vfa.macc_halt.v1",
+    "aivp_t4_halt_receipt": "vfa.aivp_t4_halt.v1",
+    "attestation_gap_receipt": "vfa.attestation_gap_receipt.v1",
+}
+FAILURE_CODES = ("NOT_EXECUTED", "EXECUTOR_REFUSED", "EXECUTOR_FAILED", "TIMED_OUT")
+ATTESTED_FIELDS = (
+    *("attested", "actor_id", "actor_role", "authorization_policy", "actor_signature", "model_provider", "model_name"),
+    *("model_version", "model_temperature", "prompt_hash", "decision_kind", "decision_result", "decision_note"),
+)
+KERNELS = ("DSE", "TOK", "DSC", "NREP", "AIVP", "DCAE")
+
+RULE_ID = f.matching(r"[a-z0-9][a-z0-9._-]{0,63}", "rule id")
+SIGNATURE_ID = f.matching(r"MCD-(PI|DA|SC|FE)-[0-9]{3}", "signature id")
+FIRED_RULE_ID = f.matching(r"[a-z0-9][a-z0-9._-]{0,63}|MCD-(PI|DA|SC|FE)-[0-9]{3}", "id of a rule or of a signature")
+_TRUE = constant(True)
+
+
+def _optional_form(shape: Form, other: Form) -> Form:
+    def form(value: Any, path: str) -> None:
+        if isinstance(value, dict) and "withheld" in value:
+            other(value, path)
+        else:
+            shape(value, path)
+
+    return form
+
+
+def _declared(name: str) -> Form:
+    kind = constant(f"vfa.{name}.v1")
+    members: dict[str, Form] = {"kind": kind, "salt": HASH, "hash": HASH}
+    if name == "request_substance":
+        members["origin"] = record(
+            {
+                "source_ip_hash": HASH,
+                "user_agent_hash": HASH,
+                "authentication": record(
+                    {"method": constant("anonymous", "api_key"), "api_key_id": COUNT},
+                    {"api_key_name": text(1)},
+                ),
+            }
+        )
+    shown = record(members, {"declared": any_object})
+    return _optional_form(shown, record({"kind": kind, "withheld": _TRUE, "hash": HASH}))
+
+
+_SCAN = record(
+    {
+        "mode": constant("enforce", "observe"),
+        "scope": array(constant("payload", "ai_output", "declared"), 0, 3),
+        "disabled": array(SIGNATURE_ID),
+    }
+)
+WINDOW: Mapping[str, Form] = {
+    "charge_id": f.CHARGE_ID,
+    "cap": COUNT,
+    "window_seconds": integer(1),
+    "window_start": f.clock,
+    "tokens": COUNT,
+    "total_after": COUNT,
+}
+SECTIONS: Mapping[str, Form] = {
+    "payload": record(
+        {"kind": constant("vfa.payload.v1"), "payload_hash": HASH, "payload_bytes": COUNT, "hash": HASH},
+        {"ai_output_hash": HASH, "ai_output_bytes": COUNT},
+    ),
+    **{name: _declared(name) for name in DECLARED},
+    "system_provenance": record(
+        {
+            "kind": constant("vfa.system_provenance.v1"),
+            "service": TEXT,
+            "service_version": TEXT,
+            "orchestrator_version": TEXT,
+            "source_revision": f.matching(r"[0-9a-f]{40}|unknown", "revision"),
+            "runtime": constant("node"),
+            "runtime_version": TEXT,
+            "platform": TEXT,
+            "ledger_backend": constant("embedded"),
+            "mode": constant("software"),
+            "disclosure": TEXT,
+            "hash": HASH,
+        }
+    ),
+    "envelope": record(
+        {
+            "kind": constant("vfa.envelope.v1"),
+            "envelope_id": f.ENVELOPE_ID,
+            "program_id": HASH,
+            "route_id": text(1, 512),
+            "registry_record_hash": HASH,
+            "payload_hash": HASH,
+            "tenant_id": f.TENANT_ID,
+            "execution_region": f.REGION,
+            "admission_clock": f.clock,
+            "run_nonce": HASH,
+            "declared_sections_hash": HASH,
+            "hash": HASH,
+        },
+        {"enforcement": constant("observe")},
+    ),
+    "permit": record(
+        {
+            "kind": constant("vfa.permit_use.v1"),
+            "permit_id": f.PERMIT_ID,
+            "opening_leaf_digest": HASH,
+            "opening_log_index": f.decimal,
+            "outcome": constant("completed", "failed"),
+            "closed_clock": f.clock,
+            "hash": HASH,
+        },
+        {"code": constant(*FAILURE_CODES), "redeemed_clock": f.clock},
+    ),
+    "closing": _optional_form(
+        record(
+            {"kind": constant("vfa.closing.v1"), "salt": HASH, "hash": HASH},
+            {
+                "declared": record(
+                    {},
+                    {
+                        "request_substance": record(
+                            {},
+                            {name: f.anything for name in ("output", "post_processing", "cost", "latency")},
+                        ),
+                        "causal_graph": any_object,
+                        "reproducibility_context": any_object,
+                    },
+                )
+            },
+        ),
+        record({"kind": constant("vfa.closing.v1"), "withheld": _TRUE, "hash": HASH}),
+    ),
+    "policy_evaluation": record(
+        {
+            "kind": constant("vfa.policy_evaluation.v2"),
+            "envelope_id": f.ENVELOPE_ID,
+            "policy_id": text(1, 64, one_line=True),
+            "policy_name": text(1, 200, one_line=True),
+            "policy_hash": HASH,
+            "decision": constant("allow", "deny"),
+            "fired_rule_id": FIRED_RULE_ID,
+            "decision_reason_code": constant(
+                "RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"
+            ),
+            "matched_rule_ids": array(RULE_ID, 0, 256),
+            "signature_library_hash": HASH,
+            "signature_scan": _SCAN,
+            "evaluation_clock": f.clock,
+            "evaluator_version": constant("pepg-1.1.0"),
+            "hash": HASH,
+        },
+        {"profile_tag": text(1, 64, one_line=True), "mcd_finding_hash": HASH},
+    ),
+    "mcd_finding": record(
+        {
+            "version": constant("vfa.mcd_finding.v2"),
+            "envelope_id": f.ENVELOPE_ID,
+            "category": constant("prompt_injection", "dangerous_api", "supply_chain", "filesystem_escape"),
+            "severity": constant("low", "medium", "high", "critical"),
+            "matched_signature_id": SIGNATURE_ID,
+            "library_hash": HASH,
+            "matched_in": text(1),
+            "text_fingerprint": HASH,
+            "finding_clock": f.clock,
+            "hash": HASH,
+        }
+    ),
+    "budget_snapshot": record(
+        {
+            "kind": constant("vfa.budget_snapshot.v1"),
+            "envelope_id": f.ENVELOPE_ID,
+            "tenant_id": f.TENANT_ID,
+            "run_limit": COUNT,
+            "declared_tokens": COUNT,
+            "hash": HASH,
+        },
+        {
+            "purpose": constant("reservation"),
+            "window": record(WINDOW, {"reserved": COUNT, "ordinal": integer(1)}),
+        },
+    ),
+    "governance_review": record(
+        {
+            "kind": constant("vfa.governance_review.v1"),
+            "envelope_id": f.ENVELOPE_ID,
+            "adapter_id": constant("builtin-rules", "openai-compatible", "anthropic", "none"),
+            "decision_kind": constant("release", "deny", "halt", "defer"),
+            "decision_reason": f.matching(r"[A-Z_]{1,64}", "code"),
+            "rule_ids": array(text(1)),
+            "finding_count": COUNT,
+            "review_clock": f.clock,
+            "evaluator_version": constant("aivp-t4-1.0.0"),
+            "hash": HASH,
+        },
+        {"model": text(1), "ai_output_hash": HASH},
+    ),
+}
+ALLOW_TOKEN = record(
+    {
+        "version": constant("vfa.allow_token.v1"),
+        "envelope_id": f.ENVELOPE_ID,
+        "fired_rule_id": FIRED_RULE_ID,
+        "decision_reason_code": constant("RULE_ALLOWED"),
+        "policy_hash": HASH,
+        "evaluator_version": constant("pepg-1.1.0"),
+        "evaluation_hash": HASH,
+        "allow_clock": f.clock,
+        "hash": HASH,
+    }
+)
+
+
+def _mcd_finding_hash(value: Any, path: str) -> None:
+    if value != "":
+        HASH(value, path)
+
+
+def _receipt(
+    version: str, release: str, clock: str, members: dict[str, Form], optional: dict[str, Form] | None = None
+) -> Form:
+    common: dict[str, Form] = {
+        "version": constant(version),
+        "envelope_id": f.ENVELOPE_ID,
+        "evaluator_version": constant(release),
+        clock: f.clock,
+        "hash": HASH,
+    }
+    return record({**common, **members}, {"anchor_required": _TRUE, **(optional or {})})
+
+
+_FIELDS = array(constant(*ATTESTED_FIELDS))
+RECEIPTS: Mapping[str, Form] = {
+    "deny_receipt": _receipt(
+        "vfa.deny_receipt.v1",
+        "pepg-1.1.0",
+        "deny_clock",
+        {
+            "fired_rule_id": FIRED_RULE_ID,
+            "decision_reason_code": constant(
+                "RULE_DENIED", "DEFAULT_DENY", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"
+            ),
+            "policy_hash": HASH,
+            "evaluation_hash": HASH,
+        },
+        {"mcd_finding_hash": _mcd_finding_hash},
+    ),
+    "ccv_halt_receipt": _receipt(
+        "vfa.ccv_halt.v1",
+        "ccv-1.0.0",
+        "halt_clock",
+        {
+            "halt_reason_code": constant("TOKEN_BUDGET_EXCEEDED"),
+            "constraint_type": constant("token_budget"),
+            "budget_limit": COUNT,
+            "consumed_at_halt": COUNT,
+            "budget_hash": HASH,
+            "allow_token_hash": HASH,
+            "partial_execution_hash": HASH,
+        },
+    ),
+    "macc_halt_receipt": _receipt(
+        "vfa.macc_halt.v1",
+        "macc-1.0.0",
+        "halt_clock",
+        {
+            "tenant_id": f.TENANT_ID,
+            "halt_reason_code": constant("CUMULATIVE_TOKEN_BUDGET_EXCEEDED"),
+            "constraint_type": constant("cumulative_token_budget"),
+            "budget_limit": COUNT,
+            "cumulative_at_halt": COUNT,
+            "per_run_consumption": COUNT,
+            "window_start": f.clock,
+            "budget_hash": HASH,
+            "allow_token_hash": HASH,
+        },
+    ),
+    "aivp_t4_halt_receipt": _receipt(
+        "vfa.aivp_t4_halt.v1",
+        "aivp-t4-1.0.0",
+        "halt_clock",
+        {
+            "adapter_id": constant("builtin-rules", "openai-compatible", "anthropic", "none"),
+            "decision_kind": constant("deny", "halt", "defer"),
+            "decision_reason": f.matching(r"[A-Z_]{1,64}", "code"),
+            "halt_reason_code": constant("AIVP_T4_DENY", "AIVP_T4_HALT", "AIVP_T4_DEFER"),
+            "review_hash": HASH,
+            "allow_token_hash": HASH,
+            "ai_output_hash": HASH,
+        },
+    ),
+    "attestation_gap_receipt": _receipt(
+        "vfa.attestation_gap_receipt.v1",
+        "pepg-admission-1.1.0",
+        "gap_clock",
+        {
+            "decision_reason_code": constant("ATTESTATION_GAP"),
+            "required_fields": _FIELDS,
+            "missing_fields": _FIELDS,
+            "policy_id": text(1, 64, one_line=True),
+            "policy_name": text(1, 200, one_line=True),
+            "policy_hash": HASH,
+        },
+        {"profile_tag": text(1, 64, one_line=True)},
+    ),
+}
+RECEIPT_CLOCKS = {
+    "deny_receipt": "deny_clock",
+    "ccv_halt_receipt": "halt_clock",
+    "macc_halt_receipt": "halt_clock",
+    "aivp_t4_halt_receipt": "halt_clock",
+    "attestation_gap_receipt": "gap_clock",
+}
+ENTRY = record(
+    {
+        "canonicalizedBody": f.base64_of(),
+        "logIndex": f.decimal,
+        "logId": record({"keyId": f.base64_of(32)}),
+        "kindVersion": record({"kind": TEXT, "version": TEXT}),
+        "integratedTime": f.decimal,
+        "inclusionPromise": record({"signedEntryTimestamp": f.base64_of()}),
+        "inclusionProof": record(
+            {
+                "logIndex": f.decimal,
+                "rootHash": f.base64_of(32),
+                "treeSize": f.decimal,
+                "hashes": array(f.base64_of(32), 0, 64),
+                "checkpoint": record({"envelope": TEXT}),
+            }
+        ),
+    }
+)

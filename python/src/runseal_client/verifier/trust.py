@@ -1,0 +1,139 @@
+"""Whom a verifier believes: docs/formats.md, section 15."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from . import forms as f
+from .forms import HASH, TEXT, array, constant, record, refuse, text
+from .json_text import parse
+from .kernels import instant
+from .keys import is_p256, key_id
+from .notes import read_verifier_key
+
+Json = dict[str, Any]
+
+
+def _time(value: Any, path: str) -> None:
+    if not isinstance(value, str) or instant(value) is None:
+        raise refuse(path, "is no time")
+
+
+_TRUST = record(
+    {
+        "kind": constant("vfa.trust.v1"),
+        "service": text(1),
+        "trusted_root": record(
+            {
+                "mediaType": TEXT,
+                "tlogs": array(
+                    record(
+                        {
+                            "baseUrl": text(1),
+                            "hashAlgorithm": constant("SHA2_256"),
+                            "publicKey": record(
+                                {
+                                    "rawBytes": f.base64_of(),
+                                    "keyDetails": constant("PKIX_ECDSA_P256_SHA_256", "PKIX_ED25519"),
+                                    "validFor": record({"start": _time}, {"end": _time}),
+                                }
+                            ),
+                            "logId": record({"keyId": f.base64_of(32)}),
+                        },
+                        {"checkpointKeyId": record({"keyId": f.base64_of()})},
+                    ),
+                    1,
+                ),
+                "certificateAuthorities": array(f.anything),
+                "ctlogs": array(f.anything),
+                "timestampAuthorities": array(f.any_object),
+            }
+        ),
+        "origin": f.matching(r"[^ \n]+ - [0-9]+", "origin"),
+        "service_keys": array(
+            record(
+                {"key_id": HASH, "spki": f.base64_of(), "valid_from": _time}, {"valid_to": _time, "revoked_from": _time}
+            ),
+            1,
+        ),
+        "checkpoint_keys": array(text(1)),
+    },
+    {"leaf_v7_from": _time},
+)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key and the log times, in Unix seconds, for which it counts."""
+
+    spki: bytes
+    first: int
+    last: int | None
+    revoked: int | None
+
+    def holds_at(self, second: int) -> bool:
+        """Whether what was signed then counts."""
+        return (
+            self.first <= second
+            and (self.last is None or second <= self.last)
+            and (self.revoked is None or second < self.revoked)
+        )
+
+
+@dataclass(frozen=True)
+class Trust:
+    """A trust document that was read."""
+
+    service: str
+    origin: str
+    service_keys: dict[str, Key]
+    log_keys: dict[str, Key]
+    leaf_v7_from: int | None
+
+    @property
+    def host(self) -> str:
+        """The log's host, which is the name on its checkpoints."""
+        return self.origin.split(" - ")[0]
+
+
+def _second(value: Any, up: bool = False) -> int | None:
+    at = instant(value) if isinstance(value, str) else None
+    return None if at is None else -(-at // 1000) if up else at // 1000
+
+
+def _service_key(member: Json) -> tuple[str, Key]:
+    spki = base64.b64decode(member["spki"])
+    if not is_p256(spki) or key_id(spki) != member["key_id"]:
+        raise refuse("/service_keys", "holds what is no P-256 key, or another key's id")
+    first = _second(member["valid_from"], up=True)
+    return member["key_id"], Key(
+        spki, first or 0, _second(member.get("valid_to")), _second(member.get("revoked_from"), up=True)
+    )
+
+
+def read_trust(data: bytes) -> Trust:
+    """Reads a trust document; raises Unreadable for any other text."""
+    document = parse(data)
+    _TRUST(document, "")
+    host = document["origin"].split(" - ")[0]
+    log_keys: dict[str, Key] = {}
+    for log in document["trusted_root"]["tlogs"]:
+        if urlsplit(log["baseUrl"]).netloc != host:
+            continue
+        spki = base64.b64decode(log["publicKey"]["rawBytes"])
+        if not is_p256(spki) or key_id(spki) != base64.b64decode(log["logId"]["keyId"]).hex():
+            raise refuse("/trusted_root/tlogs", "holds what is no P-256 key of the log, or another key's id")
+        valid = log["publicKey"]["validFor"]
+        log_keys[key_id(spki)] = Key(spki, _second(valid["start"], up=True) or 0, _second(valid.get("end")), None)
+    for spelt in document["checkpoint_keys"]:
+        key = read_verifier_key(spelt)
+        if key is not None and key.kind == 1 and key.name != document["origin"].replace(" - ", "/"):
+            raise refuse("/checkpoint_keys", "holds an Ed25519 key of another name than the log's")
+    if not log_keys:
+        raise refuse("/trusted_root", "names no key of the log")
+    leaf_v7 = _second(document.get("leaf_v7_from"), up=True)
+    keys = dict(map(_service_key, document["service_keys"]))
+    return Trust(document["service"], document["origin"], keys, log_keys, leaf_v7)

@@ -1,0 +1,37 @@
+"""Strict JSON and RFC 8785."""
+
+import pytest
+
+from runseal_client.verifier.json_text import Unreadable, canonical, parse
+
+REFUSED = [
+    *('{"a":1,"a":2}', '{"a":1}{}', "\ufeff{}", "[1e400]", "[0.1000000000000000055]", "[9007199254740992]", "[-0]"),
+    *("[-0.0]", "[NaN]", "[01]", "[1.]", "['a']", '["\\ud800"]', '["\\u0000"]', '{"\\u0000":1}', '["\t"]', "[1,]"),
+    "[" * 67 + "]" * 67,
+    "[" + "0," * 524_288 + "0]",
+]
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=range(len(REFUSED)))
+def test_refused(text: str) -> None:
+    with pytest.raises(Unreadable):
+        parse(text.encode())
+
+
+def test_invalid_utf8_is_refused() -> None:
+    with pytest.raises(Unreadable):
+        parse(b'["\xff"]')
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("[1.0,1e2,100]", "[1,100,100]"),
+        ("[0.000001,1e-7,123456789012.5]", "[0.000001,1e-7,123456789012.5]"),
+        ("[5e-324,1.7976931348623157e-300]", "[5e-324,1.7976931348623157e-300]"),
+        ('{"\\u20ac":1,"\\r":2,"\\ud83d\\ude00":3,"\\ufb33":4}', '{"\\r":2,"\u20ac":1,"\U0001f600":3,"\ufb33":4}'),
+        ('["\\u001f\\/\\"\\\\\\u007f"]', '["\\u001f/\\"\\\\\x7f"]'),
+    ],
+)
+def test_form(text: str, form: str) -> None:
+    assert canonical(parse(text.encode())) == form

@@ -1,0 +1,58 @@
+"""The published vectors, read with nothing but what docs/formats.md says."""
+
+import json
+import re
+
+import pytest
+from places import VECTORS
+
+from runseal_client.verifier.documents import verify_text
+from runseal_client.verifier.json_text import Unreadable, canonical, parse, sha256
+from runseal_client.verifier.trust import read_trust
+
+TRUST = [read_trust((VECTORS / "trust.json").read_bytes())]
+_ROW = re.compile(r"\| \[(\w+/(?:valid|invalid)/[\w.-]+\.json)\]\(.*?\) \| (.*?) \| (.*?) \|")
+_ROWS = _ROW.findall((VECTORS / "README.md").read_text())
+
+# The first check that fails is another where two fail; the verdict is not.
+_OTHER_FIRST = {
+    "bundles/invalid/operator-hides-a-full-window-behind-a-failure.json": "decision",
+    "bundles/invalid/operator-hides-a-halt-behind-a-failure.json": "decision",
+}
+
+
+@pytest.mark.parametrize(("name", "verdict", "first"), _ROWS)
+def test_documents(name: str, verdict: str, first: str) -> None:
+    try:
+        outcome = verify_text((VECTORS / name).read_bytes(), TRUST)
+    except Unreadable:
+        assert verdict == "unreadable"
+        return
+    assert outcome.verdict == verdict
+    assert (outcome.first_failure or "\u2013") == _OTHER_FIRST.get(name, first)
+
+
+def test_all_documents_are_listed() -> None:
+    files = {str(each.relative_to(VECTORS)) for each in VECTORS.glob("*/*valid/*.json")}
+    assert files == {name for name, _, _ in _ROWS}
+
+
+@pytest.mark.parametrize("path", sorted([*VECTORS.glob("formulas/*.json"), *VECTORS.glob("leaves/*.json")]))
+def test_preimages(path: object) -> None:
+    from pathlib import Path
+
+    vector = parse(Path(str(path)).read_bytes())
+    assert canonical(vector["preimage"]) == vector["canonical"]
+    assert sha256(vector["canonical"].encode()) == vector["hash"]
+
+
+def test_every_derived_section_is_built() -> None:
+    from runseal_client.verifier.bundle import BundleVerification
+    from runseal_client.verifier.bundle_shape import read_bundle
+
+    frozen = json.loads((VECTORS / "derivation-v1.json").read_text())
+    for name, hashes in frozen.items():
+        verification = BundleVerification(read_bundle(parse((VECTORS / name).read_bytes())), TRUST[0])
+        verification.outcome()
+        built = {section: verification.made.hash_of(section) for section in hashes["sections"]}
+        assert built == hashes["sections"], name

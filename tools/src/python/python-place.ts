@@ -1,0 +1,62 @@
+import { spawnSync } from "node:child_process"
+import { existsSync, globSync, mkdirSync, mkdtempSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { ROOT } from "../supply-chain/lockfile.ts"
+
+export const PYTHON_FOLDER = join(ROOT, "python")
+
+/** A step that hangs ends; installing the proxy takes longest. */
+const STEP_TIMEOUT_MS = 600_000
+
+const CANDIDATES = [process.env.RUNSEAL_TEST_PYTHON, "python3.13", "python3.12", "python3.11", "python3"]
+
+const isNewEnough = (command: string): boolean => {
+  const source = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))"
+  return spawnSync(command, ["-c", source], { stdio: "ignore", timeout: STEP_TIMEOUT_MS }).status === 0
+}
+
+/** A Python of 3.11 or later that can make environments, if there is one. */
+export const findPython = (): string | undefined =>
+  CANDIDATES.find(command => command !== undefined && isNewEnough(command))
+
+/** Runs a program in the folder `python` and gives what it printed; throws, with that, when it fails. */
+export function runStep(command: string, ...parameters: readonly string[]): string {
+  const env = { ...process.env, PIP_DISABLE_PIP_VERSION_CHECK: "1", PYTHONDONTWRITEBYTECODE: "1" }
+  const run = spawnSync(command, parameters, {
+    cwd: PYTHON_FOLDER,
+    encoding: "utf8",
+    env,
+    timeout: STEP_TIMEOUT_MS,
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  const printed = `${run.stdout}${run.stderr}`
+  if (run.status !== 0) throw new Error(`${command} ${parameters.join(" ")}\n${printed.slice(-8000)}`)
+  return printed
+}
+
+/** A temporary folder with the wheel, and what makes environments beside it. */
+export interface PythonPlace {
+  /** Makes an empty environment and gives the folder of its programs. */
+  readonly environment: (name: string) => string
+  /** Builds the wheel and gives its path. */
+  readonly wheel: () => string
+}
+
+export function pythonPlace(python: string): PythonPlace {
+  const folder = mkdtempSync(join(tmpdir(), "runseal-python-"))
+  const environment = (name: string): string => {
+    const made = join(folder, name)
+    if (!existsSync(made)) runStep(python, "-m", "venv", made)
+    return join(made, "bin")
+  }
+  const wheel = (): string => {
+    const wheels = join(folder, "wheels")
+    mkdirSync(wheels)
+    runStep(join(environment("build"), "pip"), "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, ".")
+    const [name] = globSync("*.whl", { cwd: wheels })
+    if (name === undefined) throw new Error("No wheel was built.")
+    return join(wheels, name)
+  }
+  return { environment, wheel }
+}
