@@ -26,6 +26,7 @@ import { indexRoutes } from "./front/routes/index-route.ts"
 import { keyRoutes } from "./front/routes/keys-routes.ts"
 import { logRoutes } from "./front/routes/log-routes.ts"
 import { permitRoutes } from "./front/routes/permits-routes.ts"
+import { policyRoutes } from "./front/routes/policies-routes.ts"
 import { publicationRoutes, publicBundleRoutes } from "./front/routes/publications-routes.ts"
 import { redeemRoutes } from "./front/routes/redeem-routes.ts"
 import { reportRoutes } from "./front/routes/report-routes.ts"
@@ -54,7 +55,7 @@ const PUBLIC_ROUTES: readonly Routes[] = [
   discoveryRoutes,
 ]
 /** Under /admin/: for admin keys, and for the anonymous caller of open mode. */
-const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, claimRoutes, publicationRoutes]
+const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, claimRoutes, policyRoutes, publicationRoutes]
 /** Answered to every authenticated caller, with the caller's own records only. */
 const CALLER_ROUTES: readonly Routes[] = [
   executeRoutes,

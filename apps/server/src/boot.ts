@@ -24,6 +24,7 @@ import { type Config, readPolicyText, SERVICE_VERSION } from "./options/config.t
 import { StartupError } from "./options/startup-error.ts"
 import { refuseOwnLog } from "./options/witness.ts"
 import { pipelineOf } from "./pipeline-settings.ts"
+import { openPolicies } from "./policy-service.ts"
 import { openRenderer, type Renderer } from "./report/renderer.ts"
 import { type Inspection, openInspection } from "./run/inspection/inspection.ts"
 import { type CompiledPolicy, loadPolicy } from "./run/policy/load-policy.ts"
@@ -51,13 +52,19 @@ import { type Counters, createTelemetry } from "./telemetry.ts"
 
 export type Service = {
   readonly deps: Deps
+  /** Puts the file of `--policy` in force, as it is now. What comes of it is in the process log. */
+  readonly reloadPolicy: () => Promise<void>
   /** Finishes what was taken on, then closes the store. */
   readonly close: () => Promise<void>
 }
 
 /** What can be judged of the options before a database is made. */
 export type Prepared = {
+  /** That of the file of `--policy`, or the built-in one. */
   readonly policy: CompiledPolicy
+  /** Text of the file; undefined without one. */
+  readonly policyText: string | undefined
+  readonly signatureScan: SignatureScan
   readonly library: SignatureLibrary
   readonly inspection: Inspection
   readonly reviewer: Reviewer
@@ -66,7 +73,10 @@ export type Prepared = {
 }
 
 /** How the operator set the signature scan. @throws StartupError for a signature that the library does not have */
-function signatureScanOf({ mcdMode, mcdScope, mcdDisable = [] }: Config, library: SignatureLibrary): SignatureScan {
+export function signatureScanOf(
+  { mcdMode, mcdScope, mcdDisable = [] }: Config,
+  library: SignatureLibrary,
+): SignatureScan {
   const unknown = mcdDisable.find(id => !library.ids.has(id))
   if (unknown !== undefined)
     throw new StartupError(`--mcd-disable ${unknown}: the signature library has no such signature`)
@@ -78,11 +88,12 @@ export function prepare(config: Config): Prepared {
   try {
     const text = readPolicyText(config)
     const library = compileSignatureLibrary()
-    const policy = loadPolicy(text === undefined ? undefined : parseStrictJson(text), signatureScanOf(config, library))
+    const signatureScan = signatureScanOf(config, library)
+    const policy = loadPolicy(text === undefined ? undefined : parseStrictJson(text), signatureScan)
     const inspection = openInspection(library)
     const reviewer = createReviewer(config.reviewer, PROCESS_WORLD, inspection.review)
     const outside = config.rekor && openOutsideLog(config.rekor)
-    return { policy, library, inspection, reviewer, outside }
+    return { policy, policyText: text, signatureScan, library, inspection, reviewer, outside }
   } catch (error) {
     if (error instanceof PolicyError || error instanceof StrictJsonError)
       throw new StartupError(`--policy ${config.policyFile}: ${error.message}`)
@@ -188,10 +199,10 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   refuseOwnLog(config.witnesses, deployment)
   const { keys, origin, epoch } = deployment
   const [revision, doubt, stop] = [sourceRevision(), createDoubt(), new AbortController()]
+  const policies = await openPolicies(parts)
   const outside = await openOutside({ db, log: prepared.outside, nowMs, telemetry })
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
-  const trust = trustedKeysOf(document)
-  const shownHead = openShownHead(db, heads.known)
+  const [trust, shownHead] = [trustedKeysOf(document), openShownHead(db, heads.known)]
   const cosigner = openCosigner({ ...parts, shownHead })
   const { directory, idempotencyKeys, trialQuota, rateLimits } = openAccess({ ...parts, keys })
   const [ledger, verification] = [createBudgetLedger(db), openVerificationOf(deployment, document, parts)]
@@ -218,7 +229,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     reviewer: prepared.reviewer,
     signal: stop.signal,
     ...issuerOf(config, deployment),
-    pipeline: pipelineOf(config, prepared, revision, telemetry.stageFailed),
+    pipeline: pipelineOf(config, prepared, () => policies.inForce().compiled, revision, telemetry.stageFailed),
   })
   const readiness = verification.ready(createReadiness({ db, nowMs, heads, epoch, doubt, telemetry }))
   const deps: Deps = {
@@ -233,6 +244,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     idempotencyKeys,
     trustedProxyHops: config.trustedProxyHops,
     ...execution,
+    policies,
     attest: (owner, request, claim) => sealer.attest(attestationDraft(owner, request), claim),
     openExport: openExports({ ...parts, sealer, show: outside.shown.showOutside, reportFailure: telemetry.exportCut })
       .open,
@@ -250,10 +262,9 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     checkDocument: documents.check,
     ...publishedOf(deployment, config, document),
   }
-  const access = [reads, directory, rateLimits, trialQuota, idempotencyKeys]
-  const sealing = [prepared.inspection, renderer, documents, sweeper, ledger, sealer, verification]
-  const opened = [...sealing, cosigner, outside, ...access, heads, db]
-  return { deps, close: () => closeAll(stop, opened) }
+  const sealing = [policies, prepared.inspection, renderer, documents, sweeper, ledger, sealer, verification]
+  const opened = [...sealing, cosigner, outside, reads, directory, rateLimits, trialQuota, idempotencyKeys, heads, db]
+  return { deps, reloadPolicy: policies.reloader(() => readPolicyText(config)), close: () => closeAll(stop, opened) }
 }
 
 /** Ends what waits for others, then closes one part after the other. */

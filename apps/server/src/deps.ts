@@ -15,6 +15,7 @@ import type { RateLimits } from "./front/access/rate-limit.ts"
 import type { Sessions } from "./front/access/sessions.ts"
 import type { TrialQuota } from "./front/access/trial-quota.ts"
 import type { Permits } from "./permit-service.ts"
+import type { Policies } from "./policy-service.ts"
 import type { Renderer } from "./report/renderer.ts"
 import type { CheckDocument } from "./sealing/document-check.ts"
 import type { Exports } from "./sealing/exports.ts"
@@ -50,6 +51,8 @@ export type Deps = {
    * with half a run.
    */
   readonly execute: (submission: Submission, claim?: KeyClaim, request_id?: string) => Promise<SealedRun>
+  /** The policy in force, and how it changes. */
+  readonly policies: Pick<Policies, "inForce" | "load" | "dryRun">
   /** Opens, signs, redeems and closes permits. */
   readonly permits: Permits
   /** Runs a submission twice under one Moment; nothing is stored, charged or anchored. */

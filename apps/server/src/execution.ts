@@ -32,7 +32,8 @@ export type ExecutionParts = {
   readonly signOpening?: SignOpening | undefined
   /** Origin of the log. */
   readonly issuer: string
-  readonly pipeline: Omit<PipelineContext, "makeCharge" | "askReview">
+  /** What a run is held against that is admitted now. */
+  readonly pipeline: () => Omit<PipelineContext, "makeCharge" | "askReview">
 }
 
 const overflow = (): HttpError =>
@@ -59,14 +60,15 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
       if (made.ok) return { ordinal: made.ordinal, total_after: made.total_after }
       throw made.reason === "overflow" ? overflow() : new StoreError("conflict")
     }
-  const context = { ...pipeline, askReview }
+  const context = () => ({ ...pipeline(), askReview })
   return {
     execute: (submission, claim, request_id) => {
+      const settings = context()
       const work = async (reportFault: ReportFault): Promise<SealedRun> => {
-        const draft = await runToLog(submission, mint(), { ...context, makeCharge: chargeAs(claim), reportFault })
+        const draft = await runToLog(submission, mint(), { ...settings, makeCharge: chargeAs(claim), reportFault })
         return sealer.seal(draft, claim)
       }
-      return reportingFailures(pipeline.reportFault, request_id, work, run => run)
+      return reportingFailures(settings.reportFault, request_id, work, run => run)
     },
     rehearse: async submission => {
       const moment = mint()
@@ -75,8 +77,8 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
         if (!Number.isSafeInteger(total + tokens)) throw overflow()
         return { ordinal: movements + 1, total_after: total + tokens }
       })
-      const rehearsed = { ...context, makeCharge: wouldBe, askReview: once(askReview) }
-      const sealDraft = createRehearsal(moment.at, pipeline.reportFault)
+      const rehearsed = { ...context(), makeCharge: wouldBe, askReview: once(askReview) }
+      const sealDraft = createRehearsal(moment.at, rehearsed.reportFault)
       const sealOnce = async (): Promise<Bundle> => sealDraft(await runToLog(submission, moment, rehearsed))
       return [await sealOnce(), await sealOnce()]
     },

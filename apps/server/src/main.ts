@@ -118,6 +118,7 @@ async function main(): Promise<void> {
       process.exitCode = 1
     })
   }
+  process.on("SIGHUP", () => void service.reloadPolicy())
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopFor(signal))
   if (NPM_STARTS.has(process.env.npm_lifecycle_event ?? "")) whenParentEnds(() => stopFor("npm ended"))
 }

@@ -9,6 +9,7 @@ import { checkpointNoteKey } from "./keys/ecdsa-keys.ts"
 import type { HeadsCommand, IndexCommand, KeysCommand } from "./options/commands.ts"
 import type { Config } from "./options/config.ts"
 import { StartupError } from "./options/startup-error.ts"
+import { doWithPolicy } from "./policy-commands.ts"
 import { createLogger } from "./process-log.ts"
 import {
   changeKeys,
@@ -36,7 +37,13 @@ type Printed = { readonly out: string; readonly err?: string }
  * @throws StartupError with one sentence
  */
 export async function runCommand(config: Config, open: (ifMissing: IfMissing) => Promise<Database>): Promise<boolean> {
-  const { mintAdminKey: name, keysCommand, headsCommand, indexCommand } = config
+  const { mintAdminKey: name, keysCommand, headsCommand, indexCommand, policyCommand } = config
+  if (policyCommand !== undefined) {
+    const output = doWithPolicy(config, policyCommand)
+    process.stdout.write(printed(policyCommand, output).out)
+    if (!output.passed) process.exitCode = 1
+    return true
+  }
   const logger = createLogger(config.logLevel, process.stderr)
   const answer = async (db: Database): Promise<Printed> => {
     if (name !== undefined) return mintAdminKey(db, name)
@@ -54,7 +61,7 @@ export async function runCommand(config: Config, open: (ifMissing: IfMissing) =>
   return true
 }
 
-const printed = ({ json: asJson }: KeysCommand | HeadsCommand | IndexCommand, { json, lines }: Output): Printed => ({
+const printed = ({ json: asJson }: { readonly json: boolean }, { json, lines }: Output): Printed => ({
   out: asJson ? `${JSON.stringify(json, undefined, 2)}\n` : `${lines.join("\n")}\n`,
 })
 

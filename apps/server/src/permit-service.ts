@@ -57,7 +57,8 @@ type PermitParts = {
   readonly sealer: Pick<Sealer, "seal" | "openPermit" | "closePermit">
   readonly nowMs: () => number
   readonly mint: ReturnType<typeof createMomentSource>
-  readonly pipeline: PermitContext
+  /** What an opening or a close is held against that is admitted now. */
+  readonly pipeline: () => PermitContext
   /** Undefined where this service opens no permits. */
   readonly signOpening: SignOpening | undefined
   /** Origin of the log, which issues the tokens. */
@@ -72,14 +73,15 @@ export function openPermits({ db, sealer, nowMs, mint, pipeline, signOpening, is
   return {
     open: async (submission, asked, { claim, request_id }) => {
       if (signOpening === undefined) throw permitsOff()
+      const context = pipeline()
       const work = async (reportFault: ReportFault): Promise<OpenedPermit> => {
-        const pending = await openPermit(submission, asked, mint(), { ...pipeline, reportFault })
+        const pending = await openPermit(submission, asked, mint(), { ...context, reportFault })
         if ("outcome_kind" in pending) return { refused: await sealer.seal(pending, claim) }
         const opened = await sealer.openPermit(pending, claim).catch(refusedAs("reserve_tokens"))
         return "refused" in opened ? opened : { opening: opened.opening.document }
       }
       const refusedRun = (made: OpenedPermit): SealedRun | undefined => ("refused" in made ? made.refused : undefined)
-      return reportingFailures(pipeline.reportFault, request_id, work, refusedRun)
+      return reportingFailures(context.reportFault, request_id, work, refusedRun)
     },
     close: async ({ tenant, opening, seed, redeemed_clock }, act, { claim, request_id }) => {
       const twice = declaredTwice(opening, act.declared)
@@ -89,11 +91,12 @@ export function openPermits({ db, sealer, nowMs, mint, pipeline, signOpening, is
       if (closed_clock > opening.close_by) throw permitNotOpen()
       const redemption = redeemed_clock === undefined ? {} : { redeemed_clock }
       const closing = { tenant, act, opening, seed, closed_clock, ...redemption }
+      const context = pipeline()
       const work = async (reportFault: ReportFault): Promise<SealedRun> => {
-        const pending = await closePermit(closing, { ...pipeline, reportFault })
+        const pending = await closePermit(closing, { ...context, reportFault })
         return sealer.closePermit(pending, claim).catch(refusedAs("request_substance.cost.total_tokens"))
       }
-      return reportingFailures(pipeline.reportFault, request_id, work, run => run)
+      return reportingFailures(context.reportFault, request_id, work, run => run)
     },
     sign: async opening => (isExpired(opening, nowMs()) ? undefined : signOpening?.(opening)),
     check: async (token, opening) => {

@@ -25,24 +25,27 @@ const provenanceOf = (source_revision: string): SystemProvenanceSection =>
     }),
   )
 
-/** What every run is held against and says of the service. */
-export const pipelineOf = (
+/** What a run is held against that is admitted now, and what it says of the service. @param policy the one in force */
+export function pipelineOf(
   config: Config,
-  { policy, library, inspection }: Prepared,
+  { library, inspection }: Pick<Prepared, "library" | "inspection">,
+  policy: () => PipelineContext["policy"],
   revision: string,
   reportFault: PipelineContext["reportFault"],
-): ExecutionParts["pipeline"] => ({
-  policy,
-  library,
-  scan: inspection.scan,
-  region: config.region,
-  enforcement: config.mode === "observe" ? ENFORCEMENT : undefined,
-  max_scan_units: BODY_MAX_BYTES,
-  budgets: {
-    run_tokens: config.runTokenBudget,
-    window_tokens: config.windowTokenBudget,
-    window_seconds: config.windowSeconds,
-  },
-  system_provenance: provenanceOf(revision),
-  reportFault,
-})
+): ExecutionParts["pipeline"] {
+  const settings = {
+    library,
+    scan: inspection.scan,
+    region: config.region,
+    ...(config.mode === "observe" && { enforcement: ENFORCEMENT }),
+    max_scan_units: BODY_MAX_BYTES,
+    budgets: {
+      run_tokens: config.runTokenBudget,
+      window_tokens: config.windowTokenBudget,
+      window_seconds: config.windowSeconds,
+    },
+    system_provenance: provenanceOf(revision),
+    reportFault,
+  }
+  return () => ({ ...settings, policy: policy() })
+}

@@ -70,6 +70,12 @@ type Lines = {
   ) => void
   /** What the last process may not have verified was not verified after the start either. */
   readonly recentNotVerified: (error: unknown) => void
+  /** A policy is in force. @param passedOver the file of `--policy` was in force before and is not again */
+  readonly policyChanged: (policy: PolicyFacts, passedOver: boolean) => void
+  /** Which policy is in force was not read; that is tried again. */
+  readonly policyNotRead: (error: unknown) => void
+  /** The file of `--policy` was not loaded again. @param reason why */
+  readonly policyRefused: (reason: string) => void
   /** Due permits were not ended; that is tried again. */
   readonly permitsNotEnded: (error: unknown) => void
   /** An export ended before its last line. */
@@ -95,6 +101,14 @@ type Lines = {
   readonly notEntered: (outside_log: string, log_index: number, refusal: OutsideRefusal) => void
   /** A delivery to an outside log was given up. */
   readonly deliveryFailed: (error: unknown) => void
+}
+
+/** What the process log says of a policy. */
+export type PolicyFacts = {
+  readonly version: number
+  readonly policy_id: string
+  readonly policy_hash: string
+  readonly source: string
 }
 
 export type Telemetry = Omit<Counters, keyof Lines> & Lines
@@ -174,6 +188,18 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
       )
     },
     recentNotVerified: err => logger.error({ err }, "what was sealed last before the start was not verified again"),
+    policyChanged: ({ version, policy_id, policy_hash, source }, passedOver) => {
+      const facts = { version, policy_id, policy_hash, source }
+      if (passedOver)
+        logger.warn(
+          facts,
+          "the file of --policy was in force before this policy and is passed over: send SIGHUP to put it in force again",
+        )
+      else logger.info(facts, "the policy in force")
+    },
+    policyNotRead: err => logger[levelOf(err)]({ err }, "which policy is in force was not read"),
+    policyRefused: reason =>
+      logger.error({ reason }, "the file of --policy is not in force: the policy of before stays"),
     permitsNotEnded: err => logger[levelOf(err)]({ err }, "due permits were not ended"),
     exportCut: err => logger.error({ err }, "an export was cut off"),
     headsHeld: trouble =>

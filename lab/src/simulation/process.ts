@@ -95,7 +95,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     signal: new AbortController().signal,
     signOpening: permitSigning(keys.service, origin),
     issuer: origin,
-    pipeline: pipelineOf(config, prepared, "unknown", reportFault),
+    pipeline: pipelineOf(config, prepared, () => prepared.policy, "unknown", reportFault),
   })
   const keyed = openIdempotencyKeys(db, nowMs)
   const once = async <Made>(claim: KeyClaim | undefined, make: () => Promise<Made>): Promise<Settled<Made>> =>

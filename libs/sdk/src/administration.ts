@@ -14,7 +14,18 @@ import {
   type UnpublishedRun,
   unpublishedRunSchema,
 } from "@runseal/core/wire/key-requests"
-import { as, runPath } from "./calls.ts"
+import {
+  type DryRunAnswer,
+  type DryRunRequest,
+  dryRunAnswerSchema,
+  type LoadedPolicy,
+  type LoadPolicyRequest,
+  loadedPolicySchema,
+  type PoliciesPage,
+  policiesPageSchema,
+} from "@runseal/core/wire/policy-requests"
+import { as, query, runPath } from "./calls.ts"
+import type { Reply } from "./exchange.ts"
 import { jsonText } from "./plain-json.ts"
 import { type CallOptions, integerWithin } from "./settings.ts"
 import type { Send } from "./transport.ts"
@@ -31,6 +42,17 @@ export type Administration = {
   readonly revokeKey: (keyId: number, options?: CallOptions) => Promise<RevokedKey>
   /** Gives the runs of open mode to a key, once: it reads, searches, reports and exports them from then on. A retry changes nothing. */
   readonly claimRuns: (keyId: number, options?: CallOptions) => Promise<ClaimedRuns>
+  /** Puts a policy in force, in every process within two seconds. A retry finds it in force. */
+  readonly loadPolicy: (policy: LoadPolicyRequest["policy"], options?: CallOptions) => Promise<LoadedPolicy>
+  /** What a policy would change on the newest runs; nothing changes. */
+  readonly tryPolicy: (
+    policy: DryRunRequest["policy"],
+    options?: CallOptions & { readonly last?: number | undefined },
+  ) => Promise<DryRunAnswer>
+  /** Policies that were in force, newest first; `before` is `next` of the page before. */
+  readonly policies: (
+    options?: CallOptions & { readonly limit?: number | undefined; readonly before?: number | undefined },
+  ) => Promise<PoliciesPage>
   /** Publishes the bundle of a run that the calling key reads, at an address that needs no key. */
   readonly publish: (runId: number, options?: CallOptions) => Promise<PublishedRun>
   /** Ends a publication. Caches may serve copies for an hour. */
@@ -39,6 +61,9 @@ export type Administration = {
 
 const keyPath = (keyId: number): string =>
   `/admin/keys/${integerWithin("The key id", keyId, 1, Number.MAX_SAFE_INTEGER)}`
+
+/** 201 for a new version, 200 for the policy that is in force already. */
+const LOADED = (reply: Reply): LoadedPolicy => as(loadedPolicySchema, reply.status === 201 ? 201 : 200)(reply)
 
 export const administration = (send: Send): Administration => ({
   createKey: async (request, options) =>
@@ -51,6 +76,20 @@ export const administration = (send: Send): Administration => ({
     const body = jsonText({ key_id })
     return await send({ path: "/admin/runs/claim", body, repeatable: true }, as(claimedRunsSchema), options)
   },
+  loadPolicy: async (policy, options) => {
+    const body = jsonText({ policy })
+    return await send({ path: "/admin/policies", body, repeatable: true }, LOADED, options)
+  },
+  tryPolicy: async (policy, { last, ...options } = {}) => {
+    const body = jsonText({ policy, last })
+    return await send({ path: "/admin/policies/dry-run", body, repeatable: true }, as(dryRunAnswerSchema), options)
+  },
+  policies: async ({ limit, before, ...options } = {}) =>
+    await send(
+      { path: `/admin/policies${query({ limit, before })}`, repeatable: true },
+      as(policiesPageSchema),
+      options,
+    ),
   publish: async (runId, options) => {
     const path = `/admin${runPath(runId)}/publish`
     return await send({ method: "POST", path, repeatable: true }, as(publishedRunSchema), options)

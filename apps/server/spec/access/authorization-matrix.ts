@@ -143,6 +143,17 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     { path: ({ key }) => `/admin/keys/${key}` },
     { open: 404, admin: 200, other_admin: 200 },
   ),
+  "GET /admin/policies": administrative(at("/admin/policies"), { open: 200, admin: 200, other_admin: 200 }),
+  "POST /admin/policies/dry-run": administrative(at("/admin/policies/dry-run", { policy: {} }), {
+    open: 400,
+    admin: 400,
+    other_admin: 400,
+  }),
+  "POST /admin/policies": administrative(at("/admin/policies", { policy: {} }), {
+    open: 403,
+    admin: 400,
+    other_admin: 400,
+  }),
   "POST /admin/runs/claim": administrative(at("/admin/runs/claim", { key_id: 999_999 }), {
     open: 403,
     admin: 404,

@@ -31,7 +31,14 @@ export type IndexCommand = {
   readonly keyId?: number
 }
 
+/** Tries a policy file: lints it, or holds it against cases. */
+export type PolicyCommand = { readonly json: boolean; readonly file: string } & (
+  | { readonly action: "check" }
+  | { readonly action: "test"; readonly cases: string }
+)
+
 export type Commands = {
+  readonly policyCommand?: PolicyCommand
   readonly keysCommand?: KeysCommand
   readonly headsCommand?: HeadsCommand
   readonly indexCommand?: IndexCommand
@@ -45,11 +52,12 @@ type Flags = {
   readonly signer?: string
 }
 
-/** Adds the commands `keys`, `heads` and `search-index`. @param take receives the command that was given, if one was */
+/** Adds the commands `keys`, `heads`, `search-index` and `policy`. @param take receives the command that was given, if one was */
 export function addCommands(program: Command, take: (found: Commands) => void): void {
   addKeysCommands(program, keysCommand => take({ keysCommand }))
   addHeadsCommands(program, headsCommand => take({ headsCommand }))
   addIndexCommand(program, indexCommand => take({ indexCommand }))
+  addPolicyCommands(program, policyCommand => take({ policyCommand }))
 }
 
 /** Adds a command that prints text or, with `--json`, JSON. */
@@ -110,6 +118,18 @@ function addIndexCommand(program: Command, take: (command: IndexCommand) => void
         ...(key === undefined ? {} : { keyId: Number(key) }),
       })
     })
+}
+
+function addPolicyCommands(program: Command, take: (command: PolicyCommand) => void): void {
+  const policy = program.command("policy").description("a policy document, tried before it is in force")
+  addPrinting(policy, "check <file>", "lint a policy, and show its hash and what it decides on examples").action(
+    (file: string, { json = false }: Flags) => take({ action: "check", file, json }),
+  )
+  addPrinting(
+    policy,
+    "test <file> <cases>",
+    "hold a policy against cases; exits with 1 when one is decided otherwise",
+  ).action((file: string, cases: string, { json = false }: Flags) => take({ action: "test", file, cases, json }))
 }
 
 function signerAddress(text: string): string {

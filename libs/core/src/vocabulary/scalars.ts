@@ -78,8 +78,8 @@ export const routeIdSchema: v.GenericSchema<string> = v.pipe(
   v.maxLength(ROUTE_ID_MAX_LENGTH, `must have at most ${ROUTE_ID_MAX_LENGTH} characters`),
 )
 /** Marks a run whose decisions were observed and not enforced; no other run has a mark. docs/concepts.md, "Observed run". */
-export const ENFORCEMENT = "observe"
-export type Enforcement = typeof ENFORCEMENT
+export type Enforcement = "observe"
+export const ENFORCEMENT: Enforcement = "observe"
 export const enforcementSchema: v.GenericSchema<Enforcement> = v.literal(ENFORCEMENT)
 /** A commit, or that none is known. */
 export const revisionSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(/^([0-9a-f]{40}|unknown)$/))

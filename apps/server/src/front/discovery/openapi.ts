@@ -20,6 +20,7 @@ import { HOOK_OPERATIONS } from "./operations/hooks-operations.ts"
 import { KEY_OPERATIONS } from "./operations/keys-operations.ts"
 import { LOG_OPERATIONS } from "./operations/log-operations.ts"
 import { PERMIT_OPERATIONS } from "./operations/permits-operations.ts"
+import { POLICY_OPERATIONS } from "./operations/policies-operations.ts"
 import { RUN_OPERATIONS } from "./operations/runs-operations.ts"
 import { SERVICE_OPERATIONS } from "./operations/service-operations.ts"
 import { SESSION_OPERATIONS } from "./operations/session-operations.ts"
@@ -33,6 +34,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...RUN_OPERATIONS,
   ...ATTESTATION_OPERATIONS,
   ...KEY_OPERATIONS,
+  ...POLICY_OPERATIONS,
   ...SESSION_OPERATIONS,
   ...LOG_OPERATIONS,
   ...SERVICE_OPERATIONS,

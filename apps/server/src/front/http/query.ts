@@ -33,7 +33,7 @@ export type QuerySchema<T> = v.GenericSchema<unknown, T> & { readonly entries: R
 
 export type Page = { readonly limit: number; readonly offset: number }
 
-const integerText = (min: number, max: number, fallback?: number): v.GenericSchema<string, number> => {
+export const integerText = (min: number, max: number, fallback?: number): v.GenericSchema<string, number> => {
   const rule = `must be an integer from ${min} to ${max}`
   return v.pipe(
     v.string(),

@@ -20,6 +20,12 @@ import {
   type RedeemPermitRequest,
   redeemPermitRequestSchema,
 } from "@runseal/core/wire/permit-requests"
+import {
+  type DryRunRequest,
+  dryRunRequestSchema,
+  type LoadPolicyRequest,
+  loadPolicyRequestSchema,
+} from "@runseal/core/wire/policy-requests"
 import { type OpenSessionRequest, openSessionRequestSchema } from "@runseal/core/wire/session-requests"
 import type { SubmittedRun } from "@runseal/core/wire/submission"
 import * as v from "valibot"
@@ -49,6 +55,12 @@ export const readSessionBody = (body: JsonObject): OpenSessionRequest => readBod
 
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export const readClaimBody = (body: JsonObject): ClaimRequest => readBody(claimRequestSchema, body)
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export const readPolicyBody = (body: JsonObject): LoadPolicyRequest => readBody(loadPolicyRequestSchema, body)
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export const readDryRunBody = (body: JsonObject): DryRunRequest => readBody(dryRunRequestSchema, body)
 
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export function readAttestBody(body: JsonObject): AttestRequest {

@@ -27,7 +27,7 @@ export function evaluatePolicy(policy: CompiledPolicy, input: PolicyInput): Poli
   }
   try {
     const request = cedarRequest(input)
-    return readAnswer(statefulIsAuthorized({ ...request, preparsedPolicySetId: policy.policy_hash, entities: [] }))
+    return readAnswer(statefulIsAuthorized({ ...request, preparsedPolicySetId: policy.rule_set, entities: [] }))
   } catch {
     // The engine refuses what it cannot read (a lone surrogate, say) by throwing; its message may quote the request.
     return failed(ENGINE_RULE_ID)

@@ -34,6 +34,8 @@ export interface CompiledPolicy {
   /** Sorted. */
   readonly required_attested_fields: readonly AttestedField[]
   readonly policy_hash: string
+  /** Name under which the engine has the parsed rules. */
+  readonly rule_set: string
   readonly signature_scan: SignatureScan
   /** Rules that mention `model_temperature`, sorted: they must not be asked when the number cannot be given exactly. */
   readonly temperature_rule_ids: readonly string[]
@@ -125,15 +127,21 @@ function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyD
 /**
  * Compiles a policy document, by default the built-in one.
  * @param scan how the operator set the signature scan
+ * @param ruleSet name of the rules in the engine, which forgets none: a candidate has one that the next candidate takes over
  * @throws PolicyError with one sentence for the operator
  */
-export function loadPolicy(json?: JsonValue, scan: SignatureScan = DEFAULT_SIGNATURE_SCAN): CompiledPolicy {
+export function loadPolicy(
+  json?: JsonValue,
+  scan: SignatureScan = DEFAULT_SIGNATURE_SCAN,
+  ruleSet?: string,
+): CompiledPolicy {
   const document = json === undefined ? BUILT_IN_POLICY : parsePolicyDocument(json)
   const parsed = document.rules.map(rule => ({ id: rule.id, policy: parseRule(rule) }))
   const texts = Object.fromEntries(document.rules.map(rule => [rule.id, cedarText(rule)]))
   validateRules(texts)
   const policy_hash = digest(policyPreimage(document, scan))
-  const prepared = preparsePolicySet(policy_hash, { staticPolicies: texts })
+  const rule_set = ruleSet ?? policy_hash
+  const prepared = preparsePolicySet(rule_set, { staticPolicies: texts })
   if (prepared.type === "failure") throw new PolicyError(`The policy does not parse: ${firstMessage(prepared.errors)}.`)
   return {
     policy_id: document.policy_id,
@@ -141,6 +149,7 @@ export function loadPolicy(json?: JsonValue, scan: SignatureScan = DEFAULT_SIGNA
     ...(document.profile_tag === undefined ? {} : { profile_tag: document.profile_tag }),
     required_attested_fields: document.required_attested_fields.toSorted(),
     policy_hash,
+    rule_set,
     signature_scan: scan,
     temperature_rule_ids: parsed
       .filter(({ policy }) => JSON.stringify(policy).includes('"model_temperature"'))

@@ -22,7 +22,11 @@ const attested = ({ declared }: Decided): AttestedContext | undefined => {
   return context === undefined ? undefined : v.parse(attestedContextSchema, context)
 }
 
-export function policyInput(run: Decided, envelope: EnvelopeSection, payload: PayloadSection): PolicyInput {
+export function policyInput(
+  run: Decided,
+  envelope: Pick<EnvelopeSection, "tenant_id" | "execution_region">,
+  payload: Pick<PayloadSection, "payload_bytes">,
+): PolicyInput {
   const { declared } = run
   const context = attested(run)
   const performed = member(member(declared.authorization_chain, "human_in_loop"), "performed")

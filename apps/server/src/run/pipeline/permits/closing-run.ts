@@ -106,7 +106,7 @@ export function kernelsOf(run: RunKernels): RunKernels {
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0
 
 /** What the opening declared, with what the close adds to it. */
-function declaredContent(sources: DeclaredSources): Partial<Record<DeclaredName, JsonObject>> {
+export function declaredContent(sources: DeclaredSources): Partial<Record<DeclaredName, JsonObject>> {
   const content: Partial<Record<DeclaredName, JsonObject>> = {}
   for (const name of DECLARED_NAMES) {
     const declared = declaredView(sources, name)?.declared

@@ -1,0 +1,140 @@
+/** Policies that change while the service runs: docs/api.md, "Policies", and decision 0186. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { JsonObject } from "@runseal/canonical"
+import { afterAll, describe, expect, test } from "vitest"
+import { loadPolicy } from "../src/run/policy/load-policy.ts"
+import { openDatabase } from "../src/store/driver/database.ts"
+import { eachDatabase, newPostgresUrl, postgresStart, postgresTitle } from "./database/databases.ts"
+import { asking } from "./harness/asked-permits.ts"
+import { ADMIN, type Holder, mint } from "./harness/key-holders.ts"
+import { listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { EICAR, request, spending } from "./harness/sample-requests.ts"
+import { openService, standingService, type TestService } from "./harness/test-service.ts"
+import { until } from "./harness/until.ts"
+
+const policyOf = (policy_id: string, ...rules: readonly JsonObject[]): JsonObject => ({
+  policy_id,
+  policy_name: policy_id,
+  required_attested_fields: [],
+  rules: [{ id: "permit-all", effect: "allow" }, ...rules],
+})
+const OPEN = policyOf("open")
+const NO_SPENDING = policyOf("no-spending", {
+  id: "deny-spending",
+  effect: "deny",
+  when: "context.declared_tokens > 10",
+})
+
+const asAdmin = (service: TestService): Promise<Holder> => mint(service, ADMIN)
+
+eachDatabase("a policy that is loaded", open => {
+  const service = standingService(() => ({ open, policy: OPEN }))
+
+  test("decides the next run, and is in the history with who loaded it", async () => {
+    const admin = await asAdmin(service())
+    const loaded = await admin.post("/admin/policies", { policy: NO_SPENDING })
+    expect(loaded).toMatchObject({ status: 201, body: { changed: true, version: 2, source: "api" } })
+    expect(textAt(loaded.body, "policy_hash")).toBe(loadPolicy(NO_SPENDING).policy_hash)
+    const denied = await admin.post("/execute", spending(11))
+    expect(denied).toMatchObject({ status: 422, body: { deny_receipt: { fired_rule_id: "deny-spending" } } })
+
+    const again = await admin.post("/admin/policies", { policy: NO_SPENDING })
+    expect(again).toMatchObject({ status: 200, body: { changed: false, version: 2 } })
+    const { body } = await admin.get("/admin/policies")
+    expect(listAt(body, "policies")).toMatchObject([
+      { version: 2, policy_id: "no-spending", policy: NO_SPENDING, loaded_by: textAt(loaded.body, "loaded_by") },
+      { version: 1, policy_id: "open", policy: OPEN, source: "file" },
+    ])
+    const paged = await admin.get("/admin/policies?limit=1")
+    expect(paged.body).toMatchObject({ next: 2 })
+    expect(listAt((await admin.get("/admin/policies?limit=1&before=2")).body, "policies")).toHaveLength(1)
+
+    // A policy that cannot be used changes nothing.
+    const refused = await admin.post("/admin/policies", {
+      policy: policyOf("bad", { id: "x", effect: "deny", when: "context.nothing" }),
+    })
+    expect(refused.status).toBe(400)
+    expect(textAt(refused.body, "error")).toContain('Rule "x"')
+    expect(listAt((await admin.get("/admin/policies")).body, "policies")).toHaveLength(2)
+  })
+})
+
+describe("a dry run", () => {
+  const service = standingService(() => ({ policy: OPEN }))
+
+  test("says what a candidate would change, by rule and by run, and changes nothing", async () => {
+    const spent = await service().execute(spending(11))
+    await service().execute(request())
+    await service().execute(request({ payload: EICAR }))
+    const { body } = await service().post("/admin/policies/dry-run", { policy: NO_SPENDING })
+    expect(body).toMatchObject({
+      judged: 3,
+      changed: 1,
+      newly_refused: 1,
+      newly_admitted: 0,
+      not_judged: 0,
+      changes: [
+        {
+          run_id: numberAt(spent.body, "run_id"),
+          outcome_kind: "ok",
+          in_force: { decision: "admitted", rule_id: "permit-all" },
+          candidate: { decision: "denied", rule_id: "deny-spending", reason: "RULE_DENIED" },
+        },
+      ],
+    })
+    expect(listAt(body, "rules")).toContainEqual({ rule_id: "deny-spending", in_force: 0, candidate: 1 })
+    expect((await service().execute(spending(11))).status).toBe(200)
+  })
+
+  test("judges a refused opening by the tokens that it asked for", async () => {
+    const refused = await service().post("/permits", asking({ payload: EICAR, reserve_tokens: 50 }))
+    expect(refused.status).toBe(422)
+    const { body } = await service().post("/admin/policies/dry-run", { policy: NO_SPENDING, last: 1 })
+    // The signature comes before every rule: no policy would admit it.
+    expect(body).toMatchObject({ judged: 1, changed: 0 })
+  })
+
+  test("names a missing field", async () => {
+    await service().execute(request())
+    const candidate = { ...OPEN, policy_id: "strict", required_attested_fields: ["actor_id"] }
+    const { body } = await service().post("/admin/policies/dry-run", { policy: candidate, last: 1 })
+    expect(objectAt(body, "changes", 0, "candidate")).toEqual({
+      decision: "not_admitted",
+      missing_fields: ["actor_id"],
+    })
+  })
+})
+
+describe("the policy at a start", () => {
+  const folder = mkdtempSync(join(tmpdir(), "runseal-policies-"))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const [policyFile, keysDir] = [join(folder, "policy.json"), join(folder, "keys")]
+  const version = ({ deps }: TestService) => {
+    const { version, policy_id, source } = deps.policies.inForce().row
+    return { version, policy_id, source }
+  }
+
+  describe.skipIf(postgresStart.kind === "absent")(`of several processes ${postgresTitle}`, () => {
+    test("is a file that is new to the deployment; one of before does not undo what came after it", async () => {
+      const url = await newPostgresUrl()
+      const open = () => openDatabase({ kind: "postgres", url })
+      writeFileSync(policyFile, JSON.stringify(OPEN))
+      const first = await openService({ open, keysDir, config: { policyFile } })
+      expect(version(first)).toEqual({ version: 1, policy_id: "open", source: "file" })
+      writeFileSync(policyFile, JSON.stringify(NO_SPENDING))
+      const second = await openService({ open, keysDir, config: { policyFile } })
+      expect(version(second)).toEqual({ version: 2, policy_id: "no-spending", source: "file" })
+      await until("the first process reads it", () => first.deps.policies.inForce().row.version === 2)
+
+      writeFileSync(policyFile, JSON.stringify(OPEN))
+      const third = await openService({ open, keysDir, config: { policyFile } })
+      expect(version(third)).toMatchObject({ version: 2, policy_id: "no-spending" })
+      expect(third.logLines.join("")).toContain("passed over")
+      const fourth = await openService({ open, keysDir })
+      expect(version(fourth)).toMatchObject({ version: 2 })
+      for (const service of [fourth, third, second, first]) await service.close()
+    })
+  })
+})

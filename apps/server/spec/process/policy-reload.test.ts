@@ -1,0 +1,74 @@
+/** Policies in a process: SIGHUP, and the commands that need no database. docs/policy-and-review.md, "Tighten a policy without an accident". */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, expect, test } from "vitest"
+import { runToEnd, startChild } from "../harness/child.ts"
+import { request, spending } from "../harness/sample-requests.ts"
+import { until } from "../harness/until.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "runseal-policy-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const file = (name: string, value: unknown): string => {
+  const path = join(folder, name)
+  writeFileSync(path, typeof value === "string" ? value : JSON.stringify(value))
+  return path
+}
+const OPEN = {
+  policy_id: "open",
+  policy_name: "Open",
+  required_attested_fields: [],
+  rules: [{ id: "permit-all", effect: "allow" }],
+}
+const FRUGAL = {
+  ...OPEN,
+  policy_id: "frugal",
+  rules: [...OPEN.rules, { id: "deny-spending", effect: "deny", when: "context.declared_tokens > 10" }],
+}
+
+test("SIGHUP puts the changed file in force; one that cannot be used changes nothing", async () => {
+  const policy = file("policy.json", OPEN)
+  const child = await startChild(["--data-dir", join(folder, "data"), "--policy", policy])
+  try {
+    expect((await child.post("/execute", spending(11))).status).toBe(200)
+    file("policy.json", FRUGAL)
+    child.signal("SIGHUP")
+    await until("the file is in force", async () => (await child.post("/execute", spending(11))).status === 422)
+    file("policy.json", "{")
+    child.signal("SIGHUP")
+    await until("the file is refused", () => child.stdout().includes("the policy of before stays"))
+    expect((await child.post("/execute", spending(11))).status).toBe(422)
+  } finally {
+    await child.end("SIGTERM")
+  }
+})
+
+test("policy check shows hash, warnings and decisions, and refuses what a start refuses", async () => {
+  const good = await runToEnd(["policy", "check", file("good.json", FRUGAL)])
+  expect(good).toMatchObject({ code: 0 })
+  expect(good.stdout).toMatch(/policy_hash [0-9a-f]{64}/)
+  expect(good.stdout).toContain("denied by deny-spending (RULE_DENIED)")
+  const closed = await runToEnd(["policy", "check", file("closed.json", { ...OPEN, rules: [] })])
+  expect(closed.stdout).toContain("there is no allow rule: every run is denied")
+  const bad = await runToEnd([
+    "policy",
+    "check",
+    file("bad.json", { ...OPEN, rules: [{ id: "x", effect: "deny", when: "context.nothing" }] }),
+  ])
+  expect(bad.code).toBe(1)
+  expect(bad.stderr).toContain('Rule "x"')
+})
+
+test("policy test exits with 1 when a case is decided otherwise", async () => {
+  const policy = file("tested.json", FRUGAL)
+  const denied = { decision: "denied", rule_id: "deny-spending" }
+  const cases = [
+    { name: "cheap", request: request(), expect: { decision: "admitted" } },
+    { name: "dear", request: spending(11), expect: denied },
+  ]
+  expect(await runToEnd(["policy", "test", policy, file("cases.json", cases)])).toMatchObject({ code: 0 })
+  const wrong = [{ name: "cheap", request: request(), expect: denied }]
+  const failed = await runToEnd(["policy", "test", policy, file("wrong.json", wrong), "--json"])
+  expect(failed.code).toBe(1)
+  expect(JSON.parse(failed.stdout)).toMatchObject({ ok: false, cases: 1, failed: 1 })
+})

@@ -1,0 +1,56 @@
+/** Policies: history, loading, dry run. */
+import {
+  dryRunAnswerSchema,
+  dryRunRequestSchema,
+  loadedPolicySchema,
+  loadPolicyRequestSchema,
+  policiesPageSchema,
+} from "@runseal/core/wire/policy-requests"
+import { BODY_MAX_BYTES } from "../../http/json-body.ts"
+import { policiesQuerySchema } from "../../http/policy-query.ts"
+import { json, type Operation } from "../operation.ts"
+
+const ADMIN = { tag: "Policies", access: "admin" } as const
+const POLICY = {
+  policy_id: "regulated-payments",
+  policy_name: "Regulated payments",
+  required_attested_fields: ["actor_id"],
+  rules: [{ id: "permit-in-region", effect: "allow", when: 'context.execution_region like "eu-*"' }],
+}
+
+export const POLICY_OPERATIONS: readonly Operation[] = [
+  {
+    ...ADMIN,
+    method: "get",
+    path: "/admin/policies",
+    id: "list_policies",
+    summary: "Every policy that was in force, newest first",
+    query: policiesQuerySchema,
+    answers: { 200: json(policiesPageSchema, "A page of policies. The first of all is the one in force.") },
+  },
+  {
+    ...ADMIN,
+    method: "post",
+    path: "/admin/policies",
+    id: "load_policy",
+    summary: "Put a policy in force, without a restart",
+    description:
+      "Every process of this deployment decides by it within two seconds. An administrative event says who loaded it.",
+    body: { schema: loadPolicyRequestSchema, max_bytes: BODY_MAX_BYTES, example: { policy: POLICY } },
+    answers: {
+      200: json(loadedPolicySchema, "This document was in force already."),
+      201: json(loadedPolicySchema, "The policy is in force."),
+    },
+  },
+  {
+    ...ADMIN,
+    method: "post",
+    path: "/admin/policies/dry-run",
+    id: "try_policy",
+    summary: "Hold a policy against the newest runs",
+    description:
+      "Changes nothing. Both policies judge what the records of the runs declare; 503 while another dry run is under way.",
+    body: { schema: dryRunRequestSchema, max_bytes: BODY_MAX_BYTES, example: { policy: POLICY, last: 100 } },
+    answers: { 200: json(dryRunAnswerSchema, "What would change, by rule and by run.") },
+  },
+]

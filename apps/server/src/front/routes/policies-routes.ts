@@ -1,0 +1,80 @@
+/** Loading, trying and listing policies. docs/api.md, "Policies". */
+import { type JsonValue, parseStrictJson } from "@runseal/canonical"
+import type { EventFacts } from "@runseal/core/artifacts/admin-event"
+import { isObject } from "@runseal/core/vocabulary/json-members"
+import {
+  DRY_RUN_DEFAULT,
+  type DryRunAnswer,
+  type LoadedPolicy,
+  type PoliciesPage,
+  type PolicyVersion,
+} from "@runseal/core/wire/policy-requests"
+import { type Context, Hono } from "hono"
+import type { Deps } from "../../deps.ts"
+import { badRequest, unavailable } from "../../http-error.ts"
+import { PolicyError } from "../../run/policy/policy-document.ts"
+import { listPolicies, type PolicyVersionRow } from "../../store/tables/policy-versions.ts"
+import { adminKeyOf } from "../access/authentication.ts"
+import { callerOf } from "../access/caller.ts"
+import { readJsonObject } from "../http/json-body.ts"
+import { readPoliciesQuery } from "../http/policy-query.ts"
+import { readDryRunBody, readPolicyBody } from "../http/request-bodies.ts"
+
+/** For admin keys. */
+export function policyRoutes({ policies, db }: Deps): Hono {
+  const app = new Hono()
+  app.get("/admin/policies", async c => {
+    const { limit, before } = readPoliciesQuery(c.req.url)
+    // One more says whether there are more.
+    const rows = await listPolicies(db, limit + 1, before)
+    const shown = rows.slice(0, limit)
+    const next = rows.length > limit ? shown.at(-1)?.version : undefined
+    const page = { limit, policies: shown.map(versionOf), ...(next === undefined ? {} : { next }) }
+    return c.json({ ok: true, ...page } satisfies PoliciesPage)
+  })
+  app.post("/admin/policies", async c => {
+    const who = actorOf(c)
+    const { policy } = readPolicyBody(await readJsonObject(c))
+    const { row, changed } = await policies.load(policy, "api", who).catch(refusePolicy)
+    return c.json({ ok: true, changed, ...versionOf(row) } satisfies LoadedPolicy, changed ? 201 : 200)
+  })
+  app.post("/admin/policies/dry-run", async c => {
+    const { policy, last = DRY_RUN_DEFAULT } = readDryRunBody(await readJsonObject(c))
+    const answer = await policies.dryRun(policy, last).catch(refusePolicy)
+    if (answer === undefined) throw unavailable("Another dry run is under way. Try again.", "overloaded")
+    return c.json(answer satisfies DryRunAnswer)
+  })
+  return app
+}
+
+/** The admin key that acts. @throws HttpError 403 in open mode */
+function actorOf(c: Context): EventFacts["who"] {
+  const actor = `api-key-${adminKeyOf(c)}`
+  const { api_key_name: name } = callerOf(c).authentication
+  return name === undefined ? { actor } : { actor, name }
+}
+
+/** The sentence of a policy that is refused names its rules and nothing else: it is the administrator's own text. */
+function refusePolicy(error: unknown): never {
+  if (error instanceof PolicyError) throw badRequest(error.message)
+  throw error
+}
+
+const documentOf = (text: string): JsonValue => parseStrictJson(text)
+
+function versionOf(row: PolicyVersionRow): PolicyVersion {
+  const policy = documentOf(row.document)
+  if (!isObject(policy)) throw new Error(`the stored policy ${row.version} is unreadable`)
+  const { version, policy_id, policy_name, policy_hash, source, actor, actor_name } = row
+  return {
+    version,
+    policy_id,
+    policy_name,
+    policy_hash,
+    active_since: new Date(row.active_since).toISOString(),
+    source,
+    ...(actor === "" ? {} : { loaded_by: actor }),
+    ...(actor_name === "" ? {} : { loaded_by_name: actor_name }),
+    policy,
+  }
+}

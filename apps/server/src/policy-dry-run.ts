@@ -1,0 +1,109 @@
+/** A candidate policy against stored runs: what would change, by rule and by run. docs/policy-and-review.md, "Tighten a policy without an accident". */
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { bundleOf } from "@runseal/core/verify/document-anchors"
+import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
+import { declaredTokens } from "@runseal/core/wire/execute-request"
+import { DRY_RUN_LISTED_MAX, type DryRunAnswer, type Judgement } from "@runseal/core/wire/policy-requests"
+import { declaredContent } from "./run/pipeline/permits/closing-run.ts"
+import { type JudgedRun, judgePolicy } from "./run/policy/judge-policy.ts"
+import type { CompiledPolicy } from "./run/policy/load-policy.ts"
+import type { Database } from "./store/driver/database.ts"
+import { type NewestRun, newestRuns } from "./store/tables/newest-runs.ts"
+
+/** Runs that are read and judged before other requests are served again. */
+const STEP_RUNS = 25
+
+type Tally = {
+  judged: number
+  changed: number
+  newly_refused: number
+  newly_admitted: number
+  not_judged: number
+  readonly rules: Map<string, { in_force: number; candidate: number }>
+  readonly changes: DryRunAnswer["changes"][number][]
+  readonly not_judged_runs: DryRunAnswer["not_judged_runs"][number][]
+}
+
+/** @param last how many of the newest runs are read */
+export async function dryRun(
+  db: Pick<Database, "read">,
+  in_force: CompiledPolicy,
+  candidate: CompiledPolicy,
+  last: number,
+): Promise<DryRunAnswer> {
+  const lists = { changes: [], not_judged_runs: [] }
+  const counts = { judged: 0, changed: 0, newly_refused: 0, newly_admitted: 0, not_judged: 0 }
+  const tally: Tally = { ...counts, rules: new Map(), ...lists }
+  let [before, left] = [Number.MAX_SAFE_INTEGER, last]
+  while (left > 0) {
+    const runs = await newestRuns(db, before, Math.min(left, STEP_RUNS))
+    for (const run of runs) judgeStored(run, in_force, candidate, tally)
+    before = runs.at(-1)?.run_id ?? 0
+    left = runs.length < STEP_RUNS ? 0 : left - runs.length
+  }
+  const { rules, ...answer } = tally
+  return {
+    ok: true,
+    in_force: nameOf(in_force),
+    candidate: nameOf(candidate),
+    ...answer,
+    rules: [...rules].map(([rule_id, decided]) => ({ rule_id, ...decided })).sort(byRule),
+  }
+}
+
+const nameOf = ({ policy_id, policy_hash }: CompiledPolicy) => ({ policy_id, policy_hash })
+
+const byRule = (a: { readonly rule_id: string }, b: { readonly rule_id: string }): number =>
+  a.rule_id < b.rule_id ? -1 : 1
+
+function judgeStored(run: NewestRun, now: CompiledPolicy, then: CompiledPolicy, tally: Tally): void {
+  const bundle = bundleOf(run.bundle)
+  const facts = bundle === undefined ? "its stored record cannot be read" : factsOf(bundle, run.asked_tokens)
+  if (bundle === undefined || typeof facts === "string") {
+    tally.not_judged++
+    if (tally.not_judged_runs.length < DRY_RUN_LISTED_MAX)
+      tally.not_judged_runs.push({ run_id: run.run_id, reason: `${facts}` })
+    return
+  }
+  const [in_force, candidate] = [judgePolicy(now, facts), judgePolicy(then, facts)]
+  tally.judged++
+  count(tally, "in_force", in_force)
+  count(tally, "candidate", candidate)
+  if (in_force.decision === candidate.decision) return
+  tally.changed++
+  if (in_force.decision === "admitted") tally.newly_refused++
+  if (candidate.decision === "admitted") tally.newly_admitted++
+  const { tenant_id, route_id, created_at, outcome_kind } = bundle.run
+  if (tally.changes.length < DRY_RUN_LISTED_MAX)
+    tally.changes.push({ run_id: run.run_id, tenant_id, route_id, created_at, outcome_kind, in_force, candidate })
+}
+
+function count({ rules }: Tally, which: "in_force" | "candidate", { rule_id }: Judgement): void {
+  if (rule_id === undefined) return
+  const counts = rules.get(rule_id) ?? { in_force: 0, candidate: 0 }
+  counts[which]++
+  rules.set(rule_id, counts)
+}
+
+/** What a record gives a policy to decide on; a sentence for one that does not give it. */
+function factsOf({ sections }: Bundle, asked: number | null): JudgedRun | string {
+  const { envelope, payload, policy_evaluation: evaluation } = sections
+  if (envelope === undefined) return "it failed in stage 1: its record has no envelope"
+  const { program_id, route_id, registry_record_hash } = envelope
+  const declared = declaredContent(sections)
+  const isMatch = evaluation?.decision_reason_code === MCD_REASON_CODE
+  return {
+    decided: {
+      program_id,
+      route_id,
+      registry_record_hash,
+      declared,
+      declared_tokens: asked ?? declaredTokens(declared.request_substance),
+      // Its text is stored nowhere; a policy reads only whether there was one.
+      ...(payload.ai_output_hash === undefined ? {} : { ai_output_text: "" }),
+    },
+    envelope,
+    payload,
+    signature: isMatch ? evaluation.fired_rule_id : undefined,
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * The policy in force: which one a process starts with, how it changes without a restart, and how all processes of a database come to the
+ * same one. Decision 0186.
+ */
+import { canonicalize, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import type { EventFacts } from "@runseal/core/artifacts/admin-event"
+import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
+import type { DryRunAnswer } from "@runseal/core/wire/policy-requests"
+import { StartupError } from "./options/startup-error.ts"
+import { dryRun } from "./policy-dry-run.ts"
+import { type CompiledPolicy, loadPolicy } from "./run/policy/load-policy.ts"
+import { BUILT_IN_POLICY, PolicyError } from "./run/policy/policy-document.ts"
+import type { Database } from "./store/driver/database.ts"
+import { StoreError } from "./store/driver/store-errors.ts"
+import { OPERATOR_COMMAND } from "./store/tables/admin-events.ts"
+import {
+  addPolicy,
+  newestPolicy,
+  type PolicyVersionRow,
+  type Settled,
+  startPolicy,
+} from "./store/tables/policy-versions.ts"
+import type { Telemetry } from "./telemetry.ts"
+
+/** How often a process reads which policy is in force, in milliseconds. */
+const POLL_EVERY_MS = 1000
+
+/** A version with what decides by it. */
+export type PolicyInForce = { readonly row: PolicyVersionRow; readonly compiled: CompiledPolicy }
+
+export type Policies = {
+  /** What a run is decided by that is admitted now. */
+  readonly inForce: () => PolicyInForce
+  /** Puts a document in force. Rejects with PolicyError for one that cannot be used, and then nothing changed. */
+  readonly load: (document: JsonValue, source: "file" | "api", who: EventFacts["who"]) => Promise<Settled>
+  /** Rejects with PolicyError as `load`. Undefined: another one is under way. */
+  readonly dryRun: (document: JsonValue, last: number) => Promise<DryRunAnswer | undefined>
+  /** Reads which policy is in force now. */
+  readonly refresh: () => Promise<void>
+  /** Puts the file of `--policy` in force, as it is when that is asked for. What comes of it is in the process log. */
+  readonly reloader: (readText: () => string | undefined) => () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+type PolicyParts = {
+  readonly db: Pick<Database, "read" | "transaction">
+  readonly prepared: {
+    /** Text of the file of `--policy`; undefined without one. */
+    readonly policyText: string | undefined
+    /** How the operator set the signature scan of this process. */
+    readonly signatureScan: SignatureScan
+  }
+  readonly nowMs: () => number
+  readonly telemetry: Pick<Telemetry, "policyChanged" | "policyNotRead" | "policyRefused">
+}
+
+/** Name of the rules of a candidate in the engine. */
+const CANDIDATE = "candidate"
+
+/** @throws StartupError when the policy that the database has in force cannot be used */
+export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyParts): Promise<Policies> {
+  const { policyText: fileText, signatureScan: scan } = prepared
+  const compile = (row: PolicyVersionRow): PolicyInForce => ({
+    row,
+    compiled: loadPolicy(parseStrictJson(row.document), scan),
+  })
+  const versionOf = (document: JsonValue, source: PolicyVersionRow["source"]) => {
+    const { policy_id, policy_name, policy_hash } = loadPolicy(document, scan)
+    return { policy_id, policy_name, policy_hash, source, document: canonicalize(document) }
+  }
+  const start =
+    fileText === undefined
+      ? versionOf(parseStrictJson(JSON.stringify(BUILT_IN_POLICY)), "built-in")
+      : versionOf(parseStrictJson(fileText), "file")
+  const started = await startPolicy(db, start, OPERATOR_COMMAND, nowMs())
+  let current = atStart(() => compile(started.row))
+  telemetry.policyChanged(current.row, start.source === "file" && started.row.document !== start.document)
+
+  const take = (row: PolicyVersionRow): void => {
+    if (row.version <= current.row.version) return
+    current = compile(row)
+    telemetry.policyChanged(row, false)
+  }
+  let underWay: Promise<void> | undefined
+  const read = async (): Promise<void> => {
+    try {
+      const row = await newestPolicy(db)
+      if (row !== undefined) take(row)
+    } catch (error) {
+      // The policy of before stays in force: what it decides is sealed with its hash.
+      telemetry.policyNotRead(error)
+    }
+    underWay = undefined
+  }
+  const refresh = (): Promise<void> => {
+    underWay ??= read()
+    return underWay
+  }
+  const timer = setInterval(() => void refresh(), POLL_EVERY_MS).unref()
+  const load: Policies["load"] = async (document, source, who) => {
+    const settled = await addPolicy(db, versionOf(document, source), who, nowMs())
+    take(settled.row)
+    return settled
+  }
+  let rehearsing = false
+  return {
+    inForce: () => current,
+    load,
+    reloader: readText => async () => {
+      try {
+        const text = readText()
+        if (text === undefined) telemetry.policyRefused("the service was started without --policy")
+        else await load(parseStrictJson(text), "file", OPERATOR_COMMAND)
+      } catch (error) {
+        telemetry.policyRefused(refusalOf(error))
+      }
+    },
+    dryRun: async (document, last) => {
+      if (rehearsing) return undefined
+      rehearsing = true
+      try {
+        return await dryRun(db, current.compiled, loadPolicy(document, scan, CANDIDATE), last)
+      } finally {
+        rehearsing = false
+      }
+    },
+    refresh,
+    close: async () => {
+      clearInterval(timer)
+      await underWay
+    },
+  }
+}
+
+/** A policy that was in force under another release may not be one that this release understands. */
+function atStart(compile: () => PolicyInForce): PolicyInForce {
+  try {
+    return compile()
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error
+    throw new StartupError(`the policy in force in the database cannot be used: ${error.message}`)
+  }
+}
+
+/** Why a file is not in force, for the operator; nothing of an unexpected failure. */
+function refusalOf(error: unknown): string {
+  const isKnown = [PolicyError, StrictJsonError, StartupError, StoreError].some(kind => error instanceof kind)
+  return isKnown && error instanceof Error ? error.message : "an unexpected failure"
+}

@@ -1,0 +1,129 @@
+/** Every policy that was in force, in order: the highest version is. Rows are never changed, so that all processes come to the same policy. */
+import type { POLICY_SOURCES } from "@runseal/core/wire/policy-requests"
+import { and, desc, eq, lt } from "drizzle-orm"
+import { pgTable, text } from "drizzle-orm/pg-core"
+import type { Database } from "../driver/database.ts"
+import type { Source, Tx } from "../driver/session.ts"
+import { type NewAdminEvent, recordAdminEvent } from "./admin-events.ts"
+import { number, type RowOf } from "./column-types.ts"
+
+export const policy_version = pgTable("policy_version", {
+  /** 1, 2, 3 … without a gap. */
+  version: number().primaryKey(),
+  policy_id: text().notNull(),
+  policy_name: text().notNull(),
+  /** As the process that loaded it computed it. */
+  policy_hash: text().notNull(),
+  /** Milliseconds since the epoch. */
+  active_since: number(),
+  source: text().$type<(typeof POLICY_SOURCES)[number]>().notNull(),
+  /** As `admin_event.actor`; "" for the first policy of a deployment, which nobody changed. */
+  actor: text().notNull(),
+  actor_name: text().notNull(),
+  /** RFC 8785 text of the policy document. */
+  document: text().notNull(),
+})
+export type PolicyVersionRow = RowOf<typeof policy_version>
+
+/** Key of the advisory lock under which versions get their numbers: "rspolid" in ASCII, read as a number. */
+const POLICY_LOCK = 0x7273706f6c6964
+
+type NewVersion = Omit<PolicyVersionRow, "version" | "active_since" | "actor" | "actor_name">
+
+/** The policy in force; undefined before the first. */
+export function newestPolicy(source: Source): Promise<PolicyVersionRow | undefined> {
+  return source.read(async ({ orm }) => {
+    const [newest] = await orm.select().from(policy_version).orderBy(desc(policy_version.version)).limit(1)
+    return newest
+  })
+}
+
+/** Newest first. @param before only versions below it */
+export function listPolicies(source: Source, limit: number, before: number): Promise<readonly PolicyVersionRow[]> {
+  const { version } = policy_version
+  return source.read(({ orm }) =>
+    orm.select().from(policy_version).where(lt(version, before)).orderBy(desc(version)).limit(limit),
+  )
+}
+
+/** A version that is in force, and whether this call made it so. */
+export type Settled = { readonly row: PolicyVersionRow; readonly changed: boolean }
+
+/**
+ * Makes a policy the one in force, unless its document is already.
+ * @param who undefined for the first policy of a deployment, which is no admin event
+ */
+export function addPolicy(
+  db: Pick<Database, "transaction">,
+  policy: NewVersion,
+  who: NewAdminEvent["who"],
+  at: number,
+): Promise<Settled> {
+  return db.transaction(async tx => {
+    const before = await lockNewest(tx)
+    if (before?.document === policy.document) return { row: before, changed: false }
+    return { row: await insertVersion(tx, policy, before, who, at), changed: true }
+  })
+}
+
+/**
+ * Settles which policy a starting process goes by. A file that no process of this deployment has loaded is new and comes into force; one that
+ * was loaded before does not take the place of what came after it. Decision 0186.
+ * @param policy of the file; of the built-in policy where there is none
+ */
+export function startPolicy(
+  db: Pick<Database, "transaction">,
+  policy: NewVersion,
+  who: NewAdminEvent["who"],
+  at: number,
+): Promise<Settled> {
+  return db.transaction(async tx => {
+    const before = await lockNewest(tx)
+    if (before === undefined) return { row: await insertVersion(tx, policy, undefined, undefined, at), changed: true }
+    if (policy.source !== "file" || before.document === policy.document) return { row: before, changed: false }
+    const { document, source, version } = policy_version
+    const [known] = await tx.orm
+      .select({ version })
+      .from(policy_version)
+      .where(and(eq(source, "file"), eq(document, policy.document)))
+      .limit(1)
+    if (known !== undefined) return { row: before, changed: false }
+    return { row: await insertVersion(tx, policy, before, who, at), changed: true }
+  })
+}
+
+async function lockNewest({ sql, orm }: Tx): Promise<PolicyVersionRow | undefined> {
+  await sql`select pg_advisory_xact_lock(${POLICY_LOCK}::bigint)`
+  const [newest] = await orm.select().from(policy_version).orderBy(desc(policy_version.version)).limit(1)
+  return newest
+}
+
+async function insertVersion(
+  tx: Tx,
+  policy: NewVersion,
+  before: PolicyVersionRow | undefined,
+  who: NewAdminEvent["who"] | undefined,
+  at: number,
+): Promise<PolicyVersionRow> {
+  const { actor = "", name: actor_name = "" } = who ?? {}
+  const row = { ...policy, version: (before?.version ?? 0) + 1, active_since: at, actor, actor_name }
+  await tx.orm.insert(policy_version).values(row)
+  if (who !== undefined)
+    await recordAdminEvent(tx, {
+      at,
+      who,
+      action: "policy.load",
+      subject: { kind: "policy", id: policy.policy_id },
+      ...(before === undefined ? {} : { before: stateOf(before) }),
+      after: stateOf(row),
+    })
+  return row
+}
+
+/** The document by its hashes: it can be longer than an event. */
+const stateOf = ({ version, policy_id, policy_hash, source }: PolicyVersionRow) => ({
+  version,
+  policy_id,
+  policy_hash,
+  source,
+})
