@@ -18,7 +18,8 @@ const SECTIONS = /docs\/formats\.md,? sections? (\d+(?:\.\d+)?(?:(?:, | and | to
 const HEADINGS = /\b((?:docs\/[\w/-]+|README|CONTRIBUTING|SECURITY)\.md),((?:(?: and|,)? "[^"]+")+)/g
 const DECISIONS = /\b[Dd]ecisions? (\d{4}(?:(?:, | and )\d{4})*)/g
 /** `apps/v1` is Kubernetes'; files in `dist` are built. */
-const PATHS = /(?<![\w./@{-])(?:apps|libs|tools|docs|deploy|examples)\/(?!v1\b|[\w./-]*\bdist\b)[\w./-]*\w/g
+const PATHS =
+  /(?<![\w./@{-])(?:apps|libs|tools|docs|deploy|examples)\/(?!v1\b|call\b|list\b|[\w./-]*\bdist\b)[\w./-]*\w/g
 const UNKNOWN =
   /\b(?:FORMATS|ENGINE|HOUSE)\b|(?<!COMPLETE )\bRECORD\b|\b[Tt]he (?:interface )?specification\b|\b[Ss]pecification, "/g
 const STANDARD = /\b(?:RFC \d+|ISO \d+|X\.690|FIPS \d+|SP 800|SEC 1|EN \d+|WHATWG|ECMA-262)/

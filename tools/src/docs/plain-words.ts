@@ -15,7 +15,6 @@ const IN_PROSE: readonly HiddenWord[] = [
   },
   { pattern: /\blooks\b|\ba look\b/i, instead: "check, read, poll" },
   { pattern: /\bstands?\b|\bstood\b/i, instead: "is, is stored, appears, is in" },
-  { pattern: /\bdoors?\b/i, instead: "entry point, endpoint, client" },
   { pattern: /\bkept\b/i, instead: "stored, cached, retained, held" },
   { pattern: /\bnobody's\b/i, instead: "unowned, of no caller" },
   { pattern: /\bwhoever\b/i, instead: "a caller who, the operator, the party that" },
@@ -31,7 +30,7 @@ const IN_PROSE: readonly HiddenWord[] = [
 const IN_NAMES: readonly HiddenWord[] = [
   {
     pattern:
-      /(?<![.\w])(?:patience|bells?|rung|seat(?:s|ed)?|placed|begun|told|said|kept|handed|doors?|looks|stated|heard|meant)\b/i,
+      /(?<![.\w])(?:patience|bells?|rung|seat(?:s|ed)?|placed|begun|told|said|kept|handed|looks|stated|heard|meant)\b/i,
     instead: "the noun of what it holds",
   },
 ]

@@ -164,6 +164,9 @@ export const ROOMS: readonly Room[] = [
     ],
   },
 
+  // A door is a client of the public API. Its tests start the service as a process.
+  { path: "apps/mcp", enters: [CANONICAL, SDK], testsEnter: ["libs/core/test"] },
+
   // As a program of somebody else: it knows what is published.
   { path: EXECUTOR, enters: [PERMIT, SDK] },
 
@@ -252,6 +255,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/permit", "libs/permit/src"],
   ["@runseal/sdk", "libs/sdk/src"],
   ["@runseal/payment-executor", EXECUTOR],
+  ["@runseal/mcp", "apps/mcp/src"],
   ["@runseal/verifier", "apps/verifier-cli/src"],
   ["@runseal/server/postgres-cluster", "apps/server/cluster/postgres-cluster.ts"],
   ["@runseal/verify-page", VERIFY_PAGE],

@@ -1,0 +1,51 @@
+/** A `tools/call` as the agent sent it: what the permit is asked for, and the text that is forwarded, made of the same value. */
+import { canonicalize, type JsonObject } from "@runseal/canonical"
+import { errorResponse, type Id, INVALID_PARAMS, idOf, isObject, objectAt, type Refused, textAt } from "./json-rpc.ts"
+
+export type CallRequest = {
+  readonly id: Id
+  readonly tool: string
+  /** RFC 8785 text of tool, arguments and whatever else the server gets besides `_meta`. */
+  readonly payload: string
+  /** The whole message, in RFC 8785. */
+  readonly text: string
+  /** Of MCP 2026-07-28 or later. */
+  readonly modern: boolean
+}
+
+const TOOL_MAX_LENGTH = 256
+const PARAMETERS = ["name", "arguments", "task"]
+const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+const TASKS = "io.modelcontextprotocol/tasks"
+
+export function readCallRequest(message: JsonObject): CallRequest | Refused {
+  const id = idOf(message)
+  const refuse = (sentence: string): Refused => ({ refused: errorResponse(id ?? null, INVALID_PARAMS, sentence) })
+  const { params } = message
+  if (id === undefined) return refuse("a tools/call needs an id")
+  if (!isObject(params)) return refuse("a tools/call needs parameters")
+  const tool = textAt(params, "name")
+  if (tool === undefined || tool === "" || tool.length > TOOL_MAX_LENGTH || /\p{Cc}/u.test(tool))
+    return refuse(`a tool's name is 1 to ${TOOL_MAX_LENGTH} characters without control characters`)
+  // A server that reads names without regard to case would read other arguments.
+  if (Object.keys(params).some(name => PARAMETERS.includes(name.toLowerCase()) && !PARAMETERS.includes(name)))
+    return refuse("two parameters differ in case alone")
+  if (params.task !== undefined) return refuse("a call as a task is not supported: its result would not be reviewed")
+  const { name: _, _meta, ...others } = params
+  const forwarded = _meta === undefined ? params : { ...params, _meta: withoutTasks(_meta) }
+  return {
+    id,
+    tool,
+    payload: canonicalize({ tool, ...others }),
+    text: canonicalize({ ...message, params: forwarded }),
+    modern: textAt(_meta, "io.modelcontextprotocol/protocolVersion") !== undefined,
+  }
+}
+
+/** A server answers with a task only where the client says that it follows tasks. */
+function withoutTasks(meta: JsonObject[string]): JsonObject[string] {
+  if (!isObject(meta) || !isObject(meta[CAPABILITIES])) return meta
+  const { [TASKS]: tasks, ...extensions } = objectAt(meta[CAPABILITIES], "extensions")
+  if (tasks === undefined) return meta
+  return { ...meta, [CAPABILITIES]: { ...meta[CAPABILITIES], extensions } }
+}

@@ -1,0 +1,100 @@
+/** The gateway process: options, the service, the server behind it, signals, the summary. */
+import { readFileSync } from "node:fs"
+import { createClient } from "@runseal/sdk"
+import { createCounts } from "./counts.ts"
+import { filesIn } from "./embedded-files.ts"
+import { type EmbeddedService, useEmbeddedService } from "./embedded-service.ts"
+import { HELP, OptionError, type Options, readOptions } from "./gateway-options.ts"
+import type { Sealing } from "./sealing.ts"
+import type { Server } from "./servers.ts"
+import { runStdioGateway } from "./stdio-gateway.ts"
+import { startStdioServer } from "./stdio-server.ts"
+import { createServerFacts, type ServerFacts } from "./tool-definitions.ts"
+import { openToolPins } from "./tool-pins.ts"
+
+/** Standard output belongs to the protocol. */
+const say = (sentence: string): void => void process.stderr.write(`runseal-mcp: ${sentence}\n`)
+
+type Service = { readonly url: string; readonly apiKey: string | undefined; readonly release: () => void }
+
+async function findService({ dataDir }: Options): Promise<Service> {
+  const { RUNSEAL_URL: url, RUNSEAL_API_KEY: apiKey } = process.env
+  if (url !== undefined && url !== "") return { url: url.replace(/\/+$/, ""), apiKey, release: () => undefined }
+  const embedded = await useEmbeddedService(dataDir, say)
+  sayWhere(dataDir, embedded)
+  return embedded
+}
+
+function sayWhere(dataDir: string, { url }: EmbeddedService): void {
+  const { key, trust, records } = filesIn(dataDir)
+  say(`records of tool calls are in ${records}, served at ${url}. To verify one:`)
+  say(`  curl -s ${url}/runs/1/artifacts -H "X-Service-Key: $(cat '${key}')" -o bundle.json`)
+  say(`  npx @runseal/verifier bundle.json --trust '${trust}'`)
+}
+
+function saySettings({ mode, fail, pin, content }: Options): void {
+  const without = fail === "closed" ? "not made" : "MADE WITHOUT A RECORD"
+  say(
+    mode === "observe"
+      ? "observing: every call is made, whatever the decision"
+      : `enforcing: a call without a permit is not made; without an answer of the service it is ${without}`,
+  )
+  if (pin === "off") say("definitions of tools are not pinned")
+  if (!content) say("the service gets hashes alone: no arguments are searched, and no result is reviewed")
+}
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2), process.env)
+  if (options === undefined) return void process.stdout.write(HELP)
+  if (options.printConfig !== undefined) return printConfig(options, options.printConfig)
+  const pins = openToolPins(options.pinsFile)
+  const service = await findService(options)
+  saySettings(options)
+  const counts = createCounts()
+  const sealing: Sealing = {
+    ...options,
+    client: createClient({ baseUrl: service.url, apiKey: service.apiKey }),
+    address: service.url,
+    counts,
+    warn: say,
+  }
+  const factsOf = ({ name }: Server): ServerFacts => createServerFacts(name, pins, options.pin, say)
+  const gateway = start(options, sealing, factsOf)
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, gateway.stop)
+  process.exitCode = await gateway.done
+  say(counts.summary())
+  service.release()
+  // An agent's pipe that stays open keeps the process alive otherwise.
+  process.stdin.destroy()
+}
+
+type Gateway = { readonly done: Promise<number>; readonly stop: () => void }
+
+function start(options: Options, sealing: Sealing, factsOf: (server: Server) => ServerFacts): Gateway {
+  const refuseChanged = options.pin === "refuse"
+  const [server] = options.servers
+  if (server === undefined) throw new OptionError("there is no server")
+  const { how } = server
+  const agent = { input: process.stdin, output: process.stdout }
+  const parts = { sealing, refuseChanged, facts: factsOf(server) }
+  if (!("command" in how)) throw new OptionError("not yet")
+  return runStdioGateway(agent, receive => startStdioServer(how, receive), parts)
+}
+
+/** The servers of a file, each behind the gateway; their own settings and secrets stay in that file. */
+function printConfig({ servers }: Options, config: string): void {
+  const entries = servers.map(({ name }) => [
+    name,
+    { command: "npx", args: ["-y", `@runseal/mcp@${ownVersion()}`, "--config", config, "--server", name] },
+  ])
+  process.stdout.write(`${JSON.stringify({ mcpServers: Object.fromEntries(entries) }, null, 2)}\n`)
+}
+
+const ownVersion = (): string => JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version
+
+try {
+  await main()
+} catch (error) {
+  say(error instanceof Error ? error.message : "a bug")
+  process.exitCode = 1
+}

@@ -1,0 +1,138 @@
+/** A tool call at the service: the permit before it, the close after it, and what to do when the service does not answer. */
+import { randomUUID } from "node:crypto"
+import type { JsonObject } from "@runseal/canonical"
+import { sha256Hex } from "@runseal/canonical"
+import { type Client, type ExecuteResult, HttpStatusError, type PermitClosing, type RefusedRun } from "@runseal/sdk"
+import type { Counts } from "./counts.ts"
+import { fitsRequest } from "./reviewed-text.ts"
+
+export const RECEIPT_META = "dev.runseal/receipt"
+
+export type Sealing = {
+  readonly client: Client
+  /** Address of the service, as receipts name it. */
+  readonly address: string
+  readonly mode: "observe" | "enforce"
+  /** What happens to a call for which the service gives no answer. */
+  readonly fail: "open" | "closed"
+  /** False: the service gets hashes of arguments and results, so nothing is searched or reviewed. */
+  readonly content: boolean
+  /** Longest call, in seconds: 1 to 3,600. */
+  readonly callSeconds: number
+  readonly counts: Counts
+  /** Says a sentence to the user. */
+  readonly warn: (sentence: string) => void
+}
+
+/** A call as the service is asked for it. */
+export type Act = {
+  readonly programId: string
+  readonly routeId: string
+  readonly definitionHash: string
+  /** What is known of the definition: pinned, changed, unlisted, unpinned. */
+  readonly definition: string
+  /** RFC 8785 text of tool and arguments. */
+  readonly payload: string
+  /** Hash of the arguments, in the place of the payload when content stays here. */
+  readonly payloadOfHashes: string
+}
+
+export type Opening =
+  | { readonly kind: "permitted"; readonly permitId: string }
+  | { readonly kind: "refused"; readonly run: RefusedRun }
+  | { readonly kind: "undecided"; readonly reason: string }
+
+/** Longer than the service needs, shorter than an agent waits. */
+const OPEN_DEADLINE_MS = 20_000
+/** Longer than that of an opening: the act is done. */
+const CLOSE_DEADLINE_MS = 30_000
+const TIMEOUT_MS = 10_000
+
+/** Asks for a permit. Never throws. */
+export async function openPermit(sealing: Sealing, act: Act): Promise<Opening> {
+  const payload = sealing.content ? act.payload : act.payloadOfHashes
+  if (!fitsRequest(payload)) return { kind: "undecided", reason: "the arguments are too large for a request of 1 MiB" }
+  try {
+    const opened = await sealing.client.permits.open(
+      {
+        program_id: act.programId,
+        route_id: act.routeId,
+        registry_record_hash: act.definitionHash,
+        payload,
+        audience: act.routeId.slice(0, 256),
+        reserve_tokens: 0,
+        valid_for_seconds: sealing.callSeconds,
+        reproducibility_context: {
+          door: "mcp",
+          tool_definition: act.definition,
+          // Calls of this gateway without a record: the gap is in the next record.
+          ...(sealing.counts.missing() === 0 ? {} : { calls_without_record: sealing.counts.missing() }),
+        },
+        ...(sealing.mode === "observe" ? { enforcement: "observe" } : {}),
+      },
+      { idempotencyKey: randomUUID(), deadlineMs: OPEN_DEADLINE_MS, timeoutMs: TIMEOUT_MS },
+    )
+    return opened.outcome_kind === "opened"
+      ? { kind: "permitted", permitId: opened.permit_id }
+      : { kind: "refused", run: opened }
+  } catch (error) {
+    return { kind: "undecided", reason: reasonOf(error) }
+  }
+}
+
+/** Closes a permit. Never throws: undefined, after a sentence to the user, when the service did not confirm the record. */
+export async function closePermit(
+  { client, warn }: Sealing,
+  permitId: string,
+  closing: PermitClosing,
+): Promise<ExecuteResult | undefined> {
+  try {
+    return await client.permits.close(permitId, closing, { deadlineMs: CLOSE_DEADLINE_MS, timeoutMs: TIMEOUT_MS })
+  } catch (error) {
+    warn(`the close of ${permitId} is not confirmed: ${reasonOf(error)}`)
+    return undefined
+  }
+}
+
+/** What was given back, as the service may see it. */
+export const outputOf = ({ content }: Sealing, text: string): string => (content ? text : sha256Hex(text))
+
+function reasonOf(error: unknown): string {
+  if (error instanceof HttpStatusError) return `the service answered ${error.status}: ${error.message}`
+  return error instanceof Error ? error.message : "an unknown error"
+}
+
+/** The rule that refused a run. */
+export function ruleOf(run: RefusedRun): string {
+  switch (run.outcome_kind) {
+    case "pepg_deny":
+      return `${run.deny_receipt.fired_rule_id} (${run.deny_receipt.decision_reason_code})`
+    case "ccv_halt":
+      return run.ccv_halt_receipt.halt_reason_code
+    case "macc_halt":
+      return run.macc_halt_receipt.halt_reason_code
+    case "aivp_t4_halt":
+      return `${run.aivp_t4_halt_receipt.halt_reason_code} (${run.aivp_t4_halt_receipt.decision_reason})`
+    case "attestation_gap":
+      return `ATTESTATION_GAP (${run.attestation_gap_receipt.missing_fields.join(", ")})`
+    case "stage_error":
+      return `stage ${run.error_stage} failed`
+  }
+}
+
+/** The receipt that an agent gets, as far as it is known. */
+export function receiptOf(sealing: Sealing, permitId: string | undefined, run: ExecuteResult | undefined): JsonObject {
+  const permit = permitId === undefined ? {} : { permit_id: permitId }
+  if (run === undefined) return { ...permit, outcome: "unconfirmed" }
+  const ofRecord =
+    run.outcome_kind === "ok"
+      ? { manifest_hash: run.manifest.ManifestHash, log_index: Number(run.manifest.LogEntryID) }
+      : {}
+  return {
+    run_id: run.run_id,
+    ...permit,
+    outcome: run.outcome_kind,
+    ...ofRecord,
+    bundle_url: `${sealing.address}/runs/${run.run_id}/artifacts`,
+  }
+}
