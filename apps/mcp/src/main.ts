@@ -40,7 +40,7 @@ function saySettings({ mode, fail, pin, content }: Options): void {
       : `enforcing: a call without a permit is not made; without an answer of the service it is ${without}`,
   )
   if (pin === "off") say("definitions of tools are not pinned")
-  if (!content) say("the service gets hashes alone: no arguments are searched, and no result is reviewed")
+  if (!content) say("the service gets the hash of a result alone: no result is searched or reviewed")
 }
 
 async function main(): Promise<void> {

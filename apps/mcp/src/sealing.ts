@@ -15,7 +15,7 @@ export type Sealing = {
   readonly mode: "observe" | "enforce"
   /** What happens to a call for which the service gives no answer. */
   readonly fail: "open" | "closed"
-  /** False: the service gets hashes of arguments and results, so nothing is searched or reviewed. */
+  /** False: the service gets the hash of a result, so no result is searched or reviewed. */
   readonly content: boolean
   /** Longest call, in seconds: 1 to 3,600. */
   readonly callSeconds: number
@@ -33,8 +33,6 @@ export type Act = {
   readonly definition: string
   /** RFC 8785 text of tool and arguments. */
   readonly payload: string
-  /** Hash of the arguments, in the place of the payload when content stays here. */
-  readonly payloadOfHashes: string
 }
 
 export type Opening =
@@ -50,15 +48,15 @@ const TIMEOUT_MS = 10_000
 
 /** Asks for a permit. Never throws. */
 export async function openPermit(sealing: Sealing, act: Act): Promise<Opening> {
-  const payload = sealing.content ? act.payload : act.payloadOfHashes
-  if (!fitsRequest(payload)) return { kind: "undecided", reason: "the arguments are too large for a request of 1 MiB" }
+  if (!fitsRequest(act.payload))
+    return { kind: "undecided", reason: "the arguments are too large for a request of 1 MiB" }
   try {
     const opened = await sealing.client.permits.open(
       {
         program_id: act.programId,
         route_id: act.routeId,
         registry_record_hash: act.definitionHash,
-        payload,
+        payload: act.payload,
         audience: act.routeId.slice(0, 256),
         reserve_tokens: 0,
         valid_for_seconds: sealing.callSeconds,

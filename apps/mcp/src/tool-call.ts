@@ -1,5 +1,5 @@
 /** One `tools/call`, from its arrival to the answer that the agent gets. It is forwarded under a permit, and its result is released by the close. */
-import { canonicalize, type JsonObject, sha256Hex } from "@runseal/canonical"
+import { type JsonObject, sha256Hex } from "@runseal/canonical"
 import type { ExecuteResult, PermitClosing } from "@runseal/sdk"
 import type { CallRequest } from "./call-request.ts"
 import type { End } from "./counts.ts"
@@ -198,7 +198,6 @@ function actOf(request: CallRequest, facts: ServerFacts, tool: KnownTool): Act {
     definitionHash: tool.hash,
     definition: tool.state,
     payload: request.payload,
-    payloadOfHashes: canonicalize({ tool: request.tool, payload_sha256: sha256Hex(request.payload) }),
   }
 }
 
