@@ -6,6 +6,7 @@ import { canonicalize, type JsonValue, parseStrictJson, StrictJsonError } from "
 import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import type { DryRunAnswer } from "@runseal/core/wire/policy-requests"
+import { badRequest, HttpError } from "./http-error.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { dryRun } from "./policy-dry-run.ts"
 import { type CompiledPolicy, loadPolicy } from "./run/policy/load-policy.ts"
@@ -31,9 +32,9 @@ export type PolicyInForce = { readonly row: PolicyVersionRow; readonly compiled:
 export type Policies = {
   /** What a run is decided by that is admitted now. */
   readonly inForce: () => PolicyInForce
-  /** Puts a document in force. Rejects with PolicyError for one that cannot be used, and then nothing changed. */
+  /** Puts a document in force. Rejects with a 400 for one that cannot be used, and then nothing changed. */
   readonly load: (document: JsonValue, source: "file" | "api", who: EventFacts["who"]) => Promise<Settled>
-  /** Rejects with PolicyError as `load`. Undefined: another one is under way. */
+  /** Rejects as `load`. Undefined: another one is under way. */
   readonly dryRun: (document: JsonValue, last: number) => Promise<DryRunAnswer | undefined>
   /** Reads which policy is in force now. */
   readonly refresh: () => Promise<void>
@@ -98,7 +99,8 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
   }
   const timer = setInterval(() => void refresh(), POLL_EVERY_MS).unref()
   const load: Policies["load"] = async (document, source, who) => {
-    const settled = await addPolicy(db, versionOf(document, source), who, nowMs())
+    const version = accepted(() => versionOf(document, source))
+    const settled = await addPolicy(db, version, who, nowMs())
     take(settled.row)
     return settled
   }
@@ -119,7 +121,8 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
       if (rehearsing) return undefined
       rehearsing = true
       try {
-        return await dryRun(db, current.compiled, loadPolicy(document, scan, CANDIDATE), last)
+        const candidate = accepted(() => loadPolicy(document, scan, CANDIDATE))
+        return await dryRun(db, current.compiled, candidate, last)
       } finally {
         rehearsing = false
       }
@@ -142,8 +145,17 @@ function atStart(compile: () => PolicyInForce): PolicyInForce {
   }
 }
 
+/** The sentence on a policy that cannot be used names its rules and quotes nothing else: it is for the author of the policy. */
+function accepted<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof PolicyError ? badRequest(error.message) : error
+  }
+}
+
 /** Why a file is not in force, for the operator; nothing of an unexpected failure. */
 function refusalOf(error: unknown): string {
-  const isKnown = [PolicyError, StrictJsonError, StartupError, StoreError].some(kind => error instanceof kind)
+  const isKnown = [HttpError, StrictJsonError, StartupError, StoreError].some(kind => error instanceof kind)
   return isKnown && error instanceof Error ? error.message : "an unexpected failure"
 }

@@ -1,5 +1,5 @@
 /** Loading, trying and listing policies. docs/api.md, "Policies". */
-import { type JsonValue, parseStrictJson } from "@runseal/canonical"
+import { parseStrictJson } from "@runseal/canonical"
 import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import {
@@ -11,8 +11,7 @@ import {
 } from "@runseal/core/wire/policy-requests"
 import { type Context, Hono } from "hono"
 import type { Deps } from "../../deps.ts"
-import { badRequest, unavailable } from "../../http-error.ts"
-import { PolicyError } from "../../run/policy/policy-document.ts"
+import { unavailable } from "../../http-error.ts"
 import { listPolicies, type PolicyVersionRow } from "../../store/tables/policy-versions.ts"
 import { adminKeyOf } from "../access/authentication.ts"
 import { callerOf } from "../access/caller.ts"
@@ -35,12 +34,12 @@ export function policyRoutes({ policies, db }: Deps): Hono {
   app.post("/admin/policies", async c => {
     const who = actorOf(c)
     const { policy } = readPolicyBody(await readJsonObject(c))
-    const { row, changed } = await policies.load(policy, "api", who).catch(refusePolicy)
+    const { row, changed } = await policies.load(policy, "api", who)
     return c.json({ ok: true, changed, ...versionOf(row) } satisfies LoadedPolicy, changed ? 201 : 200)
   })
   app.post("/admin/policies/dry-run", async c => {
     const { policy, last = DRY_RUN_DEFAULT } = readDryRunBody(await readJsonObject(c))
-    const answer = await policies.dryRun(policy, last).catch(refusePolicy)
+    const answer = await policies.dryRun(policy, last)
     if (answer === undefined) throw unavailable("Another dry run is under way. Try again.", "overloaded")
     return c.json(answer satisfies DryRunAnswer)
   })
@@ -54,16 +53,8 @@ function actorOf(c: Context): EventFacts["who"] {
   return name === undefined ? { actor } : { actor, name }
 }
 
-/** The sentence of a policy that is refused names its rules and nothing else: it is the administrator's own text. */
-function refusePolicy(error: unknown): never {
-  if (error instanceof PolicyError) throw badRequest(error.message)
-  throw error
-}
-
-const documentOf = (text: string): JsonValue => parseStrictJson(text)
-
 function versionOf(row: PolicyVersionRow): PolicyVersion {
-  const policy = documentOf(row.document)
+  const policy = parseStrictJson(row.document)
   if (!isObject(policy)) throw new Error(`the stored policy ${row.version} is unreadable`)
   const { version, policy_id, policy_name, policy_hash, source, actor, actor_name } = row
   return {

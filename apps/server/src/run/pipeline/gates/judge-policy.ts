@@ -2,10 +2,10 @@
 import type { EnvelopeSection, PayloadSection } from "@runseal/core/artifacts/sealed-sections"
 import { missingAttestedFields } from "@runseal/core/vocabulary/attested-presence"
 import type { Judgement } from "@runseal/core/wire/policy-requests"
-import type { Decided } from "../pipeline/draft.ts"
-import { policyInput } from "../pipeline/gates/policy-facts.ts"
-import { evaluatePolicy } from "./evaluate-policy.ts"
-import type { CompiledPolicy } from "./load-policy.ts"
+import { evaluatePolicy } from "../../policy/evaluate-policy.ts"
+import type { CompiledPolicy } from "../../policy/load-policy.ts"
+import type { Decided } from "../draft.ts"
+import { policyInput } from "./policy-facts.ts"
 
 /** What a policy is asked about. */
 export type JudgedRun = {
