@@ -7,7 +7,7 @@ import { HTTPException } from "hono/http-exception"
 import { requestId } from "hono/request-id"
 import { matchedRoutes } from "hono/route"
 import type { Deps } from "./deps.ts"
-import { hookRoutes } from "./doors.ts"
+import { consoleRoutes, hookRoutes } from "./doors.ts"
 import { adminOnly, authenticate } from "./front/access/authentication.ts"
 import { limitNameOf, limitRequests } from "./front/access/rate-limit.ts"
 import { isShared } from "./front/access/request-counter.ts"
@@ -78,6 +78,7 @@ export function createApp(deps: Deps): Hono {
   app.use(knownParameters("public"))
   const everybody = new Hono()
   for (const routes of PUBLIC_ROUTES) everybody.route("/", routes(deps))
+  everybody.route("/", consoleRoutes(app))
   app.route("/", everybody)
   app.use((c, next) => Promise.resolve(nearMiss(everybody, c) ?? next()))
   app.use("/admin/*", authenticate(deps), adminOnly, knownParameters("admin"))

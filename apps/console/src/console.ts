@@ -1,0 +1,137 @@
+/**
+ * The console of a service, at `/console`: pages made on the server, which ask the public API with the visitor's session. docs/console.md.
+ */
+import { sessionAnswerSchema } from "@runseal/core/wire/session-requests"
+import { type Context, Hono } from "hono"
+import { bodyLimit } from "hono/body-limit"
+import { html } from "hono/html"
+import { ApiRefusal, apiOf, type ConsoleFetch, isRefusal, type Refusal } from "./api.ts"
+import { sendAsset } from "./assets/assets.ts"
+import { auditPage } from "./pages/audit-page.ts"
+import { budgetsPage } from "./pages/budgets-page.ts"
+import { keyAction, keyPage, keysPage, newKey } from "./pages/keys-page.ts"
+import { logPage } from "./pages/log-page.ts"
+import { overviewPage } from "./pages/overview-page.ts"
+import { permitPage, permitsPage } from "./pages/permits-page.ts"
+import { policyPage } from "./pages/policy-page.ts"
+import { runPage, runPublication } from "./pages/run-page.ts"
+import { runsFile } from "./pages/runs-download.ts"
+import { runsPage } from "./pages/runs-page.ts"
+import { signIn, signInPage, signOut } from "./pages/sign-in-page.ts"
+import { POLICY, page } from "./parts/layout.ts"
+import { refused } from "./parts/pieces.ts"
+import { formOf, show, type Visit } from "./visit.ts"
+
+/** Largest form, in bytes. */
+const FORM_MAX_BYTES = 65_536
+
+export type ConsoleParts = {
+  /** Sends a request to the service that the console is of. */
+  readonly fetch: ConsoleFetch
+}
+
+type Page = (visit: Visit) => Response | Promise<Response>
+
+const PAGES: Readonly<Record<string, Page>> = {
+  "/console": overviewPage,
+  "/console/runs": runsPage,
+  "/console/runs.csv": visit => runsFile(visit, "csv"),
+  "/console/runs.ndjson": visit => runsFile(visit, "ndjson"),
+  "/console/runs/:id{\\d{1,16}}": runPage,
+  "/console/permits": permitsPage,
+  "/console/permits/:id{[\\w-]{1,64}}": permitPage,
+  "/console/budgets": budgetsPage,
+  "/console/policy": policyPage,
+  "/console/keys": keysPage,
+  "/console/keys/:id{\\d{1,16}}": keyPage,
+  "/console/log": logPage,
+  "/console/audit": auditPage,
+}
+
+/** Forms that change something. */
+const FORMS: Readonly<Record<string, Page>> = {
+  "/console/runs/:id{\\d{1,16}}": runPublication,
+  "/console/keys": newKey,
+  "/console/keys/:id{\\d{1,16}}": keyAction,
+}
+
+export function createConsole({ fetch }: ConsoleParts): Hono {
+  const app = new Hono()
+  app.use(async (c, next) => {
+    await next()
+    c.res.headers.set("Content-Security-Policy", POLICY)
+    if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store")
+  })
+  app.get("/console/assets/:name", async c => (await sendAsset(c, c.req.param("name"))) ?? c.notFound())
+  app.get("/console/sign-in", signInPage)
+  app.post("*", bodyLimit({ maxSize: FORM_MAX_BYTES }), refuseForeignForms)
+  app.post("/console/sign-in", c => signIn(c, apiOf(c, fetch)))
+  app.post("/console/sign-out", async c => {
+    const csrf_token = (await formOf(c))("csrf")
+    return signOut(c, apiOf(c, fetch, csrf_token === "" ? {} : { csrf_token }))
+  })
+  for (const [path, make] of Object.entries(PAGES)) app.get(path, c => visited(c, fetch, make))
+  for (const [path, make] of Object.entries(FORMS)) app.post(path, c => visited(c, fetch, make))
+  app.notFound(c => visited(c, fetch, visit => show(visit, { ...NOT_FOUND, status: 404 })))
+  app.onError((error, c) => {
+    if (error instanceof ApiRefusal) return refusalPage(c, fetch, error.refusal)
+    throw error
+  })
+  return app
+}
+
+const NOT_FOUND = {
+  title: "Not found",
+  body: html`<h1>There is no such page</h1><p>The address may be mistyped, or what it was about belongs to another key. <a href="/console">Go to the overview</a>.</p>`,
+}
+
+/** A form that another site made its visitor send is refused, also the one that signs in. RFC 6454; Fetch Metadata. */
+async function refuseForeignForms(c: Context, next: () => Promise<void>): Promise<Response | undefined> {
+  const site = c.req.header("Sec-Fetch-Site")
+  const origin = c.req.header("Origin")
+  const isOwn =
+    site === undefined
+      ? origin !== undefined && URL.canParse(origin) && new URL(origin).host === new URL(c.req.url).host
+      : site === "same-origin"
+  if (!isOwn) return c.html(await page({ title: "Refused", here: c.req.path, body: FOREIGN }), 403)
+  await next()
+  return undefined
+}
+
+const FOREIGN = html`<h1>This form came from another site</h1><p>Nothing was changed. <a href="/console">Open the console</a> and do it there.</p>`
+
+/** Shows a page to a visitor with a session; all others sign in first. */
+async function visited(c: Context, fetch: ConsoleFetch, make: Page): Promise<Response> {
+  const session = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
+  if (isRefusal(session)) {
+    if (session.status !== 401) throw new ApiRefusal(session)
+    return c.redirect(signInAddress(c), 303)
+  }
+  if (c.req.method === "GET") return make({ c, session, api: apiOf(c, fetch, session) })
+  // The token of the page that the form is on. The API compares it: a page of another session changes nothing.
+  const csrf_token = (await formOf(c))("csrf")
+  return make({ c, session, api: apiOf(c, fetch, csrf_token === "" ? {} : { csrf_token }) })
+}
+
+function signInAddress(c: Context): string {
+  const { pathname, search } = new URL(c.req.url)
+  const next = new URLSearchParams({
+    ...(c.req.header("Cookie")?.includes("runseal-session=") ? { ended: "" } : {}),
+    next: pathname + search,
+  })
+  return `/console/sign-in?${next}`
+}
+
+const STATUSES = [403, 404, 409, 429, 503] as const
+
+/** A page that the API refused. */
+async function refusalPage(c: Context, fetch: ConsoleFetch, refusal: Refusal): Promise<Response> {
+  if (refusal.status === 401) return c.redirect(signInAddress(c), 303)
+  const status = STATUSES.find(known => known === refusal.status) ?? 503
+  const session = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
+  if (refusal.status === 404 && !isRefusal(session))
+    return show({ c, session, api: apiOf(c, fetch) }, { ...NOT_FOUND, status })
+  const body = html`<h1>This page cannot be shown</h1>${refused(refusal)}<p><a href="/console">Go to the overview</a></p>`
+  const text = await page({ title: "Refused", here: c.req.path, body, ...(isRefusal(session) ? {} : { session }) })
+  return c.html(text, status)
+}

@@ -1,0 +1,53 @@
+/** The filters of a list of runs. They are in the address, so that a bookmark is a saved view. */
+import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import type { Context } from "hono"
+
+/** Filters that the API has, with what people call them; most used first. */
+export const TEXT_FILTERS = [
+  { name: "route_id", label: "Route", hint: "payments/transfer" },
+  { name: "rule_id", label: "Rule or signature", hint: "large-payment" },
+  { name: "actor_id", label: "Actor", hint: "treasury-agent-07" },
+  { name: "approver", label: "Approver", hint: "j.doe" },
+  { name: "model_name", label: "Model", hint: "m-1" },
+  { name: "from", label: "From", hint: "2026-05-04" },
+  { name: "to", label: "To", hint: "2026-05-06" },
+  { name: "program_id", label: "Program", hint: "64 hex digits" },
+  { name: "payload_hash", label: "Payload hash", hint: "64 hex digits" },
+  { name: "manifest_hash", label: "Manifest hash", hint: "its first digits" },
+] as const
+type TextFilter = (typeof TEXT_FILTERS)[number]["name"]
+
+export type RunView = {
+  readonly status?: OutcomeKind
+  /** Id of a key, as in the address. */
+  readonly key?: string
+  readonly texts: Readonly<Partial<Record<TextFilter, string>>>
+  /** Where the page begins. */
+  readonly before?: string
+}
+
+const BEFORE = /^\d{1,16}$/
+
+/** Reads the address of a list. What is not understood there is left out. */
+export function readView({ req }: Context): RunView {
+  const status = OUTCOME_KINDS.find(kind => kind === req.query("status"))
+  const key = req.query("key")
+  const before = req.query("before")
+  const texts = TEXT_FILTERS.flatMap(({ name }) => {
+    const value = req.query(name)?.trim()
+    return value === undefined || value === "" ? [] : [[name, value] as const]
+  })
+  return {
+    ...(status === undefined ? {} : { status }),
+    ...(key !== undefined && BEFORE.test(key) ? { key } : {}),
+    ...(before !== undefined && BEFORE.test(before) ? { before } : {}),
+    texts: Object.fromEntries(texts),
+  }
+}
+
+/** Parameters of the address of a view, from its beginning. */
+export const viewParameters = ({ status, key, texts }: RunView): Readonly<Record<string, string | undefined>> => ({
+  ...texts,
+  status,
+  key,
+})

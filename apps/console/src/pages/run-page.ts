@@ -1,0 +1,182 @@
+/** *Run*: what happened first, then why, what was declared, and the proof, which the visitor's own browser checks. */
+
+import { type Bundle, bundleSchema, durationMs } from "@runseal/core/artifacts/bundle-schema"
+import { DECLARED_NAMES, isShown } from "@runseal/core/artifacts/declared-sections"
+import { bundleFacts } from "@runseal/core/verify/record-facts"
+import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { publishedRunSchema, unpublishedRunSchema } from "@runseal/core/wire/key-requests"
+import { REPORT_FORMATS } from "@runseal/core/wire/run-summaries"
+import { html } from "hono/html"
+import { isRefusal } from "../api.ts"
+import { duration } from "../parts/duration.ts"
+import { address, type Markup, number, shortHash, time } from "../parts/format.ts"
+import { SIGNS, toneOf } from "../parts/outcome-names.ts"
+import { csrfField, facts, meter, notice, readable, refused } from "../parts/pieces.ts"
+import { administers, formOf, show, type Visit } from "../visit.ts"
+import { timeline } from "./run-timeline.ts"
+
+const pathOf = (id: string | number): string => `/console/runs/${id}`
+
+export const runPage = (visit: Visit): Promise<Response> => showRun(visit)
+
+/** @param news what a form that was just sent has done */
+async function showRun(visit: Visit, news?: Markup): Promise<Response> {
+  const id = visit.c.req.param("id") ?? ""
+  const bundle = await visit.api.get(`/runs/${id}/artifacts?form=full`, bundleSchema)
+  const title = `Run ${bundle.run.run_id} ${OUTCOMES[bundle.run.outcome_kind].words.ending}`
+  const body = html`${outcome(bundle, title)}
+${news ?? ""}
+<div class="columns"><div>
+${section("Stages and gates", timeline(bundle))}
+${section("Declared by the caller", declared(bundle))}
+</div><div>
+${section("Verified in this browser", verification(bundle))}
+${section("Facts", runFacts(bundle))}
+${budgets(bundle)}
+${section("Log entries", anchors(bundle))}
+${section("Hand it on", handOn(visit, bundle))}
+</div></div>`
+  return show(visit, { title, body, islands: ["run.js"] })
+}
+
+const section = (title: string, content: Markup): Markup =>
+  html`<section class="card"><h2>${title}</h2>${content}</section>`
+
+function outcome(bundle: Bundle, title: string): Markup {
+  const { run } = bundle
+  const { sentence } = OUTCOMES[run.outcome_kind]
+  const { cause, permit } = bundleFacts(bundle)
+  const observed = isObserved(bundle)
+    ? html`<p class="observed"><strong>Observed:</strong> ${run.outcome_kind === "ok" ? "it would have been admitted; nothing was enforced." : "it would have been refused; nothing was stopped."}</p>`
+    : ""
+  const act =
+    permit?.outcome === "failed" ? html`<p><strong>The act failed:</strong> <code>${permit.code ?? ""}</code></p>` : ""
+  const tone = toneOf(run.outcome_kind)
+  return html`<div class="outcome ${tone}"><p class="back"><a href="/console/runs">Runs</a></p>
+<h1><span aria-hidden="true">${SIGNS[tone]}</span> ${title}</h1>
+${cause === undefined ? "" : html`<p class="cause">${cause}</p>`}${observed}${act}<p>${sentence}</p></div>`
+}
+
+/** Whether the run was observed and not enforced: a mark of its envelope. */
+function isObserved({ sections: { envelope } }: Bundle): boolean {
+  return envelope !== undefined && "enforcement" in envelope && envelope.enforcement === "observe"
+}
+
+function runFacts({ run, sections }: Bundle): Markup {
+  const { envelope, payload, policy_evaluation: policy } = sections
+  const similar = (text: string, name: string, value: string): Markup =>
+    html`${text} <a class="quiet" href="${address("/console/runs", { [name]: value })}">similar runs</a>`
+  return facts([
+    ["Route", similar(run.route_id, "route_id", run.route_id)],
+    ["Made by", run.tenant_id],
+    ["Sealed", time(run.created_at)],
+    ["Took", duration(durationMs(run))],
+    ["Policy", policy && html`${policy.policy_name} ${shortHash(policy.policy_hash)}`],
+    [
+      "Rule",
+      policy &&
+        html`<a href="${address("/console/runs", { rule_id: policy.fired_rule_id })}">${policy.fired_rule_id}</a>`,
+    ],
+    ["Program", shortHash(run.program_id)],
+    ["Register entry", envelope && shortHash(envelope.registry_record_hash)],
+    ["Payload", html`${shortHash(payload.payload_hash)}, ${number(payload.payload_bytes)} bytes, not stored`],
+    [
+      "AI output",
+      payload.ai_output_hash === undefined ? undefined : html`${shortHash(payload.ai_output_hash)}, not stored`,
+    ],
+    [
+      "Permit",
+      sections.permit &&
+        html`<a href="/console/permits/${sections.permit.permit_id}"><code>${sections.permit.permit_id.slice(0, 12)}…</code></a>`,
+    ],
+    ["Region", run.execution_region],
+  ])
+}
+
+function budgets({ sections: { budget_snapshot: budget } }: Bundle): Markup | string {
+  if (budget === undefined) return ""
+  const { declared_tokens, run_limit, window } = budget
+  return section(
+    "Budgets",
+    facts([
+      ["This run", meter("Tokens of this run", declared_tokens, run_limit)],
+      ["Window after it", window && meter("Tokens of the window", window.total_after, window.cap)],
+      ["Window began", window && time(window.window_start)],
+    ]),
+  )
+}
+
+/** Declared sections that hold something. */
+function declared({ sections }: Bundle): Markup {
+  const present = DECLARED_NAMES.flatMap(name => {
+    const section = sections[name]
+    if (!isShown(section))
+      return [{ name, content: html`<p class="quiet">Withheld: the record has its hash alone.</p>` }]
+    return section.declared === undefined ? [] : [{ name, content: readable(section.declared) }]
+  })
+  if (present.length === 0) return html`<p class="quiet">The caller declared nothing beside the payload.</p>`
+  return html`<p class="quiet">Sealed as the caller declared it. Whether it is true, the record does not show.</p>${present.map(
+    ({ name, content }, i) =>
+      html`<details ${i < SHOWN_SECTIONS ? html`open` : ""}><summary>${name.replaceAll("_", " ")}</summary>${content}</details>`,
+  )}`
+}
+/** Sections that are open when the page is loaded. */
+const SHOWN_SECTIONS = 2
+
+/** A script fills it in: the server does not say whether its own record is genuine. */
+const verification = ({ run }: Bundle): Markup =>
+  html`<div id="verification" data-bundle="/runs/${run.run_id}/artifacts" data-trust="/.well-known/runseal-trust.json">
+<p role="status" class="quiet">The record and the keys are fetched, and checked by this browser …</p>
+<noscript><p class="notice warn">Scripts are switched off. Check the bundle with the command line instead: <code>verifier bundle.json</code></p></noscript>
+</div>`
+
+function anchors({ anchors: found }: Bundle): Markup {
+  const own = [
+    ["Decision", found.pre_anchor ?? found.receipt],
+    ["Complete record", found.complete_record],
+  ] as const
+  const rows = own.flatMap(([name, anchor]) =>
+    anchor === undefined
+      ? []
+      : [
+          [
+            name,
+            html`<a href="/log/entry/${anchor.entry.logIndex}">entry ${anchor.entry.logIndex}</a>, ${time(new Date(Number(anchor.entry.integratedTime) * 1000).toISOString())}`,
+          ] as const,
+        ],
+  )
+  if (rows.length === 0) return html`<p class="quiet">This record has no log entry.</p>`
+  const outside = found.outside?.length ?? 0
+  return html`${facts(rows)}${outside === 0 ? "" : html`<p>Also in ${outside} outside ${outside === 1 ? "log" : "logs"}.</p>`}<p class="quiet">Witnesses sign the whole log, not one entry: <a href="/console/log">log health</a>.</p>`
+}
+
+function handOn(visit: Visit, { run }: Bundle): Markup {
+  const publish = administers(visit)
+    ? html`<form method="post" action="${pathOf(run.run_id)}" class="row">${csrfField(visit.session.csrf_token)}<button name="action" value="publish">Publish</button> <button name="action" value="unpublish" class="plain">Withdraw</button></form>
+<p class="quiet">Published, everybody with its address reads and verifies the record.</p>`
+    : ""
+  return html`<ul class="plain-list"><li><a href="/runs/${run.run_id}/artifacts" download="runseal-run-${run.run_id}.json">Bundle</a>, for <code>verifier</code></li>
+${REPORT_FORMATS.map(format => html`<li><a href="/runs/${run.run_id}/report.pdf?format=${format}" download>Report, ${format}</a> (PDF)</li>`)}</ul>${publish}`
+}
+
+/** Publishes or withdraws the run. */
+export async function runPublication(visit: Visit): Promise<Response> {
+  const id = visit.c.req.param("id") ?? ""
+  const action = (await formOf(visit.c))("action")
+  if (action === "unpublish") {
+    const done = await visit.api.change("POST", `/admin/runs/${id}/unpublish`, unpublishedRunSchema)
+    return showRun(
+      visit,
+      isRefusal(done)
+        ? refused(done)
+        : notice("good", "The run is not published any more. Copies may be served for an hour."),
+    )
+  }
+  const done = await visit.api.change("POST", `/admin/runs/${id}/publish`, publishedRunSchema)
+  if (isRefusal(done)) return showRun(visit, refused(done))
+  const page = `/public/runs/${done.token}`
+  return showRun(
+    visit,
+    notice("good", html`<p>Published: <a href="${page}">${new URL(page, visit.c.req.url).href}</a></p>`),
+  )
+}

@@ -1,0 +1,89 @@
+/** The nine stages and five gates of a run in their order: which it reached, what each decided, and why. */
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
+import { GATES, KERNELS } from "@runseal/core/vocabulary/outcomes"
+import { STEP_LABELS, type StepResult, type TranscriptStep, WHOLE_PATH } from "@runseal/core/vocabulary/pipeline-path"
+import { html } from "hono/html"
+import { type Markup, number, plural, shortHash, time } from "../parts/format.ts"
+
+type Explain = (bundle: Bundle) => Markup | string | undefined
+
+/** What a step found, from the sections that it sealed. */
+const EXPLANATIONS: Readonly<Partial<Record<TranscriptStep, Explain>>> = {
+  DOG: ({ sections: { envelope, payload } }) =>
+    envelope && html`Received ${time(envelope.admission_clock)}, payload of ${plural(payload.payload_bytes, "byte")}`,
+  DTL: () => "Received over HTTP",
+  PEPG_ADMISSION: ({ attestation_gap_receipt: gap }) =>
+    gap === undefined
+      ? "Every declaration that the policy requires is there"
+      : html`Missing: ${gap.missing_fields.map((name, i) => html`${i > 0 ? ", " : ""}<code>${name}</code>`)}`,
+  PEPG: ({ sections: { policy_evaluation: found, mcd_finding: match } }) =>
+    found &&
+    html`${match === undefined || found.decision_reason_code !== "MCD_SIGNATURE_MATCH" ? html`Rule <code>${found.fired_rule_id}</code>` : html`Signature <code>${found.fired_rule_id}</code> matched in <code>${match.matched_in}</code>`} of policy <code>${found.policy_id}</code>: ${found.decision}`,
+  DKEC: ({ sections: { efa } }) => efa && kernelsText(efa.kernels),
+  CCV: ({ sections: { budget_snapshot: budget } }) =>
+    budget &&
+    html`${plural(budget.declared_tokens, "token")} declared, ${number(budget.run_limit)} allowed for one run`,
+  MACC: ({ sections: { budget_snapshot: budget } }) =>
+    budget?.window &&
+    html`${number(budget.window.total_after)} of ${plural(budget.window.cap, "token")} used in the window`,
+  AIVP_T4: ({ sections: { governance_review: review } }) =>
+    review &&
+    html`${review.decision_kind}: <code>${review.decision_reason}</code>, by ${review.adapter_id}${review.finding_count > 0 ? html`, ${plural(review.finding_count, "finding")}: ${review.rule_ids.join(", ")}` : ""}`,
+  LEDGER: ({ sections: { pote_proof: proof } }) => proof && html`Entry ${proof.log_index} of the log`,
+  REGISTRY: ({ sections: { registry } }) => registry && plural(registry.artifacts.length, "artifact"),
+  DLA: ({ manifest }) => manifest && html`Final seal ${shortHash(manifest.ManifestHash)}`,
+}
+
+type Kernels = NonNullable<Bundle["sections"]["efa"]>["kernels"]
+
+function kernelsText(kernels: Kernels): Markup {
+  const found = kernels.flatMap(({ kernel, findings }) =>
+    findings.map(({ code, count }) => `${kernel} ${code} ×${count}`),
+  )
+  return html`${KERNELS.length} kernels computed${found.length === 0 ? ", no findings" : html`; findings: ${found.join(", ")}`}`
+}
+
+const IS_GATE: ReadonlySet<TranscriptStep> = new Set(GATES)
+
+type State = "done" | "pass" | "stop" | "failed" | "absent"
+
+const WORDS: Readonly<Record<State, string>> = {
+  done: "done",
+  pass: "let it pass",
+  stop: "stopped the run",
+  failed: "failed",
+  absent: "not reached",
+}
+const MARKS: Readonly<Record<State, string>> = { done: "●", pass: "✓", stop: "■", failed: "✗", absent: "○" }
+
+const stateOf = (result: StepResult | undefined): State => {
+  if (result === undefined) return "absent"
+  return result === "done" || result === "pass" ? result : "stop"
+}
+
+/** How each step of a run ended. A stopped run has a receipt; its log entry is that of the receipt, not of stage LEDGER. */
+function statesOf(bundle: Bundle): ReadonlyMap<TranscriptStep, State> {
+  const { run, sections } = bundle
+  const results = new Map(sections.transcript?.events.map(({ step, result }) => [step, result]))
+  const stopped = receiptOf(bundle) === undefined ? undefined : run.error_stage
+  return new Map(
+    WHOLE_PATH.map(step => {
+      if (run.outcome_kind === "stage_error" && step === run.error_stage) return [step, "failed"]
+      if (step === stopped) return [step, "stop"]
+      const after = run.outcome_kind === "ok" && !results.has(step) ? "done" : stateOf(results.get(step))
+      return [step, after]
+    }),
+  )
+}
+
+export function timeline(bundle: Bundle): Markup {
+  const states = statesOf(bundle)
+  const items = WHOLE_PATH.map(step => {
+    const state = states.get(step) ?? "absent"
+    const kind = IS_GATE.has(step) ? "gate" : "stage"
+    const why = state === "absent" ? undefined : EXPLANATIONS[step]?.(bundle)
+    return html`<li class="${kind} ${state}"><span class="mark" aria-hidden="true">${MARKS[state]}</span><span class="step">${STEP_LABELS[step]} <span class="code">${step}</span></span><span class="decided">${WORDS[state]}</span>${why === undefined ? "" : html`<span class="why">${why}</span>`}${state === "failed" ? html`<span class="why">${bundle.run.error_message ?? ""}</span>` : ""}</li>`
+  })
+  return html`<ol class="timeline">${items}</ol>`
+}

@@ -1,0 +1,61 @@
+/** A view of runs as a file: CSV for a spreadsheet, NDJSON for a program. The records themselves are exported by `GET /runs/export`. */
+import { stream } from "hono/streaming"
+import { isRefusal } from "../api.ts"
+import type { Visit } from "../visit.ts"
+import { readView } from "./run-filters.ts"
+import { findRuns, type ListedRun } from "./run-source.ts"
+
+/** Runs of one file; the last line says when there are more. */
+const MAX_RUNS = 50_000
+const PAGE_SIZE = 500
+
+const COLUMNS = [
+  "id",
+  "created_at",
+  "outcome_kind",
+  "error_stage",
+  "route_id",
+  "program_id",
+  "key_id",
+  "duration_ms",
+  "manifest_hash",
+  "permit_id",
+  "closing_outcome",
+] as const
+
+/** What a spreadsheet would take for a formula at the start of a cell gets an apostrophe, which it takes for text. */
+function cell(value: string | number | undefined): string {
+  const text = `${value ?? ""}`
+  const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\r\n']/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain
+}
+
+const csvLine = (run: ListedRun): string => COLUMNS.map(name => cell(run[name])).join(",")
+
+const FORMATS = {
+  csv: {
+    type: "text/csv; charset=utf-8",
+    head: `${COLUMNS.join(",")}\r\n`,
+    line: (run: ListedRun) => `${csvLine(run)}\r\n`,
+  },
+  ndjson: { type: "application/x-ndjson", head: "", line: (run: ListedRun) => `${JSON.stringify(run)}\n` },
+} as const
+
+export function runsFile(visit: Visit, format: keyof typeof FORMATS): Response {
+  const { c } = visit
+  const { type, head, line } = FORMATS[format]
+  c.header("Content-Type", type)
+  c.header("Content-Disposition", `attachment; filename="runseal-runs.${format}"`)
+  return stream(c, async file => {
+    await file.write(head)
+    let view = readView(c)
+    for (let sent = 0; sent < MAX_RUNS && !file.aborted; sent += PAGE_SIZE) {
+      const found = await findRuns(visit, view, PAGE_SIZE)
+      // A file that ends early must not look whole: the connection breaks.
+      if (isRefusal(found)) throw new Error(found.error)
+      await file.write(found.runs.map(line).join(""))
+      if (found.next === undefined) return
+      view = { ...view, before: found.next }
+    }
+  })
+}

@@ -1,0 +1,103 @@
+/** The frame of every page: head, navigation, content. No page has a script or style of its own in it, as its policy demands. */
+import type { SessionAnswer } from "@runseal/core/wire/session-requests"
+import { html } from "hono/html"
+import { consoleAssets } from "../assets/assets.ts"
+import type { AssetName } from "../assets/build-assets.ts"
+import type { Markup } from "./format.ts"
+
+/** Nothing but what this service serves; no text of a record becomes markup, because the browser itself refuses that. */
+export const POLICY: string = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ")
+
+const ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='8' r='8' fill='%231d5c8f'/%3E%3Cpath d='M4 8.5l3 3 5-6' fill='none' stroke='%23fff' stroke-width='2'/%3E%3C/svg%3E"
+
+type Place = { readonly path: string; readonly name: string; readonly for: readonly SessionAnswer["scope"][] }
+
+const ALL = ["admin", "auditor", "customer", "anonymous"] as const
+const DEPLOYMENT = ["admin", "auditor", "anonymous"] as const
+
+/** The pages of the navigation, and who sees them. The API decides; this hides what it would refuse. */
+const PLACES: readonly Place[] = [
+  { path: "/console", name: "Overview", for: ALL },
+  { path: "/console/runs", name: "Runs", for: ALL },
+  { path: "/console/permits", name: "Permits", for: ALL },
+  { path: "/console/budgets", name: "Budgets", for: DEPLOYMENT },
+  { path: "/console/policy", name: "Policy", for: DEPLOYMENT },
+  { path: "/console/keys", name: "Keys", for: DEPLOYMENT },
+  { path: "/console/log", name: "Log health", for: ALL },
+  { path: "/console/audit", name: "Admin audit", for: DEPLOYMENT },
+]
+
+const SCOPES: Readonly<Record<SessionAnswer["scope"], string>> = {
+  admin: "administrator",
+  auditor: "auditor, reads only",
+  customer: "sees its own runs",
+  anonymous: "open mode: no key was made yet",
+}
+
+/** The navigation of a session. @param here path of the page */
+function navigation({ scope, name, csrf_token }: SessionAnswer, here: string): Markup {
+  const items = PLACES.filter(place => place.for.includes(scope)).map(({ path, name: text }) => {
+    const current = path === "/console" ? here === path : here === path || here.startsWith(`${path}/`)
+    return html`<li><a href="${path}" ${current ? html`aria-current="page"` : ""}>${text}</a></li>`
+  })
+  return html`<header class="bar">
+<a class="brand" href="/console"><svg viewBox="0 0 16 16" width="22" height="22" aria-hidden="true"><circle cx="8" cy="8" r="8" class="seal"/><path d="M4 8.5l3 3 5-6" class="tick"/></svg>Runseal</a>
+<nav aria-label="Console"><ul>${items}</ul></nav>
+<div class="who"><p><strong>${name}</strong><span class="quiet">${SCOPES[scope]}</span></p>
+${
+  csrf_token === undefined
+    ? ""
+    : html`<form method="post" action="/console/sign-out"><input type="hidden" name="csrf" value="${csrf_token}"><button class="plain">Sign out</button></form>`
+}</div>
+</header>`
+}
+
+export type PageParts = {
+  readonly title: string
+  /** Absent: the visitor has no session. */
+  readonly session?: SessionAnswer
+  /** Path of the page, for the navigation. */
+  readonly here: string
+  readonly body: Markup | readonly Markup[]
+  readonly islands?: readonly AssetName[]
+}
+
+/** A whole page. */
+export async function page({ title, session, here, body, islands = [] }: PageParts): Promise<string> {
+  const { addressOf } = await consoleAssets()
+  const made = await html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<meta name="robots" content="noindex">
+<title>${title} · Runseal</title>
+<link rel="icon" href="${ICON}">
+<link rel="stylesheet" href="${addressOf("console.css")}">
+${islands.map(name => html`<script src="${addressOf(name)}" defer></script>`)}
+</head>
+<body class="${session === undefined ? "alone" : "framed"}">
+<a class="skip" href="#main">Skip to the content</a>
+${session === undefined ? "" : navigation(session, here)}
+<main id="main" tabindex="-1">
+${body}
+</main>
+</body>
+</html>
+`
+  return made.toString()
+}

@@ -1,0 +1,21 @@
+/** Outcomes as the console names and colours them, on the server and in islands alike. */
+import type { NewsTone } from "@runseal/core/presentation/account"
+import { OUTCOMES, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+
+/** Short names, for lists and charts. The whole sentence is in `OUTCOMES`. */
+export const OUTCOME_NAMES: Readonly<Record<OutcomeKind, string>> = {
+  ok: "Completed",
+  pepg_deny: "Denied",
+  ccv_halt: "Run budget",
+  macc_halt: "Window budget",
+  aivp_t4_halt: "Review",
+  attestation_gap: "Not attested",
+  stage_error: "Failed",
+}
+
+const TONES = { attestation: "good", refusal: "warn", diagnosis: "bad" } as const satisfies Record<string, NewsTone>
+
+export const toneOf = (kind: OutcomeKind): NewsTone => TONES[OUTCOMES[kind].words.standing]
+
+/** The sign before an outcome, so that colour is not the only difference. */
+export const SIGNS: Readonly<Record<NewsTone, string>> = { good: "✓", warn: "■", bad: "✗" }

@@ -1,0 +1,64 @@
+/** Pieces that several pages have: headings, lists of facts, notices, tables, empty states. */
+import type { JsonValue } from "@runseal/canonical"
+import { html } from "hono/html"
+import type { Refusal } from "../api.ts"
+import { type Markup, number } from "./format.ts"
+
+/** The heading of a page, with what it says below it and what can be done beside it. */
+export const heading = (title: string, lead?: Markup | string, actions?: Markup): Markup => html`<div class="heading">
+<div><h1>${title}</h1>${lead === undefined ? "" : html`<p class="lead">${lead}</p>`}</div>${actions === undefined ? "" : html`<div class="actions">${actions}</div>`}</div>`
+
+export type Fact = readonly [label: string, value: Markup | string | undefined]
+
+/** Labelled values; those without a value are left out. */
+export const facts = (rows: readonly Fact[]): Markup =>
+  html`<dl class="facts">${rows.map(([label, value]) => (value === undefined || value === "" ? "" : html`<div><dt>${label}</dt><dd>${value}</dd></div>`))}</dl>`
+
+/** What a list shows when there is nothing in it. */
+export const empty = (sentence: string, then?: Markup): Markup =>
+  html`<div class="empty"><p>${sentence}</p>${then === undefined ? "" : html`<p>${then}</p>`}</div>`
+
+/** Says why something was refused, in the words of the API. */
+export const refused = ({ error, retryAfter }: Refusal): Markup =>
+  html`<div class="notice bad" role="alert"><p>${error}</p>${retryAfter === undefined ? "" : html`<p>Try again in ${retryAfter} s.</p>`}</div>`
+
+export const notice = (tone: "good" | "warn" | "bad", body: Markup | string): Markup =>
+  html`<div class="notice ${tone}" role="status">${typeof body === "string" ? html`<p>${body}</p>` : body}</div>`
+
+/** A table that scrolls by itself on a narrow screen, and can be reached by keyboard to do so. */
+export const table = (caption: string, columns: readonly string[], rows: readonly Markup[]): Markup =>
+  html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table><caption class="unseen">${caption}</caption>
+<thead><tr>${columns.map(column => html`<th scope="col">${column}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`
+
+/** A share of a whole as a bar with its figures in words. */
+export function meter(label: string, value: number, cap: number): Markup {
+  const share = cap === 0 ? (value > 0 ? 100 : 0) : Math.min(100, (100 * value) / cap)
+  const tone = share >= 100 ? "bad" : share >= 80 ? "warn" : "good"
+  return html`<div class="meter"><svg viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label="${label}: ${number(value)} of ${number(cap)}"><rect width="100" height="6" class="track"/><rect width="${share.toFixed(2)}" height="6" class="fill ${tone}"/></svg><span class="figures">${number(value)} <span class="quiet">of ${number(cap)}</span></span></div>`
+}
+
+/** Levels of a declared section that are laid out; what is deeper is shown as JSON. */
+const MAX_LEVELS = 6
+/** Items of a list that are laid out. */
+const MAX_ITEMS = 50
+
+/** A JSON value to be read: members as labelled values, lists as lists. */
+export function readable(value: JsonValue, level = 0): Markup {
+  if (value === null || typeof value !== "object") return html`<span class="value">${scalar(value)}</span>`
+  if (level >= MAX_LEVELS) return html`<code>${JSON.stringify(value)}</code>`
+  if (Array.isArray(value)) {
+    if (value.length === 0) return html`<span class="quiet">none</span>`
+    const more = value.length - MAX_ITEMS
+    return html`<ol class="tree">${value.slice(0, MAX_ITEMS).map(item => html`<li>${readable(item, level + 1)}</li>`)}${more > 0 ? html`<li class="quiet">and ${number(more)} more, in the bundle</li>` : ""}</ol>`
+  }
+  const members = Object.entries(value)
+  if (members.length === 0) return html`<span class="quiet">nothing</span>`
+  return html`<dl class="tree">${members.map(([name, member]) => html`<div><dt>${name.replaceAll("_", " ")}</dt><dd>${readable(member, level + 1)}</dd></div>`)}</dl>`
+}
+
+const scalar = (value: string | number | boolean | null): string =>
+  typeof value === "boolean" ? (value ? "yes" : "no") : value === null ? "null" : `${value}`
+
+/** The hidden field of every form. */
+export const csrfField = (token: string | undefined): Markup =>
+  html`<input type="hidden" name="csrf" value="${token ?? ""}">`

@@ -1,0 +1,41 @@
+/** One visit of a page: who visits, how the API is asked, and how a page is sent. */
+import type { SessionAnswer } from "@runseal/core/wire/session-requests"
+import type { Context } from "hono"
+import type { Api } from "./api.ts"
+import type { AssetName } from "./assets/build-assets.ts"
+import type { Markup } from "./parts/format.ts"
+import { page } from "./parts/layout.ts"
+
+export type Visit = {
+  readonly c: Context
+  readonly api: Api
+  readonly session: SessionAnswer
+}
+
+type Sent = {
+  readonly title: string
+  readonly body: Markup | readonly Markup[]
+  readonly islands?: readonly AssetName[]
+  readonly status?: 200 | 400 | 403 | 404 | 409 | 429 | 503
+}
+
+/** Sends a page in its frame. */
+export async function show({ c, session }: Visit, { title, body, islands, status = 200 }: Sent): Promise<Response> {
+  const text = await page({ title, session, here: c.req.path, body, ...(islands === undefined ? {} : { islands }) })
+  return c.html(text, status)
+}
+
+/** Whether the visitor sees the whole deployment; a customer sees its own runs. */
+export const seesAll = ({ session }: Visit): boolean => session.scope !== "customer"
+
+/** Whether the visitor may change what administrators change. */
+export const administers = ({ session }: Visit): boolean => session.scope === "admin"
+
+/** A field of a form that was sent; "" where it is absent or a file. */
+export async function formOf(c: Context): Promise<(name: string) => string> {
+  const body = await c.req.parseBody()
+  return name => {
+    const value = body[name]
+    return typeof value === "string" ? value.trim() : ""
+  }
+}
