@@ -1,5 +1,5 @@
 /** The doors that the service itself serves. Each is a client of the public API: it sends ordinary requests with its caller's key or session. */
-import { type ConsoleFetch, createConsole } from "@runseal/console"
+import { type ConsoleParts, createConsole } from "@runseal/console"
 import { type HookParts, hooksApp } from "@runseal/hooks/hooks-app"
 import { type Context, Hono } from "hono"
 import { readHook, readHookBody } from "./front/http/hook-body.ts"
@@ -12,7 +12,7 @@ export const hookRoutes = (app: Hono): Hono => {
 
 /** The routes of `/console`, for people in a browser. Every page finds its visitor by the session itself. @param app as above */
 export function consoleRoutes(app: Hono): Hono {
-  const fetch: ConsoleFetch = (request, env) => app.fetch(request, env ?? {})
+  const fetch: ConsoleParts["fetch"] = (request, env) => app.fetch(request, env ?? {})
   const pages = createConsole({ fetch })
   const answer = (c: Context): Response | Promise<Response> => pages.fetch(c.req.raw, c.env)
   return new Hono().get("/console", answer).get("/console/*", answer).post("/console/*", answer)

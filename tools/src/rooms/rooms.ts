@@ -25,6 +25,7 @@ const PERMIT = "libs/permit"
 const SDK = "libs/sdk"
 const SERVER = "apps/server/src"
 const HOOKS = "apps/hooks"
+const CONSOLE = "apps/console"
 const EXECUTOR = "examples/payment-executor"
 
 const pdf = (name: string): string => `${PDF}/${name}`
@@ -87,11 +88,13 @@ export const ROOMS: readonly Room[] = [
 
   // A client of the public API, which the service serves: the requests that it sends are ordinary ones.
   { path: HOOKS, enters: LIBS },
+  // A run is verified in the browser by what the verify page has.
+  { path: CONSOLE, enters: [...LIBS, `${VERIFY_PAGE}/page`] },
 
   // Its tests send the service what the fuzzer keeps.
   {
     path: "apps/server",
-    enters: [...LIBS, PERMIT, SERVER, HOOKS],
+    enters: [...LIBS, PERMIT, SERVER, HOOKS, CONSOLE],
     testsEnter: [
       "libs/pdf",
       SDK,
@@ -104,7 +107,7 @@ export const ROOMS: readonly Room[] = [
   },
   // A PostgreSQL of one's own, for the tests and the bench.
   { path: "apps/server/cluster", enters: [] },
-  { path: SERVER, enters: [...LIBS, PERMIT, SERVER, HOOKS], testsEnter: [SDK], flat: true },
+  { path: SERVER, enters: [...LIBS, PERMIT, SERVER, HOOKS, CONSOLE], testsEnter: [SDK], flat: true },
   { path: server("options"), enters: [...LIBS] },
   { path: ABROAD, enters: [] },
   { path: server("front/http"), enters: GIVEN },
@@ -260,6 +263,8 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/server/postgres-cluster", "apps/server/cluster/postgres-cluster.ts"],
   ["@runseal/verify-page", VERIFY_PAGE],
   ["@runseal/hooks", `${HOOKS}/src`],
+  ["@runseal/console", `${CONSOLE}/src/console.ts`],
+  ["#assets", `${CONSOLE}/src/assets/built-assets.ts`],
   ["@runseal/server", SERVER],
   ["@runseal/lab", "lab/src"],
   ["@runseal/tools", "tools/src"],
