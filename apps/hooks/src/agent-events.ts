@@ -1,9 +1,9 @@
-/** What every agent's hooks say, whatever they call it. A further agent is one more `Agent`. */
+/** What every agent's hooks report, whatever they call it. A further agent is one more `Agent`. */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import type { ActFailureCode } from "@runseal/core/artifacts/permit-sections"
 import type { HookSettings } from "@runseal/core/wire/hook-requests"
 
-/** One call of a tool, told alike before and after it: both give the same permit. */
+/** One call of a tool, reported alike before and after it: both give the same permit. */
 export type ToolCall = {
   /** Of the conversation: the actor of the run. */
   readonly session_id: string
@@ -21,7 +21,7 @@ export type ToolCall = {
 
 /** How a call ended. */
 export type Ending = {
-  /** Name of the event that said so. */
+  /** Name of the event that reported it. */
   readonly reported_by: string
   readonly duration_ms?: number
 } & (

@@ -19,7 +19,7 @@ export type HookParts = {
   readonly parse: ParseHook
 }
 
-/** Milliseconds for the service to answer: an agent is told to wait 30 s for the decision, and as long after the call. */
+/** Milliseconds for the service to answer: an agent waits 30 s for the decision, and as long after the call. */
 const DEADLINE_MS = 20_000
 
 export function hooksApp(parts: HookParts): Hono {

@@ -1,5 +1,5 @@
 /**
- * Permits for calls of tools. Nothing is kept between the two events of a call: a permit is found again by opening it once more under the
+ * Permits for calls of tools. Nothing is stored between the two events of a call: a permit is found again by opening it once more under the
  * same idempotency key, so that the events may reach different processes of the service.
  */
 import type { JsonObject } from "@runseal/canonical"

@@ -14,6 +14,7 @@ import { payUnderPermits } from "./permit-act.ts"
 import { recordedOutcome, type SavedRun, saveRun } from "./saved-runs.ts"
 import { type RunningServer, SERVICE, startServer } from "./server-process.ts"
 import type { Story } from "./story.ts"
+import { callTools } from "./tool-calls.ts"
 
 const EXAMPLE_WIDTH = 28
 const OUTCOME_WIDTH = 16
@@ -22,7 +23,11 @@ const OUTCOME_WIDTH = 16
 type Known = { readonly trust: TrustedKeys; readonly checkpoint: Checkpoint }
 
 /** The last act; the service runs with its defaults. */
-const PERMITS: Act = { title: "A payment service that acts only with a permit", options: [], runs: [] }
+const PERMITS: Act = {
+  title: "Tools of an agent, and a payment service that acts only with a permit",
+  options: [],
+  runs: [],
+}
 
 /** Executes every act; gives the saved runs in the order of their numbers. */
 export async function executeActs(folders: Folders, story: Story): Promise<readonly SavedRun[]> {
@@ -34,6 +39,7 @@ export async function executeActs(folders: Folders, story: Story): Promise<reado
     let code: number | null
     try {
       known = known === undefined ? await meet(service, folders, story) : await meetAgain(service, known, story)
+      if (act === PERMITS) saved.push(...(await callTools(service, folders, story)))
       if (act === PERMITS) saved.push(...(await payUnderPermits(service, folders, story)))
       for (const planned of act.runs) saved.push(await execute(planned, service, folders, story))
       known = { ...known, checkpoint: await readCheckpoint(service.url, known.trust) }

@@ -34,8 +34,8 @@ afterAll(() => {
 
 type Use = { readonly id: string; readonly name: string; readonly input: JsonObject }
 
-/** A model that calls one tool after the other, whatever is said. The results of the calls are added to `told`. */
-async function scriptedModel(script: readonly Use[], told: string[]): Promise<string> {
+/** A model that calls one tool after the other, whatever it is sent. The results of the calls are added to `sent`. */
+async function scriptedModel(script: readonly Use[], sent: string[]): Promise<string> {
   let at = 0
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = []
@@ -45,7 +45,7 @@ async function scriptedModel(script: readonly Use[], told: string[]): Promise<st
       response.writeHead(404, { "Content-Type": "application/json" }).end("{}")
       return
     }
-    told.push(JSON.stringify(messages.slice(-2)))
+    sent.push(JSON.stringify(messages.slice(-2)))
     const use = tools.length === 0 ? undefined : script[at++]
     writeMessage(response, use)
   }).listen(0, "127.0.0.1")
@@ -84,15 +84,15 @@ function pluginFor(url: string, query: string): string {
   return place
 }
 
-/** One session of Claude Code. Gives what the model was told. */
+/** One session of Claude Code. Gives what the model was sent. */
 async function session(
   url: string,
   script: readonly Use[],
   query = "",
   options: readonly string[] = [],
 ): Promise<string> {
-  const told: string[] = []
-  const model = await scriptedModel(script, told)
+  const sent: string[] = []
+  const model = await scriptedModel(script, sent)
   const home = mkdtempSync(join(folder, "home-"))
   const work = join(home, "work")
   mkdirSync(work)
@@ -115,7 +115,7 @@ async function session(
   for (const stream of [child.stdout, child.stderr]) stream.on("data", part => (output += String(part)))
   const [code] = await once(child, "exit")
   expect(code, output).toBe(0)
-  return told.join("\n")
+  return sent.join("\n")
 }
 
 const bash = (id: string, command: string): Use => ({
@@ -149,15 +149,15 @@ describe.skipIf(claude === undefined)(`Claude Code${title}`, () => {
     try {
       const write = { id: "toolu_c", name: "Write", input: { file_path: "x.txt", content: "x" } }
       const script = [bash("a", "echo hello"), bash("b", "exit 3"), write, bash("d", "echo again")]
-      const told = await session(url, script, "", ["--dangerously-skip-permissions"])
+      const seen = await session(url, script, "", ["--dangerously-skip-permissions"])
       expect(await endings(service)).toEqual([
         "claude-code/Bash ok completed",
         "claude-code/Bash ok failed",
         "claude-code/Write pepg_deny -",
         "claude-code/Bash ok completed",
       ])
-      expect(told).toContain("Refused by Runseal, rule no-write: ")
-      expect(told).toContain("run 3.")
+      expect(seen).toContain("Refused by Runseal, rule no-write: ")
+      expect(seen).toContain("run 3.")
     } finally {
       await stop()
       await service.close()
@@ -169,14 +169,14 @@ describe.skipIf(claude === undefined)(`Claude Code${title}`, () => {
     const { url, stop } = await listenOn(service)
     try {
       const secret = `ghp_${"q7Zt3XvB9mKd2LwR5nYc8HsJ4fPg6AeU1oTi"}`
-      const told = await session(
+      const seen = await session(
         url,
         [bash("a", `echo ${secret.slice(0, 12)}""${secret.slice(12)}`)],
         "?capture_content=true",
       )
       expect(await endings(service)).toEqual(["claude-code/Bash aivp_t4_halt completed"])
-      expect(told).not.toContain(secret)
-      expect(told).toContain("Refused by Runseal")
+      expect(seen).not.toContain(secret)
+      expect(seen).toContain("Refused by Runseal")
     } finally {
       await stop()
       await service.close()
@@ -184,7 +184,7 @@ describe.skipIf(claude === undefined)(`Claude Code${title}`, () => {
   })
 
   test("without the service no tool is called", { timeout: TIMEOUT_MS }, async () => {
-    const told = await session("http://127.0.0.1:9", [bash("a", "echo hello")])
-    expect(told).toContain('blocking because onFailure is \\"block\\"')
+    const seen = await session("http://127.0.0.1:9", [bash("a", "echo hello")])
+    expect(seen).toContain('blocking because onFailure is \\"block\\"')
   })
 })
