@@ -1,0 +1,46 @@
+"""What becomes of an act that was permitted, for both clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .calls import FailureCode
+from .models import OpenedPermit, RunAnswer
+
+
+class Act:
+    """An act under a permit: report what became of it before the block ends.
+
+    Without a report a block that ends normally is `completed`, and one that ends with an exception `failed`.
+    """
+
+    def __init__(self, opened: OpenedPermit) -> None:
+        self.opened = opened
+        self.answer: RunAnswer | None = None
+        self._body: dict[str, Any] | None = None
+
+    @property
+    def permit_id(self) -> str:
+        """Id of the permit."""
+        return self.opened.permit_id
+
+    @property
+    def token(self) -> str | None:
+        """The signed permit, for the party that acts."""
+        return self.opened.permit
+
+    def completed(self, ai_output_text: str | None = None, **sections: Mapping[str, Any]) -> None:
+        """The act was done. `sections` are request_substance, causal_graph, reproducibility_context."""
+        output = {} if ai_output_text is None else {"ai_output_text": ai_output_text}
+        self._body = {"outcome": "completed", **output, **sections}
+
+    def failed(self, code: FailureCode = "EXECUTOR_FAILED", **sections: Mapping[str, Any]) -> None:
+        """The act was not done, or not to its end."""
+        self._body = {"outcome": "failed", "code": code, **sections}
+
+    def closing(self, error: BaseException | None) -> dict[str, Any]:
+        """The body of the close. An exception means that the act failed, whatever was reported before."""
+        if error is not None and (self._body is None or self._body["outcome"] != "failed"):
+            self.failed("TIMED_OUT" if isinstance(error, TimeoutError) else "EXECUTOR_FAILED")
+        return self._body or {"outcome": "completed"}

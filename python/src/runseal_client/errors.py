@@ -1,0 +1,32 @@
+"""What the client raises."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .models import RunAnswer
+
+
+class RunsealError(Exception):
+    """A request that the service refused, or that had no answer.
+
+    `code` is one of the list in docs/api.md, or `no_answer` when there was none, or `bad_answer`; `status` is the HTTP
+    status, 0 without one. After `no_answer` of a POST it is not known whether it took effect.
+    """
+
+    def __init__(self, message: str, code: str, status: int) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+
+
+class ActRefused(RunsealError):
+    """A gate refused: before the act, which must not be done, or at its close, after which the output must not be used.
+
+    `answer` is the sealed run of that refusal.
+    """
+
+    def __init__(self, answer: RunAnswer, status: int) -> None:
+        super().__init__(answer.error or "The run was refused.", "refused", status)
+        self.answer = answer
