@@ -1,0 +1,164 @@
+"""What could not be sealed in time: on disk, bounded, safe with several processes, sent later, never dropped silently.
+
+A folder holds one file for each close that the service did not answer, and one for each act that was done without a
+permit. Acts without a permit are sealed together as a gap: one run that says how many there were, and which.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import itertools
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from . import calls
+from .async_client import AsyncRunseal
+from .errors import RunsealError
+from .sealing import program_of
+from .verifier.json_text import canonical
+
+MAX_FILES = 10_000
+MAX_GAP_ENTRIES = 500
+_GONE = ("not_found", "permit_not_open", "key_required", "invalid_field", "idempotency_key_reused")
+
+
+class Spool:
+    """A folder of what is to be sealed later. Every process of a machine may use the same one."""
+
+    def __init__(self, folder: str | None = None, door: str = "python") -> None:
+        place = folder or os.environ.get("RUNSEAL_SPOOL_DIR") or str(Path.home() / ".cache" / "runseal" / "spool")
+        self.folder = Path(place)
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._door = door
+        self._number = itertools.count()
+        self._lost = 0
+        self._lost_name = "lost-none.count"
+
+    def put_close(self, permit_id: str, body: dict[str, Any]) -> None:
+        """Keeps a close that had no answer."""
+        self._put("close", {"permit_id": permit_id, "body": body})
+
+    def put_unsealed(self, route_id: str, payload: str, reason: str) -> None:
+        """Counts an act that was done without a permit."""
+        payload_hash = hashlib.sha256(payload.encode("utf-8", "replace")).hexdigest()
+        self._put("act", {"route_id": route_id, "payload_hash": payload_hash, "reason": reason, "at": _now()})
+
+    def waiting(self) -> int:
+        """Files that are still to be sent."""
+        return sum(1 for _ in self.folder.glob("*.json"))
+
+    def _put(self, kind: str, content: dict[str, Any]) -> None:
+        name = f"{kind}-{time.time_ns()}-{os.getpid()}-{next(self._number)}.json"
+        try:
+            if self.waiting() >= MAX_FILES:
+                raise OSError("full")
+            self._write(name, content)
+        except OSError:
+            # A full folder, or a full disk: what is lost is counted, in a file that replaces itself.
+            # A process that sends takes it away; then the count begins again under another name.
+            if not (self.folder / self._lost_name).exists():
+                self._lost, self._lost_name = 0, f"lost-{os.getpid()}-{time.time_ns()}.count"
+            self._lost += 1
+            self._write(self._lost_name, {"count": self._lost, "at": _now()})
+
+    def _write(self, name: str, content: dict[str, Any]) -> None:
+        handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
+        with os.fdopen(handle, "w") as file:
+            json.dump(content, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, self.folder / name)
+
+    @contextmanager
+    def _alone(self) -> Iterator[bool]:
+        """Whether this process may send. The system frees the lock of a process that was killed."""
+        with (self.folder / "lock").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                yield False
+                return
+            yield True
+
+    def _read(self, path: Path) -> dict[str, Any]:
+        content = json.loads(path.read_text())
+        return content if isinstance(content, dict) else {}
+
+    async def drain(self, client: AsyncRunseal) -> bool:
+        """Sends what waits; false when the service does not answer. One process at a time does it."""
+        with self._alone() as alone:
+            if not alone:
+                return True
+            try:
+                for path in sorted(self.folder.glob("close-*.json")):
+                    await self._send_close(client, path)
+                self._gather()
+                for path in sorted(self.folder.glob("gap-*.json")):
+                    await self._send_gap(client, path)
+            except RunsealError:
+                return False
+        return True
+
+    async def _send_close(self, client: AsyncRunseal, path: Path) -> None:
+        content = self._read(path)
+        try:
+            await client.close_permit(content["permit_id"], content["body"])
+        except RunsealError as error:
+            if error.code not in _GONE:
+                raise
+            # Too late: the service has ended the permit and says so; that this act was done is part of the gap.
+            self.put_unsealed("close", content["permit_id"], f"close {error.code}")
+        path.unlink()
+
+    def _gather(self) -> None:
+        """Makes gaps of acts. A gap names its files, so that a process killed in between counts none twice."""
+        for path in self.folder.glob("gap-*.json"):
+            for name in self._read(path)["files"]:
+                (self.folder / name).unlink(missing_ok=True)
+        acts = sorted(self.folder.glob("act-*.json"))[:MAX_GAP_ENTRIES]
+        lost = sorted(self.folder.glob("lost-*.count"))
+        if not acts and not lost:
+            return
+        names = [each.name for each in (*acts, *lost)]
+        missing = sum(self._read(each)["count"] for each in lost)
+        gap = {"files": names, "acts": [self._read(each) for each in acts], "not_kept": missing}
+        name = hashlib.sha256(f"{time.time_ns()} {names}".encode()).hexdigest()[:32]
+        self._write(f"gap-{name}.json", gap)
+        for path in (*acts, *lost):
+            path.unlink(missing_ok=True)
+
+    async def _send_gap(self, client: AsyncRunseal, path: Path) -> None:
+        gap = self._read(path)
+        facts = {"door": self._door, "gap": True}
+        count = len(gap["acts"]) + gap["not_kept"]
+        effects = [
+            {
+                "effect_kind": "unsealed_act",
+                "target": act["route_id"],
+                "status": act["reason"],
+                "issued_at": act["at"],
+                "ack_hash": act["payload_hash"],
+            }
+            for act in gap["acts"]
+        ]
+        body = {
+            "program_id": program_of(facts),
+            "route_id": f"{self._door}/gap",
+            "registry_record_hash": program_of(facts),
+            "payload": canonical({**facts, "unsealed": count, "not_kept": gap["not_kept"]}),
+            "causal_graph": {"effect_log": effects},
+            "reproducibility_context": {"gap": {"unsealed": count, "not_kept": gap["not_kept"]}},
+        }
+        await client.send(calls.execute(body, path.stem))
+        path.unlink()
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,185 @@
+"""The client against a real service."""
+
+import asyncio
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import NODE
+from service import Service, free_port, running_service
+
+from runseal_client import ActRefused, AsyncRunseal, PermitInvalid, Runseal, RunsealError, sealed, verify_permit
+from runseal_client.verifier.documents import verify_document
+
+pytestmark = pytest.mark.skipif(not NODE.exists(), reason="the service is not installed: npm ci")
+
+EICAR = r"X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
+HASH = "ab" * 32
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("service")
+    with running_service(folder, "--anonymous-rate-limit", "100000", "--permit-rate-limit", "100000") as running:
+        yield running
+
+
+@pytest.fixture
+def client(service: Service) -> Iterator[Runseal]:
+    with Runseal(service.url) as made:
+        yield made
+
+
+def request(payload: str = "pay 12", **more: Any) -> dict[str, Any]:
+    return {"program_id": HASH, "route_id": "tests/client", "registry_record_hash": HASH, "payload": payload, **more}
+
+
+def opening(payload: str = "pay 12", **more: Any) -> dict[str, Any]:
+    return request(payload, audience="tests", reserve_tokens=10, **more)
+
+
+def test_a_run_is_sealed_and_verified_offline(client: Runseal) -> None:
+    trust = client.trust_document()
+    answer = client.execute(request())
+    assert answer.ok
+    outcome = client.verify_run(answer.run_id, trust)
+    assert outcome.verdict == "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED"
+    assert client.run(answer.run_id).status == "ok"
+    assert client.runs(limit=1).runs[0].id == answer.run_id
+    assert client.runs(status="ok").total >= 1
+    assert client.report(answer.run_id, "brief").startswith(b"%PDF")
+    assert client.statement(answer.run_id)
+    assert client.export().count(b"\n") >= 2
+
+
+def test_a_refused_run_is_an_answer(client: Runseal) -> None:
+    answer = client.execute(request(EICAR))
+    assert not answer.ok
+    assert answer.error_stage == "PEPG"
+    outcome = client.verify_run(answer.run_id, client.trust_document())
+    assert outcome.outcome_kind == "pepg_deny"
+    assert outcome.verdict.startswith("VERIFIED")
+
+
+def test_errors_have_code_and_status(client: Runseal) -> None:
+    with pytest.raises(RunsealError) as caught:
+        client.execute({"program_id": "short"})
+    assert (caught.value.code, caught.value.status) == ("invalid_field", 400)
+    with pytest.raises(RunsealError) as caught:
+        client.run(999_999)
+    assert (caught.value.code, caught.value.status) == ("not_found", 404)
+    with Runseal(f"http://127.0.0.1:{free_port()}") as nobody, pytest.raises(RunsealError) as caught:
+        nobody.runs()
+    assert (caught.value.code, caught.value.status) == ("no_answer", 0)
+
+
+def test_one_key_is_one_run(client: Runseal) -> None:
+    first = client.execute(request(), idempotency_key="order-1")
+    assert client.execute(request(), idempotency_key="order-1").run_id == first.run_id
+
+
+def test_a_permit_is_always_closed(client: Runseal) -> None:
+    with client.permit(opening()) as act:
+        act.completed("Paid.", request_substance={"cost": {"total_tokens": 7}})
+    assert act.answer is not None and act.answer.ok
+    with pytest.raises(ZeroDivisionError), client.permit(opening()) as act:
+        raise ZeroDivisionError
+    state = client.get_permit(act.permit_id)
+    assert state.state == "closed"
+    assert client.runs(limit=1).runs[0].closing_outcome == "failed"
+    assert client.permits(state="open").total == 0
+    assert verify_document(state.opening, [_trust(client)]).verdict == "OPENING VERIFIED AND ANCHORED"
+
+
+def _trust(client: Runseal) -> Any:
+    from runseal_client.verifier.trust import read_trust
+
+    return read_trust(client.trust_document())
+
+
+def test_a_refused_act_is_not_done_and_a_refused_output_not_given(client: Runseal) -> None:
+    done: list[int] = []
+    with pytest.raises(ActRefused) as caught, client.permit(opening(EICAR)):
+        done.append(1)
+    assert not done
+    assert caught.value.answer.run_id > 0
+    with pytest.raises(ActRefused), client.permit(opening()) as act:
+        act.completed(EICAR)
+
+
+def test_a_permit_is_checked_offline(client: Runseal) -> None:
+    opened = client.open_permit(opening("pay 12"))
+    issuer, keys = _trust(client).origin, client.jwks()
+    permit = opened.permit or ""
+    verified = verify_permit(permit, keys, issuer=issuer, audience="tests", payload=b"pay 12")
+    assert verified.permit_id == opened.permit_id
+    for audience, payload, now in (("others", b"pay 12", None), ("tests", b"pay 13", None), ("tests", b"pay 12", 9e9)):
+        with pytest.raises(PermitInvalid):
+            verify_permit(permit, keys, issuer=issuer, audience=audience, payload=payload, now=now)
+    head, claims, signature = permit.split(".")
+    for forged in (f"{head}.{claims}.{signature[:-4]}AAAA", f"{head}.{claims[:-2]}.{signature}", "a.b.c", "x" * 9_000):
+        with pytest.raises(PermitInvalid):
+            verify_permit(forged, keys, issuer=issuer, audience="tests", payload=b"pay 12")
+    assert client.redeem_permit(opened.permit_id, permit).redeemed_at
+    with pytest.raises(RunsealError) as caught:
+        client.redeem_permit(opened.permit_id, permit)
+    assert caught.value.code == "already_redeemed"
+    client.close_permit(opened.permit_id, {"outcome": "failed", "code": "NOT_EXECUTED"})
+
+
+def test_sealed_functions(client: Runseal, service: Service) -> None:
+    @sealed(client, "tests/sealed")
+    def double(number: int) -> int:
+        return 2 * number
+
+    @sealed(client, "tests/sealed")
+    def broken() -> None:
+        raise ValueError("no")
+
+    before = client.runs(route_id="tests/sealed").total
+    assert double(4) == 8
+    with pytest.raises(ValueError, match="no"):
+        broken()
+
+    async def later() -> int:
+        async with AsyncRunseal(service.url) as other:
+
+            @sealed(other, "tests/sealed")
+            async def triple(number: int) -> int:
+                await asyncio.sleep(0)
+                return 3 * number
+
+            return await triple(4)
+
+    assert asyncio.run(later()) == 12
+    assert client.runs(route_id="tests/sealed").total == before + 3
+
+
+def test_attest(client: Runseal) -> None:
+    answer = client.attest(hashlib.sha256(b"build").hexdigest(), "build 12")
+    assert client.attestations(limit=1).attestations[0].attestation_id == answer.attestation_id
+
+
+def test_keys_lock_the_service(tmp_path: Path) -> None:
+    with running_service(tmp_path) as service, Runseal(service.url) as client:
+        key = client.make_key("ops", admin=True)
+        with pytest.raises(RunsealError) as caught:
+            client.runs()
+        assert (caught.value.code, caught.value.status) == ("key_required", 401)
+        with Runseal(service.url, key.secret) as admin:
+            run = admin.execute(request())
+            assert admin.publish(run.run_id).token
+            admin.unpublish(run.run_id)
+            other = admin.make_key("desk")
+            admin.revoke_key(other.id)
+            assert len(admin.keys().keys) == 2
+
+
+def test_nothing_heavy_is_imported_at_the_start() -> None:
+    source = "import sys, runseal_client; print([n for n in ('httpx', 'pydantic', 'cryptography') if n in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.strip() == "[]"
