@@ -33,6 +33,7 @@ import { compileSignatureLibrary, type SignatureLibrary } from "./run/policy/sig
 import { createReviewer, ReviewConfigError } from "./run/review/create-reviewer.ts"
 import type { Reviewer } from "./run/review/reviewer.ts"
 import { openDocumentCheck } from "./sealing/document-check.ts"
+import { openEventSweeper } from "./sealing/event-sweeper.ts"
 import { openExports } from "./sealing/exports.ts"
 import { type HeadGuard, openHeadGuard } from "./sealing/head-guard.ts"
 import { openOwnVerification } from "./sealing/own-verification.ts"
@@ -42,7 +43,7 @@ import { openReads, type Standby } from "./sealing/read-standby.ts"
 import { createDoubt, createReadiness } from "./sealing/readiness.ts"
 import { attestationDraft } from "./sealing/seal-attestation.ts"
 import { createRunStatements } from "./sealing/seal-run-statement.ts"
-import { openSealer } from "./sealing/sealer.ts"
+import { openSealer, type Sealer } from "./sealing/sealer.ts"
 import { readyWithSigner } from "./sealing/signer-ready.ts"
 import { sourceRevision } from "./source-revision.ts"
 import type { Database } from "./store/driver/database.ts"
@@ -191,6 +192,16 @@ const issuerOf = ({ permits }: Config, { keys, origin }: Deployment) => ({
   issuer: origin,
 })
 
+/** What is sealed without a request. */
+const openSweepers = ({
+  telemetry,
+  ...parts
+}: Pick<Deps, "db" | "nowMs" | "telemetry"> & { readonly sealer: Sealer }) =>
+  [
+    openPermitSweeper({ ...parts, reportFailure: telemetry.permitsNotEnded }),
+    openEventSweeper({ ...parts, reportFailure: telemetry.eventsNotSealed }),
+  ] as const
+
 async function bootOver(parts: OverHeads): Promise<Service> {
   const { config, prepared, db, nowMs, telemetry, heads, reads } = parts
   // Before the start tidies away files of processes that ended.
@@ -219,7 +230,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     ...heads,
     reportCommitted: afterCommit(telemetry, [doubt.settle, cosigner.wake, outside.wake]),
   })
-  const sweeper = openPermitSweeper({ db, sealer, nowMs, reportFailure: telemetry.permitsNotEnded })
+  const [sweeper, events] = openSweepers({ db, sealer, nowMs, telemetry })
   const [renderer, documents] = [openReports(deployment, db), openDocumentCheck(document)]
   const execution = openExecution({
     db,
@@ -253,6 +264,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     readiness: outside.ready(readyWithSigner(readiness, { key: keys.service, nowMs, telemetry })),
     sealingQueue: sealer.waiting,
     permitEnds: sweeper,
+    adminEvents: events,
     reportUnavailable: doubt.raise,
     telemetry,
     ...outside.shown,
@@ -262,7 +274,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     checkDocument: documents.check,
     ...publishedOf(deployment, config, document),
   }
-  const sealing = [policies, prepared.inspection, renderer, documents, sweeper, ledger, sealer, verification]
+  const sealing = [policies, prepared.inspection, renderer, documents, sweeper, events, ledger, sealer, verification]
   const opened = [...sealing, cosigner, outside, reads, directory, rateLimits, trialQuota, idempotencyKeys, heads, db]
   return { deps, reloadPolicy: policies.reloader(() => readPolicyText(config)), close: () => closeAll(stop, opened) }
 }

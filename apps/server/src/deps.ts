@@ -73,6 +73,8 @@ export type Deps = {
   readonly sealingQueue: () => number
   /** Ends permits that are due, which those of a revoked key are at once. */
   readonly permitEnds: Pick<PermitSweeper, "sweep" | "openPermits">
+  /** Seals admin events that are committed; each within seconds also without it. */
+  readonly adminEvents: { readonly sweep: () => Promise<void> }
   readonly telemetry: Telemetry
   /** The outside log that this process delivers to. */
   readonly outside?: Outbox

@@ -31,7 +31,10 @@ export type Counters = {
   /** A request was answered; undefined for what is no endpoint. */
   readonly answered: (route: Route | undefined, status: number) => void
   /** A document is durable and acknowledged; seconds since it entered the queue of the sealer. */
-  readonly sealed: (kind: OutcomeKind | "attestation" | "opening" | "permit_end", seconds: number) => void
+  readonly sealed: (
+    kind: OutcomeKind | "attestation" | "opening" | "permit_end" | "admin_event",
+    seconds: number,
+  ) => void
   /** A batch of so many records was committed. */
   readonly committed: (records: number) => void
   /** A batch held the lock of the log's head for so many seconds: nobody else could seal meanwhile. */
@@ -78,6 +81,8 @@ type Lines = {
   readonly policyRefused: (reason: string) => void
   /** Due permits were not ended; that is tried again. */
   readonly permitsNotEnded: (error: unknown) => void
+  /** Admin events were not sealed; that is tried again. */
+  readonly eventsNotSealed: (error: unknown) => void
   /** An export ended before its last line. */
   readonly exportCut: (error: unknown) => void
   /** Why nothing is sealed: the database lacks records that the head files beside the keys remember. Undefined: it holds them all. */
@@ -200,6 +205,7 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
     policyNotRead: err => logger[levelOf(err)]({ err }, "which policy is in force was not read"),
     policyRefused: reason =>
       logger.error({ reason }, "the file of --policy is not in force: the policy of before stays"),
+    eventsNotSealed: err => logger[levelOf(err)]({ err }, "admin events were not sealed"),
     permitsNotEnded: err => logger[levelOf(err)]({ err }, "due permits were not ended"),
     exportCut: err => logger.error({ err }, "an export was cut off"),
     headsHeld: trouble =>

@@ -84,6 +84,7 @@ function jsonAnswer({ found, verdict, exit, strict }: ExportResult): JsonObject 
     records,
     openings,
     ends,
+    events,
     open_permits,
     outside,
     windows,
@@ -103,6 +104,7 @@ function jsonAnswer({ found, verdict, exit, strict }: ExportResult): JsonObject 
     records,
     openings,
     ends,
+    ...(events === 0 ? {} : { events }),
     open_permits,
     documents_outside_time: outside,
     ...(windows === undefined ? {} : { windows }),
@@ -124,9 +126,10 @@ const jsonStatement = ({ tenant_id, leaf, entry }: ExportStatement): JsonObject 
     openings,
     ends,
     open_permits,
+    events,
     ...facts
   } = leaf
-  const counts = { records, openings, ends, open_permits }
+  const counts = { records, openings, ends, ...(events === undefined ? {} : { events }), open_permits }
   return { tenant_id, ...facts, counts, log_index: entry.logIndex, integrated_time: entry.integratedTime }
 }
 

@@ -57,6 +57,7 @@ const PERMIT = object(
     used_tokens: COUNT,
   },
 )
+const EVENT = object({ actor: TEXT, action: TEXT, subject: TEXT, done_at: TEXT }, { name: TEXT })
 const ENDED = object({ reason: oneOf(END_REASONS), permits: COUNT, released_tokens: COUNT })
 
 /** What a document states of its run. */
@@ -70,6 +71,7 @@ const RUN_FACTS: JsonObject = {
       enforcement: { const: ENFORCEMENT },
       permit: PERMIT,
       ended: ENDED,
+      event: EVENT,
     },
   ),
   statement: TEXT,
@@ -81,7 +83,16 @@ const DOCUMENT = object(
     schema_version: { const: SCHEMA_VERSION },
     verdict: oneOf(Object.values(VERDICTS)),
     exit_code: EXIT,
-    document: oneOf(["bundle", "receipt", "attestation", "export_statement", "opening", "permit_end", "run_statement"]),
+    document: oneOf([
+      "bundle",
+      "receipt",
+      "attestation",
+      "export_statement",
+      "opening",
+      "permit_end",
+      "admin_event",
+      "run_statement",
+    ]),
     checks: list(
       object({ id: oneOf(CHECK_IDS), result: oneOf(["pass", "fail", "absent", "withheld"]), message: TEXT }),
     ),
@@ -160,6 +171,7 @@ const EXPORT = object(
   {
     not_trusted: { const: true },
     service: TEXT,
+    events: COUNT,
     refused: list(LIMITATION),
     tenant_id: TEXT,
     export_clock: TEXT,
@@ -171,7 +183,7 @@ const EXPORT = object(
     last_record: TEXT,
     head_ordinal: COUNT,
     head: TEXT,
-    counts: object({ records: COUNT, openings: COUNT, ends: COUNT, open_permits: COUNT }),
+    counts: object({ records: COUNT, openings: COUNT, ends: COUNT, open_permits: COUNT }, { events: COUNT }),
     windows: list(WINDOW),
     log_index: DIGITS,
     integrated_time: DIGITS,

@@ -5,6 +5,7 @@ import type { Tx } from "../store/driver/session.ts"
 import { type AttestationRow, insertAttestations } from "../store/tables/attestations-table.ts"
 import { packBundle } from "../store/tables/bundle-text.ts"
 import { appendEntries, type LogHeadRow } from "../store/tables/log-store.ts"
+import { countOutcomes } from "../store/tables/outcome-counts.ts"
 import { insertTerms, type TermsOfRun } from "../store/tables/run-terms.ts"
 import { findingsText, insertRuns, type NewRunRow } from "../store/tables/runs-table.ts"
 import { updateTenants } from "../store/tables/tenants.ts"
@@ -12,6 +13,7 @@ import { indexedTerms } from "./indexed-terms.ts"
 import { writePermits } from "./permit-rows.ts"
 import type { SealedAttestation } from "./seal-attestation.ts"
 import type { Batch, BatchWork, SealedRun } from "./seal-batch.ts"
+import { writeEvents } from "./seal-events.ts"
 import type { PermitState } from "./settle-permits.ts"
 
 /** What a batch was built on. */
@@ -53,6 +55,11 @@ export function writeBatch(
       attestations.map(sealed => attestationRow(sealed, time)),
     ),
     updateTenants(tx, [...batch.tenants.values()]),
+    countOutcomes(
+      tx,
+      runs.map(({ draft, bundle }) => ({ owner: draft.tenant.owner, outcome_kind: bundle.run.outcome_kind })),
+    ),
+    writeEvents(tx, batch.events),
     ...writePermits(tx, work, batch, permits),
   ]
 }

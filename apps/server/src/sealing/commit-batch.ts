@@ -6,6 +6,7 @@ import type { LogFrontier } from "../keys/log-builder.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
 import { sentTogether } from "../store/driver/transaction.ts"
+import { dueEvents } from "../store/tables/admin-events.ts"
 import { countAttestations } from "../store/tables/attestations-table.ts"
 import { type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
 import { findTenants, lockTenants, type TenantClaim, type TenantOwner } from "../store/tables/tenants.ts"
@@ -14,6 +15,7 @@ import { lockClaims, recordSealed, withoutTaken } from "./keyed-items.ts"
 import { nextLogTime } from "./log-clock.ts"
 import { lockPermitItems, lockPermitWindows, permitItems } from "./permit-rows.ts"
 import { type Batch, type BatchWork, buildBatch, type Round } from "./seal-batch.ts"
+import { DEPLOYMENT } from "./seal-events.ts"
 import { stateExports } from "./seal-export-statement.ts"
 import type { SealerContext } from "./sealer.ts"
 import { NO_PERMITS } from "./settle-permits.ts"
@@ -32,7 +34,8 @@ export async function commitBatch(
 ): Promise<Batch> {
   const { exports = [], permits = NO_PERMITS } = work
   let lockedSince: number | undefined
-  const owners = ownersOf([...work.drafts, ...exports, ...permitItems(permits)])
+  const deployment = work.events ? [{ tenant: DEPLOYMENT }] : []
+  const owners = ownersOf([...work.drafts, ...exports, ...permitItems(permits), ...deployment])
   const attesting = [...new Set(work.attestations.map(({ owner }) => owner))]
   const sealing = context.db.transactionFrom(
     // In this order: what is read behind the head's lock is final.
@@ -43,8 +46,9 @@ export async function commitBatch(
         countAttestations(tx, attesting),
         lockClaims(tx, work, context.nowMs()),
         lockPermitItems(tx, work),
+        dueEvents(tx, work.events === true),
       ]),
-    async (tx, [head, found, attested, keys, locked]) => {
+    async (tx, [head, found, attested, keys, locked, due]) => {
       lockedSince = performance.now()
       await context.checkHead(tx, head)
       if (head.epoch !== context.epoch) throw new StoreError("unavailable", { message: KEYS_CHANGED })
@@ -58,7 +62,7 @@ export async function commitBatch(
       const permitState = { ...locked, windows: await lockPermitWindows(tx, permits, locked.permits), now }
       const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time, permits: permitState }
       const round = withoutTaken(work, keys)
-      const batch = await buildBatch({ ...round, statements }, start, context)
+      const batch = await buildBatch({ ...round, statements, due }, start, context)
       if (batch.entries.length > 0) {
         await sentTogether([
           ...writeBatch(tx, work, batch, { ...context, head, time, permits: permitState }),

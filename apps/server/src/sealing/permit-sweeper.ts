@@ -8,6 +8,7 @@ import type { Database } from "../store/driver/database.ts"
 import { countOpenPermits, type DuePermit, findDuePermits, type OpenPermits } from "../store/tables/permit-reads.ts"
 import { BATCH_MAX_ITEMS, type Sealer } from "./sealer.ts"
 import type { PendingEnd } from "./settle-permits.ts"
+import { openSweeping, type Sweeping } from "./sweeping.ts"
 
 /** How often due permits are looked for, in milliseconds. */
 const SWEEP_EVERY_MS = 5000
@@ -18,13 +19,9 @@ const STEP_MAX_ENDS = BATCH_MAX_ITEMS / 4
 /** How long a count of open permits is shown, in milliseconds. */
 const COUNTED_FOR_MS = 10_000
 
-export type PermitSweeper = {
-  /** Ends what is due now. Resolves when nothing is left, or when it could not be ended; never rejects. */
-  readonly sweep: () => Promise<void>
+export type PermitSweeper = Sweeping & {
   /** Counts the open permits of all processes, at most once in COUNTED_FOR_MS. Rejects when they cannot be read. */
   readonly openPermits: () => Promise<OpenPermits>
-  /** Starts no more steps, and resolves when the one under way has ended. */
-  readonly close: () => Promise<void>
 }
 
 type SweeperParts = {
@@ -36,42 +33,13 @@ type SweeperParts = {
 }
 
 export function openPermitSweeper({ db, sealer, nowMs, reportFailure }: SweeperParts): PermitSweeper {
-  let underWay: Promise<void> | undefined
-  let again = false
-  let closed = false
-  /** @returns whether there may be more */
   const step = async (): Promise<boolean> => {
     const due = await findDuePermits(db, nowMs(), STEP_MAX_PERMITS)
     const ends = endsOf(due).slice(0, STEP_MAX_ENDS)
     await Promise.all(ends.map(end => sealer.endPermits(end).catch(unlessNotOpen)))
     return due.length === STEP_MAX_PERMITS || ends.length === STEP_MAX_ENDS
   }
-  const sweepAll = async (): Promise<void> => {
-    try {
-      do {
-        again = false
-        again = (await step()) || again
-      } while (again && !closed)
-    } catch (error) {
-      reportFailure(error)
-    }
-    underWay = undefined
-  }
-  const sweep = (): Promise<void> => {
-    again = true
-    underWay ??= closed ? undefined : sweepAll()
-    return underWay ?? Promise.resolve()
-  }
-  const timer = setInterval(() => void sweep(), SWEEP_EVERY_MS).unref()
-  return {
-    sweep,
-    openPermits: createCount(db, nowMs),
-    close: async () => {
-      closed = true
-      clearInterval(timer)
-      await underWay
-    },
-  }
+  return { ...openSweeping(step, SWEEP_EVERY_MS, reportFailure), openPermits: createCount(db, nowMs) }
 }
 
 /** Another process, or a close, was first. */

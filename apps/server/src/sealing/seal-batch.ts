@@ -13,6 +13,7 @@ import type { Failed } from "./batch-steps.ts"
 import type { KeyedItem } from "./keyed-items.ts"
 import { asStageError } from "./record.ts"
 import type { AttestationDraft, SealedAttestation } from "./seal-attestation.ts"
+import type { DueEvent, SealedEvent } from "./seal-events.ts"
 import type { ExportDraft, SealedStatement, StatementDraft } from "./seal-export-statement.ts"
 import type { SealedEnd, SealedOpening } from "./seal-permits.ts"
 import { sealRound } from "./seal-round.ts"
@@ -34,6 +35,8 @@ export type BatchWork = {
   readonly attestations: readonly AttestationDraft[]
   readonly exports?: readonly ExportDraft[]
   readonly permits?: PermitWork
+  /** Whether admin events are due: the batch takes those that are stored, in their order. */
+  readonly events?: boolean
   /** Items that came under an idempotency key. */
   readonly keyed?: readonly KeyedItem[]
 }
@@ -78,6 +81,8 @@ export type Batch = {
   /** What permits moved in the windows. */
   readonly movements: readonly TokenMovementRow[]
   readonly windows: readonly TenantWindowRow[]
+  /** Admin events, in the order of their ordinals. */
+  readonly events: readonly SealedEvent[]
   /** In the order of the attestations; undefined for one that is refused. */
   readonly attestations: readonly (SealedAttestation | undefined)[]
   /** In the order of the exports; undefined for one that is refused. */
@@ -95,6 +100,8 @@ export type Round = {
   /** Of exports: each describes its tenant's chain before the batch. */
   readonly statements?: readonly (StatementDraft | undefined)[]
   readonly permits?: PermitWork
+  /** Admin events, in the order of their ordinals. */
+  readonly due?: readonly DueEvent[]
   /** Of runs that come of permits and failed in a round before, by their index among the batch's runs: each is a stage_error now. */
   readonly faults?: ReadonlyMap<number, StageFault>
 }
@@ -106,7 +113,7 @@ export const permitRuns = ({ drafts, permits = NO_PERMITS }: Pick<Round, "drafts
 })
 
 /** Why items of a round could not be sealed, by index. */
-export type Failures = Readonly<Record<"runs" | "attestations" | "statements" | "openings" | "ends", Failed>>
+export type Failures = Readonly<Record<"runs" | "attestations" | "statements" | "openings" | "ends" | "events", Failed>>
 
 /**
  * Builds the batch, in rounds. A run that fails in stages 7–9, or whose record does not verify, is a stage_error in the next
@@ -120,10 +127,11 @@ export async function buildBatch(work: Round, start: BatchStart, context: BatchC
     statements: new Map(),
     openings: new Map(),
     ends: new Map(),
+    events: new Map(),
   }
   const sealed = await sealRound(work, start, context, failures)
   if ("batch" in sealed) return sealed.batch
-  for (const failed of [failures.attestations, failures.statements, failures.openings, failures.ends])
+  for (const failed of [failures.attestations, failures.statements, failures.openings, failures.ends, failures.events])
     for (const failure of failed.values()) context.reportFault(failure)
   const rebuilt = await buildBatch(nextRound(work, sealed.runs, failures), start, context)
   for (const [at, failure] of failures.runs)
@@ -151,6 +159,8 @@ function nextRound(work: Round, runs: readonly (Draft | undefined)[], failures: 
       ends: without(permits.ends, i => failures.ends.has(i)),
       openings: without(permits.openings, i => failures.openings.has(i) || isLost(at.opening(i))),
     },
+    // An event comes behind those before it or not at all: the next batch tries again.
+    ...(work.due && { due: work.due.slice(0, Math.min(work.due.length, ...failures.events.keys())) }),
     faults,
   }
 }

@@ -103,7 +103,8 @@ export async function stateExports(
 async function stateExport(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<StatementDraft> {
   const { tenant_id, salt: tenant_salt, record_count: head_ordinal } = head
   const piece = head_ordinal === draft.seen ? draft.piece : await extended(tx, draft, head)
-  const { openings = 0, ends = 0, first_ordinal = 1, last_ordinal = 0 } = piece ?? {}
+  const { events = 0, openings = 0, ends = 0, ...span } = piece ?? NO_PIECE
+  const { first_ordinal = 1, last_ordinal = 0 } = span
   const windows = (await readTouchedWindows(tx, tenant_id, draft.range)).map(exportedWindow)
   const leaf: ExportStatementLeaf = exportStatementLeaf({
     tenant_commitment: tenantCommitment(tenant_id, tenant_salt),
@@ -113,13 +114,16 @@ async function stateExport(tx: Tx, draft: ExportDraft, head: TenantHead): Promis
     open_permits: await countOpen(tx, draft.tenant.owner),
     windows_hash: windowsHash(windows),
     ...clocksOf(draft.range),
-    ...piece,
-    records: last_ordinal - first_ordinal + 1 - openings - ends,
+    ...span,
+    records: last_ordinal - first_ordinal + 1 - openings - ends - events,
     openings,
     ends,
+    ...(events === 0 ? {} : { events }),
   })
   return { tenant_id, tenant_salt, windows, leaf }
 }
+
+const NO_PIECE: Partial<CountedPiece> = {}
 
 const exportedWindow = ({ window_seconds, window_start, movements, total }: WindowTotal): ExportedWindow => ({
   window_seconds,
@@ -146,13 +150,14 @@ async function extended(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<C
   const last_record = isHead ? head.head : await readLeafDigest(tx, owner, last)
   // From the end of the piece on: it holds what lies between its old end and the first late document too.
   const added = await countPiece(tx, owner, { first: piece === undefined ? first : piece.last_ordinal + 1, last })
-  const { openings = 0, ends = 0 } = piece ?? {}
+  const { openings = 0, ends = 0, events = 0 } = piece ?? {}
   return {
     ...begin,
     last_ordinal: last,
     last_record,
     openings: openings + added.openings,
     ends: ends + added.ends,
+    events: events + added.events,
   }
 }
 

@@ -27,6 +27,7 @@ import { type Finished, finishDocuments } from "./finish-documents.ts"
 import { asStageError, finishRecord, firstLeaf } from "./record.ts"
 import { sealAttestation } from "./seal-attestation.ts"
 import type { Batch, BatchContext, BatchStart, Failures, Round } from "./seal-batch.ts"
+import { chainEvent, sealEvent } from "./seal-events.ts"
 import { sealStatement } from "./seal-export-statement.ts"
 import { chainEnd, chainOpening, sealEnd, sealOpening } from "./seal-permits.ts"
 import { NO_PERMITS, NOTHING_LOCKED, type PermitWork, type SettledPermits, settlePermitWork } from "./settle-permits.ts"
@@ -46,6 +47,7 @@ const inOrder = <Item>(count: number, items: readonly (Slot & { readonly item: I
 const RECORD = { verdict: VERDICTS.complete, pack: true }
 const OPENING = { verdict: VERDICTS.opening, pack: true }
 const END = { verdict: VERDICTS.permit_end, pack: true }
+const EVENT = { verdict: VERDICTS.admin_event, pack: true }
 const ATTESTATION = { verdict: VERDICTS.attestation, pack: false }
 const STATEMENT = { verdict: VERDICTS.export_statement, pack: false }
 
@@ -144,13 +146,18 @@ export async function sealRound(
   const chainedEnds = await open.runSteps(ends, failed.ends, "DLA", slot => {
     return { at: slot.at, pending: slot.pending, ...chainEnd(slot.made.end, open.tenants) }
   })
-  if (failed.openings.size + failed.ends.size > 0) return { runs }
+  const seal_clock = new Date(start.time * 1000).toISOString()
+  const chainedEvents = await open.runSteps(indexed(round.due ?? []), failed.events, "DLA", slot => {
+    return { at: slot.at, ...chainEvent(slot.item, seal_clock, open.tenants) }
+  })
+  if (failed.openings.size + failed.ends.size + failed.events.size > 0) return { runs }
   const written = finishedRuns.map(({ draft, leaf }) => ({ leaf, bytes: draft.texts.write(leaf) }))
-  await open.sign([...written, ...chainedOpenings, ...chainedEnds])
+  await open.sign([...written, ...chainedOpenings, ...chainedEnds, ...chainedEvents])
   const documents = await finishRound(open, {
     runs: finishedRuns.map(run => ({ ...run, last: open.append(run.leaf) })),
     openings: chainedOpenings.map(slot => ({ ...slot, appended: open.append(slot.leaf) })),
     ends: chainedEnds.map(slot => ({ ...slot, appended: open.append(slot.leaf) })),
+    events: chainedEvents.map(slot => ({ ...slot, appended: open.append(slot.leaf) })),
     statements: first.statements,
     attestations: first.attestations,
   })
@@ -160,6 +167,7 @@ export async function sealRound(
       runs: inOrder(runs.length, documents.runs.map(withPacked)),
       openings: inOrder(permits.openings.length, documents.openings.map(withPacked)),
       ends: inOrder(permits.ends.length, documents.ends.map(withPacked)),
+      events: documents.events.map(withPacked).map(({ item }) => item),
       refusals: {
         closes: refusalsOf(settled.closes),
         ends: refusalsOf(settled.ends),
@@ -217,10 +225,11 @@ type Appended = Pick<FirstLeaves, "statements" | "attestations"> & {
     Chained & { readonly last: AppendedLeaf<CompleteRecordLeaf> })[]
   readonly openings: readonly (Slot & Parameters<typeof sealOpening>[0])[]
   readonly ends: readonly (Slot & Parameters<typeof sealEnd>[0])[]
+  readonly events: readonly (Slot & Parameters<typeof sealEvent>[0])[]
 }
 
 /** Appends the attestations, makes every document under the last head, and has each verified. */
-async function finishRound(round: OpenRound, { runs, openings, ends, statements, attestations }: Appended) {
+async function finishRound(round: OpenRound, { runs, openings, ends, events, statements, attestations }: Appended) {
   const { start, context, failed, log, runSteps, append, finishing } = round
   const attested = new Map(start.attested)
   const appended = await runSteps(attestations, failed.attestations, "LEDGER", slot => {
@@ -241,6 +250,9 @@ async function finishRound(round: OpenRound, { runs, openings, ends, statements,
       sealOpening(slot, context.log, log, c2),
     ),
     ends: await finishDocuments(finishing, ends, failed.ends, END, slot => sealEnd(slot, context.log, log, c2)),
+    events: await finishDocuments(finishing, events, failed.events, EVENT, slot =>
+      sealEvent(slot, context.log, log, c2),
+    ),
     attestations: await finishDocuments(finishing, appended, failed.attestations, ATTESTATION, slot =>
       sealAttestation(slot, context.log, log, c2),
     ),

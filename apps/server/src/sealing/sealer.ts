@@ -48,6 +48,8 @@ export type Sealer = {
   readonly closePermit: (close: PendingClose, claim?: KeyClaim) => Promise<SealedRun>
   /** Releases reservations and seals the document that ends their permits, those of them that are still open. Rejects so too. */
   readonly endPermits: (end: PendingEnd) => Promise<SealedEnd>
+  /** Seals admin events that are committed, some at a time. Rejects when the batch was not committed. */
+  readonly sealEvents: () => Promise<void>
   /** Seals the statement of an export, of the chain at the time of sealing. */
   readonly state: (draft: ExportDraft) => Promise<SealedStatement>
   /** Records in the queue. */
@@ -136,6 +138,11 @@ export function openSealer(context: SealerContext): Sealer {
       return sealed
     },
     ...sealPermits(submit, context),
+    sealEvents: async () => {
+      const since = performance.now()
+      const { batch } = await submit({ events: true, claim: undefined })
+      for (const _ of batch.events) context.reportSealed("admin_event", secondsSince(since))
+    },
     state: async draft => {
       const { batch, at } = await submit({ export: draft, claim: undefined })
       return sealedAt(batch.statements, at)

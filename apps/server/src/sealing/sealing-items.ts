@@ -1,4 +1,4 @@
-/** What waits for the sealer: runs, attestations, exports and permits, each as it was submitted. */
+/** What waits for the sealer: runs, attestations, exports and permits, and that admin events do, each as it was submitted. */
 
 import type { Draft } from "../run/pipeline/draft.ts"
 import type { PendingClose, PendingOpening } from "../run/pipeline/permits/pending.ts"
@@ -16,6 +16,7 @@ export type Item = (
   | { readonly opening: PendingOpening }
   | { readonly close: PendingClose }
   | { readonly end: PendingEnd }
+  | { readonly events: true }
 ) & {
   /** Of an item under an idempotency key. */
   readonly claim: KeyClaim | undefined
@@ -28,12 +29,13 @@ export function partition(items: readonly Item[]): { readonly work: BatchWork; r
   const exports: ExportDraft[] = []
   const [openings, closes, ends]: [PendingOpening[], PendingClose[], PendingEnd[]] = [[], [], []]
   const keyed: KeyedItem[] = []
+  let events = false
   const indices = items.map(item => {
     const { kind, at } = place(item)
     if (item.claim !== undefined && kind !== undefined) keyed.push({ kind, at, claim: item.claim })
     return at
   })
-  return { work: { drafts, attestations, exports, keyed, permits: { openings, closes, ends } }, indices }
+  return { work: { drafts, attestations, exports, keyed, permits: { openings, closes, ends }, events }, indices }
 
   /** @returns no kind for what has no idempotency key */
   function place(item: Item): { readonly kind: KeyedItem["kind"] | undefined; readonly at: number } {
@@ -41,6 +43,10 @@ export function partition(items: readonly Item[]): { readonly work: BatchWork; r
     if ("attestation" in item) return { kind: "attestation", at: attestations.push(item.attestation) - 1 }
     if ("opening" in item) return { kind: "opening", at: openings.push(item.opening) - 1 }
     if ("close" in item) return { kind: "close", at: closes.push(item.close) - 1 }
+    if ("events" in item) {
+      events = true
+      return { kind: undefined, at: 0 }
+    }
     if ("end" in item) return { kind: undefined, at: ends.push(item.end) - 1 }
     return { kind: undefined, at: exports.push(item.export) - 1 }
   }

@@ -35,6 +35,8 @@ const TABLES = [
   "token_movement",
   "permit",
   "permit_end",
+  "admin_event",
+  "outcome_count",
   "idempotency_key",
 ] as const
 

@@ -10,6 +10,7 @@ import { readEntries, readHead } from "../store/tables/log-store.ts"
 import {
   attestationsWithin,
   endsWithin,
+  eventsWithin,
   openingsWithin,
   runsWithin,
   type Span,
@@ -30,6 +31,7 @@ const DOCUMENTS = [
   [runsWithin, VERDICTS.complete],
   [openingsWithin, VERDICTS.opening],
   [endsWithin, VERDICTS.permit_end],
+  [eventsWithin, VERDICTS.admin_event],
   [attestationsWithin, VERDICTS.attestation],
 ] as const
 

@@ -15,6 +15,7 @@ const NAMES: Readonly<Record<Report["document"], string>> = {
   export_statement: "Export statement",
   opening: "Opening of a permit",
   permit_end: "End of permits",
+  admin_event: "Admin event",
   run_statement: "Run statement",
 }
 
@@ -64,8 +65,12 @@ export function endingOf(
   return enforcement === undefined ? ` ${ending}${cause}` : `, observed: ${would}${cause}; nothing was stopped`
 }
 
-/** What the first line says of an opening or an end; undefined for a document that tells of no permit. */
-function permitHeadline({ permit, ended }: RecordFacts = {}): Headline | undefined {
+/** What the first line says of an opening, an end or an admin event; undefined for a document of nothing of the kind. */
+function permitHeadline({ permit, ended, event }: RecordFacts = {}): Headline | undefined {
+  if (event !== undefined) {
+    const by = event.name === undefined ? event.actor : `${event.actor} (${event.name})`
+    return { text: `${event.action} of ${event.subject} at ${event.done_at}, by ${by}`, tone: "good" }
+  }
   if (ended !== undefined) return { text: endText(ended), tone: "warn" }
   if (permit === undefined) return undefined
   return { text: `Act permitted at ${permit.permitted_at}; its close is another document`, tone: "good" }
@@ -87,6 +92,7 @@ const GENUINE: Readonly<Partial<Record<Verdict, string>>> = {
   [VERDICTS.attestation]: "The attestation is genuine.",
   [VERDICTS.opening]: "The opening is genuine.",
   [VERDICTS.permit_end]: "The end is genuine.",
+  [VERDICTS.admin_event]: "The event is genuine.",
   [VERDICTS.export_statement]: "The export statement is genuine.",
   [VERDICTS.run_statement]: "The service signed this statement; no log holds it.",
   [VERDICTS.unanchored]: "Nothing outside the record shows that it is genuine.",

@@ -14,10 +14,12 @@ export const exportTitle = ({ service }: Completeness): string =>
 
 /** The facts of an export's statement. */
 export function statementRows({ tenant_id, leaf, entry }: ExportStatement): readonly AccountRow[] {
-  const { from, to, head_ordinal, export_clock, records, openings, ends, open_permits } = leaf
+  const { from, to, head_ordinal, export_clock, records, openings, ends, open_permits, events } = leaf
   const permits =
     openings + ends === 0
-      ? ""
+      ? events === undefined
+        ? ""
+        : ": admin events"
       : `: ${countOf(records, "record")}, ${countOf(openings, "opening")} and ${countOf(ends, "end")} of permits`
   const time = [...(from === undefined ? [] : [`from ${from}`]), ...(to === undefined ? [] : [`to ${to}`])]
   return [
@@ -41,7 +43,7 @@ function pieceText(piece: ChainPiece | undefined): string {
 
 /** The checks that passed; none for an export that failed. */
 export function passedRows(found: Completeness): readonly AccountRow[] {
-  const { verdict, statement, records, openings, ends, outside, open_permits, carried } = found
+  const { verdict, statement, records, events, openings, ends, outside, open_permits, carried } = found
   if (verdict === COMPLETENESS_VERDICTS.failed || statement === undefined) return []
   const { leaf } = statement
   const piece = chainPiece(leaf)
@@ -51,7 +53,7 @@ export function passedRows(found: Completeness): readonly AccountRow[] {
   const others = outside === 0 ? "" : `; ${outside} were admitted at another time and sealed among them`
   return [
     signed,
-    { label: "records", value: `${records} verified, each by itself${others}` },
+    { label: events > 0 ? "admin events" : "records", value: `${records + events} verified, each by itself${others}` },
     {
       label: "order",
       value: "once each, without a gap, each naming the one before it; all in one log, whose time never goes back",

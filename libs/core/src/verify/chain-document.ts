@@ -1,5 +1,6 @@
-/** The documents of a tenant's chain, as their comparisons see them: records, openings of permits, and ends of permits. */
+/** The documents of a tenant's chain, as their comparisons see them: records, openings and ends of permits; and admin events. */
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
+import type { AdminEvent } from "../artifacts/admin-event.ts"
 import type { Anchor, ChainLeaf } from "../artifacts/anchor.ts"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { Opening } from "../artifacts/opening.ts"
@@ -12,6 +13,7 @@ export type ChainDocument =
   | { readonly kind: "record"; readonly value: Bundle }
   | { readonly kind: "opening"; readonly value: Opening }
   | { readonly kind: "end"; readonly value: PermitEnd }
+  | { readonly kind: "event"; readonly value: AdminEvent }
 
 /** The document of a chain that a line holds; undefined for a document of another kind. */
 export function chainDocument({ document, value }: ReadDocument): ChainDocument | undefined {
@@ -22,6 +24,8 @@ export function chainDocument({ document, value }: ReadDocument): ChainDocument 
       return { kind: "opening", value }
     case "permit_end":
       return { kind: "end", value }
+    case "admin_event":
+      return { kind: "event", value }
     default:
       return undefined
   }
@@ -38,6 +42,7 @@ export const firstEntry = ({ kind, value }: ChainDocument): TransparencyLogEntry
 /** The document's own clock: the instant of its decision. */
 export function chainClock({ kind, value }: ChainDocument): string {
   if (kind === "record") return value.run.created_at
+  if (kind === "event") return value.seal_clock
   return kind === "opening" ? value.sections.envelope.admission_clock : value.end_clock
 }
 
@@ -49,6 +54,7 @@ export const briefName = ({ kind, value }: ChainDocument): string =>
 export function longName(document: ChainDocument): string {
   const { kind, value } = document
   if (kind === "end") return briefName(document)
+  if (kind === "event") return `${briefName(document)} (${value.action})`
   if (kind === "opening") return `${briefName(document)} (${value.permit_id})`
   return `record ${value.anchors.complete_record?.leaf.tenant_ordinal} (run ${value.run.run_id})`
 }
@@ -58,4 +64,5 @@ export const CHAIN_VERDICTS: Readonly<Record<ChainDocument["kind"], Verdict>> = 
   record: VERDICTS.complete,
   opening: VERDICTS.opening,
   end: VERDICTS.permit_end,
+  event: VERDICTS.admin_event,
 }

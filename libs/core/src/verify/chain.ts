@@ -1,11 +1,12 @@
 /** Completeness of a tenant's chain over a run of documents. docs/formats.md section 7.3. */
+import type { AdminEvent } from "../artifacts/admin-event.ts"
 import type { ChainLeaf } from "../artifacts/anchor.ts"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { Opening } from "../artifacts/opening.ts"
 import type { PermitEnd } from "../artifacts/permit-end.ts"
 import { leafDigest } from "../formulas/leaves.ts"
 import { ZERO_HASH } from "../vocabulary/scalars.ts"
-import { OPENING_KIND } from "../vocabulary/versions.ts"
+import { ADMIN_EVENT_KIND, OPENING_KIND } from "../vocabulary/versions.ts"
 import { type ChainDocument, chainAnchor, longName } from "./chain-document.ts"
 
 /**
@@ -13,7 +14,7 @@ import { type ChainDocument, chainAnchor, longName } from "./chain-document.ts"
  * It proves that between the first and the last nothing is missing, doubled or reordered; not that nothing follows.
  * Each must be verified on its own as well.
  */
-export function chainProblems(documents: readonly (Bundle | Opening | PermitEnd)[]): readonly string[] {
+export function chainProblems(documents: readonly ChainValue[]): readonly string[] {
   const problems: string[] = []
   let previous: ChainLeaf | undefined
   for (const document of documents.map(documentOf)) {
@@ -25,8 +26,11 @@ export function chainProblems(documents: readonly (Bundle | Opening | PermitEnd)
   return problems
 }
 
-function documentOf(value: Bundle | Opening | PermitEnd): ChainDocument {
+type ChainValue = Bundle | Opening | PermitEnd | AdminEvent
+
+function documentOf(value: ChainValue): ChainDocument {
   if ("run" in value) return { kind: "record", value }
+  if (value.kind === ADMIN_EVENT_KIND) return { kind: "event", value }
   return value.kind === OPENING_KIND ? { kind: "opening", value } : { kind: "end", value }
 }
 

@@ -65,6 +65,8 @@ export type Completeness = {
   /** Openings of permits, and documents that end some, counted likewise. */
   readonly openings: number
   readonly ends: number
+  /** Admin events, of the deployment's own chain. */
+  readonly events: number
   /** Openings of the piece that nothing in it closes or ends. */
   readonly open_permits: number
   /** Openings from before the piece, which records of it close. */
@@ -145,7 +147,7 @@ export function foldExport(
     if (document === undefined) {
       problems.add({
         line,
-        sentence: "this line is no document of a chain: no record, no opening and no end of permits",
+        sentence: "this line is no document of a chain: no record, no opening or end of permits, and no admin event",
       })
       return
     }
@@ -180,7 +182,7 @@ export function foldExport(
         ...(unvouched > 0 && unvouched === problems.count() ? { untrusted: true as const } : {}),
         ...(current === undefined ? {} : { statement: current.statement }),
         ...(current?.service === undefined ? {} : { service: current.service }),
-        ...(documents?.found() ?? { records: 0, openings: 0, ends: 0 }),
+        ...(documents?.found() ?? { records: 0, openings: 0, ends: 0, events: 0 }),
         open_permits: documents?.open() ?? 0,
         carried: documents?.carried() ?? 0,
         outside: documents?.outside() ?? 0,

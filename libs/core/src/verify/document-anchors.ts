@@ -24,6 +24,7 @@ export function anchorsOf(input: Uint8Array): readonly SlottedAnchor[] {
     case "export_statement":
     case "opening":
     case "permit_end":
+    case "admin_event":
       return [{ slot: document, anchor: value }]
     case "run_statement":
       return []

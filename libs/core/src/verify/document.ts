@@ -14,6 +14,7 @@ import {
 } from "./read-document.ts"
 import { verifyReceipt } from "./receipt.ts"
 import type { Report } from "./report.ts"
+import { verifyAdminEvent } from "./verify-admin-event.ts"
 import { verifyAttestation } from "./verify-attestation.ts"
 import { verifyExportStatement } from "./verify-export-statement.ts"
 import { verifyOpening } from "./verify-opening.ts"
@@ -68,6 +69,8 @@ export function verifyRead(
       return verifyOpening(value, all, known)
     case "permit_end":
       return verifyPermitEnd(value, all)
+    case "admin_event":
+      return verifyAdminEvent(value, all)
     case "receipt":
       return verifyReceipt(value, all)
     case "attestation":

@@ -1,4 +1,6 @@
 /** A short summary of a bundle or a run statement, for people. Nothing is checked here; the report says what was. */
+import { canonicalize } from "@runseal/canonical"
+import type { AdminEvent } from "../artifacts/admin-event.ts"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
 import {
@@ -34,6 +36,7 @@ export function evidenceOf(input: Uint8Array): readonly EvidenceLine[] {
   if (read.document === "run_statement") return statementSummary(read.value.statement)
   if (read.document === "opening") return openingSummary(read.value)
   if (read.document === "permit_end") return endSummary(read.value)
+  if (read.document === "admin_event") return eventSummary(read.value)
   return read.document === "bundle" ? evidenceSummary(read.value.bundle) : []
 }
 
@@ -185,3 +188,16 @@ function endSummary({
     ...line("end_hash", end_hash),
   ]
 }
+
+const eventSummary = ({ who, subject, leaf, entry, ...event }: AdminEvent): readonly EvidenceLine[] => [
+  ...line("done_at", event.event_clock),
+  ...line("action", event.action),
+  ...line("actor", who.name === undefined ? who.actor : `${who.actor} (${who.name})`),
+  ...line("subject", `${subject.kind} ${subject.id}`),
+  ...line("before", event.before && canonicalize(event.before)),
+  ...line("after", event.after && canonicalize(event.after)),
+  ...line("sealed_at", event.seal_clock),
+  ...line("log_entry", entry.logIndex),
+  ...line("tenant_ordinal", leaf.tenant_ordinal),
+  ...line("event_hash", event.event_hash),
+]

@@ -78,6 +78,7 @@ type Linked = Compared & {
 /** Compares a document with the openings before it. */
 function linkedBy(permits: PermitCheck, { kind, value }: ChainDocument): Linked {
   if (kind === "opening") return { problems: permits.open(value, true), notes: [], known: false }
+  if (kind === "event") return { problems: [], notes: [], known: true }
   if (kind === "end") return { problems: permits.end(value), notes: [], known: false }
   const { permit } = value.sections
   if (permit === undefined) return { problems: [], notes: [], known: false }
@@ -98,7 +99,7 @@ type Settings = readonly (readonly [name: string, value: number | string | undef
 
 /** The settings that a document shows, by their names. Those of a close are its opening's, but for policy and signatures. */
 function settingsOf({ kind, value }: ChainDocument): Settings {
-  if (kind === "end") return []
+  if (kind === "end" || kind === "event") return []
   if (kind === "opening") {
     const { policy_evaluation } = value.sections
     return [...policySettings(policy_evaluation), ...budgetSettings(value.run_limit, value.reservation)]

@@ -14,7 +14,12 @@ type DocumentProblem = { readonly sentence: string; readonly tenant_ordinal?: nu
 type DocumentFindings = { readonly problems: readonly DocumentProblem[]; readonly notes: readonly DocumentProblem[] }
 
 /** Documents of the piece, each counted once. */
-export type PieceCounts = { readonly records: number; readonly openings: number; readonly ends: number }
+export type PieceCounts = {
+  readonly records: number
+  readonly openings: number
+  readonly ends: number
+  readonly events: number
+}
 
 export type DocumentsFold = {
   /** Takes the next document. It is compared with the others only if it `verifies` by itself. */
@@ -45,7 +50,7 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
   const piece = chainPiece(statement.leaf)
   const gaps = ordinalGaps()
   const comparison = compareDocuments(statement, piece?.first_ordinal ?? 1, lists)
-  const counts = { record: 0, opening: 0, end: 0 }
+  const counts = { record: 0, opening: 0, end: 0, event: 0 }
   let next = piece?.first_ordinal ?? 1
   let before: LastDocument | undefined
   let outside = 0
@@ -120,10 +125,11 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
 
 const NOTHING = { problems: [], notes: [] }
 
-const countsOf = ({ record, opening, end }: Record<ChainDocument["kind"], number>): PieceCounts => ({
+const countsOf = ({ record, opening, end, event }: Record<ChainDocument["kind"], number>): PieceCounts => ({
   records: record,
   openings: opening,
   ends: end,
+  events: event,
 })
 
 const afterOf = (before: LastDocument | undefined): Pick<OrdinalGap, "after"> =>
@@ -159,13 +165,13 @@ function linkProblems(
 
 /** What the statement counts otherwise, where every document of the piece is here. */
 function countProblems({ leaf }: ExportStatement, found: PieceCounts, open: number): readonly string[] {
-  const kinds = ["records", "openings", "ends"] as const
-  const differ = kinds.filter(kind => found[kind] !== leaf[kind])
+  const kinds = ["records", "openings", "ends", "events"] as const
+  const differ = kinds.filter(kind => found[kind] !== (leaf[kind] ?? 0))
   const { first_ordinal = 1, last_ordinal = 0, head_ordinal, open_permits } = leaf
   const toEnd = last_ordinal === head_ordinal
   const isOpenRight = !toEnd || (first_ordinal === 1 ? open === open_permits : open <= open_permits)
   return [
-    ...differ.map(kind => `the statement counts ${leaf[kind]} ${kind}, and ${found[kind]} are here`),
+    ...differ.map(kind => `the statement counts ${leaf[kind] ?? 0} ${kind}, and ${found[kind]} are here`),
     ...(isOpenRight ? [] : [`the statement counts ${open_permits} open permits, and ${open} are open here`]),
   ]
 }

@@ -18,7 +18,7 @@ type IdentifierCheck = (document: ChainDocument, place: number, nameOf: (place: 
 export function createIdentifierCheck(limit: number = REMEMBERED_RECORDS_MAX): IdentifierCheck {
   const tables = { "envelope id": firstPlaces(), nonce: firstPlaces(), "sequence id": firstPlaces() }
   return ({ kind, value }, place, nameOf) => {
-    if (kind === "end") return []
+    if (kind === "end" || kind === "event") return []
     const { envelope } = value.sections
     const sequence =
       kind === "record" ? value.sections.transport?.sequence_id : sequenceId(value.sections.envelope.hash)

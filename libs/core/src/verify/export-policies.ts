@@ -32,7 +32,7 @@ type Fact = {
 export function createPolicyCheck(limit: number = REMEMBERED_FACTS_MAX): PolicyCheck {
   const known = new Map<string, { readonly value: string; readonly by: string }>()
   return (document, record) => {
-    if (document.kind === "end") return []
+    if (document.kind === "end" || document.kind === "event") return []
     const bundle: Decided = document.value
     const facts = [...policyFacts(bundle), ...requiredFacts(bundle), ...effectFacts(bundle), ...severityFacts(bundle)]
     return facts.flatMap(({ about, value, contradicts }) => {

@@ -100,6 +100,7 @@ const keyOf = ({ window_seconds, window_start }: WindowName): string => `${windo
 
 /** The movements of a document, in the order in which they were made. */
 function movementsOf({ kind, value }: ChainDocument): readonly (readonly [WindowName, Movement])[] {
+  if (kind === "event") return []
   if (kind === "end")
     return value.openings.map(one => [one, { ...one, kind: "release", tokens: -one.released }] as const)
   const window = kind === "opening" ? value.reservation : value.sections.budget_snapshot?.window

@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue, KnownTexts } from "@runseal/canonical"
 import { parseStrictJson, readCanonical } from "@runseal/canonical"
 import { TRUST_DOCUMENT_KIND } from "@runseal/log/trust/trust-document"
+import { type AdminEvent, adminEventSchema } from "../artifacts/admin-event.ts"
 import type { AttestationDocument } from "../artifacts/attestation-answer.ts"
 import { type Bundle, bundleSchema, type SealedBundle, sealedBundleSchema } from "../artifacts/bundle-schema.ts"
 import { type ExportStatement, exportStatementSchema } from "../artifacts/export-statement.ts"
@@ -12,6 +13,7 @@ import { expand, reduce, withheldProblem } from "../derivation/derive.ts"
 import { holdsNul, isObject, textMember } from "../vocabulary/json-members.ts"
 import { RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
 import {
+  ADMIN_EVENT_KIND,
   BUNDLE_KIND,
   BUNDLE_VIEW_KIND,
   DERIVATIONS,
@@ -30,6 +32,7 @@ export type ReadDocument =
   | { readonly document: "export_statement"; readonly value: ExportStatement }
   | { readonly document: "opening"; readonly value: Opening }
   | { readonly document: "permit_end"; readonly value: PermitEnd }
+  | { readonly document: "admin_event"; readonly value: AdminEvent }
   | { readonly document: "receipt"; readonly value: ReceiptDocument }
   | { readonly document: "attestation"; readonly value: AttestationDocument }
   | { readonly document: "run_statement"; readonly value: EnvelopedStatement }
@@ -81,6 +84,7 @@ export function readDocument({ value, mayHoldNul }: Omit<ParsedText, "known">): 
   if (value.kind === EXPORT_KIND) return asRead("export_statement", parseExact(exportStatementSchema, value))
   if (value.kind === OPENING_KIND) return asRead("opening", parseExact(openingSchema, value))
   if (value.kind === PERMIT_END_KIND) return asRead("permit_end", parseExact(permitEndSchema, value))
+  if (value.kind === ADMIN_EVENT_KIND) return asRead("admin_event", parseExact(adminEventSchema, value))
   const key = RECEIPT_KEYS.find(name => Object.hasOwn(value, name))
   if (key !== undefined) return asRead("receipt", parseReceiptDocument(value, key))
   if (Object.hasOwn(value, "attestation_id")) return asRead("attestation", parseAttestation(value))
@@ -142,5 +146,5 @@ function adviceFor(value: JsonObject): string {
     return "this is a list of runs, not a record: save the bundle of one from /runs/{id}/artifacts and verify that"
   if (value.ok === false)
     return "this is an error answer, not a sealed record: save the run's bundle or receipt and verify that"
-  return "not a Runseal document: expected an audit bundle, a receipt answer, an attestation, an opening, an end of permits, an export statement or a run statement"
+  return "not a Runseal document: expected an audit bundle, a receipt answer, an attestation, an opening, an end of permits, an admin event, an export statement or a run statement"
 }

@@ -1,4 +1,5 @@
 /** The facts that a record states of its run. The report's verdict says whether they can be relied on. */
+import type { AdminEvent } from "../artifacts/admin-event.ts"
 import { type Bundle, receiptOf } from "../artifacts/bundle-schema.ts"
 import type { Opening } from "../artifacts/opening.ts"
 import type { EndReason, PermitEnd } from "../artifacts/permit-end.ts"
@@ -25,6 +26,8 @@ export type RecordFacts = {
   readonly permit?: PermitFacts
   /** Of an end of permits. */
   readonly ended?: EndFacts
+  /** Of an admin event. */
+  readonly event?: AdminFacts
 }
 
 /** What a document states of a permit. */
@@ -52,6 +55,22 @@ export type EndFacts = {
   readonly permits: number
   readonly released_tokens: number
 }
+
+/** What an admin event states. */
+export type AdminFacts = {
+  readonly actor: string
+  readonly name?: string
+  readonly action: string
+  /** `key 3`, `run 17`. */
+  readonly subject: string
+  readonly done_at: string
+}
+
+/** The facts of an admin event. */
+export const eventFactsOf = ({ tenant_id, who, action, subject, event_clock }: AdminEvent): RecordFacts => ({
+  tenant_id,
+  event: { ...who, action, subject: `${subject.kind} ${subject.id}`, done_at: event_clock },
+})
 
 /** The facts of an opening. */
 export function openingFacts({ sections, entry, reservation, ...opening }: Opening): RecordFacts {

@@ -41,6 +41,7 @@ export const VERDICTS = {
   export_statement: "EXPORT STATEMENT VERIFIED AND ANCHORED",
   opening: "OPENING VERIFIED AND ANCHORED",
   permit_end: "PERMIT END VERIFIED AND ANCHORED",
+  admin_event: "ADMIN EVENT VERIFIED AND ANCHORED",
   receipt_unanchored: "RECEIPT SELF-CONSISTENT ONLY, NOT ANCHORED",
   unanchored: "SELF-CONSISTENT ONLY, NOT ANCHORED",
   run_statement: "RUN STATEMENT SIGNED, NOT ANCHORED",
@@ -87,6 +88,10 @@ export const LIMITATIONS = {
   ended_openings: {
     sentence:
       "Nothing here shows the openings that ended: that they were reserved so, and were not closed, the whole export shows, with --complete.",
+    strict: false,
+  },
+  event_clock: {
+    sentence: "When the action was done is the service's word: the log shows when it was sealed, which is later.",
     strict: false,
   },
   chain_tail: {
@@ -179,6 +184,7 @@ export type AnchorFacts = {
     | "export_statement"
     | "opening"
     | "permit_end"
+    | "admin_event"
   readonly leaf_version: string
   readonly log_index: string
   /** Unix seconds, decimal. */
@@ -208,6 +214,7 @@ export type Report = {
     | "export_statement"
     | "opening"
     | "permit_end"
+    | "admin_event"
     | "run_statement"
   readonly verdict: Verdict
   readonly checks: readonly Check[]

@@ -38,8 +38,8 @@ export function verifyExportStatement(statement: ExportStatement, trusts: readon
 
 /** What cannot be true of any chain, whatever records it holds. */
 function contradictions({ windows, leaf, entry }: ExportStatement): readonly string[] {
-  const { head_ordinal, head, from, to, records, openings, ends, open_permits } = leaf
-  const counted = records + openings + ends
+  const { head_ordinal, head, from, to, records, openings, ends, open_permits, events = 0 } = leaf
+  const counted = records + openings + ends + events
   const everything = from === undefined && to === undefined
   const ofChain: readonly Rule[] = [
     [(head_ordinal === 0) === (head === ZERO_HASH), "a chain has an end exactly when it has documents"],

@@ -26,7 +26,7 @@ export const ERROR_CODES = {
   unreadable_document: { status: 400, meaning: "The document to verify is none of this service's kinds." },
   key_required: {
     status: 401,
-    meaning: "The deployment is locked, and the key is missing, malformed, unknown or revoked.",
+    meaning: "The deployment is locked, and the key is missing, malformed, unknown, revoked or expired.",
   },
   permit_invalid: {
     status: 401,
@@ -39,6 +39,7 @@ export const ERROR_CODES = {
   },
   https_required: { status: 403, meaning: "A session cannot be opened over plain HTTP from another machine." },
   admin_key_required: { status: 403, meaning: "The endpoint needs an admin key." },
+  read_only_key: { status: 403, meaning: "The key is an auditor's: it reads and verifies, and does nothing." },
   endpoint_not_found: { status: 404, meaning: "There is no such endpoint." },
   not_found: {
     status: 404,
@@ -54,6 +55,7 @@ export const ERROR_CODES = {
     status: 409,
     meaning: "The first request under this idempotency key is not answered yet. Retry after Retry-After.",
   },
+  key_revoked: { status: 409, meaning: "The key is revoked, and gets no new secret." },
   already_claimed: { status: 409, meaning: "The runs of open mode were given to another key." },
   nothing_to_claim: { status: 409, meaning: "No run was made in open mode." },
   permit_not_open: { status: 409, meaning: "The permit is closed or ended, or its time to be closed is over." },

@@ -26,4 +26,9 @@ export type SubmittedRun = {
   readonly enforcement?: Enforcement
 }
 
-export type Submission = SubmittedRun & { readonly tenant: Tenant; readonly origin: Origin }
+export type Submission = SubmittedRun & {
+  readonly tenant: Tenant
+  readonly origin: Origin
+  /** Budgets of the caller's key, in place of the deployment's. */
+  readonly budgets?: { readonly run_tokens?: number; readonly window_tokens?: number }
+}

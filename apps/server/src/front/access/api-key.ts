@@ -5,9 +5,11 @@ import {
   type KeyScope,
   type MintedKey,
   type MintKeyRequest,
+  type RotatedKey,
 } from "@runseal/core/wire/key-requests"
 import type { Database } from "../../store/driver/database.ts"
-import { insertKey, type Minter } from "../../store/tables/api-keys.ts"
+import { insertKey, type KeySettings, type Minter } from "../../store/tables/api-keys.ts"
+import { type KeyAct, replaceSecret, toldOf, type Unchanged } from "../../store/tables/key-changes.ts"
 
 /** Prefix of every secret, by which scanners of sources and logs recognise one. */
 const PREFIX = "rsk_"
@@ -38,6 +40,16 @@ const NO_ADMIN =
 const hintOf = (scope: KeyScope, minter: Minter): string =>
   minter.kind === "anonymous" ? HINT + LOCKED + (scope === "admin" ? "" : NO_ADMIN) : HINT
 
+/** The settings of a new key, as the store has them. */
+const settingsOf = (request: MintKeyRequest): KeySettings => ({
+  notes: request.notes ?? "",
+  expires_at: request.expires_at === undefined ? 0 : Date.parse(request.expires_at),
+  run_token_budget: request.run_token_budget ?? -1,
+  window_token_budget: request.window_token_budget ?? -1,
+  rate_limit: request.rate_limit ?? -1,
+  reads: request.reads === undefined ? "" : JSON.stringify(request.reads),
+})
+
 /**
  * Makes a key and returns its secret, this once.
  * @param request validated by its schema
@@ -49,10 +61,29 @@ export async function mintKey(
   minter: Minter,
   nowMs: number,
 ): Promise<MintedKey | undefined> {
-  const scope = request.scope ?? "customer"
-  const name = scope === "admin" ? request.name : CUSTOMER_NAME_PREFIX + request.name
-  const tier = request.tier ?? (scope === "admin" ? "production" : "trial")
+  const scope: KeyScope = request.scope ?? "customer"
+  const name = scope === "customer" ? CUSTOMER_NAME_PREFIX + request.name : request.name
+  const tier = request.tier ?? (scope === "customer" ? "trial" : "production")
   const secret = newSecret()
-  const id = await insertKey(db, { name, secret_hash: secretHash(secret), scope, tier, created_at: nowMs }, minter)
+  const settings = settingsOf(request)
+  const key = { name, secret_hash: secretHash(secret), scope, tier, created_at: nowMs, ...settings }
+  const id = await insertKey(db, key, minter, { scope, ...toldOf({ name, tier, ...settings }) })
   return id === undefined ? undefined : { ok: true, id, name, secret, tier, hint: hintOf(scope, minter) }
+}
+
+/**
+ * Gives a key a new secret and returns it, this once.
+ * @param overlapMs for which the secret before it still works
+ */
+export async function rotateKey(
+  db: Database,
+  { overlapMs, ...change }: KeyAct & { readonly overlapMs: number },
+): Promise<RotatedKey | Unchanged> {
+  const secret = newSecret()
+  const overlap_until = overlapMs === 0 ? 0 : change.at + overlapMs
+  const rotated = await replaceSecret(db, change, { secret_hash: secretHash(secret), overlap_until })
+  if (typeof rotated === "string") return rotated
+  const { key_id: id, name } = rotated
+  const overlap = overlap_until === 0 ? {} : { overlap_until: new Date(overlap_until).toISOString() }
+  return { ok: true, id, name, secret, ...overlap, hint: HINT }
 }

@@ -71,13 +71,31 @@ function refuseForgery(c: Context, session: Session): void {
   )
 }
 
-/** Refuses customer keys before anything else of the request is read. In open mode the anonymous caller administers. */
+/** Refuses customer keys where administrators and auditors read. */
+export const readersOnly: MiddlewareHandler = async (c, next) => {
+  if (callerOf(c).scope === "customer") throw adminKeyRequired("a customer key")
+  await next()
+}
+
+/** Requests of an auditor's key that are no reads, and are answered all the same: nothing comes of them. */
+const VERIFY = "/dcae/verify"
+
+/** An auditor's key reads and verifies, and does nothing. */
+export const auditorsRead: MiddlewareHandler = async (c, next) => {
+  const reads = c.req.method === "GET" || c.req.method === "HEAD" || c.req.path === VERIFY
+  if (callerOf(c).scope === "auditor" && !reads)
+    throw new HttpError("read_only_key", "This is the key of an auditor: it reads and verifies, and does nothing.")
+  await next()
+}
+
+const adminKeyRequired = (given: string): HttpError =>
+  new HttpError("admin_key_required", `This endpoint needs an admin key, and this is ${given}; ${BREAK_GLASS}`)
+
+/** Refuses customer keys and auditors before anything else of the request is read. In open mode the anonymous caller administers. */
 export const adminOnly: MiddlewareHandler = async (c, next) => {
-  if (callerOf(c).scope === "customer")
-    throw new HttpError(
-      "admin_key_required",
-      `This endpoint needs an admin key, and this is a customer key; ${BREAK_GLASS}`,
-    )
+  const { scope } = callerOf(c)
+  if (scope === "customer") throw adminKeyRequired("a customer key")
+  if (scope === "auditor") throw adminKeyRequired("the key of an auditor")
   await next()
 }
 

@@ -1,10 +1,12 @@
 /** The caller of a request, as authentication found it, and what is sealed of the request's origin. */
 import { createHmac, type KeyObject } from "node:crypto"
+import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import type { Origin } from "@runseal/core/artifacts/declared-sections"
 import type { KeyScope, KeyTier } from "@runseal/core/wire/key-requests"
-import type { Tenant } from "@runseal/core/wire/submission"
+import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { Context } from "hono"
-import type { ActiveKey } from "../../store/tables/api-keys.ts"
+import * as v from "valibot"
+import { type ActiveKey, keyActor } from "../../store/tables/api-keys.ts"
 import type { Counted } from "./request-counter.ts"
 import type { Session } from "./sessions.ts"
 
@@ -16,6 +18,11 @@ export type Caller = {
   readonly scope: "anonymous" | KeyScope
   /** Absent for the anonymous caller. */
   readonly tier?: KeyTier
+  /** Its own budgets and rate limit; absent where the deployment's hold. */
+  readonly budgets?: Submission["budgets"]
+  readonly rate_limit?: number
+  /** Of an auditor: the keys whose runs it reads; absent: all. */
+  readonly reads?: readonly number[]
 }
 
 declare module "hono" {
@@ -41,13 +48,28 @@ export const ANONYMOUS: Caller = {
 }
 
 /** The caller with a key. The key is the tenant, not its name: two keys may have the same name. */
-export const keyCaller = ({ key_id, name, scope, tier }: ActiveKey): Caller => ({
+export const keyCaller = ({ key_id, name, scope, tier, ...own }: ActiveKey): Caller => ({
   api_key_id: key_id,
   tenant: { tenant_id: `api-key-${key_id}`, owner: key_id },
   authentication: { method: "api_key", api_key_id: key_id, api_key_name: name },
   scope,
   tier,
+  budgets: {
+    ...(own.run_token_budget < 0 ? {} : { run_tokens: own.run_token_budget }),
+    ...(own.window_token_budget < 0 ? {} : { window_tokens: own.window_token_budget }),
+  },
+  ...(own.rate_limit < 0 ? {} : { rate_limit: own.rate_limit }),
+  ...(own.reads === "" ? {} : { reads: readIds(own.reads) }),
 })
+
+/** The stored list of an auditor's keys. @throws Error when it is none: nothing is read then */
+export const readIds = (stored: string): readonly number[] => v.parse(v.array(v.number()), JSON.parse(stored))
+
+/** Who a request's admin event names. */
+export const whoOf = ({ authentication, api_key_id }: Caller): EventFacts["who"] =>
+  authentication.api_key_name !== undefined
+    ? keyActor({ key_id: api_key_id, name: authentication.api_key_name })
+    : { actor: "open-mode" }
 
 /** The caller of a request. @throws Error for a route that was registered before authentication: it fails closed */
 export function callerOf(c: Context): Caller {

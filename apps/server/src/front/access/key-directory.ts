@@ -54,7 +54,7 @@ export function openKeyDirectory(parts: DirectoryParts): KeyDirectory {
   const sweeping = sweepWindows(db)
   const bounds = { batch: MAX_LOOKUPS_PER_STATEMENT, waiting: MAX_WAITING_LOOKUPS, readsOnly: true } as const
   const lookups = createGroupCommit(
-    whenLocked(isLocked, (batch: readonly SoughtHash[]) => lookUp(db, batch, uses.note)),
+    whenLocked(isLocked, (batch: readonly SoughtHash[]) => lookUp(db, batch, nowMs(), uses.note)),
     bounds,
   )
   const counted = createGroupCommit(
@@ -103,10 +103,11 @@ export type SoughtHash = string | undefined
 async function lookUp(
   db: Database,
   batch: readonly SoughtHash[],
+  at: number,
   noteUse: (key: ActiveKey) => void,
 ): Promise<readonly Admission[]> {
   const hashes = [...new Set(batch.filter(hash => hash !== undefined))]
-  const keys = hashes.length === 0 ? [] : await findActiveKeys(db.quick, hashes)
+  const keys = hashes.length === 0 ? [] : await findActiveKeys(db.quick, hashes, at)
   for (const key of keys) noteUse(key)
   const admissions = new Map(keys.map(key => [key.secret_hash, { caller: keyCaller(key) }]))
   return batch.map(hash => (hash === undefined ? undefined : admissions.get(hash)) ?? "nobody")

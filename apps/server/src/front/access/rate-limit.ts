@@ -71,11 +71,11 @@ const openCounter = (db: Database, nowMs: () => number): RequestCounter =>
 
 export function openRateLimits({ db, config, secret, nowMs, reportRefused }: RateLimitParts): RateLimits {
   const counter = openCounter(db, nowMs)
-  const limitOf = (name: LimitName, { api_key_id }: Caller): number => {
+  const limitOf = (name: LimitName, { api_key_id, rate_limit }: Caller): number => {
     if (name === "attest") return config.attestRateLimit
     if (name === "permits") return config.permitRateLimit
     if (name === "sessions") return SESSIONS_A_MINUTE
-    return api_key_id === ANONYMOUS_KEY_ID ? config.anonymousRateLimit : config.rateLimit
+    return api_key_id === ANONYMOUS_KEY_ID ? config.anonymousRateLimit : (rate_limit ?? config.rateLimit)
   }
   return {
     admit: async (name, caller, address, known) => {
@@ -121,6 +121,12 @@ const CLOSE = /^\/(?:permits\/[^/]+\/close|hooks\/.+)$/
 export function limitNameOf({ req: { path } }: Context): LimitName {
   if (path === "/attest") return "attest"
   return CLOSE.test(path) ? "permits" : "shared"
+}
+
+/** `/admin/*` has no rate limit but for auditors, who are strangers to the deployment: they share that of the other endpoints. */
+export function limitAuditors(deps: Deps): MiddlewareHandler {
+  const limit = limited(deps, () => "shared", callerOf)
+  return (c, next) => (callerOf(c).scope === "auditor" ? limit(c, next) : next())
 }
 
 /** Registered after authentication: a request without a valid key is not counted. */

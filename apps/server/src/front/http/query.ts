@@ -90,7 +90,7 @@ const instantText = v.pipe(
 )
 const hexPrefix = v.pipe(v.string(), v.regex(/^[0-9a-f]{1,64}$/, "must be 1 to 64 lowercase hex digits"))
 
-export const searchQuerySchema: QuerySchema<Partial<Page> & RunFilters> = v.object({
+export const searchQuerySchema = v.object({
   ...page,
   manifest_hash: opt(hexPrefix),
   program_id: opt(sha256Schema),
@@ -129,8 +129,7 @@ const clockText = v.pipe(
 )
 const clockOf = (millis: number | undefined): string => (millis === undefined ? "" : new Date(millis).toISOString())
 const OPEN_MODE = "anonymous"
-type ExportQuery = { readonly from?: string; readonly to?: string; readonly tenant?: typeof OPEN_MODE }
-export const exportQuerySchema: QuerySchema<ExportQuery> = v.object({
+export const exportQuerySchema = v.object({
   from: opt(clockText),
   to: opt(clockText),
   tenant: opt(
@@ -248,11 +247,16 @@ type RunTerm = { readonly field: (typeof TERMS)[number]; readonly value: string 
 /** Filters and page of `GET /runs/search`. @throws HttpError 400 */
 export function readSearch(url: string): { readonly filters: SearchFilters; readonly page: Page } {
   const query = readQuery(searchQuerySchema, url)
+  return { filters: searchFilters(query), page: asPage(query) }
+}
+
+/** The filters of a search, as the store has them. @throws HttpError 400 */
+export function searchFilters(query: RunFilters): SearchFilters {
   const { manifest_hash, program_id, route_id, outcome_kind, error_stage, enforcement, status = outcome_kind } = query
   if (status !== (outcome_kind ?? status))
     throw invalidParameter("status and outcome_kind must be equal when both are given.")
   const terms = TERMS.flatMap(field => (query[field] === undefined ? [] : [{ field, value: query[field] }]))
-  const filters = {
+  return {
     ...(manifest_hash === undefined ? {} : { manifest_hash_prefix: manifest_hash }),
     ...(program_id === undefined ? {} : { program_id }),
     ...(route_id === undefined ? {} : { route_id }),
@@ -262,10 +266,12 @@ export function readSearch(url: string): { readonly filters: SearchFilters; read
     ...(terms.length === 0 ? {} : { terms }),
     ...asRange(query),
   }
-  return { filters, page: asPage(query) }
 }
 
 type Export = { readonly range: Pick<SearchFilters, "from_ms" | "to_ms">; readonly ofOpenMode: boolean }
+
+/** When the documents of an export were sealed. @throws HttpError 400 for a range that ends before it starts */
+export const readRange = (query: { readonly from?: string; readonly to?: string }): Export["range"] => asRange(query)
 
 /** When the records of an export were admitted, and whose they are. */
 export function readExport(url: string): Export {

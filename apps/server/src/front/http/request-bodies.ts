@@ -7,10 +7,14 @@ import { dropNullMembers, holdsNul, isObject } from "@runseal/core/vocabulary/js
 import { type AttestRequest, attestRequestSchema } from "@runseal/core/wire/attestation-requests"
 import { declaredTokens, executeRequestSchema } from "@runseal/core/wire/execute-request"
 import {
+  type ChangeKeyRequest,
   type ClaimRequest,
+  changeKeyRequestSchema,
   claimRequestSchema,
   type MintKeyRequest,
   mintKeyRequestSchema,
+  type RotateKeyRequest,
+  rotateKeyRequestSchema,
 } from "@runseal/core/wire/key-requests"
 import {
   type ClosePermitRequest,
@@ -49,6 +53,16 @@ function readBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObje
 
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export const readMintBody = (body: JsonObject): MintKeyRequest => readBody(mintKeyRequestSchema, body)
+
+/** A null of its body says something, and is kept. @throws HttpError 400 naming the field that is wrong, never its value */
+export function readChangeKeyBody(body: JsonObject): ChangeKeyRequest {
+  const parsed = v.safeParse(changeKeyRequestSchema, body, FIRST_ISSUE)
+  if (!parsed.success) throw badRequest(`${issueText(parsed.issues[0])}.`)
+  return parsed.output
+}
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export const readRotateBody = (body: JsonObject): RotateKeyRequest => readBody(rotateKeyRequestSchema, body)
 
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export const readSessionBody = (body: JsonObject): OpenSessionRequest => readBody(openSessionRequestSchema, body)

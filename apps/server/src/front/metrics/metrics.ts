@@ -75,6 +75,7 @@ function createCounters(registry: Registry): Counters {
   const attestations = counter("runseal_attestations_total", "Attestations anchored and acknowledged.")
   const openings = counter("runseal_permits_total", "Permits opened and acknowledged.")
   const ends = counter("runseal_permit_ends_total", "Documents sealed that end permits without a close.")
+  const events = counter("runseal_admin_events_total", "Actions of administrators, sealed.")
   const sealing = histogram(
     "runseal_sealing_seconds",
     "From the sealer's queue to the durable document: runs, attestations, openings and ends of permits.",
@@ -123,6 +124,7 @@ function createCounters(registry: Registry): Counters {
       if (kind === "attestation") attestations.inc()
       else if (kind === "opening") openings.inc()
       else if (kind === "permit_end") ends.inc()
+      else if (kind === "admin_event") events.inc()
       else runs.inc({ outcome: kind })
     },
     committed: records => batches.observe(records),

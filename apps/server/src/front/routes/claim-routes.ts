@@ -5,19 +5,19 @@ import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import { claimRuns, findClaim } from "../../store/tables/run-claims.ts"
 import { adminKeyOf, unauthorized } from "../access/authentication.ts"
-import { ANONYMOUS_KEY_ID } from "../access/caller.ts"
+import { ANONYMOUS_KEY_ID, callerOf, whoOf } from "../access/caller.ts"
 import { readJsonObject } from "../http/json-body.ts"
 import { noSuchKey } from "../http/path-ids.ts"
 import type { Page } from "../http/query.ts"
 import { readClaimBody } from "../http/request-bodies.ts"
 
 /** For admin keys. */
-export function claimRoutes({ db, nowMs }: Deps): Hono {
+export function claimRoutes({ db, nowMs, adminEvents }: Deps): Hono {
   const app = new Hono()
   app.post("/admin/runs/claim", async c => {
     const claimed_by = adminKeyOf(c)
     const { key_id } = readClaimBody(await readJsonObject(c))
-    const claim = await claimRuns(db, { key_id, claimed_by, claimed_at: nowMs() })
+    const claim = await claimRuns(db, { key_id, claimed_by, claimed_at: nowMs() }, whoOf(callerOf(c)))
     if (claim === "nobody") throw unauthorized()
     if (claim === "absent") throw noSuchKey()
     if (claim === "nothing")
@@ -26,6 +26,7 @@ export function claimRoutes({ db, nowMs }: Deps): Hono {
       throw new HttpError("already_claimed", `The runs of open mode were given to key ${claim.key_id} already.`)
     // A retry finds the claim of its first attempt, whose commit may not be confirmed yet.
     await db.confirm()
+    void adminEvents.sweep()
     return c.json({ ok: true, ...claim, claimed_at: new Date(claim.claimed_at).toISOString() } satisfies ClaimedRuns)
   })
   return app

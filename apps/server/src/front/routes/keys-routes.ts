@@ -1,55 +1,115 @@
-/** Making, listing and revoking keys. docs/api.md, "POST /admin/keys", "GET /admin/keys" and "DELETE /admin/keys/{id}". */
+/** Making, listing, changing, rotating and revoking keys. docs/api.md, "Keys". */
+import { rfc3339Millis } from "@runseal/core/derivation/v1/tok"
 import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import {
+  adminNameSchema,
+  type ChangedKey,
+  type ChangeKeyRequest,
+  CUSTOMER_NAME_PREFIX,
+  changeKeyRequestSchema,
   type KeyList,
   type ListedKey,
   type MintedKey,
   mintKeyRequestSchema,
   type RevokedKey,
+  type RotatedKey,
+  rotateKeyRequestSchema,
 } from "@runseal/core/wire/key-requests"
 import type { Context } from "hono"
 import { Hono } from "hono"
+import * as v from "valibot"
 import type { Deps } from "../../deps.ts"
-import { type KeyFacts, listKeys, type Minter, revokeKey } from "../../store/tables/api-keys.ts"
+import { badRequest, HttpError } from "../../http-error.ts"
+import { type ApiKeyRow, type KeyFacts, type KeyName, listKeys, type Minter } from "../../store/tables/api-keys.ts"
+import { changeKey, type KeyChange, revokeKey, type Unchanged } from "../../store/tables/key-changes.ts"
 import { findClaim, type RunClaimRow } from "../../store/tables/run-claims.ts"
-import { mintKey } from "../access/api-key.ts"
-import { unauthorized } from "../access/authentication.ts"
-import { callerOf } from "../access/caller.ts"
+import { mintKey, rotateKey } from "../access/api-key.ts"
+import { adminKeyOf, unauthorized } from "../access/authentication.ts"
+import { callerOf, readIds } from "../access/caller.ts"
 import { readJsonObject } from "../http/json-body.ts"
 import { noSuchKey, readKeyId } from "../http/path-ids.ts"
-import { readMintBody } from "../http/request-bodies.ts"
+import { readChangeKeyBody, readMintBody, readRotateBody } from "../http/request-bodies.ts"
 
-function minterOf(c: Context): Minter {
-  const { scope, api_key_id } = callerOf(c)
-  return scope === "anonymous" ? { kind: "anonymous" } : { kind: "admin", key_id: api_key_id }
+/** The acting admin key. @throws HttpError 403 for the anonymous caller of open mode */
+export function actingKey(c: Context): KeyName {
+  const key_id = adminKeyOf(c)
+  const { authentication } = callerOf(c)
+  return { key_id, name: authentication.api_key_name ?? "" }
 }
+
+const minterOf = (c: Context): Minter =>
+  callerOf(c).scope === "anonymous" ? { kind: "anonymous" } : { kind: "admin", ...actingKey(c) }
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 
-const listedKey = (
-  { key_id, name, scope, tier, created_at, last_used_at, revoked_at, run_count }: KeyFacts,
-  claim: RunClaimRow | undefined,
-): ListedKey => ({
-  id: key_id,
-  name,
-  scope,
-  tier,
-  created_at: timestamp(created_at),
-  last_used_at: last_used_at === 0 ? null : timestamp(last_used_at),
-  run_count,
-  revoked: revoked_at !== 0,
-  ...(claim?.key_id === key_id
+const listedKey = (row: KeyFacts, claim: RunClaimRow | undefined): ListedKey => ({
+  id: row.key_id,
+  name: row.name,
+  scope: row.scope,
+  tier: row.tier,
+  created_at: timestamp(row.created_at),
+  last_used_at: row.last_used_at === 0 ? null : timestamp(row.last_used_at),
+  run_count: row.run_count,
+  revoked: row.revoked_at !== 0,
+  ...(row.created_by === "" ? {} : { created_by: row.created_by }),
+  ...(row.revoked_at === 0 ? {} : { revoked_at: timestamp(row.revoked_at) }),
+  ...(row.revoked_by === "" ? {} : { revoked_by: row.revoked_by }),
+  ...(row.rotated_at === 0 ? {} : { rotated_at: timestamp(row.rotated_at) }),
+  ...(row.overlap_until === 0 ? {} : { overlap_until: timestamp(row.overlap_until) }),
+  ...(row.notes === "" ? {} : { notes: row.notes }),
+  ...(row.expires_at === 0 ? {} : { expires_at: timestamp(row.expires_at) }),
+  ...(row.run_token_budget < 0 ? {} : { run_token_budget: row.run_token_budget }),
+  ...(row.window_token_budget < 0 ? {} : { window_token_budget: row.window_token_budget }),
+  ...(row.rate_limit < 0 ? {} : { rate_limit: row.rate_limit }),
+  ...(row.reads === "" ? {} : { reads: [...readIds(row.reads)] }),
+  ...(claim?.key_id === row.key_id
     ? { claim: { claimed_at: timestamp(claim.claimed_at), claimed_by: claim.claimed_by } }
     : {}),
 })
+
+/** @throws HttpError unless the key was changed */
+function changedOr<Row>(result: Row | Unchanged): Row {
+  if (result === "nobody") throw unauthorized()
+  if (result === "absent") throw noSuchKey()
+  if (result === "revoked") throw new HttpError("key_revoked", "The key is revoked: make another one.")
+  return result
+}
+
+/** @throws HttpError 400 for a time that is over */
+function expiryOf(text: string, nowMs: number): number {
+  const at = rfc3339Millis(text) ?? 0
+  if (at <= nowMs) throw badRequest("expires_at must be in the future; to end a key now, revoke it.")
+  return at
+}
+
+/** What a request changes of a key. Null is what the key has without a setting of its own. @throws HttpError 400 */
+function changeOf(request: ChangeKeyRequest, { scope }: ApiKeyRow, nowMs: number): KeyChange {
+  const { name, tier, notes, expires_at, run_token_budget, window_token_budget, rate_limit, reads } = request
+  if (name !== undefined && scope !== "customer" && !v.is(adminNameSchema, name))
+    throw badRequest(`name must not begin with ${CUSTOMER_NAME_PREFIX}.`)
+  if (reads !== undefined && scope !== "auditor") throw badRequest("reads is only of a key of scope auditor.")
+  return {
+    ...(name === undefined ? {} : { name: scope === "customer" ? CUSTOMER_NAME_PREFIX + name : name }),
+    ...(tier === undefined ? {} : { tier }),
+    ...(notes === undefined ? {} : { notes: notes ?? "" }),
+    ...(expires_at === undefined ? {} : { expires_at: expires_at === null ? 0 : expiryOf(expires_at, nowMs) }),
+    ...(run_token_budget === undefined ? {} : { run_token_budget: run_token_budget ?? -1 }),
+    ...(window_token_budget === undefined ? {} : { window_token_budget: window_token_budget ?? -1 }),
+    ...(rate_limit === undefined ? {} : { rate_limit: rate_limit ?? -1 }),
+    ...(reads === undefined ? {} : { reads: reads === null ? "" : JSON.stringify(reads) }),
+  }
+}
 
 export function keyRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.post("/admin/keys", async c => {
     const body = await readJsonObject(c)
-    const minted = await mintKey(deps.db, readMintBody(body), minterOf(c), deps.nowMs())
+    const request = readMintBody(body)
+    if (request.expires_at !== undefined) expiryOf(request.expires_at, deps.nowMs())
+    const minted = await mintKey(deps.db, request, minterOf(c), deps.nowMs())
     // Since the request was authenticated, the first key was made, or the caller's own was revoked.
     if (minted === undefined) throw unauthorized()
+    void deps.adminEvents.sweep()
     return c.json({ ...minted, ...ignoredOf(body, mintKeyRequestSchema) } satisfies MintedKey, 201)
   })
   app.get("/admin/keys", async c => {
@@ -59,13 +119,34 @@ export function keyRoutes(deps: Deps): Hono {
     const claim = await findClaim(deps.db)
     return c.json({ ok: true, keys: keys.map(key => listedKey(key, claim)) } satisfies KeyList)
   })
+  app.patch("/admin/keys/:id", async c => {
+    const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), at: deps.nowMs() }
+    const body = await readJsonObject(c)
+    const ignored = ignoredOf(body, changeKeyRequestSchema)
+    const request = readChangeKeyBody(body)
+    changedOr(await changeKey(deps.db, act, key => changeOf(request, key, act.at)))
+    void deps.adminEvents.sweep()
+    const [key] = await listKeys(deps.db, act.key_id)
+    if (key === undefined) throw noSuchKey()
+    return c.json({ ok: true, ...listedKey(key, await findClaim(deps.db)), ...ignored } satisfies ChangedKey)
+  })
+  app.post("/admin/keys/:id/rotate", async c => {
+    const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")) }
+    const body = await readJsonObject(c)
+    const { overlap_seconds = 0 } = readRotateBody(body)
+    const rotated = await rotateKey(deps.db, { ...act, at: deps.nowMs(), overlapMs: overlap_seconds * 1000 })
+    const answer = { ...changedOr(rotated), ...ignoredOf(body, rotateKeyRequestSchema) }
+    void deps.adminEvents.sweep()
+    return c.json(answer satisfies RotatedKey)
+  })
   app.delete("/admin/keys/:id", async c => {
-    const id = readKeyId(c.req.param("id"))
-    const known = callerOf(c).scope === "admin" && (await revokeKey(deps.db, id, deps.nowMs()))
-    if (!known) throw noSuchKey()
+    const key_id = readKeyId(c.req.param("id"))
+    if (callerOf(c).scope !== "admin") throw noSuchKey()
+    changedOr(await revokeKey(deps.db, { admin: actingKey(c), key_id, at: deps.nowMs() }))
     // The key's open permits are due now. They are ended by documents, for which this answer does not wait.
     void deps.permitEnds.sweep()
-    return c.json({ ok: true, id, revoked: true } satisfies RevokedKey)
+    void deps.adminEvents.sweep()
+    return c.json({ ok: true, id: key_id, revoked: true } satisfies RevokedKey)
   })
   return app
 }

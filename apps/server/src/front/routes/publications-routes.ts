@@ -14,6 +14,7 @@ import {
   unpublishRun,
 } from "../../store/tables/publications-table.ts"
 import { adminKeyOf } from "../access/authentication.ts"
+import { callerOf, whoOf } from "../access/caller.ts"
 import { roomForAnswer } from "../http/json-body.ts"
 import { noSuchRun, readRunId } from "../http/path-ids.ts"
 import { entityTag, namesEtag } from "../http/served-file.ts"
@@ -42,14 +43,16 @@ export function publicationRoutes(deps: Deps): Hono {
     const run_id = readRunId(c.req.param("id"))
     const candidate = randomBytes(TOKEN_BYTES).toString("hex")
     const publication = { run_id, token: candidate, published_at: deps.nowMs() }
-    const token = await publishRun(deps.db, owner, publication)
+    const token = await publishRun(deps.db, owner, publication, whoOf(callerOf(c)))
     if (token === undefined) throw noSuchRun()
+    void deps.adminEvents.sweep()
     return c.json({ ok: true, run_id, token, url: publicBundleUrl(c, deps, token) } satisfies PublishedRun)
   })
   app.post("/admin/runs/:id/unpublish", async c => {
     adminKeyOf(c)
     const run_id = readRunId(c.req.param("id"))
-    if (!(await unpublishRun(deps.db, run_id))) throw noSuchRun()
+    if (!(await unpublishRun(deps.db, run_id, whoOf(callerOf(c)), deps.nowMs()))) throw noSuchRun()
+    void deps.adminEvents.sweep()
     return c.json({ ok: true, run_id, published: false } satisfies UnpublishedRun)
   })
   return app

@@ -13,5 +13,6 @@ export function submissionOf(
   const caller = callerOf(c)
   const address = callerAddress(c, deps.trustedProxyHops)?.text
   const origin = originOf(deps.originSecret, caller, address, c.req.header("user-agent"))
-  return { ...run, tenant: caller.tenant, origin }
+  const { tenant, budgets = {} } = caller
+  return { ...run, tenant, origin, budgets }
 }

@@ -48,10 +48,17 @@ export type PipelineContext = PepgContext & {
 /** Of a permit: its budget moves when it is sealed. */
 export type PermitContext = Omit<PipelineContext, "makeCharge">
 
+/** What a run is held against, and its record seals: the budgets of its key, and the deployment's where the key has none. */
+const budgetsOf = (submission: Submission, { budgets }: Pick<PipelineContext, "budgets">): Budgets => ({
+  ...budgets,
+  ...submission.budgets,
+})
+
 /** Takes a submission through stages 1–6 and every gate. Store failures reject; a failing stage is a stage_error draft. */
 export async function runToLog(submission: Submission, moment: Moment, context: PipelineContext): Promise<Draft> {
-  const { budgets, makeCharge, askReview } = context
+  const { makeCharge, askReview } = context
   const { declared_tokens: tokens } = submission
+  const budgets = budgetsOf(submission, context)
   const run = receive(submission, moment, { tokens, run_limit: budgets.run_tokens }, context)
   const journal = openJournal(run.base)
   const { seal } = run.facts.texts
@@ -80,7 +87,7 @@ export async function openPermit(
   moment: Moment,
   context: PermitContext,
 ): Promise<PendingOpening | Draft> {
-  const { budgets } = context
+  const budgets = budgetsOf(submission, context)
   const spending = { tokens: asked.reserve_tokens, run_limit: budgets.run_tokens, purpose: "reservation" } as const
   const run = receive(submission, moment, spending, context)
   const journal = openJournal(run.base)

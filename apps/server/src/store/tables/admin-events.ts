@@ -2,11 +2,14 @@
  * Actions of administrators. A row is written in the transaction of its action, and sealed soon after as a document of the deployment's own
  * chain, in which it has the place of its ordinal. Rows are never deleted.
  */
-import { canonicalize } from "@runseal/canonical"
+import { canonicalize, parseStrictJson } from "@runseal/canonical"
 import { type AdminAction, type EventFacts, eventFactsSchema } from "@runseal/core/artifacts/admin-event"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
-import { pgTable, text } from "drizzle-orm/pg-core"
-import type { Tx } from "../driver/session.ts"
+import { DEPLOYMENT_TENANT } from "@runseal/core/vocabulary/scalars"
+import { and, desc, eq, gt, lt, type SQL } from "drizzle-orm"
+import { type PgColumn, pgTable, text } from "drizzle-orm/pg-core"
+import type { Source, Tx } from "../driver/session.ts"
+import { StoreError } from "../driver/store-errors.ts"
 import { number, packedBundle, type RowOf } from "./column-types.ts"
 
 export const admin_event = pgTable("admin_event", {
@@ -41,6 +44,9 @@ export type NewAdminEvent = Omit<EventFacts, "event_clock" | "action"> & {
   readonly at: number
 }
 
+/** Whose chain the events are, where the others have the id of an API key. */
+export const DEPLOYMENT_OWNER = -1
+
 /** Who acts where an operator runs a command on the machine. */
 export const OPERATOR_COMMAND: EventFacts["who"] = { actor: "operator-command" }
 
@@ -64,4 +70,105 @@ export async function recordAdminEvent({ sql }: Tx, { at, ...said }: NewAdminEve
     select coalesce(max(ordinal), 0) + 1, ${at}::bigint, ${who.actor}::text, ${who.name ?? ""}::text, ${action}::text,
       ${subject.kind}::text, ${subject.id}::text, ${textOf(before)}::text, ${textOf(after)}::text, 0, 0, '', ''::bytea
     from admin_event`
+}
+
+/** What a row says, as its document has it. */
+export const factsOfRow = (
+  row: Pick<
+    AdminEventRow,
+    "event_at" | "actor" | "actor_name" | "action" | "subject_kind" | "subject_id" | "before" | "after"
+  >,
+): object => ({
+  event_clock: new Date(row.event_at).toISOString(),
+  who: { actor: row.actor, ...(row.actor_name === "" ? {} : { name: row.actor_name }) },
+  action: row.action,
+  subject: { kind: row.subject_kind, id: row.subject_id },
+  ...(row.before === "" ? {} : { before: parseStrictJson(row.before) }),
+  ...(row.after === "" ? {} : { after: parseStrictJson(row.after) }),
+})
+
+const SAID = "ordinal, event_at, actor, actor_name, action, subject_kind, subject_id, before, after"
+
+/** Events that one batch seals. */
+const DUE_MAX = 64
+
+/** The next events to be sealed, in their order. Behind the head's lock this is final. No statement when none is `wanted`. */
+export async function dueEvents({ sql }: Tx, wanted: boolean): Promise<readonly DueEventRow[]> {
+  if (!wanted) return []
+  return sql.unsafe<DueEventRow[]>(`
+    select ${SAID} from admin_event
+    where ordinal > (select coalesce(max(record_count), 0) from tenant where tenant_id = '${DEPLOYMENT_TENANT}')
+    order by ordinal limit ${DUE_MAX}`)
+}
+type DueEventRow = Omit<AdminEventRow, "sealed_at" | "log_index" | "leaf_digest" | "document">
+
+/** Whether an event is committed and not sealed. */
+export function hasDueEvents(source: Source): Promise<boolean> {
+  return source.read(async ({ sql }) => {
+    const [row] = await sql<{ due: boolean }[]>`
+      select coalesce((select max(ordinal) from admin_event), 0)
+        > coalesce((select max(record_count) from tenant where tenant_id = ${DEPLOYMENT_TENANT}), 0) as due`
+    return row?.due === true
+  })
+}
+
+type SealedRow = Pick<AdminEventRow, "ordinal" | "sealed_at" | "log_index" | "leaf_digest"> & {
+  readonly document: Uint8Array
+}
+
+/** Writes where events are sealed, and their packed documents. */
+export async function sealEventRows({ sql }: Tx, rows: readonly SealedRow[]): Promise<void> {
+  if (rows.length === 0) return
+  const texts = rows.map(({ document, ...row }) => ({ ...row, document: Buffer.from(document).toString("hex") }))
+  const { count } = await sql`
+    update admin_event set sealed_at = next.sealed_at, log_index = next.log_index, leaf_digest = next.leaf_digest,
+      document = decode(next.document, 'hex')
+    from json_to_recordset(${JSON.stringify(texts)}::text::json)
+      as next(ordinal bigint, sealed_at bigint, log_index bigint, leaf_digest text, document text)
+    where admin_event.ordinal = next.ordinal and admin_event.log_index = 0`
+  if (count !== rows.length) throw new StoreError("conflict")
+}
+
+export type EventFilters = {
+  readonly action?: string | undefined
+  readonly subject_kind?: string | undefined
+  readonly subject_id?: string | undefined
+}
+
+/** The next events, newest first. @param before an ordinal */
+export function listEvents(
+  source: Source,
+  filters: EventFilters,
+  { limit, before }: { readonly limit: number; readonly before?: number | undefined },
+): Promise<readonly AdminEventRow[]> {
+  const { ordinal, action, subject_kind, subject_id } = admin_event
+  const wanted = <Column extends PgColumn>(column: Column, value: string | undefined): SQL | undefined =>
+    value === undefined ? undefined : eq(column, value)
+  return source.read(({ orm }) =>
+    orm
+      .select()
+      .from(admin_event)
+      .where(
+        and(
+          before === undefined ? undefined : lt(ordinal, before),
+          wanted(action, filters.action),
+          wanted(subject_kind, filters.subject_kind),
+          wanted(subject_id, filters.subject_id),
+        ),
+      )
+      .orderBy(desc(ordinal))
+      .limit(limit),
+  )
+}
+
+/** The sealed document of an event; undefined when there is none yet. */
+export function findEvent(source: Source, at: number): Promise<string | undefined> {
+  return source.read(async ({ orm }) => {
+    const { ordinal, log_index, document } = admin_event
+    const [found] = await orm
+      .select({ log_index, document })
+      .from(admin_event)
+      .where(and(eq(ordinal, at), gt(log_index, 0)))
+    return found?.document
+  })
 }

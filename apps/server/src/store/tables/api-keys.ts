@@ -1,9 +1,11 @@
 /** API keys. Rows are added and marked, never deleted: one row locks the deployment for ever. */
+import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import type { KeyScope, KeyTier } from "@runseal/core/wire/key-requests"
 import { and, asc, eq, sql as fragment, getTableColumns, inArray, lte } from "drizzle-orm"
 import { check, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { Sink, Source } from "../driver/session.ts"
+import { OPERATOR_COMMAND, recordAdminEvent } from "./admin-events.ts"
 import { bytes, number, type RowOf } from "./column-types.ts"
 import { tenant } from "./tenants.ts"
 
@@ -61,11 +63,26 @@ const MINT_LOCK = 0x72736b6d696e74
 
 /** Who makes a key: an admin key by its id, the anonymous caller of open mode, or the operator at the machine. */
 export type Minter =
-  | { readonly kind: "admin"; readonly key_id: number }
+  | ({ readonly kind: "admin" } & KeyName)
   | { readonly kind: "anonymous" }
   | { readonly kind: "operator" }
 
-type NewKey = Pick<ApiKeyRow, "name" | "scope" | "tier" | "created_at"> & HashInHex
+/** A key as it acts. */
+export type KeyName = Pick<ApiKeyRow, "key_id" | "name">
+
+/** A key in an event. */
+export const keyActor = ({ key_id, name }: KeyName): EventFacts["who"] => ({ actor: `api-key-${key_id}`, name })
+
+const whoMints = (minter: Minter): EventFacts["who"] =>
+  minter.kind === "admin" ? keyActor(minter) : minter.kind === "operator" ? OPERATOR_COMMAND : { actor: "open-mode" }
+
+/** What a key has besides its name, scope and tier. */
+export type KeySettings = Pick<
+  ApiKeyRow,
+  "notes" | "expires_at" | "run_token_budget" | "window_token_budget" | "rate_limit" | "reads"
+>
+
+type NewKey = Pick<ApiKeyRow, "name" | "scope" | "tier" | "created_at"> & KeySettings & HashInHex
 
 /** SHA-256 of the secret. */
 type HashInHex = { readonly secret_hash: string }
@@ -73,25 +90,40 @@ type HashInHex = { readonly secret_hash: string }
 /**
  * Stores a key under the next number, 1, 2, 3 … without a gap. The minter's right is checked when the key is stored, not at the start
  * of the request: an admin key has it as long as it is not revoked, the anonymous caller as long as there is no key.
+ * @param told what the event says of the key
  * @returns the key's id; undefined when the minter may not, and then nothing was stored
  */
-export function insertKey(db: Database, key: NewKey, minter: Minter): Promise<number | undefined> {
+export function insertKey(
+  db: Database,
+  key: NewKey,
+  minter: Minter,
+  told: EventFacts["after"],
+): Promise<number | undefined> {
   // Hand-written: number, check and row are one statement, with a condition on all rows together.
   const admin = minter.kind === "admin" ? minter.key_id : 0
-  return db.transaction(async ({ sql }) => {
+  const who = whoMints(minter)
+  return db.transaction(async tx => {
+    const { sql } = tx
     await sql`select pg_advisory_xact_lock(${MINT_LOCK}::bigint)`
     const [made] = await sql<Pick<ApiKeyRow, "key_id">[]>`
-      insert into api_key (key_id, name, secret_hash, scope, tier, created_at, last_used_at, revoked_at)
+      insert into api_key (key_id, name, secret_hash, scope, tier, created_at, last_used_at, revoked_at,
+        created_by, notes, expires_at, run_token_budget, window_token_budget, rate_limit, reads)
       select coalesce(max(key_id), 0) + 1, ${key.name}::text, decode(${key.secret_hash}, 'hex'), ${key.scope}::text,
-        ${key.tier}::text, ${key.created_at}::bigint, 0, 0
+        ${key.tier}::text, ${key.created_at}::bigint, 0, 0, ${who.actor}::text, ${key.notes}::text,
+        ${key.expires_at}::bigint, ${key.run_token_budget}::bigint, ${key.window_token_budget}::bigint,
+        ${key.rate_limit}::bigint, ${key.reads}::text
       from api_key
       having case ${minter.kind}::text
         when 'operator' then true
         when 'anonymous' then count(*) = 0
-        else coalesce(bool_or(key_id = ${admin}::bigint and scope = 'admin' and revoked_at = 0), false)
+        else coalesce(bool_or(key_id = ${admin}::bigint and scope = 'admin' and revoked_at = 0
+          and (expires_at = 0 or expires_at > ${key.created_at}::bigint)), false)
       end
       returning key_id`
-    return made?.key_id
+    if (made === undefined) return undefined
+    const subject = { kind: "key", id: String(made.key_id) }
+    await recordAdminEvent(tx, { at: key.created_at, who, action: "key.create", subject, after: told ?? {} })
+    return made.key_id
   })
 }
 
@@ -103,53 +135,63 @@ export function hasKeys(source: Source): Promise<boolean> {
   })
 }
 
-/** A key that is not revoked. */
-export type ActiveKey = Pick<ApiKeyRow, "key_id" | "name" | "scope" | "tier" | "last_used_at"> & HashInHex
+/** A key that is neither revoked nor expired, under one of its secrets. */
+export type ActiveKey = Pick<
+  ApiKeyRow,
+  | "key_id"
+  | "name"
+  | "scope"
+  | "tier"
+  | "last_used_at"
+  | "run_token_budget"
+  | "window_token_budget"
+  | "rate_limit"
+  | "reads"
+> &
+  HashInHex
 
-/** The keys of these hashes (hex, at most a batch of them) that are not revoked. By hand: every request asks it. */
-export function findActiveKeys(source: Source, hashes: readonly string[]): Promise<readonly ActiveKey[]> {
-  return source.read(
-    async ({ sql }) => sql<ActiveKey[]>`
-      select key_id, name, scope, tier, last_used_at, encode(secret_hash, 'hex') as secret_hash from api_key
-      where revoked_at = 0
-        and secret_hash in (select decode(json_array_elements_text(${JSON.stringify(hashes)}::text::json), 'hex'))`,
+/** The columns of a key that a caller is made of. */
+export const CALLER_COLUMNS =
+  "key_id, name, scope, tier, last_used_at, run_token_budget, window_token_budget, rate_limit, reads"
+
+/** Every secret that is accepted at $at, with the columns of its key: the newest one, and the one before while they overlap. */
+export const acceptedSecrets = (at: string): string => `(
+  select ${CALLER_COLUMNS}, secret_hash from api_key where revoked_at = 0 and (expires_at = 0 or expires_at > ${at})
+  union all
+  select ${CALLER_COLUMNS}, old_secret_hash from api_key
+  where octet_length(old_secret_hash) = 32 and overlap_until > ${at}
+    and revoked_at = 0 and (expires_at = 0 or expires_at > ${at})
+)`
+
+const FIND_ACTIVE = `
+  select ${CALLER_COLUMNS}, encode(secret_hash, 'hex') as secret_hash from ${acceptedSecrets("$1::bigint")} as accepted
+  where secret_hash in (select decode(json_array_elements_text($2::text::json), 'hex'))`
+
+/**
+ * The keys of these hashes (hex, at most a batch of them) that are accepted. By hand: every request asks it.
+ * @param at milliseconds since the epoch
+ */
+export function findActiveKeys(source: Source, hashes: readonly string[], at: number): Promise<readonly ActiveKey[]> {
+  return source.read(async ({ sql }) =>
+    sql.unsafe<ActiveKey[]>(FIND_ACTIVE, [at, JSON.stringify(hashes)], { prepare: true }),
   )
 }
 
 /** A key as administrators see it. */
-export type KeyFacts = Omit<ApiKeyRow, "secret_hash"> & { readonly run_count: number }
+export type KeyFacts = Omit<ApiKeyRow, "secret_hash" | "old_secret_hash"> & { readonly run_count: number }
 
-/** All keys, oldest first. The number of runs is that of the tenant's chain. */
-export function listKeys(source: Source): Promise<readonly KeyFacts[]> {
-  const { secret_hash: _, ...facts } = getTableColumns(api_key)
+/** All keys, oldest first; or the one of this id. The number of runs is that of the tenant's chain. */
+export function listKeys(source: Source, keyId?: number): Promise<readonly KeyFacts[]> {
+  const { secret_hash: _, old_secret_hash: _old, ...facts } = getTableColumns(api_key)
   const run_count = fragment<number>`coalesce(${tenant.run_count}, 0)`.as("run_count")
   return source.read(({ orm }) =>
     orm
       .select({ ...facts, run_count })
       .from(api_key)
       .leftJoin(tenant, eq(tenant.owner, api_key.key_id))
+      .where(keyId === undefined ? undefined : eq(api_key.key_id, keyId))
       .orderBy(asc(api_key.key_id)),
   )
-}
-
-/**
- * Revokes a key; one that is revoked keeps its first time. Its open permits are due from then on: the key's row is locked first, so
- * that no permit is opened in between.
- * @returns whether there is such a key
- */
-export function revokeKey(db: Pick<Database, "transaction">, keyId: number, nowMs: number): Promise<boolean> {
-  const { revoked_at } = api_key
-  const first = fragment`case when ${revoked_at} = 0 then ${nowMs}::bigint else ${revoked_at} end`
-  return db.transaction(async ({ orm, sql }) => {
-    const { count } = await orm.update(api_key).set({ revoked_at: first }).where(eq(api_key.key_id, keyId))
-    await sql`
-      with due as (
-        select permit_id from permit where owner = ${keyId}::bigint and state = 'open'
-        order by permit_id collate "C" for update
-      )
-      update permit set due_at = 0 from due where permit.permit_id = due.permit_id`
-    return count === 1
-  })
 }
 
 /**

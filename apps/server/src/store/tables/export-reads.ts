@@ -5,6 +5,7 @@
 import { EXPORT_WINDOWS_MAX } from "@runseal/core/artifacts/export-statement"
 import type { Source } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
+import { DEPLOYMENT_OWNER } from "./admin-events.ts"
 import { unpackBundle } from "./bundle-text.ts"
 import type { TenantWindowRow } from "./tenant-windows.ts"
 
@@ -46,6 +47,10 @@ export async function findSpan(
         select min(chain_ordinal + 0), max(chain_ordinal + 0) from permit_end
         where owner = ${owner} and ended_at >= ${from} and ended_at < ${to}
           and chain_ordinal >= ${low} and chain_ordinal <= ${high}
+        union all
+        select min(ordinal + 0), max(ordinal + 0) from admin_event
+        where ${owner} = ${DEPLOYMENT_OWNER} and sealed_at >= ${from} and sealed_at < ${to}
+          and ordinal >= ${low} and ordinal <= ${high}
       ) as spans`,
   )
   const { first, last } = found ?? {}
@@ -53,9 +58,9 @@ export async function findSpan(
 }
 
 /** Documents of a piece that are no records. */
-export type PieceCounts = { readonly openings: number; readonly ends: number }
+export type PieceCounts = { readonly openings: number; readonly ends: number; readonly events: number }
 
-/** How many openings and ends are in a piece: the other documents are records. */
+/** How many openings, ends and admin events are in a piece: the other documents are records. */
 export function countPiece(source: Source, owner: number, { first, last }: OrdinalSpan): Promise<PieceCounts> {
   return source.read(async ({ sql }) => {
     const [row] = await sql<PieceCounts[]>`
@@ -63,8 +68,10 @@ export function countPiece(source: Source, owner: number, { first, last }: Ordin
         (select count(*) from permit where owner = ${owner} and chain_ordinal > 0
           and chain_ordinal >= ${first} and chain_ordinal <= ${last}) as openings,
         (select count(*) from permit_end where owner = ${owner}
-          and chain_ordinal >= ${first} and chain_ordinal <= ${last}) as ends`
-    return row ?? { openings: 0, ends: 0 }
+          and chain_ordinal >= ${first} and chain_ordinal <= ${last}) as ends,
+        (select count(*) from admin_event where ${owner} = ${DEPLOYMENT_OWNER}
+          and ordinal >= ${first} and ordinal <= ${last}) as events`
+    return row ?? { openings: 0, ends: 0, events: 0 }
   })
 }
 
@@ -76,7 +83,9 @@ export async function readLeafDigest(source: Source, owner: number, ordinal: num
       union all
       select leaf_digest from permit where owner = ${owner} and chain_ordinal > 0 and chain_ordinal = ${ordinal}
       union all
-      select leaf_digest from permit_end where owner = ${owner} and chain_ordinal = ${ordinal}`,
+      select leaf_digest from permit_end where owner = ${owner} and chain_ordinal = ${ordinal}
+      union all
+      select leaf_digest from admin_event where ${owner} = ${DEPLOYMENT_OWNER} and ordinal = ${ordinal}`,
   )
   if (found === undefined) throw new StoreError("corrupt")
   return found.leaf_digest
@@ -108,6 +117,9 @@ export async function readDocuments(
       union all
       select chain_ordinal, document from permit_end
       where owner = ${owner} and chain_ordinal >= ${first} and chain_ordinal <= ${end}
+      union all
+      select ordinal, document from admin_event
+      where ${owner} = ${DEPLOYMENT_OWNER} and ordinal >= ${first} and ordinal <= ${end}
       order by 1`,
   )
   const whole = rows.length === end - first + 1 && rows.every(({ ordinal }, at) => ordinal === first + at)

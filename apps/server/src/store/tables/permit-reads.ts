@@ -38,7 +38,7 @@ type PageRow = { readonly total: number } & (PermitSummary | { readonly permit_i
 
 const PREPARED = { prepare: true }
 
-const columnsOf = (table: string): string => SUMMARY_COLUMNS.map(name => `${table}.${name}`).join(", ")
+export const columnsOf = (table: string): string => SUMMARY_COLUMNS.map(name => `${table}.${name}`).join(", ")
 
 const LIST = `
   select counted.total, page.* from (

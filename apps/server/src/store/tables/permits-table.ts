@@ -56,7 +56,8 @@ export const permit = pgTable(
   },
   table => [
     unique("permit_owner_ordinal").on(table.owner, table.owner_ordinal),
-    index("permit_opened_at").on(table.opened_at, table.permit_id),
+    index("permit_state_opened").on(table.state, table.opened_at, table.permit_id),
+    index("permit_owner_opened").on(table.owner, table.opened_at, table.permit_id),
     index("permit_state").on(table.owner, table.state, table.owner_ordinal),
     uniqueIndex("permit_chain_ordinal")
       .on(table.owner, table.chain_ordinal)

@@ -1,8 +1,10 @@
 /** Published runs: everybody can read their bundle under a token. */
-import { and, eq, sql as fragment } from "drizzle-orm"
+import type { EventFacts } from "@runseal/core/artifacts/admin-event"
+import { and, desc, eq, inArray, lt, sql as fragment } from "drizzle-orm"
 import { pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
-import type { Sink, Source } from "../driver/session.ts"
+import type { Source } from "../driver/session.ts"
+import { recordAdminEvent } from "./admin-events.ts"
 import { api_key } from "./api-keys.ts"
 import { number, type RowOf } from "./column-types.ts"
 import { isReadable, run_claim } from "./run-claims.ts"
@@ -27,12 +29,13 @@ const { token } = publication
  * @returns undefined when the key reads no such run
  */
 export function publishRun(
-  sink: Sink,
+  db: Pick<Database, "transaction">,
   owner: number,
   { run_id, token: candidate, published_at }: PublicationRow,
+  who: EventFacts["who"],
 ): Promise<string | undefined> {
-  return sink.write(async ({ orm }) => {
-    const own = orm
+  return db.transaction(async tx => {
+    const own = tx.orm
       .select({
         run_id: run.run_id,
         token: fragment<string>`${candidate}::text`.as("token"),
@@ -40,22 +43,35 @@ export function publishRun(
       })
       .from(run)
       .where(and(eq(run.run_id, run_id), fragment.raw(isReadable(`${owner}::bigint`))))
-    const [published] = await orm
+    const [published] = await tx.orm
       .insert(publication)
       .select(own)
       .onConflictDoUpdate({ target: publication.run_id, set: { token: fragment`${token}` } })
       .returning({ token })
+    const subject = { kind: "run", id: String(run_id) }
+    // The address is no secret: whoever knows it reads what is published. It is in no event all the same, so that a run can be withdrawn.
+    if (published?.token === candidate)
+      await recordAdminEvent(tx, { at: published_at, who, action: "run.publish", subject })
     return published?.token
   })
 }
 
-/** Withdraws a run, of whatever owner; no change if it is not published. @returns whether there is such a run */
-export async function unpublishRun(db: Pick<Database, "write" | "confirm">, runId: number): Promise<boolean> {
-  const found = await db.write(({ orm }) => {
-    const withdrawn = orm
-      .$with("withdrawn")
-      .as(orm.delete(publication).where(eq(publication.run_id, runId)).returning())
-    return orm.with(withdrawn).select({ run_id: run.run_id }).from(run).where(eq(run.run_id, runId))
+/**
+ * Withdraws a run, of whatever owner; no change if it is not published.
+ * @param at milliseconds since the epoch
+ * @returns whether there is such a run
+ */
+export async function unpublishRun(
+  db: Pick<Database, "transaction" | "confirm">,
+  runId: number,
+  who: EventFacts["who"],
+  at: number,
+): Promise<boolean> {
+  const found = await db.transaction(async tx => {
+    const withdrawn = await tx.orm.delete(publication).where(eq(publication.run_id, runId)).returning()
+    const subject = { kind: "run", id: String(runId) }
+    if (withdrawn.length > 0) await recordAdminEvent(tx, { at, who, action: "run.unpublish", subject })
+    return tx.orm.select({ run_id: run.run_id }).from(run).where(eq(run.run_id, runId))
   })
   // If there was nothing to delete, nothing was committed: an earlier withdrawal may still wait for its standby.
   await db.confirm()
@@ -104,6 +120,32 @@ export function describePublished(source: Source, publicToken: string): Promise<
       .where(eq(token, publicToken))
     return found
   })
+}
+
+/** A publication in a list. */
+export type ListedPublication = PublicationRow & Pick<RunSummaryRow, "owner" | "outcome_kind">
+
+/** The next published runs of these owners, the newest run first. @param before a run's number */
+export function listPublications(
+  source: Source,
+  owners: readonly number[] | undefined,
+  { limit, before }: { readonly limit: number; readonly before?: number | undefined },
+): Promise<readonly ListedPublication[]> {
+  const { run_id, owner, outcome_kind } = run
+  return source.read(({ orm }) =>
+    orm
+      .select({ run_id, owner, outcome_kind, token, published_at: publication.published_at })
+      .from(publication)
+      .innerJoin(run, eq(run.run_id, publication.run_id))
+      .where(
+        and(
+          before === undefined ? undefined : lt(publication.run_id, before),
+          owners === undefined ? undefined : inArray(owner, [...owners]),
+        ),
+      )
+      .orderBy(desc(publication.run_id))
+      .limit(limit),
+  )
 }
 
 /** The token under which a run is published; undefined when it is not. */

@@ -103,6 +103,20 @@ export const openingsWithin = (source: Source, span: Span): AsyncGenerator<reado
 export const endsWithin = (source: Source, span: Span): AsyncGenerator<readonly string[]> =>
   permitDocuments(source, span, endPage)
 
+/** Canonical texts of the admin events that were sealed within the span, in pages. There are few, in the order of their times. */
+export async function* eventsWithin(source: Source, { from, to }: Span): AsyncGenerator<readonly string[]> {
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const last: number = after
+    const rows = await source.read(
+      async ({ sql }) => sql<{ ordinal: number; document: Uint8Array }[]>`
+        select ordinal, document from admin_event
+        where ordinal > ${last} and sealed_at >= ${from} and sealed_at <= ${to} order by ordinal limit ${PAGE}`,
+    )
+    if (rows.length > 0) yield rows.map(({ document }) => unpackBundle(document))
+    after = rows.length < PAGE ? undefined : rows.at(-1)?.ordinal
+  }
+}
+
 const permitOwnerAfter = (source: Source, owner: number): Promise<number | undefined> =>
   source.read(async ({ sql }) => {
     const [row] = await sql<{ owner: number | null }[]>`select min(owner) as owner from permit where owner > ${owner}`

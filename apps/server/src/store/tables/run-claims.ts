@@ -1,7 +1,9 @@
 /** Which key reads the runs of open mode. They are given once, and never taken back. Decision 0125. */
+import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import { pgTable } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { Source } from "../driver/session.ts"
+import { recordAdminEvent } from "./admin-events.ts"
 import { number, onlyRow, type RowOf } from "./column-types.ts"
 
 /** The one claim of a deployment; no row before it. */
@@ -28,9 +30,10 @@ export type ClaimResult = (RunClaimRow & { readonly runs: number }) | "absent" |
  * Gives the runs of open mode to a key, unless they were given before: then the stored claim is returned. Both keys are locked
  * against a revocation until the claim is committed.
  */
-export function claimRuns(db: Database, claim: RunClaimRow): Promise<ClaimResult> {
+export function claimRuns(db: Database, claim: RunClaimRow, who: EventFacts["who"]): Promise<ClaimResult> {
   const { key_id, claimed_by, claimed_at } = claim
-  return db.transaction(async ({ sql }) => {
+  return db.transaction(async tx => {
+    const { sql } = tx
     const [found] = await sql<{ runs: number; is_admin: boolean; is_key: boolean }[]>`
       with admin as (
         select from api_key where key_id = ${claimed_by}::bigint and scope = 'admin' and revoked_at = 0 for share
@@ -42,9 +45,12 @@ export function claimRuns(db: Database, claim: RunClaimRow): Promise<ClaimResult
     if (found === undefined || !found.is_admin) return "nobody"
     if (!found.is_key) return "absent"
     if (found.runs === 0) return "nothing"
-    await sql`
+    const { count } = await sql`
       insert into run_claim ("only", key_id, claimed_by, claimed_at)
       values (true, ${key_id}::bigint, ${claimed_by}::bigint, ${claimed_at}::bigint) on conflict do nothing`
+    const subject = { kind: "key", id: String(key_id) }
+    const event = { at: claimed_at, who, action: "runs.claim", subject, after: { runs: found.runs } } as const
+    if (count === 1) await recordAdminEvent(tx, event)
     const [stored = claim] = await sql<RunClaimRow[]>`select key_id, claimed_by, claimed_at from run_claim`
     return { ...stored, runs: found.runs }
   })

@@ -118,12 +118,21 @@ const RUN_COLUMNS = Object.keys(getTableColumns(run))
 
 /** Columns that a summary does not show. */
 const HIDDEN: readonly string[] = ["bundle", "disclosure_seed", "leaf_digest", "chain_ordinal"]
-const SUMMARY_COLUMNS = RUN_COLUMNS.filter(name => !HIDDEN.includes(name)).join(", ")
+export const SUMMARY_COLUMNS: string = RUN_COLUMNS.filter(name => !HIDDEN.includes(name)).join(", ")
 
 /** The server caches the plan of a prepared statement; statements of the query builder are not prepared. */
 const PREPARED = { prepare: true }
 
+const FIND_ANY = `select ${RUN_COLUMNS.join(", ")} from run where run_id = $1`
 const FIND = `select ${RUN_COLUMNS.join(", ")} from run where run_id = $1 and ${isReadable("$2::bigint")}`
+
+/** A run of whatever owner; undefined when there is none. */
+export function findAnyRun(source: Source, runId: number): Promise<RunRow | undefined> {
+  return source.read(async ({ sql }) => {
+    const [found] = await sql.unsafe<StoredRun[]>(FIND_ANY, [runId], PREPARED)
+    return found === undefined ? undefined : { ...found, bundle: unpackBundle(found.bundle) }
+  })
+}
 
 /** A run that this key reads: its own, or one of open mode that was given to it; undefined when there is none. */
 export function findRun(source: Source, owner: number, runId: number): Promise<RunRow | undefined> {
@@ -189,7 +198,7 @@ export function searchRuns(
 }
 
 /** Runs are nearly in the order of their times: the page of an old day starts at the day's last run, not at the newest. */
-const isDated = ({ from_ms, to_ms }: RunFilters): boolean => from_ms !== undefined || to_ms !== undefined
+export const isDated = ({ from_ms, to_ms }: RunFilters): boolean => from_ms !== undefined || to_ms !== undefined
 
 /** How many match. The completed runs are counted as all minus the refused ones, which are few and have an index. */
 function countOf(own: string, matching: string, filters: RunFilters): string {
@@ -202,7 +211,7 @@ function countOf(own: string, matching: string, filters: RunFilters): string {
       - (select count(*) from run where ${own} and outcome_kind <> 'ok') as total`
 }
 
-function conditions(filters: RunFilters, place: (value: string | number) => string): readonly string[] {
+export function conditions(filters: RunFilters, place: (value: string | number) => string): readonly string[] {
   const { manifest_hash_prefix: prefix, program_id, route_id, status, error_stage, enforcement } = filters
   const { from_ms, to_ms } = filters
   const isRefused = error_stage !== undefined || (status !== undefined && status !== "ok")

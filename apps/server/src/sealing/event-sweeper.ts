@@ -1,0 +1,25 @@
+/** Seals admin events: those of this process at once, those of other processes and of commands soon after. */
+import type { Database } from "../store/driver/database.ts"
+import { hasDueEvents } from "../store/tables/admin-events.ts"
+import type { Sealer } from "./sealer.ts"
+import { openSweeping, type Sweeping } from "./sweeping.ts"
+
+/** How often events are looked for that no request of this process announced, in milliseconds. */
+const SWEEP_EVERY_MS = 5000
+
+type SweeperParts = {
+  readonly db: Pick<Database, "read">
+  readonly sealer: Pick<Sealer, "sealEvents">
+  readonly reportFailure: (error: unknown) => void
+}
+
+export const openEventSweeper = ({ db, sealer, reportFailure }: SweeperParts): Sweeping =>
+  openSweeping(
+    async () => {
+      if (!(await hasDueEvents(db))) return false
+      await sealer.sealEvents()
+      return true
+    },
+    SWEEP_EVERY_MS,
+    reportFailure,
+  )

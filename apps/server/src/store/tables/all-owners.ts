@@ -1,0 +1,99 @@
+/**
+ * Lists over the runs and permits of all owners, or of some. They are paged by a key of their rows, not by counting: a page costs the same
+ * wherever it is. With a filter each owner's indexes give its newest rows, of which the page takes the newest of all.
+ */
+import type { PermitState } from "@runseal/core/wire/permit-requests"
+import type { Source } from "../driver/session.ts"
+import { columnsOf, type PermitSummary } from "./permit-reads.ts"
+import { PERMIT_STATES } from "./permits-table.ts"
+import { hasTerm } from "./run-terms.ts"
+import { conditions, isDated, type RunFilters, type RunSummaryRow, SUMMARY_COLUMNS } from "./runs-table.ts"
+
+/** Ids of keys, 0 for open mode; absent: all. */
+export type Owners = readonly number[] | undefined
+
+/** The next rows before a place; absent: the newest. */
+export type PageBefore<Place> = { readonly limit: number; readonly before?: Place | undefined }
+
+type Value = string | number
+
+function statement(): { readonly values: Value[]; readonly place: (value: Value) => string } {
+  const values: Value[] = []
+  return { values, place: value => `$${values.push(value)}` }
+}
+
+const ownersIn = (owners: Owners, place: (value: Value) => string): string =>
+  owners === undefined
+    ? "select owner from tenant where owner >= 0"
+    : `select distinct json_array_elements_text(${place(JSON.stringify(owners))}::text::json)::bigint as owner`
+
+/** The next runs of these owners that pass all filters, newest first. @param before a run's number */
+export function listAllRuns(
+  source: Source,
+  owners: Owners,
+  filters: RunFilters,
+  { limit, before }: PageBefore<number>,
+): Promise<readonly RunSummaryRow[]> {
+  const { values, place } = statement()
+  const most = `limit ${place(limit)}::bigint`
+  const isPlain = Object.values(filters).every(filter => filter === undefined)
+  if (owners === undefined && isPlain) {
+    const older = before === undefined ? "" : `where run_id < ${place(before)}::bigint`
+    const text = `select ${SUMMARY_COLUMNS} from run ${older} order by run_id desc ${most}`
+    return source.read(async ({ sql }) => sql.unsafe<RunSummaryRow[]>(text, values))
+  }
+  const matching = [
+    "owner = listed.owner",
+    ...conditions(filters, place),
+    ...(filters.terms ?? []).map(term => hasTerm("listed.owner", term, place)),
+    ...(before === undefined ? [] : [`owner_ordinal <= ${lastBefore(place(before))}`]),
+    ...(isDated(filters) ? [`owner_ordinal <= ${newestDated(filters, place)}`] : []),
+  ]
+  const text = `
+    select page.* from (${ownersIn(owners, place)}) as listed cross join lateral (
+      select ${SUMMARY_COLUMNS} from run where ${matching.join(" and ")} order by owner_ordinal desc ${most}
+    ) as page
+    order by run_id desc ${most}`
+  return source.read(async ({ sql }) => sql.unsafe<RunSummaryRow[]>(text, values))
+}
+
+/** Ordinal of the owner's last run before a run of whatever owner. */
+const lastBefore = (before: string): string => `coalesce((
+  select older.owner_ordinal from run as older where older.owner = listed.owner and older.run_id < ${before}::bigint
+  order by older.run_id desc limit 1), 0)`
+
+/** Ordinal of the owner's newest run of a time. With the sum, the database reads the index of times and not the runs from the newest on. */
+const newestDated = ({ from_ms, to_ms }: RunFilters, place: (value: Value) => string): string => `coalesce((
+  select max(dated.owner_ordinal + 0) from run as dated where dated.owner = listed.owner
+    and dated.created_at >= ${place(from_ms ?? Number.MIN_SAFE_INTEGER)}::bigint
+    and dated.created_at < ${place(to_ms ?? Number.MAX_SAFE_INTEGER)}::bigint), 0)`
+
+/** Place of a permit in a list over all owners. */
+export type PermitPlace = Pick<PermitSummary, "opened_at" | "permit_id">
+
+/** The next permits of these owners, newest first. @param state only these; absent: all */
+export function listAllPermits(
+  source: Source,
+  owners: Owners,
+  state: PermitState | undefined,
+  { limit, before }: PageBefore<PermitPlace>,
+): Promise<readonly PermitSummary[]> {
+  const { values, place } = statement()
+  const most = `limit ${place(limit)}::bigint`
+  const older =
+    before === undefined
+      ? "true"
+      : `(opened_at, permit_id) < (${place(before.opened_at)}::bigint, ${place(before.permit_id)}::text)`
+  const ofState = state === undefined ? "true" : `state = ${place(state)}::text`
+  const listed =
+    owners === undefined
+      ? `select unnest(array[${(state === undefined ? PERMIT_STATES : [state]).map(each => `'${each}'`).join(", ")}]) as state`
+      : ownersIn(owners, place)
+  const own = owners === undefined ? "permit.state = listed.state" : `permit.owner = listed.owner and ${ofState}`
+  const text = `
+    select page.* from (${listed}) as listed cross join lateral (
+      select ${columnsOf("permit")} from permit where ${own} and ${older} order by opened_at desc, permit_id desc ${most}
+    ) as page
+    order by opened_at desc, permit_id desc ${most}`
+  return source.read(async ({ sql }) => sql.unsafe<PermitSummary[]>(text, values))
+}
