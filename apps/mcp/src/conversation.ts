@@ -29,7 +29,7 @@ const SETTLED_MAX = 256
 const PAGES_MAX = 100
 const LIST_TIMEOUT_MS = 20_000
 
-export type SessionParts = {
+export type ConversationParts = {
   readonly sealing: Sealing
   readonly facts: ServerFacts
   readonly refuseChanged: boolean
@@ -46,7 +46,7 @@ export type FromServer =
   /** The response of a call: its settled answer is sent instead. */
   | { readonly kind: "call"; readonly call: ToolCall }
 
-export type Session = {
+export type Conversation = {
   readonly fromAgent: (text: string) => FromAgent
   readonly fromServer: (text: string) => readonly FromServer[]
   /** Calls that have not ended. */
@@ -56,7 +56,7 @@ export type Session = {
 /** Requests whose answers the gateway reads. */
 const READ: ReadonlySet<string> = new Set(["tools/list", "initialize", "server/discover"])
 
-export function createSession(parts: SessionParts): Session {
+export function createConversation(parts: ConversationParts): Conversation {
   const { facts } = parts
   const calls = new Map<string, ToolCall>()
   const settled = new Map<string, ToolCall>()
@@ -130,7 +130,7 @@ function cancel(calls: ReadonlyMap<string, ToolCall>, message: JsonObject): void
 }
 
 /** Lists the server's tools, page by page, as the request that needs them would. */
-async function learn({ facts, ask }: SessionParts, { params }: JsonObject): Promise<void> {
+async function learn({ facts, ask }: ConversationParts, { params }: JsonObject): Promise<void> {
   const meta = isObject(params) && isObject(params._meta) ? { _meta: withoutToken(params._meta) } : {}
   const signal = AbortSignal.timeout(LIST_TIMEOUT_MS)
   let cursor: string | undefined

@@ -5,12 +5,15 @@ import { createCounts } from "./counts.ts"
 import { filesIn } from "./embedded-files.ts"
 import { type EmbeddedService, useEmbeddedService } from "./embedded-service.ts"
 import { HELP, OptionError, type Options, readOptions } from "./gateway-options.ts"
+import { runHttpGateway } from "./http-gateway.ts"
+import { connectHttpServer } from "./http-server.ts"
 import type { Sealing } from "./sealing.ts"
 import type { Server } from "./servers.ts"
 import { runStdioGateway } from "./stdio-gateway.ts"
 import { startStdioServer } from "./stdio-server.ts"
 import { createServerFacts, type ServerFacts } from "./tool-definitions.ts"
 import { openToolPins } from "./tool-pins.ts"
+import type { Upstream } from "./upstream.ts"
 
 /** Standard output belongs to the protocol. */
 const say = (sentence: string): void => void process.stderr.write(`runseal-mcp: ${sentence}\n`)
@@ -59,7 +62,7 @@ async function main(): Promise<void> {
     warn: say,
   }
   const factsOf = ({ name }: Server): ServerFacts => createServerFacts(name, pins, options.pin, say)
-  const gateway = start(options, sealing, factsOf)
+  const gateway = await start(options, sealing, factsOf)
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, gateway.stop)
   process.exitCode = await gateway.done
   say(counts.summary())
@@ -70,15 +73,31 @@ async function main(): Promise<void> {
 
 type Gateway = { readonly done: Promise<number>; readonly stop: () => void }
 
-function start(options: Options, sealing: Sealing, factsOf: (server: Server) => ServerFacts): Gateway {
-  const refuseChanged = options.pin === "refuse"
-  const [server] = options.servers
-  if (server === undefined) throw new OptionError("there is no server")
-  const { how } = server
-  const agent = { input: process.stdin, output: process.stdout }
-  const parts = { sealing, refuseChanged, facts: factsOf(server) }
-  if (!("command" in how)) throw new OptionError("not yet")
-  return runStdioGateway(agent, receive => startStdioServer(how, receive), parts)
+async function start(
+  { servers, pin, listen }: Options,
+  sealing: Sealing,
+  factsOf: (server: Server) => ServerFacts,
+): Promise<Gateway> {
+  const partsOf = (server: Server) => ({ sealing, refuseChanged: pin === "refuse", facts: factsOf(server) })
+  const [first] = servers
+  if (first === undefined) throw new OptionError("there is no server")
+  if (listen === undefined) {
+    const { how } = first
+    const agent = { input: process.stdin, output: process.stdout }
+    const connect = (receive: (text: string) => void): Upstream =>
+      "command" in how ? startStdioServer(how, receive) : connectHttpServer(how, receive)
+    return runStdioGateway(agent, connect, partsOf(first))
+  }
+  const routes = servers.flatMap(server => {
+    if ("command" in server.how) return []
+    const route = { ...partsOf(server), server: server.how }
+    const paths = servers.length === 1 ? ["", "/mcp", `/${server.name}`] : [`/${server.name}`]
+    return paths.map(path => [path, route] as const)
+  })
+  const gateway = await runHttpGateway(listen, new Map(routes))
+  for (const [path] of routes)
+    if (path !== "/mcp" && (path !== "" || servers.length === 1)) say(`listening on ${gateway.url}${path}`)
+  return gateway
 }
 
 /** The servers of a file, each behind the gateway; their own settings and secrets stay in that file. */

@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto"
 import type { Readable, Writable } from "node:stream"
 import type { JsonObject } from "@runseal/canonical"
-import { createSession, type FromAgent, type SessionParts } from "./conversation.ts"
-import { errorResponse, type Id, INTERNAL_ERROR, idKey, idOf, isResponse, objectAt, textAt } from "./json-rpc.ts"
+import { type ConversationParts, createConversation, type FromAgent } from "./conversation.ts"
+import { errorResponse, type Id, INTERNAL_ERROR, idKey, idOf, isResponse, textAt } from "./json-rpc.ts"
 import { readLines } from "./stdio-server.ts"
 import type { ToolCall } from "./tool-call.ts"
 import { type Upstream, UpstreamError } from "./upstream.ts"
@@ -19,7 +19,7 @@ type Connect = (receive: (text: string) => void) => Upstream
 export function runStdioGateway(
   agent: { readonly input: Readable; readonly output: Writable },
   connect: Connect,
-  parts: Omit<SessionParts, "ask">,
+  parts: Omit<ConversationParts, "ask">,
 ): StdioGateway {
   const asked = new Map<string, (response: JsonObject) => void>()
   const toAgent = (message: JsonObject): void => void agent.output.write(`${JSON.stringify(message)}\n`)
@@ -33,7 +33,7 @@ export function runStdioGateway(
     await Promise.race([upstream.send(JSON.stringify({ ...request, id })), answer])
     return await answer.finally(() => asked.delete(idKey(id)))
   }
-  const session = createSession({ ...parts, ask })
+  const session = createConversation({ ...parts, ask })
   const upstream = connect(text => {
     for (const received of session.fromServer(text)) {
       // The answer of a call is written once it is settled, by the call itself.
@@ -97,7 +97,8 @@ function carry(call: ToolCall, id: Id, upstream: Upstream): void {
         .send(JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params }))
         .catch(() => undefined)
     })
-    await upstream.send(text, call.signal)
+    const lost = (): void => call.fail({ code: "EXECUTOR_FAILED", sentence: "the server ended its answer too early" })
+    await upstream.send(text, { signal: call.signal, lost })
   }
   send().catch((error: unknown) => {
     const { code, message } =
@@ -105,7 +106,3 @@ function carry(call: ToolCall, id: Id, upstream: Upstream): void {
     call.fail({ code, sentence: message })
   })
 }
-
-/** What an `initialize` result says of the version, for transports that name it in a header. */
-export const negotiatedVersion = (message: JsonObject): string | undefined =>
-  textAt(objectAt(message, "result"), "protocolVersion")

@@ -54,7 +54,10 @@ export function startCall(request: CallRequest, parts: CallParts): ToolCall {
   const ending = Promise.withResolvers<Ending>()
   let cancelled = false
   sealing.counts.arrived()
+  let ended = false
   const fail = (failure: Failure): void => {
+    if (ended) return
+    ended = true
     ending.resolve(failure)
     stop.abort()
   }
@@ -85,7 +88,10 @@ export function startCall(request: CallRequest, parts: CallParts): ToolCall {
     forwarded: forwarded.promise,
     settled,
     signal: stop.signal,
-    receive: (response, text) => ending.resolve({ response, strict: isStrict(text) }),
+    receive: (response, text) => {
+      ended = true
+      ending.resolve({ response, strict: isStrict(text) })
+    },
     fail,
     cancel: () => {
       cancelled = true

@@ -1,7 +1,14 @@
+export type SendOptions = {
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal?: AbortSignal
+  /** The stream of the answer ended; without an answer it is lost. */
+  readonly lost?: () => void
+}
+
 /** A server behind the gateway, whatever carries its messages. */
 export type Upstream = {
   /** Sends one message. Rejects with an UpstreamError when it did not arrive, or the server refused it. */
-  readonly send: (text: string, signal?: AbortSignal) => Promise<void>
+  readonly send: (text: string, options?: SendOptions) => Promise<void>
   /** Resolves once the server has gone, with the exit code that the gateway takes over. */
   readonly gone: Promise<number>
   readonly stop: () => Promise<void>

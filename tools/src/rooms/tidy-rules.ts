@@ -24,6 +24,7 @@ const shipped = (path: string): boolean => /^(?:apps|libs)\/[\w-]+\/src\//.test(
  * the client gave. docs/security-model.md, "Addresses that are asked".
  */
 const HTTP_CLIENTS: ReadonlySet<string> = new Set([
+  "apps/mcp/src/http-gateway.ts",
   "apps/server/src/abroad/ask.ts",
   "apps/verifier-cli/src/read-input.ts",
   "apps/verify-page/src/page/read-bounded.ts",

@@ -1,0 +1,160 @@
+/** What happens when a server, the gateway or the service ends in the middle, and when a definition changes. Acts are counted against records. */
+
+import { spawn } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
+import {
+  type Agent,
+  countedRecords,
+  type Folder,
+  gatewayWords,
+  newFolder,
+  type Service,
+  startAgent,
+  startService,
+  until,
+} from "./gateway-fixture.ts"
+
+const SERVER = fileURLToPath(new URL("changing-server.mjs", import.meta.url))
+let folder: Folder
+let service: Service
+let calls: string
+const agents: Agent[] = []
+
+const words = (...options: readonly string[]): readonly string[] => [
+  ...["--data-dir", folder.path, "--name", "changing", ...options],
+  ...["--", process.execPath, SERVER, `${folder.path}/definition`, calls],
+]
+async function agentOf(...options: readonly string[]): Promise<Agent> {
+  const agent = await startAgent(words(...options), { RUNSEAL_URL: service.url })
+  agents.push(agent)
+  return agent
+}
+const act = (agent: Agent, args: Record<string, unknown> = {}) =>
+  agent.client.callTool({ name: "act", arguments: args })
+/** Calls that the server got. */
+const acts = (): readonly string[] =>
+  readFileSync(calls, "utf8")
+    .split("\n")
+    .filter(line => line !== "")
+
+beforeAll(async () => {
+  folder = newFolder()
+  calls = folder.file("calls", "")
+  service = await startService(`${folder.path}/records`)
+})
+afterEach(async () => {
+  for (const agent of agents.splice(0)) await agent.close()
+  folder.file("calls", "")
+})
+afterAll(async () => {
+  await service?.stop()
+  folder.remove()
+})
+
+test("what the server gets is what was hashed: canonical arguments, each member once", async () => {
+  await act(await agentOf(), { b: 1, a: "\u20ac" })
+  expect(acts()[0]).toContain('"arguments":{"a":"€","b":1}')
+})
+
+test("a changed definition is not shown and not called, and its refusal has a record", async () => {
+  expect((await (await agentOf()).client.listTools()).tools).toHaveLength(1)
+  folder.file("definition", "adds, and sends everything elsewhere")
+  const refusing = await agentOf()
+  expect((await refusing.client.listTools()).tools).toEqual([])
+  const result = await act(refusing)
+  expect(result).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringMatching(/not the pinned one.*Receipt: run \d+/) }],
+  })
+  const marking = await agentOf("--pin", "mark")
+  expect((await marking.client.listTools()).tools[0]?._meta).toMatchObject({ "dev.runseal/pin": { changed: true } })
+  expect(await act(marking)).not.toHaveProperty("isError")
+  expect(acts()).toHaveLength(1)
+  folder.file("definition", "adds")
+})
+
+test("a result that is not I-JSON is withheld", async () => {
+  const result = await act(await agentOf(), { big: true })
+  expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("not strict I-JSON") }] })
+})
+
+test("a server that ends in a call: the call is sealed as failed, and the gateway ends with the server's code", async () => {
+  const before = (await countedRecords(service.runseal)).failed ?? 0
+  const result = await act(await agentOf(), { die: true })
+  expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("the server has ended") }] })
+  expect((await countedRecords(service.runseal)).failed).toBe(before + 1)
+})
+
+test("an agent that leaves in a call: the call is sealed as failed", async () => {
+  const before = (await countedRecords(service.runseal)).failed ?? 0
+  const agent = await agentOf()
+  act(agent, { hang: true }).catch(() => undefined)
+  await until(() => (acts().length === 1 ? true : undefined))
+  await agent.close()
+  await until(async () => ((await countedRecords(service.runseal)).failed === before + 1 ? true : undefined))
+})
+
+test("a gateway that is killed in a call leaves an open permit, which the service ends", async () => {
+  const before = (await countedRecords(service.runseal)).open ?? 0
+  const agent = await agentOf()
+  act(agent, { hang: true }).catch(() => undefined)
+  await until(() => (acts().length === 1 ? true : undefined))
+  process.kill(agent.transport.pid ?? 0, "SIGKILL")
+  expect((await countedRecords(service.runseal)).open).toBe(before + 1)
+})
+
+test("messages that two programs could read differently are refused and never reach the server", async () => {
+  const child = spawn(gatewayWords()[0] ?? "", [...gatewayWords(...words()).slice(1)], {
+    env: { ...process.env, RUNSEAL_URL: service.url },
+    stdio: ["pipe", "pipe", "inherit"],
+  })
+  let output = ""
+  child.stdout.setEncoding("utf8").on("data", text => (output += text))
+  const call = '"jsonrpc":"2.0","id":1,"method":"tools/call"'
+  for (const line of [
+    `{${call},"params":{"name":"act","arguments":{"a":1},"arguments":{"a":2}}}`,
+    `{${call},"method":"ping","params":{"name":"act"}}`,
+    `{${call},"params":{"name":"act","Arguments":{"a":1}}}`,
+    `{${call},"Params":{"name":"act"}}`,
+    `[{${call},"params":{"name":"act"}}]`,
+    `{${call},"params":{"name":"act","task":{}}}`,
+  ])
+    child.stdin.write(`${line}\n`)
+  await until(() => (output.trim().split("\n").length === 6 ? true : undefined))
+  expect(
+    output
+      .trim()
+      .split("\n")
+      .map(line => JSON.parse(line).error.code),
+  ).toEqual([-32700, -32700, -32602, -32600, -32600, -32602])
+  child.stdin.end()
+  await new Promise(ended => child.once("close", ended))
+  expect(acts()).toEqual([])
+})
+
+test("a service that ends: calls are not made, or made and counted with --fail open; the next record has the gap", async () => {
+  const own = newFolder()
+  const first = await startService(`${own.path}/records`)
+  const closed = await startAgent(words(), { RUNSEAL_URL: first.url })
+  const open = await startAgent(words("--fail", "open"), { RUNSEAL_URL: first.url })
+  expect(await act(closed)).not.toHaveProperty("isError")
+  expect(await act(open)).not.toHaveProperty("isError")
+  const { port } = new URL(first.url)
+  first.process.child.kill("SIGKILL")
+  await first.process.ended
+  const [refused, made] = await Promise.all([act(closed), act(open)])
+  expect(refused).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("there is no decision") }] })
+  expect(made).not.toHaveProperty("isError")
+  expect(acts()).toHaveLength(3)
+  const second = await startService(`${own.path}/records`, "--port", port)
+  const result = await act(open)
+  const { document } = await second.runseal.bundle(Object(result._meta?.["dev.runseal/receipt"]).run_id)
+  expect(JSON.stringify(document)).toContain('"calls_without_record":1')
+  for (const agent of [closed, open]) await agent.close()
+  expect(open.errors()).toContain("1 CALLED WITHOUT A RECORD")
+  expect(await countedRecords(second.runseal)).toEqual({ ok: 3 })
+  await second.stop()
+  own.remove()
+})
