@@ -113,7 +113,9 @@ export async function startAgent(words: readonly string[], env: Readonly<Record<
 /** Runs and permits of a service, counted by how they ended. */
 export async function countedRecords(runseal: Runseal): Promise<Record<string, number>> {
   const counted: Record<string, number> = {}
-  const count = (name: string): void => void (counted[name] = (counted[name] ?? 0) + 1)
+  const count = (name: string): void => {
+    counted[name] = (counted[name] ?? 0) + 1
+  }
   for await (const { outcome_kind, closing_outcome } of runseal.runs())
     count(closing_outcome === "failed" ? "failed" : outcome_kind)
   for await (const { state } of runseal.permits.list()) if (state === "open" || state === "ended") count(state)
